@@ -1,0 +1,103 @@
+//! A body: JSON that a client or a target gave us, kept as the text it was. A large one is kept apart, in an item
+//! of its own that is written first and named by its content, so that two writers can never overwrite each other's.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// JSON text, compact, already checked.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Json(String);
+
+impl Json {
+    pub fn of(value: &serde_json::Value) -> Self {
+        Self(value.to_string())
+    }
+
+    /// Of text that was parsed before: numbers keep their digits and keys their order, white space between them goes.
+    pub fn compact(raw: &serde_json::value::RawValue) -> Self {
+        let (mut in_string, mut escaped) = (false, false);
+        let told = |c: &char| {
+            let white = !in_string && c.is_ascii_whitespace();
+            in_string ^= *c == '"' && !escaped;
+            escaped = in_string && *c == '\\' && !escaped;
+            !white
+        };
+        Self(raw.get().chars().filter(told).collect())
+    }
+
+    pub fn null() -> Self {
+        Self("null".to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn digest(&self) -> Digest {
+        let digest = Sha256::digest(self.0.as_bytes());
+        Digest(digest[..16].try_into().expect("a digest has 32 bytes"))
+    }
+
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::from_str(&self.0).unwrap_or(serde_json::Value::Null)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Names a body that is kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Digest(pub [u8; 16]);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Body {
+    #[default]
+    Empty,
+    Inside(Json),
+    Apart(Digest),
+}
+
+impl Body {
+    /// Inside while it is at most `limit` bytes; else its name, and the text to write under that name first.
+    pub fn split(json: Json, limit: usize) -> (Self, Option<Json>) {
+        if json.len() <= limit { (Self::Inside(json), None) } else { (Self::Apart(json.digest()), Some(json)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compacting_takes_white_space_between_tokens_and_nothing_else() {
+        let text = "{ \"a b\" : [ 1 ,\t12345678901234567890123, 1.50 ],\r\n \"c\\\" \\\\\" : \" x \\\\\" }";
+        let raw = serde_json::from_str(text).unwrap();
+
+        let json = Json::compact(raw);
+
+        assert_eq!(json.as_str(), "{\"a b\":[1,12345678901234567890123,1.50],\"c\\\" \\\\\":\" x \\\\\"}");
+    }
+
+    #[test]
+    fn a_small_body_stays_inside_and_a_large_one_is_named_by_its_content() {
+        let json = Json::of(&serde_json::json!({"a": [1, 2]}));
+
+        assert_eq!(Body::split(json.clone(), 11), (Body::Inside(json.clone()), None));
+        assert_eq!(Body::split(json.clone(), 10), (Body::Apart(json.digest()), Some(json)));
+    }
+}

@@ -1,0 +1,304 @@
+//! Identities: whose, which job, which run, which worker. Their text form is lower-case Crockford base 32,
+//! which keeps the order of the bytes and has no letters to confuse.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use data_encoding::{Encoding, Specification};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::Moment;
+use crate::limits::WORD_CHARS;
+
+static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
+    let mut spec = Specification::new();
+    spec.symbols.push_str("0123456789abcdefghjkmnpqrstvwxyz");
+    spec.encoding().expect("thirty-two distinct symbols")
+});
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("this is not {expected}")]
+pub struct NotAnId {
+    expected: &'static str,
+}
+
+/// Whose things these are: part of every key. Comes from the credentials, never from a request's body.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tenant(String);
+
+impl Tenant {
+    pub fn new(name: &str) -> Result<Self, NotAnId> {
+        let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name.len() > WORD_CHARS || !name.chars().all(legal) {
+            return Err(NotAnId { expected: "a tenant (1 to 64 of a-z, 0-9 and -)" });
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Which job. Ordered by time of creation unless it was derived from an idempotency key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct JobId([u8; 16]);
+
+impl JobId {
+    /// Time first: jobs made together lie together, which a B-tree on one disk thanks us for.
+    pub fn new(now: Moment, chance: [u8; 16]) -> Self {
+        let mut bytes = chance;
+        bytes[..6].copy_from_slice(&now.millis().to_be_bytes()[2..]);
+        Self(bytes)
+    }
+
+    /// The same tenant and key give the same job, so creating twice is the same conditional put.
+    pub fn from_key(tenant: &Tenant, key: &str) -> Self {
+        let digest = Sha256::new()
+            .chain_update(b"minutehand job 1\0")
+            .chain_update(tenant.as_str())
+            .chain_update(b"\0")
+            .chain_update(key)
+            .finalize();
+        Self(digest[..16].try_into().expect("a digest has 32 bytes"))
+    }
+
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "job_{}", BASE32.encode(&self.0))
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for JobId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        decode(text, "job_")
+            .and_then(|bytes| Some(Self(bytes.try_into().ok()?)))
+            .ok_or(NotAnId { expected: "a job id" })
+    }
+}
+
+/// What brought a run about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// An occurrence of the job's schedule: (job, instant) makes it exist once.
+    Schedule,
+    /// Somebody asked for it now; the discriminator keeps two askings apart.
+    Manual,
+}
+
+impl Origin {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::Manual => "manual",
+        }
+    }
+
+    const fn code(self) -> u8 {
+        match self {
+            Self::Schedule => 0,
+            Self::Manual => 1,
+        }
+    }
+
+    const fn of_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Schedule),
+            1 => Some(Self::Manual),
+            _ => None,
+        }
+    }
+}
+
+/// Which run: its id spells this key out, so a run is found without an index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RunKey {
+    pub job: JobId,
+    /// The nominal instant.
+    pub at: Moment,
+    pub origin: Origin,
+    pub discriminator: u64,
+}
+
+impl RunKey {
+    pub const BYTES: usize = 16 + 6 + 1 + 8;
+
+    pub fn occurrence(job: JobId, at: Moment) -> Self {
+        Self { job, at, origin: Origin::Schedule, discriminator: 0 }
+    }
+
+    pub fn manual(job: JobId, at: Moment, discriminator: u64) -> Self {
+        Self { job, at, origin: Origin::Manual, discriminator }
+    }
+
+    /// Sorts as the key does: job, instant, origin, discriminator.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..16].copy_from_slice(self.job.as_bytes());
+        bytes[16..22].copy_from_slice(&self.at.millis().to_be_bytes()[2..]);
+        bytes[22] = self.origin.code();
+        bytes[23..].copy_from_slice(&self.discriminator.to_be_bytes());
+        bytes
+    }
+
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let mut millis = [0; 8];
+        millis[2..].copy_from_slice(&bytes[16..22]);
+        let at = i64::from_be_bytes(millis);
+        if at > Moment::END.millis() {
+            return None;
+        }
+        Some(Self {
+            job: JobId(bytes[..16].try_into().ok()?),
+            at: Moment::from_millis(at),
+            origin: Origin::of_code(bytes[22])?,
+            discriminator: u64::from_be_bytes(bytes[23..].try_into().ok()?),
+        })
+    }
+
+    /// A number that is this run's own: chance for its backoff that every attempt and every process agrees about.
+    pub fn chance(&self, turn: u32) -> u64 {
+        let digest = Sha256::new().chain_update(self.to_bytes()).chain_update(turn.to_be_bytes()).finalize();
+        u64::from_be_bytes(digest[..8].try_into().expect("a digest has 32 bytes"))
+    }
+}
+
+impl fmt::Display for RunKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.to_bytes();
+        let told = if self.discriminator == 0 { &bytes[..23] } else { &bytes[..] };
+        write!(f, "run_{}", BASE32.encode(told))
+    }
+}
+
+impl fmt::Debug for RunKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}/{}", self.job, self.at, self.origin.as_str())?;
+        if self.discriminator == 0 { Ok(()) } else { write!(f, "/{:x}", self.discriminator) }
+    }
+}
+
+impl FromStr for RunKey {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let refusal = NotAnId { expected: "a run id" };
+        let told = decode(text, "run_").ok_or(refusal)?;
+        let mut bytes = [0; Self::BYTES];
+        if told.len() != 23 && told.len() != Self::BYTES {
+            return Err(refusal);
+        }
+        bytes[..told.len()].copy_from_slice(&told);
+        let key = Self::from_bytes(&bytes).ok_or(refusal)?;
+        if key.to_string() == text { Ok(key) } else { Err(refusal) }
+    }
+}
+
+/// One process that carries runs out; made anew at each start.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Worker(pub u64);
+
+impl fmt::Display for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "worker_{}", BASE32.encode(&self.0.to_be_bytes()))
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Lower-case base 32, for what else is shown to people: keys, cursors, request ids.
+pub fn base32(bytes: &[u8]) -> String {
+    BASE32.encode(bytes)
+}
+
+pub fn from_base32(text: &str) -> Option<Vec<u8>> {
+    BASE32.decode(text.as_bytes()).ok()
+}
+
+fn decode(text: &str, prefix: &str) -> Option<Vec<u8>> {
+    from_base32(text.strip_prefix(prefix)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_key() -> impl Strategy<Value = RunKey> {
+        (any::<[u8; 16]>(), 0..=Moment::END.millis(), any::<bool>(), any::<u64>()).prop_map(
+            |(job, at, manual, number)| {
+                let (job, at) = (JobId(job), Moment::from_millis(at));
+                if manual { RunKey::manual(job, at, number) } else { RunKey::occurrence(job, at) }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_id_spells_its_key(key in any_key()) {
+            prop_assert_eq!(key.to_string().parse::<RunKey>(), Ok(key));
+            prop_assert_eq!(RunKey::from_bytes(&key.to_bytes()), Some(key));
+        }
+
+        #[test]
+        fn keys_sort_as_their_bytes_do(a in any_key(), b in any_key()) {
+            prop_assert_eq!(a.cmp(&b), a.to_bytes().cmp(&b.to_bytes()));
+        }
+
+        #[test]
+        fn any_text_is_an_id_or_refused(text in "(job_|run_)?[0-9a-z]{0,60}") {
+            if let Ok(job) = text.parse::<JobId>() { prop_assert_eq!(job.to_string(), text.clone()); }
+            if let Ok(run) = text.parse::<RunKey>() { prop_assert_eq!(run.to_string(), text); }
+        }
+    }
+
+    #[test]
+    fn jobs_made_later_sort_later() {
+        let early = JobId::new(Moment::from_secs(1), [255; 16]);
+        let late = JobId::new(Moment::from_secs(2), [0; 16]);
+        assert!(early < late && early.to_string() < late.to_string());
+    }
+
+    #[test]
+    fn a_key_means_one_job_in_one_tenant() {
+        let (a, b) = (Tenant::new("a").unwrap(), Tenant::new("b").unwrap());
+        assert_eq!(JobId::from_key(&a, "k"), JobId::from_key(&a, "k"));
+        assert_ne!(JobId::from_key(&a, "k"), JobId::from_key(&b, "k"));
+        assert_ne!(JobId::from_key(&a, "k"), JobId::from_key(&a, "l"));
+    }
+
+    #[test]
+    fn a_tenant_is_a_word() {
+        for bad in ["", "A", "a b", "a#b", "ä", &"x".repeat(65)] {
+            assert!(Tenant::new(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The domain: what a job, a run and a schedule are, and what they become. Nothing here does anything.
+//!
+//! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`run`] what becomes of one,
+//! [`timer`] and [`pace`] how none of them is forgotten.
+
+pub mod body;
+pub mod head;
+pub mod hint;
+pub mod id;
+pub mod idempotency;
+pub mod job;
+pub mod limits;
+pub mod moment;
+pub mod pace;
+pub mod priority;
+pub mod retry;
+pub mod run;
+pub mod schedule;
+pub mod target;
+pub mod timer;
+
+pub use moment::Moment;

@@ -1,0 +1,118 @@
+//! Pace: the constants of the protocol, and the questions of time that every flow asks in the same words.
+//!
+//! A bucket is one minute of timers. It takes promises until its **write line** and is left at its **leave line**; between
+//! the two lie the clocks that are apart and the writers that are slow.
+
+use std::time::Duration;
+
+use crate::Moment;
+
+/// A timer this late was forgotten by its hint: it is looked at.
+pub const OVERDUE: Duration = Duration::from_secs(30);
+/// A bucket takes promises until its end and this much more.
+pub const WRITE_LINE: Duration = Duration::from_secs(30);
+/// A bucket is left at its end and this much more, after an empty strong read.
+pub const LEAVE_LINE: Duration = Duration::from_secs(60);
+/// Hints are given this far ahead: a tick may be a minute late, and another missed, and nothing is late.
+pub const HORIZON: Duration = Duration::from_secs(300);
+/// How long a timer that points at nothing waits before its second look: longer than any writer is slow.
+pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
+/// Clocks apart by this much are still right.
+pub const SKEW: Duration = Duration::from_secs(2);
+/// A claim this late asks first whether its occurrence was coalesced into another.
+pub const LATE: Duration = Duration::from_secs(20);
+/// A job read longer ago than this is read again before anything is decided on it.
+pub const STALE: Duration = Duration::from_secs(5);
+/// The lease outlives the call's own timeout by this: room for the record to be written.
+pub const LEASE_MARGIN: Duration = Duration::from_secs(30);
+/// What of the margin must be left just before the call; a holder with less gives up without calling.
+pub const CALL_MARGIN: Duration = Duration::from_secs(5);
+/// A promise that came too late is made again this far ahead.
+pub const PROMISE_AGAIN: Duration = Duration::from_secs(1);
+/// A tick of the sweeper.
+pub const TICK: Duration = Duration::from_secs(60);
+/// A sweeper that finds no cursor starts this far back: what a creator wrote before the first tick is inside.
+pub const FIRST_LOOK_BACK: Duration = Duration::from_secs(3600);
+/// Shards of a minute where one partition would run hot. A timer's shard is decided for ever.
+pub const SHARDS: u16 = 64;
+
+const MINUTE: i64 = 60_000;
+
+/// The minute a moment lies in, counted from the epoch: the name of its bucket.
+pub fn minute_of(moment: Moment) -> i64 {
+    moment.millis() / MINUTE
+}
+
+pub fn end_of(minute: i64) -> Moment {
+    Moment::from_millis((minute + 1).saturating_mul(MINUTE))
+}
+
+/// Up to when a promise may be put into this bucket.
+pub fn write_line(minute: i64) -> Moment {
+    end_of(minute) + WRITE_LINE
+}
+
+/// From when a sweeper may leave this bucket.
+pub fn leave_line(minute: i64) -> Moment {
+    end_of(minute) + LEAVE_LINE
+}
+
+/// Whether the hint of something due at `due` is repeated in (`last`, `now`]: 1, 2, 4 … minutes after it was due, at
+/// most an hour apart, so that a backlog is not hinted every minute.
+pub fn hint_again(due: Moment, last: Moment, now: Moment) -> bool {
+    now >= next_hint(due, last.max(due)) && now > last
+}
+
+/// The first of the repeated hints after `t`.
+pub fn next_hint(due: Moment, t: Moment) -> Moment {
+    const HOUR: u64 = 3600;
+    let late = t.since(due).as_secs();
+    let next = if late < 60 {
+        60
+    } else if late < 32 * 60 {
+        60 << (late / 60 + 1).next_power_of_two().trailing_zeros()
+    } else {
+        (late / HOUR + 1) * HOUR
+    };
+    due + Duration::from_secs(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_takes_promises_for_30_s_after_its_end_and_is_left_after_60() {
+        let minute = minute_of(Moment::parse("2026-11-20T12:30:59.999Z").unwrap());
+
+        assert_eq!(end_of(minute).to_string(), "2026-11-20T12:31:00.000Z");
+        assert_eq!(write_line(minute).to_string(), "2026-11-20T12:31:30.000Z");
+        assert_eq!(leave_line(minute).to_string(), "2026-11-20T12:32:00.000Z");
+    }
+
+    #[test]
+    fn hints_are_repeated_after_1_2_4_minutes_and_then_hourly() {
+        let due = Moment::from_secs(1_000_000);
+        let mut at = due;
+
+        let minutes: Vec<u64> = std::iter::from_fn(|| {
+            at = next_hint(due, at);
+            Some(at.since(due).as_secs() / 60)
+        })
+        .take(10)
+        .collect();
+
+        assert_eq!(minutes, [1, 2, 4, 8, 16, 32, 60, 120, 180, 240]);
+    }
+
+    #[test]
+    fn each_repetition_falls_into_exactly_one_pass() {
+        let due = Moment::from_secs(1_000_000);
+        let passes: Vec<Moment> = (0..600).map(|n| due + Duration::from_secs(7 + 61 * n)).collect();
+
+        let hinted = passes.windows(2).filter(|pair| hint_again(due, pair[0], pair[1])).count();
+
+        assert_eq!(hinted, 6 + 10, "1 to 32 minutes, then ten full hours");
+        assert!(!hint_again(due, due + Duration::from_secs(3), due + Duration::from_secs(3)));
+    }
+}

@@ -1,0 +1,334 @@
+//! A run: one occurrence being carried out. It owns the state machine, [`Run::after`].
+//!
+//! `queued` is not a state: it is `scheduled` whose time has come and which nobody has claimed.
+
+pub mod attempt;
+mod transitions;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use self::attempt::{Attempt, AttemptError, Ending};
+use crate::Moment;
+use crate::body::Body;
+use crate::id::{RunKey, Tenant, Worker};
+use crate::job::{NotAdmitted, Terms};
+use crate::pace;
+use crate::priority::Priority;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub tenant: Tenant,
+    pub key: RunKey,
+    pub state: State,
+    /// The number of the last claim, and so of the last attempt. Only grows.
+    pub fence: u32,
+    /// The newest attempts, oldest first; an older one is an item of its own.
+    pub attempts: Vec<Attempt>,
+    /// When the first attempt started.
+    pub started_at: Option<Moment>,
+    pub tally: Tally,
+    pub priority: Priority,
+    /// What this run was given in place of the job's payload.
+    pub payload: Option<Body>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Due later, or waiting out a backoff.
+    Scheduled {
+        due: Moment,
+    },
+    Running(Lease),
+    Succeeded {
+        at: Moment,
+        result: Body,
+    },
+    Failed {
+        at: Moment,
+        why: Failure,
+    },
+    TimedOut {
+        at: Moment,
+    },
+    Cancelled {
+        at: Moment,
+    },
+    Skipped {
+        at: Moment,
+        why: Skip,
+        /// The later occurrences that did not fire either, and have no record of their own.
+        also: Option<Also>,
+    },
+}
+
+/// Until when a claimed run is its holder's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    pub holder: Worker,
+    pub until: Moment,
+    /// Somebody asked to cancel: no further attempt starts.
+    pub cancelled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failure {
+    /// The last attempt's error says it.
+    Error,
+    /// The lease ran out, and the run may not be tried twice.
+    Lost,
+    /// Lease after lease ran out: the run kills its executors.
+    Poison,
+    /// Failure after failure, each under a second.
+    Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Skip {
+    /// An outage's occurrences are one run, the last; this record stands for the others.
+    Coalesced,
+    Paused,
+    Cancelled,
+    Superseded,
+    /// Whoever wanted this run promised it and never wrote it.
+    Abandoned,
+}
+
+/// What a record of something that did not fire stands for beside its own instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Also {
+    pub until: Moment,
+    /// How many there were, its own instant included; none where the schedule that knew is gone.
+    pub count: Option<u64>,
+}
+
+/// What the rules about repeated failure count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Attempts that failed or timed out: what `max_retries` bounds. A lost lease says nothing about the target.
+    pub failures: u16,
+    pub lost_in_a_row: u8,
+    pub instant_in_a_row: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    Claim {
+        by: Claimant,
+        terms: &'a Terms,
+    },
+    Finish {
+        fence: u32,
+        outcome: &'a Outcome,
+        terms: &'a Terms,
+    },
+    /// The holder hands the run back unfinished: it is going away.
+    HandBack {
+        fence: u32,
+        terms: &'a Terms,
+    },
+    Cancel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claimant {
+    pub worker: Worker,
+    /// Nobody else can be alive: the store is this process's alone, so another worker's lease is a dead one's.
+    pub alone: bool,
+}
+
+/// How an attempt went, as its executor saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Succeeded { result: Body },
+    Failed { error: AttemptError, retry_after: Option<Duration> },
+    TimedOut,
+}
+
+/// Why an event means nothing to a run as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error("not due before {due}")]
+    TooEarly { due: Moment },
+    #[error("held by another until {until}")]
+    Held { until: Moment },
+    #[error("fence {offered} is not the current one, {current}")]
+    Fenced { offered: u32, current: u32 },
+    #[error("nobody holds this run")]
+    NotHeld,
+    #[error("the run is finished; finished is final")]
+    Finished,
+}
+
+/// What an overdue timer of this run is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// The obligation is met.
+    Erase,
+    /// Nothing to do before then.
+    Later(Moment),
+    /// It could have been claimed since then.
+    Claimable { since: Moment },
+}
+
+impl Run {
+    /// A run nobody has touched yet.
+    pub fn new(tenant: Tenant, key: RunKey, priority: Priority) -> Self {
+        Self {
+            tenant,
+            key,
+            state: State::Scheduled { due: key.at },
+            fence: 0,
+            attempts: Vec::new(),
+            started_at: None,
+            tally: Tally::default(),
+            priority,
+            payload: None,
+        }
+    }
+
+    /// The record of an occurrence that did not fire.
+    pub fn skipped(tenant: Tenant, key: RunKey, why: Skip, also: Option<Also>, now: Moment) -> Self {
+        Self { state: State::Skipped { at: now, why, also }, ..Self::new(tenant, key, Priority::Normal) }
+    }
+
+    pub fn is_finished(&self) -> bool {
+        self.finished_at().is_some()
+    }
+
+    pub fn finished_at(&self) -> Option<Moment> {
+        match self.state {
+            State::Scheduled { .. } | State::Running(_) => None,
+            State::Succeeded { at, .. }
+            | State::Failed { at, .. }
+            | State::TimedOut { at }
+            | State::Cancelled { at }
+            | State::Skipped { at, .. } => Some(at),
+        }
+    }
+
+    /// Every attempt, given those that stand outside. One may stand in both places: it was written outside for a claim
+    /// that then did not come to be.
+    pub fn with_older_attempts(&self, outside: Vec<Attempt>) -> Vec<Attempt> {
+        let oldest_inside = self.attempts.first().map_or(u32::MAX, |attempt| attempt.number);
+        let older = outside.into_iter().filter(|attempt| attempt.number < oldest_inside);
+        older.chain(self.attempts.iter().cloned()).collect()
+    }
+
+    pub fn lease(&self) -> Option<&Lease> {
+        match &self.state {
+            State::Running(lease) => Some(lease),
+            _finished_or_waiting => None,
+        }
+    }
+
+    /// Up to which later occurrence this record speaks, where it is the record of an outage.
+    pub fn coalesced_until(&self) -> Option<Moment> {
+        match self.state {
+            State::Skipped { why: Skip::Coalesced, also: Some(also), .. } => Some(also.until),
+            _ => None,
+        }
+    }
+
+    /// What else a record of something that did not fire stands for.
+    pub fn stands_also_for(&self) -> Option<Also> {
+        match self.state {
+            State::Skipped { also, .. } => also,
+            _ => None,
+        }
+    }
+
+    /// Whether this record, of an earlier occurrence, also speaks for the one at `t`.
+    pub fn covers(&self, t: Moment) -> bool {
+        self.coalesced_until().is_some_and(|until| self.key.at < t && t < until)
+    }
+
+    /// What the sweeper makes of an overdue timer of this run.
+    pub fn look(&self, now: Moment, by: Claimant) -> Look {
+        match &self.state {
+            State::Scheduled { due } if now < *due => Look::Later(*due),
+            State::Scheduled { due } => Look::Claimable { since: *due },
+            State::Running(lease) if !lease.is_over(now, by) => Look::Later(lease.until),
+            State::Running(lease) => Look::Claimable { since: lease.until.min(now) },
+            State::Succeeded { .. }
+            | State::Failed { .. }
+            | State::TimedOut { .. }
+            | State::Cancelled { .. }
+            | State::Skipped { .. } => Look::Erase,
+        }
+    }
+
+    /// The word the wire uses.
+    pub fn status(&self, now: Moment) -> &'static str {
+        match &self.state {
+            State::Scheduled { due } if now < *due => "scheduled",
+            State::Scheduled { .. } => "queued",
+            State::Running(_) => "running",
+            State::Succeeded { .. } => "succeeded",
+            State::Failed { .. } => "failed",
+            State::TimedOut { .. } => "timed_out",
+            State::Cancelled { .. } => "cancelled",
+            State::Skipped { .. } => "skipped",
+        }
+    }
+
+    /// Why it ended as it did, where the status alone does not say.
+    pub fn reason(&self) -> Option<&'static str> {
+        match &self.state {
+            State::Failed { why, .. } => Some(why.as_str()),
+            State::Skipped { why, .. } => Some(why.as_str()),
+            State::Scheduled { .. }
+            | State::Running(_)
+            | State::Succeeded { .. }
+            | State::TimedOut { .. }
+            | State::Cancelled { .. } => None,
+        }
+    }
+}
+
+impl Lease {
+    /// Whether another may claim: its time is over, or its holder cannot be alive.
+    pub fn is_over(&self, now: Moment, by: Claimant) -> bool {
+        self.until <= now || (by.alone && self.holder != by.worker)
+    }
+
+    /// Whether enough of it is left to call the target and write down how it went.
+    pub fn covers_a_call(&self, now: Moment, terms: &Terms) -> bool {
+        self.until.since(now) > terms.timeout + pace::CALL_MARGIN
+    }
+}
+
+impl Failure {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Lost => "lost",
+            Self::Poison => "poison",
+            Self::Instant => "instant_failures",
+        }
+    }
+}
+
+impl Skip {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Coalesced => "coalesced",
+            Self::Paused => "paused",
+            Self::Cancelled => "cancelled",
+            Self::Superseded => "superseded",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl From<NotAdmitted> for Skip {
+    fn from(why: NotAdmitted) -> Self {
+        match why {
+            NotAdmitted::Cancelled => Self::Cancelled,
+            NotAdmitted::Paused => Self::Paused,
+            NotAdmitted::Superseded => Self::Superseded,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What a run becomes: [`Run::after`], one table seen whole, and below it what each row does.
+
+use std::time::Duration;
+
+use super::attempt::Ended;
+use super::{Attempt, Claimant, Ending, Event, Failure, Lease, Outcome, Refusal, Run, State};
+use crate::Moment;
+use crate::job::{Delivery, Terms};
+use crate::limits::{ATTEMPTS_INSIDE, BACKOFF_SECONDS, LOST_IN_A_ROW};
+
+/// A failure faster than this is an instant one.
+const INSTANT: Duration = Duration::from_secs(1);
+
+/// Whether another attempt may follow a failed one, and how long the target asked to be left alone.
+#[derive(Clone, Copy)]
+enum Retry {
+    After(Duration),
+    Never,
+}
+
+impl Retry {
+    fn may(may: bool, wish: Option<Duration>) -> Self {
+        if may { Self::After(wish.unwrap_or_default()) } else { Self::Never }
+    }
+}
+
+impl Run {
+    /// What this run becomes when `event` happens to it at `now`; or why it means nothing.
+    pub fn after(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
+        use Event::{Cancel, Claim, Finish, HandBack};
+        use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
+
+        match (&self.state, event) {
+            (Scheduled { due }, Claim { .. }) if now < *due => Err(Refusal::TooEarly { due: *due }),
+            (Scheduled { .. }, Claim { by, terms }) => Ok(self.claimed(*by, terms, now)),
+            (Scheduled { .. }, Finish { .. } | HandBack { .. }) => Err(Refusal::NotHeld),
+            (Scheduled { .. }, Cancel) => Ok(self.ended_as(Cancelled { at: now })),
+
+            (Running(lease), Claim { by, .. }) if !lease.is_over(now, *by) => Err(Refusal::Held { until: lease.until }),
+            (Running(lease), Claim { by, terms }) => Ok(self.lost(lease, terms, now).claimed_if_open(*by, terms, now)),
+            (Running(_), Finish { fence, .. } | HandBack { fence, .. }) if *fence != self.fence => {
+                Err(Refusal::Fenced { offered: *fence, current: self.fence })
+            }
+            (Running(lease), Finish { outcome, terms, .. }) => Ok(self.finished(lease, outcome, terms, now)),
+            (Running(lease), HandBack { terms, .. }) => Ok(self.handed_back(lease, terms, now)),
+            (Running(lease), Cancel) => Ok(self.ended_as(Running(Lease { cancelled: true, ..*lease }))),
+
+            (Succeeded { .. } | Failed { .. } | TimedOut { .. } | Cancelled { .. } | Skipped { .. }, _) => {
+                Err(Refusal::Finished)
+            }
+        }
+    }
+
+    /// The attempt that the next claim pushes out of the run, to be written whole as an item of its own before.
+    pub fn displaced_by_next_claim(&self) -> Option<&Attempt> {
+        (self.attempts.len() >= ATTEMPTS_INSIDE).then(|| self.attempts.first()).flatten()
+    }
+
+    fn claimed(&self, by: Claimant, terms: &Terms, now: Moment) -> Self {
+        let mut next = self.clone();
+        next.fence += 1;
+        next.started_at.get_or_insert(now);
+        if next.attempts.len() >= ATTEMPTS_INSIDE {
+            next.attempts.remove(0);
+        }
+        next.attempts.push(Attempt { number: next.fence, worker: by.worker, started_at: now, ended: None });
+        next.state = State::Running(Lease { holder: by.worker, until: now + terms.lease(), cancelled: false });
+        next
+    }
+
+    fn claimed_if_open(&self, by: Claimant, terms: &Terms, now: Moment) -> Self {
+        if self.is_finished() { self.clone() } else { self.claimed(by, terms, now) }
+    }
+
+    /// The lease ran out: nobody knows how far the attempt got.
+    fn lost(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
+        let mut next = self.attempt_ended(Ending::Lost, lease.until.min(now));
+        next.tally.lost_in_a_row = self.tally.lost_in_a_row.saturating_add(1);
+        next.state = match terms.delivery {
+            _ if lease.cancelled => State::Cancelled { at: now },
+            Delivery::AtMostOnce => State::Failed { at: now, why: Failure::Lost },
+            Delivery::AtLeastOnce if next.tally.lost_in_a_row >= LOST_IN_A_ROW => {
+                State::Failed { at: now, why: Failure::Poison }
+            }
+            Delivery::AtLeastOnce => State::Scheduled { due: now },
+        };
+        next
+    }
+
+    /// As a lost lease, but known at once and no sign of poison.
+    fn handed_back(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
+        let mut next = self.lost(lease, terms, now);
+        if let (State::Failed { why: Failure::Poison, .. }, Delivery::AtLeastOnce) = (&next.state, terms.delivery) {
+            next.state = State::Scheduled { due: now };
+        }
+        next.tally.lost_in_a_row = self.tally.lost_in_a_row;
+        next
+    }
+
+    fn finished(&self, lease: &Lease, outcome: &Outcome, terms: &Terms, now: Moment) -> Self {
+        match outcome {
+            Outcome::Succeeded { result } => {
+                let next = self.attempt_ended(Ending::Succeeded, now);
+                next.ended_as(State::Succeeded { at: now, result: result.clone() })
+            }
+            Outcome::Failed { error, retry_after } => {
+                let next = self.attempt_ended(Ending::Failed(error.clone()), now).tallied();
+                let may_retry = error.retryable && (terms.delivery == Delivery::AtLeastOnce || !error.reached);
+                next.after_failure(lease, terms, Retry::may(may_retry, *retry_after), now)
+            }
+            Outcome::TimedOut => {
+                let next = self.attempt_ended(Ending::TimedOut, now).tallied();
+                let may_retry = terms.delivery == Delivery::AtLeastOnce;
+                next.after_failure(lease, terms, Retry::may(may_retry, None), now)
+            }
+        }
+    }
+
+    /// Another attempt after a backoff, or the end.
+    fn after_failure(&self, lease: &Lease, terms: &Terms, retry: Retry, now: Moment) -> Self {
+        let broken = terms.retry.break_after_instant_failures.is_some_and(|most| self.tally.instant_in_a_row >= most);
+        let due = match retry {
+            Retry::After(wish) if !broken => self.retry_due(terms, wish, now),
+            Retry::After(_) | Retry::Never => None,
+        };
+        match due {
+            _ if lease.cancelled => self.ended_as(State::Cancelled { at: now }),
+            Some(due) => self.ended_as(State::Scheduled { due }),
+            None if broken => self.ended_as(State::Failed { at: now, why: Failure::Instant }),
+            None => self.ended_as(self.last_failure(now)),
+        }
+    }
+
+    fn retry_due(&self, terms: &Terms, wish: Duration, now: Moment) -> Option<Moment> {
+        if self.tally.failures > terms.retry.max_retries {
+            return None;
+        }
+        let backoff = terms.retry.delay(self.tally.failures, |turn| self.key.chance(turn));
+        let due = now + backoff.max(wish.min(Duration::from_secs(BACKOFF_SECONDS)));
+        let last_start = terms.retry.give_up_after.zip(self.started_at).map(|(span, start)| start + span);
+        last_start.is_none_or(|last| due <= last).then_some(due)
+    }
+
+    fn last_failure(&self, now: Moment) -> State {
+        match self.attempts.last().and_then(|attempt| attempt.ended.as_ref()).map(|ended| &ended.how) {
+            Some(Ending::TimedOut) => State::TimedOut { at: now },
+            _ => State::Failed { at: now, why: Failure::Error },
+        }
+    }
+
+    fn attempt_ended(&self, how: Ending, at: Moment) -> Self {
+        let mut next = self.clone();
+        if let Some(attempt) = next.attempts.last_mut() {
+            attempt.ended = Some(Ended { at, how });
+        }
+        next
+    }
+
+    fn tallied(mut self) -> Self {
+        let instant = self.attempts.last().is_some_and(|attempt| {
+            attempt.ended.as_ref().is_some_and(|ended| ended.at.since(attempt.started_at) < INSTANT)
+        });
+        self.tally.failures = self.tally.failures.saturating_add(1);
+        self.tally.lost_in_a_row = 0;
+        self.tally.instant_in_a_row = if instant { self.tally.instant_in_a_row.saturating_add(1) } else { 0 };
+        self
+    }
+
+    fn ended_as(&self, state: State) -> Self {
+        Self { state, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+#[path = "transitions_tests.rs"]
+mod tests;

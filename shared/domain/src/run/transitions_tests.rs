@@ -1,0 +1,360 @@
+//! The table of [`Run::after`], case by case and by properties.
+
+use std::borrow::Borrow;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::super::AttemptError;
+use super::*;
+use crate::body::{Body, Json};
+use crate::id::{JobId, RunKey, Tenant, Worker};
+use crate::priority::Priority;
+use crate::retry::{Jitter, RetryPolicy};
+
+const DUE: Moment = Moment::from_secs(1_800_000_000);
+const ANN: Claimant = Claimant { worker: Worker(1), alone: false };
+const BOB: Claimant = Claimant { worker: Worker(2), alone: false };
+
+fn at(seconds: u64) -> Moment {
+    DUE + Duration::from_secs(seconds)
+}
+
+fn terms() -> Terms {
+    let retry = RetryPolicy { jitter: Jitter::None, initial_delay: Duration::from_secs(10), ..RetryPolicy::default() };
+    Terms { timeout: Duration::from_secs(60), retry, delivery: Delivery::AtLeastOnce }
+}
+
+fn at_most_once() -> Terms {
+    Terms { delivery: Delivery::AtMostOnce, ..terms() }
+}
+
+fn queued() -> Run {
+    Run::new(Tenant::new("t").unwrap(), RunKey::occurrence(JobId::from_bytes([1; 16]), DUE), Priority::Normal)
+}
+
+fn running() -> Run {
+    claim(&queued(), ANN, &terms(), DUE).unwrap()
+}
+
+fn claim(run: &Run, by: Claimant, terms: &Terms, now: Moment) -> Result<Run, Refusal> {
+    run.after(&Event::Claim { by, terms }, now)
+}
+
+fn finish(run: &Run, outcome: impl Borrow<Outcome>, terms: &Terms, now: Moment) -> Run {
+    run.after(&Event::Finish { fence: run.fence, outcome: outcome.borrow(), terms }, now).unwrap()
+}
+
+fn success() -> Outcome {
+    Outcome::Succeeded { result: Body::Inside(Json::null()) }
+}
+
+fn failure() -> Outcome {
+    Outcome::Failed { error: AttemptError::new("http_500", "the target answered 500"), retry_after: None }
+}
+
+fn permanent_failure() -> Outcome {
+    Outcome::Failed { error: AttemptError::new("http_404", "the target answered 404").permanent(), retry_after: None }
+}
+
+fn unreached() -> Outcome {
+    Outcome::Failed { error: AttemptError::new("connect", "connection refused").unreached(), retry_after: None }
+}
+
+#[test]
+fn a_queued_run_is_claimed_once_its_time_has_come() {
+    assert_eq!(claim(&queued(), ANN, &terms(), DUE.just_before()), Err(Refusal::TooEarly { due: DUE }));
+
+    let run = claim(&queued(), ANN, &terms(), at(3)).unwrap();
+
+    assert_eq!(run.fence, 1);
+    assert_eq!(run.started_at, Some(at(3)));
+    assert_eq!(run.lease().unwrap().until, at(3 + 60 + 30));
+    assert_eq!(run.attempts.last().unwrap().number, 1);
+}
+
+#[test]
+fn a_run_is_held_until_its_lease_ends() {
+    assert_eq!(claim(&running(), BOB, &terms(), at(89)), Err(Refusal::Held { until: at(90) }));
+    assert_eq!(
+        claim(&running(), ANN, &terms(), at(89)),
+        Err(Refusal::Held { until: at(90) }),
+        "not even its holder twice"
+    );
+
+    let run = claim(&running(), BOB, &terms(), at(90)).unwrap();
+
+    assert_eq!(run.fence, 2);
+    assert_eq!(run.attempts[0].outcome(), Some("lost"));
+}
+
+#[test]
+fn a_lease_of_a_process_that_cannot_be_alive_is_over_at_once() {
+    let alone = Claimant { alone: true, ..BOB };
+
+    let run = claim(&running(), alone, &terms(), at(1)).unwrap();
+
+    assert_eq!((run.fence, run.lease().unwrap().holder), (2, BOB.worker));
+    assert!(claim(&run, alone, &terms(), at(2)).is_err(), "its own lease is not a dead one");
+}
+
+#[test]
+fn a_success_ends_the_run() {
+    let run = finish(&running(), success(), &terms(), at(1));
+
+    assert_eq!(run.state, State::Succeeded { at: at(1), result: Body::Inside(Json::null()) });
+    assert_eq!(run.attempts[0].outcome(), Some("succeeded"));
+}
+
+#[test]
+fn a_late_success_counts_while_nobody_else_has_claimed() {
+    let run = finish(&running(), success(), &terms(), at(500));
+    assert_eq!(run.status(at(500)), "succeeded");
+}
+
+#[test]
+fn a_late_success_from_an_expired_lease_is_fenced() {
+    let taken = claim(&running(), BOB, &terms(), at(90)).unwrap();
+
+    let late = taken.after(&Event::Finish { fence: 1, outcome: &success(), terms: &terms() }, at(91));
+
+    assert_eq!(late, Err(Refusal::Fenced { offered: 1, current: 2 }));
+}
+
+#[test]
+fn a_failure_waits_out_its_backoff_and_is_claimed_again() {
+    let waiting = finish(&running(), failure(), &terms(), at(1));
+    assert_eq!(waiting.state, State::Scheduled { due: at(11) });
+    assert_eq!(claim(&waiting, BOB, &terms(), at(10)), Err(Refusal::TooEarly { due: at(11) }));
+
+    let again = claim(&waiting, BOB, &terms(), at(11)).unwrap();
+
+    assert_eq!((again.fence, again.attempts.len()), (2, 2));
+    assert_eq!(again.started_at, Some(DUE), "the run started with its first attempt");
+}
+
+#[test]
+fn a_targets_own_wish_to_wait_is_honoured() {
+    let wish = |seconds| Outcome::Failed {
+        error: AttemptError::new("http_429", "slow down"),
+        retry_after: Some(Duration::from_secs(seconds)),
+    };
+
+    assert_eq!(finish(&running(), wish(120), &terms(), at(0)).state, State::Scheduled { due: at(120) });
+    assert_eq!(
+        finish(&running(), wish(3), &terms(), at(0)).state,
+        State::Scheduled { due: at(10) },
+        "not below the backoff"
+    );
+    assert_eq!(finish(&running(), wish(u64::MAX), &terms(), at(0)).state, State::Scheduled { due: at(86_400) });
+}
+
+#[test]
+fn after_the_last_retry_the_run_has_failed() {
+    let terms = Terms { retry: RetryPolicy { max_retries: 1, ..terms().retry }, ..terms() };
+    let once = finish(&running(), failure(), &terms, at(1));
+    let again = claim(&once, ANN, &terms, at(11)).unwrap();
+
+    let run = finish(&again, failure(), &terms, at(12));
+
+    assert_eq!(run.state, State::Failed { at: at(12), why: Failure::Error });
+}
+
+#[test]
+fn what_cannot_be_retried_fails_at_once() {
+    assert_eq!(finish(&running(), permanent_failure(), &terms(), at(1)).status(at(1)), "failed");
+}
+
+#[test]
+fn a_timeout_is_retried_and_is_the_end_when_it_was_the_last() {
+    let terms = Terms { retry: RetryPolicy { max_retries: 0, ..terms().retry }, ..terms() };
+    assert_eq!(finish(&running(), Outcome::TimedOut, &terms, at(60)).state, State::TimedOut { at: at(60) });
+    assert_eq!(finish(&running(), Outcome::TimedOut, &self::terms(), at(60)).state, State::Scheduled { due: at(70) });
+}
+
+#[test]
+fn no_attempt_starts_after_the_time_to_give_up() {
+    let retry = RetryPolicy { give_up_after: Some(Duration::from_secs(20)), ..terms().retry };
+    let terms = Terms { retry, ..terms() };
+
+    assert_eq!(finish(&running(), failure(), &terms, at(10)).state, State::Scheduled { due: at(20) });
+    assert_eq!(finish(&running(), failure(), &terms, at(11)).status(at(11)), "failed");
+}
+
+#[test]
+fn instant_failures_in_a_row_end_the_run_where_the_policy_says_so() {
+    let retry = RetryPolicy { break_after_instant_failures: Some(2), ..terms().retry };
+    let terms = Terms { retry, ..terms() };
+    let once = finish(&running(), failure(), &terms, DUE);
+    let again = claim(&once, ANN, &terms, at(10)).unwrap();
+
+    assert_eq!(finish(&again, failure(), &terms, at(10)).state, State::Failed { at: at(10), why: Failure::Instant });
+    assert_eq!(finish(&again, failure(), &terms, at(12)).status(at(12)), "scheduled", "a slow failure breaks the row");
+}
+
+#[test]
+fn three_leases_lost_in_a_row_are_poison() {
+    let twice = claim(&claim(&running(), BOB, &terms(), at(90)).unwrap(), ANN, &terms(), at(180)).unwrap();
+    assert_eq!(twice.status(at(180)), "running");
+
+    let run = claim(&twice, BOB, &terms(), at(270)).unwrap();
+
+    assert_eq!(run.state, State::Failed { at: at(270), why: Failure::Poison });
+    assert_eq!(run.fence, 3, "the last claim only wrote the end down");
+}
+
+#[test]
+fn a_failure_between_lost_leases_is_a_sign_of_life() {
+    let twice = claim(&claim(&running(), BOB, &terms(), at(90)).unwrap(), ANN, &terms(), at(180)).unwrap();
+    let waiting = finish(&twice, failure(), &terms(), at(181));
+    assert_eq!(waiting.tally.lost_in_a_row, 0);
+    assert_eq!(waiting.tally.failures, 1, "lost leases are not the target's failures");
+}
+
+#[test]
+fn at_most_once_is_never_tried_again_once_the_target_may_have_been_reached() {
+    let terms = at_most_once();
+    assert_eq!(finish(&running(), failure(), &terms, at(1)).status(at(1)), "failed");
+    assert_eq!(finish(&running(), Outcome::TimedOut, &terms, at(1)).status(at(1)), "timed_out");
+    assert_eq!(finish(&running(), unreached(), &terms, at(1)).status(at(1)), "scheduled");
+    assert_eq!(claim(&running(), BOB, &terms, at(90)).unwrap().state, State::Failed { at: at(90), why: Failure::Lost });
+}
+
+#[test]
+fn a_run_handed_back_is_free_at_once_and_not_one_step_closer_to_poison() {
+    let back = running().after(&Event::HandBack { fence: 1, terms: &terms() }, at(5)).unwrap();
+    assert_eq!(back.state, State::Scheduled { due: at(5) });
+    assert_eq!((back.tally.lost_in_a_row, back.attempts[0].outcome()), (0, Some("lost")));
+
+    let amo = running().after(&Event::HandBack { fence: 1, terms: &at_most_once() }, at(5)).unwrap();
+    assert_eq!(amo.state, State::Failed { at: at(5), why: Failure::Lost });
+}
+
+#[test]
+fn a_run_handed_back_by_an_old_holder_is_fenced() {
+    let taken = claim(&running(), BOB, &terms(), at(90)).unwrap();
+    let late = taken.after(&Event::HandBack { fence: 1, terms: &terms() }, at(91));
+    assert_eq!(late, Err(Refusal::Fenced { offered: 1, current: 2 }));
+}
+
+#[test]
+fn a_cancel_ends_what_waits_and_stops_what_runs_from_being_tried_again() {
+    assert_eq!(queued().after(&Event::Cancel, at(1)).unwrap().state, State::Cancelled { at: at(1) });
+
+    let asked = running().after(&Event::Cancel, at(1)).unwrap();
+
+    assert_eq!(asked.status(at(1)), "running");
+    assert_eq!(finish(&asked, success(), &terms(), at(2)).status(at(2)), "succeeded", "what happened, happened");
+    assert_eq!(finish(&asked, failure(), &terms(), at(2)).state, State::Cancelled { at: at(2) });
+    assert_eq!(claim(&asked, BOB, &terms(), at(90)).unwrap().state, State::Cancelled { at: at(90) });
+}
+
+#[test]
+fn what_nobody_holds_cannot_be_finished_or_handed_back() {
+    let finished = queued().after(&Event::Finish { fence: 0, outcome: &success(), terms: &terms() }, at(1));
+    let back = queued().after(&Event::HandBack { fence: 0, terms: &terms() }, at(1));
+    assert_eq!((finished, back), (Err(Refusal::NotHeld), Err(Refusal::NotHeld)));
+}
+
+#[test]
+fn an_overdue_timer_is_erased_moved_or_hinted() {
+    use super::super::Look;
+    let done = finish(&running(), success(), &terms(), at(1));
+    let waiting = finish(&running(), failure(), &terms(), at(1));
+
+    assert_eq!(done.look(at(40), BOB), Look::Erase);
+    assert_eq!(running().look(at(40), BOB), Look::Later(at(90)));
+    assert_eq!(running().look(at(95), BOB), Look::Claimable { since: at(90) });
+    assert_eq!(running().look(at(40), Claimant { alone: true, ..BOB }), Look::Claimable { since: at(40) });
+    assert_eq!(waiting.look(at(5), BOB), Look::Later(at(11)));
+    assert_eq!(waiting.look(at(40), BOB), Look::Claimable { since: at(11) });
+}
+
+#[test]
+fn the_fourth_attempt_displaces_the_first() {
+    let mut run = running();
+    for n in 1..=3 {
+        run = finish(&run, failure(), &terms(), at(n * 1000));
+        let displaced = run.displaced_by_next_claim().map(|attempt| attempt.number);
+        run = claim(&run, ANN, &terms(), at(n * 1000 + 500)).unwrap();
+        assert_eq!(displaced, (n == 3).then_some(1));
+    }
+    assert_eq!(run.attempts.iter().map(|attempt| attempt.number).collect::<Vec<_>>(), [2, 3, 4]);
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Claim(Claimant),
+    Finish(u32, Outcome),
+    HandBack(u32),
+    Cancel,
+}
+
+fn any_act() -> impl Strategy<Value = Act> {
+    let who = prop::sample::select(vec![ANN, BOB, Claimant { alone: true, ..ANN }]);
+    let outcome = prop::sample::select(vec![success(), failure(), permanent_failure(), unreached(), Outcome::TimedOut]);
+    prop_oneof![
+        4 => who.prop_map(Act::Claim),
+        3 => (0..4_u32, outcome).prop_map(|(behind, outcome)| Act::Finish(behind, outcome)),
+        1 => (0..3_u32).prop_map(Act::HandBack),
+        1 => Just(Act::Cancel),
+    ]
+}
+
+fn act(run: &Run, act: &Act, terms: &Terms, now: Moment) -> Result<Run, Refusal> {
+    match act {
+        Act::Claim(by) => claim(run, *by, terms, now),
+        Act::Finish(behind, outcome) => {
+            let fence = run.fence.saturating_sub(*behind);
+            run.after(&Event::Finish { fence, outcome, terms }, now)
+        }
+        Act::HandBack(behind) => run.after(&Event::HandBack { fence: run.fence.saturating_sub(*behind), terms }, now),
+        Act::Cancel => run.after(&Event::Cancel, now),
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_finished_is_final_and_fences_only_grow(
+        acts in prop::collection::vec((0..200_u64, any_act()), 1..60), amo in any::<bool>(),
+    ) {
+        let terms = if amo { at_most_once() } else { terms() };
+        let (mut run, mut now) = (queued(), DUE - Duration::from_secs(50));
+        for (pause, what) in acts {
+            now = now + Duration::from_secs(pause);
+            let Ok(next) = act(&run, &what, &terms, now) else { continue };
+            prop_assert!(!run.is_finished(), "finished is final");
+            prop_assert!(next.fence >= run.fence && next.fence <= run.fence + 1);
+            prop_assert!(next.tally.failures <= terms.retry.max_retries + 1);
+            prop_assert!(next.attempts.len() <= ATTEMPTS_INSIDE);
+            prop_assert_eq!(next.key, run.key);
+            if let State::Running(lease) = &next.state {
+                prop_assert!(lease.until > now || matches!(what, Act::Cancel));
+                prop_assert_eq!(next.attempts.last().unwrap().number, next.fence);
+            }
+            if let State::Scheduled { due } = &next.state {
+                prop_assert!(*due <= now + Duration::from_secs(BACKOFF_SECONDS), "backoff is bounded");
+            }
+            run = next;
+        }
+    }
+
+    #[test]
+    fn at_most_once_never_starts_twice_after_the_target_may_have_been_reached(
+        acts in prop::collection::vec((0..200_u64, any_act()), 1..60),
+    ) {
+        let terms = at_most_once();
+        let (mut run, mut now, mut reached) = (queued(), DUE, false);
+        for (pause, what) in acts {
+            now = now + Duration::from_secs(pause);
+            let Ok(next) = act(&run, &what, &terms, now) else { continue };
+            if next.fence > run.fence {
+                prop_assert!(!reached);
+            }
+            reached = reached || next.attempts.iter().any(|attempt| {
+                attempt.ended.is_some() && attempt.error().is_none_or(|error| error.reached)
+            });
+            run = next;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The zones by their names, and a helping hand for a name that is nearly right.
+
+use chrono_tz::{TZ_VARIANTS, Tz};
+
+use super::CronError;
+
+/// No zone's name is longer than 32 bytes; what is longer is not searched for, and quoted only so far.
+const MAX_NAME: usize = 64;
+
+pub fn zone(name: &str) -> Result<Tz, CronError> {
+    if name.len() > MAX_NAME {
+        let name = name.chars().take(MAX_NAME).chain(['…']).collect();
+        return Err(CronError::UnknownZone { name, meant: None });
+    }
+    name.parse().map_err(|_| CronError::UnknownZone { name: name.to_owned(), meant: meant_by(name) })
+}
+
+/// The zone whose name, or whose city, has the same letters and digits in any case and with any punctuation.
+fn meant_by(name: &str) -> Option<Tz> {
+    let whole = TZ_VARIANTS.iter().find(|zone| sounds_like(zone.name(), name));
+    whole.or_else(|| TZ_VARIANTS.iter().find(|zone| sounds_like(city(zone.name()), name))).copied()
+}
+
+fn city(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn sounds_like(one: &str, other: &str) -> bool {
+    fn letters(name: &str) -> impl Iterator<Item = u8> {
+        name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase())
+    }
+    letters(one).eq(letters(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_zone_is_known_by_its_own_name() {
+        for known in TZ_VARIANTS {
+            assert_eq!(zone(known.name()), Ok(known));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+        for near in ["america/new_york", "America/New York", "AMERICA/NEWYORK", "new york", "New_York"] {
+            let error = zone(near).unwrap_err().to_string();
+            assert_eq!(error, format!("{near:?} is not an IANA time zone: did you mean America/New_York?"));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_nothing_gets_no_guess() {
+        for wrong in ["", "/", "Mars/Olympus_Mons", "+02:00", "\u{0}"] {
+            let refused = zone(wrong);
+            assert_eq!(refused, Err(CronError::UnknownZone { name: wrong.to_owned(), meant: None }));
+        }
+    }
+
+    #[test]
+    fn a_very_long_name_is_quoted_only_so_far() {
+        let error = zone(&"é".repeat(10_000)).unwrap_err().to_string();
+        assert!(error.len() < 300, "{error}");
+    }
+}

@@ -1,0 +1,132 @@
+//! A timer: a small item in a minute bucket that says "look at this thing at this time". A pointer, never the truth.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Moment;
+use crate::id::{JobId, RunKey, Tenant};
+use crate::pace;
+
+/// What a timer asks to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Thing {
+    /// The occurrence of this job at the timer's own instant: one link of the job's chain.
+    Occurrence(JobId),
+    /// The occurrence of this job at another instant than the timer's: an orphan, a straggler, a promise made again.
+    /// Its key differs from every link's, so that moving one timer can never overwrite another.
+    Again(JobId, Moment),
+    /// This run: a lease to check, a backoff to end, a manual run to start.
+    Run(RunKey),
+}
+
+/// Where a timer stands: its instant, then what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TimerKey {
+    pub due: Moment,
+    pub thing: Thing,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timer {
+    pub key: TimerKey,
+    pub tenant: Tenant,
+    pub mark: Mark,
+}
+
+/// What an eraser has seen of a timer: if either differs, the timer was put anew and still means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The job's generation it was made from.
+    pub generation: u64,
+    /// When it was written, by its writer's clock.
+    pub written: Moment,
+}
+
+impl Thing {
+    /// The run a timer at `due` is about.
+    pub fn run_at(&self, due: Moment) -> RunKey {
+        match *self {
+            Self::Occurrence(job) => RunKey::occurrence(job, due),
+            Self::Again(job, at) => RunKey::occurrence(job, at),
+            Self::Run(key) => key,
+        }
+    }
+
+    /// Whose bucket shard it lies in. By the job, so that a job's timers of one minute lie together; for ever.
+    pub fn shard(&self, shards: u16) -> u16 {
+        let job = match self {
+            Self::Occurrence(job) | Self::Again(job, _) => job,
+            Self::Run(key) => &key.job,
+        };
+        let digest = Sha256::digest(job.as_bytes());
+        u16::from_be_bytes([digest[0], digest[1]]) % shards.max(1)
+    }
+}
+
+impl TimerKey {
+    pub fn occurrence(job: JobId, at: Moment) -> Self {
+        Self { due: at, thing: Thing::Occurrence(job) }
+    }
+
+    pub fn run(key: RunKey, due: Moment) -> Self {
+        Self { due, thing: Thing::Run(key) }
+    }
+
+    pub fn minute(&self) -> i64 {
+        pace::minute_of(self.due)
+    }
+
+    /// The run this timer is about.
+    pub fn run_key(&self) -> RunKey {
+        self.thing.run_at(self.due)
+    }
+
+    /// The same obligation at another instant, under a key that no link of a chain has.
+    #[must_use]
+    pub fn moved_to(&self, due: Moment) -> Self {
+        let thing = match self.thing {
+            Thing::Occurrence(job) if due == self.due => Thing::Occurrence(job),
+            Thing::Occurrence(job) => Thing::Again(job, self.due),
+            other @ (Thing::Again(..) | Thing::Run(_)) => other,
+        };
+        Self { due, thing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: JobId = JobId::from_bytes([7; 16]);
+
+    #[test]
+    fn a_moved_timer_never_takes_the_key_of_a_link() {
+        let link = TimerKey::occurrence(JOB, Moment::from_secs(60));
+
+        let moved = link.moved_to(Moment::from_secs(120));
+
+        assert_ne!(moved, TimerKey::occurrence(JOB, Moment::from_secs(120)));
+        assert_eq!(moved.run_key(), link.run_key(), "it still means the first instant");
+        assert_eq!(moved.moved_to(Moment::from_secs(180)).run_key(), link.run_key());
+    }
+
+    #[test]
+    fn every_timer_of_a_run_leads_back_to_it() {
+        let key = RunKey::manual(JOB, Moment::from_secs(60), 5);
+        let timer = TimerKey::run(key, Moment::from_secs(99));
+
+        assert_eq!(timer.run_key(), key);
+        assert_eq!(timer.moved_to(Moment::from_secs(200)).run_key(), key);
+    }
+
+    #[test]
+    fn jobs_spread_over_the_shards() {
+        let mut counts = [0_u32; 64];
+        for n in 0..6400_u32 {
+            let mut bytes = [0; 16];
+            bytes[..4].copy_from_slice(&n.to_be_bytes());
+            counts[usize::from(Thing::Occurrence(JobId::from_bytes(bytes)).shard(64))] += 1;
+        }
+        assert!(counts.iter().all(|n| (50..=160).contains(n)), "{counts:?}");
+    }
+}
