@@ -1,0 +1,139 @@
+//! The executor: lane, claim, target, record. A refusal consumes the hint; a fault gives it back.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use minutehand_domain::body::Json;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::limits::INLINE_RESULT_BYTES;
+use minutehand_domain::run::{Outcome, Refusal};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::lanes::Lanes;
+use minutehand_io::targets::{Answer, Call, Targets as _};
+use minutehand_io::{Doors, Fault};
+use minutehand_protocol::bodies;
+use minutehand_protocol::claim::{Claim, Dropped, Hold, claim};
+use minutehand_protocol::finish::{Finished, finish, hand_back};
+
+/// How long to wait before the record of an attempt is tried again; in all well inside the lease's margin.
+const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
+
+/// The receipt of a delivery on these doors' lanes.
+pub type Receipt<D> = <<D as Doors>::Lanes as Lanes>::Receipt;
+
+/// What carrying out a hint came to. Whatever it was, the hint is used up: only a fault gives it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CarriedOut {
+    Attempted(Finished),
+    /// There was nothing to claim.
+    Dropped(Dropped),
+    /// Claimed, but so late that the call could not have ended inside the lease: not called.
+    GaveUp,
+}
+
+/// Carries out one hint. `leaving` resolves when this process must go away: a call still running then is handed back.
+pub async fn carry_out<D: Doors>(
+    doors: &D,
+    hint: &Hint,
+    receipt: &Receipt<D>,
+    leaving: impl Future<Output = ()> + Send,
+) -> Result<CarriedOut, Fault> {
+    let hold = match claim(doors, hint).await? {
+        Claim::Mine(hold) => hold,
+        Claim::Dropped(why) => return Ok(CarriedOut::Dropped(why)),
+    };
+    hide_until_the_lease_ends(doors, &hold, receipt).await;
+    let payload = payload_of(doors, &hold).await?;
+    if !may_still_call(doors, &hold) {
+        return Ok(CarriedOut::GaveUp);
+    }
+    let finished = match call_unless(leaving, call(doors, &hold, payload.as_ref())).await {
+        Some(answer) => record(doors, &hold, answer).await?,
+        None => hand_back(doors, &hold).await?,
+    };
+    Ok(CarriedOut::Attempted(finished))
+}
+
+async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output = Answer>) -> Option<Answer> {
+    match select(pin!(call), pin!(leaving)).await {
+        Either::Left((answer, _)) => Some(answer),
+        Either::Right(((), _)) => None,
+    }
+}
+
+/// The call was made; a store that is away for a moment must not make us forget how it went.
+async fn record<D: Doors>(doors: &D, hold: &Hold, answer: Answer) -> Result<Finished, Fault> {
+    let mut pauses = RECORD_AGAIN_AFTER.into_iter();
+    loop {
+        let recorded = match outcome_of(doors, hold, answer.clone()).await {
+            Ok(outcome) => finish(doors, hold, &outcome).await,
+            Err(fault) => Err(fault),
+        };
+        match (recorded, pauses.next()) {
+            (Err(Fault::Unavailable { .. }), Some(pause)) => {
+                doors.clock().sleep_until(doors.clock().now() + pause).await;
+            }
+            (recorded, _) => return recorded,
+        }
+    }
+}
+
+/// Rule **visibility is the lease's outer clock**: if this executor dies, the hint reappears just when the lease is
+/// over. It decides nothing, so that a lane that will not do it costs only time.
+async fn hide_until_the_lease_ends<D: Doors>(doors: &D, hold: &Hold, receipt: &Receipt<D>) {
+    if let Some(lease) = hold.run.lease() {
+        let _the_sweep_stands_behind_it = doors.lanes().hide(receipt, lease.until).await;
+    }
+}
+
+/// Rule **late claim**, its end: just before the call, what is left of the lease must cover it.
+fn may_still_call<D: Doors>(doors: &D, hold: &Hold) -> bool {
+    let now = doors.clock().now();
+    hold.run.lease().is_some_and(|lease| lease.covers_a_call(now, &hold.job.definition.terms))
+}
+
+async fn payload_of<D: Doors>(doors: &D, hold: &Hold) -> Result<Option<Json>, Fault> {
+    let body = hold.run.payload.as_ref().unwrap_or(&hold.job.definition.payload);
+    bodies::fetch(doors, &hold.run.tenant, hold.run.key.job, body).await
+}
+
+async fn call<D: Doors>(doors: &D, hold: &Hold, payload: Option<&Json>) -> Answer {
+    let definition = &hold.job.definition;
+    let call = Call {
+        target: &definition.target,
+        tenant: &hold.run.tenant,
+        run: hold.run.key,
+        attempt: hold.run.fence,
+        scheduled_at: hold.run.key.at,
+        now: doors.clock().now(),
+        payload,
+        timeout: definition.terms.timeout,
+    };
+    doors.targets().call(call).await
+}
+
+/// A large result is written apart before the record that names it.
+async fn outcome_of<D: Doors>(doors: &D, hold: &Hold, answer: Answer) -> Result<Outcome, Fault> {
+    Ok(match answer {
+        Answer::Succeeded { result } => {
+            let result = bodies::keep(doors, &hold.run.tenant, hold.run.key.job, result, INLINE_RESULT_BYTES).await?;
+            Outcome::Succeeded { result }
+        }
+        Answer::Failed { error, retry_after } => Outcome::Failed { error, retry_after },
+        Answer::TimedOut => Outcome::TimedOut,
+    })
+}
+
+impl CarriedOut {
+    /// Whether the attempt's outcome became the run's.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self, Self::Attempted(Finished::Recorded(_)))
+    }
+
+    /// Whether somebody else had the run by the time this attempt ended.
+    pub fn was_fenced(&self) -> bool {
+        matches!(self, Self::Attempted(Finished::Refused(Refusal::Fenced { .. })))
+    }
+}

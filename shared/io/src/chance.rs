@@ -1,0 +1,22 @@
+//! Chance: sixteen bytes nobody could have guessed.
+
+pub trait Chance: Send + Sync + 'static {
+    fn bytes(&self) -> [u8; 16];
+
+    fn number(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.bytes();
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+}
+
+/// The operating system's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemChance;
+
+impl Chance for SystemChance {
+    fn bytes(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).expect("a system without chance cannot make keys");
+        bytes
+    }
+}

@@ -1,0 +1,46 @@
+//! The clock: what time it is, and waiting until it is later.
+
+use std::future::Future;
+
+use minutehand_domain::Moment;
+
+pub trait Clock: Send + Sync + 'static {
+    fn now(&self) -> Moment;
+    fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send;
+}
+
+#[cfg(feature = "embedded")]
+pub use system::SystemClock;
+
+#[cfg(feature = "embedded")]
+mod system {
+    use std::time::{Duration, SystemTime};
+
+    use super::{Clock, Future, Moment};
+
+    /// The operating system's clock.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct SystemClock;
+
+    /// A wall clock may be set while we sleep; nobody oversleeps that by more than this.
+    const LONGEST_NAP: Duration = Duration::from_secs(30);
+
+    impl Clock for SystemClock {
+        fn now(&self) -> Moment {
+            let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            Moment::EPOCH + since_epoch
+        }
+
+        fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send {
+            async move {
+                loop {
+                    let left = moment.since(self.now());
+                    if left.is_zero() {
+                        return;
+                    }
+                    tokio::time::sleep(left.min(LONGEST_NAP)).await;
+                }
+            }
+        }
+    }
+}

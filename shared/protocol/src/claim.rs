@@ -1,0 +1,169 @@
+//! Claiming: one guarded write makes a run this executor's, until the end of its lease.
+//!
+//! Guard **claim's condition**: the run is put only as it was seen, or where none was; of any number of executors with
+//! any number of hints one gets through.
+
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Origin;
+use minutehand_domain::job::{Job, NotAdmitted, Status};
+use minutehand_domain::pace;
+use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
+use minutehand_io::{Doors, Fault};
+
+use crate::coverage::is_covered;
+
+/// A run that is ours.
+#[derive(Clone, Debug)]
+pub struct Hold {
+    pub job: Job,
+    pub run: Run,
+    pub version: Version,
+    pub hint: Hint,
+}
+
+#[derive(Clone, Debug)]
+pub enum Claim {
+    Mine(Hold),
+    /// Nothing to do for this hint: why.
+    Dropped(Dropped),
+}
+
+/// Why a hint came to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// No job yet, or not any more. Its timer stays: a hint right after a create may find nothing yet.
+    NoJob,
+    /// No such run, and only an occurrence may be born of a hint.
+    NoRun,
+    NotAdmitted(NotAdmitted),
+    /// A coalescing record speaks for it.
+    Covered,
+    /// It was finished before; what was left of its timer is erased.
+    Finished,
+    /// The claim itself ended it: lease after lease was lost, or it was cancelled.
+    Ended,
+    Held,
+    /// Another claimed it between our read and our write.
+    Faster,
+}
+
+/// What was read before the claim, and when.
+struct Sight {
+    job: Job,
+    run: Option<Seen<Run>>,
+    read_at: Moment,
+}
+
+/// Waits until the hinted run is due and claims it.
+pub async fn claim<D: Doors>(doors: &D, hint: &Hint) -> Result<Claim, Fault> {
+    loop {
+        let sight = match see(doors, hint).await? {
+            Ok(sight) => sight,
+            Err(dropped) => return Ok(Claim::Dropped(dropped)),
+        };
+        doors.clock().sleep_until(sight.due(hint)).await;
+        if sight.is_stale(doors.clock().now()) {
+            continue;
+        }
+        if sight.run.is_none() && doors.clock().now().since(hint.run.at) > pace::LATE {
+            if is_covered(doors, &hint.tenant, hint.run).await? {
+                return Ok(Claim::Dropped(Dropped::Covered));
+            }
+            if sight.is_stale(doors.clock().now()) {
+                continue;
+            }
+        }
+        if let Some(answer) = try_claim(doors, hint, sight).await? {
+            return Ok(answer);
+        }
+    }
+}
+
+/// Reads the job and the run, and says at once where there is nothing to claim.
+async fn see<D: Doors>(doors: &D, hint: &Hint) -> Result<Result<Sight, Dropped>, Fault> {
+    let read_at = doors.clock().now(); // before the read: its answer may have been long on its way
+    let head = doors.store().head(&hint.tenant, hint.run.job).await?;
+    let Some(job) = head.and_then(|seen| seen.item.into_job()) else { return Ok(Err(Dropped::NoJob)) };
+    let run = doors.store().run(&hint.tenant, hint.run).await?;
+    match (&run, hint.run.origin) {
+        (Some(seen), _) if seen.item.is_finished() => {
+            erase_what_is_left(doors, hint, &seen.item).await?;
+            return Ok(Err(Dropped::Finished));
+        }
+        (Some(_), _) => {}
+        (None, Origin::Schedule) => {
+            if let Err(why) = job.admits(hint.run.at) {
+                return Ok(Err(Dropped::NotAdmitted(why)));
+            }
+        }
+        (None, Origin::Manual) => return Ok(Err(Dropped::NoRun)),
+    }
+    Ok(Ok(Sight { job, run, read_at }))
+}
+
+/// A finished run needs no timer, but the record of an outage does: the sweeper fires its last occurrence.
+async fn erase_what_is_left<D: Doors>(doors: &D, hint: &Hint, run: &Run) -> Result<(), Fault> {
+    if run.coalesced_until().is_none() {
+        doors.store().erase_timer(&hint.timer, hint.mark).await?;
+    }
+    Ok(())
+}
+
+/// None where the clock says it is too early after all: look again.
+async fn try_claim<D: Doors>(doors: &D, hint: &Hint, sight: Sight) -> Result<Option<Claim>, Fault> {
+    let guard = sight.run.as_ref().map_or(Guard::Absent, Seen::guard);
+    let job = sight.job;
+    let run =
+        sight.run.map_or_else(|| Run::new(hint.tenant.clone(), hint.run, job.definition.priority), |seen| seen.item);
+    let now = doors.clock().now();
+    let next = match claimed(&run, &job, doors.me(), now) {
+        Ok(next) => next,
+        Err(Refusal::TooEarly { .. }) => return Ok(None),
+        Err(Refusal::Finished) => return Ok(Some(Claim::Dropped(Dropped::Finished))),
+        Err(Refusal::Held { .. } | Refusal::Fenced { .. } | Refusal::NotHeld) => {
+            return Ok(Some(Claim::Dropped(Dropped::Held)));
+        }
+    };
+    if let Some(attempt) = run.displaced_by_next_claim() {
+        doors.store().put_attempt(&hint.tenant, hint.run, attempt).await?;
+    }
+    let Put::Written(version) = doors.store().put_run(&next, guard).await? else {
+        return Ok(Some(Claim::Dropped(Dropped::Faster)));
+    };
+    doors.events().tell(&Event::Run { run: &next, from: run.status(now), now });
+    if next.is_finished() {
+        doors.store().erase_timer(&hint.timer, hint.mark).await?;
+        return Ok(Some(Claim::Dropped(Dropped::Ended)));
+    }
+    Ok(Some(Claim::Mine(Hold { job, run: next, version, hint: hint.clone() })))
+}
+
+/// A deleted job's runs are not tried again; a paused job's, once started, are.
+fn claimed(run: &Run, job: &Job, by: Claimant, now: Moment) -> Result<Run, Refusal> {
+    let claim = RunEvent::Claim { by, terms: &job.definition.terms };
+    match job.status {
+        Status::Active | Status::Paused => run.after(&claim, now),
+        Status::Cancelled => {
+            let cancelled = run.after(&RunEvent::Cancel, now)?;
+            if cancelled.is_finished() { Ok(cancelled) } else { cancelled.after(&claim, now) }
+        }
+    }
+}
+
+impl Sight {
+    fn due(&self, hint: &Hint) -> Moment {
+        match self.run.as_ref().map(|seen| &seen.item.state) {
+            Some(State::Scheduled { due }) => *due,
+            _ => hint.run.at,
+        }
+    }
+
+    /// Rule **late claim**: what was read too long ago is read again before anything is decided on it.
+    fn is_stale(&self, now: Moment) -> bool {
+        now.since(self.read_at) > pace::STALE
+    }
+}

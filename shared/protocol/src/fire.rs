@@ -1,0 +1,123 @@
+//! Firing: turning the timers of occurrences into hints.
+//!
+//! Rule **successor first**: the timer of the next occurrence stands before this one is hinted, so a chain is never
+//! without a timer. Creator, changer, sweeper and canceller share this one function.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use minutehand_domain::Moment;
+use minutehand_domain::head::Head;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{JobId, RunKey};
+use minutehand_domain::job::{Job, NotAdmitted};
+use minutehand_domain::pace;
+use minutehand_domain::priority::Priority;
+use minutehand_domain::timer::Timer;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::lanes::Lanes as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Doors, Fault};
+
+use crate::promise::promise_successor;
+
+/// Occurrences that one pass has fired already: a chain that a short interval leads far ahead is met again there.
+#[derive(Debug, Default)]
+pub struct Fired(Mutex<BTreeSet<(JobId, Moment)>>);
+
+impl Fired {
+    fn add(&self, job: JobId, t: Moment) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((job, t));
+    }
+
+    pub fn contains(&self, job: JobId, t: Moment) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&(job, t))
+    }
+}
+
+/// How the firing of a timer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Firing {
+    /// Hinted up to the horizon.
+    Done,
+    /// The successor's bucket is past its write line: stopped without hinting, the next look decides.
+    TooLate,
+    /// This is no occurrence, or there is no job.
+    Void(Void),
+}
+
+/// Why a timer has nothing to fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Void {
+    Absent,
+    NotAdmitted(NotAdmitted),
+}
+
+/// Fires the occurrence at `t` and those after it up to `horizon`.
+pub async fn fire<D: Doors>(
+    doors: &D,
+    t: Moment,
+    timer: &Timer,
+    horizon: Moment,
+    fired: &Fired,
+) -> Result<Firing, Fault> {
+    let job_id = timer.key.run_key().job;
+    let (mut t, mut timer) = (t, timer.clone());
+    loop {
+        fired.add(job_id, t);
+        let job = match admitted(doors, &timer, t).await? {
+            Ok(job) => job,
+            Err(void) => return Ok(Firing::Void(void)),
+        };
+        let Some(next) = job.next_after(t) else {
+            hint(doors, job.definition.priority, &occurrence_hint(&timer, job_id, t), t).await?;
+            return Ok(Firing::Done);
+        };
+        let Some(successor) = promise_successor(doors, &job, next).await? else {
+            return Ok(Firing::TooLate);
+        };
+        hint(doors, job.definition.priority, &occurrence_hint(&timer, job_id, t), t).await?;
+        if next > horizon || fired.contains(job_id, next) {
+            return Ok(Firing::Done);
+        }
+        (t, timer) = (next, successor);
+    }
+}
+
+/// What a creator does with an occurrence inside the horizon; later ones are the sweeper's. Guard **creator's hint**:
+/// without it the occurrence would wait until a sweeper finds it overdue. That is also why a fault here is nobody's:
+/// the job is created, and its timer stands.
+pub async fn fire_if_near<D: Doors>(doors: &D, job: &Job, t: Moment, timer: &Timer) {
+    let horizon = doors.clock().now() + pace::HORIZON;
+    if t > horizon {
+        return;
+    }
+    // Nobody can have changed what this creator has just written and knows: a single occurrence needs no further read.
+    if job.next_after(t).is_none() {
+        let _lost_hints_are_found = hint(doors, job.definition.priority, &occurrence_hint(timer, job.id, t), t).await;
+        return;
+    }
+    let _lost_hints_are_found = fire(doors, t, timer, horizon, &Fired::default()).await;
+}
+
+/// Sends a hint. The lane may lose it: the timer behind it stays.
+pub async fn hint<D: Doors>(doors: &D, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+    doors.lanes().send(priority, hint, at).await
+}
+
+/// The job of a timer, if `t` is an occurrence of it.
+pub async fn admitted<D: Doors>(doors: &D, timer: &Timer, t: Moment) -> Result<Result<Job, Void>, Fault> {
+    let head = doors.store().head(&timer.tenant, timer.key.run_key().job).await?;
+    let Some(job) = head.map(|seen| seen.item).and_then(Head::into_job) else {
+        return Ok(Err(Void::Absent));
+    };
+    Ok(match job.admits(t) {
+        Ok(()) => Ok(job),
+        Err(why) => Err(Void::NotAdmitted(why)),
+    })
+}
+
+/// A hint for the occurrence at `t`, which its timer may only stand for: a coalesced range fires its last one.
+fn occurrence_hint(timer: &Timer, job: JobId, t: Moment) -> Hint {
+    Hint { run: RunKey::occurrence(job, t), ..Hint::of(timer) }
+}

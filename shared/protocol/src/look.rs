@@ -1,0 +1,146 @@
+//! Looking at an overdue timer: what became of its obligation? It is met, or it is carried on, or it was never one.
+//!
+//! Guard **overdue look**: whatever a queue lost is found here. Rule **drain**: a look erases its timer or moves it, so
+//! that sweeping costs what is due and a backlog is not hinted every minute.
+
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::head::Head;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::job::Job;
+use minutehand_domain::pace;
+use minutehand_domain::run::{Also, Look, Run, Skip};
+use minutehand_domain::timer::{Thing, Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::{Doors, Fault};
+
+use crate::coverage::{first_gap, is_covered};
+use crate::fire::{Fired, admitted, fire, hint};
+use crate::orphan::{orphaned_occurrence, orphaned_run, skip};
+use crate::promise::{erase, move_to, promise};
+
+/// Looks at a timer whose time passed at least `pace::OVERDUE` ago.
+pub async fn look<D: Doors>(doors: &D, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
+    let key = timer.key.run_key();
+    let run = doors.store().run(&timer.tenant, key).await?.map(|seen| seen.item);
+    match (run, timer.key.thing) {
+        (None, Thing::Run(_)) => orphaned_run(doors, timer, key).await,
+        (None, Thing::Occurrence(_) | Thing::Again(..)) => look_at_unclaimed(doors, timer, key, horizon, fired).await,
+        (Some(run), Thing::Occurrence(_) | Thing::Again(..)) if run.coalesced_until().is_some() => {
+            fire_last(doors, timer, &run, horizon, fired).await
+        }
+        (Some(run), _) => look_at_run(doors, timer, &run).await,
+    }
+}
+
+/// Nobody has claimed this occurrence.
+async fn look_at_unclaimed<D: Doors>(
+    doors: &D,
+    timer: &Timer,
+    key: RunKey,
+    horizon: Moment,
+    fired: &Fired,
+) -> Result<(), Fault> {
+    let job = match admitted(doors, timer, key.at).await? {
+        Ok(job) => job,
+        Err(void) => return orphaned_occurrence(doors, timer, key, void).await,
+    };
+    if is_covered(doors, &timer.tenant, key).await? {
+        return close_covered(doors, timer, key).await;
+    }
+    let now = doors.clock().now();
+    match job.next_after(key.at) {
+        Some(next) if next <= now && first_gap(doors, &job, next).await?.is_none() => {
+            let moved = wait_on(doors, timer, key.at).await?;
+            hint(doors, job.definition.priority, &Hint::of(&moved), now).await
+        }
+        Some(next) if next <= now => {
+            let Some(decided) = decide_catch_up(doors, &job, key, now).await? else { return Ok(()) };
+            fire_last(doors, timer, &decided, horizon, fired).await
+        }
+        _ => {
+            let moved = wait_on(doors, timer, key.at).await?;
+            fire(doors, key.at, &moved, horizon, fired).await.map(|_next_look_decides| ())
+        }
+    }
+}
+
+/// Rule **catch-up is decided once**: the head of a chain whose next occurrence is past too becomes the record of the
+/// outage, put only where nothing is. None where something else was faster: the next look sees what.
+async fn decide_catch_up<D: Doors>(doors: &D, job: &Job, key: RunKey, now: Moment) -> Result<Option<Run>, Fault> {
+    let missed = job.missed(key.at, now);
+    let also = Also { until: missed.last, count: Some(missed.count - 1) };
+    let record = Run::skipped(job.tenant.clone(), key, Skip::Coalesced, Some(also), now);
+    match doors.store().put_run(&record, Guard::Absent).await? {
+        Put::Written(_) => {
+            doors.events().tell(&Event::Run { run: &record, from: "scheduled", now });
+            Ok(Some(record))
+        }
+        Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|run| run.coalesced_until().is_some())),
+    }
+}
+
+/// What another record speaks for gets its own all the same before its timer goes: an executor that slept over its claim
+/// would otherwise begin a run here that no timer stands behind.
+async fn close_covered<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
+    if skip(doors, timer, key, Skip::Coalesced, None).await? { erase(doors, timer).await } else { Ok(()) }
+}
+
+/// Every reader of a coalescing record fires only its last occurrence.
+async fn fire_last<D: Doors>(
+    doors: &D,
+    timer: &Timer,
+    record: &Run,
+    horizon: Moment,
+    fired: &Fired,
+) -> Result<(), Fault> {
+    let Some(last) = record.coalesced_until() else { return Ok(()) };
+    let key = TimerKey::occurrence(record.key.job, last);
+    let promised = promise(doors, &timer.tenant, key, timer.mark.generation).await?;
+    fire(doors, last, &promised, horizon, fired).await?;
+    erase(doors, timer).await
+}
+
+/// There is a record: its own state says what the timer is still good for.
+async fn look_at_run<D: Doors>(doors: &D, timer: &Timer, run: &Run) -> Result<(), Fault> {
+    let now = doors.clock().now();
+    match run.look(now, doors.me()) {
+        Look::Erase => {
+            make_sure_of_the_successor(doors, timer, run.key).await?;
+            erase(doors, timer).await
+        }
+        Look::Later(due) => move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await,
+        Look::Claimable { since } => {
+            let moved = wait_on(doors, timer, since).await?;
+            hint(doors, run.priority, &Hint::of(&moved), now).await
+        }
+    }
+}
+
+/// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first.
+async fn make_sure_of_the_successor<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
+    if matches!(timer.key.thing, Thing::Run(_)) {
+        return Ok(());
+    }
+    let head = doors.store().head(&timer.tenant, key.job).await?;
+    let Some(job) = head.map(|seen| seen.item).and_then(Head::into_job) else { return Ok(()) };
+    let Some(next) = job.next_after(key.at).filter(|_| job.first_promise().is_some()) else { return Ok(()) };
+    if let Some(gap) = first_gap(doors, &job, next).await? {
+        promise(doors, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
+    }
+    Ok(())
+}
+
+/// Moves the timer of something that could have been claimed since `since`: to when it is hinted the next time.
+async fn wait_on<D: Doors>(doors: &D, timer: &Timer, since: Moment) -> Result<Timer, Fault> {
+    let now = doors.clock().now();
+    let next = pace::next_hint(since, now) - pace::OVERDUE;
+    let there = timer.key.moved_to(next.max(now + Duration::from_secs(1)));
+    let moved = promise(doors, &timer.tenant, there, timer.mark.generation).await?;
+    erase(doors, timer).await?;
+    Ok(moved)
+}

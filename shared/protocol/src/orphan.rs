@@ -1,0 +1,82 @@
+//! Orphans: timers that point at nothing. Their writer may have crashed, or may only be slow.
+//!
+//! So a timer whose job is absent or refuses it is looked at again fifteen minutes later. At that second look the way
+//! back is closed first (a tombstone where no job is, a new epoch where one refuses, a record where a run was promised),
+//! so that a writer who wakes up after all is told so; only then is the timer erased.
+
+use minutehand_domain::head::Head;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::job::Job;
+use minutehand_domain::pace;
+use minutehand_domain::run::{Also, Run, Skip};
+use minutehand_domain::timer::Timer;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::{Doors, Fault};
+
+use crate::fire::Void;
+use crate::promise::{erase, move_to};
+
+/// An occurrence that its job does not know, or not any more.
+pub async fn orphaned_occurrence<D: Doors>(doors: &D, timer: &Timer, key: RunKey, void: Void) -> Result<(), Fault> {
+    let now = doors.clock().now();
+    if now.since(timer.mark.written) < pace::ORPHAN {
+        return move_to(doors, timer, now + pace::ORPHAN).await;
+    }
+    let closed = match void {
+        Void::Absent => bury(doors, timer, key).await?,
+        Void::NotAdmitted(_) => refuse_for_good(doors, timer, key).await?,
+    };
+    if closed { erase(doors, timer).await } else { Ok(()) }
+}
+
+/// A run that was promised and is not there.
+pub async fn orphaned_run<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
+    let now = doors.clock().now();
+    if now.since(timer.mark.written) < pace::ORPHAN {
+        return move_to(doors, timer, now + pace::ORPHAN).await;
+    }
+    if skip(doors, timer, key, Skip::Abandoned, None).await? { erase(doors, timer).await } else { Ok(()) }
+}
+
+/// A tombstone where no job is: the head put of a creator who slept until now is refused by it.
+async fn bury<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
+    let tombstone = Head::Tombstone { tenant: timer.tenant.clone(), id: key.job, epoch: 1 };
+    match doors.store().put_head(&tombstone, Guard::Absent).await? {
+        Put::Written(_) => Ok(true),
+        Put::Conflict(there) => Ok(there.is_none_or(|seen| seen.item.job().is_none())),
+    }
+}
+
+/// A new epoch for a job that refuses the timer, and the record of what did not fire. False where the job has changed
+/// its mind, or changed at all: the next look sees.
+async fn refuse_for_good<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
+    let Some(seen) = doors.store().head(&timer.tenant, key.job).await? else { return Ok(false) };
+    let guard = seen.guard();
+    let Some(job) = seen.item.into_job() else { return Ok(true) };
+    let Err(why) = job.admits(key.at) else { return Ok(false) };
+    let also = job.refused_with(key.at, why);
+    let bumped = Head::Job(Job { epoch: job.epoch + 1, ..job });
+    if !doors.store().put_head(&bumped, guard).await?.is_written() {
+        return Ok(false);
+    }
+    skip(doors, timer, key, why.into(), Some(also)).await
+}
+
+/// Puts the record of what did not fire. False where a record is there already: the next look sees it.
+pub(crate) async fn skip<D: Doors>(
+    doors: &D,
+    timer: &Timer,
+    key: RunKey,
+    why: Skip,
+    also: Option<Also>,
+) -> Result<bool, Fault> {
+    let now = doors.clock().now();
+    let record = Run::skipped(timer.tenant.clone(), key, why, also, now);
+    let put = doors.store().put_run(&record, Guard::Absent).await?;
+    if put.is_written() {
+        doors.events().tell(&Event::Run { run: &record, from: "scheduled", now });
+    }
+    Ok(put.is_written())
+}

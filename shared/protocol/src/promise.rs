@@ -1,0 +1,65 @@
+//! Promises: putting timers so that none is written where no sweeper will look any more.
+//!
+//! Rule **late promise**: after any put of a timer that is not a successor the writer looks at its clock; past the
+//! bucket's write line it puts again a second ahead and looks again, before it acts.
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::job::Job;
+use minutehand_domain::pace;
+use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Doors, Fault};
+
+/// Puts a timer that a sweeper will surely see, and answers with it as it stands.
+pub async fn promise<D: Doors>(doors: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Result<Timer, Fault> {
+    let mut timer = written_now(doors, tenant, key, generation);
+    doors.store().put_timer(&timer).await?;
+    while doors.clock().now() >= pace::write_line(timer.key.minute()) {
+        let late = timer;
+        let again = late.key.moved_to(doors.clock().now() + pace::PROMISE_AGAIN);
+        timer = written_now(doors, tenant, again, generation);
+        doors.store().put_timer(&timer).await?;
+        doors.store().erase_timer(&late.key, late.mark).await?;
+    }
+    Ok(timer)
+}
+
+/// Puts the timer of a job's next occurrence unless it is there. None if its bucket is past the write line by now: a
+/// successor is never put into the past, the next look decides.
+///
+/// A timer that is there was promised in time by its writer, or will be moved by the sweeper that finds it was not. One
+/// made from an earlier generation is put anew: a hint given then knows another successor, and must not erase it.
+pub async fn promise_successor<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<Option<Timer>, Fault> {
+    let key = TimerKey::occurrence(job.id, next);
+    let ours = written_now(doors, &job.tenant, key, job.generation);
+    let there = doors.store().put_timer_if_absent(&ours).await?;
+    let timer = if there.mark.generation < job.generation {
+        doors.store().put_timer(&ours).await?;
+        ours
+    } else {
+        there
+    };
+    let in_time = doors.clock().now() < pace::write_line(key.minute());
+    Ok(in_time.then_some(timer))
+}
+
+/// Moves an obligation to a later look: promised there first, erased here after.
+pub async fn move_to<D: Doors>(doors: &D, timer: &Timer, due: Moment) -> Result<(), Fault> {
+    let there = timer.key.moved_to(due);
+    if there == timer.key {
+        return Ok(());
+    }
+    promise(doors, &timer.tenant, there, timer.mark.generation).await?;
+    erase(doors, timer).await
+}
+
+/// Erases a timer as it was seen; if it was put anew since, it still means something and stays.
+pub async fn erase<D: Doors>(doors: &D, timer: &Timer) -> Result<(), Fault> {
+    doors.store().erase_timer(&timer.key, timer.mark).await.map(|_erased| ())
+}
+
+fn written_now<D: Doors>(doors: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Timer {
+    Timer { key, tenant: tenant.clone(), mark: Mark { generation, written: doors.clock().now() } }
+}
