@@ -1,0 +1,27 @@
+//! Health: whoever reads this answer knows that the process lives and that its store can be read.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use minutehand_io::Doors;
+use minutehand_io::store::Store as _;
+use serde::Serialize;
+
+use crate::Api;
+use crate::problem::Problem;
+
+#[derive(Serialize)]
+pub(crate) struct HealthView {
+    live: bool,
+    ready: bool,
+    version: &'static str,
+    /// Which edition of the IANA time zones is compiled in.
+    zones: &'static str,
+}
+
+pub(crate) async fn health<D: Doors>(State(api): State<Arc<Api<D>>>) -> Result<Json<HealthView>, Problem> {
+    let _readable = api.doors.store().cursor(0).await?;
+    let (version, zones) = (env!("CARGO_PKG_VERSION"), chrono_tz::IANA_TZDB_VERSION);
+    Ok(Json(HealthView { live: true, ready: true, version, zones }))
+}

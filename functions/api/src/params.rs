@@ -1,0 +1,77 @@
+//! What the address says: ids in the path, parameters in the query.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, Path, Query};
+use http::request::Parts;
+use minutehand_domain::id::{JobId, RunKey};
+use minutehand_domain::limits::PAGE;
+use serde::de::DeserializeOwned;
+
+use crate::meant;
+use crate::problem::{FieldError, Kind, Problem};
+
+const DEFAULT_LIMIT: usize = 100;
+
+/// The job that the path names. A text that is no job's id names none.
+pub(crate) struct JobPath(pub JobId);
+
+/// The run that the path names.
+pub(crate) struct RunPath(pub RunKey);
+
+/// The query, as a shape.
+pub(crate) struct Params<T>(pub T);
+
+impl<S: Send + Sync> FromRequestParts<S> for JobPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        named(parts, state).await.map(Self).ok_or_else(Problem::no_job)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RunPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        named(parts, state).await.map(Self).ok_or_else(Problem::no_run)
+    }
+}
+
+async fn named<S: Send + Sync, T: FromStr>(parts: &mut Parts, state: &S) -> Option<T> {
+    let Path(text) = Path::<String>::from_request_parts(parts, state).await.ok()?;
+    text.parse().ok()
+}
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        match Query::try_from_uri(&parts.uri) {
+            Ok(Query(params)) => Ok(Self(params)),
+            Err(refused) => Err(explain(&refused.body_text())),
+        }
+    }
+}
+
+/// Axum says `Failed to deserialize query string: limit: invalid digit found in string`.
+fn explain(text: &str) -> Problem {
+    let text = text.split_once(": ").map_or(text, |(_, rest)| rest);
+    let (pointer, detail) = match text.split_once(": ") {
+        Some((name, detail)) if !name.contains(' ') => meant::told(format!("?{name}"), detail),
+        _ => (String::new(), text.to_owned()),
+    };
+    Problem::invalid(vec![FieldError { pointer, detail: detail.chars().take(300).collect() }])
+}
+
+/// How many items a page has.
+pub(crate) fn limit_of(asked: Option<usize>) -> Result<usize, Problem> {
+    bounded("?limit", asked.unwrap_or(DEFAULT_LIMIT), PAGE)
+}
+
+pub(crate) fn bounded(pointer: &'static str, value: usize, most: usize) -> Result<usize, Problem> {
+    if (1..=most).contains(&value) {
+        return Ok(value);
+    }
+    Err(Problem::field(Kind::Invalid, pointer, format!("must be from 1 to {most}")))
+}

@@ -1,0 +1,179 @@
+//! A problem: an answer that says no, in the words of RFC 9457. Handlers return it bare; `identify` writes it out, with
+//! the request's id in it.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use minutehand_io::Fault;
+use serde::Serialize;
+
+/// After this many seconds a fault is worth another try: a store that was busy has committed by then.
+const RETRY_SECONDS: &str = "1";
+
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub kind: Kind,
+    pub detail: Cow<'static, str>,
+    pub errors: Vec<FieldError>,
+    /// For the log. The client is not told.
+    pub fault: Option<Fault>,
+}
+
+/// One thing that is wrong with one field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct FieldError {
+    /// A JSON pointer into the body; for a query parameter `?` and its name.
+    pub pointer: String,
+    pub detail: String,
+}
+
+/// The kinds of problem: each has a `type` that never changes, a title and a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Malformed,
+    Unauthorized,
+    NotFound,
+    MethodNotAllowed,
+    Conflict,
+    TooLarge,
+    UnsupportedMediaType,
+    Invalid,
+    KeyReused,
+    Unavailable,
+}
+
+impl Kind {
+    const fn slug(self) -> &'static str {
+        match self {
+            Self::Malformed => "/problems/malformed",
+            Self::Unauthorized => "/problems/unauthorized",
+            Self::NotFound => "/problems/not-found",
+            Self::MethodNotAllowed => "/problems/method-not-allowed",
+            Self::Conflict => "/problems/conflict",
+            Self::TooLarge => "/problems/too-large",
+            Self::UnsupportedMediaType => "/problems/unsupported-media-type",
+            Self::Invalid => "/problems/invalid",
+            Self::KeyReused => "/problems/idempotency-key-reused",
+            Self::Unavailable => "/problems/unavailable",
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Malformed => "The request is malformed",
+            Self::Unauthorized => "An API key is needed",
+            Self::NotFound => "Not found",
+            Self::MethodNotAllowed => "Method not allowed",
+            Self::Conflict => "The state forbids it",
+            Self::TooLarge => "The request is too large",
+            Self::UnsupportedMediaType => "The body is not JSON",
+            Self::Invalid => "The request is understood but impossible",
+            Self::KeyReused => "The idempotency key belongs to another request",
+            Self::Unavailable => "Not available right now",
+        }
+    }
+
+    pub(crate) const fn status(self) -> StatusCode {
+        match self {
+            Self::Malformed => StatusCode::BAD_REQUEST,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Conflict => StatusCode::CONFLICT,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Invalid | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+}
+
+impl Problem {
+    pub(crate) fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, detail: detail.into(), errors: Vec::new(), fault: None }
+    }
+
+    /// What cannot be done, field by field.
+    pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
+        Self { errors, ..Self::new(Kind::Invalid, "") }.told_by_its_errors()
+    }
+
+    pub(crate) fn field(kind: Kind, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        let errors = vec![FieldError { pointer: pointer.into(), detail: detail.into() }];
+        Self { errors, ..Self::new(kind, "") }.told_by_its_errors()
+    }
+
+    pub(crate) fn no_job() -> Self {
+        Self::new(Kind::NotFound, "there is no such job")
+    }
+
+    pub(crate) fn no_run() -> Self {
+        Self::new(Kind::NotFound, "there is no such run")
+    }
+
+    pub(crate) fn too_slow() -> Self {
+        Self::new(Kind::Unavailable, "this took so long that it was given up; ask again")
+    }
+
+    fn told_by_its_errors(self) -> Self {
+        let detail = match self.errors.as_slice() {
+            [FieldError { pointer, detail }] if pointer.is_empty() => detail.clone(),
+            [FieldError { pointer, detail }] => format!("{pointer}: {detail}"),
+            [FieldError { pointer, detail }, others @ ..] => format!("{pointer}: {detail} (and {} more)", others.len()),
+            [] => String::new(),
+        };
+        Self { detail: detail.into(), ..self }
+    }
+
+    /// Turns an answer that carries this problem into what the client reads.
+    pub(crate) fn write_into(self, response: Response, request_id: &str) -> Response {
+        let told = Told {
+            kind: self.kind.slug(),
+            title: self.kind.title(),
+            status: self.kind.status().as_u16(),
+            detail: &self.detail,
+            errors: &self.errors,
+            request_id,
+        };
+        let (mut head, _empty) = response.into_parts();
+        head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        match self.kind {
+            Kind::Unauthorized => {
+                head.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"minutehand\""));
+            }
+            Kind::Unavailable => {
+                head.headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
+            }
+            _ => {}
+        }
+        let body = serde_json::to_vec(&told).expect("a problem is plain text");
+        Response::from_parts(head, body.into())
+    }
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    status: u16,
+    detail: &'a str,
+    errors: &'a [FieldError],
+    request_id: &'a str,
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        Self { fault: Some(fault), ..Self::new(Kind::Unavailable, "something behind this broke; ask again") }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.kind.status().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}

@@ -1,0 +1,88 @@
+//! A whole run: its item, and what is kept beside it: older attempts, a large payload, a large result.
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::Json;
+use minutehand_domain::id::{Origin, RunKey, Tenant};
+use minutehand_domain::job::Job;
+use minutehand_domain::run::{Attempt, Run};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Doors, Fault};
+use minutehand_protocol::bodies;
+
+use crate::jobs::load;
+use crate::wire::body_view::BodyView;
+use crate::wire::run_view::{Bodies, RunView, result_of};
+
+/// How many records back the one that speaks for an occurrence is looked for, as the protocol does.
+const RECORDS_BACK: usize = 16;
+
+pub(crate) struct WholeRun {
+    run: Run,
+    /// All of them, oldest first.
+    attempts: Vec<Attempt>,
+    payload: Option<Json>,
+    result: Option<Json>,
+}
+
+impl WholeRun {
+    /// The run that `key` names: as it is recorded, or as it will be if it is an occurrence that nobody has claimed.
+    pub(crate) async fn find<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Self>, Fault> {
+        let Some(job) = load(doors, tenant, key.job).await? else { return Ok(None) };
+        let run = match doors.store().run(tenant, key).await? {
+            Some(seen) => Some(seen.item),
+            None => unrecorded(doors, &job, key).await?,
+        };
+        match run {
+            Some(run) => Self::load(doors, run, &job).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A run that was just written, whose job is therefore there.
+    pub(crate) async fn of<D: Doors>(doors: &D, run: Run) -> Result<Self, Fault> {
+        match load(doors, &run.tenant, run.key.job).await? {
+            Some(job) => Self::load(doors, run, &job).await,
+            None => Err(Fault::unreadable("store", "a run's job is not there")),
+        }
+    }
+
+    pub(crate) async fn load<D: Doors>(doors: &D, run: Run, job: &Job) -> Result<Self, Fault> {
+        let payload = run.payload.as_ref().unwrap_or(&job.definition.payload);
+        let payload = bodies::fetch(doors, &run.tenant, job.id, payload).await?;
+        let result = match result_of(&run) {
+            Some(result) => bodies::fetch(doors, &run.tenant, job.id, result).await?,
+            None => None,
+        };
+        let attempts = all_attempts(doors, &run).await?;
+        Ok(Self { run, attempts, payload, result })
+    }
+
+    pub(crate) fn view(&self, now: Moment) -> RunView<'_> {
+        let bodies =
+            Bodies { payload: BodyView::of(self.payload.as_ref()), result: BodyView::of(self.result.as_ref()) };
+        RunView::new(&self.run, &self.attempts, bodies, now)
+    }
+}
+
+/// The store is asked only where the first attempt no longer stands inside the run.
+async fn all_attempts<D: Doors>(doors: &D, run: &Run) -> Result<Vec<Attempt>, Fault> {
+    if run.attempts.first().is_none_or(|attempt| attempt.number == 1) {
+        return Ok(run.attempts.clone());
+    }
+    Ok(run.with_older_attempts(doors.store().attempts(&run.tenant, run.key).await?))
+}
+
+/// An occurrence without a record of its own: the record of an outage speaks for it, or it waits to be claimed.
+async fn unrecorded<D: Doors>(doors: &D, job: &Job, key: RunKey) -> Result<Option<Run>, Fault> {
+    if key.origin != Origin::Schedule || key.discriminator != 0 || job.admits(key.at).is_err() {
+        return Ok(None);
+    }
+    let waiting = Run::new(job.tenant.clone(), key, job.definition.priority);
+    if key.at > doors.clock().now() {
+        return Ok(Some(waiting));
+    }
+    let earlier = doors.store().runs_of(&job.tenant, job.id, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
+    let covering = earlier.into_iter().find(|run| run.covers(key.at));
+    Ok(Some(covering.map_or(waiting, |record| Run { key, ..record })))
+}

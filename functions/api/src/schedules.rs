@@ -1,0 +1,70 @@
+//! Schedules: what one would do, and what a job's will.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::job::Status;
+use minutehand_domain::limits::PREVIEW_FIRES;
+use minutehand_io::Doors;
+use minutehand_io::clock::Clock as _;
+use serde::Deserialize;
+
+use crate::Api;
+use crate::auth::Caller;
+use crate::body::Body;
+use crate::findings::Findings;
+use crate::jobs::load;
+use crate::params::{JobPath, Params, bounded};
+use crate::problem::Problem;
+use crate::wire::instant::Instant;
+use crate::wire::preview_view::PreviewView;
+use crate::wire::schedule_request::ScheduleRequest;
+
+const DEFAULT_FIRES: usize = 10;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PreviewRequest {
+    schedule: ScheduleRequest,
+    from: Option<Instant>,
+    count: Option<usize>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NextParams {
+    count: Option<usize>,
+}
+
+/// What a job with this schedule would fire after `from`, if it were made now, or at `from` where that is earlier.
+pub(crate) async fn preview<D: Doors>(State(api): State<Arc<Api<D>>>, body: Body) -> Result<Response, Problem> {
+    let request: PreviewRequest = body.parse()?;
+    let count = bounded("/count", request.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
+    let now = api.doors.clock().now();
+    let (made_at, from) = request.from.map_or((now, now.just_before()), |from| (from.0.min(now), from.0));
+    let mut findings = Findings::default();
+    let schedule = request.schedule.understood(made_at, &mut findings);
+    let schedule = findings.settle(schedule)?;
+    let view = PreviewView::walk(&schedule, from, count, |t| schedule.next_after(t));
+    Ok(Json(view).into_response())
+}
+
+/// What the job fires next, as it stands.
+pub(crate) async fn next<D: Doors>(
+    State(api): State<Arc<Api<D>>>,
+    caller: Caller,
+    JobPath(id): JobPath,
+    Params(params): Params<NextParams>,
+) -> Result<Response, Problem> {
+    let count = bounded("?count", params.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
+    let job = load(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+    let from = api.doors.clock().now().just_before();
+    let view = match job.status {
+        Status::Active => PreviewView::walk(&job.schedule, from, count, |t| job.next_after(t)),
+        Status::Paused => PreviewView::silent(&job.schedule, false),
+        Status::Cancelled => PreviewView::silent(&job.schedule, true),
+    };
+    Ok(Json(view).into_response())
+}

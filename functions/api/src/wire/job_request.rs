@@ -1,0 +1,105 @@
+//! A job as it is asked for. Every field has a bound and a default; one that is null is one that is not given.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::{Body, Json};
+use minutehand_domain::job::{Definition, Delivery, Terms};
+use minutehand_domain::limits::{
+    DEFAULT_TIMEOUT_SECONDS, NAME_CHARS, PAYLOAD_BYTES, TAGS, TIMEOUT_SECONDS, WORD_CHARS,
+};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::schedule::Schedule;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::retry_request::RetryRequest;
+use super::schedule_request::ScheduleRequest;
+use super::target_request::TargetRequest;
+use crate::TargetCheck;
+use crate::findings::Findings;
+use crate::problem::{Kind, Problem};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JobRequest<'a> {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: Option<Vec<String>>,
+    schedule: Option<ScheduleRequest>,
+    target: TargetRequest,
+    #[serde(borrow)]
+    payload: Option<&'a RawValue>,
+    priority: Option<Priority>,
+    timeout_seconds: Option<u64>,
+    retry: Option<RetryRequest>,
+    delivery: Option<Delivery>,
+    pub idempotency_key: Option<String>,
+}
+
+/// What a request means, seen from one instant.
+pub(crate) struct Understood {
+    pub schedule: Schedule,
+    /// Its payload is empty still.
+    pub definition: Definition,
+    pub payload: Option<Json>,
+}
+
+impl JobRequest<'_> {
+    pub(crate) fn understood(self, now: Moment, check: &TargetCheck) -> Result<Understood, Problem> {
+        let mut findings = Findings::default();
+        let payload = payload_of(self.payload)?;
+        self.words(&mut findings);
+        let terms = self.terms(&mut findings);
+        let schedule = self.schedule.unwrap_or_default().understood(now, &mut findings);
+        let target = self.target.understood(check, &mut findings);
+        let (schedule, target) = findings.settle(schedule.zip(target))?;
+        let definition = Definition {
+            name: self.name,
+            owner: self.owner,
+            tags: self.tags.unwrap_or_default().into_iter().collect::<BTreeSet<_>>(),
+            target,
+            payload: Body::Empty,
+            priority: self.priority.unwrap_or_default(),
+            terms,
+        };
+        Ok(Understood { schedule, definition, payload })
+    }
+
+    fn words(&self, findings: &mut Findings) {
+        if let Some(name) = &self.name {
+            findings.line("/name", name, NAME_CHARS);
+        }
+        if let Some(owner) = &self.owner {
+            findings.line("/owner", owner, WORD_CHARS);
+        }
+        let tags = self.tags.as_deref().unwrap_or_default();
+        if tags.len() > TAGS {
+            findings.add("/tags", format!("at most {TAGS} tags"));
+            return;
+        }
+        for (index, tag) in tags.iter().enumerate() {
+            findings.line(format!("/tags/{index}"), tag, WORD_CHARS);
+        }
+    }
+
+    fn terms(&self, findings: &mut Findings) -> Terms {
+        let timeout = self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
+        Terms {
+            timeout: Duration::from_secs(findings.in_range("/timeout_seconds", timeout, 1..=TIMEOUT_SECONDS)),
+            retry: self.retry.as_ref().map(|retry| retry.understood(findings)).unwrap_or_default(),
+            delivery: self.delivery.unwrap_or_default(),
+        }
+    }
+}
+
+/// The payload's text, kept as it is but for white space; too large is 413 wherever the body itself passed.
+pub(crate) fn payload_of(raw: Option<&RawValue>) -> Result<Option<Json>, Problem> {
+    let payload = raw.map(Json::compact);
+    if payload.as_ref().is_some_and(|json| json.len() > PAYLOAD_BYTES) {
+        let detail = format!("a payload has at most {PAYLOAD_BYTES} bytes");
+        return Err(Problem::field(Kind::TooLarge, "/payload", detail));
+    }
+    Ok(payload)
+}

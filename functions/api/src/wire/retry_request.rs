@@ -1,0 +1,79 @@
+//! How failure is treated, as it is asked for and as it is shown.
+
+use std::time::Duration;
+
+use minutehand_domain::limits::{BACKOFF_SECONDS, RETRIES, SPAN_SECONDS};
+use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
+use serde::{Deserialize, Serialize};
+
+use crate::findings::Findings;
+
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RetryRequest {
+    max_retries: Option<u64>,
+    backoff: Option<Backoff>,
+    initial_delay_seconds: Option<u64>,
+    max_delay_seconds: Option<u64>,
+    jitter: Option<Jitter>,
+    give_up_after_seconds: Option<u64>,
+    break_after_instant_failures: Option<u64>,
+}
+
+impl RetryRequest {
+    /// What is not asked for is the default's; the ceiling is at least the first delay.
+    pub(crate) fn understood(&self, findings: &mut Findings) -> RetryPolicy {
+        let usual = RetryPolicy::default();
+        let initial_delay = self.initial_delay(findings).unwrap_or(usual.initial_delay);
+        RetryPolicy {
+            max_retries: self.max_retries(findings).unwrap_or(usual.max_retries),
+            backoff: self.backoff.unwrap_or(usual.backoff),
+            initial_delay,
+            max_delay: self.max_delay(initial_delay, findings).unwrap_or(usual.max_delay.max(initial_delay)),
+            jitter: self.jitter.unwrap_or(usual.jitter),
+            give_up_after: self.give_up_after(findings),
+            break_after_instant_failures: self.break_after(findings),
+        }
+    }
+
+    pub(crate) fn showing(policy: &RetryPolicy) -> Self {
+        Self {
+            max_retries: Some(policy.max_retries.into()),
+            backoff: Some(policy.backoff),
+            initial_delay_seconds: Some(policy.initial_delay.as_secs()),
+            max_delay_seconds: Some(policy.max_delay.as_secs()),
+            jitter: Some(policy.jitter),
+            give_up_after_seconds: policy.give_up_after.map(|span| span.as_secs()),
+            break_after_instant_failures: policy.break_after_instant_failures.map(u64::from),
+        }
+    }
+
+    fn max_retries(&self, findings: &mut Findings) -> Option<u16> {
+        count(findings, "/retry/max_retries", self.max_retries?, 0)
+    }
+
+    fn break_after(&self, findings: &mut Findings) -> Option<u16> {
+        count(findings, "/retry/break_after_instant_failures", self.break_after_instant_failures?, 1)
+    }
+
+    fn initial_delay(&self, findings: &mut Findings) -> Option<Duration> {
+        Some(seconds(findings, "/retry/initial_delay_seconds", self.initial_delay_seconds?, 0, BACKOFF_SECONDS))
+    }
+
+    fn max_delay(&self, initial: Duration, findings: &mut Findings) -> Option<Duration> {
+        let least = initial.as_secs().min(BACKOFF_SECONDS);
+        Some(seconds(findings, "/retry/max_delay_seconds", self.max_delay_seconds?, least, BACKOFF_SECONDS))
+    }
+
+    fn give_up_after(&self, findings: &mut Findings) -> Option<Duration> {
+        Some(seconds(findings, "/retry/give_up_after_seconds", self.give_up_after_seconds?, 1, SPAN_SECONDS))
+    }
+}
+
+fn count(findings: &mut Findings, pointer: &'static str, value: u64, least: u64) -> Option<u16> {
+    u16::try_from(findings.in_range(pointer, value, least..=u64::from(RETRIES))).ok()
+}
+
+fn seconds(findings: &mut Findings, pointer: &'static str, value: u64, least: u64, most: u64) -> Duration {
+    Duration::from_secs(findings.in_range(pointer, value, least..=most))
+}

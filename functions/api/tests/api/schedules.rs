@@ -1,0 +1,121 @@
+//! Previews, and what a job fires next.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, at};
+
+fn instants(answer: &crate::world::Answer) -> Vec<Value> {
+    answer.field("/fires").as_array().unwrap().iter().map(|fire| fire["at"].clone()).collect()
+}
+
+#[tokio::test]
+async fn a_preview_tells_a_schedule_in_words_and_instants() {
+    let world = World::new();
+
+    let answer = world
+        .post(
+            "/v1/schedules/preview",
+            json!({"schedule": {"cron": "0 2 1 * *", "timezone": "America/New_York"}, "count": 2}),
+        )
+        .await;
+
+    assert_eq!(
+        answer.json(),
+        json!({
+            "description": "at 02:00 on the 1st of every month, America/New_York time",
+            "fires": [
+                {"at": "2027-02-01T07:00:00.000Z", "local": "2027-02-01T02:00:00-05:00", "note": null},
+                {"at": "2027-03-01T07:00:00.000Z", "local": "2027-03-01T02:00:00-05:00", "note": null},
+            ],
+            "exhausted": false,
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_preview_says_what_daylight_saving_does() {
+    let world = World::new();
+    for (cron, from, local, note) in [
+        ("30 2 * * *", "2026-03-08T00:00:00-05:00", "2026-03-08T03:00:00-04:00", "shifted"),
+        ("*/30 * * * *", "2026-11-01T05:30:00Z", "2026-11-01T01:00:00-05:00", "repeated"),
+    ] {
+        let schedule = json!({"cron": cron, "timezone": "America/New_York"});
+
+        let answer = world.post("/v1/schedules/preview", json!({"schedule": schedule, "from": from, "count": 1})).await;
+
+        assert_eq!((answer.field("/fires/0/local"), answer.field("/fires/0/note")), (json!(local), json!(note)));
+    }
+}
+
+#[tokio::test]
+async fn a_preview_fires_strictly_after_its_from_and_says_when_nothing_follows() {
+    let world = World::new();
+    let preview = async |schedule: Value, from: Option<u64>, count: usize| {
+        let body = json!({"schedule": schedule, "from": from.map(at), "count": count});
+        let answer = world.post("/v1/schedules/preview", body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        (instants(&answer), answer.field("/exhausted"))
+    };
+    let every = json!({"every_seconds": 60});
+
+    assert_eq!(preview(every.clone(), Some(60), 2).await, (vec![json!(at(120)), json!(at(180))], json!(false)));
+    assert_eq!(preview(json!({"every_seconds": 60, "max_fires": 2}), None, 9).await.1, json!(true));
+    assert_eq!(preview(json!({"every_seconds": 60, "max_fires": 2}), None, 2).await.1, json!(true));
+    assert_eq!(preview(json!({}), None, 5).await, (vec![json!(at(0))], json!(true)));
+    assert_eq!(preview(json!({"at": at(5)}), Some(5), 5).await, (vec![], json!(true)));
+    assert_eq!(preview(json!({"on_demand": true}), None, 5).await, (vec![], json!(true)));
+}
+
+#[tokio::test]
+async fn each_kind_of_schedule_has_its_words() {
+    let world = World::new();
+    for (schedule, words) in [
+        (json!({}), "once, as soon as it is created".to_owned()),
+        (json!({"at": at(5)}), format!("once, at {}", at(5))),
+        (json!({"after_seconds": 5}), "once, 5 s after it is created".to_owned()),
+        (json!({"every_seconds": 1}), "every second".to_owned()),
+        (
+            json!({"every_seconds": 60, "start_at": at(0), "end_at": at(900), "max_fires": 3}),
+            format!("every 60 seconds, from {} on, until {}, 3 times at most", at(0), at(900)),
+        ),
+        (json!({"on_demand": true}), "only when it is asked to run".to_owned()),
+    ] {
+        let answer = world.post("/v1/schedules/preview", json!({"schedule": schedule})).await;
+
+        assert_eq!(answer.field("/description"), words);
+    }
+}
+
+#[tokio::test]
+async fn an_impossible_preview_names_its_field() {
+    let world = World::new();
+    for (body, pointer) in [
+        (json!({"schedule": {"cron": "61 * * * *"}}), "/schedule/cron"),
+        (json!({"schedule": {"cron": "0 0 30 2 *"}}), "/schedule/cron"),
+        (json!({"schedule": {"cron": "* * * * *", "timezone": "Mars/Olympus"}}), "/schedule/timezone"),
+        (json!({"schedule": {"every_seconds": 1}, "count": 1001}), "/count"),
+        (json!({"schedule": {"every_seconds": 1}, "count": 0}), "/count"),
+        (json!({"schedule": {"every_seconds": 1}, "from": "10000-01-01T00:00:00Z"}), "/from"),
+        (json!({"from": at(0)}), "/schedule"),
+    ] {
+        assert_eq!(world.post("/v1/schedules/preview", body).await.problem(422, "invalid"), [pointer]);
+    }
+}
+
+#[tokio::test]
+async fn a_job_tells_what_it_fires_next() {
+    let world = World::new();
+    let job = world.job(json!({"every_seconds": 60})).await;
+    let path = format!("/v1/jobs/{job}");
+
+    let next = world.get(&format!("{path}/next?count=2")).await;
+    world.tell(&format!("{path}/pause")).await;
+    let paused = world.get(&format!("{path}/next")).await;
+    world.delete(&path).await;
+    let cancelled = world.get(&format!("{path}/next")).await;
+
+    assert_eq!(instants(&next), [at(60), at(120)]);
+    assert_eq!((instants(&paused), paused.field("/exhausted")), (vec![], json!(false)));
+    assert_eq!((instants(&cancelled), cancelled.field("/exhausted")), (vec![], json!(true)));
+    assert_eq!(world.get(&format!("{path}/next?count=0")).await.problem(422, "invalid"), ["?count"]);
+}
