@@ -1,0 +1,52 @@
+//! The judge's own arithmetic of schedules: intervals and single instants, nothing borrowed.
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    Never,
+    Once(i64),
+    /// Every `period` from `first` on, before `end`.
+    Every {
+        first: i64,
+        period: i64,
+        end: i64,
+    },
+}
+
+impl Schedule {
+    /// The instants in `from..to`, in order.
+    pub fn instants(&self, from: i64, to: i64) -> Vec<i64> {
+        match *self {
+            Self::Never => Vec::new(),
+            Self::Once(at) => (from <= at && at < to).then_some(at).into_iter().collect(),
+            Self::Every { first, period, end } => {
+                let skip = ((from - first).max(0) + period - 1) / period;
+                (0..).map(|n| first + (skip + n) * period).take_while(|t| *t < to.min(end)).collect()
+            }
+        }
+    }
+
+    pub fn fires_at(&self, t: i64) -> bool {
+        self.instants(t, t + 1) == [t]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_fires_at_each_multiple_inside_its_bounds() {
+        let schedule = Schedule::Every { first: 100, period: 10, end: 131 };
+
+        assert_eq!(schedule.instants(0, 1000), [100, 110, 120, 130]);
+        assert_eq!(schedule.instants(101, 121), [110, 120]);
+        assert_eq!(schedule.instants(110, 111), [110]);
+        assert!(schedule.fires_at(130) && !schedule.fires_at(131) && !schedule.fires_at(140));
+    }
+
+    #[test]
+    fn an_instant_fires_once() {
+        assert_eq!(Schedule::Once(5).instants(0, 6), [5]);
+        assert!(Schedule::Once(5).instants(6, 100).is_empty());
+    }
+}

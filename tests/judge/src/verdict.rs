@@ -1,0 +1,273 @@
+//! The rules, one function each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Account, CHANGE_TOLERANCE, Call, Finding, Head, Job, Record, SKEW, Status};
+
+/// What is due this close to the end may still be under way.
+const UNSETTLED: i64 = 20 * 60_000;
+/// A cancelled occurrence that had been claimed before may run its course for this long.
+const RUNNING_ON: i64 = 10 * 60_000;
+/// More than an hour of minutes behind, a sweep costs more than what is due.
+const WIDEST_SWEEP: i64 = 60;
+
+pub(crate) struct Verdict<'a> {
+    account: &'a Account,
+    records: BTreeMap<(u32, i64, u64), &'a Record>,
+    findings: Vec<Finding>,
+}
+
+const FINISHED: [&str; 5] = ["succeeded", "failed", "timed_out", "cancelled", "skipped"];
+
+impl<'a> Verdict<'a> {
+    pub(crate) fn of(account: &'a Account) -> Vec<Finding> {
+        let records = account.records.iter().map(|r| ((r.job, r.instant, r.number), r)).collect();
+        let mut verdict = Self { account, records, findings: Vec::new() };
+        for job in &account.jobs {
+            verdict.a_key_creates_once(job);
+            verdict.every_occurrence_has_its_record(job);
+            verdict.every_asked_run_has_its_record(job);
+            verdict.the_chain_goes_on(job);
+            verdict.nothing_starts_that_is_not_in_force(job);
+            verdict.at_most_once_is_kept(job);
+            verdict.what_was_cancelled_does_not_start(job);
+        }
+        verdict.every_record_is_settled();
+        verdict.every_success_was_called();
+        verdict.nothing_starts_early();
+        verdict.one_call_a_fence();
+        verdict.one_live_lease();
+        verdict.no_timer_leaks();
+        verdict.the_sweep_keeps_up();
+        verdict.findings
+    }
+
+    fn find(&mut self, rule: &'static str, job: u32, instant: i64, detail: impl Into<String>) {
+        self.findings.push(Finding { rule, job, instant, detail: detail.into() });
+    }
+
+    fn a_key_creates_once(&mut self, job: &Job) {
+        if job.acknowledged && job.heads.is_empty() {
+            self.find("an acknowledged job exists", job.job, 0, "it was never written");
+        }
+        if job.creations > 1 {
+            self.find("a key creates once", job.job, 0, format!("{} creators were told they made it", job.creations));
+        }
+    }
+
+    /// Every occurrence that was in force, and stayed so around its instant, is recorded or covered by a record.
+    fn every_occurrence_has_its_record(&mut self, job: &Job) {
+        for (n, head) in job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active) {
+            // Between a change's decision and its write it is anybody's guess.
+            let until = job.heads.get(n + 1).map_or(self.account.end, |next| next.since.min(next.decided));
+            let from = head.since + if n == 0 { SKEW } else { CHANGE_TOLERANCE };
+            let to = (until - CHANGE_TOLERANCE).min(self.account.end - UNSETTLED);
+            for t in head.schedule.instants(from, to) {
+                if !self.is_spoken_for(job.job, t) {
+                    self.find("every occurrence has its record", job.job, t, "nothing stands for it");
+                }
+            }
+        }
+        self.occurrences_of_both_sides_of_a_change(job);
+    }
+
+    /// Around a change, an instant that the old and the new schedule both promise is not lost between them.
+    fn occurrences_of_both_sides_of_a_change(&mut self, job: &Job) {
+        for n in 1..job.heads.len() {
+            let (before, after) = (&job.heads[n - 1], &job.heads[n]);
+            let calm = (n < 2 || job.heads[n - 2].since < after.since - 2 * CHANGE_TOLERANCE)
+                && before.since < after.since - 2 * CHANGE_TOLERANCE
+                && job.heads.get(n + 1).is_none_or(|next| next.since > after.since + 2 * CHANGE_TOLERANCE)
+                && after.since < self.account.end - UNSETTLED;
+            if before.status != Status::Active || after.status != Status::Active || !calm {
+                continue;
+            }
+            for t in after.schedule.instants(after.since - CHANGE_TOLERANCE, after.since + CHANGE_TOLERANCE) {
+                if before.schedule.fires_at(t) && !self.is_spoken_for(job.job, t) {
+                    self.find("nothing is lost around a change", job.job, t, "both schedules promise it");
+                }
+            }
+        }
+    }
+
+    fn is_spoken_for(&self, job: u32, t: i64) -> bool {
+        self.records.contains_key(&(job, t, 0))
+            || self
+                .records
+                .range((job, i64::MIN, 0)..(job, t, 0))
+                .any(|(_, record)| record.covers_until.is_some_and(|until| t <= until))
+    }
+
+    fn every_asked_run_has_its_record(&mut self, job: &Job) {
+        for asked in &job.asked {
+            match self.records.get(&(job.job, asked.at, asked.number)) {
+                None => self.find("every asked run has its record", job.job, asked.at, "no record"),
+                Some(record) if record.status == "skipped" => {
+                    self.find("an acknowledged run is not skipped", job.job, asked.at, format!("{:?}", record.reason));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// A job that has occurrences left has a timer for one of them.
+    fn the_chain_goes_on(&mut self, job: &Job) {
+        let Some(head) = job.heads.last().filter(|head| head.status == Status::Active) else { return };
+        let left = head.schedule.instants(self.account.end + 1, self.account.end + 24 * 3_600_000);
+        let ahead =
+            self.account.timers.iter().any(|timer| timer.job == job.job && timer.link && timer.due > self.account.end);
+        if !left.is_empty() && !ahead {
+            self.find("the chain goes on", job.job, left[0], "no timer stands for any later occurrence");
+        }
+    }
+
+    /// What starts was in force when its job was read and at its own instant; not in a pause, not after a delete.
+    fn nothing_starts_that_is_not_in_force(&mut self, job: &Job) {
+        if job.heads.is_empty() {
+            if self.account.calls.iter().any(|call| call.job == job.job) {
+                self.find("nothing starts of a job that never was", job.job, 0, "it was called");
+            }
+            return;
+        }
+        for call in self.account.calls.iter().filter(|call| call.job == job.job && call.number == 0 && call.fence == 1)
+        {
+            if around(&job.heads, call.claimed_at).iter().all(|head| head.status != Status::Active) {
+                self.find(
+                    "nothing starts in a pause or after a delete",
+                    job.job,
+                    call.instant,
+                    format!("at {}", call.at),
+                );
+            }
+            let then = around(&job.heads, call.instant);
+            if !then.iter().any(|head| head.schedule.fires_at(call.instant)) {
+                self.find("what starts is an occurrence", job.job, call.instant, "no schedule in force fires then");
+            }
+            if then.iter().all(|head| head.status == Status::Paused) {
+                self.find("an occurrence of a pause does not fire", job.job, call.instant, format!("at {}", call.at));
+            }
+        }
+    }
+
+    fn at_most_once_is_kept(&mut self, job: &Job) {
+        if !job.at_most_once {
+            return;
+        }
+        let mut called = BTreeSet::new();
+        for call in self.account.calls.iter().filter(|call| call.job == job.job) {
+            if !called.insert((call.instant, call.number)) {
+                self.find("at most once is at most once", job.job, call.instant, "called twice");
+            }
+        }
+    }
+
+    fn what_was_cancelled_does_not_start(&mut self, job: &Job) {
+        for (cancelled_at, instant) in &job.cancels {
+            let late = |call: &&Call| {
+                call.job == job.job
+                    && call.number == 0
+                    && call.instant == *instant
+                    && call.at > cancelled_at + RUNNING_ON
+            };
+            if self.account.calls.iter().any(|call| late(&call)) {
+                self.find("what was cancelled does not start", job.job, *instant, "called long after");
+            }
+        }
+    }
+
+    fn every_record_is_settled(&mut self) {
+        for record in &self.account.records {
+            if !FINISHED.contains(&record.status.as_str()) {
+                self.find("every run comes to its end", record.job, record.instant, record.status.clone());
+            }
+            if record.unended_attempts > 0 {
+                self.find("every attempt comes to its end", record.job, record.instant, record.status.clone());
+            }
+            if record.attempts != (1..=record.fence).collect::<Vec<_>>() {
+                let detail = format!("{:?} of {}", record.attempts, record.fence);
+                self.find("no attempt is forgotten", record.job, record.instant, detail);
+            }
+        }
+    }
+
+    fn every_success_was_called(&mut self) {
+        let called: BTreeSet<_> = self.account.calls.iter().map(|c| (c.job, c.instant, c.number, c.fence)).collect();
+        for record in self.account.records.iter().filter(|record| record.status == "succeeded") {
+            if !called.contains(&(record.job, record.instant, record.number, record.fence)) {
+                self.find("a success was called", record.job, record.instant, "no call of its last fence");
+            }
+        }
+    }
+
+    /// By the starter's own clock never; by the true one by no more than clocks are apart.
+    fn nothing_starts_early(&mut self) {
+        for call in &self.account.calls {
+            if call.own_clock < call.instant || call.at < call.instant - SKEW {
+                self.find("nothing starts early", call.job, call.instant, format!("at {}", call.at));
+            }
+        }
+    }
+
+    fn one_call_a_fence(&mut self) {
+        let mut seen = BTreeSet::new();
+        for call in &self.account.calls {
+            if !seen.insert((call.job, call.instant, call.number, call.fence)) {
+                self.find("one call a fence", call.job, call.instant, format!("fence {}", call.fence));
+            }
+        }
+    }
+
+    /// When a call starts, no earlier one of the same run is inside its lease, by a clock that is right to the skew.
+    fn one_live_lease(&mut self) {
+        let mut by_run: BTreeMap<_, Vec<&Call>> = BTreeMap::new();
+        for call in &self.account.calls {
+            by_run.entry((call.job, call.instant, call.number)).or_default().push(call);
+        }
+        for calls in by_run.into_values() {
+            for (n, later) in calls.iter().enumerate() {
+                let alive = |earlier: &&&Call| {
+                    let over = earlier.ended_at.is_some_and(|ended| ended <= later.at);
+                    let expired = earlier.lease_until - 2 * SKEW <= later.at;
+                    earlier.at <= later.at && !over && !expired
+                };
+                if calls[..n].iter().any(|earlier| alive(&earlier)) {
+                    self.find("one live lease", later.job, later.instant, format!("fence {}", later.fence));
+                }
+            }
+        }
+    }
+
+    /// A timer in a bucket that was left will never be looked at: it must stand for nothing, like one that a sweeper
+    /// slept over and that fires under no schedule in force.
+    fn no_timer_leaks(&mut self) {
+        for timer in self.account.timers.iter().filter(|timer| !timer.reachable) {
+            let heads = self.account.jobs.iter().find(|job| job.job == timer.job).map_or(&[][..], |job| &job.heads);
+            let meant = around(heads, timer.instant)
+                .iter()
+                .any(|head| head.status == Status::Active && head.schedule.fires_at(timer.instant));
+            let recorded = self.records.keys().any(|(job, at, _)| (*job, *at) == (timer.job, timer.instant));
+            if meant && !recorded && !self.is_spoken_for(timer.job, timer.instant) {
+                self.find("no timer leaks", timer.job, timer.instant, format!("stands at {}", timer.due));
+            }
+        }
+    }
+
+    fn the_sweep_keeps_up(&mut self) {
+        if self.account.widest_sweep > WIDEST_SWEEP {
+            self.find("the sweep keeps up", 0, self.account.end, format!("{} minutes", self.account.widest_sweep));
+        }
+    }
+}
+
+/// How the job stood at `t`, give or take the time a change needs to be everywhere.
+fn around(heads: &[Head], t: i64) -> Vec<&Head> {
+    let before = heads.iter().rfind(|head| head.since <= t - CHANGE_TOLERANCE);
+    let near = heads
+        .iter()
+        .filter(|head| head.since > t - CHANGE_TOLERANCE && head.decided.min(head.since) < t + CHANGE_TOLERANCE);
+    before.into_iter().chain(near).collect()
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

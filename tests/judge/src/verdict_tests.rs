@@ -1,0 +1,143 @@
+//! A judge that never finds anything is worth nothing: each rule is shown a history that breaks just it.
+
+use super::*;
+use crate::{Asked, Schedule, Timer};
+
+const T: i64 = 1_000_000_000;
+const END: i64 = T + 7_200_000;
+
+fn head(since: i64) -> Head {
+    Head { since, decided: since, status: Status::Active, schedule: Schedule::Once(T + 60_000) }
+}
+
+fn job() -> Job {
+    Job {
+        job: 1,
+        heads: vec![head(T)],
+        acknowledged: true,
+        creations: 1,
+        at_most_once: false,
+        asked: vec![],
+        cancels: vec![],
+    }
+}
+
+fn call() -> Call {
+    Call {
+        at: T + 60_000,
+        claimed_at: T + 60_000,
+        own_clock: T + 60_000,
+        job: 1,
+        instant: T + 60_000,
+        number: 0,
+        fence: 1,
+        lease_until: T + 150_000,
+        ended_at: Some(T + 60_200),
+    }
+}
+
+fn record() -> Record {
+    Record {
+        job: 1,
+        instant: T + 60_000,
+        number: 0,
+        status: "succeeded".into(),
+        reason: None,
+        covers_until: None,
+        fence: 1,
+        attempts: vec![1],
+        unended_attempts: 0,
+    }
+}
+
+fn clean() -> Account {
+    Account {
+        jobs: vec![job()],
+        calls: vec![call()],
+        records: vec![record()],
+        timers: vec![],
+        end: END,
+        widest_sweep: 6,
+    }
+}
+
+fn rules(account: &Account) -> Vec<&'static str> {
+    account.judge().into_iter().map(|finding| finding.rule).collect()
+}
+
+fn timer() -> Timer {
+    Timer { job: 1, instant: T + 60_000, due: T + 60_000, link: true, reachable: false }
+}
+
+#[test]
+fn a_clean_history_is_clean() {
+    assert_eq!(clean().judge(), []);
+}
+
+#[test]
+fn each_rule_finds_what_breaks_it() {
+    let paused = Head { since: T + 10_000, decided: T + 10_000, status: Status::Paused, ..head(T) };
+    let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
+    let cases: [(&str, Account); 19] = [
+        ("every occurrence has its record", Account { records: vec![], ..clean() }),
+        ("an acknowledged job exists", with_job(Job { heads: vec![], ..job() })),
+        ("a key creates once", with_job(Job { creations: 2, ..job() })),
+        ("nothing starts of a job that never was", with_job(Job { heads: vec![], acknowledged: false, ..job() })),
+        ("every asked run has its record", with_job(Job { asked: vec![Asked { at: T, number: 7 }], ..job() })),
+        ("the chain goes on", with_job(Job { heads: vec![endless()], ..job() })),
+        ("nothing starts in a pause or after a delete", with_job(Job { heads: vec![head(T), paused], ..job() })),
+        ("what starts is an occurrence", with_calls(vec![call(), Call { instant: T + 59_000, ..call() }])),
+        ("at most once is at most once", amo(vec![call(), Call { fence: 2, at: T + 200_000, ..call() }])),
+        (
+            "what was cancelled does not start",
+            Account {
+                calls: vec![Call { at: T + 900_000, ..call() }],
+                ..with_job(Job { cancels: vec![(T + 1, T + 60_000)], ..job() })
+            },
+        ),
+        ("every run comes to its end", with_record(Record { status: "running".into(), ..record() })),
+        ("every attempt comes to its end", with_record(Record { unended_attempts: 1, ..record() })),
+        ("no attempt is forgotten", with_record(Record { attempts: vec![], ..record() })),
+        ("a success was called", with_calls(vec![])),
+        ("nothing starts early", with_calls(vec![Call { own_clock: T + 59_999, ..call() }])),
+        ("one call a fence", with_calls(vec![call(), Call { at: T + 300_000, ..call() }])),
+        ("one live lease", with_calls(vec![Call { ended_at: None, ..call() }, twice])),
+        ("no timer leaks", Account { timers: vec![timer()], records: vec![], ..clean() }),
+        ("the sweep keeps up", Account { widest_sweep: 61, ..clean() }),
+    ];
+    for (rule, account) in cases {
+        assert!(rules(&account).contains(&rule), "{rule}: {:?}", rules(&account));
+    }
+}
+
+fn with_job(job: Job) -> Account {
+    Account { jobs: vec![job], ..clean() }
+}
+
+fn with_calls(calls: Vec<Call>) -> Account {
+    Account { calls, ..clean() }
+}
+
+fn with_record(record: Record) -> Account {
+    Account { records: vec![record], ..clean() }
+}
+
+fn amo(calls: Vec<Call>) -> Account {
+    Account { calls, ..with_job(Job { at_most_once: true, ..job() }) }
+}
+
+fn endless() -> Head {
+    Head { schedule: Schedule::Every { first: T + 60_000, period: 3_600_000, end: i64::MAX }, ..head(T) }
+}
+
+#[test]
+fn an_instant_both_schedules_promise_is_missed_between_them() {
+    let every = |since| Head {
+        since,
+        decided: since,
+        status: Status::Active,
+        schedule: Schedule::Every { first: T + 60_000, period: 60_000, end: T + 180_000 },
+    };
+    let account = Account { jobs: vec![Job { heads: vec![every(T), every(T + 119_000)], ..job() }], ..clean() };
+    assert!(rules(&account).contains(&"nothing is lost around a change"));
+}

@@ -1,0 +1,90 @@
+//! A campaign: many histories at once, and what they came to together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Instant;
+
+use minutehand_judge::Finding;
+
+use crate::history::{Verdict, history};
+
+#[derive(Clone, Debug, Default)]
+pub struct Campaign {
+    pub histories: u64,
+    pub steps: u64,
+    pub seconds: f64,
+    pub tally: BTreeMap<String, u64>,
+    /// The seeds of the histories in which something was wrong.
+    pub failed: BTreeMap<u64, Vec<Finding>>,
+}
+
+impl Campaign {
+    /// The histories of the seeds from `first` on.
+    pub fn play(first: u64, histories: u64, threads: u64) -> Self {
+        let begin = Instant::now();
+        let whole = std::thread::scope(|scope| {
+            let parts: Vec<_> = (0..threads.max(1))
+                .map(|part| {
+                    scope.spawn(move || {
+                        let seeds = (first..first + histories).filter(|seed| seed % threads.max(1) == part);
+                        seeds.fold(Self::default(), |campaign, seed| campaign.with(seed, history(seed)))
+                    })
+                })
+                .collect();
+            parts.into_iter().map(|part| part.join().expect("a history panicked")).fold(Self::default(), Self::and)
+        });
+        Self { seconds: begin.elapsed().as_secs_f64(), ..whole }
+    }
+
+    fn with(mut self, seed: u64, verdict: Verdict) -> Self {
+        self.histories += 1;
+        self.steps += verdict.steps;
+        for (what, count) in verdict.tally {
+            *self.tally.entry(what).or_default() += count;
+        }
+        if !verdict.findings.is_empty() {
+            self.failed.insert(seed, verdict.findings);
+        }
+        self
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.histories += other.histories;
+        self.steps += other.steps;
+        for (what, count) in other.tally {
+            *self.tally.entry(what).or_default() += count;
+        }
+        self.failed.extend(other.failed);
+        self
+    }
+
+    /// How often something happened whose name begins so.
+    pub fn count(&self, what: &str) -> u64 {
+        self.tally.range(what.to_owned()..).take_while(|(name, _)| name.starts_with(what)).map(|(_, count)| count).sum()
+    }
+}
+
+impl fmt::Display for Campaign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (what, count) in &self.tally {
+            writeln!(f, "{count:>12}  {what}")?;
+        }
+        let mut rules: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        for (seed, findings) in &self.failed {
+            for rule in findings.iter().map(|finding| finding.rule).collect::<BTreeSet<_>>() {
+                rules.entry(rule).or_default().push(*seed);
+            }
+        }
+        for (rule, seeds) in &rules {
+            let first = self.failed[&seeds[0]].iter().find(|finding| finding.rule == *rule);
+            writeln!(
+                f,
+                "BROKEN {rule}: {} histories, seeds {:?}: {first:?}",
+                seeds.len(),
+                &seeds[..seeds.len().min(5)]
+            )?;
+        }
+        let (histories, failed) = (self.histories, self.failed.len());
+        write!(f, "{histories} histories, {} steps, {:.1} s: {failed} failed", self.steps, self.seconds)
+    }
+}

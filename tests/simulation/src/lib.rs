@@ -1,0 +1,14 @@
+//! The simulation: the real handlers over memory doors and a virtual clock. One seed is one history, and the same seed
+//! is the same history again, to the last step.
+//!
+//! Every door call is a place where a process can be slow, fail, lose its answer, or die. What a history leaves behind is
+//! handed to the judge, who shares no code with any of this.
+
+pub mod campaign;
+pub mod dice;
+pub mod doors;
+pub mod engine;
+pub mod fate;
+pub mod history;
+pub mod witness;
+pub mod world;

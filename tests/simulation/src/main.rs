@@ -1,0 +1,36 @@
+//! `simulate`: plays many histories, or one again.
+
+#![expect(clippy::print_stdout, reason = "a command line tells what it found")]
+
+use std::process::ExitCode;
+
+use minutehand_simulation::campaign::Campaign;
+
+const HELP: &str = "\
+Plays histories of Minutehand's protocol under faults and has them judged.
+
+    simulate [--histories N] [--first SEED] [--threads N]
+    simulate --seed SEED                    one history again, with everything it counted
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |flag: &str| {
+        let at = arguments.iter().position(|argument| argument == flag)?;
+        arguments.get(at + 1)?.parse::<u64>().ok()
+    };
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        println!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    let campaign = match number("--seed") {
+        Some(seed) => Campaign::play(seed, 1, 1),
+        None => Campaign::play(
+            number("--first").unwrap_or(1),
+            number("--histories").unwrap_or(10_000),
+            number("--threads").unwrap_or(2),
+        ),
+    };
+    println!("{campaign}");
+    if campaign.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,146 @@
+//! The witness: tells the judge what happened, in the judge's own words. It reads what was asked for and what stands in
+//! the table; it works nothing out.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::run::Run;
+use minutehand_domain::schedule::{Schedule, When};
+use minutehand_domain::timer::{Thing, Timer};
+use minutehand_io::store::{Bucket, Store as _};
+use minutehand_judge as judge;
+
+use crate::world::World;
+
+/// How a job stands, in the judge's words.
+pub fn head(job: &Job, now: i64) -> judge::Head {
+    let status = match job.status {
+        Status::Active => judge::Status::Active,
+        Status::Paused => judge::Status::Paused,
+        Status::Cancelled => judge::Status::Cancelled,
+    };
+    judge::Head { since: now, decided: job.changed_at.millis(), status, schedule: schedule(&job.schedule) }
+}
+
+/// A schedule as it was asked for. Crons in the simulation are `*/n * * * *` in UTC: every n minutes of the hour.
+fn schedule(schedule: &Schedule) -> judge::Schedule {
+    let end = schedule.end_at.map_or(i64::MAX, Moment::millis);
+    let start = schedule.start_at.map_or(0, Moment::millis);
+    match &schedule.when {
+        When::Now { at } | When::At { at } | When::After { at, .. } => judge::Schedule::Once(at.millis()),
+        When::Every { seconds, from } => {
+            let period = i64::try_from(*seconds).unwrap_or(i64::MAX) * 1000;
+            judge::Schedule::Every { first: from.millis(), period, end }
+        }
+        When::Cron(cron) => {
+            let minutes =
+                cron.text().strip_prefix("*/").and_then(|rest| rest.split(' ').next()).and_then(|n| n.parse().ok());
+            let period = minutes.unwrap_or(1_i64) * 60_000;
+            judge::Schedule::Every { first: (start + period - 1) / period * period, period, end }
+        }
+        When::OnDemand => judge::Schedule::Never,
+    }
+}
+
+/// What one driver of the history knows of a job beyond the table.
+#[derive(Clone, Debug, Default)]
+pub struct Driven {
+    pub acknowledged: bool,
+    pub at_most_once: bool,
+    pub asked: Vec<judge::Asked>,
+    pub cancels: Vec<(i64, i64)>,
+    pub creations: u32,
+}
+
+/// Everything the judge is told of a history.
+pub fn account(world: &World, tenant: &Tenant, driven: &BTreeMap<JobId, Driven>, end: i64) -> judge::Account {
+    let seen = world.seen().clone();
+    let mut account = judge::Account {
+        calls: seen.calls.clone(),
+        timers: timers(world, &seen.jobs.iter().map(|(id, told)| (*id, told.number)).collect(), end),
+        end,
+        widest_sweep: seen.widest_sweep,
+        ..judge::Account::default()
+    };
+    for (id, told) in &seen.jobs {
+        let known = driven.get(id).cloned().unwrap_or_default();
+        account.jobs.push(judge::Job {
+            job: told.number,
+            heads: told.heads.clone(),
+            acknowledged: known.acknowledged,
+            creations: known.creations,
+            at_most_once: known.at_most_once,
+            asked: known.asked,
+            cancels: known.cancels,
+        });
+        account.records.extend(records(world, tenant, *id, told.number, end));
+    }
+    account
+}
+
+fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) -> Vec<judge::Record> {
+    let store = world.store();
+    let mut records = Vec::new();
+    let mut before = None;
+    loop {
+        let page = at_once(store.runs_of(tenant, job, Moment::EPOCH..Moment::END, before, 500)).unwrap_or_default();
+        before = page.last().map(|run| run.key);
+        let full = page.len() == 500;
+        records.extend(page.iter().map(|run| record(world, tenant, run, number, end)));
+        if !full {
+            return records;
+        }
+    }
+}
+
+fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> judge::Record {
+    let outside =
+        if run.fence > 3 { at_once(world.store().attempts(tenant, run.key)).unwrap_or_default() } else { vec![] };
+    let attempts = run.with_older_attempts(outside);
+    judge::Record {
+        job: number,
+        instant: run.key.at.millis(),
+        number: run.key.discriminator,
+        status: run.status(Moment::from_millis(end)).to_owned(),
+        reason: run.reason().map(str::to_owned),
+        covers_until: run.stands_also_for().map(|also| also.until.millis()),
+        fence: run.fence,
+        unended_attempts: u32::try_from(attempts.iter().filter(|a| a.ended.is_none()).count()).unwrap_or(u32::MAX),
+        attempts: attempts.iter().map(|attempt| attempt.number).collect(),
+    }
+}
+
+fn timers(world: &World, numbers: &BTreeMap<JobId, u32>, end: i64) -> Vec<judge::Timer> {
+    let store = world.store();
+    let oldest = at_once(store.cursor(0)).ok().flatten().map_or(0, |seen| seen.item.oldest);
+    let last = end / 60_000 + 25 * 60;
+    let minutes = (end / 60_000 - 3 * 60)..last;
+    let all = minutes.flat_map(|minute| {
+        at_once(store.timers(Bucket { minute, shard: 0 }, None, Moment::END, 10_000)).unwrap_or_default()
+    });
+    all.map(|timer| told(&timer, numbers, oldest)).collect()
+}
+
+fn told(timer: &Timer, numbers: &BTreeMap<JobId, u32>, oldest: i64) -> judge::Timer {
+    let key = timer.key.run_key();
+    judge::Timer {
+        job: numbers.get(&key.job).copied().unwrap_or(u32::MAX),
+        instant: key.at.millis(),
+        due: timer.key.due.millis(),
+        link: matches!(timer.key.thing, Thing::Occurrence(_)),
+        reachable: timer.key.minute() >= oldest,
+    }
+}
+
+/// The memory store answers at once; whoever asks outside the simulation need not wait.
+pub fn at_once<T>(answer: impl Future<Output = T>) -> T {
+    match pin!(answer).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("the memory store made somebody wait"),
+    }
+}
