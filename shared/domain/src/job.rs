@@ -220,6 +220,23 @@ impl Job {
         Missed { last: self.last_before(missed.last, now), ..missed }
     }
 
+    /// The first instant after `t` that was to fire and cannot any more: between it and what is in force now lies a pause,
+    /// a delete or a change of schedule.
+    pub fn forgone_after(&self, t: Moment) -> Option<(Moment, NotAdmitted)> {
+        let (next, until, why) = match self.status {
+            Status::Paused => (self.next_after(t)?, self.changed_at, NotAdmitted::Paused),
+            Status::Cancelled => (self.next_after(t)?, self.changed_at, NotAdmitted::Cancelled),
+            Status::Active => {
+                let (schedule, since) = match &self.before {
+                    Some(before) => (&before.schedule, before.since),
+                    None => (&self.schedule, self.since),
+                };
+                (schedule.next_after(t)?, since, NotAdmitted::Superseded)
+            }
+        };
+        (next < until).then_some((next, why))
+    }
+
     /// What the refusal of `t` stands for: `t` and all after it that cannot fire any more either.
     pub fn refused_with(&self, t: Moment, why: NotAdmitted) -> Also {
         match why {
@@ -385,6 +402,17 @@ mod tests {
         assert_eq!(paused.refused_with(at(60), by_pause), Also { until: at(200), count: Some(3) });
         assert_eq!(paused.refused_with(at(240), by_pause), Also { until: at(240), count: Some(1) });
         assert_eq!(resumed.refused_with(at(60), by_resume), Also { until: at(500), count: None });
+    }
+
+    #[test]
+    fn what_a_pause_or_a_resume_made_impossible_is_known() {
+        let paused = each_minute().after(&Change::Pause, at(200)).unwrap();
+        let resumed = paused.after(&Change::Resume, at(500)).unwrap();
+
+        assert_eq!(each_minute().forgone_after(at(60)), None);
+        assert_eq!(paused.forgone_after(at(60)), Some((at(120), NotAdmitted::Paused)));
+        assert_eq!(paused.forgone_after(at(180)), None, "the next would have been in the pause");
+        assert_eq!(resumed.forgone_after(at(180)), Some((at(240), NotAdmitted::Superseded)));
     }
 
     #[test]

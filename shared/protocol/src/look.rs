@@ -9,7 +9,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::Job;
+use minutehand_domain::job::{Job, NotAdmitted, Status};
 use minutehand_domain::pace;
 use minutehand_domain::run::{Also, Look, Run, Skip};
 use minutehand_domain::timer::{Thing, Timer, TimerKey};
@@ -115,22 +115,46 @@ async fn look_at_run<D: Doors>(doors: &D, timer: &Timer, run: &Run) -> Result<()
         }
         Look::Later(due) => move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await,
         Look::Claimable { since } => {
+            make_sure_of_the_successor(doors, timer, run.key).await?;
             let moved = wait_on(doors, timer, since).await?;
             hint(doors, run.priority, &Hint::of(&moved), now).await
         }
     }
 }
 
-/// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first.
+/// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first; and so does whoever
+/// hints late, since that hint's executor will erase. The run may have been claimed by a hint of an earlier schedule.
 async fn make_sure_of_the_successor<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
     if matches!(timer.key.thing, Thing::Run(_)) {
         return Ok(());
     }
     let head = doors.store().head(&timer.tenant, key.job).await?;
     let Some(job) = head.map(|seen| seen.item).and_then(Head::into_job) else { return Ok(()) };
-    let Some(next) = job.next_after(key.at).filter(|_| job.first_promise().is_some()) else { return Ok(()) };
+    if let Some((forgone, why)) = job.forgone_after(key.at) {
+        record_forgone(doors, &job, timer, forgone, why).await?;
+    }
+    if job.status != Status::Active {
+        return Ok(());
+    }
+    let Some(next) = job.next_after(key.at) else { return Ok(()) };
     if let Some(gap) = first_gap(doors, &job, next).await? {
         promise(doors, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
+    }
+    Ok(())
+}
+
+/// The chain broke before a change took its occurrences: one record says so for all of them.
+async fn record_forgone<D: Doors>(
+    doors: &D,
+    job: &Job,
+    timer: &Timer,
+    forgone: Moment,
+    why: NotAdmitted,
+) -> Result<(), Fault> {
+    if first_gap(doors, job, forgone).await? == Some(forgone) {
+        let also = job.refused_with(forgone, why);
+        let _a_record_is_there_now =
+            skip(doors, timer, RunKey::occurrence(job.id, forgone), why.into(), Some(also)).await?;
     }
     Ok(())
 }

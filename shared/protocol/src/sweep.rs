@@ -60,11 +60,12 @@ pub async fn sweep<D: Doors>(doors: &D, shard: u16) -> Result<Pass, Fault> {
     Ok(pass)
 }
 
-/// Forgets that hints were given: the next pass gives all of them again. For a process whose lanes died with it, and for
-/// an operator whose queue was purged.
-pub async fn forget_hints<D: Doors>(doors: &D, shard: u16) -> Result<(), Fault> {
+/// Forgets that hints were given: the next pass gives all of them again, from the bucket of `first` if that lies before
+/// the oldest known. For a process whose lanes died with the last one, and for an operator whose queue was purged.
+pub async fn forget_hints<D: Doors>(doors: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
     let Some(seen) = doors.store().cursor(shard).await? else { return Ok(()) };
-    let cursor = Cursor { hinted_to: Moment::EPOCH, swept_at: Moment::EPOCH, ..seen.item };
+    let oldest = first.map_or(seen.item.oldest, |first| pace::minute_of(first).min(seen.item.oldest));
+    let cursor = Cursor { hinted_to: Moment::EPOCH, oldest, swept_at: Moment::EPOCH };
     // A conflict is a pass that ran meanwhile: it has hinted, and another forgetting is the caller's to ask for.
     let _put = doors.store().put_cursor(shard, &cursor, seen.guard()).await?;
     Ok(())

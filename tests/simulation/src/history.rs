@@ -278,7 +278,7 @@ impl Play {
             self.sim.at(at, move |_| world.purge());
             if self.sim.dice(|dice| dice.chance(0.5)) {
                 self.act_at(at + 1000, "operator", |doors| async move {
-                    let _whatever_came_of_it = forget_hints(&doors, 0).await;
+                    let _whatever_came_of_it = forget_hints(&doors, 0, None).await;
                 });
             }
         }

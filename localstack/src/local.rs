@@ -1,0 +1,73 @@
+//! The doors of one machine: an embedded store, lanes in memory, HTTP targets, and the system's clock and chance.
+
+use std::fmt;
+use std::sync::Arc;
+
+use minutehand_domain::id::Worker;
+use minutehand_domain::run::Claimant;
+use minutehand_io::Doors;
+use minutehand_io::chance::{Chance as _, SystemChance};
+use minutehand_io::clock::SystemClock;
+use minutehand_io::events::Log;
+use minutehand_io::lanes::embedded::EmbeddedLanes;
+use minutehand_io::store::Store;
+use minutehand_io::targets::Callers;
+
+/// The store may be a file or memory; everything else is the same.
+pub(crate) struct Local<S> {
+    store: Arc<S>,
+    lanes: EmbeddedLanes<SystemClock>,
+    targets: Callers,
+    me: Claimant,
+}
+
+impl<S> Local<S> {
+    /// The embedded store is this process's alone, so that a lease of any other worker is a dead one's.
+    pub(crate) fn new(store: Arc<S>, targets: Callers) -> Self {
+        let me = Claimant { worker: Worker(SystemChance.number()), alone: true };
+        Self { store, lanes: EmbeddedLanes::new(SystemClock), targets, me }
+    }
+}
+
+impl<S: Store> Doors for Local<S> {
+    type Store = S;
+    type Lanes = EmbeddedLanes<SystemClock>;
+    type Targets = Callers;
+    type Events = Log;
+    type Clock = SystemClock;
+    type Chance = SystemChance;
+
+    fn store(&self) -> &S {
+        &self.store
+    }
+
+    fn lanes(&self) -> &EmbeddedLanes<SystemClock> {
+        &self.lanes
+    }
+
+    fn targets(&self) -> &Callers {
+        &self.targets
+    }
+
+    fn events(&self) -> &Log {
+        &Log
+    }
+
+    fn clock(&self) -> &SystemClock {
+        &SystemClock
+    }
+
+    fn chance(&self) -> &SystemChance {
+        &SystemChance
+    }
+
+    fn me(&self) -> Claimant {
+        self.me
+    }
+}
+
+impl<S> fmt::Debug for Local<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Local as {}", self.me.worker)
+    }
+}

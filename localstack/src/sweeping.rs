@@ -1,0 +1,100 @@
+//! Sweeping: woken by the next due time rather than by the minute, so that an idle machine sleeps.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use minutehand_domain::{Moment, pace};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::embedded::{Embedded, Engine};
+use minutehand_io::{Doors as _, Fault};
+use minutehand_protocol::sweep::forget_hints;
+use minutehand_sweeper::tick;
+
+use crate::drain::Drain;
+use crate::local::Local;
+
+/// The lanes died with the last process: every hint is given again, from the oldest timer there is.
+pub(crate) async fn start_over<E: Engine>(doors: &Local<Embedded<E>>) -> Result<(), Fault> {
+    let first = doors.store().first_timer()?;
+    forget_hints(doors, 0, first).await
+}
+
+/// Until the process drains.
+pub(crate) async fn sweeping<E: Engine>(doors: Arc<Local<Embedded<E>>>, drain: Drain) {
+    loop {
+        let pass = async {
+            if let Err(fault) = tick(&*doors).await {
+                tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
+            }
+            rest(&doors).await;
+        };
+        tokio::select! {
+            biased;
+            () = drain.draining() => return,
+            () = pass => {}
+        }
+    }
+}
+
+/// Sleeps until something could be due.
+async fn rest<E: Engine>(doors: &Local<Embedded<E>>) {
+    let Ok(first) = doors.store().first_timer() else {
+        return tokio::time::sleep(pace::TICK).await;
+    };
+    match Rest::after(first, doors.clock().now()) {
+        Rest::Until(moment) => doors.clock().sleep_until(moment).await,
+        Rest::UntilOrEarlier(moment, first) => tokio::select! {
+            () = doors.clock().sleep_until(moment) => {}
+            _earlier = doors.store().earlier_than(first) => {}
+        },
+    }
+}
+
+/// How long a sweeper may sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Until(Moment),
+    /// Or until a timer is put that is due before the second moment.
+    UntilOrEarlier(Moment, Moment),
+}
+
+impl Rest {
+    /// What is due within the horizon has been hinted: it is looked at if it is still there when it is overdue, and at the
+    /// latest after a tick, when more has come into the horizon. What lies beyond need not be thought of until it has.
+    fn after(first: Option<Moment>, now: Moment) -> Self {
+        let soon = now + Duration::from_secs(1);
+        match first {
+            None => Self::UntilOrEarlier(Moment::END, Moment::END),
+            Some(first) if first > now + pace::HORIZON => Self::UntilOrEarlier(first - pace::HORIZON, first),
+            Some(first) => Self::Until((first + pace::OVERDUE).clamp(soon, now + pace::TICK)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::from_secs(1_800_000_000);
+
+    fn after(seconds: u64) -> Moment {
+        NOW + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn with_nothing_to_do_it_sleeps_until_something_is_put() {
+        assert_eq!(Rest::after(None, NOW), Rest::UntilOrEarlier(Moment::END, Moment::END));
+    }
+
+    #[test]
+    fn what_is_far_away_is_slept_for_until_it_comes_into_the_horizon() {
+        assert_eq!(Rest::after(Some(after(1000)), NOW), Rest::UntilOrEarlier(after(700), after(1000)));
+    }
+
+    #[test]
+    fn what_is_near_is_looked_at_when_it_is_overdue_or_after_a_tick() {
+        assert_eq!(Rest::after(Some(after(5)), NOW), Rest::Until(after(35)));
+        assert_eq!(Rest::after(Some(after(100)), NOW), Rest::Until(after(60)));
+        assert_eq!(Rest::after(Some(NOW - pace::TICK), NOW), Rest::Until(after(1)), "and never in a hurry");
+    }
+}

@@ -1,0 +1,53 @@
+//! What a start says: where it listens, the key, and three lines to paste.
+
+use std::net::SocketAddr;
+
+use crate::admin_key::{AdminKey, Origin};
+
+/// The key itself is shown only when it was just made; later the lines read it from where it is.
+pub(crate) fn welcome(address: SocketAddr, key: &AdminKey, keeps: &str) -> String {
+    let (about, export) = match &key.origin {
+        Origin::Made(None) => ("made for this start, shown once".to_owned(), key.key.clone()),
+        Origin::Made(Some(path)) => (format!("made now, shown once, kept in {}", path.display()), key.key.clone()),
+        Origin::Found(path) => (format!("in {}", path.display()), format!("$(cat {})", path.display())),
+        Origin::Given => ("as given".to_owned(), "the key you gave".to_owned()),
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let export = match key.origin {
+        Origin::Given => "# MINUTEHAND_KEY: the key you gave".to_owned(),
+        _ => format!("export MINUTEHAND_KEY={export}"),
+    };
+    format!(
+        r#"
+Minutehand {version} listens on http://{address} and keeps {keeps}
+Admin key: {about}
+
+  {export}
+  curl -s http://{address}/v1/jobs -H "Authorization: Bearer $MINUTEHAND_KEY" -H "Content-Type: application/json" -d '{{"name": "hello", "schedule": {{"every_seconds": 5}}, "target": {{"noop": {{}}}}}}'
+  curl -s http://{address}/v1/jobs -H "Authorization: Bearer $MINUTEHAND_KEY"
+  curl -s http://{address}/v1/health
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn said(origin: Origin) -> String {
+        let key = AdminKey { key: "mh_secret".into(), origin };
+        welcome(SocketAddr::from(([127, 0, 0, 1], 8080)), &key, "everything in data")
+    }
+
+    #[test]
+    fn a_key_is_shown_once_when_it_is_made() {
+        let path = PathBuf::from("data/admin.key");
+
+        assert!(said(Origin::Made(Some(path.clone()))).contains("mh_secret"));
+        assert!(said(Origin::Made(None)).contains("mh_secret"));
+        assert!(!said(Origin::Found(path)).contains("mh_secret"));
+        assert!(!said(Origin::Given).contains("mh_secret"));
+    }
+}
