@@ -1,0 +1,193 @@
+//! Opening: finding or making the file, making sure that it is ours and that nobody else has it, and saying in one clear
+//! sentence what is wrong where it cannot be opened.
+
+use std::fs::{self, TryLockError};
+use std::io::{self, ErrorKind};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+
+use redb::{
+    Builder, CommitError, Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError, TableDefinition,
+    TableError, TransactionError,
+};
+use thiserror::Error;
+
+use super::definition;
+use crate::store::embedded::engine::Table;
+
+const FILE: &str = "minutehand.redb";
+/// A store being made: it gets its name when it is whole, so that a crash at first start leaves nothing half made.
+const UNFINISHED: &str = "minutehand.redb.new";
+const LOCK: &str = "minutehand.lock";
+
+/// Pages kept in memory: what claims, sweeps and finishes touch is the runs and timers of a few minutes, with the pages
+/// that lead to them. redb's own default, 1 GiB, is more than a small machine has.
+const CACHE_BYTES: usize = 256 * 1024 * 1024;
+
+/// The layout of tables and keys that this version writes; what values look like, each value says itself.
+const FORMAT: u64 = 1;
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const FORMAT_KEY: &str = "format";
+
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error("another process has this store open; stop it, or use another data directory")]
+    Locked,
+    #[error("the store's file is damaged, or is not a Minutehand store: {why}")]
+    Damaged { why: String },
+    #[error(
+        "the store was written by a later version of Minutehand (format {found}, this one knows {FORMAT}); use that version"
+    )]
+    LaterFormat { found: u64 },
+    #[error("the data directory cannot be written to: {0}")]
+    Unwritable(io::Error),
+    #[error("the disk is full: {0}")]
+    DiskFull(io::Error),
+    #[error("the store cannot be opened: {0}")]
+    Io(io::Error),
+}
+
+/// An open database, and what keeps others out of its directory for as long as it is held.
+pub(super) struct Opened {
+    pub(super) database: Database,
+    pub(super) lock: Option<fs::File>,
+}
+
+pub(super) fn in_directory(directory: &Path) -> Result<Opened, OpenError> {
+    fs::create_dir_all(directory)?;
+    let lock = lock(directory)?;
+    let path = directory.join(FILE);
+    if !path.try_exists()? {
+        make(directory)?;
+    }
+    let database = undamaged(|| Ok(builder().open(path)?))?;
+    Ok(Opened { database, lock: Some(lock) })
+}
+
+pub(super) fn on_backend(backend: impl StorageBackend) -> Result<Opened, OpenError> {
+    let database = undamaged(|| {
+        let database = builder().create_with_backend(backend)?;
+        if format(&database)?.is_none() {
+            initialise(&database)?;
+        }
+        Ok(database)
+    })?;
+    Ok(Opened { database, lock: None })
+}
+
+/// A store that opens and says that it is ours. redb asserts what it believes of its own pages, and a damaged file can
+/// prove it wrong: that is no reason to end with a back trace.
+fn undamaged(open: impl FnOnce() -> Result<Database, OpenError>) -> Result<Database, OpenError> {
+    let open = AssertUnwindSafe(|| open().and_then(|database| check(&database).map(|()| database)));
+    let contradiction = |_| Err(OpenError::Damaged { why: "it contradicts itself".to_owned() });
+    panic::catch_unwind(open).unwrap_or_else(contradiction)
+}
+
+/// redb locks its own file; this lock also covers the time in which there is none yet.
+fn lock(directory: &Path) -> Result<fs::File, OpenError> {
+    let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(directory.join(LOCK))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked),
+        // Some network file systems know no locks; redb's own is then all there is.
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(lock),
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// Makes an empty store under another name, and names it when it is whole and on the disk.
+fn make(directory: &Path) -> Result<(), OpenError> {
+    let unfinished = directory.join(UNFINISHED);
+    if unfinished.try_exists()? {
+        fs::remove_file(&unfinished)?;
+    }
+    let database = builder().create(&unfinished)?;
+    initialise(&database)?;
+    drop(database);
+    fs::rename(&unfinished, directory.join(FILE))?;
+    sync_directory(directory)?;
+    // The directory may be new itself. Who may not look into the one above it did not make it.
+    if let Some(above) = fs::canonicalize(directory)?.parent() {
+        drop(sync_directory(above));
+    }
+    Ok(())
+}
+
+/// A file is only found again after a power cut if its directory is on the disk too.
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) { fs::File::open(directory)?.sync_all() } else { Ok(()) }
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    builder.set_repair_callback(|repair| {
+        tracing::info!(progress = repair.progress(), "the store was not closed properly; checking it");
+    });
+    builder
+}
+
+fn initialise(database: &Database) -> Result<(), OpenError> {
+    let transaction = database.begin_write()?;
+    for table in Table::ALL {
+        transaction.open_table(definition(table))?;
+    }
+    transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn check(database: &Database) -> Result<(), OpenError> {
+    match format(database)? {
+        Some(FORMAT) => Ok(()),
+        Some(found) => Err(OpenError::LaterFormat { found }),
+        None => Err(OpenError::Damaged { why: "it says no format".to_owned() }),
+    }
+}
+
+/// Which format the store says it has.
+fn format(database: &Database) -> Result<Option<u64>, OpenError> {
+    match database.begin_read()?.open_table(META) {
+        Ok(meta) => Ok(meta.get(FORMAT_KEY)?.map(|format| format.value())),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::PermissionDenied
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::NotADirectory
+            | ErrorKind::AlreadyExists => Self::Unwritable(error),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull(error),
+            // How redb says that a file is none of its own, and that it ends too early.
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof => Self::Damaged { why: error.to_string() },
+            _ => Self::Io(error),
+        }
+    }
+}
+
+impl From<redb::Error> for OpenError {
+    fn from(error: redb::Error) -> Self {
+        match error {
+            redb::Error::DatabaseAlreadyOpen => Self::Locked,
+            redb::Error::Io(error) => error.into(),
+            error => Self::Damaged { why: error.to_string() },
+        }
+    }
+}
+
+/// All that redb can say while a store is opened says the same through its widest error.
+macro_rules! opening_fails_with {
+    ($($error:ty),*) => {
+        $(impl From<$error> for OpenError {
+            fn from(error: $error) -> Self {
+                redb::Error::from(error).into()
+            }
+        })*
+    };
+}
+
+opening_fails_with!(DatabaseError, TransactionError, TableError, StorageError, CommitError);

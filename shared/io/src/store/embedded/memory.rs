@@ -1,0 +1,90 @@
+//! The engine in memory: a B-tree for each table. Cheap, deterministic, without threads; the simulation runs on it.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::future::{Future, ready};
+use std::ops::{Bound, ControlFlow};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::engine::{Applied, Engine, Order, Span, Table, Write};
+use super::{Embedded, MemoryStore};
+use crate::Fault;
+
+/// Boxed slices, not vectors: a million items would keep a million spare capacities.
+type Tree = BTreeMap<Box<[u8]>, Box<[u8]>>;
+
+#[derive(Debug, Default)]
+pub struct Memory {
+    tables: [Mutex<Tree>; Table::ALL.len()],
+    commits: AtomicU64,
+}
+
+impl MemoryStore {
+    pub fn in_memory() -> Self {
+        Embedded::new(Memory::default())
+    }
+}
+
+impl Memory {
+    fn table(&self, table: Table) -> MutexGuard<'_, Tree> {
+        self.tables[table.index()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn apply_now(&self, write: Write) -> Applied {
+        let mut tree = self.table(write.table);
+        let standing = tree.get(write.key.as_slice());
+        // Without this check, every one of 64 claims wins: `of_64_claims_exactly_one_wins`.
+        if !write.guard.admits(standing.map(AsRef::as_ref)) {
+            return Applied::Conflict(standing.map(|value| value.to_vec()));
+        }
+        match (write.value, tree.entry(write.key.into_boxed_slice())) {
+            (Some(value), entry) => drop(entry.insert_entry(value.into_boxed_slice())),
+            (None, Entry::Occupied(entry)) => drop(entry.remove()),
+            (None, Entry::Vacant(_)) => {}
+        }
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        Applied::Done
+    }
+}
+
+impl Engine for Memory {
+    fn get<T>(
+        &self,
+        table: Table,
+        key: &[u8],
+        see: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<Option<T>, Fault> {
+        self.table(table).get(key).map(|value| see(value)).transpose()
+    }
+
+    fn walk(
+        &self,
+        table: Table,
+        span: &Span,
+        mut see: impl FnMut(&[u8]) -> Result<ControlFlow<()>, Fault>,
+    ) -> Result<(), Fault> {
+        let tree = self.table(table);
+        let mut values = tree
+            .range::<[u8], _>((Bound::Included(span.from.as_slice()), Bound::Excluded(span.to.as_slice())))
+            .map(|(_, value)| value);
+        let mut next = || match span.order {
+            Order::Forward => values.next(),
+            Order::Backward => values.next_back(),
+        };
+        while let Some(value) = next() {
+            if see(value)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&self, write: Write) -> impl Future<Output = Result<Applied, Fault>> + Send {
+        ready(Ok(self.apply_now(write)))
+    }
+
+    fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+}

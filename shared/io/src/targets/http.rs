@@ -1,0 +1,107 @@
+//! Calling an HTTP target: one request, one answer, whatever the world does.
+//!
+//! [`reach`] says which addresses may be called, [`address`] and [`headers`] refuse what a target may not say,
+//! [`request`] is what goes out, [`dial`] opens the connection, [`answer`] and [`trouble`] say how it went.
+
+mod address;
+mod answer;
+mod dial;
+mod headers;
+mod reach;
+mod request;
+#[cfg(test)]
+mod tests;
+mod trouble;
+
+pub use address::{UrlRefusal, check_url};
+pub use headers::{HeaderRefusal, check_headers};
+pub use reach::Reach;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use hyper_rustls::{ConfigBuilderExt as _, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use minutehand_domain::Moment;
+use minutehand_domain::target::HttpTarget;
+use rustls::{ClientConfig, RootCertStore};
+use rustls::crypto::ring;
+
+use self::dial::{Connector, Dial};
+use super::{Answer, Call};
+use crate::Fault;
+
+/// Node and Apache leave an idle connection after 5 s: leaving it before they do, no call meets a closing door, which
+/// a run that is tried at most once could not survive. A target called every second still keeps its connection.
+const IDLE: Duration = Duration::from_secs(4);
+/// A burst to one target finds its connections again; more would be file descriptors held for nothing.
+const IDLE_PER_HOST: usize = 64;
+/// An answer's head. Nobody's headers are longer by intent, and many calls share the memory.
+const HEAD_BYTES: usize = 64 * 1024;
+
+/// Cheap to clone; the clones share their connections.
+#[derive(Clone, Debug)]
+pub struct HttpCaller {
+    client: Client<Connector, Full<Bytes>>,
+    reach: Reach,
+}
+
+impl HttpCaller {
+    /// Trusts the certificate authorities that this machine trusts. A machine without any can still call plain HTTP: it
+    /// is told, and its calls to `https` end in `tls`.
+    pub fn new(reach: Reach) -> Result<Self, Fault> {
+        Ok(Self::trusting(native_roots()?, reach))
+    }
+
+    fn trusting(tls: ClientConfig, reach: Reach) -> Self {
+        let https = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(Dial::new(reach));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(IDLE_PER_HOST)
+            .http1_max_buf_size(HEAD_BYTES)
+            // Safe for a run that is tried at most once: hyper hands a request back, and so sends it again, only when
+            // its connection closed before a byte of it was written.
+            .retry_canceled_requests(true)
+            .build(Connector::new(https));
+        Self { client, reach }
+    }
+
+    /// Connecting, sending and reading together take at most `call.timeout`.
+    pub async fn call(&self, target: &HttpTarget, call: Call<'_>) -> Answer {
+        match request::build(target, &call, self.reach) {
+            Ok(request) => {
+                let exchange = self.exchange(request, call.now);
+                tokio::time::timeout(call.timeout, exchange).await.unwrap_or(Answer::TimedOut)
+            }
+            Err(error) => Answer::Failed { error, retry_after: None },
+        }
+    }
+
+    async fn exchange(&self, request: Request<Full<Bytes>>, now: Moment) -> Answer {
+        match self.client.request(request).await {
+            Ok(response) => answer::read(response, now).await,
+            Err(error) => Answer::Failed { error: trouble::before_an_answer(&error), retry_after: None },
+        }
+    }
+}
+
+/// The provider is named: with an AWS SDK in the same process there may be two, and rustls does not choose.
+fn native_roots() -> Result<ClientConfig, Fault> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Fault::unavailable("http targets", error.to_string()))?;
+    let trusting = builder.clone().with_native_roots().unwrap_or_else(|error| {
+        tracing::warn!(%error, "no certificate authority is trusted here: calls to https targets will fail");
+        builder.with_root_certificates(RootCertStore::empty())
+    });
+    Ok(trusting.with_no_client_auth())
+}

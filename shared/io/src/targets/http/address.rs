@@ -1,0 +1,189 @@
+//! A target's URL, checked: when the job is made, so that the client hears of it, and at every call, because the
+//! rules may have changed since.
+
+use std::net::IpAddr;
+
+use http::Uri;
+use minutehand_domain::limits::URL_CHARS;
+use thiserror::Error;
+use url::{Host, Url};
+
+use super::Reach;
+
+/// What can be known about a URL without asking anybody: a name is looked up only when it is called.
+pub fn check_url(url: &str, reach: Reach) -> Result<(), UrlRefusal> {
+    parse(url, reach).map(|_| ())
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum UrlRefusal {
+    #[error("a target's URL has at most {URL_CHARS} characters, and so has its percent-encoded form")]
+    TooLong,
+    #[error("this is not a URL: {0}")]
+    NotAUrl(url::ParseError),
+    #[error("this URL cannot be written into a request")]
+    Unwritable,
+    #[error("a target's URL starts with http:// or https://")]
+    NotHttp,
+    #[error("a target's URL carries no user name or password: use a header")]
+    Credentials,
+    #[error("port 0 cannot be called")]
+    PortZero,
+    #[error("the address {0} may not be called from this deployment")]
+    Forbidden(IpAddr),
+}
+
+/// In the spelling that is called: the `url` crate has undone the octal, the hexadecimal and the wide characters.
+pub(super) fn parse(text: &str, reach: Reach) -> Result<Uri, UrlRefusal> {
+    if text.chars().count() > URL_CHARS {
+        return Err(UrlRefusal::TooLong);
+    }
+    let mut url = Url::parse(text).map_err(UrlRefusal::NotAUrl)?;
+    check(&url, reach)?;
+    // A fragment is for the reader of a page; it is never sent.
+    url.set_fragment(None);
+    if url.as_str().len() > URL_CHARS {
+        return Err(UrlRefusal::TooLong);
+    }
+    let uri = Uri::try_from(url.as_str()).map_err(|_| UrlRefusal::Unwritable)?;
+    if uri.scheme().is_some() && uri.host().is_some() { Ok(uri) } else { Err(UrlRefusal::Unwritable) }
+}
+
+fn check(url: &Url, reach: Reach) -> Result<(), UrlRefusal> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(UrlRefusal::NotHttp);
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(UrlRefusal::Credentials);
+    }
+    if url.port() == Some(0) {
+        return Err(UrlRefusal::PortZero);
+    }
+    match url.host().as_ref().and_then(literal) {
+        Some(address) if !reach.allows(address) => Err(UrlRefusal::Forbidden(address)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn literal(host: &Host<&str>) -> Option<IpAddr> {
+    match host {
+        &Host::Ipv4(address) => Some(address.into()),
+        &Host::Ipv6(address) => Some(address.into()),
+        Host::Domain(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_address_is_judged_in_every_spelling() {
+        let metadata = [
+            "http://169.254.169.254/latest/meta-data/",
+            "http://169.254.169.254:80/",
+            "http://169.254.169.254./",
+            "http://2852039166/",
+            "http://0xa9fea9fe/",
+            "http://0xA9.0xFE.0xA9.0xFE/",
+            "http://0251.0376.0251.0376/",
+            "http://169.254.43518/",
+            "http://169.16689662/",
+            "http://%31%36%39.254.169.254/",
+            "http://①⑥⑨。２５４.169.254/",
+            "http:\\\\169.254.169.254\\",
+            "http:169.254.169.254",
+            "ht\ntp://169.254.\t169.254/",
+            "http://[::ffff:169.254.169.254]/",
+            "http://[::ffff:a9fe:a9fe]/",
+            "http://[0:0:0:0:0:ffff:a9fe:a9fe]/",
+            "http://[64:ff9b::169.254.169.254]/",
+            "http://[2002:a9fe:a9fe::]/",
+            "http://[fd00:ec2::254]/",
+            "http://[fd00:0ec2:0:0:0:0:0:0254]/",
+            "https://[fe80::1]/",
+            "http://0.0.0.0/",
+            "http://0/",
+            "http://[::]/",
+            "http://255.255.255.255/",
+        ];
+        let inside = [
+            "http://127.0.0.1/",
+            "http://127.1/",
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://017700000001/",
+            "http://[::1]/",
+            "http://[0:0:0:0:0:0:0:1]:8080/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://[::ffff:7f00:1]/",
+            "http://[64:ff9b::a00:1]/",
+            "https://10.1.2.3/",
+            "https://172.16.0.1/",
+            "https://192.168.1.1/",
+            "https://100.64.0.1/",
+            "https://[fd12::1]/",
+        ];
+        let open = [
+            "https://1.1.1.1/",
+            "http://16843009/",
+            "https://[2606:4700::1111]/",
+            "https://example.com/",
+            "http://localhost/",
+        ];
+
+        let forbidden = |url: &str, reach| matches!(check_url(url, reach), Err(UrlRefusal::Forbidden(_)));
+        for url in metadata {
+            assert!(forbidden(url, Reach::Public) && forbidden(url, Reach::Local), "{url}");
+        }
+        for url in inside {
+            assert!(forbidden(url, Reach::Public), "{url}");
+            assert_eq!(check_url(url, Reach::Local), Ok(()), "{url}");
+        }
+        for url in open {
+            assert_eq!(check_url(url, Reach::Public), Ok(()), "{url}");
+            assert_eq!(check_url(url, Reach::Local), Ok(()), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_called_is_refused_with_its_reason() {
+        let long = format!("https://example.com/{}", "a".repeat(URL_CHARS));
+        let wide = format!("https://example.com/{}", "ü".repeat(URL_CHARS / 2));
+        let told = |url: &str| check_url(url, Reach::Public).unwrap_err().to_string();
+
+        assert_eq!(told("example.com/hook"), "this is not a URL: relative URL without a base");
+        assert_eq!(told("https://"), "this is not a URL: empty host");
+        assert_eq!(told("https://exa mple.com"), "this is not a URL: invalid international domain name");
+        assert_eq!(told("ftp://example.com/"), "a target's URL starts with http:// or https://");
+        assert_eq!(told("file:///etc/passwd"), "a target's URL starts with http:// or https://");
+        assert_eq!(
+            told("https://me:secret@example.com/"),
+            "a target's URL carries no user name or password: use a header"
+        );
+        assert_eq!(told("https://me@example.com/"), "a target's URL carries no user name or password: use a header");
+        assert_eq!(told("https://example.com:0/"), "port 0 cannot be called");
+        assert_eq!(told("https://example.com:65536/"), "this is not a URL: invalid port number");
+        assert_eq!(told("http://0xa9fea9fe/"), "the address 169.254.169.254 may not be called from this deployment");
+        assert!(told(&long).starts_with("a target's URL has at most 2048 characters"));
+        assert!(told(&wide).starts_with("a target's URL has at most 2048 characters"));
+    }
+
+    #[test]
+    fn a_fragment_is_not_called() {
+        assert_eq!(parse("https://example.com/a?b=c#d", Reach::Public).unwrap(), "https://example.com/a?b=c");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_url_with_a_host_or_refused(
+            text in prop_oneof![any::<String>(), "https?:[/\\\\]{0,3}[!-~]{0,40}", "https?://[a-z0-9.:@\\[\\]%ü-]{1,20}/\\PC{0,40}"],
+        ) {
+            if let Ok(uri) = parse(&text, Reach::Public) {
+                prop_assert!(uri.host().is_some_and(|host| http::HeaderValue::from_str(host).is_ok()));
+            }
+        }
+    }
+}

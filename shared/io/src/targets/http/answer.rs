@@ -1,0 +1,147 @@
+//! The answer: a status says how it went, a body what came of it. Nothing is read beyond what is kept.
+
+use std::borrow::Cow;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::response::Parts;
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::body::Body;
+use minutehand_domain::Moment;
+use minutehand_domain::body::Json;
+use minutehand_domain::limits::{BACKOFF_SECONDS, RESULT_BYTES};
+use minutehand_domain::run::AttemptError;
+
+use super::trouble::broken;
+use crate::targets::Answer;
+
+/// What is kept of an answer that is not JSON: enough to recognise it by.
+const TEXT_BYTES: usize = 4096;
+/// What an error quotes of the body; the sentence before it needs the rest of the message.
+const QUOTE_CHARS: usize = 100;
+/// A failure's status is the answer. Its body is a courtesy that mostly comes with it, and may not keep it waiting.
+const QUOTE_WAIT: Duration = Duration::from_millis(250);
+
+pub(super) async fn read<B>(response: Response<B>, now: Moment) -> Answer
+where
+    B: Body<Data = Bytes, Error = hyper::Error> + Unpin,
+{
+    let (head, body) = response.into_parts();
+    if !head.status.is_success() {
+        let quote = tokio::time::timeout(QUOTE_WAIT, Taken::of(body)).await.ok().and_then(Result::ok);
+        return failed(&head, quote.and_then(|taken| taken.quote()).as_deref(), now);
+    }
+    match Taken::of(body).await {
+        Ok(taken) => Answer::Succeeded { result: taken.result(&head.headers) },
+        Err(error) => Answer::Failed { error: broken(&error), retry_after: None },
+    }
+}
+
+fn failed(head: &Parts, quote: Option<&str>, now: Moment) -> Answer {
+    let status = head.status;
+    let mut message = format!("the target answered {}", status.as_str());
+    for (glue, part) in [(" ", status.canonical_reason()), (": ", quote)] {
+        if let Some(part) = part {
+            message.push_str(glue);
+            message.push_str(part);
+        }
+    }
+    let error =
+        AttemptError { code: Cow::Owned(format!("http_{}", status.as_u16())), ..AttemptError::new("http", &message) };
+    if may_pass(status) {
+        Answer::Failed { error, retry_after: retry_after(&head.headers, now) }
+    } else {
+        Answer::Failed { error: error.permanent(), retry_after: None }
+    }
+}
+
+/// Whether the same request may succeed later. A redirect will not: following one would call what nobody checked.
+fn may_pass(status: StatusCode) -> bool {
+    status.is_server_error()
+        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS)
+}
+
+/// Seconds or a date. A date that has passed means now.
+fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than a number holds is a long time, and no wait is longer than this.
+        let seconds = text.parse().unwrap_or(BACKOFF_SECONDS).min(BACKOFF_SECONDS);
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Some((Moment::EPOCH + date).since(now).min(Duration::from_secs(BACKOFF_SECONDS)))
+}
+
+/// A body as far as it is kept. Cut, its connection is given up: the rest would have to be read to use it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Taken {
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+impl Taken {
+    async fn of<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Self, B::Error> {
+        let mut taken = Self::default();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame?.into_data() else { continue };
+            let room = RESULT_BYTES - taken.bytes.len();
+            taken.bytes.extend_from_slice(&data[..data.len().min(room)]);
+            if data.len() > room {
+                taken.cut = true;
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    fn result(&self, headers: &HeaderMap) -> Option<Json> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        let json = if says_json(headers) { self.json() } else { None };
+        Some(json.unwrap_or_else(|| Json::of(&self.text().into())))
+    }
+
+    /// Compact is not always shorter (`1E5` becomes `100000.0`), so the bound is looked at once more.
+    fn json(&self) -> Option<Json> {
+        if self.cut {
+            return None;
+        }
+        let value = serde_json::from_slice(&self.bytes).ok()?;
+        Some(Json::of(&value)).filter(|json| json.len() <= RESULT_BYTES)
+    }
+
+    fn text(&self) -> String {
+        let head = &self.bytes[..self.bytes.len().min(TEXT_BYTES)];
+        let mut text = String::from_utf8_lossy(head).into_owned();
+        if self.cut || head.len() < self.bytes.len() {
+            // The cut may have gone through a character.
+            text.truncate(text.trim_end_matches(char::REPLACEMENT_CHARACTER).len());
+        }
+        text
+    }
+
+    /// One line of it, if it is text at all.
+    fn quote(&self) -> Option<String> {
+        let text = self.text();
+        if text.contains(['\0', char::REPLACEMENT_CHARACTER]) {
+            return None;
+        }
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let quote: String = line.chars().filter(|c| !c.is_control()).take(QUOTE_CHARS).collect();
+        (!quote.is_empty()).then_some(quote)
+    }
+}
+
+/// `application/json`, or a type built on it such as `application/problem+json`.
+fn says_json(headers: &HeaderMap) -> bool {
+    let Some(Ok(text)) = headers.get(CONTENT_TYPE).map(|value| value.to_str()) else { return false };
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+}
+
+#[cfg(test)]
+mod facts;

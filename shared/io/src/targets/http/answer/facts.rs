@@ -1,0 +1,143 @@
+//! What an answer's status, headers and bytes mean.
+
+use http::HeaderValue;
+use http_body_util::Full;
+use proptest::prelude::*;
+
+use super::*;
+
+fn now() -> Moment {
+    Moment::parse("2026-11-20T12:00:00Z").unwrap()
+}
+
+fn headers(name: http::HeaderName, value: &str) -> HeaderMap {
+    HeaderMap::from_iter([(name, HeaderValue::from_bytes(value.as_bytes()).unwrap())])
+}
+
+fn taken(bytes: &[u8]) -> Taken {
+    Taken { bytes: bytes.to_vec(), cut: false }
+}
+
+fn result(content_type: &str, bytes: &[u8]) -> Option<String> {
+    taken(bytes).result(&headers(CONTENT_TYPE, content_type)).map(|json| json.as_str().to_owned())
+}
+
+fn failure(status: u16, body: &str) -> (AttemptError, Option<Duration>) {
+    let mut answer = Response::new(());
+    *answer.status_mut() = StatusCode::from_u16(status).unwrap();
+    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("7"));
+    match failed(&answer.into_parts().0, taken(body.as_bytes()).quote().as_deref(), now()) {
+        Answer::Failed { error, retry_after } => (error, retry_after),
+        Answer::Succeeded { .. } | Answer::TimedOut => panic!("a failure fails"),
+    }
+}
+
+#[test]
+fn what_may_pass_is_retried_as_the_target_asks() {
+    for status in [408, 425, 429, 500, 501, 502, 503, 504, 599] {
+        let (error, retry_after) = failure(status, "");
+
+        assert_eq!(error.code, format!("http_{status}"));
+        assert!(error.retryable && error.reached, "{status}");
+        assert_eq!(retry_after, Some(Duration::from_secs(7)));
+    }
+}
+
+#[test]
+fn what_will_not_pass_is_not_retried() {
+    for status in [100, 101, 300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 451, 600, 999] {
+        let (error, retry_after) = failure(status, "");
+
+        assert_eq!(error.code, format!("http_{status}"));
+        assert!(!error.retryable && error.reached, "{status}");
+        assert_eq!(retry_after, None);
+    }
+}
+
+#[test]
+fn a_failure_quotes_one_line_of_a_text_body() {
+    let message = |status, body: &str| failure(status, body).0.message;
+
+    assert_eq!(message(503, ""), "the target answered 503 Service Unavailable");
+    assert_eq!(message(599, ""), "the target answered 599");
+    assert_eq!(message(404, "no such\r\n\t job\u{7} \u{1b}[0m"), "the target answered 404 Not Found: no such job [0m");
+    assert_eq!(message(404, "\0binary"), "the target answered 404 Not Found");
+    assert_eq!(message(404, &"ä".repeat(500)), format!("the target answered 404 Not Found: {}", "ä".repeat(100)));
+}
+
+#[test]
+fn a_result_is_the_json_body_made_compact() {
+    assert_eq!(result("application/json", b"{ \"a\": [1, 2] }"), Some(r#"{"a":[1,2]}"#.to_owned()));
+    assert_eq!(result("Application/JSON; charset=utf-8", b"null"), Some("null".to_owned()));
+    assert_eq!(result("application/problem+json", b"1"), Some("1".to_owned()));
+}
+
+#[test]
+fn a_result_that_is_not_json_is_the_head_of_its_text() {
+    let deep = "[".repeat(1000) + &"]".repeat(1000);
+
+    assert_eq!(result("text/plain", b"{}"), Some(r#""{}""#.to_owned()));
+    assert_eq!(result("application/json", b"not json"), Some(r#""not json""#.to_owned()));
+    assert_eq!(result("application/json", deep.as_bytes()), Some(format!("\"{deep}\"")));
+    assert_eq!(result("text/plain", b"a\xffb"), Some("\"a\u{fffd}b\"".to_owned()));
+    assert_eq!(result("text/plain", "ä".repeat(5000).as_bytes()), Some(format!("\"{}\"", "ä".repeat(2048))));
+    assert_eq!(
+        result("text/plain", format!("x{}", "ä".repeat(5000)).as_bytes()),
+        Some(format!("\"x{}\"", "ä".repeat(2047)))
+    );
+    assert_eq!(result("text/plain", b""), None);
+}
+
+#[test]
+fn json_that_grows_beyond_the_bound_when_compact_is_kept_as_text() {
+    let small = format!("[{}1E5]", "1E5,".repeat(RESULT_BYTES / 4 - 2));
+    assert!(small.len() <= RESULT_BYTES);
+
+    let kept = result("application/json", small.as_bytes()).unwrap();
+
+    assert_eq!(kept, format!("\"{}\"", &small[..TEXT_BYTES]));
+}
+
+#[tokio::test]
+async fn a_body_is_read_as_far_as_it_is_kept() {
+    let whole = Taken::of(Full::new(Bytes::from(vec![b'x'; RESULT_BYTES]))).await.unwrap();
+    let longer = Taken::of(Full::new(Bytes::from(vec![b'1'; RESULT_BYTES + 1]))).await.unwrap();
+
+    assert!(!whole.cut && whole.bytes.len() == RESULT_BYTES);
+    assert!(longer.cut && longer.bytes.len() == RESULT_BYTES);
+    assert_eq!(longer.result(&headers(CONTENT_TYPE, "application/json")).unwrap().len(), TEXT_BYTES + 2);
+}
+
+#[test]
+fn retry_after_is_seconds_or_a_date_and_never_more_than_a_day() {
+    let told = |text: &str| retry_after(&headers(RETRY_AFTER, text), now()).map(|wait| wait.as_secs());
+
+    assert_eq!(told("120"), Some(120));
+    assert_eq!(told(" 0 "), Some(0));
+    assert_eq!(told("99999999999999999999999999"), Some(BACKOFF_SECONDS));
+    assert_eq!(told("Fri, 20 Nov 2026 12:02:00 GMT"), Some(120));
+    assert_eq!(told("Friday, 20-Nov-26 12:02:00 GMT"), Some(120));
+    assert_eq!(told("Fri Nov 20 12:02:00 2026"), Some(120));
+    assert_eq!(told("Fri, 20 Nov 2026 11:59:59 GMT"), Some(0));
+    assert_eq!(told("Fri, 31 Dec 9999 23:59:59 GMT"), Some(BACKOFF_SECONDS));
+    for not_a_wait in ["", "soon", "-1", "1.5", "2026-11-20T12:02:00Z", "ü"] {
+        assert_eq!(told(not_a_wait), None, "{not_a_wait}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_body_has_a_bounded_result_and_quote(json in any::<bool>(), bytes in any::<Vec<u8>>(), cut in any::<bool>()) {
+        let taken = Taken { bytes, cut };
+        let headers = headers(CONTENT_TYPE, if json { "application/json" } else { "text/html" });
+
+        prop_assert_eq!(taken.result(&headers).is_none(), taken.bytes.is_empty());
+        prop_assert!(taken.quote().is_none_or(|quote| quote.chars().count() <= QUOTE_CHARS));
+    }
+
+    #[test]
+    fn any_retry_after_is_a_bounded_wait_or_none(text in "[ -~]{0,40}|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT") {
+        let wait = retry_after(&headers(RETRY_AFTER, &text), now());
+        prop_assert!(wait.is_none_or(|wait| wait.as_secs() <= BACKOFF_SECONDS));
+    }
+}

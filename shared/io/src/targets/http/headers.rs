@@ -1,0 +1,141 @@
+//! A target's own headers, checked: legal, bounded, and none of those that decide how the request is read or that
+//! say who is calling.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use minutehand_domain::limits::{HEADER_BYTES, HEADERS};
+use thiserror::Error;
+
+pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), HeaderRefusal> {
+    parse(headers).map(|_| ())
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HeaderRefusal {
+    #[error("a target has at most {HEADERS} headers")]
+    TooMany,
+    #[error("a target's headers have at most {HEADER_BYTES} bytes, names and values together")]
+    TooLarge,
+    #[error("`{0:.64}` is not a header's name")]
+    Name(String),
+    #[error("the header `{0:.64}` has a value that is not visible ASCII")]
+    Value(String),
+    #[error("the header `{0:.64}` is named twice")]
+    Twice(String),
+    #[error("the header `{0:.64}` is not the job's to set")]
+    Ours(String),
+}
+
+/// They frame the message or belong to the connection: a user who sets them can make one request two.
+const FRAMING: [&str; 9] =
+    ["host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "trailer", "expect"];
+/// A target trusts these to come from us.
+const OURS: [&str; 2] = ["idempotency-key", "traceparent"];
+const OUR_PREFIXES: [&str; 3] = ["proxy-", "webhook-", "minutehand-"];
+
+pub(super) fn parse(headers: &BTreeMap<String, String>) -> Result<HeaderMap, HeaderRefusal> {
+    if headers.len() > HEADERS {
+        return Err(HeaderRefusal::TooMany);
+    }
+    if headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > HEADER_BYTES {
+        return Err(HeaderRefusal::TooLarge);
+    }
+    let mut parsed = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        if parsed.insert(name_of(name)?, value_of(name, value)?).is_some() {
+            return Err(HeaderRefusal::Twice(name.clone()));
+        }
+    }
+    Ok(parsed)
+}
+
+fn name_of(name: &str) -> Result<HeaderName, HeaderRefusal> {
+    let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderRefusal::Name(name.to_owned()))?;
+    let lower = parsed.as_str();
+    let ours = FRAMING.contains(&lower)
+        || OURS.contains(&lower)
+        || OUR_PREFIXES.iter().any(|prefix| lower.starts_with(prefix));
+    if ours { Err(HeaderRefusal::Ours(name.to_owned())) } else { Ok(parsed) }
+}
+
+fn value_of(name: &str, value: &str) -> Result<HeaderValue, HeaderRefusal> {
+    // Beyond ASCII, no two servers agree about what the bytes mean.
+    let parsed = HeaderValue::from_str(value).ok().filter(|_| value.is_ascii());
+    parsed.ok_or_else(|| HeaderRefusal::Value(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(name: &str, value: &str) -> Option<String> {
+        check_headers(&[(name.to_owned(), value.to_owned())].into()).err().map(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn a_users_own_headers_pass() {
+        for (name, value) in
+            [("Authorization", "Bearer a.b-c_d="), ("x-empty", ""), ("Content-Type", "text/csv"), ("User-Agent", "me")]
+        {
+            assert_eq!(told(name, value), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_frames_the_request_or_says_who_calls_is_not_the_users() {
+        for name in [
+            "Host",
+            "content-length",
+            "Connection",
+            "Keep-Alive",
+            "Transfer-Encoding",
+            "TE",
+            "Upgrade",
+            "Proxy-Authorization",
+            "proxy-connection",
+            "Trailer",
+            "Expect",
+            "Webhook-Signature",
+            "Minutehand-Run",
+            "Idempotency-Key",
+            "TraceParent",
+        ] {
+            assert_eq!(told(name, "x"), Some(format!("the header `{name}` is not the job's to set")));
+        }
+    }
+
+    #[test]
+    fn what_would_break_the_request_apart_is_refused() {
+        for name in ["", "a b", "a:b", "a\r\nb", "ä"] {
+            assert_eq!(told(name, "x"), Some(format!("`{name}` is not a header's name")));
+        }
+        for value in ["a\r\nX-Injected: b", "a\nb", "a\0b", "ä", "\u{7f}"] {
+            assert_eq!(told("x-a", value), Some("the header `x-a` has a value that is not visible ASCII".to_owned()));
+        }
+    }
+
+    #[test]
+    fn headers_are_bounded_and_named_once() {
+        let many = (0..=HEADERS).map(|n| (format!("x-{n}"), String::new())).collect();
+        let large = [("x".to_owned(), "v".repeat(HEADER_BYTES))].into();
+        let largest = [("x".to_owned(), "v".repeat(HEADER_BYTES - 1))].into();
+        let twice = ["x-a", "X-A"].map(|name| (name.to_owned(), "1".to_owned())).into();
+
+        assert_eq!(check_headers(&many), Err(HeaderRefusal::TooMany));
+        assert_eq!(check_headers(&large), Err(HeaderRefusal::TooLarge));
+        assert_eq!(check_headers(&largest), Ok(()));
+        assert_eq!(check_headers(&twice), Err(HeaderRefusal::Twice("x-a".to_owned())));
+    }
+
+    proptest! {
+        #[test]
+        fn any_headers_pass_or_are_refused_in_a_sentence(headers in proptest::collection::btree_map(any::<String>(), any::<String>(), 0..40)) {
+            if let Err(refusal) = check_headers(&headers) {
+                prop_assert!(refusal.to_string().chars().count() < 160);
+            }
+        }
+    }
+}

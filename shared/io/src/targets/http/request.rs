@@ -1,0 +1,77 @@
+//! What goes out: the job's method, URL, headers and payload, and who is calling and for which run.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request};
+use http_body_util::Full;
+use minutehand_domain::run::AttemptError;
+use minutehand_domain::target::{HttpTarget, Method};
+
+use super::{HeaderRefusal, Reach, UrlRefusal, address, headers};
+use crate::targets::Call;
+
+const AGENT: &str = concat!("Minutehand/", env!("CARGO_PKG_VERSION"));
+
+/// Without a payload there is no body, whatever the method.
+pub(super) fn build(target: &HttpTarget, call: &Call<'_>, reach: Reach) -> Result<Request<Full<Bytes>>, AttemptError> {
+    let uri = address::parse(&target.url, reach).map_err(|refusal| bad_url(&refusal))?;
+    let mut headers = headers::parse(&target.headers).map_err(|refusal| bad_headers(&refusal))?;
+    headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
+    stamp(&mut headers, call);
+    let body = call.payload.map(|payload| Bytes::copy_from_slice(payload.as_str().as_bytes()));
+    if body.is_some() {
+        headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+    }
+
+    let mut request = Request::new(Full::new(body.unwrap_or_default()));
+    *request.method_mut() = method_of(target.method);
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+/// The key is the same for all attempts of a run, so that the target can tell a retry from a new run; the fence grows
+/// with every attempt, so that it can tell a late one from the newest.
+fn stamp(headers: &mut HeaderMap, call: &Call<'_>) {
+    let run = call.run.to_string();
+    let attempt = call.attempt.to_string();
+    let stamps = [
+        ("idempotency-key", run.clone()),
+        ("minutehand-run", run),
+        ("minutehand-job", call.run.job.to_string()),
+        ("minutehand-attempt", attempt.clone()),
+        ("minutehand-fence", attempt),
+        ("minutehand-scheduled-at", call.scheduled_at.to_string()),
+    ];
+    for (name, value) in stamps {
+        let value = HeaderValue::try_from(value).expect("ids, numbers and instants are visible ASCII");
+        headers.insert(HeaderName::from_static(name), value);
+    }
+}
+
+fn method_of(method: Method) -> HttpMethod {
+    match method {
+        Method::Get => HttpMethod::GET,
+        Method::Post => HttpMethod::POST,
+        Method::Put => HttpMethod::PUT,
+        Method::Patch => HttpMethod::PATCH,
+        Method::Delete => HttpMethod::DELETE,
+    }
+}
+
+fn bad_url(refusal: &UrlRefusal) -> AttemptError {
+    let code = match refusal {
+        UrlRefusal::Forbidden(_) => "forbidden_address",
+        UrlRefusal::TooLong
+        | UrlRefusal::NotAUrl(_)
+        | UrlRefusal::Unwritable
+        | UrlRefusal::NotHttp
+        | UrlRefusal::Credentials
+        | UrlRefusal::PortZero => "invalid_target",
+    };
+    AttemptError::new(code, &refusal.to_string()).permanent().unreached()
+}
+
+fn bad_headers(refusal: &HeaderRefusal) -> AttemptError {
+    AttemptError::new("invalid_target", &refusal.to_string()).permanent().unreached()
+}

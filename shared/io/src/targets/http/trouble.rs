@@ -1,0 +1,35 @@
+//! Trouble: what went wrong before there was an answer, and whether the target may have seen the call.
+
+use std::error::Error;
+
+use hyper_util::client::legacy;
+use minutehand_domain::run::AttemptError;
+
+use super::dial::DialError;
+
+pub(super) fn before_an_answer(error: &legacy::Error) -> AttemptError {
+    if let Some(dial) = cause::<DialError>(error) {
+        return dial.to_attempt_error();
+    }
+    // Canceled means handed back: the connection closed before a byte of the request was written.
+    if error.is_connect() || cause::<hyper::Error>(error).is_some_and(hyper::Error::is_canceled) {
+        return AttemptError::new("connect", "the connection closed before the call was sent").unreached();
+    }
+    broken(cause::<hyper::Error>(error).map_or(error as &dyn Error, |error| error))
+}
+
+/// Sent, or partly: the target may have acted on it.
+pub(super) fn broken(error: &dyn Error) -> AttemptError {
+    AttemptError::new("broken", &format!("the call was sent, but no whole answer came: {error}"))
+}
+
+fn cause<E: Error + 'static>(error: &legacy::Error) -> Option<&E> {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        source = error.source();
+    }
+    None
+}

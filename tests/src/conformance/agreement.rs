@@ -1,0 +1,153 @@
+//! Agreement: two stores that are asked the same give the same answers, whatever is asked in whatever order.
+
+use std::ops::Range;
+
+use minutehand_domain::body::Json;
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::run::Run;
+use minutehand_domain::timer::{Thing, Timer, TimerKey};
+use minutehand_io::store::{Bucket, Cursor, Guard, Store, Version};
+use proptest::prelude::*;
+
+use super::world::{at, attempt, job, job_id, mark, named, run_of};
+
+/// One call of the door. The world is small, so that calls meet.
+#[derive(Clone, Debug)]
+pub enum Ask {
+    Head(Tenant, u8),
+    PutHead(Head, Guard),
+    Jobs(Tenant, Option<u8>, usize),
+    Run(Tenant, RunKey),
+    PutRun(Run, Guard),
+    RunsOf(Tenant, u8, Range<u64>, Option<RunKey>, usize),
+    PutAttempt(Tenant, RunKey, u32),
+    Attempts(Tenant, RunKey),
+    PutBody(Tenant, u8, u8),
+    Body(Tenant, u8, u8),
+    Timer(TimerKey),
+    PutTimer(Timer),
+    PutTimerIfAbsent(Timer),
+    EraseTimer(TimerKey, u64),
+    Timers(u16, Option<TimerKey>, u64, usize),
+    Cursor(u16),
+    PutCursor(u16, u64, Guard),
+}
+
+/// Asks both stores the same and compares every answer.
+pub async fn agree<A: Store, B: Store>(one: &A, other: &B, asks: &[Ask]) {
+    for (place, ask) in asks.iter().enumerate() {
+        let (this, that) = (answer(one, ask).await, answer(other, ask).await);
+        assert_eq!(this, that, "to question {place}, {ask:?}");
+    }
+}
+
+pub fn any_asks(most: usize) -> impl Strategy<Value = Vec<Ask>> {
+    prop::collection::vec(any_ask(), 1..most)
+}
+
+async fn answer<S: Store>(store: &S, ask: &Ask) -> String {
+    match ask.clone() {
+        Ask::Head(tenant, job) => format!("{:?}", store.head(&tenant, job_id(job)).await),
+        Ask::PutHead(head, guard) => format!("{:?}", store.put_head(&head, guard).await),
+        Ask::Jobs(tenant, after, limit) => format!("{:?}", store.jobs(&tenant, after.map(job_id), limit).await),
+        Ask::Run(tenant, key) => format!("{:?}", store.run(&tenant, key).await),
+        Ask::PutRun(run, guard) => format!("{:?}", store.put_run(&run, guard).await),
+        Ask::RunsOf(tenant, job, window, before, limit) => {
+            let window = at(window.start)..at(window.end);
+            format!("{:?}", store.runs_of(&tenant, job_id(job), window, before, limit).await)
+        }
+        Ask::PutAttempt(tenant, run, number) => {
+            format!("{:?}", store.put_attempt(&tenant, run, &attempt(number)).await)
+        }
+        Ask::Attempts(tenant, run) => format!("{:?}", store.attempts(&tenant, run).await),
+        Ask::PutBody(tenant, job, text) => format!("{:?}", store.put_body(&tenant, job_id(job), &json(text)).await),
+        Ask::Body(tenant, job, text) => format!("{:?}", store.body(&tenant, job_id(job), json(text).digest()).await),
+        Ask::Timer(key) => format!("{:?}", store.timer(&key).await),
+        Ask::PutTimer(timer) => format!("{:?}", store.put_timer(&timer).await),
+        Ask::PutTimerIfAbsent(timer) => format!("{:?}", store.put_timer_if_absent(&timer).await),
+        Ask::EraseTimer(key, generation) => format!("{:?}", store.erase_timer(&key, mark(generation)).await),
+        Ask::Timers(shard, after, until, limit) => {
+            let bucket = Bucket { minute: at(60).millis() / 60_000, shard };
+            format!("{:?}", store.timers(bucket, after, at(until), limit).await)
+        }
+        Ask::Cursor(shard) => format!("{:?}", store.cursor(shard).await),
+        Ask::PutCursor(shard, hinted_to, guard) => {
+            let cursor = Cursor { hinted_to: at(hinted_to), oldest: 1, swept_at: at(0) };
+            format!("{:?}", store.put_cursor(shard, &cursor, guard).await)
+        }
+    }
+}
+
+fn any_ask() -> impl Strategy<Value = Ask> {
+    prop_oneof![
+        (any_tenant(), any_job()).prop_map(|(tenant, job)| Ask::Head(tenant, job)),
+        (any_head(), any_guard()).prop_map(|(head, guard)| Ask::PutHead(head, guard)),
+        (any_tenant(), prop::option::of(any_job()), 0..4_usize)
+            .prop_map(|(t, after, limit)| Ask::Jobs(t, after, limit)),
+        (any_tenant(), any_run()).prop_map(|(tenant, key)| Ask::Run(tenant, key)),
+        (any_tenant(), any_run(), 0..5_u32, any_guard())
+            .prop_map(|(tenant, key, fence, guard)| Ask::PutRun(Run { fence, ..run_of(&tenant, key) }, guard)),
+        (any_tenant(), any_job(), (0..200_u64, 0..200_u64), prop::option::of(any_run()), 0..6_usize)
+            .prop_map(|(tenant, job, (from, to), before, limit)| Ask::RunsOf(tenant, job, from..to, before, limit)),
+        (any_tenant(), any_run(), 1..4_u32).prop_map(|(tenant, run, number)| Ask::PutAttempt(tenant, run, number)),
+        (any_tenant(), any_run()).prop_map(|(tenant, run)| Ask::Attempts(tenant, run)),
+        (any_tenant(), any_job(), 0..3_u8).prop_map(|(tenant, job, text)| Ask::PutBody(tenant, job, text)),
+        (any_tenant(), any_job(), 0..3_u8).prop_map(|(tenant, job, text)| Ask::Body(tenant, job, text)),
+        any_key().prop_map(Ask::Timer),
+        any_timer().prop_map(Ask::PutTimer),
+        any_timer().prop_map(Ask::PutTimerIfAbsent),
+        (any_key(), 0..3_u64).prop_map(|(key, generation)| Ask::EraseTimer(key, generation)),
+        (0..2_u16, prop::option::of(any_key()), 50..130_u64, 0..6_usize)
+            .prop_map(|(shard, after, until, limit)| Ask::Timers(shard, after, until, limit)),
+        (0..2_u16).prop_map(Ask::Cursor),
+        (0..2_u16, 0..9_u64, any_guard()).prop_map(|(shard, to, guard)| Ask::PutCursor(shard, to, guard)),
+    ]
+}
+
+fn any_tenant() -> impl Strategy<Value = Tenant> {
+    prop_oneof![Just(named("a")), Just(named("a-"))]
+}
+
+fn any_job() -> impl Strategy<Value = u8> {
+    prop_oneof![Just(0), Just(1), Just(255)]
+}
+
+fn any_guard() -> impl Strategy<Value = Guard> {
+    prop_oneof![Just(Guard::Absent), (0..4_u64).prop_map(|version| Guard::Seen(Version(version)))]
+}
+
+fn any_head() -> impl Strategy<Value = Head> {
+    (any_tenant(), any_job(), any::<bool>()).prop_map(|(tenant, number, dead)| {
+        if dead { Head::Tombstone { tenant, id: job_id(number), epoch: 1 } } else { Head::Job(job(&tenant, number)) }
+    })
+}
+
+fn any_run() -> impl Strategy<Value = RunKey> {
+    (any_job(), 0..4_u64, 0..3_u64).prop_map(|(job, minute, discriminator)| match discriminator {
+        0 => RunKey::occurrence(job_id(job), at(minute * 60)),
+        manual => RunKey::manual(job_id(job), at(minute * 60), manual),
+    })
+}
+
+fn any_key() -> impl Strategy<Value = TimerKey> {
+    let thing = prop_oneof![
+        any_job().prop_map(|job| Thing::Occurrence(job_id(job))),
+        (any_job(), 0..2_u64).prop_map(|(job, minute)| Thing::Again(job_id(job), at(minute * 60))),
+        any_run().prop_map(Thing::Run),
+    ];
+    (prop_oneof![Just(59_u64), Just(60), Just(90), Just(119), Just(120)], thing)
+        .prop_map(|(due, thing)| TimerKey { due: at(due), thing })
+}
+
+fn any_timer() -> impl Strategy<Value = Timer> {
+    (any_key(), any_tenant(), 0..3_u64).prop_map(|(key, tenant, generation)| Timer {
+        key,
+        tenant,
+        mark: mark(generation),
+    })
+}
+
+fn json(text: u8) -> Json {
+    Json::of(&serde_json::Value::from(text))
+}

@@ -1,0 +1,72 @@
+//! Kept: what is written once, attempts and bodies, is found again as it was.
+
+use std::sync::Arc;
+
+use minutehand_domain::body::Body;
+use minutehand_domain::body::Json;
+use minutehand_domain::id::Worker;
+use minutehand_domain::limits::PAYLOAD_BYTES;
+use minutehand_domain::run::attempt::{Ended, Ending};
+use minutehand_domain::run::{Also, Attempt, AttemptError, Lease, Run, Skip, State};
+use minutehand_io::store::{Guard, Store};
+
+use super::world::{at, attempt, job_id, named, run, tenant};
+
+pub async fn attempts_come_oldest_first<S: Store>(store: Arc<S>) {
+    let key = run(1, 60).key;
+    for number in [300, 2, 1, 40] {
+        store.put_attempt(&tenant(), key, &attempt(number)).await.unwrap();
+    }
+    store.put_attempt(&tenant(), run(1, 120).key, &attempt(5)).await.unwrap();
+
+    let attempts = store.attempts(&tenant(), key).await.unwrap();
+
+    assert_eq!(attempts, [1, 2, 40, 300].map(attempt));
+}
+
+pub async fn writing_an_attempt_again_changes_nothing<S: Store>(store: Arc<S>) {
+    let (key, ended) = (run(1, 60).key, failed(1));
+
+    for _ in 0..2 {
+        store.put_attempt(&tenant(), key, &ended).await.unwrap();
+    }
+
+    assert_eq!(store.attempts(&tenant(), key).await.unwrap(), [ended]);
+}
+
+pub async fn a_body_of_256_kib_is_found_as_it_was<S: Store>(store: Arc<S>) {
+    let text: String = ('a'..='z').cycle().take(PAYLOAD_BYTES - 2).collect();
+    let body = Json::of(&serde_json::Value::String(text));
+    assert_eq!(body.len(), PAYLOAD_BYTES);
+
+    for _ in 0..2 {
+        store.put_body(&tenant(), job_id(1), &body).await.unwrap();
+    }
+
+    assert_eq!(store.body(&tenant(), job_id(1), body.digest()).await.unwrap(), Some(body.clone()));
+    assert_eq!(store.body(&tenant(), job_id(2), body.digest()).await.unwrap(), None, "another job's");
+    assert_eq!(store.body(&named("other"), job_id(1), body.digest()).await.unwrap(), None, "another tenant's");
+}
+
+pub async fn a_run_in_every_state_is_found_as_it_was<S: Store>(store: Arc<S>) {
+    let lease = Lease { holder: Worker(u64::MAX), until: at(90), cancelled: true };
+    let result = Body::Inside(Json::of(&serde_json::json!({"text": "ä\u{0}🕐", "list": [1, null, 2.5]})));
+    let states = [
+        State::Scheduled { due: at(60) },
+        State::Running(lease),
+        State::Succeeded { at: at(61), result },
+        State::Skipped { at: at(61), why: Skip::Coalesced, also: Some(Also { until: at(600), count: Some(u64::MAX) }) },
+    ];
+
+    for (seconds, state) in (60..).zip(states) {
+        let attempts = vec![attempt(1), failed(2)];
+        let run = Run { state, attempts, fence: u32::MAX, started_at: Some(at(1)), ..run(1, seconds) };
+        assert!(store.put_run(&run, Guard::Absent).await.unwrap().is_written());
+        assert_eq!(store.run(&tenant(), run.key).await.unwrap().map(|seen| seen.item), Some(run));
+    }
+}
+
+fn failed(number: u32) -> Attempt {
+    let error = AttemptError::new("http_503", "the target was busy").permanent();
+    Attempt { ended: Some(Ended { at: at(9), how: Ending::Failed(error) }), ..attempt(number) }
+}

@@ -1,0 +1,91 @@
+//! The world of the facts: things to keep, as plain as the domain allows, that differ by a number.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::Body;
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+use minutehand_domain::job::{Definition, Delivery, Job, Terms};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::retry::RetryPolicy;
+use minutehand_domain::run::{Attempt, Run};
+use minutehand_domain::schedule::{Plan, Schedule};
+use minutehand_domain::target::Target;
+use minutehand_domain::timer::{Mark, Timer, TimerKey};
+
+/// The full minute at which everything begins.
+pub const START: Moment = Moment::from_secs(1_800_000_000);
+
+pub fn at(seconds: u64) -> Moment {
+    START + Duration::from_secs(seconds)
+}
+
+pub fn tenant() -> Tenant {
+    named("acme")
+}
+
+pub fn named(tenant: &str) -> Tenant {
+    Tenant::new(tenant).expect("a test names its tenants well")
+}
+
+pub fn job_id(number: u8) -> JobId {
+    JobId::from_bytes([number; 16])
+}
+
+pub fn job(tenant: &Tenant, number: u8) -> Job {
+    let plan = Plan { every_seconds: Some(60), start_at: Some(START), ..Plan::default() };
+    let schedule = Schedule::new(&plan, START).expect("a minute is a schedule");
+    Job::new(tenant.clone(), job_id(number), schedule, definition(), 0, START)
+}
+
+pub fn head(number: u8) -> Head {
+    Head::Job(job(&tenant(), number))
+}
+
+/// The same job as somebody else would have written it.
+pub fn head_by(number: u8, writer: u64) -> Head {
+    Head::Job(Job { generation: writer, ..job(&tenant(), number) })
+}
+
+pub fn tombstone(number: u8) -> Head {
+    Head::Tombstone { tenant: tenant(), id: job_id(number), epoch: 1 }
+}
+
+pub fn run(number: u8, seconds: u64) -> Run {
+    run_of(&tenant(), RunKey::occurrence(job_id(number), at(seconds)))
+}
+
+pub fn run_of(tenant: &Tenant, key: RunKey) -> Run {
+    Run::new(tenant.clone(), key, Priority::Normal)
+}
+
+pub fn attempt(number: u32) -> Attempt {
+    Attempt { number, worker: Worker(7), started_at: at(u64::from(number)), ended: None }
+}
+
+pub fn timer(number: u8, seconds: u64) -> Timer {
+    let key = TimerKey::occurrence(job_id(number), at(seconds));
+    Timer { key, tenant: tenant(), mark: mark(1) }
+}
+
+pub fn mark(generation: u64) -> Mark {
+    Mark { generation, written: START }
+}
+
+fn definition() -> Definition {
+    Definition {
+        name: Some("report".to_owned()),
+        owner: None,
+        tags: BTreeSet::from(["billing".to_owned()]),
+        target: Target::Noop,
+        payload: Body::Empty,
+        priority: Priority::Normal,
+        terms: Terms {
+            timeout: Duration::from_secs(60),
+            retry: RetryPolicy::default(),
+            delivery: Delivery::AtLeastOnce,
+        },
+    }
+}

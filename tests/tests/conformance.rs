@@ -1,0 +1,367 @@
+//! Every fact of the conformance suite over every embedded implementation, and what is only true of the one in a file.
+
+/// Names a test for each fact, each on a store of its own.
+macro_rules! facts {
+    ($make:path: $($room:ident :: { $($fact:ident),* $(,)? })*) => {
+        $($(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $fact() {
+                let (store, _kept) = $make();
+                minutehand_tests::conformance::$room::$fact(std::sync::Arc::new(store)).await;
+            }
+        )*)*
+    };
+}
+
+macro_rules! facts_of_a_store {
+    ($make:path) => {
+        facts! { $make:
+            guards::{
+                of_64_claims_exactly_one_wins,
+                what_is_absent_can_be_written_once,
+                what_was_seen_can_be_replaced_once,
+                nothing_can_have_been_seen_where_nothing_is,
+                a_conflict_changes_nothing,
+            }
+            lists::{
+                jobs_come_in_pages_by_id,
+                tombstones_are_left_out_of_jobs_and_fill_no_page,
+                a_page_of_none_holds_none,
+                runs_come_newest_first_inside_their_window,
+                runs_go_on_before_the_last_one_seen,
+                a_page_before_the_window_is_empty,
+                no_tenant_sees_what_is_anothers,
+            }
+            kept::{
+                attempts_come_oldest_first,
+                writing_an_attempt_again_changes_nothing,
+                a_body_of_256_kib_is_found_as_it_was,
+                a_run_in_every_state_is_found_as_it_was,
+            }
+            timers::{
+                a_put_timer_overwrites,
+                a_timer_put_if_absent_never_overwrites,
+                a_timer_is_erased_only_as_it_was_seen,
+                of_many_erasers_one_is_told_that_it_did,
+                a_bucket_holds_its_minute_in_order_and_only_that,
+                a_bucket_is_read_up_to_a_moment,
+                a_bucket_comes_in_pages_after_the_last_timer_seen,
+                a_bucket_outside_of_time_is_empty,
+                a_timer_knows_its_tenant,
+            }
+        }
+    };
+}
+
+mod memory {
+    use minutehand_io::store::embedded::MemoryStore;
+
+    fn make() -> (MemoryStore, ()) {
+        (MemoryStore::in_memory(), ())
+    }
+
+    facts_of_a_store!(make);
+}
+
+mod file {
+    use minutehand_io::store::embedded::FileStore;
+    use tempfile::TempDir;
+
+    fn make() -> (FileStore, TempDir) {
+        let directory = tempfile::tempdir().expect("tests can make directories");
+        let store = FileStore::open(directory.path()).expect("an empty directory takes a store");
+        (store, directory)
+    }
+
+    facts_of_a_store!(make);
+}
+
+mod lanes {
+    macro_rules! facts_of_lanes {
+        ($($fact:ident),* $(,)?) => {
+            $(
+                #[tokio::test(start_paused = true)]
+                async fn $fact() {
+                    minutehand_tests::conformance::lanes::$fact().await;
+                }
+            )*
+        };
+    }
+
+    facts_of_lanes! {
+        a_lane_delivers_by_instant_and_then_in_the_order_sent,
+        a_hint_is_delivered_at_its_millisecond_and_never_before,
+        a_hint_sent_for_sooner_wakes_who_waits_for_later,
+        whoever_waits_while_there_is_nothing_wakes_when_there_is,
+        a_hint_is_held_by_one_receiver_at_a_time,
+        what_is_not_done_is_delivered_again_after_its_visibility,
+        an_old_receipt_refuses_to_act,
+        a_hidden_hint_stays_hidden_until_then,
+        a_hint_can_be_hidden_for_less_than_its_visibility,
+        what_is_done_is_gone,
+        what_is_given_back_is_delivered_again_in_its_turn,
+        what_is_given_back_for_later_waits_until_then,
+        the_most_urgent_comes_first,
+        under_a_flood_every_lane_keeps_its_share,
+        a_hint_far_below_a_flood_is_delivered_within_sixteen,
+        a_purge_forgets_everything_and_numbers_go_on,
+        depths_tell_what_is_ready_delayed_and_in_flight,
+        a_receiver_that_gives_up_has_taken_nothing,
+    }
+}
+
+mod agreement {
+    use minutehand_io::store::embedded::{FileStore, MemoryStore};
+    use minutehand_tests::conformance::agreement::{agree, any_asks};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn memory_and_file_give_the_same_answers(asks in any_asks(120)) {
+            let directory = tempfile::tempdir().unwrap();
+            let file = FileStore::open(directory.path()).unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+
+            runtime.block_on(agree(&MemoryStore::in_memory(), &file, &asks));
+        }
+    }
+}
+
+/// What the host asks of the embedded store beyond the door.
+mod host {
+    use std::time::Duration;
+
+    use minutehand_domain::Moment;
+    use minutehand_domain::id::RunKey;
+    use minutehand_io::store::embedded::{FileStore, MemoryStore};
+    use minutehand_io::store::{Guard, Store};
+    use minutehand_tests::conformance::world::{at, head, job_id, mark, run, tenant, timer};
+
+    #[tokio::test]
+    async fn the_first_timer_is_the_earliest_due() {
+        let store = MemoryStore::in_memory();
+        assert_eq!(store.first_timer(), Ok(None));
+
+        for seconds in [120, 60, 90] {
+            store.put_timer(&timer(1, seconds)).await.unwrap();
+        }
+
+        assert_eq!(store.first_timer(), Ok(Some(at(60))));
+        store.erase_timer(&timer(1, 60).key, mark(1)).await.unwrap();
+        assert_eq!(store.first_timer(), Ok(Some(at(90))));
+    }
+
+    /// Tried: without the ring in `put_timer_guarded` both wait for ever.
+    #[tokio::test(start_paused = true)]
+    async fn an_earlier_timer_wakes_whoever_waits_for_it_and_a_later_one_nobody() {
+        let store = MemoryStore::in_memory();
+        let puts = async {
+            for seconds in [300, 90, 30] {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                store.put_timer_if_absent(&timer(1, seconds)).await.unwrap();
+            }
+        };
+        let waits = async { tokio::join!(store.earlier_than(at(100)), store.earlier_than(at(60))) };
+
+        let (woken, ()) = tokio::join!(tokio::time::timeout(Duration::from_secs(60), waits), puts);
+
+        assert_eq!(woken, Ok((Ok(at(90)), Ok(at(30)))));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_timer_that_is_there_does_not_wait() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = FileStore::open(directory.path()).unwrap();
+        store.put_timer(&timer(1, 60)).await.unwrap();
+
+        let found = tokio::select! {
+            biased;
+            found = store.earlier_than(Moment::END) => found,
+            () = std::future::ready(()) => panic!("it waits"),
+        };
+
+        assert_eq!(found, Ok(at(60)));
+    }
+
+    #[tokio::test]
+    async fn the_meter_counts_items_and_a_sweep_reads_only_what_is_due() {
+        let store = MemoryStore::in_memory();
+        for number in 1..=100 {
+            store.put_timer(&timer(number, 60 * u64::from(number))).await.unwrap();
+        }
+        let before = store.meter();
+        assert_eq!((before.writes, before.commits), (100, 100));
+
+        let bucket = minutehand_io::store::Bucket { minute: at(60).millis() / 60_000, shard: 0 };
+        let due = store.timers(bucket, None, at(119), 1000).await.unwrap();
+
+        assert_eq!(due.len(), 1);
+        assert_eq!(store.meter().reads - before.reads, 1);
+    }
+
+    #[tokio::test]
+    async fn a_conflict_is_metered_as_no_write_and_commits_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = FileStore::open(directory.path()).unwrap();
+        assert!(store.put_head(&head(1), Guard::Absent).await.unwrap().is_written());
+        let before = store.meter();
+
+        assert!(!store.put_head(&head(1), Guard::Absent).await.unwrap().is_written());
+
+        assert_eq!(store.meter(), before);
+    }
+
+    #[tokio::test]
+    async fn writes_that_wait_together_are_committed_together() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = std::sync::Arc::new(FileStore::open(directory.path()).unwrap());
+        let mut writes = tokio::task::JoinSet::new();
+        for number in 0..500 {
+            let store = std::sync::Arc::clone(&store);
+            let run = minutehand_tests::conformance::world::run_of(&tenant(), RunKey::manual(job_id(1), at(0), number));
+            writes.spawn(async move { store.put_run(&run, Guard::Absent).await.unwrap().is_written() });
+        }
+
+        assert!(writes.join_all().await.into_iter().all(|written| written));
+
+        let meter = store.meter();
+        assert_eq!(meter.writes, 500);
+        assert!(meter.commits < 250, "{} commits", meter.commits);
+        assert!(store.run(&tenant(), run(1, 0).key).await.unwrap().is_none());
+    }
+}
+
+/// What is true of a store in a file alone.
+mod on_disk {
+    use std::fs;
+    use std::path::Path;
+
+    use minutehand_domain::body::Json;
+    use minutehand_io::store::embedded::{FileStore, OpenError};
+    use minutehand_io::store::{Cursor, Guard, Store};
+    use minutehand_tests::conformance::world::{at, attempt, head, job_id, run, tenant, timer};
+    use redb::TableDefinition;
+
+    const FILE: &str = "minutehand.redb";
+
+    #[tokio::test]
+    async fn a_store_opened_again_holds_everything() {
+        let directory = tempfile::tempdir().unwrap();
+        let (body, cursor) = (Json::null(), Cursor { hinted_to: at(1), oldest: 2, swept_at: at(3) });
+        let store = FileStore::open(directory.path()).unwrap();
+        assert!(store.put_head(&head(1), Guard::Absent).await.unwrap().is_written());
+        assert!(store.put_run(&run(1, 60), Guard::Absent).await.unwrap().is_written());
+        assert!(store.put_cursor(0, &cursor, Guard::Absent).await.unwrap().is_written());
+        store.put_attempt(&tenant(), run(1, 60).key, &attempt(1)).await.unwrap();
+        store.put_body(&tenant(), job_id(1), &body).await.unwrap();
+        store.put_timer(&timer(1, 60)).await.unwrap();
+        store.close();
+
+        let store = FileStore::open(directory.path()).unwrap();
+
+        assert_eq!(store.head(&tenant(), job_id(1)).await.unwrap().unwrap().item, head(1));
+        assert_eq!(store.run(&tenant(), run(1, 60).key).await.unwrap().unwrap().item, run(1, 60));
+        assert_eq!(store.cursor(0).await.unwrap().unwrap().item, cursor);
+        assert_eq!(store.attempts(&tenant(), run(1, 60).key).await.unwrap(), [attempt(1)]);
+        assert_eq!(store.body(&tenant(), job_id(1), body.digest()).await.unwrap(), Some(body));
+        assert_eq!(store.timer(&timer(1, 60).key).await.unwrap(), Some(timer(1, 60)));
+    }
+
+    #[test]
+    fn a_store_that_is_open_cannot_be_opened_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = FileStore::open(directory.path()).unwrap();
+
+        let again = opening(directory.path());
+
+        assert!(matches!(again, OpenError::Locked), "{again:?}");
+        drop(open);
+        FileStore::open(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_a_store_is_refused_and_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        for garbage in [b"x".to_vec(), b"a letter to a friend".to_vec(), vec![0; 8192], vec![0xa5; 100_000]] {
+            fs::write(directory.path().join(FILE), &garbage).unwrap();
+
+            let refused = opening(directory.path());
+
+            assert!(matches!(refused, OpenError::Damaged { .. }), "{refused:?}");
+            assert_eq!(fs::read(directory.path().join(FILE)).unwrap(), garbage);
+        }
+    }
+
+    #[test]
+    fn a_redb_file_of_somebody_elses_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        write_table(&directory.path().join(FILE), "theirs", 1);
+
+        let refused = opening(directory.path());
+
+        assert!(matches!(refused, OpenError::Damaged { .. }), "{refused:?}");
+    }
+
+    #[test]
+    fn a_store_of_a_later_version_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        FileStore::open(directory.path()).unwrap().close();
+        write_table(&directory.path().join(FILE), "meta", 2);
+
+        let refused = opening(directory.path());
+
+        assert!(matches!(refused, OpenError::LaterFormat { found: 2 }), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn a_store_cut_short_is_refused_wherever_it_was_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE);
+        let store = FileStore::open(directory.path()).unwrap();
+        assert!(store.put_run(&run(1, 60), Guard::Absent).await.unwrap().is_written());
+        store.close();
+        let whole = fs::read(&path).unwrap();
+
+        for percent in [1, 10, 50, 90] {
+            fs::write(&path, &whole[..whole.len() * percent / 100]).unwrap();
+            let refused = opening(directory.path());
+            assert!(matches!(refused, OpenError::Damaged { .. }), "{percent} %: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_crash_at_first_start_leaves_nothing_in_the_way() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("minutehand.redb.new"), [0; 8192]).unwrap();
+
+        FileStore::open(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_is_a_file_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("data");
+        fs::write(&file, "").unwrap();
+
+        for path in [file.clone(), file.join("below")] {
+            let refused = opening(&path);
+            assert!(matches!(refused, OpenError::Unwritable(_)), "{refused:?}");
+        }
+    }
+
+    fn opening(directory: &Path) -> OpenError {
+        match FileStore::open(directory) {
+            Ok(_) => panic!("this cannot be opened"),
+            Err(error) => error,
+        }
+    }
+
+    fn write_table(path: &Path, table: &str, format: u64) {
+        let database = redb::Database::create(path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        transaction.open_table(TableDefinition::<&str, u64>::new(table)).unwrap().insert("format", format).unwrap();
+        transaction.commit().unwrap();
+    }
+}
