@@ -15,7 +15,15 @@ pub struct Hint {
 }
 
 impl Hint {
+    /// A hint for the run its timer is about.
     pub fn of(timer: &Timer) -> Self {
         Self { tenant: timer.tenant.clone(), run: timer.key.run_key(), timer: timer.key, mark: timer.mark }
+    }
+
+    /// A hint for an occurrence of a job as it stands at `generation`. Where the timer was made from a later one, it is
+    /// also the promise of a change that is being written: this hint's run must not erase it.
+    pub fn behind(timer: &Timer, run: RunKey, generation: u64) -> Self {
+        let mark = Mark { generation: timer.mark.generation.min(generation), ..timer.mark };
+        Self { run, mark, ..Self::of(timer) }
     }
 }

@@ -4,10 +4,13 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::pace;
-use minutehand_domain::timer::TimerKey;
+use minutehand_domain::run::Run;
+use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
+
+use crate::promise::promise;
 
 /// How many records back a covering one is looked for. One that lies further back covers occurrences that others have
 /// run since: then this one may run as well, and nothing is lost by it.
@@ -18,33 +21,47 @@ const LINKS_FOLLOWED: usize = 720;
 
 /// Whether the record of an earlier occurrence speaks for this one too. It covers only what has no record of its own.
 pub async fn is_covered<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<bool, Fault> {
+    Ok(covered_until(doors, tenant, key).await?.is_some())
+}
+
+/// Up to which occurrence, itself not covered, an earlier one's record speaks for this one and those after it.
+async fn covered_until<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Moment>, Fault> {
     let earlier = doors.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
-    Ok(earlier.iter().any(|run| run.covers(key.at)))
+    Ok(earlier.iter().filter(|run| run.covers(key.at)).filter_map(Run::coalesced_until).max())
 }
 
 /// The first occurrence from `next` on that nothing stands for: where the chain breaks. None while it goes on.
 ///
 /// A record is not enough to say that it goes on: the run may have been hinted by a schedule that was in force before,
-/// whose own successor was another. So the chain is followed from record to record until a timer stands.
+/// whose own successor was another. So the chain is followed from record to record until a timer stands; and one made
+/// from an earlier generation is put anew, so that a hint of that time does not erase it.
 pub async fn first_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<Option<Moment>, Fault> {
     let mut next = Some(next);
     for _ in 0..LINKS_FOLLOWED {
         let Some(t) = next else { return Ok(None) };
         let key = RunKey::occurrence(job.id, t);
-        if timer_stands(doors, job, t).await? {
+        if let Some(timer) = standing_timer(doors, job, t).await? {
+            if timer.mark.generation < job.generation {
+                promise(doors, &job.tenant, timer.key, job.generation).await?;
+            }
             return Ok(None);
         }
-        if doors.store().run(&job.tenant, key).await?.is_none() {
-            let covered = is_covered(doors, &job.tenant, key).await?;
-            return Ok((!covered).then_some(t));
+        if doors.store().run(&job.tenant, key).await?.is_some() {
+            next = job.next_after(t);
+        } else if let Some(until) = covered_until(doors, &job.tenant, key).await? {
+            next = job.next_after(until.just_before());
+        } else {
+            return Ok(Some(t));
         }
-        next = job.next_after(t);
     }
     Ok(None)
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again.
-async fn timer_stands<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<bool, Fault> {
+async fn standing_timer<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<Option<Timer>, Fault> {
     let key = TimerKey::occurrence(job.id, t);
-    Ok(doors.clock().now() < pace::leave_line(key.minute()) && doors.store().timer(&key).await?.is_some())
+    if doors.clock().now() >= pace::leave_line(key.minute()) {
+        return Ok(None);
+    }
+    doors.store().timer(&key).await
 }

@@ -70,13 +70,20 @@ pub async fn fire<D: Doors>(
             Err(void) => return Ok(Firing::Void(void)),
         };
         let Some(next) = job.next_after(t) else {
-            hint(doors, job.definition.priority, &occurrence_hint(&timer, job_id, t), t).await?;
+            hint(
+                doors,
+                job.definition.priority,
+                &Hint::behind(&timer, RunKey::occurrence(job_id, t), job.generation),
+                t,
+            )
+            .await?;
             return Ok(Firing::Done);
         };
         let Some(successor) = promise_successor(doors, &job, next).await? else {
             return Ok(Firing::TooLate);
         };
-        hint(doors, job.definition.priority, &occurrence_hint(&timer, job_id, t), t).await?;
+        hint(doors, job.definition.priority, &Hint::behind(&timer, RunKey::occurrence(job_id, t), job.generation), t)
+            .await?;
         if next > horizon || fired.contains(job_id, next) {
             return Ok(Firing::Done);
         }
@@ -94,7 +101,13 @@ pub async fn fire_if_near<D: Doors>(doors: &D, job: &Job, t: Moment, timer: &Tim
     }
     // Nobody can have changed what this creator has just written and knows: a single occurrence needs no further read.
     if job.next_after(t).is_none() {
-        let _lost_hints_are_found = hint(doors, job.definition.priority, &occurrence_hint(timer, job.id, t), t).await;
+        let _lost_hints_are_found = hint(
+            doors,
+            job.definition.priority,
+            &Hint::behind(timer, RunKey::occurrence(job.id, t), job.generation),
+            t,
+        )
+        .await;
         return;
     }
     let _lost_hints_are_found = fire(doors, t, timer, horizon, &Fired::default()).await;
@@ -115,9 +128,4 @@ pub async fn admitted<D: Doors>(doors: &D, timer: &Timer, t: Moment) -> Result<R
         Ok(()) => Ok(job),
         Err(why) => Err(Void::NotAdmitted(why)),
     })
-}
-
-/// A hint for the occurrence at `t`, which its timer may only stand for: a coalesced range fires its last one.
-fn occurrence_hint(timer: &Timer, job: JobId, t: Moment) -> Hint {
-    Hint { run: RunKey::occurrence(job, t), ..Hint::of(timer) }
 }

@@ -20,8 +20,8 @@ use minutehand_io::{Doors, Fault};
 
 use crate::coverage::{first_gap, is_covered};
 use crate::fire::{Fired, admitted, fire, hint};
-use crate::orphan::{orphaned_occurrence, orphaned_run, skip};
-use crate::promise::{erase, move_to, promise};
+use crate::orphan::{orphaned_occurrence, orphaned_run, promise_of_a_change, skip};
+use crate::promise::{erase, move_to, promise, promise_link};
 
 /// Looks at a timer whose time passed at least `pace::OVERDUE` ago.
 pub async fn look<D: Doors>(doors: &D, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
@@ -50,13 +50,13 @@ async fn look_at_unclaimed<D: Doors>(
         Err(void) => return orphaned_occurrence(doors, timer, key, void).await,
     };
     if is_covered(doors, &timer.tenant, key).await? {
-        return close_covered(doors, timer, key).await;
+        return close_covered(doors, timer, &job, key).await;
     }
     let now = doors.clock().now();
     match job.next_after(key.at) {
         Some(next) if next <= now && first_gap(doors, &job, next).await?.is_none() => {
             let moved = wait_on(doors, timer, key.at).await?;
-            hint(doors, job.definition.priority, &Hint::of(&moved), now).await
+            hint(doors, job.definition.priority, &Hint::behind(&moved, key, job.generation), now).await
         }
         Some(next) if next <= now => {
             let Some(decided) = decide_catch_up(doors, &job, key, now).await? else { return Ok(()) };
@@ -86,8 +86,8 @@ async fn decide_catch_up<D: Doors>(doors: &D, job: &Job, key: RunKey, now: Momen
 
 /// What another record speaks for gets its own all the same before its timer goes: an executor that slept over its claim
 /// would otherwise begin a run here that no timer stands behind.
-async fn close_covered<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
-    if skip(doors, timer, key, Skip::Coalesced, None).await? { erase(doors, timer).await } else { Ok(()) }
+async fn close_covered<D: Doors>(doors: &D, timer: &Timer, job: &Job, key: RunKey) -> Result<(), Fault> {
+    if skip(doors, timer, key, Skip::Coalesced, None).await? { let_go(doors, timer, job).await } else { Ok(()) }
 }
 
 /// Every reader of a coalescing record fires only its last occurrence.
@@ -100,7 +100,7 @@ async fn fire_last<D: Doors>(
 ) -> Result<(), Fault> {
     let Some(last) = record.coalesced_until() else { return Ok(()) };
     let key = TimerKey::occurrence(record.key.job, last);
-    let promised = promise(doors, &timer.tenant, key, timer.mark.generation).await?;
+    let promised = promise_link(doors, &timer.tenant, key, timer.mark.generation).await?;
     fire(doors, last, &promised, horizon, fired).await?;
     erase(doors, timer).await
 }
@@ -108,37 +108,54 @@ async fn fire_last<D: Doors>(
 /// There is a record: its own state says what the timer is still good for.
 async fn look_at_run<D: Doors>(doors: &D, timer: &Timer, run: &Run) -> Result<(), Fault> {
     let now = doors.clock().now();
-    match run.look(now, doors.me()) {
-        Look::Erase => {
-            make_sure_of_the_successor(doors, timer, run.key).await?;
-            erase(doors, timer).await
-        }
-        Look::Later(due) => move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await,
-        Look::Claimable { since } => {
-            make_sure_of_the_successor(doors, timer, run.key).await?;
-            let moved = wait_on(doors, timer, since).await?;
-            hint(doors, run.priority, &Hint::of(&moved), now).await
-        }
+    let look = run.look(now, doors.me());
+    if let Look::Later(due) = look {
+        return move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await;
     }
+    let job = job_of_a_link(doors, timer).await?;
+    if let Some(job) = &job {
+        make_sure_of_the_successor(doors, timer, job, run.key.at).await?;
+    }
+    match (look, job) {
+        (Look::Claimable { since }, job) => {
+            let moved = wait_on(doors, timer, since).await?;
+            let generation = job.map_or(moved.mark.generation, |job| job.generation);
+            hint(doors, run.priority, &Hint::behind(&moved, run.key, generation), now).await
+        }
+        (_, Some(job)) => let_go(doors, timer, &job).await,
+        (_, None) => erase(doors, timer).await,
+    }
+}
+
+/// Erases a timer whose obligation is met, unless it is also the promise of a change that is still being written.
+async fn let_go<D: Doors>(doors: &D, timer: &Timer, job: &Job) -> Result<(), Fault> {
+    if timer.mark.generation > job.generation {
+        return promise_of_a_change(doors, timer, job.id).await;
+    }
+    erase(doors, timer).await
+}
+
+/// The job whose chain this timer is a link of; none for a timer that only looks after one run.
+async fn job_of_a_link<D: Doors>(doors: &D, timer: &Timer) -> Result<Option<Job>, Fault> {
+    if matches!(timer.key.thing, Thing::Run(_)) {
+        return Ok(None);
+    }
+    let head = doors.store().head(&timer.tenant, timer.key.run_key().job).await?;
+    Ok(head.map(|seen| seen.item).and_then(Head::into_job))
 }
 
 /// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first; and so does whoever
 /// hints late, since that hint's executor will erase. The run may have been claimed by a hint of an earlier schedule.
-async fn make_sure_of_the_successor<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
-    if matches!(timer.key.thing, Thing::Run(_)) {
-        return Ok(());
-    }
-    let head = doors.store().head(&timer.tenant, key.job).await?;
-    let Some(job) = head.map(|seen| seen.item).and_then(Head::into_job) else { return Ok(()) };
-    if let Some((forgone, why)) = job.forgone_after(key.at) {
-        record_forgone(doors, &job, timer, forgone, why).await?;
+async fn make_sure_of_the_successor<D: Doors>(doors: &D, timer: &Timer, job: &Job, t: Moment) -> Result<(), Fault> {
+    if let Some((forgone, why)) = job.forgone_after(t) {
+        record_forgone(doors, job, timer, forgone, why).await?;
     }
     if job.status != Status::Active {
         return Ok(());
     }
-    let Some(next) = job.next_after(key.at) else { return Ok(()) };
-    if let Some(gap) = first_gap(doors, &job, next).await? {
-        promise(doors, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
+    let Some(next) = job.next_after(t) else { return Ok(()) };
+    if let Some(gap) = first_gap(doors, job, next).await? {
+        promise_link(doors, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
     }
     Ok(())
 }

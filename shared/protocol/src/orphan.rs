@@ -5,7 +5,7 @@
 //! so that a writer who wakes up after all is told so; only then is the timer erased.
 
 use minutehand_domain::head::Head;
-use minutehand_domain::id::RunKey;
+use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::job::Job;
 use minutehand_domain::pace;
 use minutehand_domain::run::{Also, Run, Skip};
@@ -27,6 +27,23 @@ pub async fn orphaned_occurrence<D: Doors>(doors: &D, timer: &Timer, key: RunKey
     let closed = match void {
         Void::Absent => bury(doors, timer, key).await?,
         Void::NotAdmitted(_) => refuse_for_good(doors, timer, key).await?,
+    };
+    if closed { erase(doors, timer).await } else { Ok(()) }
+}
+
+/// A timer made from a generation that its job has not reached: somebody promised a change and is slow to write it. It is
+/// kept as long as any orphan is; then the change is refused, and the timer goes.
+pub async fn promise_of_a_change<D: Doors>(doors: &D, timer: &Timer, job: JobId) -> Result<(), Fault> {
+    let now = doors.clock().now();
+    if now.since(timer.mark.written) < pace::ORPHAN {
+        return move_to(doors, timer, now + pace::ORPHAN).await;
+    }
+    let Some(seen) = doors.store().head(&timer.tenant, job).await? else { return erase(doors, timer).await };
+    let guard = seen.guard();
+    let waiting = seen.item.into_job().filter(|job| job.generation < timer.mark.generation);
+    let closed = match waiting {
+        Some(job) => bump_epoch(doors, job, guard).await?,
+        None => true,
     };
     if closed { erase(doors, timer).await } else { Ok(()) }
 }
@@ -57,11 +74,16 @@ async fn refuse_for_good<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Res
     let Some(job) = seen.item.into_job() else { return Ok(true) };
     let Err(why) = job.admits(key.at) else { return Ok(false) };
     let also = job.refused_with(key.at, why);
-    let bumped = Head::Job(Job { epoch: job.epoch + 1, ..job });
-    if !doors.store().put_head(&bumped, guard).await?.is_written() {
+    if !bump_epoch(doors, job, guard).await? {
         return Ok(false);
     }
     skip(doors, timer, key, why.into(), Some(also)).await
+}
+
+/// A new epoch: whoever read the head before must read it again.
+async fn bump_epoch<D: Doors>(doors: &D, job: Job, guard: Guard) -> Result<bool, Fault> {
+    let bumped = Head::Job(Job { epoch: job.epoch + 1, ..job });
+    Ok(doors.store().put_head(&bumped, guard).await?.is_written())
 }
 
 /// Puts the record of what did not fire. False where a record is there already: the next look sees it.

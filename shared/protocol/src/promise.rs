@@ -26,6 +26,18 @@ pub async fn promise<D: Doors>(doors: &D, tenant: &Tenant, key: TimerKey, genera
     Ok(timer)
 }
 
+/// Puts a link of a chain where another may stand. If that one is the promise of a change that is still being written, it
+/// stays one: otherwise nobody would tell the changer that it was too slow.
+pub async fn promise_link<D: Doors>(
+    doors: &D,
+    tenant: &Tenant,
+    key: TimerKey,
+    generation: u64,
+) -> Result<Timer, Fault> {
+    let standing = doors.store().timer(&key).await?.map_or(0, |there| there.mark.generation);
+    promise(doors, tenant, key, generation.max(standing)).await
+}
+
 /// Puts the timer of a job's next occurrence unless it is there. None if its bucket is past the write line by now: a
 /// successor is never put into the past, the next look decides.
 ///

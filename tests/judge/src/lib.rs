@@ -71,7 +71,7 @@ pub struct Asked {
 #[derive(Clone, Debug)]
 pub struct Call {
     pub at: i64,
-    /// When the claim was written that this call belongs to: that is when the run started.
+    /// When the claim was decided that this call belongs to: that is when the run started.
     pub claimed_at: i64,
     /// The starter's own clock.
     pub own_clock: i64,

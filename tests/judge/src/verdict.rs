@@ -242,9 +242,9 @@ impl<'a> Verdict<'a> {
     fn no_timer_leaks(&mut self) {
         for timer in self.account.timers.iter().filter(|timer| !timer.reachable) {
             let heads = self.account.jobs.iter().find(|job| job.job == timer.job).map_or(&[][..], |job| &job.heads);
-            let meant = around(heads, timer.instant)
-                .iter()
-                .any(|head| head.status == Status::Active && head.schedule.fires_at(timer.instant));
+            let then = around(heads, timer.instant);
+            let fires = |head: &&Head| head.status == Status::Active && head.schedule.fires_at(timer.instant);
+            let meant = !then.is_empty() && then.iter().all(fires);
             let recorded = self.records.keys().any(|(job, at, _)| (*job, *at) == (timer.job, timer.instant));
             if meant && !recorded && !self.is_spoken_for(timer.job, timer.instant) {
                 self.find("no timer leaks", timer.job, timer.instant, format!("stands at {}", timer.due));

@@ -109,7 +109,9 @@ impl Door {
 
     fn witness_lease(&self, run: &Run) {
         if let Some(lease) = run.lease() {
-            let claim = (self.world.sim().now(), lease.until.millis() - self.process.skew);
+            // When it was decided: its write may have been long on its way.
+            let decided = run.attempts.last().map_or(0, |attempt| attempt.started_at.millis());
+            let claim = (decided - self.process.skew, lease.until.millis() - self.process.skew);
             self.world.seen().claims.entry((run.key, run.fence)).or_insert(claim);
         }
     }

@@ -31,6 +31,8 @@ pub struct World(Arc<Inner>);
 
 struct Inner {
     sim: Sim,
+    /// How far the clocks of this world's processes may be from the true one.
+    skew: i64,
     store: Arc<MemoryStore>,
     lanes: Mutex<Lanes>,
     seen: Mutex<Seen>,
@@ -39,6 +41,8 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Lanes {
     messages: BTreeMap<u64, Message>,
+    /// Whatever is given to them now is lost.
+    losing: bool,
     sent: u64,
     receipts: u64,
 }
@@ -58,14 +62,21 @@ pub struct Receipt {
     delivery: u64,
 }
 
+impl Receipt {
+    /// Of a hint that no lane knows any more: it was delivered twice, or by hand.
+    pub const STALE: Self = Self { message: 0, delivery: 0 };
+}
+
 /// What the judge will be told.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub jobs: BTreeMap<JobId, Told>,
     pub calls: Vec<Call>,
-    /// Of each claim: when it was written, and until when its holder has the run by the true clock.
+    /// Of each claim: when it was decided, and until when its holder has the run by the true clock.
     pub claims: BTreeMap<(RunKey, u32), (i64, i64)>,
     pub widest_sweep: i64,
+    /// Each hint that was given: when, and for which run.
+    pub hints: Vec<(i64, RunKey)>,
 }
 
 /// A job as the witness knows it: its number for the judge, how its target behaves, how it stood.
@@ -85,8 +96,13 @@ pub struct Behaviour {
 
 impl World {
     pub fn new(sim: &Sim) -> Self {
+        Self::with_clocks(sim, SKEW)
+    }
+
+    /// A world whose clocks are apart by at most `skew`.
+    pub fn with_clocks(sim: &Sim, skew: i64) -> Self {
         let store = Arc::new(MemoryStore::in_memory());
-        Self(Arc::new(Inner { sim: sim.clone(), store, lanes: Mutex::default(), seen: Mutex::default() }))
+        Self(Arc::new(Inner { sim: sim.clone(), skew, store, lanes: Mutex::default(), seen: Mutex::default() }))
     }
 
     pub fn sim(&self) -> &Sim {
@@ -107,7 +123,7 @@ impl World {
 
     /// A new process of this name with its doors.
     pub fn process(&self, name: &'static str) -> (Arc<Process>, SimDoors) {
-        let process = self.0.sim.process(name, SKEW);
+        let process = self.0.sim.process(name, self.0.skew);
         let doors = self.doors(&process);
         (process, doors)
     }
@@ -137,7 +153,9 @@ impl World {
     pub fn send(&self, hint: &Hint, due: i64) {
         let sim = &self.0.sim;
         let rates = sim.rates();
-        let copies = if sim.dice(|dice| dice.chance(rates.lose_hint)) {
+        self.seen().hints.push((sim.now(), hint.run));
+        let losing = self.lanes().losing;
+        let copies = if losing || sim.dice(|dice| dice.chance(rates.lose_hint)) {
             sim.count("hint lost");
             0
         } else if sim.dice(|dice| dice.chance(rates.double_hint)) {
@@ -163,6 +181,11 @@ impl World {
     pub fn purge(&self) {
         self.0.sim.count("queue purged");
         self.lanes().messages.clear();
+    }
+
+    /// From now on the lanes lose whatever they are given, or no longer.
+    pub fn lose_hints(&self, losing: bool) {
+        self.lanes().losing = losing;
     }
 
     pub fn hide(&self, receipt: Receipt, until: i64) {
