@@ -1,0 +1,101 @@
+//! A few thousand histories with every test run; millions by `cargo run --release -p minutehand-simulation -- --histories
+//! 1000000`. A failing seed is played again with `-- --seed N`, and `SIMULATION_TRACE=1` shows its every write.
+
+use minutehand_simulation::campaign::Campaign;
+use minutehand_simulation::history::history;
+
+/// Overridden by `SIMULATION_HISTORIES`.
+const HISTORIES: u64 = 2_000;
+
+#[test]
+fn no_history_loses_doubles_or_forgets_anything() {
+    let wanted = std::env::var("SIMULATION_HISTORIES").ok().and_then(|text| text.parse().ok());
+    let first = std::env::var("SIMULATION_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+
+    let campaign = Campaign::play(first, wanted.unwrap_or(HISTORIES), 2);
+
+    assert!(campaign.failed.is_empty(), "{campaign}");
+    not_empty(&campaign);
+}
+
+/// What each thousand histories must at least have met, so that the suite cannot become empty.
+const LEAST_IN_A_THOUSAND: [(&str, u64); 58] = [
+    // Faults: at every door, before it acts and after.
+    ("crash Before put_head", 5),
+    ("crash After put_head", 5),
+    ("crash Before put_run", 100),
+    ("crash After put_run", 100),
+    ("crash Before put_timer", 50),
+    ("crash After put_timer", 50),
+    ("crash Before erase_timer", 50),
+    ("crash After erase_timer", 50),
+    ("crash After put_attempt", 3),
+    ("crash Before send", 50),
+    ("crash After send", 50),
+    ("crash After call", 20),
+    ("crash Before put_cursor", 10),
+    ("crash After put_cursor", 10),
+    ("stall Before put_head", 5),
+    ("stall After put_head", 5),
+    ("stall Before put_run", 100),
+    ("stall After put_run", 100),
+    ("stall After head", 200),
+    ("stall After call", 50),
+    ("stall Before put_timer_if_absent", 50),
+    ("stall After timers", 200),
+    ("fault Before put_head", 5),
+    ("fault After put_head", 5),
+    ("fault After put_run", 100),
+    ("fault After put_timer", 50),
+    ("fault After erase_timer", 50),
+    ("hint lost", 500),
+    ("hint doubled", 500),
+    ("hint late", 500),
+    ("hint to the dead letters", 20),
+    ("visibility expired early", 100),
+    ("queue purged", 50),
+    ("sweeper dead for minutes", 100),
+    // Flows.
+    ("creation replayed", 100),
+    ("creation unanswered", 10),
+    ("key taken by another wish", 20),
+    ("job rescheduled", 100),
+    ("job paused", 100),
+    ("job resumed", 100),
+    ("job deleted", 20),
+    ("pass looked at", 1000),
+    ("pass moved", 20),
+    ("attempt recorded", 10_000),
+    ("attempt fenced", 3),
+    ("gave up before the call", 20),
+    ("dropped: Covered", 10),
+    ("dropped: Faster", 1000),
+    ("dropped: NotAdmitted", 100),
+    ("cancelled while waiting", 20),
+    // Ends.
+    ("ended succeeded", 10_000),
+    ("ended failed: error", 1000),
+    ("ended failed: lost", 20),
+    ("ended timed_out", 500),
+    ("ended cancelled", 20),
+    ("ended skipped: coalesced", 200),
+    ("ended skipped: paused", 20),
+    ("ended skipped: superseded", 100),
+];
+
+fn not_empty(campaign: &Campaign) {
+    let thousands = campaign.histories / 1000;
+    for (what, least) in LEAST_IN_A_THOUSAND {
+        let (met, least) = (campaign.count(what), least * thousands);
+        assert!(met >= least, "only {met} of at least {least}: {what}");
+    }
+}
+
+#[test]
+fn a_seed_is_the_same_history_again() {
+    for seed in [7, 42, 123_456] {
+        let (once, again) = (history(seed), history(seed));
+
+        assert_eq!((once.steps, once.tally, once.findings), (again.steps, again.tally, again.findings));
+    }
+}
