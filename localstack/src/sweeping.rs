@@ -8,15 +8,22 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::{Doors as _, Fault};
 use minutehand_protocol::sweep::forget_hints;
+use minutehand_protocol::take_over::take_over;
 use minutehand_sweeper::tick;
 
 use crate::drain::Drain;
 use crate::local::Local;
 
-/// The lanes died with the last process: every hint is given again, from the oldest timer there is.
+/// The lanes died with the last process: every hint is given again, from the oldest timer there is; and what it was
+/// carrying out is taken over.
 pub(crate) async fn start_over<E: Engine>(doors: &Local<Embedded<E>>) -> Result<(), Fault> {
     let first = doors.store().first_timer()?;
-    forget_hints(doors, 0, first).await
+    forget_hints(doors, 0, first).await?;
+    let taken = take_over(doors, 0).await?;
+    if taken > 0 {
+        tracing::info!(runs = taken, "taking over what was under way when the last process ended");
+    }
+    Ok(())
 }
 
 /// Until the process drains.

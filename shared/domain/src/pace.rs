@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::Moment;
+use crate::limits::TIMEOUT_SECONDS;
 
 /// A timer this late was forgotten by its hint: it is looked at.
 pub const OVERDUE: Duration = Duration::from_secs(30);
@@ -25,6 +26,8 @@ pub const LATE: Duration = Duration::from_secs(20);
 pub const STALE: Duration = Duration::from_secs(5);
 /// The lease outlives the call's own timeout by this: room for the record to be written.
 pub const LEASE_MARGIN: Duration = Duration::from_secs(30);
+/// No lease is longer.
+pub const LONGEST_LEASE: Duration = Duration::from_secs(TIMEOUT_SECONDS + LEASE_MARGIN.as_secs());
 /// What of the margin must be left just before the call; a holder with less gives up without calling.
 pub const CALL_MARGIN: Duration = Duration::from_secs(5);
 /// A promise that came too late is made again this far ahead.

@@ -4,7 +4,7 @@
 //! number of racing creators one makes the job and the others are told of it.
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::{Body, Json};
+use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
@@ -46,12 +46,12 @@ pub enum Created {
 }
 
 pub async fn create<D: Doors>(doors: &D, new: NewJob) -> Result<Created, Fault> {
-    let there = doors.store().head(&new.tenant, new.id).await?;
+    let there = who_is_there(doors, &new).await?;
     if let Some(Head::Job(job)) = there.as_ref().map(|seen| &seen.item) {
-        return Ok(answer_of(job, &new));
+        return Ok(answer_of(job, new.fingerprint));
     }
-    let payload = bodies::keep(doors, &new.tenant, new.id, new.payload.clone(), INLINE_PAYLOAD_BYTES).await?;
-    let job = job_of(&new, payload, there.as_ref());
+    let guard = there.as_ref().map_or(Guard::Absent, Seen::guard);
+    let job = job_of(doors, new, there.map_or(0, |seen| seen.item.epoch())).await?;
     let promised = match job.first_promise() {
         Some(first) => {
             let key = TimerKey::occurrence(job.id, first);
@@ -59,39 +59,46 @@ pub async fn create<D: Doors>(doors: &D, new: NewJob) -> Result<Created, Fault> 
         }
         None => None,
     };
-    put_head(doors, new, job, there, promised).await
+    put_head(doors, job, guard, promised).await
+}
+
+/// An id that was not made from a key is this creator's own: nobody can be there.
+async fn who_is_there<D: Doors>(doors: &D, new: &NewJob) -> Result<Option<Seen<Head>>, Fault> {
+    match new.fingerprint {
+        Some(_) => doors.store().head(&new.tenant, new.id).await,
+        None => Ok(None),
+    }
+}
+
+async fn job_of<D: Doors>(doors: &D, new: NewJob, epoch: u32) -> Result<Job, Fault> {
+    let payload = bodies::keep(doors, &new.tenant, new.id, new.payload, INLINE_PAYLOAD_BYTES).await?;
+    let definition = Definition { payload, ..new.definition };
+    let job = Job::new(new.tenant, new.id, new.schedule, definition, epoch, new.now);
+    Ok(Job { fingerprint: new.fingerprint, ..job })
 }
 
 async fn put_head<D: Doors>(
     doors: &D,
-    new: NewJob,
     job: Job,
-    there: Option<Seen<Head>>,
+    guard: Guard,
     promised: Option<(Moment, Timer)>,
 ) -> Result<Created, Fault> {
-    let guard = there.map_or(Guard::Absent, |seen| seen.guard());
-    match doors.store().put_head(&Head::Job(job.clone()), guard).await? {
-        Put::Written(_) => {
+    let fingerprint = job.fingerprint;
+    let head = Head::Job(job);
+    let put = doors.store().put_head(&head, guard).await?;
+    match (put, head) {
+        (Put::Written(_), Head::Job(job)) => {
             doors.events().tell(&Event::Job { job: &job, what: "created" });
             if let Some((first, timer)) = promised {
                 fire_if_near(doors, &job, first, &timer).await;
             }
             Ok(Created::New(job))
         }
-        Put::Conflict(now_there) => Ok(match now_there.map(|seen| seen.item) {
-            Some(Head::Job(theirs)) => answer_of(&theirs, &new),
-            Some(Head::Tombstone { .. }) | None => Created::TooSlow,
-        }),
+        (Put::Conflict(Some(Seen { item: Head::Job(theirs), .. })), _) => Ok(answer_of(&theirs, fingerprint)),
+        (Put::Written(_) | Put::Conflict(_), _) => Ok(Created::TooSlow),
     }
 }
 
-fn job_of(new: &NewJob, payload: Body, there: Option<&Seen<Head>>) -> Job {
-    let definition = Definition { payload, ..new.definition.clone() };
-    let epoch = there.map_or(0, |seen| seen.item.epoch());
-    let job = Job::new(new.tenant.clone(), new.id, new.schedule.clone(), definition, epoch, new.now);
-    Job { fingerprint: new.fingerprint, ..job }
-}
-
-fn answer_of(job: &Job, new: &NewJob) -> Created {
-    if job.fingerprint == new.fingerprint { Created::Replayed(job.clone()) } else { Created::Taken }
+fn answer_of(job: &Job, fingerprint: Option<Fingerprint>) -> Created {
+    if job.fingerprint == fingerprint { Created::Replayed(job.clone()) } else { Created::Taken }
 }

@@ -17,3 +17,4 @@ pub mod on_demand;
 pub mod orphan;
 pub mod promise;
 pub mod sweep;
+pub mod take_over;

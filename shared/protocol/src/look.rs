@@ -108,22 +108,19 @@ async fn fire_last<D: Doors>(
 /// There is a record: its own state says what the timer is still good for.
 async fn look_at_run<D: Doors>(doors: &D, timer: &Timer, run: &Run) -> Result<(), Fault> {
     let now = doors.clock().now();
-    let look = run.look(now, doors.me());
-    if let Look::Later(due) = look {
-        return move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await;
-    }
     let job = job_of_a_link(doors, timer).await?;
     if let Some(job) = &job {
         make_sure_of_the_successor(doors, timer, job, run.key.at).await?;
     }
-    match (look, job) {
+    match (run.look(now, doors.me()), job) {
+        (Look::Later(due), _) => move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await,
         (Look::Claimable { since }, job) => {
             let moved = wait_on(doors, timer, since).await?;
             let generation = job.map_or(moved.mark.generation, |job| job.generation);
             hint(doors, run.priority, &Hint::behind(&moved, run.key, generation), now).await
         }
-        (_, Some(job)) => let_go(doors, timer, &job).await,
-        (_, None) => erase(doors, timer).await,
+        (Look::Erase, Some(job)) => let_go(doors, timer, &job).await,
+        (Look::Erase, None) => erase(doors, timer).await,
     }
 }
 

@@ -207,13 +207,20 @@ impl<D: Doors> Sweep<'_, D> {
                 fire(self.doors, timer.key.due, timer, self.horizon, &self.fired).await?;
                 Ok(Done::Hinted)
             }
-            Thing::Run(key) => {
-                let Some(run) = self.doors.store().run(&timer.tenant, key).await? else { return Ok(Done::Nothing) };
-                hint(self.doors, run.item.priority, &Hint::of(timer), timer.key.due).await?;
+            Thing::Run(_) => self.hint_run(timer, Hint::of(timer)).await,
+            // It may also be the promise of a change: this hint's run must not erase it.
+            Thing::Again(..) => self.hint_run(timer, Hint::behind(timer, timer.key.run_key(), 0)).await,
+        }
+    }
+
+    /// A lease or a backoff ends at the timer's own time. What has no record is looked at when it is overdue.
+    async fn hint_run(&self, timer: &Timer, told: Hint) -> Result<Done, Fault> {
+        match self.doors.store().run(&timer.tenant, told.run).await? {
+            Some(run) if !run.item.is_finished() => {
+                hint(self.doors, run.item.priority, &told, timer.key.due).await?;
                 Ok(Done::Hinted)
             }
-            // A moved occurrence was hinted when it was moved; it is looked at when it is overdue again.
-            Thing::Again(..) => Ok(Done::Nothing),
+            _ => Ok(Done::Nothing),
         }
     }
 

@@ -20,7 +20,8 @@ impl Schedule {
             Self::Once(at) => (from <= at && at < to).then_some(at).into_iter().collect(),
             Self::Every { first, period, end } => {
                 let skip = ((from - first).max(0) + period - 1) / period;
-                (0..).map(|n| first + (skip + n) * period).take_while(|t| *t < to.min(end)).collect()
+                let inside = first + skip * period..to.min(end);
+                inside.step_by(usize::try_from(period).unwrap_or(usize::MAX)).collect()
             }
         }
     }

@@ -1,0 +1,77 @@
+//! Draining: SIGTERM lets what runs finish, begins nothing, hands back what would not end, and exits with 0.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::client::{instant, text};
+use crate::patience::{eventually, now};
+use crate::server::{Server, serve};
+use crate::target::Target;
+use crate::{SOON, calling, calls_of, create, finished_runs, runs_of, words};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_lets_a_running_attempt_finish_and_begins_no_other() {
+    let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
+    let server = Server::on(data.path());
+    let running = create(&server.client(), calling(&target, "/slow/2500", &json!({}))).await;
+    let called = calls_of(&target, &running, 1).await[0].at;
+    let soon = json!({ "schedule": { "after_seconds": 1 } });
+    let waiting = create(&server.client(), calling(&target, "/ok", &soon)).await;
+
+    let ended = server.stop();
+    let down = now();
+    let again = Server::on(data.path());
+
+    assert!(ended.status.success() && ended.complaints().is_empty(), "{ended:?}");
+    assert!(down >= called + 2_500, "it waited for the answer");
+    assert!(down > instant(&waiting, "next_run_at"), "the other job came due meanwhile");
+    let runs = finished_runs(&again.client(), &running, 1).await;
+    assert_eq!(words(&runs[0]["attempts"], "outcome"), ["succeeded"]);
+    assert!(instant(&runs[0], "finished_at") <= down);
+    assert!(calls_of(&target, &waiting, 1).await[0].at >= down, "it was not begun while draining");
+    assert_eq!(target.calls().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_end_in_time_is_handed_back_and_goes_on_after_the_restart() {
+    let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
+    let mut command = serve(data.path());
+    command.args(["--drain-seconds", "1"]);
+    let server = Server::started(command);
+    let job = create(&server.client(), calling(&target, "/hang/1", &json!({}))).await;
+    calls_of(&target, &job, 1).await;
+
+    let ended = server.stop();
+    let down = now();
+    let again = Server::on(data.path());
+    let runs = finished_runs(&again.client(), &job, 1).await;
+
+    assert!(ended.status.success(), "{ended:?}");
+    assert_eq!(text(&runs[0], "status"), "succeeded");
+    assert_eq!(words(&runs[0]["attempts"], "outcome"), ["lost", "succeeded"]);
+    assert!(instant(&runs[0]["attempts"][0], "finished_at") <= down, "handed back by the one that went away");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_sigterm_ends_it_at_once() {
+    let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
+    let mut command = serve(data.path());
+    command.args(["--drain-seconds", "60"]);
+    let mut server = Server::started(command);
+    let job = create(&server.client(), calling(&target, "/hang/1", &json!({}))).await;
+    calls_of(&target, &job, 1).await;
+
+    server.terminate();
+    let said = || async { server.stderr().contains("draining").then_some(()) };
+    eventually(SOON, "it says that it drains", said).await;
+    assert!(server.is_running(), "it waits for the running attempt");
+    let begin = Instant::now();
+    server.terminate();
+    server.ended(Duration::from_secs(5));
+
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    let again = Server::on(data.path());
+    calls_of(&target, &job, 2).await;
+    assert_eq!(runs_of(&again.client(), &job).await.len(), 1);
+}

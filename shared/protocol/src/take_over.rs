@@ -1,0 +1,56 @@
+//! Taking over: a process that is alone with its store knows that every lease of another worker is a dead one's, and need
+//! not wait until it ends.
+
+use minutehand_domain::hint::Hint;
+use minutehand_domain::pace;
+use minutehand_domain::timer::{Thing, Timer};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Bucket, Store as _};
+use minutehand_io::{Doors, Fault};
+
+use crate::fire::hint;
+
+const PAGE: usize = 1000;
+
+/// Hints every run whose timer was moved to the end of a dead worker's lease; says how many. The timers that are due or
+/// overdue are the first pass's.
+pub async fn take_over<D: Doors>(doors: &D, shard: u16) -> Result<u64, Fault> {
+    if !doors.me().alone {
+        return Ok(0);
+    }
+    let now = doors.clock().now();
+    let mut taken = 0;
+    for minute in pace::minute_of(now)..=pace::minute_of(now + pace::LONGEST_LEASE) {
+        taken += take_over_bucket(doors, Bucket { minute, shard }).await?;
+    }
+    Ok(taken)
+}
+
+async fn take_over_bucket<D: Doors>(doors: &D, bucket: Bucket) -> Result<u64, Fault> {
+    let (mut after, mut taken) = (None, 0);
+    loop {
+        let page = doors.store().timers(bucket, after, pace::end_of(bucket.minute), PAGE).await?;
+        for timer in &page {
+            taken += u64::from(take_over_run(doors, timer).await?);
+        }
+        after = page.last().map(|timer| timer.key);
+        if page.len() < PAGE {
+            return Ok(taken);
+        }
+    }
+}
+
+async fn take_over_run<D: Doors>(doors: &D, timer: &Timer) -> Result<bool, Fault> {
+    if matches!(timer.key.thing, Thing::Occurrence(_)) {
+        return Ok(false);
+    }
+    let now = doors.clock().now();
+    let key = timer.key.run_key();
+    let Some(run) = doors.store().run(&timer.tenant, key).await?.map(|seen| seen.item) else { return Ok(false) };
+    let dead = run.lease().is_some_and(|lease| lease.is_over(now, doors.me()));
+    if dead {
+        // It may also be the promise of a change: this hint's run must not erase it.
+        hint(doors, run.priority, &Hint::behind(timer, key, 0), now).await?;
+    }
+    Ok(dead)
+}
