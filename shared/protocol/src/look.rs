@@ -85,8 +85,10 @@ async fn decide_catch_up<D: Doors>(doors: &D, job: &Job, key: RunKey, now: Momen
 }
 
 /// What another record speaks for gets its own all the same before its timer goes: an executor that slept over its claim
-/// would otherwise begin a run here that no timer stands behind.
+/// would otherwise begin a run here that no timer stands behind. And the record may be of a schedule that was in force
+/// before: its last occurrence need not be followed by one of today's.
 async fn close_covered<D: Doors>(doors: &D, timer: &Timer, job: &Job, key: RunKey) -> Result<(), Fault> {
+    make_sure_of_the_successor(doors, timer, job, key.at).await?;
     if skip(doors, timer, key, Skip::Coalesced, None).await? { let_go(doors, timer, job).await } else { Ok(()) }
 }
 

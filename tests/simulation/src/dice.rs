@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// SplitMix64: eight bytes of state, and good enough to gamble with.
+/// `SplitMix64`: eight bytes of state, and good enough to gamble with.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 

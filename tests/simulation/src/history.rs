@@ -3,27 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::Body;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::idempotency::Fingerprint;
-use minutehand_domain::job::{Change, Definition, Delivery, Terms};
+use minutehand_domain::job::{Change, Definition};
 use minutehand_domain::priority::Priority;
-use minutehand_domain::retry::{Jitter, RetryPolicy};
 use minutehand_domain::schedule::{Plan, Schedule};
-use minutehand_domain::target::Target;
 use minutehand_io::Doors as _;
 use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
 use minutehand_judge::{Asked as AskedRun, Finding};
-use minutehand_protocol::cancel::{Cancelled, cancel};
 use minutehand_protocol::change::change;
-use minutehand_protocol::create::{Created, NewJob, create};
-use minutehand_protocol::on_demand::{Asked, run_now};
 use minutehand_protocol::sweep::forget_hints;
 use minutehand_sweeper::tick;
+use serde_json::{Value, json};
 
+use crate::client::{Answer, Client};
 use crate::dice::Dice;
 use crate::doors::SimDoors;
 use crate::engine::Sim;
@@ -102,37 +97,40 @@ impl Play {
     fn plan_jobs(&self) {
         for number in 0..self.sim.dice(|dice| dice.within(1..4)) {
             let number = u32::try_from(number).unwrap_or_default();
-            let id = JobId::from_key(&self.tenant, &format!("job {number}"));
+            let key = format!("job-{number}");
+            let id = JobId::from_key(&self.tenant, &key);
             let kind = self
                 .sim
                 .dice(|dice| dice.pick(&[Kind::Cron, Kind::Cron, Kind::Every, Kind::Fast, Kind::Once, Kind::Once]));
             let created = BEGIN + self.sim.dice(|dice| dice.within(0..5 * MINUTE));
-            let plan = self.sim.dice(|dice| plan_for(kind, created, dice));
-            let (definition, behaviour) = self.sim.dice(|dice| definition_for(kind, dice));
+            let schedule = self.sim.dice(|dice| schedule_for(kind, created, dice));
+            let (wish, behaviour) = self.sim.dice(|dice| wish_for(kind, &schedule, dice));
             self.world.introduce(id, number, behaviour);
-            self.know(id, |driven| driven.at_most_once = definition.terms.delivery == Delivery::AtMostOnce);
-            self.plan_creations(id, &plan, &definition, created);
+            self.know(id, |driven| driven.at_most_once = wish["delivery"] == "at_most_once");
+            self.plan_creations(id, &key, &wish, created);
             if kind != Kind::Once || self.sim.dice(|dice| dice.chance(0.3)) {
-                self.plan_changes(id, &definition, created);
+                self.plan_changes(id, created);
             }
-            self.plan_asking(id, &plan, created);
+            self.plan_asking(id, &schedule, created);
         }
     }
 
     /// One creator, often a second one with the same key, sometimes one with the same key and another wish.
-    fn plan_creations(&self, id: JobId, plan: &Plan, definition: &Definition, at: i64) {
-        self.create_at(at, id, plan.clone(), definition.clone(), 1);
+    fn plan_creations(&self, id: JobId, key: &str, wish: &Value, at: i64) {
+        self.create_at(at, id, key, wish.clone());
         if self.sim.dice(|dice| dice.chance(0.3)) {
             let again = at + self.sim.dice(|dice| dice.magnitude(1.0, 5.0));
-            self.create_at(again, id, plan.clone(), definition.clone(), 1);
+            self.create_at(again, id, key, wish.clone());
         }
         if self.sim.dice(|dice| dice.chance(0.05)) {
-            let other = at + self.sim.dice(|dice| dice.magnitude(1.0, 5.0));
-            self.create_at(other, id, plan.clone(), definition.clone(), 2);
+            let later = at + self.sim.dice(|dice| dice.magnitude(1.0, 5.0));
+            let mut other = wish.clone();
+            other["name"] = "another wish".into();
+            self.create_at(later, id, key, other);
         }
     }
 
-    fn plan_changes(&self, id: JobId, definition: &Definition, created: i64) {
+    fn plan_changes(&self, id: JobId, created: i64) {
         for _ in 0..self.sim.dice(|dice| dice.pick(&[0, 0, 1, 2, 3])) {
             let mut at = created + self.sim.dice(|dice| dice.within(1000..20 * MINUTE));
             if self.sim.dice(|dice| dice.chance(0.4)) {
@@ -143,70 +141,81 @@ impl Play {
                 let seconds = self.sim.dice(|dice| dice.pick(&[60, 120, 300]));
                 self.change_at(at, id, Wish::Reschedule(seconds));
             } else if roll < 0.55 {
-                let tags = [format!("at-{at}")].into();
-                self.change_at(at, id, Wish::Change(Change::Define(Definition { tags, ..definition.clone() })));
+                self.change_at(at, id, Wish::Retag(format!("at-{at}")));
             } else if roll < 0.92 {
-                self.change_at(at, id, Wish::Change(Change::Pause));
+                self.command_at(at, "POST", format!("/v1/jobs/{id}/pause"));
                 let resume = at + self.sim.dice(|dice| dice.within(100..6 * MINUTE));
-                self.change_at(resume, id, Wish::Change(Change::Resume));
+                self.command_at(resume, "POST", format!("/v1/jobs/{id}/resume"));
             } else {
-                self.change_at(at, id, Wish::Change(Change::Delete));
+                self.command_at(at, "DELETE", format!("/v1/jobs/{id}"));
             }
         }
     }
 
     /// Somebody asks for a run now, somebody cancels an occurrence.
-    fn plan_asking(&self, id: JobId, plan: &Plan, created: i64) {
+    fn plan_asking(&self, id: JobId, schedule: &Value, created: i64) {
         if self.sim.dice(|dice| dice.chance(0.25)) {
             self.ask_at(created + self.sim.dice(|dice| dice.within(2000..20 * MINUTE)), id);
         }
-        let next = plan.every_seconds.zip(plan.start_at).map(|(seconds, from)| {
-            let period = i64::try_from(seconds).unwrap_or(1) * 1000;
-            from.millis() + period * self.sim.dice(|dice| dice.within(0..8))
-        });
+        let start = schedule["start_at"].as_str().and_then(Moment::parse);
+        let next = schedule["every_seconds"]
+            .as_i64()
+            .zip(start)
+            .map(|(seconds, from)| from.millis() + seconds * 1000 * self.sim.dice(|dice| dice.within(0..8)));
         if let Some(instant) = next.filter(|_| self.sim.dice(|dice| dice.chance(0.3))) {
             let at = (instant - self.sim.dice(|dice| dice.within(-500..3000))).max(created);
             self.cancel_at(at, id, instant);
         }
     }
 
-    fn create_at(&self, at: i64, id: JobId, plan: Plan, definition: Definition, wish: u64) {
-        let play = self.clone();
+    fn create_at(&self, at: i64, id: JobId, key: &str, wish: Value) {
+        let (play, key) = (self.clone(), key.to_owned());
         self.act_at(at, "creator", move |doors| async move {
-            let now = doors.clock().now();
-            let Ok(schedule) = Schedule::new(&plan, now) else { return };
-            let fingerprint = Some(Fingerprint::of(&wish.into()));
-            let tenant = play.tenant.clone();
-            let new = NewJob { tenant, id, schedule, definition, payload: None, fingerprint, now };
-            match create(&doors, new).await {
-                Ok(Created::New(_)) => play.know(id, |driven| {
+            let answer = Client::of(doors, play.tenant.clone()).post("/v1/jobs", Some(&key), &wish).await;
+            match answer.status.as_u16() {
+                201 => play.know(id, |driven| {
                     driven.acknowledged = true;
                     driven.creations += 1;
                 }),
-                Ok(Created::Replayed(_)) => {
+                200 if answer.replayed => {
                     play.sim.count("creation replayed");
                     play.know(id, |driven| driven.acknowledged = true);
                 }
-                Ok(Created::Taken) => play.sim.count("key taken by another wish"),
-                Ok(Created::TooSlow) => play.sim.count("creator too slow"),
-                Err(_fault) => play.sim.count("creation unanswered"),
+                422 if answer.body["type"] == "/problems/idempotency-key-reused" => {
+                    play.sim.count("key taken by another wish");
+                }
+                422 => play.sim.count("creation impossible by now"),
+                503 => play.sim.count("creation unanswered"),
+                other => panic!("a creation was answered with {other}: {}", answer.body),
             }
+        });
+    }
+
+    /// What needs only a path: pause, resume, delete.
+    fn command_at(&self, at: i64, method: &'static str, path: String) {
+        let play = self.clone();
+        self.act_at(at, "changer", move |doors| async move {
+            let answer = Client::of(doors, play.tenant.clone()).command(method, &path).await;
+            assert_ne!(answer.status.as_u16(), 500, "{}", answer.body);
         });
     }
 
     fn change_at(&self, at: i64, id: JobId, wish: Wish) {
         let play = self.clone();
         self.act_at(at, "changer", move |doors| async move {
-            let Some(wish) = wish.seen_from(doors.clock().now()) else { return };
-            let _whatever_came_of_it = change(&doors, &play.tenant, id, &wish).await;
+            if let Some(wish) = wish.into_change(&doors, &play.tenant, id).await {
+                let _whatever_came_of_it = change(&doors, &play.tenant, id, &wish).await;
+            }
         });
     }
 
     fn ask_at(&self, at: i64, id: JobId) {
         let play = self.clone();
         self.act_at(at, "asker", move |doors| async move {
-            if let Ok(Asked::Queued(run)) = run_now(&doors, &play.tenant, id, None).await {
-                let asked = AskedRun { at: run.key.at.millis(), number: run.key.discriminator };
+            let path = format!("/v1/jobs/{id}/run");
+            let answer = Client::of(doors, play.tenant.clone()).command("POST", &path).await;
+            if let Some(run) = run_key(&answer).filter(|_| answer.status == 202) {
+                let asked = AskedRun { at: run.at.millis(), number: run.discriminator };
                 play.know(id, |driven| driven.asked.push(asked));
             }
         });
@@ -215,9 +224,12 @@ impl Play {
     fn cancel_at(&self, at: i64, id: JobId, instant: i64) {
         let play = self.clone();
         self.act_at(at, "canceller", move |doors| async move {
-            let key = RunKey::occurrence(id, Moment::from_millis(instant));
-            if let Ok(Cancelled::Done(run)) = cancel(&doors, &play.tenant, key).await {
-                play.sim.count(format!("cancelled while {}", if run.is_finished() { "waiting" } else { "running" }));
+            let run = RunKey::occurrence(id, Moment::from_millis(instant));
+            let path = format!("/v1/runs/{run}/cancel");
+            let answer = Client::of(doors, play.tenant.clone()).command("POST", &path).await;
+            if answer.status == 200 {
+                let waited = answer.body["status"] == "cancelled";
+                play.sim.count(format!("cancelled while {}", if waited { "waiting" } else { "running" }));
                 play.know(id, |driven| driven.cancels.push((play.sim.now(), instant)));
             }
         });
@@ -285,17 +297,20 @@ impl Play {
     }
 }
 
-/// A change as it is wished for; what a new schedule means depends on when it is asked.
+/// A change that has no route yet; what it means depends on when it is asked.
 #[derive(Clone)]
 enum Wish {
     Reschedule(u64),
-    Change(Change),
+    Retag(String),
 }
 
 impl Wish {
-    fn seen_from(self, now: Moment) -> Option<Change> {
+    async fn into_change(self, doors: &SimDoors, tenant: &Tenant, id: JobId) -> Option<Change> {
         match self {
-            Self::Change(change) => Some(change),
+            Self::Retag(tag) => {
+                let job = doors.store().head(tenant, id).await.ok()??.item.into_job()?;
+                Some(Change::Define(Definition { tags: [tag].into(), ..job.definition }))
+            }
             Self::Reschedule(seconds) => {
                 let plan = Plan {
                     every_seconds: Some(seconds),
@@ -303,48 +318,48 @@ impl Wish {
                     end_at: Some(Moment::from_millis(LAST_FIRE)),
                     ..Plan::default()
                 };
-                Schedule::new(&plan, now).ok().map(Change::Reschedule)
+                Schedule::new(&plan, doors.clock().now()).ok().map(Change::Reschedule)
             }
         }
     }
 }
 
-fn plan_for(kind: Kind, created: i64, dice: &mut Dice) -> Plan {
-    let end_at = Some(Moment::from_millis(LAST_FIRE));
+fn run_key(answer: &Answer) -> Option<RunKey> {
+    answer.body["run_id"].as_str()?.parse().ok()
+}
+
+fn schedule_for(kind: Kind, created: i64, dice: &mut Dice) -> Value {
+    let end_at = instant(LAST_FIRE);
     match kind {
-        Kind::Once => Plan { at: Some(Moment::from_millis(created + dice.within(0..4 * MINUTE))), ..Plan::default() },
-        Kind::Cron => {
-            let minutes = dice.pick(&[1, 2, 5]);
-            Plan { cron: Some(format!("*/{minutes} * * * *")), end_at, ..Plan::default() }
-        }
+        Kind::Once => json!({"at": instant(created + dice.within(0..4 * MINUTE))}),
+        Kind::Cron => json!({"cron": format!("*/{} * * * *", dice.pick(&[1, 2, 5])), "end_at": end_at}),
         Kind::Every | Kind::Fast => {
             let seconds = if kind == Kind::Fast { dice.pick(&[5, 15]) } else { dice.pick(&[60, 120, 300]) };
             let start = created / 1000 * 1000 + dice.within(-10..60) * 1000;
-            Plan { every_seconds: Some(seconds), start_at: Some(Moment::from_millis(start)), end_at, ..Plan::default() }
+            json!({"every_seconds": seconds, "start_at": instant(start), "end_at": end_at})
         }
     }
 }
 
-fn definition_for(kind: Kind, dice: &mut Dice) -> (Definition, Behaviour) {
+fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour) {
     let takes = if kind == Kind::Fast { 200 } else { dice.pick(&[200, 200, 5_000, 45_000, 90_000]) };
     let behaviour = Behaviour { takes, fails: dice.pick(&[0.0, 0.0, 0.3, 0.9]) };
-    let retry = RetryPolicy {
-        max_retries: dice.pick(&[0, 1, 3, 5]),
-        initial_delay: Duration::from_secs(dice.pick(&[2, 20, 90])),
-        max_delay: Duration::from_secs(400),
-        jitter: dice.pick(&[Jitter::None, Jitter::Full, Jitter::Equal, Jitter::Decorrelated]),
-        ..RetryPolicy::default()
-    };
-    let delivery = if dice.chance(0.15) { Delivery::AtMostOnce } else { Delivery::AtLeastOnce };
-    let terms = Terms { timeout: Duration::from_secs(60), retry, delivery };
-    let definition = Definition {
-        name: None,
-        owner: None,
-        tags: [].into(),
-        target: Target::Noop,
-        payload: Body::Empty,
-        priority: dice.pick(&Priority::ALL),
-        terms,
-    };
-    (definition, behaviour)
+    let wish = json!({
+        "schedule": schedule,
+        "target": {"noop": {}},
+        "priority": dice.pick(&Priority::ALL).as_str(),
+        "timeout_seconds": 60,
+        "retry": {
+            "max_retries": dice.pick(&[0, 1, 3, 5]),
+            "initial_delay_seconds": dice.pick(&[2, 20, 90]),
+            "max_delay_seconds": 400,
+            "jitter": dice.pick(&["none", "full", "equal", "decorrelated"]),
+        },
+        "delivery": if dice.chance(0.15) { "at_most_once" } else { "at_least_once" },
+    });
+    (wish, behaviour)
+}
+
+fn instant(millis: i64) -> String {
+    Moment::from_millis(millis).to_string()
 }

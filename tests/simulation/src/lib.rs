@@ -5,10 +5,12 @@
 //! handed to the judge, who shares no code with any of this.
 
 pub mod campaign;
+pub mod client;
 pub mod dice;
 pub mod doors;
 pub mod engine;
 pub mod fate;
 pub mod history;
+pub mod stage;
 pub mod witness;
 pub mod world;

@@ -1,0 +1,52 @@
+//! A client of one API process: real requests through the real router, over that process's doors.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use http::{Request, StatusCode};
+use minutehand_api::{Api, Keyring, TargetCheck, router};
+use minutehand_domain::id::Tenant;
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use crate::doors::SimDoors;
+
+const KEY: &str = "the-key-of-the-simulation";
+
+pub struct Client(Router);
+
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub replayed: bool,
+    pub body: Value,
+}
+
+impl Client {
+    pub fn of(doors: SimDoors, tenant: Tenant) -> Self {
+        let target_check = TargetCheck::new(|_| Ok(()));
+        Self(router(Api { doors: Arc::new(doors), keys: Keyring::single(KEY, tenant), target_check }))
+    }
+
+    pub async fn post(self, path: &str, idempotency_key: Option<&str>, body: &Value) -> Answer {
+        let request = Request::post(path).header("content-type", "application/json");
+        let request = match idempotency_key {
+            Some(key) => request.header("idempotency-key", key),
+            None => request,
+        };
+        self.send(request, Body::from(body.to_string())).await
+    }
+
+    pub async fn command(self, method: &str, path: &str) -> Answer {
+        self.send(Request::builder().method(method).uri(path), Body::empty()).await
+    }
+
+    async fn send(self, request: http::request::Builder, body: Body) -> Answer {
+        let request = request.header("authorization", format!("Bearer {KEY}")).body(body).expect("a well-made request");
+        let response = self.0.oneshot(request).await.expect("a router answers");
+        let (status, replayed) = (response.status(), response.headers().contains_key("idempotency-replayed"));
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+        Answer { status, replayed, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }
+    }
+}
