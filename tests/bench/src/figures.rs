@@ -1,0 +1,78 @@
+//! The figures. Each is measured some times, on fresh data each time, and says what it means.
+
+pub mod breakdown;
+pub mod burst;
+pub mod held;
+pub mod immediate;
+pub mod later;
+pub mod sweep;
+pub mod throughput;
+
+use crate::failure::Outcome;
+use crate::lag::{Lags, millis_from};
+use crate::runs::Run;
+use crate::sheet::Reading;
+use crate::stage::Stage;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    Throughput,
+    Burst,
+    Immediate,
+    Later,
+    Sweep,
+    Held,
+}
+
+impl Figure {
+    pub const ALL: [Self; 6] = [Self::Throughput, Self::Burst, Self::Immediate, Self::Later, Self::Sweep, Self::Held];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Burst => "burst",
+            Self::Immediate => "immediate",
+            Self::Later => "later",
+            Self::Sweep => "sweep",
+            Self::Held => "held",
+        }
+    }
+
+    pub fn meaning(self, stage: &Stage) -> String {
+        match self {
+            Self::Throughput => throughput::meaning(stage),
+            Self::Burst => burst::meaning(stage),
+            Self::Immediate => immediate::meaning(),
+            Self::Later => later::meaning(),
+            Self::Sweep => sweep::meaning(),
+            Self::Held => held::meaning(stage),
+        }
+    }
+
+    /// One repetition.
+    pub async fn measure(self, stage: &Stage) -> Outcome<Vec<Reading>> {
+        match self {
+            Self::Throughput => throughput::measure(stage).await,
+            Self::Burst => burst::measure(stage).await,
+            Self::Immediate => immediate::measure(stage).await,
+            Self::Later => later::measure(stage).await,
+            Self::Sweep => sweep::measure(stage).await,
+            Self::Held => held::measure(stage).await,
+        }
+    }
+}
+
+/// What a job asks for beside its schedule: nothing happens, and that succeeds.
+fn noop_job(schedule: &str) -> String {
+    format!(r#"{{"name":"bench","schedule":{schedule},"target":{{"noop":{{}}}}}}"#)
+}
+
+/// When attempts started and when their calls had ended, each against the instant its run was due.
+fn lags_of(runs: &[Run]) -> Outcome<[Lags; 2]> {
+    let (mut starts, mut ends) = (Vec::new(), Vec::new());
+    for run in runs {
+        starts.push(millis_from(run.scheduled_at, run.good_attempt()?.started_at));
+        ends.push(millis_from(run.scheduled_at, run.finished_at()?));
+    }
+    Ok([Lags::of(starts), Lags::of(ends)])
+}
