@@ -28,8 +28,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use minutehand_domain::Moment;
 use minutehand_domain::target::HttpTarget;
-use rustls::{ClientConfig, RootCertStore};
 use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
 
 use self::dial::{Connector, Dial};
 use super::{Answer, Call};
