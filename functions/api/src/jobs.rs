@@ -76,9 +76,7 @@ pub(crate) async fn pause<D: Doors>(
     JobPath(id): JobPath,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Nothing {} = body.parse_or_default()?;
-    let job = changed(&*api.doors, caller.tenant(), id, &Change::Pause).await?;
-    answer(&*api.doors, &job).await
+    obey(&*api.doors, caller.tenant(), id, &body, &Change::Pause).await
 }
 
 pub(crate) async fn resume<D: Doors>(
@@ -87,9 +85,7 @@ pub(crate) async fn resume<D: Doors>(
     JobPath(id): JobPath,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Nothing {} = body.parse_or_default()?;
-    let job = changed(&*api.doors, caller.tenant(), id, &Change::Resume).await?;
-    answer(&*api.doors, &job).await
+    obey(&*api.doors, caller.tenant(), id, &body, &Change::Resume).await
 }
 
 /// Cancels it: nothing starts any more, and the record stays to be read. Deleting twice is deleting once.
@@ -109,10 +105,19 @@ pub(crate) async fn load<D: Doors>(doors: &D, tenant: &Tenant, id: JobId) -> Res
     Ok(head.and_then(|seen| seen.item.into_job()))
 }
 
-/// The job as the change leaves it. One that changes nothing is done already.
-async fn changed<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, what: &Change) -> Result<Job, Problem> {
-    match change(doors, tenant, id, what).await? {
-        Changed::Done(job) | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => Ok(job),
+/// Answers with the job as the command leaves it. One that changes nothing is obeyed already.
+async fn obey<D: Doors>(
+    doors: &D,
+    tenant: &Tenant,
+    id: JobId,
+    body: &Body,
+    command: &Change,
+) -> Result<Response, Problem> {
+    let Nothing {} = body.parse_or_default()?;
+    match change(doors, tenant, id, command).await? {
+        Changed::Done(job) | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => {
+            answer(doors, &job).await
+        }
         Changed::Refused(why @ JobRefusal::Cancelled, _) => Err(Problem::new(Kind::Conflict, why.to_string())),
         Changed::NotFound => Err(Problem::no_job()),
     }
