@@ -1,0 +1,376 @@
+//! The stage: one job, and one exact interleaving of those who work on it. Who does what when is said by the test, and a
+//! script says where a process sleeps, fails or dies; nothing is left to chance, and all clocks are right.
+//!
+//! Times are seconds since the curtain rose.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::Body;
+use minutehand_domain::head::Head;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::idempotency::Fingerprint;
+use minutehand_domain::job::{Change, Definition, Delivery, Job, Terms};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
+use minutehand_domain::run::Run;
+use minutehand_domain::schedule::{Plan, Schedule};
+use minutehand_domain::target::Target;
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_executor::{CarriedOut, carry_out};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Bucket, Store as _};
+use minutehand_io::{Doors as _, Fault};
+use minutehand_judge::{Asked as AskedRun, Finding};
+use minutehand_protocol::cancel::{Cancelled, cancel};
+use minutehand_protocol::change::{Changed, change};
+use minutehand_protocol::create::{Created, NewJob, create};
+use minutehand_protocol::on_demand::{Asked, run_now};
+use minutehand_protocol::sweep::{Pass, forget_hints};
+use minutehand_sweeper::tick;
+
+use crate::doors::SimDoors;
+use crate::engine::Sim;
+use crate::fate::{Fate, Fates, Line, Phase};
+use crate::history::BEGIN;
+use crate::witness::{Driven, account, at_once};
+use crate::world::{Behaviour, Receipt, World};
+
+/// The moment that many seconds after the beginning.
+pub fn moment(second: i64) -> Moment {
+    Moment::from_millis(BEGIN + second * 1000)
+}
+
+fn second(millis: i64) -> i64 {
+    (millis - BEGIN).div_euclid(1000)
+}
+
+/// What the one job of a stage is; a test states only its difference.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    pub plan: Plan,
+    /// How long a call takes, in seconds.
+    pub takes: i64,
+    pub fails: bool,
+    pub retries: u16,
+    pub retry_after: u64,
+    pub timeout: u64,
+}
+
+impl Wish {
+    fn of(plan: Plan) -> Self {
+        Self { plan, takes: 1, fails: false, retries: 0, retry_after: 5, timeout: 60 }
+    }
+
+    /// Fires once, at that second.
+    pub fn once(at: i64) -> Self {
+        Self::of(once(at))
+    }
+
+    /// Fires every so many seconds, counted from that second.
+    pub fn every(seconds: u64, from: i64) -> Self {
+        Self::of(every(seconds, from))
+    }
+
+    /// Runs only when somebody asks.
+    pub fn on_demand() -> Self {
+        Self::of(Plan { on_demand: true, ..Plan::default() })
+    }
+
+    fn definition(&self) -> Definition {
+        let retry = RetryPolicy {
+            max_retries: self.retries,
+            backoff: Backoff::Fixed,
+            initial_delay: Duration::from_secs(self.retry_after),
+            jitter: Jitter::None,
+            ..RetryPolicy::default()
+        };
+        Definition {
+            name: None,
+            owner: None,
+            tags: [].into(),
+            target: Target::Noop,
+            payload: Body::Empty,
+            priority: Priority::Normal,
+            terms: Terms { timeout: Duration::from_secs(self.timeout), retry, delivery: Delivery::AtLeastOnce },
+        }
+    }
+}
+
+pub fn once(at: i64) -> Plan {
+    Plan { at: Some(moment(at)), ..Plan::default() }
+}
+
+pub fn every(seconds: u64, from: i64) -> Plan {
+    Plan { every_seconds: Some(seconds), start_at: Some(moment(from)), ..Plan::default() }
+}
+
+/// The first time that a process of this name comes there; `Line { nth: 2, ..line }` is the second.
+fn line(process: &'static str, door: &'static str, phase: Phase, fate: Fate) -> Line {
+    Line { process, door, phase, nth: 1, fate }
+}
+
+pub fn dies_before(process: &'static str, door: &'static str) -> Line {
+    line(process, door, Phase::Before, Fate::Crash)
+}
+
+pub fn dies_after(process: &'static str, door: &'static str) -> Line {
+    line(process, door, Phase::After, Fate::Crash)
+}
+
+pub fn sleeps_before(process: &'static str, door: &'static str, seconds: u64) -> Line {
+    line(process, door, Phase::Before, Fate::Stall(Duration::from_secs(seconds)))
+}
+
+pub fn sleeps_after(process: &'static str, door: &'static str, seconds: u64) -> Line {
+    line(process, door, Phase::After, Fate::Stall(Duration::from_secs(seconds)))
+}
+
+pub fn fails_before(process: &'static str, door: &'static str) -> Line {
+    line(process, door, Phase::Before, Fate::Fault)
+}
+
+/// What a process answers, once it has.
+#[derive(Clone)]
+pub struct Answer<T>(Arc<Mutex<Option<Result<T, Fault>>>>);
+
+impl<T: Clone + fmt::Debug> Answer<T> {
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// None while it is under way, and for ever if it died.
+    pub fn so_far(&self) -> Option<Result<T, Fault>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn given(&self) -> T {
+        self.so_far().expect("it has answered").expect("it met no fault")
+    }
+}
+
+/// One world with one job.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    sim: Sim,
+    world: World,
+    tenant: Tenant,
+    id: JobId,
+    wish: Wish,
+    driven: Arc<Mutex<Driven>>,
+}
+
+impl Stage {
+    pub fn new(wish: Wish, script: impl IntoIterator<Item = Line>) -> Self {
+        let sim = Sim::new(1, BEGIN, Fates::script(script.into_iter().collect()));
+        let world = World::with_clocks(&sim, 0);
+        let tenant = Tenant::new("staged").expect("a word");
+        let id = JobId::from_key(&tenant, "the job");
+        world.deploy();
+        world.introduce(id, 1, Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } });
+        Self { sim, world, tenant, id, wish, driven: Arc::default() }
+    }
+
+    pub fn play_to(&self, second: i64) {
+        self.sim.run_until(moment(second).millis());
+    }
+
+    fn know(&self, note: impl FnOnce(&mut Driven)) {
+        note(&mut self.driven.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// A process that begins at that second and answers when it is done.
+    fn act<T, F>(&self, at: i64, name: &'static str, act: impl FnOnce(SimDoors) -> F + Send + 'static) -> Answer<T>
+    where
+        T: Clone + fmt::Debug + Send + 'static,
+        F: Future<Output = Result<T, Fault>> + Send + 'static,
+    {
+        let (answer, world) = (Answer::new(), self.world.clone());
+        let told = answer.clone();
+        self.sim.at(moment(at).millis(), move |sim| {
+            let (process, doors) = world.process(name);
+            let acting = act(doors);
+            sim.spawn(&process, async move {
+                let outcome = acting.await;
+                *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            });
+        });
+        answer
+    }
+}
+
+/// Who does what.
+impl Stage {
+    pub fn create(&self, at: i64, name: &'static str) -> Answer<Created> {
+        self.create_for(at, name, 1)
+    }
+
+    /// A creation under the job's one idempotency key, by a request that asks for this.
+    pub fn create_for(&self, at: i64, name: &'static str, request: u64) -> Answer<Created> {
+        let stage = self.clone();
+        self.act(at, name, move |doors| async move {
+            let now = doors.clock().now();
+            let new = NewJob {
+                tenant: stage.tenant.clone(),
+                id: stage.id,
+                schedule: Schedule::new(&stage.wish.plan, now).expect("a plan that fires"),
+                definition: stage.wish.definition(),
+                payload: None,
+                fingerprint: Some(Fingerprint::of(&request.into())),
+                now,
+            };
+            let created = create(&doors, new).await?;
+            stage.know(|driven| match created {
+                Created::New(_) => (driven.acknowledged, driven.creations) = (true, driven.creations + 1),
+                Created::Replayed(_) => driven.acknowledged = true,
+                Created::Taken | Created::TooSlow => {}
+            });
+            Ok(created)
+        })
+    }
+
+    pub fn change(&self, at: i64, name: &'static str, wish: Change) -> Answer<Changed> {
+        let stage = self.clone();
+        self.act(at, name, move |doors| async move { change(&doors, &stage.tenant, stage.id, &wish).await })
+    }
+
+    pub fn reschedule(&self, at: i64, name: &'static str, plan: &Plan) -> Answer<Changed> {
+        let schedule = Schedule::new(plan, moment(at)).expect("a plan that fires");
+        self.change(at, name, Change::Reschedule(schedule))
+    }
+
+    pub fn ask(&self, at: i64, name: &'static str) -> Answer<Asked> {
+        let stage = self.clone();
+        self.act(at, name, move |doors| async move {
+            let asked = run_now(&doors, &stage.tenant, stage.id, None).await?;
+            if let Asked::Queued(run) = &asked {
+                let asked = AskedRun { at: run.key.at.millis(), number: run.key.discriminator };
+                stage.know(|driven| driven.asked.push(asked));
+            }
+            Ok(asked)
+        })
+    }
+
+    pub fn cancel(&self, at: i64, name: &'static str, instant: i64) -> Answer<Cancelled> {
+        let stage = self.clone();
+        let key = self.key(instant);
+        self.act(at, name, move |doors| async move { cancel(&doors, &stage.tenant, key).await })
+    }
+
+    pub fn sweep(&self, at: i64, name: &'static str) -> Answer<Pass> {
+        self.act(at, name, |doors| async move { tick(&doors).await })
+    }
+
+    /// A sweeper each minute, from the one second to the other.
+    pub fn sweep_each_minute(&self, seconds: Range<i64>) {
+        for at in seconds.step_by(60) {
+            self.sweep(at, "sweeper");
+        }
+    }
+
+    pub fn forget_hints(&self, at: i64, name: &'static str) -> Answer<()> {
+        self.act(at, name, |doors| async move { forget_hints(&doors, 0, None).await })
+    }
+
+    /// Carries out a hint as an executor to whom it is delivered at that second. It is no lane's: it does not come again.
+    pub fn execute(&self, at: i64, name: &'static str, hint: &Hint) -> Answer<CarriedOut> {
+        let hint = hint.clone();
+        self.act(
+            at,
+            name,
+            |doors| async move { carry_out(&doors, &hint, &Receipt::STALE, std::future::pending()).await },
+        )
+    }
+
+    /// Whatever is given to the lanes in these seconds is lost.
+    pub fn lose_hints(&self, seconds: Range<i64>) {
+        for (at, losing) in [(seconds.start, true), (seconds.end, false)] {
+            let world = self.world.clone();
+            self.sim.at(moment(at).millis(), move |_| world.lose_hints(losing));
+        }
+    }
+
+    /// Whatever is on its way is lost.
+    pub fn purge(&self, at: i64) {
+        let world = self.world.clone();
+        self.sim.at(moment(at).millis(), move |_| world.purge());
+    }
+}
+
+/// How it stands.
+impl Stage {
+    pub fn key(&self, instant: i64) -> RunKey {
+        RunKey::occurrence(self.id, moment(instant))
+    }
+
+    pub fn head(&self) -> Option<Head> {
+        at_once(self.world.store().head(&self.tenant, self.id)).expect("memory").map(|seen| seen.item)
+    }
+
+    pub fn job(&self) -> Option<Job> {
+        self.head().and_then(Head::into_job)
+    }
+
+    pub fn run(&self, instant: i64) -> Option<Run> {
+        at_once(self.world.store().run(&self.tenant, self.key(instant))).expect("memory").map(|seen| seen.item)
+    }
+
+    /// The state of an occurrence in the wire's words: `succeeded`, `skipped: paused`.
+    pub fn state(&self, instant: i64) -> String {
+        let Some(run) = self.run(instant) else { return "no record".to_owned() };
+        let status = run.status(Moment::from_millis(self.sim.now()));
+        run.reason().map_or_else(|| status.to_owned(), |reason| format!("{status}: {reason}"))
+    }
+
+    /// The link of the chain at this instant.
+    pub fn timer(&self, instant: i64) -> Option<Timer> {
+        at_once(self.world.store().timer(&TimerKey::occurrence(self.id, moment(instant)))).expect("memory")
+    }
+
+    /// A hint as it was given of the timer that stands at this instant.
+    pub fn hint(&self, instant: i64) -> Hint {
+        Hint::of(&self.timer(instant).expect("a timer stands there"))
+    }
+
+    /// Everything that stands in the buckets of the first five hours.
+    pub fn timers(&self) -> Vec<Timer> {
+        let minutes = BEGIN / 60_000..BEGIN / 60_000 + 300;
+        let bucket = |minute| at_once(self.world.store().timers(Bucket { minute, shard: 0 }, None, Moment::END, 1000));
+        minutes.flat_map(|minute| bucket(minute).expect("memory")).collect()
+    }
+
+    /// The instant of each call, in order.
+    pub fn called(&self) -> Vec<i64> {
+        self.starts().into_iter().map(|(instant, _)| instant).collect()
+    }
+
+    /// Each call: for which instant, and when; in this order.
+    pub fn starts(&self) -> Vec<(i64, i64)> {
+        let mut starts: Vec<_> =
+            self.world.seen().calls.iter().map(|call| (second(call.instant), second(call.at))).collect();
+        starts.sort_unstable();
+        starts
+    }
+
+    /// When hints were given for an instant.
+    pub fn hinted(&self, instant: i64) -> Vec<i64> {
+        let key = self.key(instant);
+        self.world.seen().hints.iter().filter(|(_, run)| *run == key).map(|(at, _)| second(*at)).collect()
+    }
+
+    /// The oldest bucket not yet left, as the second at which it begins.
+    pub fn oldest_bucket(&self) -> i64 {
+        let cursor = at_once(self.world.store().cursor(0)).expect("memory").expect("deployed");
+        cursor.item.oldest * 60 - BEGIN / 1000
+    }
+
+    /// What the judge finds wrong with what was played so far.
+    pub fn judge(&self) -> Vec<Finding> {
+        let driven = self.driven.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        account(&self.world, &self.tenant, &[(self.id, driven)].into(), self.sim.now()).judge()
+    }
+}

@@ -1,0 +1,122 @@
+//! Who may begin a run, who may end it, and who must not call any more.
+
+use minutehand_domain::job::Change;
+use minutehand_domain::run::{Ending, Refusal};
+use minutehand_executor::CarriedOut;
+use minutehand_protocol::claim::Dropped;
+use minutehand_protocol::finish::Finished;
+use minutehand_simulation::stage::{Stage, Wish, dies_after, sleeps_after, sleeps_before};
+
+/// Guard **claim's condition**, `Guard::Absent`: both have read that there is no run before either writes one.
+///
+/// Removed: a conflict in `try_claim` overwrites what is there. Two calls.
+#[test]
+fn of_two_executors_who_saw_no_run_one_calls() {
+    let stage = Stage::new(Wish::once(60), [sleeps_before("second", "put_run", 1)]);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(60);
+
+    let first = stage.execute(60, "first", &hint);
+    let second = stage.execute(60, "second", &hint);
+    stage.play_to(300);
+
+    assert_eq!(stage.called(), [60]);
+    assert!(first.given().is_recorded());
+    assert_eq!(second.given(), CarriedOut::Dropped(Dropped::Faster));
+}
+
+/// Guard **claim's condition**, `Guard::Seen`: both have read the same expired lease before either takes it over.
+///
+/// Removed: as above. Two calls after the dead one's claim.
+#[test]
+fn of_two_executors_who_saw_a_dead_ones_lease_one_calls() {
+    let script = [dies_after("dead", "put_run"), sleeps_before("second", "put_run", 1)];
+    let stage = Stage::new(Wish::once(60), script);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(60);
+
+    stage.execute(60, "dead", &hint);
+    stage.execute(151, "first", &hint);
+    let second = stage.execute(151, "second", &hint);
+    stage.play_to(300);
+
+    assert_eq!(stage.starts(), [(60, 151)]);
+    assert_eq!(second.given(), CarriedOut::Dropped(Dropped::Faster));
+}
+
+/// Guard **fence**: a zombie wakes up after its lease, while another holds the run, and says how its attempt went.
+///
+/// Removed: `Run::after` takes any fence; or `finish` puts what it knew of the run over what is there now. The zombie's
+/// outcome was recorded as the run's.
+#[test]
+fn a_zombie_does_not_speak_for_the_run_of_another() {
+    let stage = Stage::new(Wish { takes: 30, ..Wish::once(60) }, [sleeps_after("zombie", "call", 75)]);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(60);
+
+    let zombie = stage.execute(60, "zombie", &hint);
+    let other = stage.execute(151, "other", &hint);
+    stage.play_to(300);
+
+    let fenced = Refusal::Fenced { offered: 1, current: 2 };
+    assert_eq!(zombie.given(), CarriedOut::Attempted(Finished::Refused(fenced)));
+    assert!(other.given().is_recorded());
+    let endings: Vec<_> = stage.run(60).unwrap().attempts.into_iter().map(|a| a.ended.unwrap().how).collect();
+    assert_eq!(endings, [Ending::Lost, Ending::Succeeded]);
+}
+
+/// Rule **late claim**, its middle: what an executor read long before it claims is read again.
+///
+/// Removed: nothing counts as stale. The hint was delivered early, and the occurrence of a paused job was called.
+#[test]
+fn a_job_read_long_before_the_claim_is_read_again() {
+    let stage = Stage::new(Wish::once(60), []);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    stage.execute(30, "early", &stage.hint(60));
+    stage.change(45, "changer", Change::Pause);
+    stage.play_to(300);
+
+    assert_eq!(stage.called(), [0; 0]);
+}
+
+/// Rule **late claim**, its end: an executor sleeps between its claim and its call until its lease is over.
+///
+/// Removed: `may_still_call` always says yes. Two calls at once.
+#[test]
+fn an_executor_that_slept_over_its_lease_does_not_call() {
+    let stage = Stage::new(Wish { takes: 30, ..Wish::once(60) }, [sleeps_after("slept", "put_run", 95)]);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(60);
+
+    let slept = stage.execute(60, "slept", &hint);
+    stage.execute(151, "other", &hint);
+    stage.play_to(300);
+
+    assert_eq!(stage.starts(), [(60, 151)]);
+    assert_eq!(slept.given(), CarriedOut::GaveUp);
+}
+
+/// Rule **visibility is the lease's outer clock**: nobody sweeps, and the executor dies in its call.
+///
+/// Removed: the claim does not hide its hint. It came back inside the lease, was dropped, and the run stayed running.
+#[test]
+fn the_hint_of_a_dead_executor_comes_back_when_its_lease_is_over() {
+    let stage = Stage::new(Wish::once(60), [dies_after("executor", "call")]);
+    stage.create(0, "creator");
+
+    stage.play_to(200);
+
+    assert_eq!(stage.starts(), [(60, 60), (60, 150)]);
+    assert_eq!(stage.state(60), "succeeded");
+}

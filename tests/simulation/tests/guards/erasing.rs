@@ -1,0 +1,92 @@
+//! Erase what you saw: a timer that was put anew still means something to whoever put it.
+
+use minutehand_simulation::fate::Line;
+use minutehand_simulation::stage::{Stage, Wish, dies_after, every};
+
+/// A job of every minute whose schedule is changed two seconds before an occurrence that both schedules promise. The
+/// changer dies once the head is written, so only the timer of that occurrence, put anew, leads to the new schedule. An
+/// executor with the old hint carries the occurrence out.
+fn rescheduled_just_before_an_occurrence(script: impl IntoIterator<Item = Line>) -> Stage {
+    let stage = Stage::new(Wish::every(60, 60), script);
+    stage.create(0, "creator");
+    stage.reschedule(58, "changer", &every(420, 60));
+    stage.sweep_each_minute(120..600);
+    stage
+}
+
+/// Rule **erase what you saw**: an old hint's executor does not erase the timer that a change put anew.
+///
+/// Removed: the store erases whatever stands there. No timer of the new schedule was left.
+#[test]
+fn an_old_hint_does_not_erase_a_timer_put_anew() {
+    let stage = rescheduled_just_before_an_occurrence([dies_after("changer", "put_head")]);
+
+    stage.play_to(70);
+
+    assert_eq!(stage.state(60), "succeeded");
+    assert_eq!(stage.timer(60).map(|timer| timer.mark.generation), Some(2));
+}
+
+/// Rule **erase what you saw**, its second half: the sweeper that finds the run finished knows of no successor.
+///
+/// Removed: the look erases the timer of a finished run at once. The new schedule's chain ended before it began.
+#[test]
+fn a_late_eraser_makes_sure_of_the_successor_first() {
+    let stage = rescheduled_just_before_an_occurrence([dies_after("changer", "put_head")]);
+
+    stage.play_to(600);
+
+    assert_eq!(stage.starts(), [(60, 60), (480, 480)]);
+}
+
+/// Rule **erase what you saw**, of a successor: the old schedule's chain has put, and hinted, a timer at an instant that
+/// is the new schedule's second occurrence. The changer dies after the hint of the first.
+///
+/// Removed: `promise_successor` takes the old timer as it is. The old hint's executor erased it, and the new schedule's
+/// chain ended there.
+#[test]
+fn a_successor_that_stands_from_an_earlier_generation_is_put_anew() {
+    let stage = Stage::new(Wish::every(60, 60), [dies_after("changer", "send")]);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(180..600);
+
+    stage.reschedule(65, "changer", &every(50, 20));
+    stage.play_to(400);
+
+    let caught_up = (220, 240);
+    assert_eq!(stage.starts(), [(60, 60), (70, 70), (120, 120), caught_up, (270, 270), (320, 320), (370, 370)]);
+}
+
+/// Rule **erase what you saw**, of a straggler's successor: as above, but the changer dies before it fires, and a sweeper
+/// finds the new schedule's first occurrence late, while the executor with the old hint of the second is at work.
+///
+/// Removed: `first_gap` takes a timer of an earlier generation for the chain. The executor erased it, and the new
+/// schedule's chain ended there.
+#[test]
+fn a_standing_successor_of_an_earlier_generation_is_put_anew() {
+    let stage = Stage::new(Wish { takes: 30, ..Wish::every(60, 60) }, [dies_after("changer", "put_head")]);
+    stage.create(0, "creator");
+    stage.sweep(61, "sweeper");
+    stage.sweep(125, "sweeper");
+    stage.sweep_each_minute(240..600);
+
+    stage.reschedule(65, "changer", &every(50, 20));
+    stage.play_to(400);
+
+    assert_eq!(stage.starts().last(), Some(&(370, 370)));
+}
+
+/// Rule **erase what you saw**, of whoever hints late: the executor with the old hint dies, and the one who takes the run
+/// over will erase the timer that led to the new schedule.
+///
+/// Removed: the look hints a run whose lease is over without making sure of the successor. The new schedule's chain ended
+/// before it began.
+#[test]
+fn whoever_hints_late_makes_sure_of_the_successor_first() {
+    let script = [dies_after("changer", "put_head"), dies_after("executor", "put_run")];
+    let stage = rescheduled_just_before_an_occurrence(script);
+
+    stage.play_to(600);
+
+    assert_eq!(stage.starts(), [(60, 180), (480, 480)]);
+}
