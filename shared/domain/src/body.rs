@@ -48,10 +48,6 @@ impl Json {
         let digest = Sha256::digest(self.0.as_bytes());
         Digest(digest[..16].try_into().expect("a digest has 32 bytes"))
     }
-
-    pub fn to_value(&self) -> serde_json::Value {
-        serde_json::from_str(&self.0).unwrap_or(serde_json::Value::Null)
-    }
 }
 
 impl fmt::Debug for Json {

@@ -36,8 +36,6 @@ pub const PROMISE_AGAIN: Duration = Duration::from_secs(1);
 pub const TICK: Duration = Duration::from_secs(60);
 /// A sweeper that finds no cursor starts this far back: what a creator wrote before the first tick is inside.
 pub const FIRST_LOOK_BACK: Duration = Duration::from_secs(3600);
-/// Shards of a minute where one partition would run hot. A timer's shard is decided for ever.
-pub const SHARDS: u16 = 64;
 
 const MINUTE: i64 = 60_000;
 

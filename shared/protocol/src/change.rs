@@ -1,11 +1,9 @@
 //! Changing a job: if the change brings a schedule into force its first timer is promised, then the head is put.
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
-use minutehand_domain::job::{Change, Definition, Job, JobRefusal};
-use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
+use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
@@ -13,7 +11,6 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Doors, Fault};
 
-use crate::bodies;
 use crate::fire::fire_if_near;
 use crate::promise::promise;
 
@@ -49,18 +46,6 @@ pub async fn change<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, change: &Ch
         }
     }
     Err(Fault::unavailable("job", "it is being changed by too many at once"))
-}
-
-/// A new definition whose payload, if large, is written apart first.
-pub async fn with_payload<D: Doors>(
-    doors: &D,
-    tenant: &Tenant,
-    id: JobId,
-    definition: Definition,
-    payload: Option<Json>,
-) -> Result<Definition, Fault> {
-    let payload = bodies::keep(doors, tenant, id, payload, INLINE_PAYLOAD_BYTES).await?;
-    Ok(Definition { payload, ..definition })
 }
 
 async fn read<D: Doors>(doors: &D, tenant: &Tenant, id: JobId) -> Result<Option<(Seen<Head>, Job)>, Fault> {
