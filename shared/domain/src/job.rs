@@ -15,7 +15,6 @@ use crate::limits::COALESCE_COUNT;
 use crate::pace;
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
-use crate::run::Also;
 use crate::schedule::{Schedule, When};
 use crate::target::Target;
 
@@ -117,6 +116,14 @@ pub enum JobRefusal {
     AlreadyPaused,
     #[error("the job is active already")]
     AlreadyActive,
+}
+
+/// What a record of something that did not fire stands for beside its own instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Also {
+    pub until: Moment,
+    /// How many there were, its own instant included; none where the schedule that knew is gone.
+    pub count: Option<u64>,
 }
 
 /// The occurrences of an outage, from the first one missed to the last.

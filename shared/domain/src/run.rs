@@ -14,7 +14,7 @@ pub use self::attempt::{Attempt, AttemptError, Ending};
 use crate::Moment;
 use crate::body::Body;
 use crate::id::{RunKey, Tenant, Worker};
-use crate::job::{NotAdmitted, Terms};
+use crate::job::{Also, NotAdmitted, Terms};
 use crate::pace;
 use crate::priority::Priority;
 
@@ -94,14 +94,6 @@ pub enum Skip {
     Superseded,
     /// Whoever wanted this run promised it and never wrote it.
     Abandoned,
-}
-
-/// What a record of something that did not fire stands for beside its own instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Also {
-    pub until: Moment,
-    /// How many there were, its own instant included; none where the schedule that knew is gone.
-    pub count: Option<u64>,
 }
 
 /// What the rules about repeated failure count.

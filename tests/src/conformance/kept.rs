@@ -5,9 +5,10 @@ use std::sync::Arc;
 use minutehand_domain::body::Body;
 use minutehand_domain::body::Json;
 use minutehand_domain::id::Worker;
+use minutehand_domain::job::Also;
 use minutehand_domain::limits::PAYLOAD_BYTES;
 use minutehand_domain::run::attempt::{Ended, Ending};
-use minutehand_domain::run::{Also, Attempt, AttemptError, Lease, Run, Skip, State};
+use minutehand_domain::run::{Attempt, AttemptError, Lease, Run, Skip, State};
 use minutehand_io::store::{Guard, Store};
 
 use super::world::{at, attempt, job_id, named, run, tenant};
