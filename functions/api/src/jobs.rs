@@ -23,6 +23,7 @@ use crate::Api;
 use crate::auth::Caller;
 use crate::body::{Body, Nothing};
 use crate::cursor::Scope;
+use crate::lookup::load;
 use crate::params::{JobPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::runs::WholeRun;
@@ -98,11 +99,6 @@ pub(crate) async fn delete<D: Doors>(
         Changed::Done(_) | Changed::Refused(_, _) => Ok(StatusCode::NO_CONTENT),
         Changed::NotFound => Err(Problem::no_job()),
     }
-}
-
-pub(crate) async fn load<D: Doors>(doors: &D, tenant: &Tenant, id: JobId) -> Result<Option<Job>, Fault> {
-    let head = doors.store().head(tenant, id).await?;
-    Ok(head.and_then(|seen| seen.item.into_job()))
 }
 
 /// Answers with the job as the command leaves it. One that changes nothing is obeyed already.

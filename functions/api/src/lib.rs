@@ -11,6 +11,7 @@ mod health;
 mod idempotency;
 mod identify;
 mod jobs;
+mod lookup;
 mod meant;
 mod params;
 mod problem;

@@ -27,7 +27,7 @@ use crate::auth::Caller;
 use crate::body::{Body, Nothing};
 use crate::cursor::{Scope, foreign};
 use crate::idempotency::KeyHeader;
-use crate::jobs::load;
+use crate::lookup::load;
 use crate::params::{JobPath, Params, RunPath, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::wire::instant::Instant;

@@ -15,7 +15,7 @@ use crate::Api;
 use crate::auth::Caller;
 use crate::body::Body;
 use crate::findings::Findings;
-use crate::jobs::load;
+use crate::lookup::load;
 use crate::params::{JobPath, Params, bounded};
 use crate::problem::Problem;
 use crate::wire::instant::Instant;

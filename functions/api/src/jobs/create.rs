@@ -17,11 +17,11 @@ use minutehand_io::{Doors, Fault};
 use minutehand_protocol::bodies;
 use minutehand_protocol::create::{Created, NewJob, create as create_job};
 
-use super::load;
 use crate::Api;
 use crate::auth::Caller;
 use crate::body::Body;
 use crate::idempotency::{KeyHeader, fingerprint};
+use crate::lookup::load;
 use crate::problem::{Kind, Problem};
 use crate::wire::body_view::BodyView;
 use crate::wire::job_request::{JobRequest, Understood};

@@ -10,7 +10,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
 use minutehand_protocol::bodies;
 
-use crate::jobs::load;
+use crate::lookup::load;
 use crate::wire::body_view::BodyView;
 use crate::wire::run_view::{Bodies, RunView, result_of};
 
