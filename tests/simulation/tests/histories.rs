@@ -5,7 +5,7 @@ use minutehand_simulation::campaign::Campaign;
 use minutehand_simulation::history::history;
 
 /// Overridden by `SIMULATION_HISTORIES`.
-const HISTORIES: u64 = 2_000;
+const HISTORIES: u64 = 3_000;
 
 #[test]
 fn no_history_loses_doubles_or_forgets_anything() {
