@@ -1,7 +1,8 @@
 //! Erase what you saw: a timer that was put anew still means something to whoever put it.
 
+use minutehand_domain::job::Change;
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, every};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, every, sleeps_before};
 
 /// A job of every minute whose schedule is changed two seconds before an occurrence that both schedules promise. The
 /// changer dies once the head is written, so only the timer of that occurrence, put anew, leads to the new schedule. An
@@ -89,4 +90,45 @@ fn whoever_hints_late_makes_sure_of_the_successor_first() {
     stage.play_to(600);
 
     assert_eq!(stage.starts(), [(60, 180), (480, 480)]);
+}
+
+/// Rule **erase what you saw**, of what a pause took: nobody sweeps while the new schedule's occurrence passes, and when
+/// somebody does, the job is paused and the last timer is a finished run's.
+///
+/// Removed: `record_forgone`. Nothing said that the occurrence had been missed.
+#[test]
+fn a_late_eraser_records_what_a_pause_took() {
+    let stage = Stage::new(Wish::every(60, 60), [dies_after("changer", "put_head")]);
+    stage.create(0, "creator");
+    stage.reschedule(58, "changer", &every(420, 60));
+    stage.sweep_each_minute(600..720);
+
+    stage.change(500, "pauser", Change::Pause);
+    stage.play_to(720);
+
+    assert_eq!(stage.starts(), [(60, 60)]);
+    assert_eq!(stage.state(480), "skipped: paused");
+}
+
+/// Rule **erase what you saw**, of what an outage's record covers: the record is the old schedule's, and the only timer
+/// that leads to the new one stands at an instant that it covers.
+///
+/// Removed: `close_covered` erases without making sure of the successor. The new schedule's chain ended before it began.
+#[test]
+fn whoever_closes_a_covered_occurrence_makes_sure_of_the_successor_first() {
+    let script = [
+        dies_after("creator", "put_head"),
+        sleeps_before("changer", "put_head", 300),
+        dies_after("changer", "put_head"),
+    ];
+    let stage = Stage::new(Wish::every(60, 60), script);
+    stage.create(0, "creator");
+    stage.reschedule(300, "changer", &every(700, 310));
+    stage.sweep(541, "sweeper");
+    stage.sweep_each_minute(1440..1800);
+
+    stage.play_to(1800);
+
+    assert_eq!(stage.state(310), "skipped: coalesced");
+    assert_eq!(stage.starts().last(), Some(&(1710, 1710)));
 }
