@@ -9,10 +9,10 @@ pub trait Clock: Send + Sync + 'static {
     fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send;
 }
 
-#[cfg(feature = "embedded")]
+#[cfg(any(feature = "aws", feature = "embedded"))]
 pub use system::SystemClock;
 
-#[cfg(feature = "embedded")]
+#[cfg(any(feature = "aws", feature = "embedded"))]
 mod system {
     use std::time::{Duration, SystemTime};
 

@@ -1,5 +1,8 @@
 //! Events: what was committed is told to whoever listens. Telling never decides anything and never fails anything.
 
+#[cfg(feature = "aws")]
+pub mod bridge;
+
 use minutehand_domain::Moment;
 use minutehand_domain::job::Job;
 use minutehand_domain::run::Run;

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "embedded")]
 pub mod embedded;
+#[cfg(feature = "aws")]
+pub mod sqs;
 
 use std::fmt;
 use std::future::Future;
@@ -22,4 +24,26 @@ pub trait Lanes: Send + Sync + 'static {
 
     /// Keeps a delivered hint from being delivered again before `until`.
     fn hide(&self, receipt: &Self::Receipt, until: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
+}
+
+/// The receiving end of the lanes, for a host that takes its hints itself. In Lambda the platform does.
+pub trait Inbox: Lanes {
+    /// Waits until something is visible, and takes up to `max` of it, the most urgent first. May come back with nothing.
+    /// A receiver that is dropped while it waits loses nothing for longer than a delivery's visibility.
+    fn receive(&self, max: usize) -> impl Future<Output = Result<Vec<Delivery<Self::Receipt>>, Fault>> + Send;
+
+    /// The hint was acted upon, or means nothing any more: it is gone. An old receipt does nothing.
+    fn done(&self, receipt: &Self::Receipt) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Nobody acted upon the hint: it is delivered again from `at` on. An old receipt does nothing.
+    fn give_back(&self, receipt: &Self::Receipt, at: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
+}
+
+/// A hint as it was delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery<R> {
+    pub hint: Hint,
+    /// Which lane it came from.
+    pub priority: Priority,
+    pub receipt: R,
 }

@@ -3,6 +3,8 @@
 //!
 //! Every answer is durable: a write that was acknowledged survives any crash, and every later read sees it.
 
+#[cfg(feature = "aws")]
+pub mod dynamo;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 

@@ -178,7 +178,7 @@ impl<D: Doors> Sweep<'_, D> {
                 Ok(Done::Hinted) => pass.hinted += 1,
                 Ok(Done::LookedAt) => pass.looked_at += 1,
                 Ok(Done::Moved) => pass.moved += 1,
-                Err(Fault::Unreadable { .. }) => pass.unreadable += 1,
+                Err(Fault::Unreadable { .. } | Fault::Illegal { .. }) => pass.unreadable += 1,
                 Err(why @ Fault::Unavailable { .. }) => fault = fault.or(Some(why)),
             }
         }

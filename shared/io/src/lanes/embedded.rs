@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 pub use self::state::{Depth, Receipt};
 use self::state::{State, Taken};
-use super::Lanes;
+use super::{Inbox, Lanes};
 use crate::Fault;
 use crate::clock::Clock;
 
@@ -22,19 +22,13 @@ use crate::clock::Clock;
 /// job and claim its run, short enough that the hint of a receiver that died comes back while it is still worth something.
 pub const VISIBILITY: Duration = Duration::from_secs(30);
 
+pub type Delivery = super::Delivery<Receipt>;
+
 pub struct EmbeddedLanes<C> {
     clock: C,
     state: Mutex<State>,
     /// Something becomes visible sooner than those who wait believe.
     sooner: Notify,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    pub hint: Hint,
-    /// Which lane it came from.
-    pub priority: Priority,
-    pub receipt: Receipt,
 }
 
 impl<C: Clock> EmbeddedLanes<C> {
@@ -126,6 +120,22 @@ impl<C: Clock> Lanes for EmbeddedLanes<C> {
         if sooner {
             self.sooner.notify_waiters();
         }
+        Ok(())
+    }
+}
+
+impl<C: Clock> Inbox for EmbeddedLanes<C> {
+    async fn receive(&self, max: usize) -> Result<Vec<Delivery>, Fault> {
+        Ok(self.receive(max).await)
+    }
+
+    async fn done(&self, receipt: &Receipt) -> Result<(), Fault> {
+        self.done(receipt);
+        Ok(())
+    }
+
+    async fn give_back(&self, receipt: &Receipt, at: Moment) -> Result<(), Fault> {
+        self.give_back(receipt, at);
         Ok(())
     }
 }

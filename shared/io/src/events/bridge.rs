@@ -1,0 +1,1 @@
+//! Events on an EventBridge bus.

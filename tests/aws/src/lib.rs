@@ -1,0 +1,1 @@
+//! AWS for the tests: DynamoDB in the process, ministack beside it.
