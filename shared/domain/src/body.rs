@@ -2,9 +2,13 @@
 //! of its own that is written first and named by its content, so that two writers can never overwrite each other's.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use crate::id::{NotAnId, base32, sixteen_bytes};
+use crate::spelled::spelled_for_people;
 
 /// JSON text, compact, already checked.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,9 +62,27 @@ impl fmt::Debug for Json {
 
 /// Names a body that is kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Digest(pub [u8; 16]);
 
+spelled_for_people!(Digest);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&base32(&self.0))
+    }
+}
+
+impl FromStr for Digest {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        sixteen_bytes(text).map(Self)
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Body {
     #[default]
     Empty,

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::Moment;
 use crate::limits::WORD_CHARS;
+use crate::spelled::spelled_for_people;
 
 static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
     let mut spec = Specification::new();
@@ -46,7 +47,10 @@ impl Tenant {
 
 /// Which job. Ordered by time of creation unless it was derived from an idempotency key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct JobId([u8; 16]);
+
+spelled_for_people!(JobId);
 
 impl JobId {
     /// Time first: jobs made together lie together, which a B-tree on one disk thanks us for.
@@ -134,6 +138,7 @@ impl Origin {
 
 /// Which run: its id spells this key out, so a run is found without an index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct RunKey {
     pub job: JobId,
     /// The nominal instant.
@@ -141,6 +146,8 @@ pub struct RunKey {
     pub origin: Origin,
     pub discriminator: u64,
 }
+
+spelled_for_people!(RunKey);
 
 impl RunKey {
     pub const BYTES: usize = 16 + 6 + 1 + 8;
@@ -218,8 +225,20 @@ impl FromStr for RunKey {
 
 /// One process that carries runs out; made anew at each start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(remote = "Self")]
 pub struct Worker(pub u64);
+
+spelled_for_people!(Worker);
+
+impl FromStr for Worker {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        decode(text, "worker_")
+            .and_then(|bytes| Some(Self(u64::from_be_bytes(bytes.try_into().ok()?))))
+            .ok_or(NotAnId { expected: "a worker" })
+    }
+}
 
 impl fmt::Display for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -240,6 +259,11 @@ pub fn base32(bytes: &[u8]) -> String {
 
 pub fn from_base32(text: &str) -> Option<Vec<u8>> {
     BASE32.decode(text.as_bytes()).ok()
+}
+
+pub(crate) fn sixteen_bytes(text: &str) -> Result<[u8; 16], NotAnId> {
+    let bytes = from_base32(text).and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or(NotAnId { expected: "sixteen bytes in base 32" })
 }
 
 fn decode(text: &str, prefix: &str) -> Option<Vec<u8>> {

@@ -16,6 +16,7 @@ use crate::pace;
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
 use crate::schedule::{Schedule, When};
+use crate::spelled;
 use crate::target::Target;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +41,7 @@ pub struct Job {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     Active,
     Paused,
@@ -66,6 +68,7 @@ pub struct Definition {
 /// On which terms a run is carried out: all that its state machine needs to know of the job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
+    #[serde(with = "spelled::span")]
     pub timeout: Duration,
     pub retry: RetryPolicy,
     pub delivery: Delivery,

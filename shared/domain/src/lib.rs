@@ -16,6 +16,7 @@ pub mod priority;
 pub mod retry;
 pub mod run;
 pub mod schedule;
+mod spelled;
 pub mod target;
 pub mod timer;
 

@@ -2,15 +2,25 @@
 
 use std::fmt;
 use std::ops::{Add, Sub};
+use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::spelled::spelled_for_people;
 
 /// Milliseconds since 1970-01-01T00:00:00Z. The wire shows it as RFC 3339 in UTC with milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(remote = "Self")]
 pub struct Moment(i64);
+
+spelled_for_people!(Moment);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("this is not an instant of RFC 3339 from 1970 to 9999")]
+pub struct NotAMoment;
 
 impl Moment {
     pub const EPOCH: Self = Self(0);
@@ -55,6 +65,14 @@ impl Moment {
 
     pub fn to_utc(self) -> DateTime<Utc> {
         DateTime::from_timestamp_millis(self.0).expect("moments are held inside years 1970 to 9999")
+    }
+}
+
+impl FromStr for Moment {
+    type Err = NotAMoment;
+
+    fn from_str(text: &str) -> Result<Self, NotAMoment> {
+        Self::parse(text).ok_or(NotAMoment)
     }
 }
 

@@ -5,15 +5,19 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::BACKOFF_SECONDS;
+use crate::spelled;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryPolicy {
     pub max_retries: u16,
     pub backoff: Backoff,
+    #[serde(with = "spelled::span")]
     pub initial_delay: Duration,
+    #[serde(with = "spelled::span")]
     pub max_delay: Duration,
     pub jitter: Jitter,
     /// No attempt starts later than this after the first one started.
+    #[serde(default, with = "spelled::maybe_span")]
     pub give_up_after: Option<Duration>,
     /// That many failures in a row, each under a second, end the run early: it fails faster than it is worth trying.
     pub break_after_instant_failures: Option<u16>,

@@ -36,6 +36,7 @@ pub struct Run {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// Due later, or waiting out a backoff.
     Scheduled {
@@ -74,6 +75,7 @@ pub struct Lease {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The last attempt's error says it.
     Error,
@@ -86,6 +88,7 @@ pub enum Failure {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Skip {
     /// An outage's occurrences are one run, the last; this record stands for the others.
     Coalesced,

@@ -25,6 +25,7 @@ pub struct Schedule {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum When {
     /// Once, when it was created.
     Now {

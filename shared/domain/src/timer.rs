@@ -9,6 +9,7 @@ use crate::pace;
 
 /// What a timer asks to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Thing {
     /// The occurrence of this job at the timer's own instant: one link of the job's chain.
     Occurrence(JobId),

@@ -24,6 +24,7 @@ pub struct Ended {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     Succeeded,
     Failed(AttemptError),

@@ -10,9 +10,12 @@ mod parse;
 mod walk;
 mod zone;
 
+use std::borrow::Cow;
+
 use chrono::SecondsFormat;
 use chrono_tz::Tz;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::error::{CronError, Field};
 use self::fields::Fields;
@@ -23,12 +26,42 @@ use crate::moment::Moment;
 pub const MAX_BYTES: usize = 256;
 
 /// A cron expression in a zone. It carries what the text meant, so that reading a stored job does not parse again.
+///
+/// In a format that people read it is its text and its zone, and is parsed again: there it would be bits otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Cron {
     text: String,
     zone: Tz,
     fields: Fields,
     kind: Kind,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written<'a> {
+    text: Cow<'a, str>,
+    zone: Tz,
+}
+
+impl Serialize for Cron {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            Written { text: Cow::Borrowed(&self.text), zone: self.zone }.serialize(serializer)
+        } else {
+            Self::serialize(self, serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Cron {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            let written = Written::deserialize(deserializer)?;
+            Self::parse(&written.text, written.zone).map_err(D::Error::custom)
+        } else {
+            Self::deserialize(deserializer)
+        }
+    }
 }
 
 /// How the expression speaks of the time of day, which decides what a repeated hour means to it.
