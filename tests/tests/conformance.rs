@@ -48,6 +48,7 @@ macro_rules! facts_of_a_store {
                 a_bucket_comes_in_pages_after_the_last_timer_seen,
                 a_bucket_outside_of_time_is_empty,
                 a_timer_knows_its_tenant,
+                every_timer_lies_in_one_shard_of_its_minute,
             }
         }
     };
@@ -58,6 +59,16 @@ mod memory {
 
     fn make() -> (MemoryStore, ()) {
         (MemoryStore::in_memory(), ())
+    }
+
+    facts_of_a_store!(make);
+}
+
+mod memory_of_five_shards {
+    use minutehand_io::store::embedded::MemoryStore;
+
+    fn make() -> (MemoryStore, ()) {
+        (MemoryStore::with_shards(5), ())
     }
 
     facts_of_a_store!(make);

@@ -121,6 +121,26 @@ pub async fn a_timer_knows_its_tenant<S: Store>(store: Arc<S>) {
     assert_eq!(store.timer(&theirs.key).await.unwrap().map(|timer| timer.tenant), Some(named("other")));
 }
 
+pub async fn every_timer_lies_in_one_shard_of_its_minute<S: Store>(store: Arc<S>) {
+    let all: Vec<_> = (0..100).map(|number| timer(number, 60)).collect();
+    for timer in &all {
+        store.put_timer(timer).await.unwrap();
+    }
+
+    let mut found = Vec::new();
+    for shard in 0..store.shards() {
+        let bucket = Bucket { shard, ..bucket(&*store, &all[0]) };
+        let inside = store.timers(bucket, None, at(600), 1000).await.unwrap();
+        assert!(inside.iter().all(|timer| timer.key.thing.shard(store.shards()) == shard), "shard {shard}");
+        found.extend(inside);
+    }
+    found.sort_by_key(|timer| timer.key);
+
+    assert_eq!(found, all);
+    let beyond = Bucket { shard: store.shards(), ..bucket(&*store, &all[0]) };
+    assert_eq!(store.timers(beyond, None, at(600), 1000).await.unwrap(), []);
+}
+
 /// In order; all of one job, so that they lie in one shard however many there are.
 fn one_jobs_timers() -> Vec<Timer> {
     let link = |seconds| TimerKey::occurrence(job_id(1), at(seconds));

@@ -12,7 +12,6 @@ use minutehand_domain::pace;
 use minutehand_domain::timer::{Thing, TimerKey};
 
 use super::engine::{Order, Span};
-use crate::store::Bucket;
 
 pub(super) fn head(tenant: &Tenant, job: JobId) -> Vec<u8> {
     of(tenant, &[job.as_bytes()])
@@ -72,16 +71,15 @@ pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
     bytes
 }
 
-/// A bucket's timers due at `until` or earlier, after `after`. None where the bucket lies outside of time or of the one
-/// shard there is.
-pub(super) fn timers(bucket: Bucket, after: Option<TimerKey>, until: Moment) -> Option<Span> {
+/// A minute's timers due at `until` or earlier, after `after`, of all shards. None where the minute lies outside of time.
+pub(super) fn timers(minute: i64, after: Option<TimerKey>, until: Moment) -> Option<Span> {
     let minutes = 0..=pace::minute_of(Moment::END);
-    if bucket.shard != 0 || !minutes.contains(&bucket.minute) {
+    if !minutes.contains(&minute) {
         return None;
     }
-    let begin = moment(pace::end_of(bucket.minute - 1)).to_vec();
+    let begin = moment(pace::end_of(minute - 1)).to_vec();
     let from = after.map_or(begin.clone(), |key| just_after(timer(&key)).max(begin));
-    let last = until.min(last_of(bucket.minute));
+    let last = until.min(last_of(minute));
     Some(Span { from, to: past(last), order: Order::Forward })
 }
 
@@ -183,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_bucket_spans_its_minute_and_nothing_else() {
-        let span = timers(Bucket { minute: 1, shard: 0 }, None, Moment::END).unwrap();
+        let span = timers(1, None, Moment::END).unwrap();
         let at = |millis| timer(&TimerKey::occurrence(JOB, Moment::from_millis(millis)));
 
         assert!(!holds(&span, &at(59_999)));
@@ -195,10 +193,10 @@ mod tests {
     fn the_last_bucket_holds_the_last_moment_and_none_lies_beyond() {
         let last = pace::minute_of(Moment::END);
 
-        let span = timers(Bucket { minute: last, shard: 0 }, None, Moment::END).unwrap();
+        let span = timers(last, None, Moment::END).unwrap();
 
         assert!(holds(&span, &timer(&TimerKey::occurrence(JOB, Moment::END))));
-        assert_eq!(timers(Bucket { minute: last + 1, shard: 0 }, None, Moment::END), None);
-        assert_eq!(timers(Bucket { minute: i64::MIN, shard: 0 }, None, Moment::END), None);
+        assert_eq!(timers(last + 1, None, Moment::END), None);
+        assert_eq!(timers(i64::MIN, None, Moment::END), None);
     }
 }
