@@ -1,10 +1,13 @@
 //! The executor: lane, claim, target, record. A refusal consumes the hint; a fault gives it back.
 
+pub mod batch;
+
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
@@ -17,7 +20,7 @@ use minutehand_protocol::bodies;
 use minutehand_protocol::claim::{Claim, Dropped, Hold, claim};
 use minutehand_protocol::finish::{Finished, finish, hand_back};
 
-/// How long to wait before the record of an attempt is tried again; in all well inside the lease's margin.
+/// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
 
 /// The receipt of a delivery on these doors' lanes.
@@ -40,18 +43,29 @@ pub async fn carry_out<D: Doors>(
     receipt: &Receipt<D>,
     leaving: impl Future<Output = ()> + Send,
 ) -> Result<CarriedOut, Fault> {
-    let hold = match claim(doors, hint).await? {
-        Claim::Mine(hold) => hold,
-        Claim::Dropped(why) => return Ok(CarriedOut::Dropped(why)),
-    };
-    hide_until_the_lease_ends(doors, &hold, receipt).await;
-    let payload = payload_of(doors, &hold).await?;
-    if !may_still_call(doors, &hold) {
+    match claim(doors, hint, Moment::END).await? {
+        Claim::Mine(hold) => carry_on(doors, &hold, receipt, leaving, Moment::END).await,
+        Claim::Dropped(why) => Ok(CarriedOut::Dropped(why)),
+        Claim::NotYet(due) => Err(Fault::illegal("lanes", format!("a hint of the end of time: {due}"))),
+    }
+}
+
+/// Carries out what is claimed. After `gone` nothing is tried again.
+async fn carry_on<D: Doors>(
+    doors: &D,
+    hold: &Hold,
+    receipt: &Receipt<D>,
+    leaving: impl Future<Output = ()> + Send,
+    gone: Moment,
+) -> Result<CarriedOut, Fault> {
+    hide_until_the_lease_ends(doors, hold, receipt).await;
+    let payload = payload_of(doors, hold).await?;
+    if !may_still_call(doors, hold) {
         return Ok(CarriedOut::GaveUp);
     }
-    let finished = match call_unless(leaving, call(doors, &hold, payload.as_ref())).await {
-        Some(answer) => record(doors, &hold, answer).await?,
-        None => hand_back(doors, &hold).await?,
+    let finished = match call_unless(leaving, call(doors, hold, payload.as_ref())).await {
+        Some(answer) => record(doors, hold, answer, gone).await?,
+        None => hand_back(doors, hold).await?,
     };
     Ok(CarriedOut::Attempted(finished))
 }
@@ -63,19 +77,21 @@ async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output
     }
 }
 
-/// The call was made; a store that is away for a moment must not make us forget how it went.
-async fn record<D: Doors>(doors: &D, hold: &Hold, answer: Answer) -> Result<Finished, Fault> {
-    let mut pauses = RECORD_AGAIN_AFTER.into_iter();
+/// The call was made; a store that is away must not make us forget how it went. It is told for as long as the lease is
+/// ours: given up sooner, three calls that succeeded while a table was throttled would count as three lost leases.
+async fn record<D: Doors>(doors: &D, hold: &Hold, answer: Answer, gone: Moment) -> Result<Finished, Fault> {
+    let until = hold.run.lease().map_or(gone, |lease| lease.until.min(gone));
+    let last = RECORD_AGAIN_AFTER[RECORD_AGAIN_AFTER.len() - 1];
+    let mut pauses = RECORD_AGAIN_AFTER.into_iter().chain(std::iter::repeat(last));
     loop {
         let recorded = match outcome_of(doors, hold, answer.clone()).await {
             Ok(outcome) => finish(doors, hold, &outcome).await,
             Err(fault) => Err(fault),
         };
-        match (recorded, pauses.next()) {
-            (Err(Fault::Unavailable { .. }), Some(pause)) => {
-                doors.clock().sleep_until(doors.clock().now() + pause).await;
-            }
-            (recorded, _) => return recorded,
+        let again = pauses.next().map_or(Moment::END, |pause| doors.clock().now() + pause);
+        match recorded {
+            Err(Fault::Unavailable { .. }) if again < until => doors.clock().sleep_until(again).await,
+            recorded => return recorded,
         }
     }
 }

@@ -28,6 +28,8 @@ pub struct Hold {
 #[derive(Clone, Debug)]
 pub enum Claim {
     Mine(Hold),
+    /// It is due only when this executor must be gone: another's to wait for.
+    NotYet(Moment),
     /// Nothing to do for this hint: why.
     Dropped(Dropped),
 }
@@ -58,14 +60,18 @@ struct Sight {
     read_at: Moment,
 }
 
-/// Waits until the hinted run is due and claims it.
-pub async fn claim<D: Doors>(doors: &D, hint: &Hint) -> Result<Claim, Fault> {
+/// Waits until the hinted run is due and claims it, if that is at `leaving` or before.
+pub async fn claim<D: Doors>(doors: &D, hint: &Hint, leaving: Moment) -> Result<Claim, Fault> {
     loop {
         let sight = match see(doors, hint).await? {
             Ok(sight) => sight,
             Err(dropped) => return Ok(Claim::Dropped(dropped)),
         };
-        doors.clock().sleep_until(sight.due(hint)).await;
+        let due = sight.due(hint);
+        if due.max(doors.clock().now()) > leaving {
+            return Ok(Claim::NotYet(due));
+        }
+        doors.clock().sleep_until(due).await;
         if sight.is_stale(doors.clock().now()) {
             continue;
         }
