@@ -8,3 +8,56 @@ pub mod lanes;
 pub mod lists;
 pub mod timers;
 pub mod world;
+
+/// Names a test for each fact about a store. Each runs on a store of its own, which `$make().await` gives together with
+/// what must be kept as long as the store is.
+#[macro_export]
+macro_rules! store_facts {
+    ($make:path) => {
+        $crate::store_facts! { $make:
+            guards::{
+                of_64_claims_exactly_one_wins,
+                what_is_absent_can_be_written_once,
+                what_was_seen_can_be_replaced_once,
+                nothing_can_have_been_seen_where_nothing_is,
+                a_conflict_changes_nothing,
+            }
+            lists::{
+                jobs_come_in_pages_by_id,
+                tombstones_are_left_out_of_jobs_and_fill_no_page,
+                a_page_of_none_holds_none,
+                runs_come_newest_first_inside_their_window,
+                runs_go_on_before_the_last_one_seen,
+                a_page_before_the_window_is_empty,
+                no_tenant_sees_what_is_anothers,
+            }
+            kept::{
+                attempts_come_oldest_first,
+                writing_an_attempt_again_changes_nothing,
+                a_body_of_256_kib_is_found_as_it_was,
+                a_run_in_every_state_is_found_as_it_was,
+            }
+            timers::{
+                a_put_timer_overwrites,
+                a_timer_put_if_absent_never_overwrites,
+                a_timer_is_erased_only_as_it_was_seen,
+                of_many_erasers_one_is_told_that_it_did,
+                a_bucket_holds_its_minute_in_order_and_only_that,
+                a_bucket_is_read_up_to_a_moment,
+                a_bucket_comes_in_pages_after_the_last_timer_seen,
+                a_bucket_outside_of_time_is_empty,
+                a_timer_knows_its_tenant,
+                every_timer_lies_in_one_shard_of_its_minute,
+            }
+        }
+    };
+    ($make:path: $($room:ident :: { $($fact:ident),* $(,)? })*) => {
+        $($(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $fact() {
+                let (store, _kept) = $make().await;
+                $crate::conformance::$room::$fact(std::sync::Arc::new(store)).await;
+            }
+        )*)*
+    };
+}

@@ -29,7 +29,8 @@ pub enum Ask {
     PutTimer(Timer),
     PutTimerIfAbsent(Timer),
     EraseTimer(TimerKey, u64),
-    Timers(u16, Option<TimerKey>, u64, usize),
+    /// Of the shard in which this job's timers lie; or of one that is none.
+    Timers(Option<u8>, Option<TimerKey>, u64, usize),
     Cursor(u16),
     PutCursor(u16, u64, Guard),
 }
@@ -67,7 +68,9 @@ async fn answer<S: Store>(store: &S, ask: &Ask) -> String {
         Ask::PutTimer(timer) => format!("{:?}", store.put_timer(&timer).await),
         Ask::PutTimerIfAbsent(timer) => format!("{:?}", store.put_timer_if_absent(&timer).await),
         Ask::EraseTimer(key, generation) => format!("{:?}", store.erase_timer(&key, mark(generation)).await),
-        Ask::Timers(shard, after, until, limit) => {
+        Ask::Timers(job, after, until, limit) => {
+            let shards = store.shards();
+            let shard = job.map_or(shards, |job| Thing::Occurrence(job_id(job)).shard(shards));
             let bucket = Bucket { minute: at(60).millis() / 60_000, shard };
             format!("{:?}", store.timers(bucket, after, at(until), limit).await)
         }
@@ -98,8 +101,8 @@ fn any_ask() -> impl Strategy<Value = Ask> {
         any_timer().prop_map(Ask::PutTimer),
         any_timer().prop_map(Ask::PutTimerIfAbsent),
         (any_key(), 0..3_u64).prop_map(|(key, generation)| Ask::EraseTimer(key, generation)),
-        (0..2_u16, prop::option::of(any_key()), 50..130_u64, 0..6_usize)
-            .prop_map(|(shard, after, until, limit)| Ask::Timers(shard, after, until, limit)),
+        (prop::option::of(any_job()), prop::option::of(any_key()), 50..130_u64, 0..6_usize)
+            .prop_map(|(job, after, until, limit)| Ask::Timers(job, after, until, limit)),
         (0..2_u16).prop_map(Ask::Cursor),
         (0..2_u16, 0..9_u64, any_guard()).prop_map(|(shard, to, guard)| Ask::PutCursor(shard, to, guard)),
     ]

@@ -1,0 +1,49 @@
+//! Conditions: what must be true where a write is made, for it to be made. One write, one guarantee, one name.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use minutehand_domain::timer::Mark;
+
+use super::items::{GENERATION, PARTITION, VERSION, WRITTEN, number, text};
+use crate::store::{Guard, Version};
+
+/// An expression with the names and values that it speaks of. Names go apart from the expression, so that none of them can
+/// be a word that DynamoDB reserves.
+pub(super) struct Condition {
+    pub(super) expression: &'static str,
+    pub(super) names: &'static [(&'static str, &'static str)],
+    pub(super) values: Vec<(&'static str, AttributeValue)>,
+}
+
+/// Of any number who write, one does: the others find what it wrote.
+pub(super) fn nothing_stands_there() -> Condition {
+    Condition {
+        expression: "attribute_not_exists(#partition)",
+        names: &[("#partition", PARTITION)],
+        values: Vec::new(),
+    }
+}
+
+/// Nobody has written since: what is replaced is what was seen.
+pub(super) fn it_stands_as_seen(seen: Version) -> Condition {
+    Condition {
+        expression: "#version = :seen",
+        names: &[("#version", VERSION)],
+        values: vec![(":seen", number(seen.0))],
+    }
+}
+
+/// The timer is the one that was seen: one that was put anew since still means something.
+pub(super) fn it_bears_this_mark(mark: Mark) -> Condition {
+    Condition {
+        expression: "#generation = :generation AND #written = :written",
+        names: &[("#generation", GENERATION), ("#written", WRITTEN)],
+        values: vec![(":generation", number(mark.generation)), (":written", text(mark.written.to_string()))],
+    }
+}
+
+pub(super) fn of(guard: Guard) -> Condition {
+    match guard {
+        Guard::Absent => nothing_stands_there(),
+        Guard::Seen(version) => it_stands_as_seen(version),
+    }
+}
