@@ -77,13 +77,8 @@ impl<C: Clock> SqsLanes<C> {
     /// The lanes on these queues, with hints visible `early` before their time.
     pub fn new(client: Client, queues: Queues, clock: C, early: Duration) -> Self {
         let clock = Arc::new(clock);
-        let to = |priority: Priority| Queue::new(&client, queues.url(priority), &clock);
-        Self {
-            queues: array::from_fn(|index| to(Priority::ALL[index])),
-            polling: Polling::new(client.clone(), queues.clone(), VISIBILITY),
-            clock,
-            early,
-        }
+        let to = |index: usize| Queue::new(&client, queues.url(Priority::ALL[index]), &clock);
+        Self { queues: array::from_fn(to), polling: Polling::new(client, queues, VISIBILITY), clock, early }
     }
 
     /// With another visibility of what it receives, in whole seconds.

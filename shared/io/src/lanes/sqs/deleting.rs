@@ -2,7 +2,7 @@
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
-use aws_sdk_sqs::types::DeleteMessageBatchRequestEntry;
+use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, DeleteMessageBatchResultEntry};
 
 use super::answers::answers;
 use super::courier::Route;
@@ -27,7 +27,7 @@ impl Route for Deleting {
         let entries: Result<_, _> = handles.iter().enumerate().map(|(place, handle)| entry(place, handle)).collect();
         let request = self.client.delete_message_batch().queue_url(&self.url).set_entries(Some(entries?));
         let deleted = request.send().await.map_err(|error| trouble::fault(&error))?;
-        let successful = deleted.successful().iter().map(|entry| entry.id());
+        let successful = deleted.successful().iter().map(DeleteMessageBatchResultEntry::id);
         Ok(answers(handles.len(), successful, deleted.failed(), unless_the_receipt_is_old))
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
-use aws_sdk_sqs::types::{BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry};
+use aws_sdk_sqs::types::{
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, ChangeMessageVisibilityBatchResultEntry,
+};
 use minutehand_domain::Moment;
 
 use super::answers::answers;
@@ -38,7 +40,7 @@ impl<C: Clock> Route for Hiding<C> {
             parcels.iter().enumerate().map(|(place, parcel)| parcel.entry(place, now)).collect();
         let request = self.client.change_message_visibility_batch().queue_url(&self.url).set_entries(Some(entries?));
         let changed = request.send().await.map_err(|error| trouble::fault(&error))?;
-        let successful = changed.successful().iter().map(|entry| entry.id());
+        let successful = changed.successful().iter().map(ChangeMessageVisibilityBatchResultEntry::id);
         Ok(answers(parcels.len(), successful, changed.failed(), unless_the_receipt_is_old))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_sdk_sqs::types::{SendMessageBatchRequestEntry, SendMessageBatchResultEntry};
 use minutehand_domain::Moment;
 
 use super::answers::answers;
@@ -40,7 +40,7 @@ impl<C: Clock> Route for Sending<C> {
             parcels.iter().enumerate().map(|(place, parcel)| parcel.entry(place, now)).collect();
         let sent = self.client.send_message_batch().queue_url(&self.url).set_entries(Some(entries?)).send().await;
         let sent = sent.map_err(|error| trouble::fault(&error))?;
-        let successful = sent.successful().iter().map(|entry| entry.id());
+        let successful = sent.successful().iter().map(SendMessageBatchResultEntry::id);
         Ok(answers(parcels.len(), successful, sent.failed(), |entry| Err(trouble::entry_fault(entry))))
     }
 }
