@@ -1,4 +1,8 @@
 //! AWS for the tests: DynamoDB in the process, ministack beside it.
 
+pub mod between;
+pub mod dynamo;
+pub mod ministack;
 pub mod python;
+pub mod template;
 pub mod workspace;

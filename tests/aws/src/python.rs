@@ -31,13 +31,13 @@ pub struct Tools {
 /// `let Some(tools) = python::tools() else { return };` is how a test begins. With `CI=true` a missing Python is a failure:
 /// there nobody reads what was not run.
 pub fn tools() -> Option<Tools> {
-    if !python_is_suitable() {
+    let venv = installed();
+    if venv.is_none() {
         let missing = "Python 3.11 or newer with `venv` was not found as `python3`";
         assert!(env::var("CI").as_deref() != Ok("true"), "{missing}");
         say(&format!("NOT RUN: {missing}, so the tests of the deployed system prove nothing here."));
-        return None;
     }
-    Some(Tools::in_folder(&installed()))
+    venv.map(|venv| Tools::in_folder(&venv))
 }
 
 impl Tools {
@@ -59,7 +59,7 @@ fn python_is_suitable() -> bool {
 
 /// The environment's folder, complete. The lock lets one process install while the others wait; the file `complete` is
 /// written last, so what an interrupted process leaves behind is made anew.
-fn installed() -> PathBuf {
+fn installed() -> Option<PathBuf> {
     let folder = workspace::target().join("python");
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let name = folder_name();
@@ -70,10 +70,13 @@ fn installed() -> PathBuf {
     let complete = venv.join("complete");
     // The second condition: the Python it was made from may have been removed since.
     if !(complete.exists() && venv.join("bin/python").exists()) {
+        if !python_is_suitable() {
+            return None;
+        }
         install(&venv);
         File::create(complete).expect("the marker can be written");
     }
-    venv
+    Some(venv)
 }
 
 /// Not the same under every Rust, which costs an installation, never a wrong one.

@@ -1,0 +1,100 @@
+//! Who may do what.
+
+use std::collections::BTreeSet;
+
+use minutehand_aws_tests::template::{Template, each, target};
+use serde_json::{Value, json};
+
+use crate::template;
+
+const ROLE: &str = "AWS::IAM::Role";
+
+/// The role that the SAM transform makes for the tick counts too. Tried: `dynamodb:*`; a resource of `*`; one that ends in
+/// `/index/*`; `NotAction`.
+#[test]
+fn every_role_names_its_actions_and_resources() {
+    let Some(template) = template() else { return };
+
+    let roles: Vec<&str> = template.of_type(ROLE).map(|(id, _)| id).collect();
+
+    assert_eq!(roles.len(), 4);
+    for statement in roles.iter().flat_map(|role| template.statements(role)) {
+        let keys: Vec<&String> = statement.as_object().expect("a statement is an object").keys().collect();
+        assert_eq!(keys, ["Action", "Effect", "Resource"], "{statement}");
+        let actions_and_resources = json!([statement["Action"], statement["Resource"]]).to_string();
+        assert!(!actions_and_resources.contains('*'), "{statement}");
+    }
+}
+
+/// A policy that AWS keeps grants what AWS likes. Tried: `AWSLambdaBasicExecutionRole`; a second principal; one role for two
+/// functions.
+#[test]
+fn a_role_is_one_functions_own_and_has_no_policy_from_elsewhere() {
+    let Some(template) = template() else { return };
+
+    for (id, role) in template.of_type(ROLE) {
+        assert!(role["ManagedPolicyArns"].is_null(), "{id}");
+        let trusted = each(&role["AssumeRolePolicyDocument"]["Statement"]);
+        let services: Vec<&Value> = trusted.iter().flat_map(|who| each(&who["Principal"]["Service"])).collect();
+        let expected = if id.ends_with("TickRole") { "scheduler.amazonaws.com" } else { "lambda.amazonaws.com" };
+        assert_eq!(services, [expected], "{id}");
+    }
+    let functions = template.of_type("AWS::Lambda::Function");
+    let roles: BTreeSet<String> = functions.map(|(_, function)| target(&function["Role"])).collect();
+    assert_eq!(roles.len(), 3);
+}
+
+/// Tried: `dynamodb:Scan` for the sweeper; `dynamodb:UpdateItem` for the API; `dynamodb:DeleteItem` on the state.
+#[test]
+fn nobody_scans_a_table_or_deletes_from_the_state() {
+    let Some(template) = template() else { return };
+
+    for function in ["ApiFunction", "SweeperFunction", "ExecutorFunction"] {
+        for grant in template.grants(function) {
+            let Some(operation) = grant.action.strip_prefix("dynamodb:") else { continue };
+            assert!(["GetItem", "PutItem", "Query", "DeleteItem"].contains(&operation), "{function}: {grant:?}");
+            assert!(operation != "DeleteItem" || grant.resource == "TimersTable", "{function}: {grant:?}");
+        }
+    }
+}
+
+/// Tried: `sqs:ReceiveMessage` for the API; the sweeps given to the executor.
+#[test]
+fn only_the_executor_takes_from_the_lanes_and_only_the_sweeper_from_the_sweeps() {
+    let Some(template) = template() else { return };
+
+    assert_eq!(taking(template, "ApiFunction"), [""; 0]);
+    assert_eq!(taking(template, "SweeperFunction"), ["SweepsQueue"]);
+    assert_eq!(taking(template, "ExecutorFunction"), ["CriticalQueue", "HighQueue", "LowQueue", "NormalQueue"]);
+}
+
+/// Tried: the log group of another function.
+#[test]
+fn a_function_writes_to_its_own_log_only() {
+    let Some(template) = template() else { return };
+
+    for (id, function) in template.of_type("AWS::Lambda::Function") {
+        let statements = template.statements(&target(&function["Role"]));
+        let about_logs = statements.iter().filter(|one| one["Action"].to_string().contains("logs:"));
+        let logs: Vec<String> = about_logs.flat_map(|one| each(&one["Resource"])).map(target).collect();
+        assert_eq!(logs, [target(&function["LoggingConfig"]["LogGroup"])], "{id}");
+    }
+}
+
+/// Tried: the executor as the tick's target in the role only, by a role of its own.
+#[test]
+fn the_tick_may_invoke_the_sweeper_and_nothing_else() {
+    let Some(template) = template() else { return };
+
+    let (_, tick) = template.of_type("AWS::Scheduler::Schedule").next().expect("there is a schedule");
+    let statements = template.statements(&target(&tick["Target"]["RoleArn"]));
+
+    assert_eq!(statements.len(), 1);
+    assert_eq!(statements[0]["Action"], "lambda:InvokeFunction");
+    assert_eq!(target(&statements[0]["Resource"]), "SweeperFunction");
+}
+
+fn taking(template: &Template, function: &str) -> Vec<String> {
+    let grants = template.grants(function).into_iter();
+    grants.filter(|grant| grant.action == "sqs:DeleteMessage").map(|grant| grant.resource).collect()
+}

@@ -1,0 +1,121 @@
+//! What wakes the functions: the lanes, the sweeps that are handed out, and the minute.
+
+use minutehand_aws_tests::template::{Template, target};
+use serde_json::{Value, json};
+
+use crate::template;
+
+const LANES: [&str; 4] = ["Critical", "High", "Normal", "Low"];
+
+/// Tried: without the event source of one lane; with two lanes on one queue.
+#[test]
+fn every_lane_wakes_the_executor_and_the_sweeps_the_sweeper() {
+    let Some(template) = template() else { return };
+
+    let mut woken: Vec<(String, String)> = sources(template)
+        .map(|(_, source)| (target(&source["EventSourceArn"]), target(&source["FunctionName"])))
+        .collect();
+    woken.sort();
+
+    let expected = [
+        ("CriticalQueue", "ExecutorFunction"),
+        ("HighQueue", "ExecutorFunction"),
+        ("LowQueue", "ExecutorFunction"),
+        ("NormalQueue", "ExecutorFunction"),
+        ("SweepsQueue", "SweeperFunction"),
+    ];
+    assert_eq!(woken, expected.map(|(queue, function)| (queue.to_owned(), function.to_owned())));
+}
+
+/// AWS refuses more than ten without a window, and a window would make every hint late. Tried: 11; a window of 1.
+#[test]
+fn a_hint_does_not_wait_for_company() {
+    let Some(template) = template() else { return };
+
+    for (id, source) in sources(template) {
+        assert!(source["BatchSize"].as_u64().is_some_and(|size| (1..=10).contains(&size)), "{id}");
+        assert!(source["MaximumBatchingWindowInSeconds"].is_null(), "{id}");
+    }
+}
+
+/// Without it one fault gives the whole batch back. Tried: without it on one lane.
+#[test]
+fn a_fault_gives_back_its_own_hint_only() {
+    let Some(template) = template() else { return };
+
+    for lane in LANES {
+        let source = template.properties(&format!("ExecutorFunction{lane}"));
+        assert_eq!(source["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{lane}");
+    }
+}
+
+/// What AWS takes, what an account has, and what the lanes are for. Tried: a low lane of 1; of 200; a sum of 1,000; a lane
+/// without a limit.
+#[test]
+fn at_every_scale_the_urgent_lanes_get_more_and_all_fit_into_an_account() {
+    let Some(template) = template() else { return };
+
+    let scales = &template.parameters()["Scale"]["AllowedValues"];
+    for scale in scales.as_array().expect("the scales are listed") {
+        let limits: Vec<u64> =
+            LANES.iter().map(|lane| limit(template, &format!("ExecutorFunction{lane}"), scale)).collect();
+        let sweeps = limit(template, "SweeperFunctionGroup", scale);
+        assert!(limits.is_sorted_by(|more, less| more >= less), "{scale}: {limits:?}");
+        assert!(
+            limits.iter().chain([&sweeps]).all(|limit| (2..=1000).contains(limit)),
+            "{scale}: {limits:?}, {sweeps}"
+        );
+        // A tenth is left to the API and to whatever else lives in the account.
+        assert!(limits.iter().sum::<u64>() + sweeps <= 900, "{scale}: {limits:?}, {sweeps}");
+    }
+}
+
+/// The emulator takes any text for a rate. Tried: `rate(1 minutes)`, a flexible window, the executor as the target.
+#[test]
+fn the_sweeper_is_woken_each_minute() {
+    let Some(template) = template() else { return };
+
+    let (_, tick) = template.of_type("AWS::Scheduler::Schedule").next().expect("there is a schedule");
+
+    assert_eq!(tick["ScheduleExpression"], "rate(1 minute)");
+    assert_eq!(tick["FlexibleTimeWindow"], json!({"Mode": "OFF"}));
+    assert_eq!(target(&tick["Target"]["Arn"]), "SweeperFunction");
+    assert_ne!(tick["State"], "DISABLED");
+}
+
+/// Named by its logical id, it would be shared by all stacks of an account. Tried: without the name.
+#[test]
+fn two_stacks_have_two_ticks() {
+    let Some(template) = template() else { return };
+
+    let (_, tick) = template.of_type("AWS::Scheduler::Schedule").next().expect("there is a schedule");
+
+    assert_eq!(tick["Name"], json!({"Fn::Sub": "${AWS::StackName}-tick"}));
+}
+
+/// The next tick is never more than a minute away. Tried: the default of both (185 tries over a day; 2 tries over 6 hours).
+#[test]
+fn a_tick_that_failed_is_not_repeated_for_hours() {
+    let Some(template) = template() else { return };
+
+    let (_, tick) = template.of_type("AWS::Scheduler::Schedule").next().expect("there is a schedule");
+    let (_, invoked) = template.of_type("AWS::Lambda::EventInvokeConfig").next().expect("the sweeper has one");
+
+    for retries in [&tick["Target"]["RetryPolicy"], invoked] {
+        assert_eq!(retries["MaximumEventAgeInSeconds"], 60);
+        assert!(retries["MaximumRetryAttempts"].as_u64().is_some_and(|retries| retries <= 1));
+    }
+}
+
+fn sources(template: &Template) -> impl Iterator<Item = (&str, &Value)> {
+    template.of_type("AWS::Lambda::EventSourceMapping")
+}
+
+/// The limit is looked up in a table and not a parameter: the emulator takes a parameter's number for a text there.
+fn limit(template: &Template, source: &str, scale: &Value) -> u64 {
+    let limit = &template.properties(source)["ScalingConfig"]["MaximumConcurrency"]["Fn::FindInMap"];
+    assert_eq!(limit[1], json!({"Ref": "Scale"}), "{source}");
+    let name = |value: &Value| value.as_str().map(str::to_owned).expect("a name");
+    let number = &template.json["Mappings"][name(&limit[0])][name(scale)][name(&limit[2])];
+    number.as_u64().unwrap_or_else(|| panic!("{source} has no limit at {scale}"))
+}

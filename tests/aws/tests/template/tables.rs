@@ -1,0 +1,58 @@
+//! What is remembered.
+
+use serde_json::{Value, json};
+
+use crate::template;
+
+const TABLE: &str = "AWS::DynamoDB::Table";
+
+/// Tried: without the `SSESpecification` of either.
+#[test]
+fn both_tables_are_encrypted_and_paid_for_by_use() {
+    let Some(template) = template() else { return };
+
+    let tables: Vec<&Value> = template.of_type(TABLE).map(|(_, table)| table).collect();
+
+    assert_eq!(tables.len(), 2);
+    for table in tables {
+        assert_eq!(table["SSESpecification"]["SSEEnabled"], true);
+        assert_eq!(table["BillingMode"], "PAY_PER_REQUEST");
+    }
+}
+
+/// Tried: `PointInTimeRecoveryEnabled: false`.
+#[test]
+fn the_state_can_be_taken_back_to_any_second() {
+    let Some(template) = template() else { return };
+
+    let recovery = &template.properties("StateTable")["PointInTimeRecoverySpecification"];
+
+    assert_eq!(recovery["PointInTimeRecoveryEnabled"], true);
+}
+
+/// Tried: without `UpdateReplacePolicy`, with `DeletionPolicy: Delete`, with a fixed `DeletionProtectionEnabled`.
+#[test]
+fn no_table_goes_with_its_stack() {
+    let Some(template) = template() else { return };
+
+    for (id, table) in template.of_type(TABLE) {
+        let resource = &template.resources()[id];
+        assert_eq!(resource["DeletionPolicy"], "RetainExceptOnCreate", "{id}");
+        assert_eq!(resource["UpdateReplacePolicy"], "Retain", "{id}");
+        assert_eq!(table["DeletionProtectionEnabled"], json!({"Ref": "ProtectTables"}), "{id}");
+    }
+    assert_eq!(template.parameters()["ProtectTables"]["Default"], "true");
+}
+
+/// Tried: `ProjectionType: ALL`, which would charge a run's whole size once more.
+#[test]
+fn an_index_holds_keys_only() {
+    let Some(template) = template() else { return };
+
+    let indexes = template.of_type(TABLE).flat_map(|(_, table)| table["GlobalSecondaryIndexes"].as_array());
+    let indexes: Vec<&Value> = indexes.flatten().collect();
+
+    let names: Vec<&Value> = indexes.iter().map(|index| &index["IndexName"]).collect();
+    assert_eq!(names, ["runs_by_hour", "attention"]);
+    assert!(indexes.iter().all(|index| index["Projection"]["ProjectionType"] == "KEYS_ONLY"), "{indexes:?}");
+}
