@@ -21,7 +21,7 @@ mod agreement {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn dynamodb_and_memory_give_the_same_answers(asks in any_asks(120)) {
@@ -32,5 +32,150 @@ mod agreement {
                 agree(&MemoryStore::with_shards(64), &dynamo.store(Listing::Off), &asks).await;
             });
         }
+    }
+}
+
+/// What a table far away does to whoever writes, and no emulator does: see `Between`.
+mod far_away {
+    use minutehand_aws_tests::between::{Between, Trouble};
+    use minutehand_aws_tests::dynamo::Dynamo;
+    use minutehand_domain::Moment;
+    use minutehand_domain::body::Json;
+    use minutehand_domain::id::RunKey;
+    use minutehand_domain::timer::{Thing, Timer, TimerKey};
+    use minutehand_io::Fault;
+    use minutehand_io::store::dynamo::{DynamoStore, Listing};
+    use minutehand_io::store::{Bucket, Guard, Put, Store, Version};
+    use minutehand_tests::conformance::world::{at, head, job_id, run, tenant, timer};
+
+    /// A store whose requests go through what stands between.
+    async fn far() -> (DynamoStore, Between, Dynamo) {
+        let dynamo = Dynamo::start().await;
+        let between = Between::start(&dynamo.endpoint).await;
+        (dynamo.store_at(&between.endpoint, Listing::Off), between, dynamo)
+    }
+
+    /// Tried: without the write's own name in the item, this is a conflict with itself, and a client would be told that
+    /// somebody else had created the job.
+    #[tokio::test]
+    async fn a_write_whose_answer_was_lost_is_known_again() {
+        let (store, between, _dynamo) = far().await;
+        between.trouble("PutItem", Trouble::LosesTheAnswer);
+
+        let put = store.put_head(&head(1), Guard::Absent).await;
+
+        assert_eq!(put, Ok(Put::Written(Version(1))));
+        assert_eq!(between.asked().len(), 2, "the SDK asked again");
+        assert_eq!(store.head(&tenant(), job_id(1)).await.unwrap().map(|seen| seen.version), Some(Version(1)));
+    }
+
+    #[tokio::test]
+    async fn of_two_writers_of_the_very_same_claim_one_is_told_that_it_lost() {
+        let dynamo = Dynamo::start().await;
+        let (one, other) = (dynamo.store(Listing::Off), dynamo.store(Listing::Off));
+
+        let puts = [one.put_run(&run(1, 0), Guard::Absent).await, other.put_run(&run(1, 0), Guard::Absent).await];
+        let again = one.put_run(&run(1, 0), Guard::Absent).await;
+
+        assert_eq!(puts.iter().filter(|put| put.as_ref().is_ok_and(Put::is_written)).count(), 1);
+        assert!(matches!(again, Ok(Put::Conflict(Some(_)))), "nor may one process write the same twice: {again:?}");
+    }
+
+    #[tokio::test]
+    async fn a_throttle_that_passes_is_waited_out_and_one_that_lasts_is_a_fault_that_wrote_nothing() {
+        let throttles = ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"];
+        for code in throttles {
+            let (store, between, _dynamo) = far().await;
+            between.trouble("PutItem", Trouble::Refused(code));
+            assert_eq!(store.put_head(&head(1), Guard::Absent).await, Ok(Put::Written(Version(1))), "{code}");
+
+            for _ in 0..3 {
+                between.trouble("PutItem", Trouble::Refused(code));
+            }
+            let lasting = store.put_head(&head(2), Guard::Absent).await;
+
+            assert!(matches!(lasting, Err(Fault::Unavailable { .. })), "{code}: {lasting:?}");
+            assert_eq!(store.head(&tenant(), job_id(2)).await, Ok(None), "{code}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_conflict_with_somebodys_transaction_is_a_fault_that_may_be_tried_again() {
+        let (store, between, _dynamo) = far().await;
+        for _ in 0..3 {
+            between.trouble("PutItem", Trouble::Refused("TransactionConflictException"));
+        }
+
+        let put = store.put_run(&run(1, 0), Guard::Absent).await;
+
+        assert!(matches!(put, Err(Fault::Unavailable { .. })), "{put:?}");
+    }
+
+    #[tokio::test]
+    async fn what_aws_refuses_for_good_is_no_fault_to_try_again() {
+        let (store, between, _dynamo) = far().await;
+        between.trouble("GetItem", Trouble::Refused("ValidationException"));
+
+        let found = store.head(&tenant(), job_id(1)).await;
+
+        assert!(matches!(found, Err(Fault::Illegal { .. })), "{found:?}");
+    }
+
+    #[tokio::test]
+    async fn an_item_that_dynamodb_would_not_take_never_leaves() {
+        let (store, between, _dynamo) = far().await;
+        let body = Json::of(&"x".repeat(400 * 1024).into());
+
+        let put = store.put_body(&tenant(), job_id(1), &body).await;
+
+        assert!(matches!(put, Err(Fault::Illegal { .. })), "{put:?}");
+        assert_eq!(between.asked(), []);
+    }
+
+    /// Tried: with only the first page taken, two of the seven are found.
+    #[tokio::test]
+    async fn a_page_that_is_cut_short_is_gone_on_with() {
+        let (store, between, _dynamo) = far().await;
+        let key = |number| TimerKey::run(RunKey::manual(job_id(1), at(5), number), at(60));
+        for number in 1..=7 {
+            store.put_timer(&Timer { key: key(number), ..timer(1, 60) }).await.unwrap();
+        }
+        for _ in 0..4 {
+            between.trouble("Query", Trouble::ShortPages);
+        }
+
+        let bucket = Bucket { minute: at(60).millis() / 60_000, shard: Thing::Occurrence(job_id(1)).shard(64) };
+        let found = store.timers(bucket, None, Moment::END, 100).await.unwrap();
+
+        assert_eq!(found.iter().map(|timer| timer.key).collect::<Vec<_>>(), (1..=7).map(key).collect::<Vec<_>>());
+        assert_eq!(between.asked().iter().filter(|asked| asked.operation == "Query").count(), 4);
+    }
+
+    /// Tried: without `consistent_read`, this is what notices; on AWS it would be a lost hint now and then.
+    #[tokio::test]
+    async fn every_read_is_strong_and_every_answer_says_what_it_cost() {
+        let (store, between, _dynamo) = far().await;
+        store.put_head(&head(1), Guard::Absent).await.unwrap().is_written();
+        store.put_timer(&timer(1, 60)).await.unwrap();
+        store.erase_timer(&timer(1, 60).key, timer(1, 60).mark).await.unwrap();
+        store.timer(&timer(1, 60).key).await.unwrap();
+        store.cursor(3).await.unwrap();
+        store.run(&tenant(), run(1, 0).key).await.unwrap();
+        store.jobs(&tenant(), None, 10).await.unwrap();
+        store.runs_of(&tenant(), job_id(1), at(0)..at(9), None, 10).await.unwrap();
+        store.attempts(&tenant(), run(1, 0).key).await.unwrap();
+
+        let asked = between.asked();
+
+        for asked in &asked {
+            assert_eq!(asked.body["ReturnConsumedCapacity"], "TOTAL", "{asked:?}");
+            if ["GetItem", "Query"].contains(&asked.operation.as_str()) {
+                assert_eq!(asked.body["ConsistentRead"], true, "{asked:?}");
+                assert!(asked.body.get("IndexName").is_none(), "{asked:?}");
+            }
+        }
+        let spent = store.spent();
+        assert_eq!(spent.values().map(|spent| spent.requests).sum::<u64>(), asked.len() as u64);
+        assert!(spent.values().all(|spent| spent.read_units + spent.write_units > 0.0), "{spent:?}");
     }
 }
