@@ -70,7 +70,7 @@ fn at_every_scale_the_urgent_lanes_get_more_and_all_fit_into_an_account() {
     }
 }
 
-/// The emulator takes any text for a rate. Tried: `rate(1 minutes)`, a flexible window, the executor as the target.
+/// The emulator takes any text for a rate. Tried: `rate(1 minutes)`, a flexible window, `State: DISABLED`.
 #[test]
 fn the_sweeper_is_woken_each_minute() {
     let Some(template) = template() else { return };
@@ -93,7 +93,7 @@ fn two_stacks_have_two_ticks() {
     assert_eq!(tick["Name"], json!({"Fn::Sub": "${AWS::StackName}-tick"}));
 }
 
-/// The next tick is never more than a minute away. Tried: the default of both (185 tries over a day; 2 tries over 6 hours).
+/// The next tick is never more than a minute away. Tried: without either, which means 185 tries over a day, or 2 over six hours.
 #[test]
 fn a_tick_that_failed_is_not_repeated_for_hours() {
     let Some(template) = template() else { return };
