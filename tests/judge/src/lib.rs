@@ -3,6 +3,8 @@
 //!
 //! All times are milliseconds since the epoch, by the one true clock of the history unless said otherwise.
 
+use std::collections::BTreeSet;
+
 mod schedule;
 mod verdict;
 
@@ -24,6 +26,9 @@ pub struct Account {
     pub end: i64,
     /// The most minutes one pass of the sweep had to look through.
     pub widest_sweep: i64,
+    /// Jobs of whose runs none may fail: their targets always answer in time, no process died, and what was refused was
+    /// refused before it acted.
+    pub blameless: BTreeSet<u32>,
 }
 
 /// A job and how it stood from when to when.

@@ -33,6 +33,7 @@ impl<'a> Verdict<'a> {
             verdict.what_was_cancelled_does_not_start(job);
         }
         verdict.every_record_is_settled();
+        verdict.a_throttle_is_nobodys_failure();
         verdict.every_success_was_called();
         verdict.nothing_starts_early();
         verdict.one_call_a_fence();
@@ -186,6 +187,14 @@ impl<'a> Verdict<'a> {
             if record.attempts != (1..=record.fence).collect::<Vec<_>>() {
                 let detail = format!("{:?} of {}", record.attempts, record.fence);
                 self.find("no attempt is forgotten", record.job, record.instant, detail);
+            }
+        }
+    }
+
+    fn a_throttle_is_nobodys_failure(&mut self) {
+        for record in self.account.records.iter().filter(|record| self.account.blameless.contains(&record.job)) {
+            if ["failed", "timed_out"].contains(&record.status.as_str()) {
+                self.find("a throttle is nobody's failure", record.job, record.instant, format!("{:?}", record.reason));
             }
         }
     }

@@ -58,6 +58,7 @@ fn clean() -> Account {
         timers: vec![],
         end: END,
         widest_sweep: 6,
+        blameless: [].into(),
     }
 }
 
@@ -78,7 +79,8 @@ fn a_clean_history_is_clean() {
 fn each_rule_finds_what_breaks_it() {
     let paused = Head { since: T + 10_000, decided: T + 10_000, status: Status::Paused, ..head(T) };
     let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
-    let cases: [(&str, Account); 19] = [
+    let failed = Record { status: "failed".to_owned(), reason: Some("poison".to_owned()), ..record() };
+    let cases: [(&str, Account); 20] = [
         ("every occurrence has its record", Account { records: vec![], ..clean() }),
         ("an acknowledged job exists", with_job(Job { heads: vec![], ..job() })),
         ("a key creates once", with_job(Job { creations: 2, ..job() })),
@@ -103,6 +105,7 @@ fn each_rule_finds_what_breaks_it() {
         ("one call a fence", with_calls(vec![call(), Call { at: T + 300_000, ..call() }])),
         ("one live lease", with_calls(vec![Call { ended_at: None, ..call() }, twice])),
         ("no timer leaks", Account { timers: vec![timer()], records: vec![], ..clean() }),
+        ("a throttle is nobody's failure", Account { blameless: [1].into(), ..with_record(failed) }),
         ("the sweep keeps up", Account { widest_sweep: 61, ..clean() }),
     ];
     for (rule, account) in cases {

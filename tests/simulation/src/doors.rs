@@ -1,8 +1,10 @@
 //! The doors of a simulated process: every call passes through fate twice, before it acts and before its answer arrives.
+//! And they are AWS's doors: requests are throttled, sends fail in parts of batches, writes are tried twice, lists lag.
 
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Digest, Json};
@@ -12,7 +14,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Attempt, AttemptError, Claimant, Run};
-use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use minutehand_domain::timer::{Mark, Thing, Timer, TimerKey};
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
@@ -20,11 +22,14 @@ use minutehand_io::lanes::Lanes;
 use minutehand_io::store::{Bucket, Cursor, Guard, Put, Seen, Store};
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::{Doors, Fault};
+use minutehand_sweeper::Group;
 
 use crate::engine::Process;
 use crate::fate::{Phase, Step};
+use crate::lanes::Receipt;
+use crate::throttle::{Place, Resource};
 use crate::witness;
-use crate::world::{Behaviour, Receipt, World};
+use crate::world::{Behaviour, World};
 
 /// All doors of one process.
 #[derive(Clone, Debug)]
@@ -39,6 +44,17 @@ pub struct Door {
 impl SimDoors {
     pub fn new(world: World, process: Arc<Process>) -> Self {
         Self(Door { world, process })
+    }
+}
+
+impl SimDoors {
+    /// Hands a group of shards to another sweeper.
+    pub async fn hand_out(&self, group: Group) -> Result<(), Fault> {
+        let hand_out = async {
+            self.0.world.hand_out(group);
+            Ok(())
+        };
+        self.0.pass("hand_out", LANES, hand_out).await
     }
 }
 
@@ -75,11 +91,75 @@ impl Doors for SimDoors {
 
 impl Door {
     /// One call: fate, the act itself, fate again. A fault before means it did not happen, one after that it did.
-    async fn pass<T>(&self, door: &'static str, act: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    async fn pass<T>(
+        &self,
+        door: &'static str,
+        place: Place,
+        act: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Fault> {
         self.step(door, Phase::Before).await?;
+        self.let_through(door, place).await?;
         let answer = act.await?;
         self.step(door, Phase::After).await?;
         Ok(answer)
+    }
+
+    /// A request that is throttled fails before it acts, after the tries that a client of AWS makes by itself.
+    async fn let_through(&self, door: &'static str, place: Place) -> Result<(), Fault> {
+        if !self.world.throttles(place) {
+            return Ok(());
+        }
+        let sim = self.world.sim();
+        sim.count(format!("throttled {} {door}", place.resource));
+        self.trace(|| format!("Throttled {door}"));
+        let tries = sim.dice(|dice| dice.within(20..1500));
+        sim.sleep_until(sim.now() + tries).await;
+        Err(Fault::unavailable(door, "throttled"))
+    }
+
+    /// A request about one job goes where that job lies.
+    fn state(&self, job: JobId) -> Place {
+        Place { resource: Resource::State, shard: Some(self.shard_of(&Thing::Occurrence(job))) }
+    }
+
+    fn timers_of(&self, thing: &Thing) -> Place {
+        Place { resource: Resource::Timers, shard: Some(self.shard_of(thing)) }
+    }
+
+    fn shard_of(&self, thing: &Thing) -> u16 {
+        thing.shard(self.world.setting().shards)
+    }
+
+    /// Sometimes a guarded write acts and its answer is lost, and the table's own client tries it again. The door knows
+    /// its writing when it meets it; but another may have written since.
+    async fn tried_twice<T>(
+        &self,
+        put: Put<T>,
+        read_again: impl Future<Output = Result<Option<Seen<T>>, Fault>>,
+    ) -> Result<Put<T>, Fault> {
+        let Put::Written(version) = put else { return Ok(put) };
+        if !self.tries_twice().await {
+            return Ok(Put::Written(version));
+        }
+        match read_again.await? {
+            Some(seen) if seen.version == version => Ok(Put::Written(version)),
+            there => {
+                self.world.sim().count("own write overtaken before its second try");
+                Ok(Put::Conflict(there))
+            }
+        }
+    }
+
+    /// True where the client of the table tries a write again, a moment after it acted.
+    async fn tries_twice(&self) -> bool {
+        let (sim, rates) = (self.world.sim(), self.world.sim().rates());
+        if !sim.dice(|dice| dice.chance(rates.try_twice)) {
+            return false;
+        }
+        sim.count("write tried twice");
+        let pause = sim.dice(|dice| dice.magnitude(1.0, 4.0));
+        sim.sleep_until(sim.now() + pause).await;
+        true
     }
 
     async fn step(&self, door: &'static str, phase: Phase) -> Result<(), Fault> {
@@ -117,13 +197,20 @@ impl Door {
     }
 }
 
+const LANES: Place = Place { resource: Resource::Lanes, shard: None };
+const EVERYWHERE: Place = Place { resource: Resource::State, shard: None };
+
+fn at_shard(shard: u16) -> Place {
+    Place { resource: Resource::Timers, shard: Some(shard) }
+}
+
 impl Store for Door {
     fn shards(&self) -> u16 {
         self.world.store().shards()
     }
 
     async fn head(&self, tenant: &Tenant, job: JobId) -> Result<Option<Seen<Head>>, Fault> {
-        self.pass("head", self.world.store().head(tenant, job)).await
+        self.pass("head", self.state(job), self.world.store().head(tenant, job)).await
     }
 
     async fn put_head(&self, head: &Head, guard: Guard) -> Result<Put<Head>, Fault> {
@@ -135,17 +222,27 @@ impl Store for Door {
             if put.is_written() {
                 self.witness_head(head);
             }
-            Ok(put)
+            self.tried_twice(put, self.world.store().head(head.tenant(), head.id())).await
         };
-        self.pass("put_head", put).await
+        self.pass("put_head", self.state(head.id()), put).await
     }
 
     async fn jobs(&self, tenant: &Tenant, after: Option<JobId>, limit: usize) -> Result<Vec<Job>, Fault> {
-        self.pass("jobs", self.world.store().jobs(tenant, after, limit)).await
+        let list = async {
+            let mut jobs = self.world.store().jobs(tenant, after, limit).await?;
+            let all = jobs.len();
+            let lag = Duration::from_secs(self.world.sim().dice(|dice| dice.within(0..60)).unsigned_abs());
+            jobs.retain(|job| job.changed_at + lag < self.process.now(self.world.sim()));
+            if jobs.len() < all {
+                self.world.sim().count("list of jobs lagged");
+            }
+            Ok(jobs)
+        };
+        self.pass("jobs", EVERYWHERE, list).await
     }
 
     async fn run(&self, tenant: &Tenant, key: RunKey) -> Result<Option<Seen<Run>>, Fault> {
-        self.pass("run", self.world.store().run(tenant, key)).await
+        self.pass("run", self.state(key.job), self.world.store().run(tenant, key)).await
     }
 
     async fn put_run(&self, run: &Run, guard: Guard) -> Result<Put<Run>, Fault> {
@@ -157,9 +254,9 @@ impl Store for Door {
             if put.is_written() {
                 self.witness_lease(run);
             }
-            Ok(put)
+            self.tried_twice(put, self.world.store().run(&run.tenant, run.key)).await
         };
-        self.pass("put_run", put).await
+        self.pass("put_run", self.state(run.key.job), put).await
     }
 
     async fn runs_of(
@@ -170,53 +267,63 @@ impl Store for Door {
         before: Option<RunKey>,
         limit: usize,
     ) -> Result<Vec<Run>, Fault> {
-        self.pass("runs_of", self.world.store().runs_of(tenant, job, window, before, limit)).await
+        self.pass("runs_of", self.state(job), self.world.store().runs_of(tenant, job, window, before, limit)).await
     }
 
     async fn put_attempt(&self, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
-        self.pass("put_attempt", self.world.store().put_attempt(tenant, run, attempt)).await
+        self.pass("put_attempt", self.state(run.job), self.world.store().put_attempt(tenant, run, attempt)).await
     }
 
     async fn attempts(&self, tenant: &Tenant, run: RunKey) -> Result<Vec<Attempt>, Fault> {
-        self.pass("attempts", self.world.store().attempts(tenant, run)).await
+        self.pass("attempts", self.state(run.job), self.world.store().attempts(tenant, run)).await
     }
 
     async fn put_body(&self, tenant: &Tenant, job: JobId, body: &Json) -> Result<(), Fault> {
-        self.pass("put_body", self.world.store().put_body(tenant, job, body)).await
+        self.pass("put_body", self.state(job), self.world.store().put_body(tenant, job, body)).await
     }
 
     async fn body(&self, tenant: &Tenant, job: JobId, digest: Digest) -> Result<Option<Json>, Fault> {
-        self.pass("body", self.world.store().body(tenant, job, digest)).await
+        self.pass("body", self.state(job), self.world.store().body(tenant, job, digest)).await
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
-        self.pass("timer", self.world.store().timer(key)).await
+        self.pass("timer", self.timers_of(&key.thing), self.world.store().timer(key)).await
     }
 
     async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
         let put = async {
             self.trace(|| format!("put_timer {timer:?}"));
-            self.world.store().put_timer(timer).await
+            self.world.store().put_timer(timer).await?;
+            if self.tries_twice().await {
+                self.world.store().put_timer(timer).await?;
+            }
+            Ok(())
         };
-        self.pass("put_timer", put).await
+        self.pass("put_timer", self.timers_of(&timer.key.thing), put).await
     }
 
     async fn put_timer_if_absent(&self, timer: &Timer) -> Result<Timer, Fault> {
         let put = async {
             let there = self.world.store().put_timer_if_absent(timer).await?;
             self.trace(|| format!("put_timer_if_absent {timer:?} put {}", there == *timer));
+            if there == *timer && self.tries_twice().await {
+                return self.world.store().put_timer_if_absent(timer).await;
+            }
             Ok(there)
         };
-        self.pass("put_timer_if_absent", put).await
+        self.pass("put_timer_if_absent", self.timers_of(&timer.key.thing), put).await
     }
 
     async fn erase_timer(&self, key: &TimerKey, seen: Mark) -> Result<bool, Fault> {
         let erase = async {
             let erased = self.world.store().erase_timer(key, seen).await?;
             self.trace(|| format!("erase_timer {key:?} erased {erased}"));
+            if erased && self.tries_twice().await {
+                return self.world.store().erase_timer(key, seen).await;
+            }
             Ok(erased)
         };
-        self.pass("erase_timer", erase).await
+        self.pass("erase_timer", self.timers_of(&key.thing), erase).await
     }
 
     async fn timers(
@@ -226,11 +333,11 @@ impl Store for Door {
         until: Moment,
         limit: usize,
     ) -> Result<Vec<Timer>, Fault> {
-        self.pass("timers", self.world.store().timers(bucket, after, until, limit)).await
+        self.pass("timers", at_shard(bucket.shard), self.world.store().timers(bucket, after, until, limit)).await
     }
 
     async fn cursor(&self, shard: u16) -> Result<Option<Seen<Cursor>>, Fault> {
-        let cursor = self.pass("cursor", self.world.store().cursor(shard)).await?;
+        let cursor = self.pass("cursor", at_shard(shard), self.world.store().cursor(shard)).await?;
         if let Some(seen) = &cursor {
             let span = self.world.sim().now() / 60_000 - seen.item.oldest;
             let mut seen = self.world.seen();
@@ -243,22 +350,25 @@ impl Store for Door {
         let put = async {
             let put = self.world.store().put_cursor(shard, cursor, guard).await?;
             self.trace(|| format!("put_cursor {cursor:?} written {}", put.is_written()));
-            Ok(put)
+            self.tried_twice(put, self.world.store().cursor(shard)).await
         };
-        self.pass("put_cursor", put).await
+        self.pass("put_cursor", at_shard(shard), put).await
     }
 }
 
 impl Lanes for Door {
     type Receipt = Receipt;
 
-    async fn send(&self, _priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
         let send = async {
+            if self.world.breaks(self.process.number) {
+                return Err(Fault::unavailable("send", "others of its batch went through"));
+            }
             self.trace(|| format!("send {:?} for {at} behind {:?}", hint.run, hint.timer));
-            self.world.send(hint, at.millis());
+            self.world.send(priority, hint, at.millis());
             Ok(())
         };
-        self.pass("send", send).await
+        self.pass("send", LANES, send).await
     }
 
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
@@ -266,7 +376,7 @@ impl Lanes for Door {
             self.world.hide(*receipt, until.millis() - self.process.skew);
             Ok(())
         };
-        self.pass("hide", hide).await
+        self.pass("hide", LANES, hide).await
     }
 }
 

@@ -144,6 +144,21 @@ impl Sim {
         self.0.ready.push(id);
     }
 
+    /// Ends a process in the middle of whatever it does.
+    pub fn kill(&self, process: &Arc<Process>) {
+        if process.is_dead() {
+            return;
+        }
+        process.die();
+        let is_its = |task: &Option<Task>| task.as_ref().is_some_and(|task| Arc::ptr_eq(&task.process, process));
+        let mut state = self.state();
+        let its: Vec<usize> = (0..state.tasks.len()).filter(|id| is_its(&state.tasks[*id])).collect();
+        let dropped: Vec<_> = its.iter().map(|id| state.tasks[*id].take()).collect();
+        state.free.extend(its);
+        drop(state);
+        drop(dropped); // outside of the lock: what a task holds may have something to say at its end
+    }
+
     /// Does something at a time; at once if that is past.
     pub fn at(&self, at: i64, act: impl FnOnce(&Self) + Send + 'static) {
         self.state().schedule(at, What::Do(Box::new(act)));

@@ -40,11 +40,27 @@ pub struct Rates {
     pub double_hint: f64,
     pub late_hint: f64,
     pub early_again: f64,
+    /// Of the sends that travel together some fail.
+    pub partial_batch: f64,
+    /// What became of a batch is never heard, so that all of it comes again.
+    pub lose_answer: f64,
+    /// A write acted and its answer was lost, so that the client of the table tries it a second time by itself.
+    pub try_twice: f64,
 }
 
 impl Rates {
-    pub const CALM: Self =
-        Self { crash: 0.0, stall: 0.0, fault: 0.0, lose_hint: 0.0, double_hint: 0.0, late_hint: 0.0, early_again: 0.0 };
+    pub const CALM: Self = Self {
+        crash: 0.0,
+        stall: 0.0,
+        fault: 0.0,
+        lose_hint: 0.0,
+        double_hint: 0.0,
+        late_hint: 0.0,
+        early_again: 0.0,
+        partial_batch: 0.0,
+        lose_answer: 0.0,
+        try_twice: 0.0,
+    };
     pub const ROUGH: Self = Self {
         crash: 0.004,
         stall: 0.005,
@@ -53,6 +69,9 @@ impl Rates {
         double_hint: 0.05,
         late_hint: 0.05,
         early_again: 0.01,
+        partial_batch: 0.02,
+        lose_answer: 0.02,
+        try_twice: 0.01,
     };
 }
 

@@ -1,7 +1,7 @@
 //! A history: half an hour in which everything goes wrong that can, and then a hundred minutes of calm in which all of it
 //! must come right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minutehand_domain::Moment;
@@ -15,7 +15,7 @@ use minutehand_io::store::Store as _;
 use minutehand_judge::{Asked as AskedRun, Finding};
 use minutehand_protocol::change::change;
 use minutehand_protocol::sweep::forget_hints;
-use minutehand_sweeper::tick;
+use minutehand_sweeper::tick_in_groups;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
@@ -23,10 +23,13 @@ use crate::dice::Dice;
 use crate::doors::SimDoors;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
+use crate::setting::Setting;
 use crate::witness::{Driven, account};
 use crate::world::{Behaviour, World};
 
 const MINUTE: i64 = 60_000;
+/// What every job gives its target.
+const TIMEOUT: i64 = 60_000;
 /// A full hour, so that crons and intervals meet.
 pub const BEGIN: i64 = 1_800_000_000_000;
 const CALM_FROM: i64 = BEGIN + 30 * MINUTE;
@@ -43,8 +46,14 @@ pub struct Verdict {
 
 /// Plays the history of this seed and has it judged.
 pub fn history(seed: u64) -> Verdict {
-    let sim = Sim::new(seed, BEGIN, Fates::Chance(Rates::ROUGH));
-    let world = World::new(&sim);
+    // Its own dice, so that the world is there before anything happens in it.
+    let mut dice = Dice::new(!seed);
+    let setting = Setting::drawn(&mut dice, &(BEGIN..CALM_FROM));
+    // Where nothing but throttles goes wrong, nothing may come of it but delay.
+    let only_throttled = dice.chance(0.15);
+    let rates = if only_throttled { Rates::CALM } else { Rates::ROUGH };
+    let sim = Sim::new(seed, BEGIN, Fates::Chance(rates));
+    let world = World::new(&sim, setting);
     world.deploy();
     let play = Play::new(&world);
     play.plan_jobs();
@@ -52,7 +61,11 @@ pub fn history(seed: u64) -> Verdict {
     play.plan_accidents();
     sim.at(CALM_FROM, |sim| sim.set_fates(Fates::Chance(Rates::CALM)));
     sim.run_until(END);
-    let account = account(&world, &play.tenant, &play.driven(), END);
+    let mut account = account(&world, &play.tenant, &play.driven(), END);
+    if only_throttled {
+        account.blameless = play.blameless();
+        sim.count("only throttled");
+    }
     for record in &account.records {
         sim.count(format!(
             "ended {}{}",
@@ -90,6 +103,15 @@ impl Play {
         self.driven.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The jobs whose targets always answer in time, and that may be tried again.
+    fn blameless(&self) -> BTreeSet<u32> {
+        let driven = self.driven();
+        let may_repeat = |id: &JobId| driven.get(id).is_none_or(|driven| !driven.at_most_once);
+        let seen = self.world.seen();
+        let told = seen.jobs.iter().filter(|(id, told)| told.behaviour.never_fails(TIMEOUT) && may_repeat(id));
+        told.map(|(_, told)| told.number).collect()
+    }
+
     fn know(&self, job: JobId, note: impl FnOnce(&mut Driven)) {
         note(self.driven.lock().unwrap_or_else(PoisonError::into_inner).entry(job).or_default());
     }
@@ -112,6 +134,15 @@ impl Play {
                 self.plan_changes(id, created);
             }
             self.plan_asking(id, &schedule, created);
+        }
+        self.plan_listing();
+    }
+
+    /// Lists may lag behind; nobody but their reader minds.
+    fn plan_listing(&self) {
+        for _ in 0..self.sim.dice(|dice| dice.within(0..3)) {
+            let at = BEGIN + self.sim.dice(|dice| dice.within(0..20 * MINUTE));
+            self.command_at(at, "GET", "/v1/jobs".to_owned());
         }
     }
 
@@ -273,7 +304,8 @@ impl Play {
     fn sweep_at(&self, at: i64) {
         let play = self.clone();
         self.act_at(at, "sweeper", move |doors| async move {
-            if let Ok(pass) = tick(&doors).await {
+            let each = play.world.setting().shards_per_sweep;
+            if let Ok(pass) = tick_in_groups(&doors, each, |group| doors.hand_out(group)).await {
                 for (what, count) in [("hinted", pass.hinted), ("looked at", pass.looked_at), ("moved", pass.moved)] {
                     if count > 0 {
                         play.sim.count(format!("pass {what}"));
@@ -290,7 +322,9 @@ impl Play {
             self.sim.at(at, move |_| world.purge());
             if self.sim.dice(|dice| dice.chance(0.5)) {
                 self.act_at(at + 1000, "operator", |doors| async move {
-                    let _whatever_came_of_it = forget_hints(&doors, 0, None).await;
+                    for shard in 0..doors.store().shards() {
+                        let _whatever_came_of_it = forget_hints(&doors, shard, None).await;
+                    }
                 });
             }
         }
@@ -348,7 +382,7 @@ fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour)
         "schedule": schedule,
         "target": {"noop": {}},
         "priority": dice.pick(&Priority::ALL).as_str(),
-        "timeout_seconds": 60,
+        "timeout_seconds": TIMEOUT / 1000,
         "retry": {
             "max_retries": dice.pick(&[0, 1, 3, 5]),
             "initial_delay_seconds": dice.pick(&[2, 20, 90]),

@@ -37,8 +37,10 @@ use crate::doors::SimDoors;
 use crate::engine::Sim;
 use crate::fate::{Fate, Fates, Line, Phase};
 use crate::history::BEGIN;
+use crate::lanes::Receipt;
+use crate::setting::Setting;
 use crate::witness::{Driven, account, at_once};
-use crate::world::{Behaviour, Receipt, World};
+use crate::world::{Behaviour, World};
 
 /// The moment that many seconds after the beginning.
 pub fn moment(second: i64) -> Moment {
@@ -167,7 +169,7 @@ pub struct Stage {
 impl Stage {
     pub fn new(wish: Wish, script: impl IntoIterator<Item = Line>) -> Self {
         let sim = Sim::new(1, BEGIN, Fates::script(script.into_iter().collect()));
-        let world = World::with_clocks(&sim, 0);
+        let world = World::new(&sim, Setting::plain());
         let tenant = Tenant::new("staged").expect("a word");
         let id = JobId::from_key(&tenant, "the job");
         world.deploy();

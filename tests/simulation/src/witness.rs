@@ -116,12 +116,16 @@ fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> j
 }
 
 fn timers(world: &World, numbers: &BTreeMap<JobId, u32>, end: i64) -> Vec<judge::Timer> {
+    (0..world.setting().shards).flat_map(|shard| timers_of(world, shard, numbers, end)).collect()
+}
+
+fn timers_of(world: &World, shard: u16, numbers: &BTreeMap<JobId, u32>, end: i64) -> Vec<judge::Timer> {
     let store = world.store();
-    let oldest = at_once(store.cursor(0)).ok().flatten().map_or(0, |seen| seen.item.oldest);
+    let oldest = at_once(store.cursor(shard)).ok().flatten().map_or(0, |seen| seen.item.oldest);
     let last = end / 60_000 + 25 * 60;
     let minutes = (end / 60_000 - 3 * 60)..last;
     let all = minutes.flat_map(|minute| {
-        at_once(store.timers(Bucket { minute, shard: 0 }, None, Moment::END, 10_000)).unwrap_or_default()
+        at_once(store.timers(Bucket { minute, shard }, None, Moment::END, 10_000)).unwrap_or_default()
     });
     all.map(|timer| told(&timer, numbers, oldest)).collect()
 }

@@ -1,0 +1,68 @@
+//! The setting of a history: one machine, or AWS with its shards, its invocations and its throttles.
+
+use std::ops::Range;
+
+use crate::dice::Dice;
+use crate::throttle::Throttle;
+use crate::world::SKEW;
+
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Clocks of processes are apart by at most this from the true one.
+    pub skew: i64,
+    pub shards: u16,
+    pub shards_per_sweep: u16,
+    pub host: Host,
+    pub throttles: Vec<Throttle>,
+}
+
+/// Who takes what becomes visible on a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// A process with a hand for each hint.
+    Process,
+    Lambda(Lambda),
+}
+
+/// Invocations take batches, as many at once as the platform has got used to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lambda {
+    /// Most hints in a batch.
+    pub batch: usize,
+    /// Milliseconds an invocation may take; also how long a lane hides what it delivered.
+    pub timeout: i64,
+    /// Invocations at once when a burst begins, and how many more each [`RAMP_UP`] while it waits.
+    pub concurrency: u32,
+    pub more: u32,
+}
+
+/// Milliseconds until the platform sends more invocations after what waits.
+pub const RAMP_UP: i64 = 20_000;
+/// A platform does not go on adding for ever.
+pub const MOST_AT_ONCE: u32 = 100;
+
+impl Setting {
+    /// Right clocks, one shard, one process, and nothing throttled.
+    pub fn plain() -> Self {
+        Self { skew: 0, shards: 1, shards_per_sweep: 1, host: Host::Process, throttles: Vec::new() }
+    }
+
+    /// Throttles fall into `rough` and end with it.
+    pub fn drawn(dice: &mut Dice, rough: &Range<i64>) -> Self {
+        let shards = dice.pick(&[1, 1, 1, 2, 2, 5]); // each costs a sweep of its own, each minute
+        let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::drawn(dice)) };
+        let throttles = (0..dice.pick(&[0, 0, 1, 2, 3])).map(|_| Throttle::drawn(dice, rough, shards)).collect();
+        Self { skew: SKEW, shards, shards_per_sweep: dice.pick(&[1, 2, 64]), host, throttles }
+    }
+}
+
+impl Lambda {
+    fn drawn(dice: &mut Dice) -> Self {
+        Self {
+            batch: dice.pick(&[1, 2, 5, 10]),
+            timeout: dice.pick(&[100_000, 200_000, 900_000]),
+            concurrency: dice.pick(&[1, 2, 5]),
+            more: dice.pick(&[1, 5]),
+        }
+    }
+}
