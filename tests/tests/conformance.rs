@@ -40,31 +40,31 @@ mod file {
 }
 
 mod lanes {
-    macro_rules! facts_of_lanes {
+    use minutehand_tests::conformance::lanes::embedded::Embedded;
+    use minutehand_tests::lane_facts;
+
+    lane_facts! { #[tokio::test(start_paused = true)] Embedded::make }
+
+    macro_rules! facts_of_embedded_lanes {
         ($($fact:ident),* $(,)?) => {
             $(
                 #[tokio::test(start_paused = true)]
                 async fn $fact() {
-                    minutehand_tests::conformance::lanes::$fact().await;
+                    minutehand_tests::conformance::lanes::embedded::$fact().await;
                 }
             )*
         };
     }
 
-    facts_of_lanes! {
+    facts_of_embedded_lanes! {
         a_lane_delivers_by_instant_and_then_in_the_order_sent,
         a_hint_is_delivered_at_its_millisecond_and_never_before,
         a_hint_sent_for_sooner_wakes_who_waits_for_later,
-        whoever_waits_while_there_is_nothing_wakes_when_there_is,
-        a_hint_is_held_by_one_receiver_at_a_time,
-        what_is_not_done_is_delivered_again_after_its_visibility,
+        receivers_share_what_is_there_in_its_order,
         an_old_receipt_refuses_to_act,
-        a_hidden_hint_stays_hidden_until_then,
-        a_hint_can_be_hidden_for_less_than_its_visibility,
-        what_is_done_is_gone,
+        what_is_done_is_done_once,
         what_is_given_back_is_delivered_again_in_its_turn,
-        what_is_given_back_for_later_waits_until_then,
-        the_most_urgent_comes_first,
+        what_is_given_back_for_later_is_delayed_until_then,
         under_a_flood_every_lane_keeps_its_share,
         a_hint_far_below_a_flood_is_delivered_within_sixteen,
         a_purge_forgets_everything_and_numbers_go_on,
