@@ -13,7 +13,7 @@ use crate::lanes::Delivery;
 
 /// A queue that holds something answers a poll within this. What is less urgent waits so long for a poll of the more urgent
 /// that has only just begun; one that has waited at an empty queue for longer delays nothing.
-const GRACE: Duration = Duration::from_millis(50);
+const GRACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(super) struct Mailbox {
