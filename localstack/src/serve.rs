@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_api::{Api, Keyring, TargetCheck, TargetRefusal, router};
+use minutehand_api::{Api, Keyring, TargetCheck, router};
 use minutehand_domain::id::Tenant;
-use minutehand_domain::target::HttpTarget;
 use minutehand_io::Fault;
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, OpenError};
 use minutehand_io::targets::Callers;
-use minutehand_io::targets::http::{HttpCaller, Reach, check_headers, check_url};
+use minutehand_io::targets::http::{HttpCaller, Reach, check_target};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -103,7 +102,7 @@ async fn handle<E: Engine>(
     drain: Drain,
 ) {
     let keys = Keyring::single(&key, Tenant::new(TENANT).expect("a word"));
-    let api = Api { doors: Arc::clone(&doors), keys, target_check: TargetCheck::new(check_target) };
+    let api = Api { doors: Arc::clone(&doors), keys, target_check: TargetCheck::new(|target| check_target(target, REACH)) };
     let stop = drain.clone();
     let serving = axum::serve(listener, router(api)).with_graceful_shutdown(async move { stop.draining().await });
     let executing = executing(Arc::clone(&doors), at_once, drain.clone());
@@ -111,12 +110,6 @@ async fn handle<E: Engine>(
     if let Err(error) = served {
         tracing::error!(%error, "the HTTP API has ended");
     }
-}
-
-fn check_target(target: &HttpTarget) -> Result<(), TargetRefusal> {
-    let refused = |field, detail| TargetRefusal { field, detail };
-    check_url(&target.url, REACH).map_err(|why| refused("url", why.to_string()))?;
-    check_headers(&target.headers).map_err(|why| refused("headers", why.to_string()))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {

@@ -36,8 +36,14 @@ impl Keyring {
     }
 
     #[must_use]
-    pub fn and(mut self, key: &str, tenant: Tenant) -> Self {
-        self.entries.push(Entry { hash: hash_of(key), tenant: Arc::new(tenant) });
+    pub fn and(self, key: &str, tenant: Tenant) -> Self {
+        self.and_hash(hash_of(key), tenant)
+    }
+
+    /// For whoever does not know the key itself.
+    #[must_use]
+    pub fn and_hash(mut self, sha256: [u8; 32], tenant: Tenant) -> Self {
+        self.entries.push(Entry { hash: sha256, tenant: Arc::new(tenant) });
         self
     }
 

@@ -28,6 +28,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use minutehand_domain::target::HttpTarget;
 use minutehand_io::Doors;
+use minutehand_io::targets::TargetRefusal;
 
 pub use self::auth::Keyring;
 use self::problem::{Kind, Problem};
@@ -44,13 +45,6 @@ pub struct Api<D> {
 pub struct TargetCheck(Arc<Check>);
 
 type Check = dyn Fn(&HttpTarget) -> Result<(), TargetRefusal> + Send + Sync;
-
-/// Why not: the field of the target at fault, and a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TargetRefusal {
-    pub field: &'static str,
-    pub detail: String,
-}
 
 pub fn router<D: Doors>(api: Api<D>) -> Router {
     let api = Arc::new(api);

@@ -17,6 +17,13 @@ use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::AttemptError;
 use minutehand_domain::target::Target;
 
+/// Why a target may not be called, as far as can be known without calling it: the field at fault, and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetRefusal {
+    pub field: &'static str,
+    pub detail: String,
+}
+
 pub trait Targets: Send + Sync + 'static {
     /// Makes one call and says how it went, within `call.timeout`. Whatever goes wrong is an answer, not a fault.
     fn call(&self, call: Call<'_>) -> impl Future<Output = Answer> + Send;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Request, StatusCode};
-use minutehand_api::{Api, Keyring, TargetCheck, TargetRefusal, router};
+use minutehand_api::{Api, Keyring, TargetCheck, router};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::job::Job;
@@ -20,7 +20,7 @@ use minutehand_io::events::Log;
 use minutehand_io::lanes::embedded::EmbeddedLanes;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::MemoryStore;
-use minutehand_io::targets::{Answer as TargetAnswer, Call, Targets};
+use minutehand_io::targets::{Answer as TargetAnswer, Call, TargetRefusal, Targets};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 

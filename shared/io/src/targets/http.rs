@@ -32,7 +32,7 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
 use self::dial::{Connector, Dial};
-use super::{Answer, Call};
+use super::{Answer, Call, TargetRefusal};
 use crate::Fault;
 
 /// Node and Apache leave an idle connection after 5 s: leaving it before they do, no call meets a closing door, which
@@ -42,6 +42,13 @@ const IDLE: Duration = Duration::from_secs(4);
 const IDLE_PER_HOST: usize = 64;
 /// An answer's head. Nobody's headers are longer by intent, and many calls share the memory.
 const HEAD_BYTES: usize = 64 * 1024;
+
+/// Whether a target may be called from here, as far as can be known when its job is made.
+pub fn check_target(target: &HttpTarget, reach: Reach) -> Result<(), TargetRefusal> {
+    let refused = |field, detail| TargetRefusal { field, detail };
+    check_url(&target.url, reach).map_err(|why| refused("url", why.to_string()))?;
+    check_headers(&target.headers).map_err(|why| refused("headers", why.to_string()))
+}
 
 /// Cheap to clone; the clones share their connections.
 #[derive(Clone, Debug)]

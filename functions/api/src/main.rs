@@ -1,0 +1,51 @@
+//! The API behind API Gateway: the router that every host serves, over the doors of AWS.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use data_encoding::HEXLOWER_PERMISSIVE;
+use lambda_http::Error;
+use minutehand_api::{Api, Keyring, TargetCheck, router};
+use minutehand_cloud::{Cloud, Environment, NoTargets, SettingError, Settings, aws, logs};
+use minutehand_domain::id::Tenant;
+use minutehand_io::Doors as _;
+use minutehand_io::targets::http::check_target;
+
+/// Whose the admin key is: a deployment has one tenant until it is told of more.
+const TENANT: &str = "default";
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    logs::to_stdout();
+    let environment = Environment::of_this_process();
+    let (settings, keys, reach) = (Settings::read(&environment)?, keys(&environment)?, environment.reach()?);
+    let doors = Arc::new(Cloud::new(settings, &aws().await, NoTargets));
+    let target_check = TargetCheck::new(move |target| check_target(target, reach));
+    let api = router(Api { doors: Arc::clone(&doors), keys, target_check });
+    lambda_http::run(api.layer(from_fn_with_state(doors, tell_before_answering))).await
+}
+
+/// Between two invocations a function stands still: what was told must be on its way before the answer is.
+async fn tell_before_answering(State(doors): State<Arc<Cloud<NoTargets>>>, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    doors.events().flush().await;
+    response
+}
+
+fn keys(environment: &Environment) -> Result<Keyring, SettingError> {
+    let Sha256(hash) = environment.required("MINUTEHAND_KEY_SHA256", "the SHA-256 of the admin key, in hex")?;
+    Ok(Keyring::default().and_hash(hash, Tenant::new(TENANT).expect("a word")))
+}
+
+struct Sha256([u8; 32]);
+
+impl std::str::FromStr for Sha256 {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).map_err(|_| ())?;
+        bytes.try_into().map(Self).map_err(|_| ())
+    }
+}

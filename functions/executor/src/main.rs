@@ -1,0 +1,80 @@
+//! The executor that the lanes' queues wake with up to ten hints: all are carried out side by side, and only what met a
+//! fault goes back to its queue.
+
+use std::sync::Arc;
+
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
+use lambda_runtime::{Context, Error, LambdaEvent, service_fn};
+use minutehand_cloud::{Cloud, Environment, Settings, aws, logs};
+use minutehand_domain::Moment;
+use minutehand_executor::batch::carry_out_batch;
+use minutehand_io::lanes::Delivery;
+use minutehand_io::lanes::sqs::{Queues, Receipt, message};
+use minutehand_io::targets::Callers;
+use minutehand_io::targets::http::HttpCaller;
+use minutehand_io::{Doors as _, Fault};
+
+struct Executor {
+    doors: Cloud<Callers>,
+    queues: Queues,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    logs::to_stdout();
+    let executor = Arc::new(Executor::start(&Environment::of_this_process()).await?);
+    lambda_runtime::run(service_fn(move |event: LambdaEvent<SqsEvent>| {
+        let executor = Arc::clone(&executor);
+        async move { Ok::<_, Error>(executor.execute(event.payload, &event.context).await) }
+    }))
+    .await
+}
+
+impl Executor {
+    async fn start(environment: &Environment) -> Result<Self, Error> {
+        let settings = Settings::read(environment)?;
+        let queues = settings.queues.clone();
+        let targets = Callers::new(HttpCaller::new(environment.reach()?)?);
+        Ok(Self { doors: Cloud::new(settings, &aws().await, targets), queues })
+    }
+
+    /// Answers with the messages that are to be delivered again. What cannot be read is among them: it goes to the dead
+    /// letters, where somebody sees it.
+    async fn execute(&self, event: SqsEvent, context: &Context) -> SqsBatchResponse {
+        let mut answer = SqsBatchResponse::default();
+        let (mut deliveries, mut ids) = (Vec::new(), Vec::new());
+        for message in event.records {
+            let id = message.message_id.clone().unwrap_or_default();
+            match self.delivery(message) {
+                Ok(delivery) => {
+                    deliveries.push(delivery);
+                    ids.push(id);
+                }
+                Err(why) => {
+                    tracing::error!(message = id, %why, "this is no hint");
+                    answer.add_failure(id);
+                }
+            }
+        }
+        let deadline = Moment::from_millis(i64::try_from(context.deadline).unwrap_or(i64::MAX));
+        let carried = carry_out_batch(&self.doors, &deliveries, deadline).await;
+        for ((id, delivery), carried) in ids.into_iter().zip(&deliveries).zip(carried) {
+            tracing::debug!(run = %delivery.hint.run, ?carried, "carried");
+            if carried.is_given_back() {
+                tracing::warn!(run = %delivery.hint.run, ?carried, "given back");
+                answer.add_failure(id);
+            }
+        }
+        self.doors.events().flush().await;
+        answer
+    }
+
+    fn delivery(&self, message: SqsMessage) -> Result<Delivery<Receipt>, Fault> {
+        let unreadable = |why: &str| Fault::unreadable("the lanes", why);
+        let queue = message.event_source_arn.ok_or_else(|| unreadable("a message of no queue"))?;
+        let priority = self.queues.priority_of(&queue).ok_or_else(|| unreadable("a message of another queue"))?;
+        let handle = message.receipt_handle.ok_or_else(|| unreadable("a message without a receipt"))?;
+        let hint = message::read(message.body.as_deref().unwrap_or_default())?;
+        Ok(Delivery { hint, priority, receipt: Receipt::new(priority, handle) })
+    }
+}

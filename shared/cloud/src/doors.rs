@@ -1,0 +1,104 @@
+//! The doors of AWS in one hand: DynamoDB, SQS, EventBridge, and the system's clock and chance.
+
+use std::fmt;
+use std::time::Duration;
+
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, SdkConfig};
+use minutehand_domain::id::Worker;
+use minutehand_domain::run::{AttemptError, Claimant};
+use minutehand_io::Doors;
+use minutehand_io::chance::{Chance as _, SystemChance};
+use minutehand_io::clock::SystemClock;
+use minutehand_io::events::bridge::Bus;
+use minutehand_io::lanes::sqs::SqsLanes;
+use minutehand_io::store::dynamo::DynamoStore;
+use minutehand_io::targets::{Answer, Call, Targets};
+
+use crate::settings::Settings;
+
+/// A request that AWS does not answer is asked again after this, and given up after three times as long: a claim and its
+/// record need several, and a lease must outlive them.
+const ATTEMPT: Duration = Duration::from_secs(3);
+
+/// Generic over the targets: only an executor calls any.
+pub struct Cloud<T> {
+    store: DynamoStore,
+    lanes: SqsLanes<SystemClock>,
+    targets: T,
+    events: Bus,
+    me: Claimant,
+}
+
+/// The targets of a process that calls none.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTargets;
+
+/// How AWS is reached, from the usual places: the environment, the profile.
+pub async fn aws() -> SdkConfig {
+    let patience = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).operation_timeout(3 * ATTEMPT).build();
+    aws_config::defaults(BehaviorVersion::latest()).timeout_config(patience).load().await
+}
+
+impl<T> Cloud<T> {
+    pub fn new(settings: Settings, aws: &SdkConfig, targets: T) -> Self {
+        let Settings { tables, queues, bus, listing, early } = settings;
+        Self {
+            store: DynamoStore::new(aws_sdk_dynamodb::Client::new(aws), tables, listing),
+            lanes: SqsLanes::new(aws_sdk_sqs::Client::new(aws), queues, SystemClock, early),
+            targets,
+            events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
+            me: Claimant { worker: Worker(SystemChance.number()), alone: false },
+        }
+    }
+}
+
+impl<T: Targets> Doors for Cloud<T> {
+    type Store = DynamoStore;
+    type Lanes = SqsLanes<SystemClock>;
+    type Targets = T;
+    type Events = Bus;
+    type Clock = SystemClock;
+    type Chance = SystemChance;
+
+    fn store(&self) -> &DynamoStore {
+        &self.store
+    }
+
+    fn lanes(&self) -> &SqsLanes<SystemClock> {
+        &self.lanes
+    }
+
+    fn targets(&self) -> &T {
+        &self.targets
+    }
+
+    fn events(&self) -> &Bus {
+        &self.events
+    }
+
+    fn clock(&self) -> &SystemClock {
+        &SystemClock
+    }
+
+    fn chance(&self) -> &SystemChance {
+        &SystemChance
+    }
+
+    fn me(&self) -> Claimant {
+        self.me
+    }
+}
+
+impl Targets for NoTargets {
+    async fn call(&self, _call: Call<'_>) -> Answer {
+        let error = AttemptError::new("no_caller", "this process calls no targets").unreached();
+        Answer::Failed { error, retry_after: None }
+    }
+}
+
+impl<T> fmt::Debug for Cloud<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cloud as {}", self.me.worker)
+    }
+}

@@ -1,0 +1,35 @@
+//! Logs: one JSON object a line on standard output, with its time and, inside an invocation, the request's id; CloudWatch
+//! finds its fields by name. `RUST_LOG=minutehand=debug` shows a line for each committed change.
+
+use std::io;
+
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// Once, before anything is said.
+pub fn to_stdout() {
+    let filter = filter_of(std::env::var("RUST_LOG").ok().as_deref());
+    let lines = layer().json().flatten_event(true).with_current_span(true).with_span_list(false).with_writer(io::stdout);
+    tracing_subscriber::registry().with(filter).with(lines).init();
+}
+
+/// What is asked for; where that cannot be read, what everybody wants.
+fn filter_of(wanted: Option<&str>) -> Targets {
+    let usual = || Targets::new().with_default(LevelFilter::INFO);
+    wanted.filter(|text| !text.is_empty()).map_or_else(usual, |text| text.parse().unwrap_or_else(|_| usual()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_logs_as_usual() {
+        for wanted in [None, Some(""), Some("=,=")] {
+            assert_eq!(filter_of(wanted), Targets::new().with_default(LevelFilter::INFO));
+        }
+        assert_eq!(filter_of(Some("warn")), Targets::new().with_default(LevelFilter::WARN));
+    }
+}

@@ -1,0 +1,223 @@
+//! Settings: read once from the environment, and refused in a sentence that names the variable. `template.yaml` sets them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use minutehand_domain::priority::Priority;
+use minutehand_io::lanes::sqs::Queues;
+use minutehand_io::store::dynamo::{Listing, Tables};
+use minutehand_io::targets::http::Reach;
+use thiserror::Error;
+
+/// Hints may be asked to be visible this much early at most: an executor holds them, and pays for holding.
+const EARLY_SECONDS: u64 = 60;
+
+/// Where the variables come from: the process, or a test.
+pub struct Environment(Box<dyn Fn(&str) -> Option<String> + Send + Sync>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SettingError {
+    #[error("{name} is not set: it must be {expected}")]
+    Missing { name: &'static str, expected: &'static str },
+    #[error("{name} is {value:?}: it must be {expected}")]
+    Illegal { name: &'static str, value: String, expected: &'static str },
+}
+
+/// What every deployed process must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub tables: Tables,
+    pub queues: Queues,
+    /// Where there is none, events are only logged.
+    pub bus: Option<String>,
+    pub listing: Listing,
+    /// How long before its time a hint becomes visible.
+    pub early: Duration,
+}
+
+impl Settings {
+    pub fn read(environment: &Environment) -> Result<Self, SettingError> {
+        let table = |name| environment.required::<Text>(name, "the name of a DynamoDB table").map(|text| text.0);
+        let queue = |priority| environment.required::<Text>(queue_variable(priority), "the URL of an SQS queue");
+        let [critical, high, normal, low] = Priority::ALL.map(queue);
+        Ok(Self {
+            tables: Tables { state: table("MINUTEHAND_STATE_TABLE")?, timers: table("MINUTEHAND_TIMERS_TABLE")? },
+            queues: Queues::new([critical?.0, high?.0, normal?.0, low?.0]),
+            bus: environment.optional::<Text>("MINUTEHAND_BUS", "the name of an EventBridge bus")?.map(|text| text.0),
+            listing: environment.or("MINUTEHAND_RUNS_INDEX", "on or off", Switch(true))?.into(),
+            early: environment.or("MINUTEHAND_EARLY_SECONDS", "a number of seconds from 0 to 60", Early(1))?.into(),
+        })
+    }
+}
+
+impl Environment {
+    pub fn of_this_process() -> Self {
+        Self::new(|name| std::env::var(name).ok())
+    }
+
+    pub fn new(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Box::new(lookup))
+    }
+
+    pub fn required<T: FromStr>(&self, name: &'static str, expected: &'static str) -> Result<T, SettingError> {
+        self.optional(name, expected)?.ok_or(SettingError::Missing { name, expected })
+    }
+
+    pub fn or<T: FromStr>(&self, name: &'static str, expected: &'static str, default: T) -> Result<T, SettingError> {
+        Ok(self.optional(name, expected)?.unwrap_or(default))
+    }
+
+    /// An empty variable is one that is not set: CloudFormation cannot leave one out.
+    pub fn optional<T: FromStr>(&self, name: &'static str, expected: &'static str) -> Result<Option<T>, SettingError> {
+        let Some(value) = (self.0)(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+        match value.parse() {
+            Ok(parsed) => Ok(Some(parsed)),
+            Err(_) => Err(SettingError::Illegal { name, value, expected }),
+        }
+    }
+
+    /// Which addresses targets may have.
+    pub fn reach(&self) -> Result<Reach, SettingError> {
+        match self.or("MINUTEHAND_REACH", "public or local", TargetReach::Public)? {
+            TargetReach::Public => Ok(Reach::Public),
+            TargetReach::Local => Ok(Reach::Local),
+        }
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Environment")
+    }
+}
+
+const fn queue_variable(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Critical => "MINUTEHAND_QUEUE_CRITICAL",
+        Priority::High => "MINUTEHAND_QUEUE_HIGH",
+        Priority::Normal => "MINUTEHAND_QUEUE_NORMAL",
+        Priority::Low => "MINUTEHAND_QUEUE_LOW",
+    }
+}
+
+/// A word without blanks.
+struct Text(String);
+
+struct Switch(bool);
+
+struct Early(u64);
+
+enum TargetReach {
+    Public,
+    Local,
+}
+
+impl FromStr for Text {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if text.chars().any(char::is_whitespace) { Err(()) } else { Ok(Self(text.to_owned())) }
+    }
+}
+
+impl FromStr for Switch {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "on" => Ok(Self(true)),
+            "off" => Ok(Self(false)),
+            _ => Err(()),
+        }
+    }
+}
+
+impl From<Switch> for Listing {
+    fn from(switch: Switch) -> Self {
+        if switch.0 { Self::ByHour } else { Self::Off }
+    }
+}
+
+impl FromStr for Early {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        text.parse().ok().filter(|seconds| *seconds <= EARLY_SECONDS).map(Self).ok_or(())
+    }
+}
+
+impl From<Early> for Duration {
+    fn from(early: Early) -> Self {
+        Self::from_secs(early.0)
+    }
+}
+
+impl FromStr for TargetReach {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "public" => Ok(Self::Public),
+            "local" => Ok(Self::Local),
+            _ => Err(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn all() -> BTreeMap<&'static str, &'static str> {
+        BTreeMap::from([
+            ("MINUTEHAND_STATE_TABLE", "state"),
+            ("MINUTEHAND_TIMERS_TABLE", "timers"),
+            ("MINUTEHAND_QUEUE_CRITICAL", "https://sqs/1/critical"),
+            ("MINUTEHAND_QUEUE_HIGH", "https://sqs/1/high"),
+            ("MINUTEHAND_QUEUE_NORMAL", "https://sqs/1/normal"),
+            ("MINUTEHAND_QUEUE_LOW", "https://sqs/1/low"),
+        ])
+    }
+
+    fn read(name: &'static str, value: &'static str) -> Result<Settings, SettingError> {
+        let mut all = all();
+        all.insert(name, value);
+        Settings::read(&Environment::new(move |name| all.get(name).map(ToString::to_string)))
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let settings = read("MINUTEHAND_BUS", "").unwrap();
+
+        assert_eq!((settings.bus, settings.listing), (None, Listing::ByHour));
+        assert_eq!(settings.early, Duration::from_secs(1));
+        assert_eq!(settings.queues.url(Priority::Low), "https://sqs/1/low");
+    }
+
+    #[test]
+    fn each_setting_that_makes_no_sense_is_refused_by_its_name() {
+        for (name, value) in [
+            ("MINUTEHAND_STATE_TABLE", ""),
+            ("MINUTEHAND_TIMERS_TABLE", "two words"),
+            ("MINUTEHAND_QUEUE_LOW", ""),
+            ("MINUTEHAND_RUNS_INDEX", "yes"),
+            ("MINUTEHAND_EARLY_SECONDS", "-1"),
+            ("MINUTEHAND_EARLY_SECONDS", "61"),
+        ] {
+            let refused = read(name, value).unwrap_err().to_string();
+            assert!(refused.starts_with(name) && refused.contains("must be"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn targets_inside_are_reached_only_where_the_deployment_says_so() {
+        let reach = |value: &'static str| Environment::new(move |_| Some(value.to_owned())).reach();
+
+        assert_eq!(reach(""), Ok(Reach::Public));
+        assert_eq!(reach("local"), Ok(Reach::Local));
+        assert!(reach("everything").is_err());
+    }
+}
