@@ -4,5 +4,6 @@ pub mod between;
 pub mod dynamo;
 pub mod ministack;
 pub mod python;
+pub mod scripted;
 pub mod template;
 pub mod workspace;
