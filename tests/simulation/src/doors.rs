@@ -28,7 +28,7 @@ use crate::engine::Process;
 use crate::fate::{Phase, Step};
 use crate::lanes::Receipt;
 use crate::throttle::{Place, Resource};
-use crate::witness;
+use crate::witness::{self, at_once};
 use crate::world::{Behaviour, World};
 
 /// All doors of one process.
@@ -147,6 +147,20 @@ impl Door {
                 self.world.sim().count("own write overtaken before its second try");
                 Ok(Put::Conflict(there))
             }
+        }
+    }
+
+    /// A request that was given up and tried again may still arrive: it puts the timer once more, over whatever stands
+    /// there by then. No guarded write can be repeated like this.
+    fn echoes(&self, timer: &Timer) {
+        let (sim, rates) = (self.world.sim(), self.world.sim().rates());
+        if sim.dice(|dice| dice.chance(rates.echo)) {
+            let at = sim.now() + sim.dice(|dice| dice.magnitude(1.0, 4.8));
+            let (world, timer) = (self.world.clone(), timer.clone());
+            sim.at(at, move |sim| {
+                sim.count("timer put again by an echo");
+                let _put = at_once(world.store().put_timer(&timer));
+            });
         }
     }
 
@@ -297,6 +311,7 @@ impl Store for Door {
             if self.tries_twice().await {
                 self.world.store().put_timer(timer).await?;
             }
+            self.echoes(timer);
             Ok(())
         };
         self.pass("put_timer", self.timers_of(&timer.key.thing), put).await

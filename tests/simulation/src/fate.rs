@@ -46,6 +46,8 @@ pub struct Rates {
     pub lose_answer: f64,
     /// A write acted and its answer was lost, so that the client of the table tries it a second time by itself.
     pub try_twice: f64,
+    /// The network delivers a request a second time, long after it was answered.
+    pub echo: f64,
 }
 
 impl Rates {
@@ -60,6 +62,7 @@ impl Rates {
         partial_batch: 0.0,
         lose_answer: 0.0,
         try_twice: 0.0,
+        echo: 0.0,
     };
     pub const ROUGH: Self = Self {
         crash: 0.004,
@@ -72,6 +75,7 @@ impl Rates {
         partial_batch: 0.02,
         lose_answer: 0.02,
         try_twice: 0.01,
+        echo: 0.01,
     };
 }
 

@@ -48,9 +48,10 @@ pub struct Verdict {
 pub fn history(seed: u64) -> Verdict {
     // Its own dice, so that the world is there before anything happens in it.
     let mut dice = Dice::new(!seed);
-    let setting = Setting::drawn(&mut dice, &(BEGIN..CALM_FROM));
     // Where nothing but throttles goes wrong, nothing may come of it but delay.
     let only_throttled = dice.chance(0.15);
+    let throttles = if only_throttled { 1..5 } else { -1..3 };
+    let setting = Setting::drawn(&mut dice, &(BEGIN..CALM_FROM), throttles);
     let rates = if only_throttled { Rates::CALM } else { Rates::ROUGH };
     let sim = Sim::new(seed, BEGIN, Fates::Chance(rates));
     let world = World::new(&sim, setting);
@@ -290,7 +291,9 @@ impl Play {
             let at = BEGIN + minute * MINUTE;
             let rough = at < CALM_FROM;
             let missed = rough && self.sim.dice(|dice| dice.chance(0.08));
-            if missed || dead.as_ref().is_some_and(|dead| dead.contains(&at)) {
+            // Once nothing fires any more a tick now and then will do.
+            let idle = at > LAST_FIRE + 15 * MINUTE && minute % 3 > 0;
+            if missed || idle || dead.as_ref().is_some_and(|dead| dead.contains(&at)) {
                 continue;
             }
             let late = self.sim.dice(|dice| if rough { dice.magnitude(0.0, 4.7) } else { 100 });

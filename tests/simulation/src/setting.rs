@@ -48,10 +48,10 @@ impl Setting {
     }
 
     /// Throttles fall into `rough` and end with it.
-    pub fn drawn(dice: &mut Dice, rough: &Range<i64>) -> Self {
+    pub fn drawn(dice: &mut Dice, rough: &Range<i64>, throttles: Range<i64>) -> Self {
         let shards = dice.pick(&[1, 1, 1, 2, 2, 5]); // each costs a sweep of its own, each minute
         let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::drawn(dice)) };
-        let throttles = (0..dice.pick(&[0, 0, 1, 2, 3])).map(|_| Throttle::drawn(dice, rough, shards)).collect();
+        let throttles = (0..dice.within(throttles)).map(|_| Throttle::drawn(dice, rough, shards)).collect();
         Self { skew: SKEW, shards, shards_per_sweep: dice.pick(&[1, 2, 64]), host, throttles }
     }
 }

@@ -20,9 +20,11 @@ use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::target::Target;
-use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_domain::timer::{Thing, Timer, TimerKey};
+use minutehand_executor::batch::{Carried, carry_out_batch};
 use minutehand_executor::{CarriedOut, carry_out};
 use minutehand_io::clock::Clock as _;
+use minutehand_io::lanes::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Store as _};
 use minutehand_io::{Doors as _, Fault};
 use minutehand_judge::{Asked as AskedRun, Finding};
@@ -31,7 +33,7 @@ use minutehand_protocol::change::{Changed, change};
 use minutehand_protocol::create::{Created, NewJob, create};
 use minutehand_protocol::on_demand::{Asked, run_now};
 use minutehand_protocol::sweep::{Pass, forget_hints};
-use minutehand_sweeper::tick;
+use minutehand_sweeper::{tick, tick_in_groups};
 
 use crate::doors::SimDoors;
 use crate::engine::Sim;
@@ -168,8 +170,12 @@ pub struct Stage {
 
 impl Stage {
     pub fn new(wish: Wish, script: impl IntoIterator<Item = Line>) -> Self {
+        Self::on(Setting::plain(), wish, script)
+    }
+
+    pub fn on(setting: Setting, wish: Wish, script: impl IntoIterator<Item = Line>) -> Self {
         let sim = Sim::new(1, BEGIN, Fates::script(script.into_iter().collect()));
-        let world = World::new(&sim, Setting::plain());
+        let world = World::new(&sim, setting);
         let tenant = Tenant::new("staged").expect("a word");
         let id = JobId::from_key(&tenant, "the job");
         world.deploy();
@@ -288,6 +294,24 @@ impl Stage {
         )
     }
 
+    /// Carries out a batch as an invocation does that ends at the second `deadline`.
+    pub fn execute_batch(&self, at: i64, name: &'static str, hints: &[Hint], deadline: i64) -> Answer<Vec<Carried>> {
+        let delivery =
+            |hint: &Hint| Delivered { hint: hint.clone(), priority: Priority::Normal, receipt: Receipt::STALE };
+        let batch: Vec<_> = hints.iter().map(delivery).collect();
+        self.act(at, name, move |doors| async move { Ok(carry_out_batch(&doors, &batch, moment(deadline)).await) })
+    }
+
+    /// A sweeper that hands out groups of the setting's size.
+    pub fn sweep_in_groups(&self, at: i64, name: &'static str) -> Answer<Pass> {
+        let each = self.world.setting().shards_per_sweep;
+        self.act(
+            at,
+            name,
+            move |doors| async move { tick_in_groups(&doors, each, |group| doors.hand_out(group)).await },
+        )
+    }
+
     /// Whatever is given to the lanes in these seconds is lost.
     pub fn lose_hints(&self, seconds: Range<i64>) {
         for (at, losing) in [(seconds.start, true), (seconds.end, false)] {
@@ -331,6 +355,11 @@ impl Stage {
     /// The link of the chain at this instant.
     pub fn timer(&self, instant: i64) -> Option<Timer> {
         at_once(self.world.store().timer(&TimerKey::occurrence(self.id, moment(instant)))).expect("memory")
+    }
+
+    /// In which shard the job's timers lie.
+    pub fn shard(&self) -> u16 {
+        Thing::Occurrence(self.id).shard(self.world.setting().shards)
     }
 
     /// A hint as it was given of the timer that stands at this instant.

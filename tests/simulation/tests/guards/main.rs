@@ -3,6 +3,7 @@
 //! says under *Removed* is what it then found.
 
 mod admitting;
+mod batches;
 mod catching_up;
 mod claiming;
 mod creating;
@@ -12,3 +13,4 @@ mod hinting;
 mod looking;
 mod orphans;
 mod promising;
+mod sharding;
