@@ -5,5 +5,6 @@ pub mod dynamo;
 pub mod ministack;
 pub mod python;
 pub mod scripted;
+pub mod stage;
 pub mod template;
 pub mod workspace;

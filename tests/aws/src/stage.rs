@@ -1,0 +1,309 @@
+//! The stage: the three functions over one DynamoDB in this process, one after the other under a clock that jumps, so that
+//! what each of them asks of the table can be told apart and added up.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use http::{Request, StatusCode};
+use minutehand_api::{Api, Keyring, TargetCheck, router};
+use minutehand_domain::Moment;
+use minutehand_domain::body::Json;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{Tenant, Worker};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::run::{AttemptError, Claimant};
+use minutehand_executor::carry_out;
+use minutehand_io::chance::SystemChance;
+use minutehand_io::clock::Clock;
+use minutehand_io::events::Log;
+use minutehand_io::lanes::Lanes;
+use minutehand_io::lanes::embedded::{EmbeddedLanes, Receipt};
+use minutehand_io::store::Store as _;
+use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Spent, Table};
+use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::{Doors, Fault};
+use minutehand_sweeper::sweep_shards;
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use crate::dynamo::Dynamo;
+
+const KEY: &str = "the-key-of-the-stage";
+
+/// A full hour.
+pub const BEGIN: Moment = Moment::from_secs(1_800_000_000);
+
+/// The API, the sweeper and the executor, each with doors of its own on the same world.
+pub struct Stage {
+    pub api: Arc<Function>,
+    pub sweeper: Arc<Function>,
+    pub executor: Arc<Function>,
+    /// A second sweeper, which sweeps a shard where nothing is: what a tick costs that finds nothing.
+    idle: Arc<Function>,
+    clock: JumpingClock,
+    lanes: Arc<EmbeddedLanes<JumpingClock>>,
+    target: Arc<Target>,
+    router: Router,
+    _dynamo: Dynamo,
+}
+
+/// The doors of one function.
+pub struct Function {
+    store: DynamoStore,
+    lanes: Counted,
+    target: Arc<Target>,
+    clock: JumpingClock,
+    me: Claimant,
+}
+
+/// What one function has asked of the world.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bill {
+    pub table: Spent,
+    /// Hints sent, and visibilities set: messages, however many travel in one request.
+    pub messages: u64,
+}
+
+/// Waiting until a moment is being there.
+#[derive(Clone, Debug)]
+pub struct JumpingClock(Arc<AtomicI64>);
+
+/// Lanes in memory that count what is asked of them.
+pub struct Counted {
+    lanes: Arc<EmbeddedLanes<JumpingClock>>,
+    sent: AtomicU64,
+    hidden: AtomicU64,
+}
+
+/// Answers as it is told to.
+#[derive(Debug, Default)]
+pub struct Target {
+    fails: AtomicBool,
+}
+
+impl Stage {
+    pub async fn new(listing: Listing) -> Self {
+        let dynamo = Dynamo::start().await;
+        let clock = JumpingClock(Arc::new(AtomicI64::new(BEGIN.millis())));
+        let lanes = Arc::new(EmbeddedLanes::new(clock.clone()));
+        let target = Arc::new(Target::default());
+        let function = |number| {
+            let lanes = Counted { lanes: Arc::clone(&lanes), sent: AtomicU64::new(0), hidden: AtomicU64::new(0) };
+            let me = Claimant { worker: Worker(number), alone: false };
+            let store = dynamo.store(listing);
+            Arc::new(Function { store, lanes, target: Arc::clone(&target), clock: clock.clone(), me })
+        };
+        let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
+        let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
+        let router =
+            router(Api { doors: Arc::clone(&api), keys, target_check: TargetCheck::new(|_reachable| Ok(())) });
+        Self { api, sweeper, executor, idle, clock, lanes, target, router, _dynamo: dynamo }
+    }
+
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    pub fn jump_to(&self, moment: Moment) {
+        self.clock.jump_to(moment);
+    }
+
+    /// From now on the target fails, or no longer.
+    pub fn target_fails(&self, fails: bool) {
+        self.target.fails.store(fails, Ordering::Relaxed);
+    }
+
+    /// Whatever lies in the lanes is lost.
+    pub fn purge(&self) {
+        self.lanes.purge();
+    }
+
+    pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (StatusCode, Value) {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", format!("Bearer {KEY}"))
+            .header("content-type", "application/json")
+            .body(body.map_or_else(Body::empty, |body| Body::from(body.to_string())))
+            .expect("a well-made request");
+        let response = self.router.clone().oneshot(request).await.expect("a router answers");
+        let status = response.status();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+        (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    /// Creates a job and says which it is.
+    pub async fn create(&self, job: &Value) -> String {
+        let (status, created) = self.ask("POST", "/v1/jobs", Some(job)).await;
+        assert_eq!(status, StatusCode::CREATED, "{created}");
+        created["job_id"].as_str().expect("a job has an id").to_owned()
+    }
+
+    pub async fn sweep(&self, shard: u16) {
+        sweep_shards(&*self.sweeper, shard..shard + 1).await.expect("nothing breaks here");
+        let idle = (shard + 1) % self.idle.store().shards();
+        sweep_shards(&*self.idle, idle..idle + 1).await.expect("nothing breaks here");
+    }
+
+    /// What the functions have asked of the world so far, but for what a sweep asks that finds nothing.
+    pub fn bill(&self) -> Bill {
+        let busy = [&self.api, &self.sweeper, &self.executor].map(|function| function.bill());
+        let [api, sweeper, executor] = busy;
+        let table = api.table + sweeper.table + executor.table - self.idle.bill().table;
+        Bill { table, messages: api.messages + sweeper.messages + executor.messages }
+    }
+
+    /// What a sweep of one shard has asked so far that found nothing.
+    pub fn idle_bill(&self) -> Bill {
+        self.idle.bill()
+    }
+
+    /// Carries out every hint that becomes visible until then, in its time.
+    pub async fn work_until(&self, end: Moment) {
+        while let Some(delivery) = self.next_before(end).await {
+            let never = std::future::pending();
+            carry_out(&*self.executor, &delivery.hint, &delivery.receipt, never).await.expect("nothing breaks here");
+            self.lanes.done(&delivery.receipt);
+        }
+        self.jump_to(end);
+    }
+
+    /// A sweep at each full minute until then, and in between whatever is hinted.
+    pub async fn live_until(&self, end: Moment, shard: u16) {
+        while self.now() < end {
+            self.sweep(shard).await;
+            let minute = Moment::from_millis((self.now().millis() / 60_000 + 1) * 60_000);
+            self.work_until(minute.min(end)).await;
+        }
+    }
+
+    async fn next_before(&self, end: Moment) -> Option<minutehand_io::lanes::embedded::Delivery> {
+        let (from, depths) = (self.now(), self.lanes.depths());
+        if depths.iter().all(|depth| depth.ready + depth.delayed == 0) {
+            return None;
+        }
+        let taken = self.lanes.receive(1).await.pop()?;
+        if self.now() <= end {
+            return Some(taken);
+        }
+        // Too far: put back for later, and the clock with it.
+        self.lanes.give_back(&taken.receipt, self.now());
+        self.clock.0.store(from.millis(), Ordering::Relaxed);
+        None
+    }
+}
+
+impl Function {
+    pub fn bill(&self) -> Bill {
+        let table = self.store.spent().into_values().fold(Spent::default(), |all, spent| all + spent);
+        let messages = self.lanes.sent.load(Ordering::Relaxed) + self.lanes.hidden.load(Ordering::Relaxed);
+        Bill { table, messages }
+    }
+
+    /// What it asked of the tables.
+    pub fn asked(&self) -> BTreeMap<(Operation, Table), Spent> {
+        self.store.spent()
+    }
+
+    pub fn sends(&self) -> bool {
+        self.lanes.sent.load(Ordering::Relaxed) > 0
+    }
+
+    pub fn hides(&self) -> bool {
+        self.lanes.hidden.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl JumpingClock {
+    fn jump_to(&self, moment: Moment) {
+        self.0.fetch_max(moment.millis(), Ordering::Relaxed);
+    }
+}
+
+impl Clock for JumpingClock {
+    fn now(&self) -> Moment {
+        Moment::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send {
+        self.jump_to(moment);
+        std::future::ready(())
+    }
+}
+
+impl Lanes for Counted {
+    type Receipt = Receipt;
+
+    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.lanes.send(priority, hint, at).await
+    }
+
+    async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
+        self.hidden.fetch_add(1, Ordering::Relaxed);
+        self.lanes.hide(receipt, until).await
+    }
+}
+
+impl Targets for Target {
+    async fn call(&self, _call: Call<'_>) -> Answer {
+        if self.fails.load(Ordering::Relaxed) {
+            let error = AttemptError::new("http_503", "the target answered 503");
+            return Answer::Failed { error, retry_after: None };
+        }
+        Answer::Succeeded { result: Some(Json::of(&serde_json::json!({"done": true}))) }
+    }
+}
+
+impl Doors for Function {
+    type Store = DynamoStore;
+    type Lanes = Counted;
+    type Targets = Target;
+    type Events = Log;
+    type Clock = JumpingClock;
+    type Chance = SystemChance;
+
+    fn store(&self) -> &DynamoStore {
+        &self.store
+    }
+
+    fn lanes(&self) -> &Counted {
+        &self.lanes
+    }
+
+    fn targets(&self) -> &Target {
+        &self.target
+    }
+
+    fn events(&self) -> &Log {
+        &Log
+    }
+
+    fn clock(&self) -> &JumpingClock {
+        &self.clock
+    }
+
+    fn chance(&self) -> &SystemChance {
+        &SystemChance
+    }
+
+    fn me(&self) -> Claimant {
+        self.me
+    }
+}
+
+impl fmt::Debug for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stage at {}", self.now())
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Function as {}", self.me.worker)
+    }
+}

@@ -1,0 +1,259 @@
+//! What a run costs, as the table itself says: units and messages by kind of run and size of payload. The figures stand in
+//! docs/costs.md, which this test holds to be true; `MINUTEHAND_UPDATE_DOCS=1` writes them there anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use minutehand_aws_tests::stage::{BEGIN, Bill, Stage};
+use minutehand_domain::Moment;
+use minutehand_domain::id::JobId;
+use minutehand_domain::timer::Thing;
+use minutehand_io::store::dynamo::Listing;
+use serde_json::{Value, json};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// List prices of us-east-1, on demand, in dollars for a million: units, requests; and for a million GB-seconds.
+const WRITE: f64 = 0.625;
+const READ: f64 = 0.125;
+const SQS: f64 = 0.40;
+const INVOCATION: f64 = 0.20;
+const GB_SECONDS: f64 = 13.3;
+
+/// A batch of ten hints is one invocation of an executor of 128 MB, which holds them up to a second until they are due.
+const BATCH: f64 = 10.0;
+const EXECUTOR_GB: f64 = 0.125;
+const HELD_SECONDS: f64 = 1.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    OneTime,
+    CronOnTime,
+    Every,
+    Retried,
+    Late,
+    Skipped,
+}
+
+impl Kind {
+    const ALL: [Self; 6] = [Self::OneTime, Self::CronOnTime, Self::Every, Self::Retried, Self::Late, Self::Skipped];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::OneTime => "one-time, whole life",
+            Self::CronOnTime => "cron, each minute",
+            Self::Every => "every 10 s",
+            Self::Retried => "one-time, retried once",
+            Self::Late => "one-time, its hint lost",
+            Self::Skipped => "skipped: its job paused",
+        }
+    }
+}
+
+/// Of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cost {
+    writes: f64,
+    reads: f64,
+    messages: f64,
+}
+
+impl Cost {
+    fn of(before: &Bill, after: &Bill, runs: u32) -> Self {
+        let (table, runs) = (after.table - before.table, f64::from(runs));
+        let messages = f64::from(u32::try_from(after.messages - before.messages).unwrap());
+        Self { writes: table.write_units / runs, reads: table.read_units / runs, messages: messages / runs }
+    }
+
+    /// For a million of them, in dollars, where hints travel by tens. A message sent is also received and deleted.
+    fn dollars(self) -> f64 {
+        let requests = (self.messages + 2.0) / BATCH;
+        let executor = (INVOCATION + HELD_SECONDS * EXECUTOR_GB * GB_SECONDS) / BATCH;
+        self.writes * WRITE + self.reads * READ + requests * SQS + executor
+    }
+}
+
+fn payload(bytes: usize) -> Value {
+    // Two quotes are part of it.
+    Value::from("x".repeat(bytes - 2))
+}
+
+fn job(schedule: &Value, bytes: usize) -> Value {
+    json!({
+        "name": "monthly-billing",
+        "schedule": schedule,
+        "target": {"http": {"url": "https://billing.example.com/hooks/monthly", "method": "POST"}},
+        "payload": payload(bytes),
+        "retry": {"max_retries": 3, "initial_delay_seconds": 20, "jitter": "none"},
+    })
+}
+
+fn at(moment: Moment) -> Value {
+    json!({"at": moment.to_string()})
+}
+
+fn shard_of(job: &str) -> u16 {
+    Thing::Occurrence(job.parse::<JobId>().unwrap()).shard(64)
+}
+
+async fn measure(kind: Kind, bytes: usize, listing: Listing) -> Cost {
+    let stage = Stage::new(listing).await;
+    match kind {
+        Kind::OneTime | Kind::Retried => one_time(&stage, kind, bytes).await,
+        Kind::CronOnTime => recurring(&stage, &json!({"cron": "* * * * *"}), 1, bytes).await,
+        Kind::Every => recurring(&stage, &json!({"every_seconds": 10}), 6, bytes).await,
+        Kind::Late => late(&stage, bytes).await,
+        Kind::Skipped => skipped(&stage, bytes).await,
+    }
+}
+
+/// Created, due in ten minutes, carried out; and all that is swept meanwhile.
+async fn one_time(stage: &Stage, kind: Kind, bytes: usize) -> Cost {
+    let due = BEGIN + 10 * MINUTE;
+    let before = stage.bill();
+    let job = stage.create(&job(&at(due), bytes)).await;
+    let deployed = deploy(stage, &job).await;
+    stage.live_until(due - MINUTE, shard_of(&job)).await;
+    stage.target_fails(kind == Kind::Retried);
+    stage.sweep(shard_of(&job)).await;
+    stage.work_until(due).await;
+    stage.target_fails(false);
+    stage.live_until(due + 3 * MINUTE, shard_of(&job)).await;
+    assert_eq!(ended(stage, &job).await, [("succeeded".to_owned(), 1 + usize::from(kind == Kind::Retried))]);
+    without(Cost::of(&before, &stage.bill(), 1), deployed)
+}
+
+/// Five minutes of a job that goes on.
+async fn recurring(stage: &Stage, schedule: &Value, runs_a_minute: u32, bytes: usize) -> Cost {
+    let job = stage.create(&job(schedule, bytes)).await;
+    let shard = shard_of(&job);
+    stage.live_until(BEGIN + 8 * MINUTE, shard).await;
+    let before = stage.bill();
+    stage.live_until(BEGIN + 13 * MINUTE, shard).await;
+    let runs = ended(stage, &job).await;
+    assert!(runs.len() >= 12 * runs_a_minute as usize, "{}", runs.len());
+    Cost::of(&before, &stage.bill(), 5 * runs_a_minute)
+}
+
+async fn late(stage: &Stage, bytes: usize) -> Cost {
+    let due = BEGIN + Duration::from_secs(20);
+    let before = stage.bill();
+    let job = stage.create(&job(&at(due), bytes)).await;
+    let deployed = deploy(stage, &job).await;
+    stage.purge();
+    stage.jump_to(due + Duration::from_secs(40));
+    stage.live_until(due + 4 * MINUTE, shard_of(&job)).await;
+    assert_eq!(ended(stage, &job).await, [("succeeded".to_owned(), 1)]);
+    without(Cost::of(&before, &stage.bill(), 1), deployed)
+}
+
+/// One occurrence, promised before the pause, is looked at twice and then recorded.
+async fn skipped(stage: &Stage, bytes: usize) -> Cost {
+    let due = BEGIN + 10 * MINUTE;
+    let job = stage.create(&job(&at(due), bytes)).await;
+    let _deployed = deploy(stage, &job).await;
+    stage.ask("POST", &format!("/v1/jobs/{job}/pause"), None).await;
+    let before = stage.bill();
+    stage.live_until(due + 20 * MINUTE, shard_of(&job)).await;
+    assert_eq!(ended(stage, &job).await, [("skipped".to_owned(), 0)]);
+    Cost::of(&before, &stage.bill(), 1)
+}
+
+/// The first sweep of a shard looks back an hour, once and for all runs: what it costs more than one that finds nothing.
+async fn deploy(stage: &Stage, job: &str) -> Cost {
+    let before = stage.bill();
+    stage.sweep(shard_of(job)).await;
+    Cost::of(&before, &stage.bill(), 1)
+}
+
+fn without(cost: Cost, part: Cost) -> Cost {
+    Cost {
+        writes: cost.writes - part.writes,
+        reads: cost.reads - part.reads,
+        messages: cost.messages - part.messages,
+    }
+}
+
+/// How each run of a job ended, and after how many attempts.
+async fn ended(stage: &Stage, job: &str) -> Vec<(String, usize)> {
+    let path = format!("/v1/jobs/{job}/runs?limit=1000&from={BEGIN}");
+    let (status, runs) = stage.ask("GET", &path, None).await;
+    assert_eq!(status, 200, "{runs}");
+    let runs = runs["items"].as_array().unwrap().iter();
+    let attempts = |run: &Value| run["attempts"].as_array().map_or(0, Vec::len);
+    runs.map(|run| (run["status"].as_str().unwrap().to_owned(), attempts(run))).collect()
+}
+
+const PAYLOADS: [(usize, &str); 4] = [(200, "0.2 KB"), (1024, "1 KB"), (10 * 1024, "10 KB"), (256 * 1024, "256 KB")];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_run_costs_is_what_the_documents_say() {
+    let mut table = String::from(
+        "| run | payload | write units | read units | messages | $ per million | with the index: write units | $ per million |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for kind in Kind::ALL {
+        for (bytes, size) in PAYLOADS {
+            let (plain, listed) = tokio::join!(measure(kind, bytes, Listing::Off), measure(kind, bytes, Listing::ByHour));
+            hold_to_the_design(kind, bytes, plain, listed);
+            let Cost { writes, reads, messages } = plain;
+            writeln!(
+                table,
+                "| {} | {size} | {writes:.1} | {reads:.1} | {messages:.1} | {:.2} | {:.1} | {:.2} |",
+                kind.name(),
+                plain.dollars(),
+                listed.writes,
+                listed.dollars(),
+            )
+            .unwrap();
+        }
+    }
+    println!("{table}");
+    hold_the_document_to("runs", &table);
+}
+
+fn hold_to_the_design(kind: Kind, bytes: usize, plain: Cost, listed: Cost) {
+    let most = match (kind, bytes) {
+        (Kind::CronOnTime, 200) => 4.0,
+        (Kind::OneTime, 200) => 5.0,
+        _ => return,
+    };
+    assert!(plain.writes <= most, "{kind:?}: {plain:?}");
+    assert!(listed.writes <= most + 1.0, "{kind:?} with the index: {listed:?}");
+}
+
+/// A tick that finds nothing: what a deployment costs in which nothing happens.
+#[tokio::test]
+async fn what_an_idle_deployment_costs_is_what_the_documents_say() {
+    let stage = Stage::new(Listing::Off).await;
+    stage.live_until(BEGIN + 5 * MINUTE, 0).await;
+    let before = stage.idle_bill();
+    stage.live_until(BEGIN + 15 * MINUTE, 0).await;
+
+    let tick = Cost::of(&before, &stage.idle_bill(), 10);
+    let (writes, reads) = (64.0 * tick.writes, 64.0 * tick.reads);
+    let month = 43_200.0 / 1e6 * (writes * WRITE + reads * READ);
+    let text = format!(
+        "A tick of all 64 shards that finds nothing: {writes:.0} write units, {reads:.0} read units, which is \
+         {month:.2} $ a month.\n"
+    );
+
+    println!("{text}");
+    assert!(month < 10.0, "{month}");
+    hold_the_document_to("idle", &text);
+}
+
+/// The part of docs/costs.md between `<!-- name -->` and `<!-- /name -->`.
+fn hold_the_document_to(name: &str, truth: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/costs.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+    let (head, rest) = text.split_once(&begin).expect("the document has this part");
+    let (said, tail) = rest.split_once(&end).expect("and its end");
+    if std::env::var_os("MINUTEHAND_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, format!("{head}{begin}{truth}{end}{tail}")).unwrap();
+        return;
+    }
+    assert_eq!(said, truth, "docs/costs.md says otherwise; MINUTEHAND_UPDATE_DOCS=1 writes it anew");
+}
