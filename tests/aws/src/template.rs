@@ -1,4 +1,4 @@
-//! `template.yaml` as CloudFormation sees it after the SAM transform: what is asserted here is what AWS would be given.
+//! `template.yaml` as AWS sees it after the SAM transform: what is asserted here is what AWS would be given.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -113,7 +113,7 @@ pub fn target(reference: &Value) -> String {
     found.unwrap_or_else(|| panic!("this reference is not understood: {reference}"))
 }
 
-/// CloudFormation takes one of many things where it takes a list of them.
+/// What may be a list may also be its one element.
 pub fn each(one_or_many: &Value) -> Vec<&Value> {
     match one_or_many {
         Value::Null => Vec::new(),

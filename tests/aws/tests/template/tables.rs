@@ -49,7 +49,7 @@ fn no_table_goes_with_its_stack() {
 fn an_index_holds_keys_only() {
     let Some(template) = template() else { return };
 
-    let indexes = template.of_type(TABLE).flat_map(|(_, table)| table["GlobalSecondaryIndexes"].as_array());
+    let indexes = template.of_type(TABLE).filter_map(|(_, table)| table["GlobalSecondaryIndexes"].as_array());
     let indexes: Vec<&Value> = indexes.flatten().collect();
 
     let names: Vec<&Value> = indexes.iter().map(|index| &index["IndexName"]).collect();
