@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -70,7 +71,14 @@ pub struct Bill {
 
 /// Waiting until a moment is being there.
 #[derive(Clone, Debug)]
-pub struct JumpingClock(Arc<AtomicI64>);
+pub struct JumpingClock(Arc<Time>);
+
+#[derive(Debug)]
+struct Time {
+    now: AtomicI64,
+    /// What passes with each look at the clock.
+    stride: AtomicI64,
+}
 
 /// Lanes in memory that count what is asked of them.
 pub struct Counted {
@@ -88,7 +96,7 @@ pub struct Target {
 impl Stage {
     pub async fn new(listing: Listing) -> Self {
         let dynamo = Dynamo::start().await;
-        let clock = JumpingClock(Arc::new(AtomicI64::new(BEGIN.millis())));
+        let clock = JumpingClock(Arc::new(Time { now: AtomicI64::new(BEGIN.millis()), stride: AtomicI64::new(0) }));
         let lanes = Arc::new(EmbeddedLanes::new(clock.clone()));
         let target = Arc::new(Target::default());
         let function = |number| {
@@ -99,8 +107,7 @@ impl Stage {
         };
         let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
         let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
-        let router =
-            router(Api { doors: Arc::clone(&api), keys, target_check: TargetCheck::new(|_reachable| Ok(())) });
+        let router = router(Api { doors: Arc::clone(&api), keys, target_check: TargetCheck::new(|_reachable| Ok(())) });
         Self { api, sweeper, executor, idle, clock, lanes, target, router, _dynamo: dynamo }
     }
 
@@ -110,6 +117,11 @@ impl Stage {
 
     pub fn jump_to(&self, moment: Moment) {
         self.clock.jump_to(moment);
+    }
+
+    /// From now on so much time passes with each look at the clock: everybody is slow.
+    pub fn everybody_takes(&self, stride: Duration) {
+        self.clock.0.stride.store(i64::try_from(stride.as_millis()).expect("a short time"), Ordering::Relaxed);
     }
 
     /// From now on the target fails, or no longer.
@@ -192,7 +204,7 @@ impl Stage {
         }
         // Too far: put back for later, and the clock with it.
         self.lanes.give_back(&taken.receipt, self.now());
-        self.clock.0.store(from.millis(), Ordering::Relaxed);
+        self.clock.0.now.store(from.millis(), Ordering::Relaxed);
         None
     }
 }
@@ -220,13 +232,14 @@ impl Function {
 
 impl JumpingClock {
     fn jump_to(&self, moment: Moment) {
-        self.0.fetch_max(moment.millis(), Ordering::Relaxed);
+        self.0.now.fetch_max(moment.millis(), Ordering::Relaxed);
     }
 }
 
 impl Clock for JumpingClock {
     fn now(&self) -> Moment {
-        Moment::from_millis(self.0.load(Ordering::Relaxed))
+        let passes = self.0.stride.load(Ordering::Relaxed);
+        Moment::from_millis(self.0.now.fetch_add(passes, Ordering::Relaxed))
     }
 
     fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send {

@@ -168,11 +168,7 @@ async fn deploy(stage: &Stage, job: &str) -> Cost {
 }
 
 fn without(cost: Cost, part: Cost) -> Cost {
-    Cost {
-        writes: cost.writes - part.writes,
-        reads: cost.reads - part.reads,
-        messages: cost.messages - part.messages,
-    }
+    Cost { writes: cost.writes - part.writes, reads: cost.reads - part.reads, messages: cost.messages - part.messages }
 }
 
 /// How each run of a job ended, and after how many attempts.
@@ -195,7 +191,8 @@ async fn what_a_run_costs_is_what_the_documents_say() {
     );
     for kind in Kind::ALL {
         for (bytes, size) in PAYLOADS {
-            let (plain, listed) = tokio::join!(measure(kind, bytes, Listing::Off), measure(kind, bytes, Listing::ByHour));
+            let (plain, listed) =
+                tokio::join!(measure(kind, bytes, Listing::Off), measure(kind, bytes, Listing::ByHour));
             hold_to_the_design(kind, bytes, plain, listed);
             let Cost { writes, reads, messages } = plain;
             writeln!(

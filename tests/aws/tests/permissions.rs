@@ -1,0 +1,152 @@
+//! What each function may do is what it does: every flow is played, what it asks of tables and queues is recorded, and the
+//! role in `template.yaml` grants just that. A grant that nothing uses fails here as one that is missing does.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use minutehand_aws_tests::python;
+use minutehand_aws_tests::stage::{BEGIN, Function, Stage};
+use minutehand_aws_tests::template::{Grant, Template};
+use minutehand_domain::id::JobId;
+use minutehand_domain::pace;
+use minutehand_domain::timer::Thing;
+use minutehand_io::store::dynamo::{Listing, Table};
+use serde_json::{Value, json};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const LANES: [&str; 4] = ["CriticalQueue", "HighQueue", "NormalQueue", "LowQueue"];
+/// What Lambda itself does in a function's name with a queue that wakes it.
+const EVENT_SOURCE: [&str; 3] = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_role_grants_what_its_function_does_and_nothing_more() {
+    let Some(tools) = python::tools() else { return };
+    let template = Template::transformed(&tools);
+    let stage = played().await;
+
+    let api = recorded(&stage.api);
+    let sweeps = EVENT_SOURCE.into_iter().chain(["sqs:SendMessage"]).map(|action| grant(action, "SweepsQueue"));
+    let sweeper = recorded(&stage.sweeper).into_iter().chain(sweeps).collect();
+    let woken = LANES.iter().flat_map(|lane| EVENT_SOURCE.map(|action| grant(action, lane)));
+    let executor = recorded(&stage.executor).into_iter().chain(woken).collect();
+
+    for (function, used) in [("ApiFunction", api), ("SweeperFunction", sweeper), ("ExecutorFunction", executor)] {
+        let granted = template.grants(function);
+        let missing: BTreeSet<_> = used.difference(&granted).collect();
+        let unused: BTreeSet<_> = granted.difference(&used).collect();
+        assert!(missing.is_empty() && unused.is_empty(), "{function}: missing {missing:?}, unused {unused:?}");
+    }
+}
+
+fn grant(action: &str, resource: &str) -> Grant {
+    Grant { action: action.to_owned(), resource: resource.to_owned() }
+}
+
+fn recorded(function: &Function) -> BTreeSet<Grant> {
+    let tables = function.asked().into_keys().map(|(operation, table)| {
+        let resource = match table {
+            Table::State => "StateTable",
+            Table::Timers => "TimersTable",
+        };
+        grant(&format!("dynamodb:{}", operation.name()), resource)
+    });
+    let sends = function.sends().then_some("sqs:SendMessage");
+    let hides = function.hides().then_some("sqs:ChangeMessageVisibility");
+    // Which of the four is the job's to say.
+    let queues = sends.into_iter().chain(hides).flat_map(|action| LANES.map(|lane| grant(action, lane)));
+    tables.chain(queues).collect()
+}
+
+/// Everything that the functions can be brought to do.
+async fn played() -> Stage {
+    let stage = Stage::new(Listing::ByHour).await;
+    let cron = stage.create(&job(&json!({"cron": "* * * * *"}), 10)).await;
+    let shard = shard_of(&cron);
+    stage.live_until(BEGIN + 3 * MINUTE, shard).await;
+    fail_often(&stage).await;
+    create_twice(&stage).await;
+    create_slowly(&stage).await;
+    lose_a_hint(&stage).await;
+    ask_everything(&stage, &cron).await;
+    leave_an_orphan(&stage).await;
+    stage
+}
+
+/// More attempts than stand inside a run; and a payload and results that are kept apart.
+async fn fail_often(stage: &Stage) {
+    let due = stage.now() + Duration::from_secs(10);
+    let job = stage.create(&job(&json!({"at": due.to_string()}), 2000)).await;
+    stage.target_fails(true);
+    stage.live_until(due + 8 * MINUTE, shard_of(&job)).await;
+    stage.target_fails(false);
+    let (_, runs) = stage.ask("GET", &format!("/v1/jobs/{job}/runs"), None).await;
+    let run = runs["items"][0]["run_id"].as_str().expect("it ran");
+    let (_, run) = stage.ask("GET", &format!("/v1/runs/{run}"), None).await;
+    assert_eq!(run["attempts"].as_array().map(Vec::len), Some(5), "{run}");
+}
+
+async fn create_twice(stage: &Stage) {
+    let mut asked = job(&json!({"every_seconds": 3600}), 600);
+    asked["idempotency_key"] = "the-same".into();
+    let first = stage.create(&asked).await;
+    let (status, again) = stage.ask("POST", "/v1/jobs", Some(&asked)).await;
+    assert_eq!((status.as_u16(), again["job_id"].as_str()), (200, Some(first.as_str())));
+}
+
+/// A slow creator's promise comes too late: it is made again a little ahead, and erased where it was.
+async fn create_slowly(stage: &Stage) {
+    stage.jump_to(pace::end_of(pace::minute_of(stage.now())) + Duration::from_secs(50));
+    stage.everybody_takes(Duration::from_secs(21));
+    stage.create(&job(&json!({}), 10)).await;
+    stage.everybody_takes(Duration::ZERO);
+}
+
+/// Whoever finds it late asks whether the record of an outage speaks for it.
+async fn lose_a_hint(stage: &Stage) {
+    let due = stage.now() + Duration::from_secs(20);
+    let job = stage.create(&job(&json!({"at": due.to_string()}), 10)).await;
+    stage.purge();
+    stage.jump_to(due + Duration::from_secs(40));
+    stage.live_until(due + 3 * MINUTE, shard_of(&job)).await;
+}
+
+async fn ask_everything(stage: &Stage, job: &str) {
+    let (_, next) = stage.ask("GET", &format!("/v1/jobs/{job}"), None).await;
+    let waiting = next["next_run_id"].as_str().expect("it goes on").to_owned();
+    for (method, path, body) in [
+        ("GET", "/v1/health".to_owned(), None),
+        ("GET", "/v1/jobs?limit=2".to_owned(), None),
+        ("GET", format!("/v1/jobs/{job}/runs"), None),
+        ("GET", format!("/v1/jobs/{job}/next"), None),
+        ("POST", format!("/v1/jobs/{job}/run"), Some(json!({"payload": "x".repeat(3000)}))),
+        ("POST", format!("/v1/runs/{waiting}/cancel"), None),
+        ("POST", format!("/v1/jobs/{job}/pause"), None),
+        ("POST", format!("/v1/jobs/{job}/resume"), None),
+    ] {
+        let (status, answer) = stage.ask(method, &path, body.as_ref()).await;
+        assert!(status.is_success(), "{method} {path}: {answer}");
+    }
+    stage.live_until(stage.now() + 2 * MINUTE, shard_of(job)).await;
+    let (status, _) = stage.ask("DELETE", &format!("/v1/jobs/{job}"), None).await;
+    assert!(status.is_success());
+}
+
+/// The sweeper closes what points at nothing.
+async fn leave_an_orphan(stage: &Stage) {
+    let job = stage.create(&job(&json!({"after_seconds": 600}), 10)).await;
+    stage.ask("DELETE", &format!("/v1/jobs/{job}"), None).await;
+    stage.live_until(stage.now() + 30 * MINUTE, shard_of(&job)).await;
+}
+
+fn job(schedule: &Value, bytes: usize) -> Value {
+    json!({
+        "schedule": schedule,
+        "target": {"http": {"url": "https://example.com/hook"}},
+        "payload": "x".repeat(bytes),
+        "retry": {"max_retries": 4, "initial_delay_seconds": 5, "jitter": "none"},
+    })
+}
+
+fn shard_of(job: &str) -> u16 {
+    Thing::Occurrence(job.parse::<JobId>().expect("an id")).shard(64)
+}
