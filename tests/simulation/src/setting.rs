@@ -1,5 +1,6 @@
 //! The setting of a history: one machine, or AWS with its shards, its invocations and its throttles.
 
+use std::fmt;
 use std::ops::Range;
 
 use crate::dice::Dice;
@@ -64,5 +65,14 @@ impl Lambda {
             concurrency: dice.pick(&[1, 2, 5]),
             more: dice.pick(&[1, 5]),
         }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Process => "one machine",
+            Self::Lambda(_) => "invocations",
+        })
     }
 }

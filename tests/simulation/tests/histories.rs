@@ -19,7 +19,7 @@ fn no_history_loses_doubles_or_forgets_anything() {
 }
 
 /// What each thousand histories must at least have met, so that the suite cannot become empty.
-const LEAST_IN_A_THOUSAND: [(&str, u64); 58] = [
+const LEAST_IN_A_THOUSAND: [(&str, u64); 90] = [
     // Faults: at every door, before it acts and after.
     ("crash Before put_head", 5),
     ("crash After put_head", 5),
@@ -55,6 +55,40 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 58] = [
     ("visibility expired early", 100),
     ("queue purged", 50),
     ("sweeper dead for minutes", 100),
+    // Faults of AWS's doors.
+    ("throttled state head", 1000),
+    ("throttled state put_run", 200),
+    ("throttled state put_head", 5),
+    ("throttled timers put_timer", 300),
+    ("throttled timers timers", 100),
+    ("throttled timers put_cursor", 1),
+    ("throttled lanes send", 50),
+    ("throttled lanes hide", 50),
+    ("only throttled", 100),
+    ("write tried twice", 1000),
+    ("own write overtaken before its second try", 1),
+    ("timer put again by an echo", 100),
+    ("send of a partial batch failed", 300),
+    ("send of a partial batch went through", 300),
+    ("list of jobs lagged", 30),
+    // Batches, invocations, groups of shards.
+    ("played on one machine", 300),
+    ("played on invocations", 300),
+    ("played on 1 shard", 300),
+    ("played on 2 shards", 200),
+    ("played on 5 shards", 100),
+    ("batch of several", 1000),
+    ("batch lost with its process", 50),
+    ("answer of a batch lost", 200),
+    ("batch given back in part", 200),
+    ("given back unclaimed", 1000),
+    ("given back for a fault", 1000),
+    ("burst waited for invocations", 1000),
+    ("group swept", 10_000),
+    ("group lost", 80),
+    ("group doubled", 100),
+    ("group late", 100),
+    ("group delivered again after a fault", 300),
     // Flows.
     ("creation replayed", 100),
     ("creation unanswered", 10),
