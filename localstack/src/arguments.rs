@@ -32,6 +32,10 @@ pub(crate) struct Serve {
     /// Keep nothing: everything is gone when the process ends
     #[arg(long, conflicts_with = "data")]
     pub(crate) memory: bool,
+    /// Keep everything in DynamoDB, SQS and EventBridge, at the usual AWS settings or `AWS_ENDPOINT_URL`; which tables and
+    /// queues, `MINUTEHAND_STATE_TABLE` and its like say
+    #[arg(long, conflicts_with_all = ["data", "memory"])]
+    pub(crate) aws: bool,
     /// The admin's key; without it one is made at the first start and kept in the data directory
     #[arg(long, value_name = "KEY", env = "MINUTEHAND_KEY", hide_env_values = true)]
     pub(crate) key: Option<String>,
@@ -68,7 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_data_contradict_each_other() {
-        assert!(Arguments::try_parse_from(["minutehand", "--memory", "--data", "x"]).is_err());
+    fn memory_data_and_aws_contradict_each_other() {
+        for both in [["--memory", "--aws"], ["--data=x", "--aws"], ["--memory", "--data=x"]] {
+            assert!(Arguments::try_parse_from([&["minutehand"], &both[..]].concat()).is_err(), "{both:?}");
+        }
     }
 }

@@ -4,15 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_executor::carry_out;
-use minutehand_io::Doors as _;
+use minutehand_executor::{Receipt, carry_out};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::lanes::embedded::Delivery;
-use minutehand_io::store::Store;
+use minutehand_io::lanes::{Delivery, Inbox};
+use minutehand_io::{Doors, Fault};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::drain::Drain;
-use crate::local::Local;
 
 /// Hints taken at once: one look at the lanes for many hands, and few enough that the urgent ones come first.
 const TAKE: usize = 64;
@@ -20,17 +18,21 @@ const TAKE: usize = 64;
 const PAUSE_AFTER_A_FAULT: Duration = Duration::from_secs(1);
 
 /// Until the process drains and all hands are free again.
-pub(crate) async fn executing<S: Store>(doors: Arc<Local<S>>, at_once: u32, drain: Drain) {
+pub(crate) async fn executing<D>(doors: Arc<D>, at_once: u32, drain: Drain)
+where
+    D: Doors,
+    D::Lanes: Inbox,
+{
     let hands = Arc::new(Semaphore::new(at_once as usize));
     loop {
         let free = Arc::clone(&hands).acquire_owned().await.expect("nobody closes it");
-        let deliveries = tokio::select! {
+        let received = tokio::select! {
             biased;
             () = drain.draining() => break,
-            deliveries = doors.lanes().receive(TAKE.min(hands.available_permits() + 1)) => deliveries,
+            received = doors.lanes().receive(TAKE.min(hands.available_permits() + 1)) => received,
         };
         let mut free = Some(free);
-        for delivery in deliveries {
+        for delivery in or_pause(received).await {
             let hand = match free.take() {
                 Some(hand) => hand,
                 None => Arc::clone(&hands).acquire_owned().await.expect("nobody closes it"),
@@ -41,15 +43,34 @@ pub(crate) async fn executing<S: Store>(doors: Arc<Local<S>>, at_once: u32, drai
     let _all_hands_are_free = hands.acquire_many(at_once).await;
 }
 
-async fn execute<S: Store>(doors: Arc<Local<S>>, delivery: Delivery, _hand: OwnedSemaphorePermit, drain: Drain) {
-    match carry_out(&*doors, &delivery.hint, &delivery.receipt, drain.leaving()).await {
+async fn or_pause<R>(received: Result<Vec<Delivery<R>>, Fault>) -> Vec<Delivery<R>> {
+    match received {
+        Ok(deliveries) => deliveries,
+        Err(fault) => {
+            tracing::warn!(%fault, "the lanes gave nothing");
+            tokio::time::sleep(PAUSE_AFTER_A_FAULT).await;
+            Vec::new()
+        }
+    }
+}
+
+async fn execute<D>(doors: Arc<D>, delivery: Delivery<Receipt<D>>, _hand: OwnedSemaphorePermit, drain: Drain)
+where
+    D: Doors,
+    D::Lanes: Inbox,
+{
+    let run = delivery.hint.run;
+    let settled = match carry_out(&*doors, &delivery.hint, &delivery.receipt, drain.leaving()).await {
         Ok(done) => {
-            tracing::trace!(run = %delivery.hint.run, ?done, "carried out");
-            doors.lanes().done(&delivery.receipt);
+            tracing::trace!(%run, ?done, "carried out");
+            doors.lanes().done(&delivery.receipt).await
         }
         Err(fault) => {
-            tracing::warn!(run = %delivery.hint.run, %fault, "given back");
-            doors.lanes().give_back(&delivery.receipt, doors.clock().now() + PAUSE_AFTER_A_FAULT);
+            tracing::warn!(%run, %fault, "given back");
+            doors.lanes().give_back(&delivery.receipt, doors.clock().now() + PAUSE_AFTER_A_FAULT).await
         }
+    };
+    if let Err(fault) = settled {
+        tracing::warn!(%run, %fault, "its hint comes again, and means nothing by then");
     }
 }

@@ -4,7 +4,10 @@ mod admin_key;
 mod arguments;
 mod drain;
 mod executing;
+mod host;
 mod local;
+#[cfg(feature = "aws")]
+mod on_aws;
 mod serve;
 mod sweeping;
 mod welcome;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
-use minutehand_io::{Doors as _, Fault};
+use minutehand_io::{Doors, Fault};
 use minutehand_protocol::sweep::forget_hints;
 use minutehand_protocol::take_over::take_over;
 use minutehand_sweeper::tick;
@@ -34,6 +34,24 @@ pub(crate) async fn sweeping<E: Engine>(doors: Arc<Local<Embedded<E>>>, drain: D
                 tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
             }
             rest(&doors).await;
+        };
+        tokio::select! {
+            biased;
+            () = drain.draining() => return,
+            () = pass => {}
+        }
+    }
+}
+
+/// Where nobody says when the next timer is due: a pass each minute, until the process drains.
+#[cfg(feature = "aws")]
+pub(crate) async fn sweeping_each_minute<D: Doors>(doors: Arc<D>, drain: Drain) {
+    loop {
+        let pass = async {
+            if let Err(fault) = tick(&*doors).await {
+                tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
+            }
+            doors.clock().sleep_until(pace::end_of(pace::minute_of(doors.clock().now()))).await;
         };
         tokio::select! {
             biased;

@@ -1,0 +1,94 @@
+//! The host: the three handlers in one process, until it is told to stop; and then until what runs has ended or is handed
+//! back.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use minutehand_api::{Api, Keyring, TargetCheck, router};
+use minutehand_domain::id::Tenant;
+use minutehand_io::Doors;
+use minutehand_io::lanes::Inbox;
+use minutehand_io::targets::http::{Reach, check_target};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::admin_key::AdminKey;
+use crate::arguments::Serve;
+use crate::drain::{self, Drain};
+use crate::executing::executing;
+use crate::serve::ServeError;
+use crate::welcome::welcome;
+
+/// Whose the admin key is: one machine has one tenant until it is told of more.
+const TENANT: &str = "default";
+
+/// On one machine targets on loopback and in private networks are what people try first.
+pub(crate) const REACH: Reach = Reach::Local;
+
+/// One process that hosts the three handlers.
+pub(crate) struct Host<'a> {
+    pub(crate) wanted: &'a Serve,
+    pub(crate) key: &'a AdminKey,
+    pub(crate) keeps: &'a str,
+}
+
+impl Host<'_> {
+    pub(crate) async fn run<D, S>(
+        &self,
+        doors: Arc<D>,
+        listener: TcpListener,
+        sweeping: impl FnOnce(Drain) -> S,
+        failed: impl Future<Output = String>,
+    ) -> Result<(), ServeError>
+    where
+        D: Doors,
+        D::Lanes: Inbox,
+        S: Future<Output: Send> + Send + 'static,
+    {
+        writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps))?;
+        let (signal, drain) = drain::signal();
+        let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.clone(), self.wanted.at_once);
+        let handlers = tokio::spawn(async move {
+            tokio::join!(
+                answering(Arc::clone(&doors), listener, &key, drain.clone()),
+                executing(doors, at_once, drain),
+                sweeping
+            )
+        });
+        tokio::select! {
+            why = failed => return Err(ServeError::StoreFailed(why)),
+            told = told_to_stop() => told?,
+        }
+        let patience = self.wanted.drain_seconds;
+        tracing::info!(seconds = patience, "draining: running attempts may finish");
+        signal.go(Duration::from_secs(patience));
+        tokio::select! {
+            // What was handed back must be written, too: give that as long again.
+            () = tokio::time::sleep(Duration::from_secs(2 * patience + 1)) => {
+                tracing::warn!("some attempts would not end; their leases will");
+            }
+            _ended = handlers => {}
+            told = told_to_stop() => told?,
+        }
+        Ok(())
+    }
+}
+
+/// Answers requests, until the process drains.
+async fn answering<D: Doors>(doors: Arc<D>, listener: TcpListener, key: &str, drain: Drain) {
+    let keys = Keyring::single(key, Tenant::new(TENANT).expect("a word"));
+    let api = Api { doors, keys, target_check: TargetCheck::new(|target| check_target(target, REACH)) };
+    let stop = async move { drain.draining().await };
+    if let Err(error) = axum::serve(listener, router(api)).with_graceful_shutdown(stop).await {
+        tracing::error!(%error, "the HTTP API has ended");
+    }
+}
+
+async fn told_to_stop() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _term = terminate.recv() => Ok(()),
+        interrupt = tokio::signal::ctrl_c() => interrupt,
+    }
+}
