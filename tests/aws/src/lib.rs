@@ -1,9 +1,11 @@
 //! AWS for the tests: DynamoDB in the process, ministack beside it.
 
 pub mod between;
+pub mod deployment;
 pub mod dynamo;
 pub mod ministack;
 pub mod python;
+pub mod runtime;
 pub mod scripted;
 pub mod stage;
 pub mod template;

@@ -1,0 +1,199 @@
+//! The three bootstraps as Lambda starts them: how quickly they are there, how much memory they take, what they answer, and
+//! what they say when they cannot start.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use minutehand_aws_tests::deployment::build_functions;
+use minutehand_aws_tests::dynamo::{Dynamo, tables};
+use minutehand_aws_tests::runtime::{Did, RuntimeApi};
+use minutehand_aws_tests::workspace;
+use serde_json::{Value, json};
+use tokio::process::{Child, Command};
+
+/// From exec to the first poll, the quickest of several starts: a busy machine adds its own.
+const FIRST_POLL: Duration = Duration::from_millis(60);
+const MEMORY_KB: u64 = 16 * 1024;
+const STARTS: usize = 7;
+
+const KEY: &str = "mh_a_key_of_the_tests";
+
+#[derive(Clone, Copy, Debug)]
+enum Function {
+    Api,
+    Sweeper,
+    Executor,
+}
+
+impl Function {
+    const ALL: [Self; 3] = [Self::Api, Self::Sweeper, Self::Executor];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Sweeper => "sweeper",
+            Self::Executor => "executor",
+        }
+    }
+
+    fn bootstrap(self) -> PathBuf {
+        workspace::target().join("lambda").join(self.name()).join("bootstrap")
+    }
+
+    /// An event as its trigger sends it.
+    fn event(self) -> Value {
+        match self {
+            Self::Api => json!({
+                "version": "2.0", "routeKey": "$default", "rawPath": "/v1/jobs", "rawQueryString": "limit=1",
+                "headers": {"authorization": format!("Bearer {KEY}"), "host": "api.example.com"},
+                "requestContext": {
+                    "accountId": "1", "apiId": "a", "domainName": "api.example.com", "domainPrefix": "api",
+                    "http": {"method": "GET", "path": "/v1/jobs", "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1",
+                             "userAgent": "tests"},
+                    "requestId": "r", "routeKey": "$default", "stage": "$default",
+                    "time": "20/Nov/2026:12:00:00 +0000", "timeEpoch": 1_795_176_000_000_u64,
+                },
+                "isBase64Encoded": false,
+            }),
+            Self::Sweeper => json!({"source": "aws.scheduler"}),
+            Self::Executor => json!({"Records": [{
+                "messageId": "m-1", "receiptHandle": "h", "body": "{\"no\": \"hint\"}", "eventSource": "aws:sqs",
+                "eventSourceARN": "arn:aws:sqs:us-east-1:1:normal", "awsRegion": "us-east-1",
+                "attributes": {}, "messageAttributes": {},
+            }]}),
+        }
+    }
+
+    fn is_answered_by(self, answer: &Value) -> bool {
+        match self {
+            Self::Api => answer["statusCode"] == 200 && answer["body"] == "{\"items\":[],\"next_cursor\":null}",
+            Self::Sweeper => answer.is_null(),
+            // What is no hint goes to the dead letters: it is given back until it does.
+            Self::Executor => answer == &json!({"batchItemFailures": [{"itemIdentifier": "m-1"}]}),
+        }
+    }
+
+    /// As Lambda starts it: with what the template says, and nothing of ours.
+    fn start(self, dynamo: &Dynamo, runtime: &RuntimeApi) -> Command {
+        let mut command = Command::new(self.bootstrap());
+        command.env_clear().kill_on_drop(true).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.envs([
+            ("AWS_LAMBDA_FUNCTION_NAME", self.name()),
+            ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128"),
+            ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"),
+            ("AWS_LAMBDA_RUNTIME_API", &runtime.address),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", "test"),
+            ("AWS_SECRET_ACCESS_KEY", "test"),
+            ("AWS_ENDPOINT_URL", &dynamo.endpoint),
+            ("MINUTEHAND_STATE_TABLE", &tables().state),
+            ("MINUTEHAND_TIMERS_TABLE", &tables().timers),
+            ("MINUTEHAND_QUEUE_CRITICAL", "http://127.0.0.1:9/1/critical"),
+            ("MINUTEHAND_QUEUE_HIGH", "http://127.0.0.1:9/1/high"),
+            ("MINUTEHAND_QUEUE_NORMAL", "http://127.0.0.1:9/1/normal"),
+            ("MINUTEHAND_QUEUE_LOW", "http://127.0.0.1:9/1/low"),
+            ("MINUTEHAND_SWEEPS_QUEUE", "http://127.0.0.1:9/1/sweeps"),
+            ("MINUTEHAND_SHARDS_PER_SWEEP", "64"),
+            ("MINUTEHAND_KEY_SHA256", &sha256(KEY)),
+        ]);
+        command
+    }
+}
+
+fn sha256(text: &str) -> String {
+    use sha2::{Digest as _, Sha256};
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// All in one: they would only slow each other down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_function_is_there_at_once_answers_and_stays_small() {
+    build_functions();
+    let dynamo = Dynamo::start().await;
+    for function in Function::ALL {
+        let mut starts = Vec::new();
+        for _ in 0..STARTS {
+            starts.push(first_poll(function, &dynamo).await);
+        }
+        starts.sort_unstable();
+        let memory = memory_after_an_event(function, &dynamo).await;
+        println!("{}: exec to first poll {starts:?}, {memory} KB resident after an event", function.name());
+
+        assert!(starts[0] < FIRST_POLL, "{function:?}: {starts:?}");
+        assert!(memory < MEMORY_KB, "{function:?}: {memory} KB");
+    }
+}
+
+async fn first_poll(function: Function, dynamo: &Dynamo) -> Duration {
+    let mut runtime = RuntimeApi::start([]).await;
+    let begun = Instant::now();
+    let _child = function.start(dynamo, &runtime).spawn().expect("it was built");
+    match runtime.next().await {
+        Did::Polled(at) => at - begun,
+        other => panic!("{function:?}: {other:?}"),
+    }
+}
+
+async fn memory_after_an_event(function: Function, dynamo: &Dynamo) -> u64 {
+    let mut runtime = RuntimeApi::start([function.event()]).await;
+    let child = function.start(dynamo, &runtime).spawn().expect("it was built");
+    let Did::Polled(_) = runtime.next().await else { panic!("it asks first") };
+    match runtime.next().await {
+        Did::Answered(answer) => assert!(function.is_answered_by(&answer), "{function:?}: {answer}"),
+        other => panic!("{function:?}: {other:?}"),
+    }
+    let Did::Polled(_) = runtime.next().await else { panic!("it asks again") };
+    resident_kb(&child)
+}
+
+fn resident_kb(child: &Child) -> u64 {
+    let path = format!("/proc/{}/status", child.id().expect("it runs"));
+    let status = std::fs::read_to_string(path).expect("it runs");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a process has memory");
+    line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).expect("a number of kB")
+}
+
+#[tokio::test]
+async fn a_function_without_its_settings_says_which_one_it_misses_and_ends() {
+    build_functions();
+    let dynamo = Dynamo::start().await;
+    for (function, missing) in [
+        (Function::Api, "MINUTEHAND_KEY_SHA256"),
+        (Function::Sweeper, "MINUTEHAND_SHARDS_PER_SWEEP"),
+        (Function::Executor, "MINUTEHAND_QUEUE_LOW"),
+    ] {
+        let runtime = RuntimeApi::start([]).await;
+        let output = function.start(&dynamo, &runtime).env_remove(missing).output().await.expect("it was built");
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+
+        assert!(!output.status.success());
+        assert!(said.contains(missing) && said.contains("must be"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_line_is_json_with_its_time_and_the_requests_id() {
+    build_functions();
+    let dynamo = Dynamo::start().await;
+    let mut runtime = RuntimeApi::start([Function::Sweeper.event()]).await;
+    let child = Function::Sweeper.start(&dynamo, &runtime).spawn().expect("it was built");
+    while !matches!(runtime.next().await, Did::Answered(_)) {}
+    let Did::Polled(_) = runtime.next().await else { panic!("it asks again") };
+
+    let said = said_until_now(child).await;
+
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let swept = lines.iter().find(|line| line["message"] == "swept").expect("a pass says what it did");
+    assert_eq!(swept["span"]["requestId"], "11111111-2222-3333-4444-555555555555", "{swept}");
+    assert!(swept["timestamp"].as_str().is_some_and(|time| time.ends_with('Z')), "{swept}");
+    assert!(swept["buckets"].as_u64().is_some_and(|buckets| buckets > 0), "{swept}");
+}
+
+async fn said_until_now(mut child: Child) -> String {
+    use tokio::io::AsyncReadExt as _;
+    child.start_kill().expect("it runs");
+    let mut said = String::new();
+    child.stdout.take().expect("it is piped").read_to_string(&mut said).await.expect("text");
+    said
+}
