@@ -41,10 +41,12 @@ impl Sweeper {
     async fn sweep(&self, event: &Value) -> Result<(), Error> {
         let swept = match groups_in(event) {
             Some(messages) => self.sweep_groups(messages).await,
-            None => tick_in_groups(&self.doors, self.shards_per_sweep, |group: Group| {
-                self.sweeps.hand_out(group.to_message())
-            })
-            .await,
+            None => {
+                tick_in_groups(&self.doors, self.shards_per_sweep, |group: Group| {
+                    self.sweeps.hand_out(group.to_message())
+                })
+                .await
+            }
         };
         self.doors.events().flush().await;
         let Pass { buckets, timers_read, hinted, looked_at, moved, unreadable } = swept?;

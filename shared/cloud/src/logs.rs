@@ -11,7 +11,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 /// Once, before anything is said.
 pub fn to_stdout() {
     let filter = filter_of(std::env::var("RUST_LOG").ok().as_deref());
-    let lines = layer().json().flatten_event(true).with_current_span(true).with_span_list(false).with_writer(io::stdout);
+    let lines =
+        layer().json().flatten_event(true).with_current_span(true).with_span_list(false).with_writer(io::stdout);
     tracing_subscriber::registry().with(filter).with(lines).init();
 }
 

@@ -14,7 +14,9 @@ use thiserror::Error;
 const EARLY_SECONDS: u64 = 60;
 
 /// Where the variables come from: the process, or a test.
-pub struct Environment(Box<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Environment(Box<Lookup>);
+
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingError {

@@ -19,7 +19,8 @@ impl Sweeps {
 
     pub async fn hand_out(&self, group: String) -> Result<(), Fault> {
         let sent = self.client.send_message().queue_url(&self.url).message_body(group).send().await;
-        sent.map(|_message| ()).map_err(|error| Fault::unavailable("the sweeps", DisplayErrorContext(error).to_string()))
+        sent.map(|_message| ())
+            .map_err(|error| Fault::unavailable("the sweeps", DisplayErrorContext(error).to_string()))
     }
 }
 

@@ -39,7 +39,11 @@ pub(crate) mod span {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() { serializer.serialize_str(&spell(*span)) } else { span.serialize(serializer) }
+        if serializer.is_human_readable() {
+            serializer.serialize_str(&spell(*span))
+        } else {
+            span.serialize(serializer)
+        }
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -89,6 +93,7 @@ pub(crate) mod maybe_span {
     #[serde(transparent)]
     struct Span(#[serde(with = "super::span")] Duration);
 
+    #[expect(clippy::ref_option, reason = "serde hands the field itself")]
     pub(crate) fn serialize<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
         span.map(Span).serialize(serializer)
     }

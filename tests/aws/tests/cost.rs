@@ -1,6 +1,8 @@
 //! What a run costs, as the table itself says: units and messages by kind of run and size of payload. The figures stand in
 //! docs/costs.md, which this test holds to be true; `MINUTEHAND_UPDATE_DOCS=1` writes them there anew.
 
+#![expect(clippy::print_stdout, reason = "the table is what this is for")]
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;

@@ -1,15 +1,19 @@
 //! The three bootstraps as Lambda starts them: how quickly they are there, how much memory they take, what they answer, and
 //! what they say when they cannot start.
 
+#![expect(clippy::print_stdout, reason = "what is measured is shown")]
+
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use data_encoding::HEXLOWER;
 use minutehand_aws_tests::deployment::build_functions;
 use minutehand_aws_tests::dynamo::{Dynamo, tables};
 use minutehand_aws_tests::runtime::{Did, RuntimeApi};
 use minutehand_aws_tests::workspace;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::process::{Child, Command};
 
 /// From exec to the first poll, the quickest of several starts: a busy machine adds its own.
@@ -102,8 +106,7 @@ impl Function {
 }
 
 fn sha256(text: &str) -> String {
-    use sha2::{Digest as _, Sha256};
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(text))
 }
 
 /// All in one: they would only slow each other down.

@@ -1,4 +1,4 @@
-//! Events on an `EventBridge` bus, for whoever listens outside: jobs created or changed, and runs that ended. Not each claim:
+//! Events on an EventBridge bus, for whoever listens outside: jobs created or changed, and runs that ended. Not each claim:
 //! a million events cost a dollar.
 //!
 //! Telling never waits and never fails. What is told lies in a bounded buffer until the host flushes it: a function before

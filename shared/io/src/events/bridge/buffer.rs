@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::notice::Notice;
 
-/// What `EventBridge` takes with one request.
+/// What EventBridge takes with one request.
 const ENTRIES: usize = 10;
 /// What all entries of one request may have together, and so the most that one may.
 const BYTES: usize = 256 * 1024;

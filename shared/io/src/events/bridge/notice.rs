@@ -69,7 +69,7 @@ impl Notice {
         Some(Self { detail: detail.ok()?, kind, at })
     }
 
-    /// As `EventBridge` counts: the names, the detail, and fourteen for the time.
+    /// As EventBridge counts: the names, the detail, and fourteen for the time.
     pub(super) fn bytes(&self) -> usize {
         super::SOURCE.len() + self.kind.len() + self.detail.len() + 14
     }

@@ -47,9 +47,11 @@ pub(super) trait Record: Sized {
     fn read(item: Item) -> Result<Self, Fault>;
 }
 
+/// What tells it from a job is `tombstone`.
 #[derive(Serialize, Deserialize)]
 struct Tombstone {
-    tombstone: bool,
+    #[serde(rename = "tombstone")]
+    dead: bool,
     tenant: Tenant,
     id: JobId,
     epoch: u32,
@@ -60,7 +62,7 @@ impl Record for Head {
         match self {
             Self::Job(job) => spread(job),
             Self::Tombstone { tenant, id, epoch } => {
-                spread(&Tombstone { tombstone: true, tenant: tenant.clone(), id: *id, epoch: *epoch })
+                spread(&Tombstone { dead: true, tenant: tenant.clone(), id: *id, epoch: *epoch })
             }
         }
     }

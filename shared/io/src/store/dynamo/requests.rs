@@ -49,7 +49,7 @@ impl DynamoStore {
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
             .await
-            .map_err(fault)?;
+            .map_err(|error| fault(&error))?;
         self.note(Operation::GetItem, key.table, answer.consumed_capacity());
         Ok(answer.item)
     }
@@ -78,7 +78,7 @@ impl DynamoStore {
                 self.note_refused(Operation::PutItem, key.table, failed.item());
                 Ok(Written::Refused(failed.item))
             }
-            Err(error) => Err(fault(error)),
+            Err(error) => Err(fault(&error)),
         }
     }
 
@@ -108,7 +108,7 @@ impl DynamoStore {
                 self.note_refused(Operation::DeleteItem, key.table, None);
                 Ok(false)
             }
-            Err(error) => Err(fault(error)),
+            Err(error) => Err(fault(&error)),
         }
     }
 
@@ -139,7 +139,7 @@ impl DynamoStore {
                 .return_consumed_capacity(ReturnConsumedCapacity::Total)
                 .send()
                 .await
-                .map_err(fault)?;
+                .map_err(|error| fault(&error))?;
             self.note(Operation::Query, span.table, answer.consumed_capacity());
             found.extend(answer.items.unwrap_or_default());
             from = answer.last_evaluated_key;
@@ -157,12 +157,12 @@ impl DynamoStore {
 
 /// What AWS says no to for good is our own fault; all else may work the next time: a throttle, a conflict with somebody's
 /// transaction, a table that is not there yet, a network that is away.
-fn fault<E>(error: SdkError<E>) -> Fault
+fn fault<E>(error: &SdkError<E>) -> Fault
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
 {
     let code = error.code().map(ToOwned::to_owned);
-    let why = DisplayErrorContext(&error).to_string();
+    let why = DisplayErrorContext(error).to_string();
     match code.as_deref() {
         Some("ValidationException" | "SerializationException") => Fault::illegal(DOOR, why),
         _ => Fault::unavailable(DOOR, why),
