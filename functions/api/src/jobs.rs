@@ -16,6 +16,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
 use minutehand_protocol::bodies;
 use minutehand_protocol::change::{Changed, change};
+use minutehand_protocol::lookup::job_of;
 use serde::Deserialize;
 
 pub(crate) use self::create::create;
@@ -23,7 +24,6 @@ use crate::Api;
 use crate::auth::Caller;
 use crate::body::{Body, Nothing};
 use crate::cursor::Scope;
-use crate::lookup::load;
 use crate::params::{JobPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::runs::WholeRun;
@@ -62,7 +62,7 @@ pub(crate) async fn show<D: Doors>(
     caller: Caller,
     JobPath(id): JobPath,
 ) -> Result<Response, Problem> {
-    let job = load(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+    let job = job_of(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
     let now = api.doors.clock().now();
     let last_run = last_run(&*api.doors, &job, now).await?;
     let payload = bodies::fetch(&*api.doors, &job.tenant, job.id, &job.definition.payload).await?;

@@ -11,7 +11,6 @@ mod health;
 mod idempotency;
 mod identify;
 mod jobs;
-mod lookup;
 mod meant;
 mod params;
 mod problem;

@@ -1,5 +1,6 @@
 //! The API behind API Gateway: the router that every host serves, over the doors of AWS.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -17,8 +18,12 @@ use minutehand_io::targets::http::check_target;
 const TENANT: &str = "default";
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+async fn main() -> ExitCode {
     logs::to_stdout();
+    logs::last_words(serve().await)
+}
+
+async fn serve() -> Result<(), Error> {
     let environment = Environment::of_this_process();
     let (settings, keys, reach) = (Settings::read(&environment)?, keys(&environment)?, environment.reach()?);
     let doors = Arc::new(Cloud::new(settings, &aws().await, NoTargets));

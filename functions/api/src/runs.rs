@@ -17,6 +17,7 @@ use minutehand_io::Doors;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_protocol::cancel::{Cancelled, cancel as cancel_run};
+use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::on_demand::{Asked, run_now as ask};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,7 +28,6 @@ use crate::auth::Caller;
 use crate::body::{Body, Nothing};
 use crate::cursor::{Scope, foreign};
 use crate::idempotency::KeyHeader;
-use crate::lookup::load;
 use crate::params::{JobPath, Params, RunPath, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::wire::instant::Instant;
@@ -75,7 +75,7 @@ pub(crate) async fn list<D: Doors>(
         Some(cursor) => Position::open(&scope, cursor, id)?,
         None => Position { window: params.window(now)?, before: None },
     };
-    let job = load(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+    let job = job_of(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
     let Position { window, before } = &position;
     let mut runs = api.doors.store().runs_of(caller.tenant(), id, window.clone(), *before, limit + 1).await?;
     let more = runs.len() > limit;

@@ -9,13 +9,13 @@ use minutehand_domain::job::Status;
 use minutehand_domain::limits::PREVIEW_FIRES;
 use minutehand_io::Doors;
 use minutehand_io::clock::Clock as _;
+use minutehand_protocol::lookup::job_of;
 use serde::Deserialize;
 
 use crate::Api;
 use crate::auth::Caller;
 use crate::body::Body;
 use crate::findings::Findings;
-use crate::lookup::load;
 use crate::params::{JobPath, Params, bounded};
 use crate::problem::Problem;
 use crate::wire::instant::Instant;
@@ -59,7 +59,7 @@ pub(crate) async fn next<D: Doors>(
     Params(params): Params<NextParams>,
 ) -> Result<Response, Problem> {
     let count = bounded("?count", params.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
-    let job = load(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+    let job = job_of(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
     let from = api.doors.clock().now().just_before();
     let view = match job.status {
         Status::Active => PreviewView::walk(&job.schedule, from, count, |t| job.next_after(t)),

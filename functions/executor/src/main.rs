@@ -1,6 +1,7 @@
 //! The executor that the lanes' queues wake with up to ten hints: all are carried out side by side, and only what met a
 //! fault goes back to its queue.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
@@ -20,8 +21,12 @@ struct Executor {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+async fn main() -> ExitCode {
     logs::to_stdout();
+    logs::last_words(serve().await)
+}
+
+async fn serve() -> Result<(), Error> {
     let executor = Arc::new(Executor::start(&Environment::of_this_process()).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<SqsEvent>| {
         let executor = Arc::clone(&executor);
@@ -51,7 +56,7 @@ impl Executor {
                     ids.push(id);
                 }
                 Err(why) => {
-                    tracing::error!(message = id, %why, "this is no hint");
+                    tracing::error!(id, %why, "this is no hint");
                     answer.add_failure(id);
                 }
             }

@@ -1,6 +1,7 @@
 //! The sweeper that the minute's tick wakes; and a tick, where the minute is large, through the queue of sweeps.
 
 use std::num::NonZeroU16;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
@@ -18,8 +19,12 @@ struct Sweeper {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+async fn main() -> ExitCode {
     logs::to_stdout();
+    logs::last_words(serve().await)
+}
+
+async fn serve() -> Result<(), Error> {
     let sweeper = Arc::new(Sweeper::start(&Environment::of_this_process()).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
         let sweeper = Arc::clone(&sweeper);
@@ -60,7 +65,7 @@ impl Sweeper {
         for message in messages {
             match Group::parse(message.as_bytes(), self.doors.store().shards()) {
                 Ok(group) => whole = whole.and(sweep_shards(&self.doors, group.shards()).await?),
-                Err(why) => tracing::error!(message, %why, "this names no group of shards"),
+                Err(why) => tracing::error!(told = message, %why, "this names no group of shards"),
             }
         }
         Ok(whole)

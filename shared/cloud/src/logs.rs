@@ -1,7 +1,9 @@
 //! Logs: one JSON object a line on standard output, with its time and, inside an invocation, the request's id; CloudWatch
 //! finds its fields by name. `RUST_LOG=minutehand=debug` shows a line for each committed change.
 
+use std::error::Error;
 use std::io;
+use std::process::ExitCode;
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::layer;
@@ -14,6 +16,17 @@ pub fn to_stdout() {
     let lines =
         layer().json().flatten_event(true).with_current_span(true).with_span_list(false).with_writer(io::stdout);
     tracing_subscriber::registry().with(filter).with(lines).init();
+}
+
+/// How a process says why it cannot go on.
+pub fn last_words(ended: Result<(), Box<dyn Error + Send + Sync>>) -> ExitCode {
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            tracing::error!(%why, "it cannot go on");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// What is asked for; where that cannot be read, what everybody wants.

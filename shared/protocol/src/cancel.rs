@@ -8,6 +8,7 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Doors, Fault};
 
+use crate::lookup::job_of;
 use crate::promise::promise_successor;
 
 /// Tries against an executor that claims or finishes the same run.
@@ -46,8 +47,7 @@ pub async fn cancel<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result
 
 /// An occurrence without a record, its successor promised. A record is like a hint: the successor comes first.
 async fn unclaimed<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Run>, Fault> {
-    let head = doors.store().head(tenant, key.job).await?;
-    let Some(job) = head.and_then(|seen| seen.item.into_job()) else { return Ok(None) };
+    let Some(job) = job_of(doors, tenant, key.job).await? else { return Ok(None) };
     if key.origin != Origin::Schedule || job.admits(key.at).is_err() {
         return Ok(None);
     }

@@ -15,6 +15,7 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
 use minutehand_io::{Doors, Fault};
 
 use crate::coverage::is_covered;
+use crate::lookup::job_of;
 
 /// A run that is ours.
 #[derive(Clone, Debug)]
@@ -92,8 +93,7 @@ pub async fn claim<D: Doors>(doors: &D, hint: &Hint, leaving: Moment) -> Result<
 /// Reads the job and the run, and says at once where there is nothing to claim.
 async fn see<D: Doors>(doors: &D, hint: &Hint) -> Result<Result<Sight, Dropped>, Fault> {
     let read_at = doors.clock().now(); // before the read: its answer may have been long on its way
-    let head = doors.store().head(&hint.tenant, hint.run.job).await?;
-    let Some(job) = head.and_then(|seen| seen.item.into_job()) else { return Ok(Err(Dropped::NoJob)) };
+    let Some(job) = job_of(doors, &hint.tenant, hint.run.job).await? else { return Ok(Err(Dropped::NoJob)) };
     let run = doors.store().run(&hint.tenant, hint.run).await?;
     match (&run, hint.run.origin) {
         (Some(seen), _) if seen.item.is_finished() => {

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use minutehand_domain::Moment;
-use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::job::{Job, NotAdmitted};
@@ -16,9 +15,9 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::lanes::Lanes as _;
-use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
 
+use crate::lookup::job_of;
 use crate::promise::promise_successor;
 
 /// Occurrences that one pass has fired already: a chain that a short interval leads far ahead is met again there.
@@ -120,8 +119,7 @@ pub async fn hint<D: Doors>(doors: &D, priority: Priority, hint: &Hint, at: Mome
 
 /// The job of a timer, if `t` is an occurrence of it.
 pub async fn admitted<D: Doors>(doors: &D, timer: &Timer, t: Moment) -> Result<Result<Job, Void>, Fault> {
-    let head = doors.store().head(&timer.tenant, timer.key.run_key().job).await?;
-    let Some(job) = head.map(|seen| seen.item).and_then(Head::into_job) else {
+    let Some(job) = job_of(doors, &timer.tenant, timer.key.run_key().job).await? else {
         return Ok(Err(Void::Absent));
     };
     Ok(match job.admits(t) {

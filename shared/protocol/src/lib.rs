@@ -13,6 +13,7 @@ pub mod create;
 pub mod finish;
 pub mod fire;
 pub mod look;
+pub mod lookup;
 pub mod on_demand;
 pub mod orphan;
 pub mod promise;

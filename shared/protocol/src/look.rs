@@ -3,10 +3,7 @@
 //! Guard **overdue look**: whatever a queue lost is found here. Rule **drain**: a look erases its timer or moves it, so
 //! that sweeping costs what is due and a backlog is not hinted every minute.
 
-use std::time::Duration;
-
 use minutehand_domain::Moment;
-use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Also, Job, NotAdmitted, Status};
@@ -20,8 +17,9 @@ use minutehand_io::{Doors, Fault};
 
 use crate::coverage::{first_gap, is_covered};
 use crate::fire::{Fired, admitted, fire, hint};
+use crate::lookup::job_of;
 use crate::orphan::{orphaned_occurrence, orphaned_run, promise_of_a_change, skip};
-use crate::promise::{erase, move_to, promise, promise_link};
+use crate::promise::{erase, move_to, promise_link};
 
 /// Looks at a timer whose time passed at least `pace::OVERDUE` ago.
 pub async fn look<D: Doors>(doors: &D, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
@@ -115,7 +113,7 @@ async fn look_at_run<D: Doors>(doors: &D, timer: &Timer, run: &Run) -> Result<()
         make_sure_of_the_successor(doors, timer, job, run.key.at).await?;
     }
     match (run.look(now, doors.me()), job) {
-        (Look::Later(due), _) => move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await,
+        (Look::Later(due), _) => move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await.map(|_moved| ()),
         (Look::Claimable { since }, job) => {
             let moved = wait_on(doors, timer, since).await?;
             let generation = job.map_or(moved.mark.generation, |job| job.generation);
@@ -139,8 +137,7 @@ async fn job_of_a_link<D: Doors>(doors: &D, timer: &Timer) -> Result<Option<Job>
     if matches!(timer.key.thing, Thing::Run(_)) {
         return Ok(None);
     }
-    let head = doors.store().head(&timer.tenant, timer.key.run_key().job).await?;
-    Ok(head.map(|seen| seen.item).and_then(Head::into_job))
+    job_of(doors, &timer.tenant, timer.key.run_key().job).await
 }
 
 /// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first; and so does whoever
@@ -179,8 +176,5 @@ async fn record_forgone<D: Doors>(
 async fn wait_on<D: Doors>(doors: &D, timer: &Timer, since: Moment) -> Result<Timer, Fault> {
     let now = doors.clock().now();
     let next = pace::next_hint(since, now) - pace::OVERDUE;
-    let there = timer.key.moved_to(next.max(now + Duration::from_secs(1)));
-    let moved = promise(doors, &timer.tenant, there, timer.mark.generation).await?;
-    erase(doors, timer).await?;
-    Ok(moved)
+    move_to(doors, timer, next.max(now + pace::PROMISE_AGAIN)).await
 }

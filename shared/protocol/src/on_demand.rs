@@ -15,6 +15,7 @@ use minutehand_io::{Doors, Fault};
 
 use crate::bodies;
 use crate::fire::hint;
+use crate::lookup::job_of;
 use crate::promise::promise;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +29,7 @@ pub enum Asked {
 
 /// Queues a run of the job now, with `payload` in place of the job's own where one is given. A paused job may be asked.
 pub async fn run_now<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, payload: Option<Json>) -> Result<Asked, Fault> {
-    let head = doors.store().head(tenant, id).await?;
-    let Some(job) = head.and_then(|seen| seen.item.into_job()) else { return Ok(Asked::NotFound) };
+    let Some(job) = job_of(doors, tenant, id).await? else { return Ok(Asked::NotFound) };
     if job.status == Status::Cancelled {
         return Ok(Asked::Refused(JobRefusal::Cancelled));
     }

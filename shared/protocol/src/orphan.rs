@@ -22,7 +22,7 @@ use crate::promise::{erase, move_to};
 pub async fn orphaned_occurrence<D: Doors>(doors: &D, timer: &Timer, key: RunKey, void: Void) -> Result<(), Fault> {
     let now = doors.clock().now();
     if now.since(timer.mark.written) < pace::ORPHAN {
-        return move_to(doors, timer, now + pace::ORPHAN).await;
+        return move_to(doors, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
     let closed = match void {
         Void::Absent => bury(doors, timer, key).await?,
@@ -36,7 +36,7 @@ pub async fn orphaned_occurrence<D: Doors>(doors: &D, timer: &Timer, key: RunKey
 pub async fn promise_of_a_change<D: Doors>(doors: &D, timer: &Timer, job: JobId) -> Result<(), Fault> {
     let now = doors.clock().now();
     if now.since(timer.mark.written) < pace::ORPHAN {
-        return move_to(doors, timer, now + pace::ORPHAN).await;
+        return move_to(doors, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
     let Some(seen) = doors.store().head(&timer.tenant, job).await? else { return erase(doors, timer).await };
     let guard = seen.guard();
@@ -52,7 +52,7 @@ pub async fn promise_of_a_change<D: Doors>(doors: &D, timer: &Timer, job: JobId)
 pub async fn orphaned_run<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
     let now = doors.clock().now();
     if now.since(timer.mark.written) < pace::ORPHAN {
-        return move_to(doors, timer, now + pace::ORPHAN).await;
+        return move_to(doors, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
     if skip(doors, timer, key, Skip::Abandoned, None).await? { erase(doors, timer).await } else { Ok(()) }
 }

@@ -57,14 +57,15 @@ pub async fn promise_successor<D: Doors>(doors: &D, job: &Job, next: Moment) -> 
     Ok(in_time.then_some(timer))
 }
 
-/// Moves an obligation to a later look: promised there first, erased here after.
-pub async fn move_to<D: Doors>(doors: &D, timer: &Timer, due: Moment) -> Result<(), Fault> {
+/// Moves an obligation to a later look: promised there first, erased here after. Answers with it as it stands then.
+pub async fn move_to<D: Doors>(doors: &D, timer: &Timer, due: Moment) -> Result<Timer, Fault> {
     let there = timer.key.moved_to(due);
     if there == timer.key {
-        return Ok(());
+        return Ok(timer.clone());
     }
-    promise(doors, &timer.tenant, there, timer.mark.generation).await?;
-    erase(doors, timer).await
+    let moved = promise(doors, &timer.tenant, there, timer.mark.generation).await?;
+    erase(doors, timer).await?;
+    Ok(moved)
 }
 
 /// Erases a timer as it was seen; if it was put anew since, it still means something and stays.

@@ -16,12 +16,12 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::{Doors, Fault};
 use minutehand_protocol::bodies;
 use minutehand_protocol::create::{Created, NewJob, create as create_job};
+use minutehand_protocol::lookup::job_of;
 
 use crate::Api;
 use crate::auth::Caller;
 use crate::body::Body;
 use crate::idempotency::{KeyHeader, fingerprint};
-use crate::lookup::load;
 use crate::problem::{Kind, Problem};
 use crate::wire::body_view::BodyView;
 use crate::wire::job_request::{JobRequest, Understood};
@@ -75,7 +75,7 @@ async fn made_before<D: Doors>(
     if identity.fingerprint.is_none() {
         return Err(problem);
     }
-    match load(doors, tenant, identity.id).await? {
+    match job_of(doors, tenant, identity.id).await? {
         Some(job) if job.fingerprint == identity.fingerprint => replayed(doors, &job).await,
         Some(_) | None => Err(problem),
     }

@@ -9,8 +9,8 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
 use minutehand_protocol::bodies;
+use minutehand_protocol::lookup::job_of;
 
-use crate::lookup::load;
 use crate::wire::body_view::BodyView;
 use crate::wire::run_view::{Bodies, RunView, result_of};
 
@@ -28,7 +28,7 @@ pub(crate) struct WholeRun {
 impl WholeRun {
     /// The run that `key` names: as it is recorded, or as it will be if it is an occurrence that nobody has claimed.
     pub(crate) async fn find<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Self>, Fault> {
-        let Some(job) = load(doors, tenant, key.job).await? else { return Ok(None) };
+        let Some(job) = job_of(doors, tenant, key.job).await? else { return Ok(None) };
         let run = match doors.store().run(tenant, key).await? {
             Some(seen) => Some(seen.item),
             None => unrecorded(doors, &job, key).await?,
@@ -41,7 +41,7 @@ impl WholeRun {
 
     /// A run that was just written, whose job is therefore there.
     pub(crate) async fn of<D: Doors>(doors: &D, run: Run) -> Result<Self, Fault> {
-        match load(doors, &run.tenant, run.key.job).await? {
+        match job_of(doors, &run.tenant, run.key.job).await? {
             Some(job) => Self::load(doors, run, &job).await,
             None => Err(Fault::unreadable("store", "a run's job is not there")),
         }
