@@ -81,6 +81,10 @@ impl Ministack {
         aws_sdk_scheduler::Client::new(&self.sdk())
     }
 
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// All it has written so far: what a failing test shows.
     pub fn said(&self) -> String {
         fs::read_to_string(self.home.path().join("said")).unwrap_or_default()

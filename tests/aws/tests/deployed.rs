@@ -1,0 +1,188 @@
+//! End to end: the stack of `template.yaml`, put by the scripts that people use on a ministack that enforces each role, with
+//! the real bootstraps; jobs come in over its HTTP API, and a hook on this machine hears of them.
+
+use std::time::Duration;
+
+use aws_sdk_scheduler::types::ScheduleState;
+use minutehand_aws_tests::api_client::ApiClient;
+use minutehand_aws_tests::deployment::{Deployment, build_functions};
+use minutehand_aws_tests::hook::{Called, Hook};
+use minutehand_aws_tests::ministack::{Authorization, Ministack};
+use minutehand_aws_tests::process::{kill_bootstraps, serve_on};
+use minutehand_aws_tests::python;
+use minutehand_domain::Moment;
+use minutehand_io::clock::{Clock as _, SystemClock};
+use serde_json::{Value, json};
+
+/// A deployed Minutehand of the fact's own.
+struct World {
+    deployment: Deployment,
+    api: ApiClient,
+    hook: Hook,
+    aws: Ministack,
+}
+
+impl World {
+    /// None where there is no Python.
+    async fn deployed() -> Option<Self> {
+        let tools = python::tools()?;
+        let aws = Ministack::start(Authorization::On)?;
+        let endpoint = aws.endpoint();
+        let deployment = tokio::task::spawn_blocking(move || {
+            build_functions();
+            Deployment::new(&tools, &endpoint, "minutehand", &[])
+        });
+        let deployment = deployment.await.expect("it is deployed");
+        let api = ApiClient::new(&deployment.url(""), &deployment.key);
+        Some(Self { deployment, api, hook: Hook::start().await, aws })
+    }
+
+    fn tick(self) -> Self {
+        self.deployment.tick();
+        self
+    }
+}
+
+fn after(seconds: u64) -> Moment {
+    SystemClock.now() + Duration::from_secs(seconds)
+}
+
+fn once(url: &str, due: Moment) -> Value {
+    json!({
+        "schedule": {"at": due.to_string()},
+        "target": {"http": {"url": url}},
+        "timeout_seconds": 5,
+        "retry": {"max_retries": 2, "initial_delay_seconds": 1, "jitter": "none"},
+    })
+}
+
+fn outcomes(run: &Value) -> Vec<&str> {
+    let attempts = run["attempts"].as_array().expect("a run has attempts");
+    attempts.iter().map(|attempt| attempt["outcome"].as_str().unwrap_or("under way")).collect()
+}
+
+/// How late it was, in milliseconds.
+fn lag(called: &Called) -> i64 {
+    called.at - Moment::parse(&called.scheduled_at).expect("an instant").millis()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_created_over_the_api_is_fired_once_on_time_and_one_that_fails_is_retried() {
+    let Some(world) = World::deployed().await else { return };
+    // The functions start with their first work.
+    world.api.ended_runs(&world.api.create(&once(&world.hook.ok(), after(1))).await).await;
+
+    let due = after(6);
+    let mut good = Vec::new();
+    for priority in ["critical", "high", "normal", "low"] {
+        let mut job = once(&world.hook.ok(), due);
+        job["priority"] = priority.into();
+        good.push(world.api.create(&job).await);
+    }
+    let failing = world.api.create(&once(&world.hook.fails_once(), due)).await;
+
+    for job in &good {
+        let runs = world.api.ended_runs(job).await;
+        assert_eq!((runs.len(), runs[0]["status"].as_str()), (1, Some("succeeded")), "{runs:?}");
+        let calls = world.hook.calls_of(job);
+        assert_eq!(calls.len(), 1, "{calls:?}");
+        assert!((0..1000).contains(&lag(&calls[0])), "{} ms late", lag(&calls[0]));
+    }
+    let runs = world.api.ended_runs(&failing).await;
+    assert_eq!(outcomes(&runs[0]), ["failed", "succeeded"], "{runs:?}");
+}
+
+/// Its message comes back when its lease is over: five seconds for the call, thirty for the record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_whose_bootstrap_is_killed_is_tried_again_when_its_lease_is_over() {
+    let Some(world) = World::deployed().await else { return };
+    let job = world.api.create(&once(&world.hook.hangs_once(), after(2))).await;
+    let first = world.hook.first_call_of(&job).await;
+
+    let killed = kill_bootstraps(&world.aws, "executor");
+
+    assert!(killed > 0, "it was under way");
+    let runs = world.api.ended_runs(&job).await;
+    assert_eq!(outcomes(&runs[0]), ["lost", "succeeded"], "{runs:?}");
+    let calls = world.hook.calls_of(&job);
+    let again = Duration::from_millis(u64::try_from(calls[1].at - first.at).expect("it comes later"));
+    assert!(again >= Duration::from_secs(34), "while the lease held nobody else may call: {again:?}");
+}
+
+/// Nothing is lost with a queue but time: the sweep finds what is thirty seconds overdue.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_in_a_purged_queue_runs_all_the_same() {
+    let Some(world) = World::deployed().await else { return };
+    let world = tokio::task::spawn_blocking(|| world.tick()).await.expect("a first tick");
+    let due = after(8);
+    let job = world.api.create(&once(&world.hook.ok(), due)).await;
+
+    world.aws.sqs().purge_queue().queue_url(world.deployment.output("NormalQueueUrl")).send().await.expect("purged");
+    SystemClock.sleep_until(due + Duration::from_secs(31)).await;
+    assert_eq!(world.hook.calls_of(&job), [], "its hint is gone");
+    let world = tokio::task::spawn_blocking(|| world.tick()).await.expect("a tick");
+
+    let runs = world.api.ended_runs(&job).await;
+    assert_eq!(outcomes(&runs[0]), ["succeeded"], "{runs:?}");
+    assert_eq!(world.hook.calls_of(&job).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn under_a_stack_update_every_job_runs_once() {
+    let Some(World { mut deployment, api, hook, aws: _aws }) = World::deployed().await else { return };
+    let updating = tokio::task::spawn_blocking(move || {
+        deployment.update(&["EarlySeconds=2", "RunsIndex=off"]);
+        deployment
+    });
+
+    let mut jobs = Vec::new();
+    while !updating.is_finished() || jobs.len() < 20 {
+        jobs.push(api.create(&once(&hook.ok(), after(3))).await);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let _deployment = updating.await.expect("it is updated");
+
+    for job in &jobs {
+        let runs = api.ended_runs(job).await;
+        assert_eq!((runs.len(), outcomes(&runs[0])), (1, vec!["succeeded"]), "{runs:?}");
+        assert_eq!(hook.calls_of(job).len(), 1, "{job}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_minutes_tick_is_deployed_and_wakes_the_sweeper() {
+    let Some(world) = World::deployed().await else { return };
+
+    let tick = world.aws.scheduler().get_schedule().name("minutehand-tick").send().await.expect("there is a tick");
+
+    assert_eq!(tick.schedule_expression(), Some("rate(1 minute)"));
+    assert_eq!(tick.state(), Some(&ScheduleState::Enabled));
+    let wakes = tick.target().map(|target| target.arn().to_owned()).unwrap_or_default();
+    assert!(wakes.ends_with(&format!(":function:{}", world.deployment.output("SweeperFunctionName"))), "{wakes}");
+}
+
+/// Beside the deployed functions, which do the same work: of the two that hear of a run, one carries it out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_process_serves_the_same_tables_and_queues() {
+    let Some(world) = World::deployed().await else { return };
+    let served = serve_on(&world.aws, &world.deployment).await;
+    let local = ApiClient::new(&served.url, &served.key);
+
+    let due = after(4);
+    let mut jobs = Vec::new();
+    for api in [&local, &world.api, &local, &world.api] {
+        jobs.push(api.create(&once(&world.hook.ok(), due)).await);
+    }
+
+    for job in &jobs {
+        for api in [&local, &world.api] {
+            let runs = api.ended_runs(job).await;
+            assert_eq!(outcomes(&runs[0]), ["succeeded"], "{runs:?}");
+        }
+        let calls = world.hook.calls_of(job);
+        assert_eq!(calls.len(), 1, "{calls:?}");
+        assert!(lag(&calls[0]) >= 0, "{} ms early", -lag(&calls[0]));
+    }
+    let ended = tokio::task::spawn_blocking(|| served.terminate()).await.expect("it ends");
+    assert!(ended.success(), "{ended:?}");
+}
