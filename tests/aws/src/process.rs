@@ -41,15 +41,10 @@ pub struct Served {
     pub key: String,
 }
 
-/// Starts it and waits until it says where it listens.
+/// Starts it, as `infra/build` built it for the deployment, and waits until it says where it listens.
 pub async fn serve_on(aws: &Ministack, deployment: &Deployment) -> Served {
     let command = serve_command(aws, deployment);
-    tokio::task::spawn_blocking(move || {
-        build();
-        start(command)
-    })
-    .await
-    .expect("it starts")
+    tokio::task::spawn_blocking(move || start(command)).await.expect("it starts")
 }
 
 impl Served {
@@ -65,13 +60,6 @@ impl Drop for Served {
         let _it_may_be_gone = self.process.kill();
         let _it_is_dead = self.process.wait();
     }
-}
-
-fn build() {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = ["build", "--locked", "--profile", "deployed", "-p", "minutehand", "--features", "aws"];
-    let built = Command::new(cargo).args(arguments).current_dir(workspace::root()).output().expect("cargo runs");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }
 
 fn serve_command(aws: &Ministack, deployment: &Deployment) -> Command {

@@ -49,7 +49,7 @@ pub struct Stage {
     lanes: Arc<EmbeddedLanes<JumpingClock>>,
     target: Arc<Target>,
     router: Router,
-    _dynamo: Dynamo,
+    dynamo: Dynamo,
 }
 
 /// The doors of one function.
@@ -108,7 +108,11 @@ impl Stage {
         let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
         let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
         let router = router(Api { doors: Arc::clone(&api), keys, target_check: TargetCheck::new(|_reachable| Ok(())) });
-        Self { api, sweeper, executor, idle, clock, lanes, target, router, _dynamo: dynamo }
+        Self { api, sweeper, executor, idle, clock, lanes, target, router, dynamo }
+    }
+
+    pub fn dynamo(&self) -> &Dynamo {
+        &self.dynamo
     }
 
     pub fn now(&self) -> Moment {
