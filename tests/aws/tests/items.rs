@@ -79,6 +79,6 @@ async fn items_of_the_hot_path_are_attributes_under_a_kilobyte() {
     assert_eq!((said(run, "status"), said(run, "listed_at")), ("failed", said(run, "sk").split('#').nth(1).unwrap()));
     assert!(said(run, "attention").starts_with("acme#") && said(run, "hour").starts_with("acme#2027-01-15T08#"));
     assert_eq!(run["attempts"].as_l().unwrap().len(), 3, "the newest; an older one is an item of its own");
-    let timer = timers.iter().find(|item| item.contains_key("due")).expect("the next first of the month");
-    assert_eq!((said(timer, "tenant"), said(timer, "due")), ("acme", "2027-02-01T07:00:00.000Z"));
+    let next = timers.iter().find(|item| item.contains_key("due")).expect("the next first of the month");
+    assert_eq!((said(next, "tenant"), said(next, "due")), ("acme", "2027-02-01T07:00:00.000Z"));
 }
