@@ -66,16 +66,16 @@ async fn items_of_the_hot_path_are_attributes_under_a_kilobyte() {
         .live_until(due + Duration::from_secs(120), Thing::Occurrence(failing.parse::<JobId>().unwrap()).shard(64))
         .await;
 
-    let (state, timers) = (all(&stage, &tables().state).await, all(&stage, &tables().timers).await);
+    let (items, timers) = (all(&stage, &tables().state).await, all(&stage, &tables().timers).await);
 
-    for item in state.iter().chain(&timers) {
+    for item in items.iter().chain(&timers) {
         assert!(bytes(item) < HOT_BYTES, "{} bytes: {item:?}", bytes(item));
     }
-    let head = state.iter().find(|item| said(item, "id") == id).expect("the job");
+    let head = items.iter().find(|item| said(item, "id") == id).expect("the job");
     assert_eq!((said(head, "status"), said(head, "created_at")), ("active", "2027-01-15T08:00:00.000Z"));
     let schedule = head["schedule"].as_m().unwrap()["when"].as_m().unwrap()["cron"].as_m().unwrap();
     assert_eq!((said(schedule, "text"), said(schedule, "zone")), ("0 2 1 * *", "America/New_York"));
-    let run = state.iter().find(|item| said(item, "sk").starts_with("run#")).expect("the run that failed");
+    let run = items.iter().find(|item| said(item, "sk").starts_with("run#")).expect("the run that failed");
     assert_eq!((said(run, "status"), said(run, "listed_at")), ("failed", said(run, "sk").split('#').nth(1).unwrap()));
     assert!(said(run, "attention").starts_with("acme#") && said(run, "hour").starts_with("acme#2027-01-15T08#"));
     assert_eq!(run["attempts"].as_l().unwrap().len(), 3, "the newest; an older one is an item of its own");
