@@ -23,14 +23,13 @@ use crate::welcome::welcome;
 /// Whose the admin key is: one machine has one tenant until it is told of more.
 const TENANT: &str = "default";
 
-/// On one machine targets on loopback and in private networks are what people try first.
-pub(crate) const REACH: Reach = Reach::Local;
-
 /// One process that hosts the three handlers.
 pub(crate) struct Host<'a> {
     pub(crate) wanted: &'a Serve,
     pub(crate) key: &'a AdminKey,
     pub(crate) keeps: &'a str,
+    /// Which addresses targets may have.
+    pub(crate) reach: Reach,
 }
 
 impl Host<'_> {
@@ -49,9 +48,10 @@ impl Host<'_> {
         writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps))?;
         let (signal, drain) = drain::signal();
         let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.clone(), self.wanted.at_once);
+        let reach = self.reach;
         let handlers = tokio::spawn(async move {
             tokio::join!(
-                answering(Arc::clone(&doors), listener, &key, drain.clone()),
+                answering(Arc::clone(&doors), listener, &key, reach, drain.clone()),
                 executing(doors, at_once, drain),
                 sweeping
             )
@@ -76,9 +76,9 @@ impl Host<'_> {
 }
 
 /// Answers requests, until the process drains.
-async fn answering<D: Doors>(doors: Arc<D>, listener: TcpListener, key: &str, drain: Drain) {
+async fn answering<D: Doors>(doors: Arc<D>, listener: TcpListener, key: &str, reach: Reach, drain: Drain) {
     let keys = Keyring::single(key, Tenant::new(TENANT).expect("a word"));
-    let api = Api { doors, keys, target_check: TargetCheck::new(|target| check_target(target, REACH)) };
+    let api = Api { doors, keys, target_check: TargetCheck::new(move |target| check_target(target, reach)) };
     let stop = async move { drain.draining().await };
     if let Err(error) = axum::serve(listener, router(api)).with_graceful_shutdown(stop).await {
         tracing::error!(%error, "the HTTP API has ended");

@@ -5,32 +5,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_cloud::{Cloud, Environment, Settings, aws};
-use minutehand_io::Doors as _;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
 
 use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
 use crate::drain::Drain;
-use crate::host::{Host, REACH};
+use crate::host::Host;
 use crate::serve::{ServeError, listen};
 use crate::sweeping::sweeping_each_minute;
 
 const TELL_EACH: Duration = Duration::from_secs(1);
 
 pub(crate) async fn on_aws(wanted: &Serve) -> Result<(), ServeError> {
-    let settings = Settings::read(&Environment::of_this_process())?;
+    let environment = Environment::of_this_process();
+    let (settings, reach) = (Settings::read(&environment)?, environment.reach()?);
     let keeps = format!("everything in the tables {} and {}", settings.tables.state, settings.tables.timers);
     let key = AdminKey::settle(wanted.key.as_deref(), None)?;
     let listener = listen(wanted.listen).await?;
-    let doors = Arc::new(Cloud::new(settings, &aws().await, Callers::new(HttpCaller::new(REACH)?)));
+    let doors = Arc::new(Cloud::new(settings, &aws().await, Callers::new(HttpCaller::new(reach)?)));
     let sweeper = Arc::clone(&doors);
     let sweeping = move |drain: Drain| async move {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), telling(sweeper, drain))
     };
-    let host = Host { wanted, key: &key, keeps: &keeps };
+    let host = Host { wanted, key: &key, keeps: &keeps, reach };
     host.run(Arc::clone(&doors), listener, sweeping, std::future::pending()).await?;
-    doors.events().flush().await;
+    doors.tell().await;
     Ok(())
 }
 
@@ -39,7 +39,7 @@ async fn telling(doors: Arc<Cloud<Callers>>, drain: Drain) {
     loop {
         tokio::select! {
             () = drain.draining() => return,
-            () = tokio::time::sleep(TELL_EACH) => doors.events().flush().await,
+            () = tokio::time::sleep(TELL_EACH) => doors.tell().await,
         }
     }
 }

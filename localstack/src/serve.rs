@@ -8,17 +8,20 @@ use std::sync::Arc;
 use minutehand_io::Fault;
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, OpenError};
 use minutehand_io::targets::Callers;
-use minutehand_io::targets::http::HttpCaller;
+use minutehand_io::targets::http::{HttpCaller, Reach};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
 use crate::admin_key::{AdminKey, KeyError};
 use crate::arguments::Serve;
-use crate::host::{Host, REACH};
+use crate::host::Host;
 use crate::local::Local;
 #[cfg(feature = "aws")]
 use crate::on_aws::on_aws;
 use crate::sweeping::{start_over, sweeping};
+
+/// On one machine targets on loopback and in private networks are what people try first.
+const REACH: Reach = Reach::Local;
 
 #[derive(Debug, Error)]
 pub(crate) enum ServeError {
@@ -74,7 +77,7 @@ async fn embedded<E: Engine>(
     let listener = listen(wanted.listen).await?;
     let doors = Arc::new(Local::new(store, Callers::new(HttpCaller::new(REACH)?)));
     start_over(&doors).await?;
-    let host = Host { wanted, key, keeps };
+    let host = Host { wanted, key, keeps, reach: REACH };
     host.run(Arc::clone(&doors), listener, |drain| sweeping(doors, drain), failed).await
 }
 

@@ -11,7 +11,6 @@ use lambda_http::Error;
 use minutehand_api::{Api, Keyring, TargetCheck, router};
 use minutehand_cloud::{Cloud, Environment, NoTargets, SettingError, Settings, aws, logs};
 use minutehand_domain::id::Tenant;
-use minutehand_io::Doors as _;
 use minutehand_io::targets::http::check_target;
 
 /// Whose the admin key is: a deployment has one tenant until it is told of more.
@@ -35,7 +34,7 @@ async fn serve() -> Result<(), Error> {
 /// Between two invocations a function stands still: what was told must be on its way before the answer is.
 async fn tell_before_answering(State(doors): State<Arc<Cloud<NoTargets>>>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
-    doors.events().flush().await;
+    doors.tell().await;
     response
 }
 

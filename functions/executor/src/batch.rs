@@ -12,8 +12,8 @@ use minutehand_protocol::claim::{Claim, claim};
 
 use crate::{CarriedOut, Receipt, carry_on};
 
-/// Before its deadline an invocation stops what it does: room to hand a running call back and to answer.
-const TO_LEAVE: Duration = Duration::from_secs(5);
+/// Before its deadline an invocation stops what it does: room to hand a running call back, to tell of it and to answer.
+const TO_LEAVE: Duration = Duration::from_secs(10);
 /// When a table is throttled, trying at once would only be throttled again.
 const AGAIN_AFTER_A_FAULT: Duration = Duration::from_secs(5);
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use minutehand_domain::Moment;
-use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::run::{Outcome, Refusal};
@@ -59,11 +58,10 @@ async fn carry_on<D: Doors>(
     gone: Moment,
 ) -> Result<CarriedOut, Fault> {
     hide_until_the_lease_ends(doors, hold, receipt).await;
-    let payload = payload_of(doors, hold).await?;
     if !may_still_call(doors, hold) {
         return Ok(CarriedOut::GaveUp);
     }
-    let finished = match call_unless(leaving, call(doors, hold, payload.as_ref())).await {
+    let finished = match call_unless(leaving, call(doors, hold)).await {
         Some(answer) => record(doors, hold, answer, gone).await?,
         None => hand_back(doors, hold).await?,
     };
@@ -110,12 +108,7 @@ fn may_still_call<D: Doors>(doors: &D, hold: &Hold) -> bool {
     hold.run.lease().is_some_and(|lease| lease.covers_a_call(now, &hold.job.definition.terms))
 }
 
-async fn payload_of<D: Doors>(doors: &D, hold: &Hold) -> Result<Option<Json>, Fault> {
-    let body = hold.run.payload.as_ref().unwrap_or(&hold.job.definition.payload);
-    bodies::fetch(doors, &hold.run.tenant, hold.run.key.job, body).await
-}
-
-async fn call<D: Doors>(doors: &D, hold: &Hold, payload: Option<&Json>) -> Answer {
+async fn call<D: Doors>(doors: &D, hold: &Hold) -> Answer {
     let definition = &hold.job.definition;
     let call = Call {
         target: &definition.target,
@@ -124,7 +117,7 @@ async fn call<D: Doors>(doors: &D, hold: &Hold, payload: Option<&Json>) -> Answe
         attempt: hold.run.fence,
         scheduled_at: hold.run.key.at,
         now: doors.clock().now(),
-        payload,
+        payload: hold.payload.as_ref(),
         timeout: definition.terms.timeout,
     };
     doors.targets().call(call).await

@@ -9,11 +9,11 @@ use lambda_runtime::{Context, Error, LambdaEvent, service_fn};
 use minutehand_cloud::{Cloud, Environment, Settings, aws, logs};
 use minutehand_domain::Moment;
 use minutehand_executor::batch::carry_out_batch;
+use minutehand_io::Fault;
 use minutehand_io::lanes::Delivery;
 use minutehand_io::lanes::sqs::{Queues, Receipt, message};
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
-use minutehand_io::{Doors as _, Fault};
 
 struct Executor {
     doors: Cloud<Callers>,
@@ -70,7 +70,7 @@ impl Executor {
                 answer.add_failure(id);
             }
         }
-        self.doors.events().flush().await;
+        self.doors.tell().await;
         answer
     }
 

@@ -53,7 +53,7 @@ impl Sweeper {
                 .await
             }
         };
-        self.doors.events().flush().await;
+        self.doors.tell().await;
         let Pass { buckets, timers_read, hinted, looked_at, moved, unreadable } = swept?;
         tracing::info!(buckets, timers_read, hinted, looked_at, moved, unreadable, "swept");
         Ok(())

@@ -21,6 +21,9 @@ use crate::settings::Settings;
 /// record need several, and a lease must outlive them.
 const ATTEMPT: Duration = Duration::from_secs(3);
 
+/// The bus has this long.
+const TELL_WITHIN: Duration = Duration::from_secs(2);
+
 /// Generic over the targets: only an executor calls any.
 pub struct Cloud<T> {
     store: DynamoStore,
@@ -49,6 +52,16 @@ impl<T> Cloud<T> {
             targets,
             events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
             me: Claimant { worker: Worker(SystemChance.number()), alone: false },
+        }
+    }
+}
+
+impl<T> Cloud<T> {
+    /// Sends what was told, within a time that an answer can wait. A function stands still between two invocations, and one
+    /// that is late with its answer is ended: an event is not worth that.
+    pub async fn tell(&self) {
+        if tokio::time::timeout(TELL_WITHIN, self.events.flush()).await.is_err() {
+            tracing::warn!("the bus does not answer: some events are lost");
         }
     }
 }

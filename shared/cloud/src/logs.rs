@@ -29,21 +29,32 @@ pub fn last_words(ended: Result<(), Box<dyn Error + Send + Sync>>) -> ExitCode {
     }
 }
 
-/// What is asked for; where that cannot be read, what everybody wants.
+/// What is asked for; where that cannot be read, what everybody wants. The span that knows the request's id is always let
+/// through, or a warning would not say whose it is.
 fn filter_of(wanted: Option<&str>) -> Targets {
     let usual = || Targets::new().with_default(LevelFilter::INFO);
-    wanted.filter(|text| !text.is_empty()).map_or_else(usual, |text| text.parse().unwrap_or_else(|_| usual()))
+    let asked = wanted.filter(|text| !text.is_empty()).and_then(|text| text.parse().ok());
+    asked.unwrap_or_else(usual).with_target("lambda_runtime", LevelFilter::INFO)
 }
 
 #[cfg(test)]
 mod tests {
+    use tracing::Level;
+
     use super::*;
 
     #[test]
     fn what_cannot_be_read_logs_as_usual() {
         for wanted in [None, Some(""), Some("=,=")] {
-            assert_eq!(filter_of(wanted), Targets::new().with_default(LevelFilter::INFO));
+            assert_eq!(filter_of(wanted), filter_of(Some("info")));
         }
-        assert_eq!(filter_of(Some("warn")), Targets::new().with_default(LevelFilter::WARN));
+    }
+
+    #[test]
+    fn whatever_is_asked_for_the_requests_id_is_known() {
+        let quiet = filter_of(Some("error"));
+
+        assert!(quiet.would_enable("lambda_runtime::layers::trace", &Level::INFO));
+        assert!(!quiet.would_enable("minutehand_executor", &Level::WARN));
     }
 }

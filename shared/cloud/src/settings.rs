@@ -10,8 +10,9 @@ use minutehand_io::store::dynamo::{Listing, Tables};
 use minutehand_io::targets::http::Reach;
 use thiserror::Error;
 
-/// Hints may be asked to be visible this much early at most: an executor holds them, and pays for holding.
-const EARLY_SECONDS: u64 = 60;
+/// Hints may be asked to be visible this much early at most: an executor holds them for `pace::HOLD` and drops what comes
+/// sooner.
+const EARLY_SECONDS: u64 = 30;
 
 /// Where the variables come from: the process, or a test.
 pub struct Environment(Box<Lookup>);
@@ -48,7 +49,7 @@ impl Settings {
             queues: Queues::new([critical?.0, high?.0, normal?.0, low?.0]),
             bus: environment.optional::<Text>("MINUTEHAND_BUS", "the name of an EventBridge bus")?.map(|text| text.0),
             listing: environment.or("MINUTEHAND_RUNS_INDEX", "on or off", Switch(true))?.into(),
-            early: environment.or("MINUTEHAND_EARLY_SECONDS", "a number of seconds from 0 to 60", Early(1))?.into(),
+            early: environment.or("MINUTEHAND_EARLY_SECONDS", "a number of seconds from 0 to 30", Early(1))?.into(),
         })
     }
 }
@@ -207,7 +208,7 @@ mod tests {
             ("MINUTEHAND_QUEUE_LOW", ""),
             ("MINUTEHAND_RUNS_INDEX", "yes"),
             ("MINUTEHAND_EARLY_SECONDS", "-1"),
-            ("MINUTEHAND_EARLY_SECONDS", "61"),
+            ("MINUTEHAND_EARLY_SECONDS", "31"),
         ] {
             let refused = read(name, value).unwrap_err().to_string();
             assert!(refused.starts_with(name) && refused.contains("must be"), "{refused}");

@@ -24,6 +24,9 @@ pub const SKEW: Duration = Duration::from_secs(2);
 pub const LATE: Duration = Duration::from_secs(20);
 /// A job read longer ago than this is read again before anything is decided on it.
 pub const STALE: Duration = Duration::from_secs(5);
+/// An executor holds a hint at most this long before its time. One that comes sooner was delivered again while its run
+/// waits out a backoff: that has a hint and a timer of its own, and a hand that held this one would do nothing else.
+pub const HOLD: Duration = Duration::from_secs(40);
 /// The lease outlives the call's own timeout by this: room for the record to be written.
 pub const LEASE_MARGIN: Duration = Duration::from_secs(30);
 /// No lease is longer.

@@ -4,6 +4,7 @@
 //! any number of hints one gets through.
 
 use minutehand_domain::Moment;
+use minutehand_domain::body::{Body, Json};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Origin;
 use minutehand_domain::job::{Job, NotAdmitted, Status};
@@ -14,6 +15,7 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
 use minutehand_io::{Doors, Fault};
 
+use crate::bodies;
 use crate::coverage::is_covered;
 use crate::lookup::job_of;
 
@@ -24,6 +26,8 @@ pub struct Hold {
     pub run: Run,
     pub version: Version,
     pub hint: Hint,
+    /// What its target is given.
+    pub payload: Option<Json>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,6 +47,8 @@ pub enum Dropped {
     /// No such run, and only an occurrence may be born of a hint.
     NoRun,
     NotAdmitted(NotAdmitted),
+    /// It is due so much later that nobody should wait for it here: its timer stands.
+    TooSoon,
     /// A coalescing record speaks for it.
     Covered,
     /// It was finished before; what was left of its timer is erased.
@@ -68,8 +74,11 @@ pub async fn claim<D: Doors>(doors: &D, hint: &Hint, leaving: Moment) -> Result<
             Ok(sight) => sight,
             Err(dropped) => return Ok(Claim::Dropped(dropped)),
         };
-        let due = sight.due(hint);
-        if due.max(doors.clock().now()) > leaving {
+        let (due, now) = (sight.due(hint), doors.clock().now());
+        if due.since(now) > pace::HOLD {
+            return Ok(Claim::Dropped(Dropped::TooSoon));
+        }
+        if due.max(now) > leaving {
             return Ok(Claim::NotYet(due));
         }
         doors.clock().sleep_until(due).await;
@@ -84,7 +93,12 @@ pub async fn claim<D: Doors>(doors: &D, hint: &Hint, leaving: Moment) -> Result<
                 continue;
             }
         }
-        if let Some(answer) = try_claim(doors, hint, sight).await? {
+        // Read before the claim: a fault now costs no attempt, and after it a lease.
+        let payload = bodies::fetch(doors, &hint.tenant, hint.run.job, sight.payload()).await?;
+        if sight.is_stale(doors.clock().now()) {
+            continue;
+        }
+        if let Some(answer) = try_claim(doors, hint, sight, payload).await? {
             return Ok(answer);
         }
     }
@@ -120,7 +134,12 @@ async fn erase_what_is_left<D: Doors>(doors: &D, hint: &Hint, run: &Run) -> Resu
 }
 
 /// None where the clock says it is too early after all: look again.
-async fn try_claim<D: Doors>(doors: &D, hint: &Hint, sight: Sight) -> Result<Option<Claim>, Fault> {
+async fn try_claim<D: Doors>(
+    doors: &D,
+    hint: &Hint,
+    sight: Sight,
+    payload: Option<Json>,
+) -> Result<Option<Claim>, Fault> {
     let guard = sight.run.as_ref().map_or(Guard::Absent, Seen::guard);
     let job = sight.job;
     let run =
@@ -145,7 +164,7 @@ async fn try_claim<D: Doors>(doors: &D, hint: &Hint, sight: Sight) -> Result<Opt
         doors.store().erase_timer(&hint.timer, hint.mark).await?;
         return Ok(Some(Claim::Dropped(Dropped::Ended)));
     }
-    Ok(Some(Claim::Mine(Hold { job, run: next, version, hint: hint.clone() })))
+    Ok(Some(Claim::Mine(Hold { job, run: next, version, hint: hint.clone(), payload })))
 }
 
 /// A deleted job's runs are not tried again; a paused job's, once started, are.
@@ -166,6 +185,12 @@ impl Sight {
             Some(State::Scheduled { due }) => *due,
             _ => hint.run.at,
         }
+    }
+
+    /// What this run was given, or else what its job gives every run.
+    fn payload(&self) -> &Body {
+        let own = self.run.as_ref().and_then(|seen| seen.item.payload.as_ref());
+        own.unwrap_or(&self.job.definition.payload)
     }
 
     /// Rule **late claim**: what was read too long ago is read again before anything is decided on it.

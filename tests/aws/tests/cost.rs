@@ -22,10 +22,12 @@ const READ: f64 = 0.125;
 const SQS: f64 = 0.40;
 const INVOCATION: f64 = 0.20;
 const GB_SECONDS: f64 = 13.3;
+const EVENT: f64 = 1.0;
 
-/// A batch of ten hints is one invocation of an executor of 128 MB, which holds them up to a second until they are due.
+/// A batch of ten hints is one invocation of an executor of 256 MB, the template's default, which holds them up to a second
+/// until they are due.
 const BATCH: f64 = 10.0;
-const EXECUTOR_GB: f64 = 0.125;
+const EXECUTOR_GB: f64 = 0.25;
 const HELD_SECONDS: f64 = 1.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +70,12 @@ impl Cost {
         Self { writes: table.write_units / runs, reads: table.read_units / runs, messages: messages / runs }
     }
 
-    /// For a million of them, in dollars, where hints travel by tens. A message sent is also received and deleted.
+    /// For a million of them, in dollars, where hints travel by tens. A message sent is also received and deleted, and the
+    /// end of a run is told on the bus.
     fn dollars(self) -> f64 {
         let requests = (self.messages + 2.0) / BATCH;
         let executor = (INVOCATION + HELD_SECONDS * EXECUTOR_GB * GB_SECONDS) / BATCH;
-        self.writes * WRITE + self.reads * READ + requests * SQS + executor
+        self.writes * WRITE + self.reads * READ + requests * SQS + executor + EVENT
     }
 }
 

@@ -1,6 +1,7 @@
 //! End to end: the stack of `template.yaml`, put by the scripts that people use on a ministack that enforces each role, with
 //! the real bootstraps; jobs come in over its HTTP API, and a hook on this machine hears of them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws_sdk_scheduler::types::ScheduleState;
@@ -11,6 +12,8 @@ use minutehand_aws_tests::ministack::{Authorization, Ministack};
 use minutehand_aws_tests::process::{kill_bootstraps, serve_on};
 use minutehand_aws_tests::python;
 use minutehand_domain::Moment;
+use minutehand_domain::id::JobId;
+use minutehand_domain::timer::Thing;
 use minutehand_io::clock::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
@@ -25,12 +28,16 @@ struct World {
 impl World {
     /// None where there is no Python.
     async fn deployed() -> Option<Self> {
+        Self::deployed_with(&[]).await
+    }
+
+    async fn deployed_with(parameters: &'static [&str]) -> Option<Self> {
         let tools = python::tools()?;
         let aws = Ministack::start(Authorization::On)?;
         let endpoint = aws.endpoint();
         let deployment = tokio::task::spawn_blocking(move || {
             build_functions();
-            Deployment::new(&tools, &endpoint, "minutehand", &[])
+            Deployment::new(&tools, &endpoint, "minutehand", parameters)
         });
         let deployment = deployment.await.expect("it is deployed");
         let api = ApiClient::new(&deployment.url(""), &deployment.key);
@@ -41,6 +48,10 @@ impl World {
         self.deployment.tick();
         self
     }
+}
+
+fn shard_of(job: &str) -> u16 {
+    Thing::Occurrence(job.parse::<JobId>().expect("an id")).shard(64)
 }
 
 fn after(seconds: u64) -> Moment {
@@ -107,6 +118,31 @@ async fn a_run_whose_bootstrap_is_killed_is_tried_again_when_its_lease_is_over()
     let calls = world.hook.calls_of(&job);
     let again = Duration::from_millis(u64::try_from(calls[1].at - first.at).expect("it comes later"));
     assert!(again >= Duration::from_secs(34), "while the lease held nobody else may call: {again:?}");
+}
+
+/// The API's own hints are gone before the first tick: what fires on time is what the sweeper hinted, in four invocations, as
+/// a quarter of the shards is each one's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_deployed_sweeper_hands_out_groups_of_shards_and_hints_in_all_of_them() {
+    let Some(world) = World::deployed_with(&["ShardsPerSweep=16"]).await else { return };
+    let due = after(25);
+    let mut jobs = Vec::new();
+    for _ in 0..8 {
+        jobs.push(world.api.create(&once(&world.hook.ok(), due)).await);
+    }
+    let groups: BTreeSet<u16> = jobs.iter().map(|job| shard_of(job) / 16).collect();
+    assert!(groups.iter().any(|group| *group > 0), "one in sixty thousand: try again");
+
+    world.aws.sqs().purge_queue().queue_url(world.deployment.output("NormalQueueUrl")).send().await.expect("purged");
+    let world = tokio::task::spawn_blocking(|| world.tick()).await.expect("a tick");
+
+    for job in &jobs {
+        let runs = world.api.ended_runs(job).await;
+        assert_eq!((runs.len(), outcomes(&runs[0])), (1, vec!["succeeded"]), "{runs:?}");
+        let calls = world.hook.calls_of(job);
+        assert_eq!(calls.len(), 1, "{calls:?}");
+        assert!((0..1000).contains(&lag(&calls[0])), "{} ms late", lag(&calls[0]));
+    }
 }
 
 /// Nothing is lost with a queue but time: the sweep finds what is thirty seconds overdue.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::process::{Child, Command};
 
-/// From exec to the first poll, the quickest of several starts: a busy machine adds its own.
+/// From exec to the first poll, the median of several starts.
 const FIRST_POLL: Duration = Duration::from_millis(60);
 /// Resident, at the first poll: nearly all of it is code that was touched, the heap takes two megabytes.
 const MEMORY_KB: u64 = 16 * 1024;
@@ -129,7 +129,7 @@ async fn each_function_is_there_at_once_answers_and_stays_small() {
             function.name()
         );
 
-        assert!(starts[0] < FIRST_POLL, "{function:?}: {starts:?}");
+        assert!(starts[STARTS / 2] < FIRST_POLL, "{function:?}: {starts:?}");
         assert!(memory < MEMORY_KB, "{function:?}: {memory} KB");
         assert!(worked < MEMORY_AFTER_AN_EVENT_KB, "{function:?}: {worked} KB");
     }

@@ -1,5 +1,5 @@
 //! What each function may do is what it does: every flow is played, what it asks of tables and queues is recorded, and the
-//! role in `template.yaml` grants just that. A grant that nothing uses fails here as one that is missing does.
+//! role in `template.yaml` grants just that of them. A grant that nothing uses fails here as one that is missing does.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

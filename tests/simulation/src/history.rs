@@ -396,6 +396,8 @@ fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour)
             "max_delay_seconds": 400,
             "jitter": dice.pick(&["none", "full", "equal", "decorrelated"]),
         },
+        // A large one is kept apart and read by each run.
+        "payload": "x".repeat(dice.pick(&[1, 1, 1, 600])),
         "delivery": if dice.chance(0.15) { "at_most_once" } else { "at_least_once" },
     });
     (wish, behaviour)

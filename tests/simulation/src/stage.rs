@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::Body;
+use minutehand_domain::body::{Body, Json};
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
@@ -63,11 +63,13 @@ pub struct Wish {
     pub retries: u16,
     pub retry_after: u64,
     pub timeout: u64,
+    /// Its payload is kept apart, and read by each run.
+    pub large_payload: bool,
 }
 
 impl Wish {
     fn of(plan: Plan) -> Self {
-        Self { plan, takes: 1, fails: false, retries: 0, retry_after: 5, timeout: 60 }
+        Self { plan, takes: 1, fails: false, retries: 0, retry_after: 5, timeout: 60, large_payload: false }
     }
 
     /// Fires once, at that second.
@@ -227,7 +229,7 @@ impl Stage {
                 id: stage.id,
                 schedule: Schedule::new(&stage.wish.plan, now).expect("a plan that fires"),
                 definition: stage.wish.definition(),
-                payload: None,
+                payload: stage.wish.large_payload.then(|| Json::of(&"x".repeat(600).into())),
                 fingerprint: Some(Fingerprint::of(&request.into())),
                 now,
             };

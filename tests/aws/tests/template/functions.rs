@@ -22,6 +22,26 @@ fn every_function_logs_to_a_group_of_its_own_that_forgets() {
     assert_eq!(groups.len(), 3);
 }
 
+/// Lambda has a filter of its own, at INFO unless it is told otherwise: then nobody would ever see what `LogLevel` asks for.
+/// Tried: without the `ApplicationLogLevel` of one.
+#[test]
+fn what_is_logged_is_said_in_one_place() {
+    let Some(template) = template() else { return };
+
+    for (id, function) in functions(template) {
+        assert_eq!(function["LoggingConfig"]["ApplicationLogLevel"], "TRACE", "{id}");
+    }
+}
+
+/// An executor's retry is a message to its own queue, and Lambda stops whoever calls itself sixteen times; no emulator does.
+/// Tried: without it.
+#[test]
+fn the_executor_may_call_itself_as_often_as_a_job_is_retried() {
+    let Some(template) = template() else { return };
+
+    assert_eq!(template.properties("ExecutorFunction")["RecursiveLoop"], "Allow");
+}
+
 /// Tried: `Runtime: provided.al2`; without the `Architectures`.
 #[test]
 fn every_function_is_a_bootstrap_for_the_architecture_that_was_asked_for() {

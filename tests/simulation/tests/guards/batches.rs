@@ -14,8 +14,8 @@ fn a_hint_due_after_the_deadline_is_given_back_unclaimed() {
     stage.create(0, "creator");
     stage.play_to(10);
 
-    let batch = stage.execute_batch(10, "executor", &[stage.hint(120)], 60);
-    stage.play_to(60);
+    let batch = stage.execute_batch(85, "executor", &[stage.hint(120)], 105);
+    stage.play_to(105);
 
     assert_eq!(batch.given(), [Carried::Back(Back::NotYet(moment(120)))]);
     assert_eq!(stage.state(120), "no record");

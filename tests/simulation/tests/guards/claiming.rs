@@ -5,7 +5,7 @@ use minutehand_domain::run::{Ending, Refusal};
 use minutehand_executor::CarriedOut;
 use minutehand_protocol::claim::Dropped;
 use minutehand_protocol::finish::Finished;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_before, sleeps_after, sleeps_before};
 
 /// Guard **claim's condition**, `Guard::Absent`: both have read that there is no run before either writes one.
 ///
@@ -25,6 +25,43 @@ fn of_two_executors_who_saw_no_run_one_calls() {
     assert_eq!(stage.called(), [60]);
     assert!(first.given().is_recorded());
     assert_eq!(second.given(), CarriedOut::Dropped(Dropped::Faster));
+}
+
+/// It was delivered again while its run waits: its own hint comes in its time, and a hand that held this one until then
+/// would do nothing else.
+///
+/// Removed: `claim` holds whatever comes. Nothing is dropped before 120.
+#[test]
+fn a_hint_that_comes_far_too_soon_is_dropped_and_its_timer_stands() {
+    let stage = Stage::new(Wish::once(120), []);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    let early = stage.execute(30, "executor", &stage.hint(120));
+    stage.play_to(60);
+
+    assert_eq!(early.given(), CarriedOut::Dropped(Dropped::TooSoon));
+    assert!(stage.timer(120).is_some());
+    assert_eq!(stage.state(120), "no record");
+}
+
+/// Tried: with the payload read after the claim, this fault is a lost lease, and three of them in a throttled minute are
+/// the run's failure.
+#[test]
+fn a_payload_that_cannot_be_read_costs_no_attempt() {
+    let stage = Stage::new(Wish { large_payload: true, ..Wish::once(60) }, [fails_before("executor", "body")]);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    let first = stage.execute(60, "executor", &stage.hint(60));
+    stage.execute(62, "executor", &stage.hint(60));
+    stage.play_to(80);
+
+    assert!(matches!(first.so_far(), Some(Err(_))), "its hint is given back");
+    assert_eq!(stage.starts(), [(60, 62)]);
+    assert_eq!((stage.state(60).as_str(), stage.run(60).unwrap().attempts.len()), ("succeeded", 1));
 }
 
 /// Guard **claim's condition**, `Guard::Seen`: both have read the same expired lease before either takes it over.
