@@ -47,6 +47,20 @@ impl ApiClient {
         created["job_id"].as_str().expect("a job has an id").to_owned()
     }
 
+    /// Creates a job as a client does that knows that an answer may be lost: with a key, and again until there is one.
+    pub async fn create_surely(&self, job: &Value, idempotency_key: &str) -> String {
+        let (begin, mut job) = (Instant::now(), job.clone());
+        job["idempotency_key"] = idempotency_key.into();
+        loop {
+            let (status, created) = self.ask("POST", "/v1/jobs", Some(&job)).await;
+            if status.is_success() {
+                return created["job_id"].as_str().expect("a job has an id").to_owned();
+            }
+            assert!(status.is_server_error() && begin.elapsed() < PATIENCE, "{status}: {created}");
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
     /// The runs of a job, with all their attempts, once there is one and none is under way or waits.
     pub async fn ended_runs(&self, job: &str) -> Vec<Value> {
         let begin = Instant::now();

@@ -1,9 +1,9 @@
 //! Processes on this machine: the functions that an emulator started, and `minutehand serve --aws`.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -39,6 +39,8 @@ pub struct Served {
     process: Child,
     pub url: String,
     pub key: String,
+    /// Open for as long as it lives: it may have more to say.
+    _said: Lines<BufReader<ChildStdout>>,
 }
 
 /// Starts it, as `infra/build` built it for the deployment, and waits until it says where it listens.
@@ -86,10 +88,10 @@ fn start(mut command: Command) -> Served {
     let key = command.get_envs().find(|(name, _)| *name == "MINUTEHAND_KEY").and_then(|(_, key)| key);
     let key = key.and_then(|key| key.to_str()).expect("it is given one").to_owned();
     let mut process = command.stdout(Stdio::piped()).spawn().expect("it was built");
-    let said = BufReader::new(process.stdout.take().expect("it is piped")).lines();
-    let listens = said.map_while(Result::ok).find_map(|line| {
+    let mut said = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+    let listens = said.by_ref().map_while(Result::ok).find_map(|line| {
         let (_, rest) = line.split_once("listens on ")?;
         rest.split_whitespace().next().map(ToOwned::to_owned)
     });
-    Served { url: listens.expect("it says where it listens"), key, process }
+    Served { url: listens.expect("it says where it listens"), key, process, _said: said }
 }
