@@ -24,6 +24,7 @@ where
     D::Lanes: Inbox,
 {
     let hands = Arc::new(Semaphore::new(at_once as usize));
+    doors.lanes().hands(at_once);
     loop {
         let free = Arc::clone(&hands).acquire_owned().await.expect("nobody closes it");
         let received = tokio::select! {

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_api::{Api, Keyring, TargetCheck, router};
+use minutehand_api::{Api, Keyring, Metrics, TargetCheck, router};
 use minutehand_domain::id::Tenant;
 use minutehand_io::Doors;
 use minutehand_io::lanes::Inbox;
@@ -17,11 +17,10 @@ use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
 use crate::drain::{self, Drain};
 use crate::executing::executing;
+use crate::front::{self, Bounds};
+use crate::limiting::limit_tenants;
 use crate::serve::ServeError;
 use crate::welcome::welcome;
-
-/// Whose the admin key is: one machine has one tenant until it is told of more.
-const TENANT: &str = "default";
 
 /// One process that hosts the three handlers.
 pub(crate) struct Host<'a> {
@@ -30,6 +29,7 @@ pub(crate) struct Host<'a> {
     pub(crate) keeps: &'a str,
     /// Which addresses targets may have.
     pub(crate) reach: Reach,
+    pub(crate) metrics: Metrics,
 }
 
 impl Host<'_> {
@@ -45,13 +45,14 @@ impl Host<'_> {
         D::Lanes: Inbox,
         S: Future<Output: Send> + Send + 'static,
     {
+        limit_tenants(&*doors).await?;
         writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps))?;
         let (signal, drain) = drain::signal();
         let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.clone(), self.wanted.at_once);
-        let reach = self.reach;
+        let (reach, metrics) = (self.reach, self.metrics.clone());
         let handlers = tokio::spawn(async move {
             tokio::join!(
-                answering(Arc::clone(&doors), listener, &key, reach, drain.clone()),
+                answering(Arc::clone(&doors), listener, &key, reach, metrics, drain.clone()),
                 executing(doors, at_once, drain),
                 sweeping
             )
@@ -76,13 +77,18 @@ impl Host<'_> {
 }
 
 /// Answers requests, until the process drains.
-async fn answering<D: Doors>(doors: Arc<D>, listener: TcpListener, key: &str, reach: Reach, drain: Drain) {
-    let keys = Keyring::single(key, Tenant::new(TENANT).expect("a word"));
-    let api = Api { doors, keys, target_check: TargetCheck::new(move |target| check_target(target, reach)) };
-    let stop = async move { drain.draining().await };
-    if let Err(error) = axum::serve(listener, router(api)).with_graceful_shutdown(stop).await {
-        tracing::error!(%error, "the HTTP API has ended");
-    }
+async fn answering<D: Doors>(
+    doors: Arc<D>,
+    listener: TcpListener,
+    key: &str,
+    reach: Reach,
+    metrics: Metrics,
+    drain: Drain,
+) {
+    let keys = Keyring::single(key, Tenant::deployment());
+    let target_check = TargetCheck::new(move |target| check_target(target, reach));
+    let api = Api { doors, keys, target_check, metrics: Some(metrics) };
+    front::answering(listener, router(api), Bounds::of_this_process(), drain).await;
 }
 
 async fn told_to_stop() -> io::Result<()> {

@@ -9,31 +9,35 @@ use minutehand_io::Doors;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
 use minutehand_io::events::Log;
+use minutehand_io::events::tally::Tally;
 use minutehand_io::lanes::embedded::EmbeddedLanes;
 use minutehand_io::store::Store;
 use minutehand_io::targets::Callers;
+use minutehand_io::targets::http::HttpCaller;
 
 /// The store may be a file or memory; everything else is the same.
 pub(crate) struct Local<S> {
     store: Arc<S>,
     lanes: EmbeddedLanes<SystemClock>,
-    targets: Callers,
+    targets: Callers<S>,
+    events: Tally<Log>,
     me: Claimant,
 }
 
-impl<S> Local<S> {
+impl<S: Store> Local<S> {
     /// The embedded store is this process's alone, so that a lease of any other worker is a dead one's.
-    pub(crate) fn new(store: Arc<S>, targets: Callers) -> Self {
+    pub(crate) fn new(store: Arc<S>, http: HttpCaller, events: Tally<Log>) -> Self {
         let me = Claimant { worker: Worker(SystemChance.number()), alone: true };
-        Self { store, lanes: EmbeddedLanes::new(SystemClock), targets, me }
+        let targets = Callers::new(http, Arc::clone(&store));
+        Self { store, lanes: EmbeddedLanes::new(SystemClock), targets, events, me }
     }
 }
 
 impl<S: Store> Doors for Local<S> {
     type Store = S;
     type Lanes = EmbeddedLanes<SystemClock>;
-    type Targets = Callers;
-    type Events = Log;
+    type Targets = Callers<S>;
+    type Events = Tally<Log>;
     type Clock = SystemClock;
     type Chance = SystemChance;
 
@@ -45,12 +49,12 @@ impl<S: Store> Doors for Local<S> {
         &self.lanes
     }
 
-    fn targets(&self) -> &Callers {
+    fn targets(&self) -> &Callers<S> {
         &self.targets
     }
 
-    fn events(&self) -> &Log {
-        &Log
+    fn events(&self) -> &Tally<Log> {
+        &self.events
     }
 
     fn clock(&self) -> &SystemClock {

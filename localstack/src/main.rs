@@ -1,11 +1,15 @@
-//! `minutehand`: the whole scheduler in one process.
+//! `minutehand`: the whole scheduler in one process, and the client of one.
 
 mod admin_key;
 mod arguments;
+mod client;
 mod drain;
 mod executing;
+mod front;
 mod host;
+mod limiting;
 mod local;
+mod metrics;
 #[cfg(feature = "aws")]
 mod on_aws;
 mod serve;
@@ -20,13 +24,19 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use self::arguments::Arguments;
+use self::arguments::{Arguments, Serve, Wanted};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    match Arguments::parse().wanted() {
+        Wanted::Serve(wanted) => serve(&wanted).await,
+        Wanted::Client(command) => client::client(command).await,
+    }
+}
+
+async fn serve(wanted: &Serve) -> ExitCode {
     log_to_stderr();
-    match serve::serve(&arguments.into_serve()).await {
+    match serve::serve(wanted).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("minutehand: {error}");

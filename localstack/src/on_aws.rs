@@ -4,9 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_cloud::{Cloud, Environment, Settings, aws};
+use minutehand_api::Metrics;
+use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, aws};
+use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
+use prometheus::Registry;
 
 use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
@@ -23,19 +26,21 @@ pub(crate) async fn on_aws(wanted: &Serve) -> Result<(), ServeError> {
     let keeps = format!("everything in the tables {} and {}", settings.tables.state, settings.tables.timers);
     let key = AdminKey::settle(wanted.key.as_deref(), None)?;
     let listener = listen(wanted.listen).await?;
-    let doors = Arc::new(Cloud::new(settings, &aws().await, Callers::new(HttpCaller::new(reach)?)));
+    let http = HttpCaller::new(reach)?;
+    let doors = Cloud::new(settings, &aws().await, NoTargets).calling(|store| Callers::new(http, store));
+    let doors = Arc::new(doors);
     let sweeper = Arc::clone(&doors);
     let sweeping = move |drain: Drain| async move {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), telling(sweeper, drain))
     };
-    let host = Host { wanted, key: &key, keeps: &keeps, reach };
+    let host = Host { wanted, key: &key, keeps: &keeps, reach, metrics: Metrics::new(Registry::new())? };
     host.run(Arc::clone(&doors), listener, sweeping, std::future::pending()).await?;
     doors.tell().await;
     Ok(())
 }
 
 /// What was told goes to the bus, until the process drains; what is told after that goes there at the end.
-async fn telling(doors: Arc<Cloud<Callers>>, drain: Drain) {
+async fn telling(doors: Arc<Cloud<Callers<DynamoStore>>>, drain: Drain) {
     loop {
         tokio::select! {
             () = drain.draining() => return,

@@ -5,10 +5,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use minutehand_api::Metrics;
 use minutehand_io::Fault;
+use minutehand_io::events::Log;
+use minutehand_io::events::tally::Tally;
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, OpenError};
-use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::{HttpCaller, Reach};
+use prometheus::Registry;
 use thiserror::Error;
 use tokio::net::TcpListener;
 
@@ -16,6 +19,7 @@ use crate::admin_key::{AdminKey, KeyError};
 use crate::arguments::Serve;
 use crate::host::Host;
 use crate::local::Local;
+use crate::metrics;
 #[cfg(feature = "aws")]
 use crate::on_aws::on_aws;
 use crate::sweeping::{start_over, sweeping};
@@ -41,6 +45,8 @@ pub(crate) enum ServeError {
     StoreFailed(String),
     #[error(transparent)]
     Fault(#[from] Fault),
+    #[error(transparent)]
+    Metrics(#[from] prometheus::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -75,9 +81,11 @@ async fn embedded<E: Engine>(
     failed: impl Future<Output = String>,
 ) -> Result<(), ServeError> {
     let listener = listen(wanted.listen).await?;
-    let doors = Arc::new(Local::new(store, Callers::new(HttpCaller::new(REACH)?)));
+    let registry = Registry::new();
+    let doors = Arc::new(Local::new(store, HttpCaller::new(REACH)?, Tally::new(Log, &registry)?));
+    metrics::watch(&registry, &doors)?;
     start_over(&doors).await?;
-    let host = Host { wanted, key, keeps, reach: REACH };
+    let host = Host { wanted, key, keeps, reach: REACH, metrics: Metrics::new(registry)? };
     host.run(Arc::clone(&doors), listener, |drain| sweeping(doors, drain), failed).await
 }
 

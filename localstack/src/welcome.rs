@@ -26,6 +26,8 @@ Admin key: {about}
   curl -s http://{address}/v1/jobs -H "Authorization: Bearer $MINUTEHAND_KEY" -H "Content-Type: application/json" -d '{{"name": "hello", "schedule": {{"every_seconds": 5}}, "target": {{"noop": {{}}}}}}'
   curl -s http://{address}/v1/jobs -H "Authorization: Bearer $MINUTEHAND_KEY"
   curl -s http://{address}/v1/health
+
+Or with this program, in another terminal: minutehand runs tail, minutehand --help
 "#
     )
 }

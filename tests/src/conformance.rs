@@ -1,7 +1,9 @@
 //! Conformance: what every implementation of a door must do, as facts that are generic over it. A suite in `tests/` names
 //! the implementations and runs each fact over each of them, on a store of its own.
 
+pub mod across;
 pub mod agreement;
+pub mod documents;
 pub mod guards;
 pub mod kept;
 pub mod lanes;
@@ -30,6 +32,28 @@ macro_rules! store_facts {
                 runs_go_on_before_the_last_one_seen,
                 a_page_before_the_window_is_empty,
                 no_tenant_sees_what_is_anothers,
+            }
+            across::{
+                runs_of_all_jobs_come_newest_first,
+                runs_at_one_instant_come_by_their_keys,
+                pages_of_all_runs_hold_each_run_once,
+                more_runs_than_a_store_reads_at_once_are_one_page,
+                a_window_of_all_runs_holds_its_start_and_not_its_end,
+                a_page_of_all_runs_before_the_window_is_empty,
+                a_tenants_runs_are_listed_for_nobody_else,
+                a_run_is_listed_once_as_it_is_now,
+                what_was_never_written_is_not_listed,
+                nothing_but_runs_is_listed,
+                what_needs_attention_is_listed_with_all_that_failed,
+            }
+            documents::{
+                a_document_is_found_by_its_name_and_kind,
+                a_document_is_replaced_only_as_it_was_seen,
+                documents_come_in_pages_by_name,
+                every_visible_name_is_listed,
+                documents_of_another_tenant_or_kind_are_not_listed,
+                documents_are_neither_jobs_nor_runs,
+                whatever_a_document_holds_is_found_as_it_was,
             }
             kept::{
                 attempts_come_oldest_first,

@@ -46,17 +46,17 @@ mod lanes {
     lane_facts! { #[tokio::test(start_paused = true)] Embedded::make }
 
     macro_rules! facts_of_embedded_lanes {
-        ($($fact:ident),* $(,)?) => {
+        ($room:ident: $($fact:ident),* $(,)?) => {
             $(
                 #[tokio::test(start_paused = true)]
                 async fn $fact() {
-                    minutehand_tests::conformance::lanes::embedded::$fact().await;
+                    minutehand_tests::conformance::lanes::$room::$fact().await;
                 }
             )*
         };
     }
 
-    facts_of_embedded_lanes! {
+    facts_of_embedded_lanes! { embedded:
         a_lane_delivers_by_instant_and_then_in_the_order_sent,
         a_hint_is_delivered_at_its_millisecond_and_never_before,
         a_hint_sent_for_sooner_wakes_who_waits_for_later,
@@ -70,6 +70,40 @@ mod lanes {
         a_purge_forgets_everything_and_numbers_go_on,
         depths_tell_what_is_ready_delayed_and_in_flight,
         a_receiver_that_gives_up_has_taken_nothing,
+    }
+
+    facts_of_embedded_lanes! { sharing:
+        a_hint_behind_a_flood_of_another_tenant_is_among_the_next_two,
+        tenants_take_turns_and_each_keeps_its_own_order,
+        turns_are_taken_inside_a_lane,
+        one_tenant_alone_leaves_a_ninth_of_the_hands_free_for_a_newcomer,
+        as_hands_fall_free_two_floods_come_to_have_as_many_each,
+        who_is_held_back_for_want_of_hands_is_let_in_as_soon_as_one_falls_free,
+        one_hand_carries_out_everything_in_turn,
+        a_delivery_nobody_ends_does_not_keep_its_hand_from_the_next,
+        a_limit_holds_a_tenants_hints_back_until_one_of_its_own_is_done,
+        what_is_given_back_and_what_expires_make_room_under_a_limit,
+        a_limit_that_is_raised_or_lifted_lets_in_who_waits,
+        a_lowered_limit_lets_what_is_in_flight_end,
+        a_purge_forgets_what_is_in_flight_and_no_limit,
+        depths_are_told_over_all_tenants,
+    }
+}
+
+mod sharing_in_any_order {
+    use minutehand_tests::conformance::lanes::naive::{any_events, judge};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Tried: without the limit, the threshold, the turns, or the second look when a hand falls free, each fails.
+        #[test]
+        fn the_embedded_lanes_do_what_the_naive_ones_allow(hands in prop::option::of(1..24_u32), events in any_events(400)) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+
+            runtime.block_on(judge(hands, &events));
+        }
     }
 }
 

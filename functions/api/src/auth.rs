@@ -1,6 +1,5 @@
-//! Who calls: a bearer key, kept only as its hash, says which tenant. Asked in one place, before any handler.
-//!
-//! Room for later: an entry is where a key's role goes, and [`authenticate`] where a table by route asks for it.
+//! Who calls: a bearer key, kept only as its hash, says which tenant and in which role. Asked in one place, before any
+//! handler; what each route needs stands in the table of `routes`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +10,16 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use minutehand_domain::access::{ApiKey, By, Role, SecretHash, read_key};
 use minutehand_domain::id::Tenant;
-use minutehand_io::Doors;
-use sha2::{Digest as _, Sha256};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Doors, Fault};
 
-use crate::Api;
+use crate::face::Face;
 use crate::problem::{Kind, Problem};
 
-/// The keys that are let in.
+/// The keys that are let in without a record of them: first of all the deployment's own.
 #[derive(Clone, Default)]
 pub struct Keyring {
     entries: Vec<Entry>,
@@ -26,37 +27,38 @@ pub struct Keyring {
 
 #[derive(Clone)]
 struct Entry {
-    hash: [u8; 32],
-    tenant: Arc<Tenant>,
+    hash: SecretHash,
+    caller: Caller,
 }
 
 impl Keyring {
+    /// The deployment's own key, and whose jobs it makes.
     pub fn single(key: &str, tenant: Tenant) -> Self {
-        Self::default().and(key, tenant)
+        Self::default().with(SecretHash::of(key), tenant, Role::Host)
     }
 
+    /// The same for whoever does not know the key itself.
+    pub fn of_hash(sha256: [u8; 32], tenant: Tenant) -> Self {
+        Self::default().with(SecretHash::from_bytes(sha256), tenant, Role::Host)
+    }
+
+    /// Another tenant's admin.
     #[must_use]
     pub fn and(self, key: &str, tenant: Tenant) -> Self {
-        self.and_hash(hash_of(key), tenant)
+        self.with(SecretHash::of(key), tenant, Role::Admin)
     }
 
-    /// For whoever does not know the key itself.
-    #[must_use]
-    pub fn and_hash(mut self, sha256: [u8; 32], tenant: Tenant) -> Self {
-        self.entries.push(Entry { hash: sha256, tenant: Arc::new(tenant) });
+    fn with(mut self, hash: SecretHash, tenant: Tenant, role: Role) -> Self {
+        self.entries.push(Entry { hash, caller: Caller { tenant: Arc::new(tenant), role, by: By::host() } });
         self
     }
 
     /// Every entry is compared, and each to its end, so that the time it takes says nothing about any.
     fn caller(&self, key: &str) -> Option<Caller> {
-        let hash = hash_of(key);
-        let found = self.entries.iter().fold(
-            None,
-            |found, entry| {
-                if same(&entry.hash, &hash) { Some(&entry.tenant) } else { found }
-            },
-        );
-        found.map(|tenant| Caller(Arc::clone(tenant)))
+        self.entries
+            .iter()
+            .fold(None, |found, entry| if entry.hash.is_of(key) { Some(&entry.caller) } else { found })
+            .cloned()
     }
 }
 
@@ -66,13 +68,22 @@ impl fmt::Debug for Keyring {
     }
 }
 
-/// Whose request this is.
+/// Whose request this is, and what they may.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller(Arc<Tenant>);
+pub(crate) struct Caller {
+    tenant: Arc<Tenant>,
+    pub role: Role,
+    /// What the audit trail calls them.
+    pub by: By,
+}
 
 impl Caller {
     pub(crate) fn tenant(&self) -> &Tenant {
-        &self.0
+        &self.tenant
+    }
+
+    fn of(key: &ApiKey) -> Self {
+        Self { tenant: Arc::new(key.tenant.clone()), role: key.role, by: By::key(key.id) }
     }
 }
 
@@ -85,15 +96,30 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// Lets through who has a key, a role of at least `needed`, and room in their quota of requests.
 pub(crate) async fn authenticate<D: Doors>(
-    State(api): State<Arc<Api<D>>>,
+    State((face, needed)): State<(Arc<Face<D>>, Role)>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
-    let caller = api.keys.caller(key).ok_or_else(|| Problem::new(Kind::Unauthorized, "this key is not known here"))?;
+    let caller = caller_of(&face, key).await?.ok_or_else(unknown_key)?;
+    face.meters.let_through(&*face.doors, caller.tenant()).await?;
+    if caller.role < needed {
+        return Err(not_allowed(needed));
+    }
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
+}
+
+async fn caller_of<D: Doors>(face: &Face<D>, key: &str) -> Result<Option<Caller>, Fault> {
+    if let Some(caller) = face.keys.caller(key) {
+        return Ok(Some(caller));
+    }
+    let Some((tenant, id, secret)) = read_key(key) else { return Ok(None) };
+    let there = face.doors.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
+    let opened = there.filter(|seen| seen.item.opens(secret, face.doors.clock().now()));
+    Ok(opened.map(|seen| Caller::of(&seen.item)))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -105,10 +131,14 @@ fn no_key() -> Problem {
     Problem::new(Kind::Unauthorized, "send your key as `Authorization: Bearer <key>`")
 }
 
-fn hash_of(key: &str) -> [u8; 32] {
-    Sha256::digest(key.as_bytes()).into()
+fn unknown_key() -> Problem {
+    Problem::new(Kind::Unauthorized, "this key is not known here")
 }
 
-fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
-    one.iter().zip(other).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+pub(crate) fn not_allowed(needed: Role) -> Problem {
+    let detail = match needed {
+        Role::Host => "this is for the deployment's own key".to_owned(),
+        Role::Viewer | Role::Operator | Role::Admin => format!("this needs a key of the role {}", needed.as_str()),
+    };
+    Problem::new(Kind::Forbidden, detail)
 }

@@ -1,4 +1,5 @@
 //! A request's body, read in three steps: bounded before it is looked at, JSON before it is understood, then a shape.
+//! All that are being read share a room, so that many large ones cannot take the memory of the process.
 //!
 //! The first look goes through the whole of it, so that what a shape skips (a payload) is JSON too: no key twice, no
 //! broken escape, at most 128 deep. It answers 400. What a shape refuses is 422, and says where.
@@ -7,81 +8,178 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
+use std::sync::Arc;
+
+use axum::body::Body as Incoming;
 use axum::extract::{FromRequest, Request};
-use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, StatusCode};
-use minutehand_domain::limits::PAYLOAD_BYTES;
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, Method};
+use http_body_util::BodyExt as _;
+use minutehand_domain::limits::{BATCH_BYTES, PAYLOAD_BYTES};
+use minutehand_io::Doors;
+use schemars::JsonSchema;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::face::Face;
 use crate::meant;
 use crate::problem::{Kind, Problem};
 
 /// The largest payload, and room for the longest URL, headers and tags around it, in any spelling.
 pub(crate) const BODY_BYTES: usize = PAYLOAD_BYTES + 64 * 1024;
 
+/// What all bodies that are being read or answered may take together. A slow client holds only what it has sent.
+const ROOM_BYTES: usize = 64 * 1024 * 1024;
+const PERMIT_BYTES: usize = 1024;
+
+/// Where bodies are while they are being read and answered.
+pub(crate) struct Room(Arc<Semaphore>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(ROOM_BYTES / PERMIT_BYTES)))
+    }
+}
+
+impl Room {
+    fn place(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
+        let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
+        let place = Arc::clone(&self.0).try_acquire_many_owned(permits);
+        place.map_err(|_| Problem::new(Kind::Unavailable, "too much is being sent at once; ask again"))
+    }
+}
+
 /// A body that is JSON, or empty.
-pub(crate) struct Body(Bytes);
+pub(crate) struct Body {
+    text: String,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// The body of a request that brings many things at once.
+pub(crate) struct BatchBody(pub Body);
 
 impl Body {
     pub(crate) fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Problem> {
-        if self.0.is_empty() {
-            return Err(Problem::new(Kind::Malformed, "this request needs a body"));
-        }
-        serde_json::from_slice(&self.0).map_err(|_| self.explain::<T>())
+        self.given().and_then(parse)
+    }
+
+    /// For requests whose shape depends on what is there.
+    pub(crate) fn raw(&self) -> Result<&RawValue, Problem> {
+        let not_json = |_| Problem::new(Kind::Malformed, "the body is not JSON");
+        self.given().and_then(|text| serde_json::from_str(text).map_err(not_json))
+    }
+
+    fn given(&self) -> Result<&str, Problem> {
+        let nothing = || Problem::new(Kind::Malformed, "this request needs a body");
+        Some(self.text.as_str()).filter(|text| !text.is_empty()).ok_or_else(nothing)
     }
 
     /// For requests that may say nothing.
     pub(crate) fn parse_or_default<'a, T: Deserialize<'a> + Default>(&'a self) -> Result<T, Problem> {
-        if self.0.is_empty() { Ok(T::default()) } else { self.parse() }
+        if self.text.is_empty() { Ok(T::default()) } else { self.parse() }
     }
 
-    /// Parsed again, slowly, to learn where it went wrong: bodies that are right do not pay for it.
-    fn explain<'a, T: Deserialize<'a>>(&'a self) -> Problem {
-        let json = &mut serde_json::Deserializer::from_slice(&self.0);
-        match serde_path_to_error::deserialize::<_, T>(json) {
-            Err(error) => Problem::invalid(vec![meant::explain(error.path(), error.inner())]),
-            Ok(_) => Problem::new(Kind::Invalid, "the body is not what this request expects"),
+    /// As it was sent.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    async fn read(request: Request, most: usize, room: &Room) -> Result<Self, Problem> {
+        let is_json = is_json(request.method(), request.headers());
+        let declared = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        if declared.is_some_and(|bytes: usize| bytes > most) {
+            return Err(too_large(most));
         }
-    }
-
-    fn looked_at(bytes: Bytes) -> Result<Self, Problem> {
-        match serde_json::from_slice::<WellFormed>(&bytes) {
-            _ if bytes.is_empty() => Ok(Self(bytes)),
-            Ok(WellFormed) => Ok(Self(bytes)),
-            Err(error) => Err(Problem::new(Kind::Malformed, format!("the body is not JSON: {error}"))),
-        }
-    }
-}
-
-impl<S: Send + Sync> FromRequest<S> for Body {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let is_json = is_json(request.headers());
-        let bytes = Bytes::from_request(request, state).await.map_err(|refused| match refused.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                Problem::new(Kind::TooLarge, format!("a body has at most {BODY_BYTES} bytes"))
-            }
-            _ => Problem::new(Kind::Malformed, "the body broke off"),
-        })?;
+        let (bytes, place) = gathered(request.into_body(), most, room).await?;
         if !bytes.is_empty() && !is_json {
             return Err(Problem::new(Kind::UnsupportedMediaType, "send JSON, with `Content-Type: application/json`"));
         }
-        Self::looked_at(bytes)
+        if !bytes.is_empty() {
+            serde_json::from_slice::<WellFormed>(&bytes)
+                .map_err(|error| Problem::new(Kind::Malformed, format!("the body is not JSON: {error}")))?;
+        }
+        // Whatever is JSON is UTF-8.
+        let text =
+            String::from_utf8(bytes.into()).map_err(|_| Problem::new(Kind::Malformed, "the body is not UTF-8"))?;
+        Ok(Self { text, _place: place })
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+/// A shape of a text that is JSON, or what is wrong with it.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
+    // Serde would take an array of a struct's values too.
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(Problem::field(Kind::Invalid, "", "this must be an object"));
+    }
+    serde_json::from_str(text).map_err(|_| explain::<T>(text))
+}
+
+/// Parsed again, slowly, to learn where it went wrong: bodies that are right do not pay for it.
+fn explain<'a, T: Deserialize<'a>>(text: &'a str) -> Problem {
+    let json = &mut serde_json::Deserializer::from_str(text);
+    match serde_path_to_error::deserialize::<_, T>(json) {
+        Err(error) => Problem::invalid(vec![meant::explain(error.path(), error.inner())]),
+        Ok(_) => Problem::new(Kind::Invalid, "the body is not what this request expects"),
+    }
+}
+
+async fn gathered(
+    mut body: Incoming,
+    most: usize,
+    room: &Room,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Problem> {
+    let (mut bytes, mut place) = (BytesMut::new(), None::<OwnedSemaphorePermit>);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Problem::new(Kind::Malformed, "the body broke off"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > most {
+            return Err(too_large(most));
+        }
+        let more = room.place(data.len())?;
+        match &mut place {
+            Some(place) => place.merge(more),
+            None => place = Some(more),
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok((bytes.freeze(), place))
+}
+
+fn too_large(most: usize) -> Problem {
+    Problem::new(Kind::TooLarge, format!("a body has at most {most} bytes"))
+}
+
+impl<D: Doors> FromRequest<Arc<Face<D>>> for Body {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, face: &Arc<Face<D>>) -> Result<Self, Problem> {
+        Self::read(request, BODY_BYTES, &face.room).await
+    }
+}
+
+impl<D: Doors> FromRequest<Arc<Face<D>>> for BatchBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, face: &Arc<Face<D>>) -> Result<Self, Problem> {
+        Body::read(request, BATCH_BYTES, &face.room).await.map(Self)
+    }
+}
+
+/// A merge-patch says that it is one, or just JSON.
+fn is_json(method: &Method, headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("application/json")
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+        || (*method == Method::PATCH && essence.eq_ignore_ascii_case("application/merge-patch+json"))
 }
 
 /// For requests whose address says it all: an empty object is fine, a field is not.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub(crate) struct Nothing {}
 
 /// JSON of any shape, looked through and not kept.

@@ -6,12 +6,13 @@ use axum::Json;
 use axum::extract::State;
 use minutehand_io::Doors;
 use minutehand_io::store::Store as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Api;
+use crate::face::Face;
 use crate::problem::Problem;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct HealthView {
     live: bool,
     ready: bool,
@@ -20,8 +21,8 @@ pub(crate) struct HealthView {
     zones: &'static str,
 }
 
-pub(crate) async fn health<D: Doors>(State(api): State<Arc<Api<D>>>) -> Result<Json<HealthView>, Problem> {
-    let _readable = api.doors.store().cursor(0).await?;
+pub(crate) async fn health<D: Doors>(State(face): State<Arc<Face<D>>>) -> Result<Json<HealthView>, Problem> {
+    let _readable = face.doors.store().cursor(0).await?;
     let (version, zones) = (env!("CARGO_PKG_VERSION"), chrono_tz::IANA_TZDB_VERSION);
     Ok(Json(HealthView { live: true, ready: true, version, zones }))
 }

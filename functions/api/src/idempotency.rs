@@ -5,9 +5,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::limits::IDEMPOTENCY_KEY_CHARS;
-use serde_json::Value;
 
-use crate::body::Body;
 use crate::findings::Findings;
 use crate::problem::{Kind, Problem};
 
@@ -19,6 +17,11 @@ const POINTER: &str = "/idempotency_key";
 pub(crate) struct KeyHeader(Option<String>);
 
 impl KeyHeader {
+    /// Where there is no header to be had.
+    pub(crate) const fn absent() -> Self {
+        Self(None)
+    }
+
     /// The one key of a request whose body says `field`.
     pub(crate) fn agreed(self, field: Option<String>) -> Result<Option<String>, Problem> {
         let key = match (self.0, field) {
@@ -35,11 +38,11 @@ impl KeyHeader {
         findings.settle(Some(key))
     }
 
-    /// For requests that make something without keeping keys yet: better refused than silently done twice.
-    pub(crate) fn none_yet(self) -> Result<(), Problem> {
+    /// For requests that make many things: better refused than silently meant for one of them.
+    pub(crate) fn none(self) -> Result<(), Problem> {
         match self.0 {
             None => Ok(()),
-            Some(_) => Err(Problem::new(Kind::Invalid, "Idempotency-Key is not understood for this request yet")),
+            Some(_) => Err(Problem::new(Kind::Invalid, "give each job its own idempotency_key: the header names one")),
         }
     }
 }
@@ -59,11 +62,18 @@ impl<S: Sync> FromRequestParts<S> for KeyHeader {
     }
 }
 
-/// What the request asks for beside its key, in whatever spelling.
-pub(crate) fn fingerprint(body: &Body) -> Result<Fingerprint, Problem> {
-    let mut request: Value = body.parse()?;
-    if let Some(fields) = request.as_object_mut() {
-        fields.remove(FIELD);
-    }
-    Ok(Fingerprint::of(&request))
+/// What is asked of an address beside the key, in whatever spelling.
+pub(crate) fn fingerprint(address: &str, body: &str) -> Result<Fingerprint, Problem> {
+    Fingerprint::of(address, body, FIELD).ok_or_else(|| Problem::new(Kind::Malformed, "the body is not JSON"))
+}
+
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// Marks an answer that was given before.
+pub(crate) fn replayed() -> [(HeaderName, HeaderValue); 1] {
+    [(REPLAYED, HeaderValue::from_static("true"))]
+}
+
+pub(crate) fn taken() -> Problem {
+    Problem::field(Kind::KeyReused, POINTER, "belongs to another request")
 }

@@ -1,26 +1,62 @@
 //! Each request gets an id: in its answer's header, in its problem, and in the log beside what went wrong.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Method};
 use minutehand_domain::id::base32;
 use minutehand_io::Doors;
 use minutehand_io::chance::Chance as _;
 
-use crate::Api;
+use crate::face::Face;
 use crate::problem::Problem;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-pub(crate) async fn identify<D: Doors>(State(api): State<Arc<Api<D>>>, request: Request, next: Next) -> Response {
-    let id = format!("req_{}", base32(&api.doors.chance().bytes()));
+/// For whoever tells of problems inside an answer.
+#[derive(Clone)]
+pub(crate) struct RequestId(pub Arc<str>);
+
+/// What a request was, for whoever counts it when it is answered.
+struct Asked {
+    method: Method,
+    route: Option<MatchedPath>,
+    /// No decision hangs on it: only how long the answer took.
+    at: Instant,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Self {
+        Self { method: request.method().clone(), route: request.extensions().get().cloned(), at: Instant::now() }
+    }
+
+    /// Whoever invents methods must not make a series each.
+    fn method(&self) -> &str {
+        match self.method.as_str() {
+            known @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE") => known,
+            _ => "other",
+        }
+    }
+
+    fn route(&self) -> &str {
+        self.route.as_ref().map_or("none", MatchedPath::as_str)
+    }
+}
+
+pub(crate) async fn identify<D: Doors>(State(face): State<Arc<Face<D>>>, mut request: Request, next: Next) -> Response {
+    let id: Arc<str> = format!("req_{}", base32(&face.doors.chance().bytes())).into();
+    request.extensions_mut().insert(RequestId(Arc::clone(&id)));
+    let asked = face.metrics.as_ref().map(|metrics| (metrics, Asked::of(&request)));
     let mut response = next.run(request).await;
+    if let Some((metrics, asked)) = asked {
+        metrics.answered(asked.method(), asked.route(), response.status(), asked.at.elapsed());
+    }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         if let Some(fault) = &problem.fault {
-            tracing::error!(request = id, %fault, "a request met a fault");
+            tracing::error!(request = %id, %fault, "a request met a fault");
         }
         response = problem.write_into(response, &id);
     }

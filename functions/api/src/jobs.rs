@@ -1,6 +1,9 @@
 //! Jobs: one, all, and what may be done with one.
 
+mod batch;
 mod create;
+mod filter;
+mod patch;
 
 use std::sync::Arc;
 
@@ -11,118 +14,176 @@ use http::StatusCode;
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal};
+use minutehand_domain::limits::PAGE;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
 use minutehand_protocol::bodies;
-use minutehand_protocol::change::{Changed, change};
+use minutehand_protocol::change::{Changed, Want, change};
 use minutehand_protocol::lookup::job_of;
-use serde::Deserialize;
 
+pub(crate) use self::batch::{BatchRequest, BatchView, batch};
 pub(crate) use self::create::create;
-use crate::Api;
+use self::filter::JobFilter;
+pub(crate) use self::filter::JobsParams;
+pub(crate) use self::patch::patch;
 use crate::auth::Caller;
 use crate::body::{Body, Nothing};
 use crate::cursor::Scope;
+use crate::face::Face;
 use crate::params::{JobPath, Params, limit_of};
+use crate::precondition::{IfMatch, etag};
 use crate::problem::{Kind, Problem};
 use crate::runs::WholeRun;
 use crate::wire::body_view::BodyView;
 use crate::wire::job_view::{JobView, OneJobView};
 use crate::wire::page::Page;
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct JobsParams {
-    limit: Option<usize>,
-    cursor: Option<String>,
-}
+/// Jobs that one request looks through for those that a filter wants; a page may then hold fewer, and go on.
+const LOOKED_THROUGH: usize = 10_000;
 
 /// The tenant's jobs, by id.
 pub(crate) async fn list<D: Doors>(
-    State(api): State<Arc<Api<D>>>,
+    State(face): State<Arc<Face<D>>>,
     caller: Caller,
     Params(params): Params<JobsParams>,
 ) -> Result<Response, Problem> {
-    let scope = Scope::new(caller.tenant(), "jobs");
     let limit = limit_of(params.limit)?;
+    let (filter, now) = (params.filter()?, face.doors.clock().now());
+    let scope = Scope::new(caller.tenant(), &format!("jobs {filter:?}"));
     let after = params.cursor.map(|cursor| scope.open(&cursor)).transpose()?.map(JobId::from_bytes);
-    let mut jobs = api.doors.store().jobs(caller.tenant(), after, limit + 1).await?;
-    let more = jobs.len() > limit;
-    jobs.truncate(limit);
-    let now = api.doors.clock().now();
-    let next_cursor = jobs.last().filter(|_| more).map(|last| scope.seal(last.id.as_bytes()));
-    let items = jobs.iter().map(|job| JobView::listed(job, now)).collect();
+    let page = looked_through(&*face.doors, caller.tenant(), after, &filter, limit, now).await?;
+    let next_cursor = page.last_seen.map(|last| scope.seal(last.as_bytes()));
+    let items = page.jobs.iter().map(|job| JobView::listed(job, now)).collect();
     Ok(Json(Page { items, next_cursor }).into_response())
+}
+
+struct JobsPage {
+    jobs: Vec<Job>,
+    /// Where to go on, if there may be more.
+    last_seen: Option<JobId>,
+}
+
+async fn looked_through<D: Doors>(
+    doors: &D,
+    tenant: &Tenant,
+    mut after: Option<JobId>,
+    filter: &JobFilter,
+    limit: usize,
+    now: Moment,
+) -> Result<JobsPage, Fault> {
+    let (mut jobs, mut looked) = (Vec::new(), 0);
+    // Without a filter one more than the page tells whether there is another; with one, most of what is read is left out.
+    let at_once = if filter.wants_all() { limit + 1 } else { PAGE };
+    while looked < LOOKED_THROUGH {
+        let read = doors.store().jobs(tenant, after, at_once).await?;
+        let is_last = read.len() < at_once;
+        for job in read {
+            looked += 1;
+            let id = job.id;
+            if filter.admits(&job, now) {
+                if jobs.len() == limit {
+                    return Ok(JobsPage { jobs, last_seen: after });
+                }
+                jobs.push(job);
+            }
+            after = Some(id);
+        }
+        if is_last {
+            return Ok(JobsPage { jobs, last_seen: None });
+        }
+    }
+    Ok(JobsPage { jobs, last_seen: after })
 }
 
 /// One job, with the newest of its runs.
 pub(crate) async fn show<D: Doors>(
-    State(api): State<Arc<Api<D>>>,
+    State(face): State<Arc<Face<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
 ) -> Result<Response, Problem> {
-    let job = job_of(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
-    let now = api.doors.clock().now();
-    let last_run = last_run(&*api.doors, &job, now).await?;
-    let payload = bodies::fetch(&*api.doors, &job.tenant, job.id, &job.definition.payload).await?;
+    let job = job_of(&*face.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+    let now = face.doors.clock().now();
+    let last_run = last_run(&*face.doors, &job, now).await?;
+    let payload = bodies::fetch(&*face.doors, &job.tenant, job.id, &job.definition.payload).await?;
     let view = JobView::new(&job, BodyView::of(payload.as_ref()), now);
     let last_run = last_run.as_ref().map(|run| run.view(now));
-    Ok(Json(OneJobView { job: view, last_run }).into_response())
+    Ok((etag(&job), Json(OneJobView { job: view, last_run })).into_response())
 }
 
 pub(crate) async fn pause<D: Doors>(
-    State(api): State<Arc<Api<D>>>,
+    State(face): State<Arc<Face<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
+    precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
-    obey(&*api.doors, caller.tenant(), id, &body, &Change::Pause).await
+    let Nothing {} = body.parse_or_default()?;
+    obey(&*face.doors, caller.tenant(), id, &Command { change: Change::Pause, precondition }).await
 }
 
+/// What a resumed job fires counts again.
 pub(crate) async fn resume<D: Doors>(
-    State(api): State<Arc<Api<D>>>,
+    State(face): State<Arc<Face<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
+    precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
-    obey(&*api.doors, caller.tenant(), id, &body, &Change::Resume).await
+    let Nothing {} = body.parse_or_default()?;
+    obey(&*face.doors, caller.tenant(), id, &Command { change: Change::Resume, precondition }).await
 }
 
 /// Cancels it: nothing starts any more, and the record stays to be read. Deleting twice is deleting once.
 pub(crate) async fn delete<D: Doors>(
-    State(api): State<Arc<Api<D>>>,
+    State(face): State<Arc<Face<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
+    precondition: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    match change(&*api.doors, caller.tenant(), id, &Change::Delete).await? {
-        Changed::Done(_) | Changed::Refused(_, _) => Ok(StatusCode::NO_CONTENT),
+    match change(&*face.doors, caller.tenant(), id, &Command { change: Change::Delete, precondition }).await? {
+        Changed::Done(_) | Changed::AsItWas(_) | Changed::Refused(_, _) => Ok(StatusCode::NO_CONTENT),
         Changed::NotFound => Err(Problem::no_job()),
     }
 }
 
-/// Answers with the job as the command leaves it. One that changes nothing is obeyed already.
-async fn obey<D: Doors>(
-    doors: &D,
-    tenant: &Tenant,
-    id: JobId,
-    body: &Body,
-    command: &Change,
-) -> Result<Response, Problem> {
-    let Nothing {} = body.parse_or_default()?;
+/// Answers with the job as the command leaves it.
+async fn obey<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, command: &Command) -> Result<Response, Problem> {
     match change(doors, tenant, id, command).await? {
-        Changed::Done(job) | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => {
-            answer(doors, &job).await
-        }
-        Changed::Refused(why @ JobRefusal::Cancelled, _) => Err(Problem::new(Kind::Conflict, why.to_string())),
+        // One that changes nothing is obeyed already.
+        Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => answer(doors, &job).await,
+        changed => answer_to(doors, changed).await,
+    }
+}
+
+/// The job as a change left it.
+async fn answer_to<D: Doors>(doors: &D, changed: Changed) -> Result<Response, Problem> {
+    match changed {
+        Changed::Done(job) | Changed::AsItWas(job) => answer(doors, &job).await,
+        Changed::Refused(why, _) => Err(Problem::new(Kind::Conflict, why.to_string())),
         Changed::NotFound => Err(Problem::no_job()),
+    }
+}
+
+/// The same change to whatever the job is by then, as long as it is what the client saw.
+struct Command {
+    change: Change,
+    precondition: IfMatch,
+}
+
+impl Want for Command {
+    type No = Problem;
+
+    async fn of(&self, job: &Job) -> Result<Option<Change>, Problem> {
+        self.precondition.check(job)?;
+        Ok(Some(self.change.clone()))
     }
 }
 
 async fn answer<D: Doors>(doors: &D, job: &Job) -> Result<Response, Problem> {
     let payload = bodies::fetch(doors, &job.tenant, job.id, &job.definition.payload).await?;
     let view = JobView::new(job, BodyView::of(payload.as_ref()), doors.clock().now());
-    Ok(Json(view).into_response())
+    Ok((etag(job), Json(view)).into_response())
 }
 
 /// An occurrence that was cancelled ahead of its time is not the last run before that time.

@@ -13,9 +13,6 @@ use minutehand_cloud::{Cloud, Environment, NoTargets, SettingError, Settings, aw
 use minutehand_domain::id::Tenant;
 use minutehand_io::targets::http::check_target;
 
-/// Whose the admin key is: a deployment has one tenant until it is told of more.
-const TENANT: &str = "default";
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     logs::to_stdout();
@@ -27,7 +24,7 @@ async fn serve() -> Result<(), Error> {
     let (settings, keys, reach) = (Settings::read(&environment)?, keys(&environment)?, environment.reach()?);
     let doors = Arc::new(Cloud::new(settings, &aws().await, NoTargets));
     let target_check = TargetCheck::new(move |target| check_target(target, reach));
-    let api = router(Api { doors: Arc::clone(&doors), keys, target_check });
+    let api = router(Api { doors: Arc::clone(&doors), keys, target_check, metrics: None });
     lambda_http::run(api.layer(from_fn_with_state(doors, tell_before_answering))).await
 }
 
@@ -40,7 +37,7 @@ async fn tell_before_answering(State(doors): State<Arc<Cloud<NoTargets>>>, reque
 
 fn keys(environment: &Environment) -> Result<Keyring, SettingError> {
     let Sha256(hash) = environment.required("MINUTEHAND_KEY_SHA256", "the SHA-256 of the admin key, in hex")?;
-    Ok(Keyring::default().and_hash(hash, Tenant::new(TENANT).expect("a word")))
+    Ok(Keyring::of_hash(hash, Tenant::deployment()))
 }
 
 struct Sha256([u8; 32]);

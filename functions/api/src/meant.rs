@@ -5,7 +5,7 @@ use serde_path_to_error::{Path, Segment};
 use crate::problem::FieldError;
 
 /// Details quote what the client sent; nobody needs more of it back.
-const DETAIL_CHARS: usize = 300;
+pub(crate) const DETAIL_CHARS: usize = 300;
 
 pub(crate) fn explain(path: &Path, error: &serde_json::Error) -> FieldError {
     let text = error.to_string();

@@ -4,20 +4,27 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
-use minutehand_domain::id::{JobId, RunKey};
+use minutehand_domain::access::KeyId;
+use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
 use serde::de::DeserializeOwned;
 
 use crate::meant;
 use crate::problem::{FieldError, Kind, Problem};
 
-const DEFAULT_LIMIT: usize = 100;
+pub(crate) const DEFAULT_LIMIT: usize = 100;
 
 /// The job that the path names. A text that is no job's id names none.
 pub(crate) struct JobPath(pub JobId);
 
 /// The run that the path names.
 pub(crate) struct RunPath(pub RunKey);
+
+/// The key that the path names.
+pub(crate) struct KeyPath(pub KeyId);
+
+/// The tenant that the path names.
+pub(crate) struct TenantPath(pub Tenant);
 
 /// The query, as a shape.
 pub(crate) struct Params<T>(pub T);
@@ -35,6 +42,25 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         named(parts, state).await.map(Self).ok_or_else(Problem::no_run)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let no_key = || Problem::new(Kind::NotFound, "there is no such key");
+        named(parts, state).await.map(Self).ok_or_else(no_key)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for TenantPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let name = named::<S, String>(parts, state).await;
+        let no_tenant = || Problem::new(Kind::NotFound, "a tenant has from 1 to 64 of a-z, 0-9 and -");
+        name.and_then(|name| Tenant::new(&name).ok()).map(Self).ok_or_else(no_tenant)
     }
 }
 
@@ -61,7 +87,8 @@ fn explain(text: &str) -> Problem {
         Some((name, detail)) if !name.contains(' ') => meant::told(format!("?{name}"), detail),
         _ => (String::new(), text.to_owned()),
     };
-    Problem::invalid(vec![FieldError { pointer, detail: detail.chars().take(300).collect() }])
+    let short = |text: &str| text.chars().take(meant::DETAIL_CHARS).collect();
+    Problem::invalid(vec![FieldError { pointer: short(&pointer), detail: short(&detail) }])
 }
 
 /// How many items a page has.

@@ -7,22 +7,25 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use minutehand_io::Fault;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 /// After this many seconds a fault is worth another try: a store that was busy has committed by then.
-const RETRY_SECONDS: &str = "1";
+const RETRY_SECONDS: u64 = 1;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub kind: Kind,
     pub detail: Cow<'static, str>,
     pub errors: Vec<FieldError>,
+    /// When it is worth asking again, in seconds.
+    pub retry_after: Option<u64>,
     /// For the log. The client is not told.
     pub fault: Option<Fault>,
 }
 
 /// One thing that is wrong with one field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct FieldError {
     /// A JSON pointer into the body; for a query parameter `?` and its name.
     pub pointer: String,
@@ -34,43 +37,68 @@ pub(crate) struct FieldError {
 pub(crate) enum Kind {
     Malformed,
     Unauthorized,
+    Forbidden,
     NotFound,
     MethodNotAllowed,
     Conflict,
+    VersionMismatch,
     TooLarge,
     UnsupportedMediaType,
     Invalid,
     KeyReused,
+    QuotaExceeded,
     Unavailable,
 }
 
 impl Kind {
-    const fn slug(self) -> &'static str {
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Malformed,
+        Self::Unauthorized,
+        Self::Forbidden,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::Conflict,
+        Self::VersionMismatch,
+        Self::TooLarge,
+        Self::UnsupportedMediaType,
+        Self::Invalid,
+        Self::KeyReused,
+        Self::QuotaExceeded,
+        Self::Unavailable,
+    ];
+
+    pub(crate) const fn slug(self) -> &'static str {
         match self {
             Self::Malformed => "/problems/malformed",
             Self::Unauthorized => "/problems/unauthorized",
+            Self::Forbidden => "/problems/forbidden",
             Self::NotFound => "/problems/not-found",
             Self::MethodNotAllowed => "/problems/method-not-allowed",
             Self::Conflict => "/problems/conflict",
+            Self::VersionMismatch => "/problems/version-mismatch",
             Self::TooLarge => "/problems/too-large",
             Self::UnsupportedMediaType => "/problems/unsupported-media-type",
             Self::Invalid => "/problems/invalid",
             Self::KeyReused => "/problems/idempotency-key-reused",
+            Self::QuotaExceeded => "/problems/quota-exceeded",
             Self::Unavailable => "/problems/unavailable",
         }
     }
 
-    const fn title(self) -> &'static str {
+    pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Malformed => "The request is malformed",
             Self::Unauthorized => "An API key is needed",
+            Self::Forbidden => "This key may not do that",
             Self::NotFound => "Not found",
             Self::MethodNotAllowed => "Method not allowed",
             Self::Conflict => "The state forbids it",
+            Self::VersionMismatch => "It was changed since it was read",
             Self::TooLarge => "The request is too large",
             Self::UnsupportedMediaType => "The body is not JSON",
             Self::Invalid => "The request is understood but impossible",
             Self::KeyReused => "The idempotency key belongs to another request",
+            Self::QuotaExceeded => "More than the quota allows",
             Self::Unavailable => "Not available right now",
         }
     }
@@ -79,12 +107,15 @@ impl Kind {
         match self {
             Self::Malformed => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict => StatusCode::CONFLICT,
+            Self::VersionMismatch => StatusCode::PRECONDITION_FAILED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Invalid | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::QuotaExceeded => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -92,7 +123,13 @@ impl Kind {
 
 impl Problem {
     pub(crate) fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, detail: detail.into(), errors: Vec::new(), fault: None }
+        let retry_after = (kind == Kind::Unavailable).then_some(RETRY_SECONDS);
+        Self { kind, detail: detail.into(), errors: Vec::new(), retry_after, fault: None }
+    }
+
+    /// More than the tenant may use; `seconds` until it is worth asking again.
+    pub(crate) fn over_quota(detail: String, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds.max(1)), ..Self::new(Kind::QuotaExceeded, detail) }
     }
 
     /// What cannot be done, field by field.
@@ -127,41 +164,54 @@ impl Problem {
         Self { detail: detail.into(), ..self }
     }
 
-    /// Turns an answer that carries this problem into what the client reads.
-    pub(crate) fn write_into(self, response: Response, request_id: &str) -> Response {
-        let told = Told {
+    /// As the client reads it.
+    pub(crate) fn told<'a>(&'a self, request_id: &'a str) -> Told<'a> {
+        Told {
             kind: self.kind.slug(),
             title: self.kind.title(),
             status: self.kind.status().as_u16(),
             detail: &self.detail,
             errors: &self.errors,
             request_id,
-        };
+        }
+    }
+
+    /// Turns an answer that carries this problem into what the client reads.
+    pub(crate) fn write_into(self, response: Response, request_id: &str) -> Response {
         let (mut head, _empty) = response.into_parts();
         head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        match self.kind {
-            Kind::Unauthorized => {
-                head.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"minutehand\""));
-            }
-            Kind::Unavailable => {
-                head.headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
-            }
-            _ => {}
+        if self.kind == Kind::Unauthorized {
+            head.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"minutehand\""));
         }
-        let body = serde_json::to_vec(&told).expect("a problem is plain text");
+        if let Some(seconds) = self.retry_after {
+            head.headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        let body = serde_json::to_vec(&self.told(request_id)).expect("a problem is plain text");
         Response::from_parts(head, body.into())
     }
 }
 
-#[derive(Serialize)]
-struct Told<'a> {
+/// An answer that says no, in the words of RFC 9457.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct Told<'a> {
+    /// What a client acts on: it never changes.
     #[serde(rename = "type")]
+    #[schemars(schema_with = "types")]
     kind: &'static str,
     title: &'static str,
+    #[schemars(range(min = 400, max = 599))]
     status: u16,
+    /// A sentence that names what is wrong.
     detail: &'a str,
+    /// Every field that is wrong, where fields are.
     errors: &'a [FieldError],
+    /// The same as the header `Request-Id`; the log has it too.
     request_id: &'a str,
+}
+
+fn types(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Kind::ALL.map(Kind::slug) })
 }
 
 impl From<Fault> for Problem {

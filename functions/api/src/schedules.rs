@@ -10,39 +10,49 @@ use minutehand_domain::limits::PREVIEW_FIRES;
 use minutehand_io::Doors;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::lookup::job_of;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Api;
 use crate::auth::Caller;
 use crate::body::Body;
+use crate::face::Face;
 use crate::findings::Findings;
 use crate::params::{JobPath, Params, bounded};
 use crate::problem::Problem;
 use crate::wire::instant::Instant;
+use crate::wire::object::object;
 use crate::wire::preview_view::PreviewView;
 use crate::wire::schedule_request::ScheduleRequest;
+use crate::wire::whole::whole;
 
 const DEFAULT_FIRES: usize = 10;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct PreviewRequest {
+pub(crate) struct PreviewRequest {
+    #[serde(deserialize_with = "object")]
     schedule: ScheduleRequest,
+    /// Fires strictly after this are shown: from now on if it is not given.
     from: Option<Instant>,
+    /// How many at most.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(range(min = 1, max = PREVIEW_FIRES), extend("default" = DEFAULT_FIRES))]
     count: Option<usize>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NextParams {
+    /// How many at most.
+    #[schemars(range(min = 1, max = PREVIEW_FIRES), extend("default" = DEFAULT_FIRES))]
     count: Option<usize>,
 }
 
 /// What a job with this schedule would fire after `from`, if it were made now, or at `from` where that is earlier.
-pub(crate) async fn preview<D: Doors>(State(api): State<Arc<Api<D>>>, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn preview<D: Doors>(State(face): State<Arc<Face<D>>>, body: Body) -> Result<Response, Problem> {
     let request: PreviewRequest = body.parse()?;
     let count = bounded("/count", request.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
-    let now = api.doors.clock().now();
+    let now = face.doors.clock().now();
     let (made_at, from) = request.from.map_or((now, now.just_before()), |from| (from.0.min(now), from.0));
     let mut findings = Findings::default();
     let schedule = request.schedule.understood(made_at, &mut findings);
@@ -53,14 +63,14 @@ pub(crate) async fn preview<D: Doors>(State(api): State<Arc<Api<D>>>, body: Body
 
 /// What the job fires next, as it stands.
 pub(crate) async fn next<D: Doors>(
-    State(api): State<Arc<Api<D>>>,
+    State(face): State<Arc<Face<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
     Params(params): Params<NextParams>,
 ) -> Result<Response, Problem> {
     let count = bounded("?count", params.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
-    let job = job_of(&*api.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
-    let from = api.doors.clock().now().just_before();
+    let job = job_of(&*face.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+    let from = face.doors.clock().now().just_before();
     let view = match job.status {
         Status::Active => PreviewView::walk(&job.schedule, from, count, |t| job.next_after(t)),
         Status::Paused => PreviewView::silent(&job.schedule, false),

@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use lambda_runtime::{Context, Error, LambdaEvent, service_fn};
-use minutehand_cloud::{Cloud, Environment, Settings, aws, logs};
+use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, aws, logs};
 use minutehand_domain::Moment;
 use minutehand_executor::batch::carry_out_batch;
 use minutehand_io::Fault;
 use minutehand_io::lanes::Delivery;
 use minutehand_io::lanes::sqs::{Queues, Receipt, message};
+use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
 
 struct Executor {
-    doors: Cloud<Callers>,
+    doors: Cloud<Callers<DynamoStore>>,
     queues: Queues,
 }
 
@@ -39,8 +40,9 @@ impl Executor {
     async fn start(environment: &Environment) -> Result<Self, Error> {
         let settings = Settings::read(environment)?;
         let queues = settings.queues.clone();
-        let targets = Callers::new(HttpCaller::new(environment.reach()?)?);
-        Ok(Self { doors: Cloud::new(settings, &aws().await, targets), queues })
+        let http = HttpCaller::new(environment.reach()?)?;
+        let doors = Cloud::new(settings, &aws().await, NoTargets).calling(|store| Callers::new(http, store));
+        Ok(Self { doors, queues })
     }
 
     /// Answers with the messages that are to be delivered again. What cannot be read is among them: it goes to the dead

@@ -83,6 +83,10 @@ impl Server {
         self.address
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.child.id()
+    }
+
     pub(crate) fn client(&self) -> Client {
         Client::new(self.address, Some(KEY))
     }
@@ -93,7 +97,8 @@ impl Server {
     }
 
     pub(crate) fn terminate(&self) {
-        self.process.terminate();
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw).expect("a process id");
+        kill_process(pid, Signal::TERM).expect("it is our child and still there");
     }
 
     /// SIGTERM, and how it ended.
@@ -129,11 +134,6 @@ impl Process {
         let stdout = Said::by(child.stdout.take().expect("piped"));
         let stderr = Said::by(child.stderr.take().expect("piped"));
         Self { child, stdout, stderr }
-    }
-
-    fn terminate(&self) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
-        kill_process(pid, Signal::TERM).expect("it is our child and still there");
     }
 
     pub(crate) fn ended(mut self, within: Duration) -> Ended {

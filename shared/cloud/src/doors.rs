@@ -1,12 +1,13 @@
 //! The doors of AWS in one hand: DynamoDB, SQS, EventBridge, and the system's clock and chance.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use minutehand_domain::id::Worker;
-use minutehand_domain::run::{AttemptError, Claimant};
+use minutehand_domain::run::{Claimant, ErrorCode};
 use minutehand_io::Doors;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
@@ -26,7 +27,7 @@ const TELL_WITHIN: Duration = Duration::from_secs(2);
 
 /// Generic over the targets: only an executor calls any.
 pub struct Cloud<T> {
-    store: DynamoStore,
+    store: Arc<DynamoStore>,
     lanes: SqsLanes<SystemClock>,
     targets: T,
     events: Bus,
@@ -47,16 +48,21 @@ impl<T> Cloud<T> {
     pub fn new(settings: Settings, aws: &SdkConfig, targets: T) -> Self {
         let Settings { tables, queues, bus, listing, early } = settings;
         Self {
-            store: DynamoStore::new(aws_sdk_dynamodb::Client::new(aws), tables, listing),
+            store: Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(aws), tables, listing)),
             lanes: SqsLanes::new(aws_sdk_sqs::Client::new(aws), queues, SystemClock, early),
             targets,
             events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
             me: Claimant { worker: Worker(SystemChance.number()), alone: false },
         }
     }
-}
 
-impl<T> Cloud<T> {
+    /// The same, with targets that know its store.
+    #[must_use]
+    pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
+        let Self { store, lanes, targets: _, events, me } = self;
+        Cloud { targets: targets(Arc::clone(&store)), store, lanes, events, me }
+    }
+
     /// Sends what was told, within a time that an answer can wait. A function stands still between two invocations, and one
     /// that is late with its answer is ended: an event is not worth that.
     pub async fn tell(&self) {
@@ -105,7 +111,7 @@ impl<T: Targets> Doors for Cloud<T> {
 
 impl Targets for NoTargets {
     async fn call(&self, _call: Call<'_>) -> Answer {
-        let error = AttemptError::new("no_caller", "this process calls no targets").unreached();
+        let error = ErrorCode::Unavailable.error("this process calls no targets");
         Answer::Failed { error, retry_after: None }
     }
 }

@@ -48,8 +48,10 @@ impl Settings {
             tables: Tables { state: table("MINUTEHAND_STATE_TABLE")?, timers: table("MINUTEHAND_TIMERS_TABLE")? },
             queues: Queues::new([critical?.0, high?.0, normal?.0, low?.0]),
             bus: environment.optional::<Text>("MINUTEHAND_BUS", "the name of an EventBridge bus")?.map(|text| text.0),
-            listing: environment.or("MINUTEHAND_RUNS_INDEX", "on or off", Switch(true))?.into(),
-            early: environment.or("MINUTEHAND_EARLY_SECONDS", "a number of seconds from 0 to 30", Early(1))?.into(),
+            listing: environment.or("MINUTEHAND_RUNS_INDEX", "on or off", RunsIndex(Listing::ByHour))?.0,
+            early: environment
+                .or("MINUTEHAND_EARLY_SECONDS", "a number of seconds from 0 to 30", Early(Duration::from_secs(1)))?
+                .0,
         })
     }
 }
@@ -82,10 +84,7 @@ impl Environment {
 
     /// Which addresses targets may have.
     pub fn reach(&self) -> Result<Reach, SettingError> {
-        match self.or("MINUTEHAND_REACH", "public or local", TargetReach::Public)? {
-            TargetReach::Public => Ok(Reach::Public),
-            TargetReach::Local => Ok(Reach::Local),
-        }
+        Ok(self.or("MINUTEHAND_REACH", "public or local", TargetReach(Reach::Public))?.0)
     }
 }
 
@@ -107,14 +106,11 @@ const fn queue_variable(priority: Priority) -> &'static str {
 /// A word without blanks.
 struct Text(String);
 
-struct Switch(bool);
+struct RunsIndex(Listing);
 
-struct Early(u64);
+struct Early(Duration);
 
-enum TargetReach {
-    Public,
-    Local,
-}
+struct TargetReach(Reach);
 
 impl FromStr for Text {
     type Err = ();
@@ -124,21 +120,15 @@ impl FromStr for Text {
     }
 }
 
-impl FromStr for Switch {
+impl FromStr for RunsIndex {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
         match text {
-            "on" => Ok(Self(true)),
-            "off" => Ok(Self(false)),
+            "on" => Ok(Self(Listing::ByHour)),
+            "off" => Ok(Self(Listing::Off)),
             _ => Err(()),
         }
-    }
-}
-
-impl From<Switch> for Listing {
-    fn from(switch: Switch) -> Self {
-        if switch.0 { Self::ByHour } else { Self::Off }
     }
 }
 
@@ -146,13 +136,11 @@ impl FromStr for Early {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        text.parse().ok().filter(|seconds| *seconds <= EARLY_SECONDS).map(Self).ok_or(())
-    }
-}
-
-impl From<Early> for Duration {
-    fn from(early: Early) -> Self {
-        Self::from_secs(early.0)
+        text.parse()
+            .ok()
+            .filter(|seconds| *seconds <= EARLY_SECONDS)
+            .map(|seconds| Self(Duration::from_secs(seconds)))
+            .ok_or(())
     }
 }
 
@@ -161,8 +149,8 @@ impl FromStr for TargetReach {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         match text {
-            "public" => Ok(Self::Public),
-            "local" => Ok(Self::Local),
+            "public" => Ok(Self(Reach::Public)),
+            "local" => Ok(Self(Reach::Local)),
             _ => Err(()),
         }
     }

@@ -26,6 +26,12 @@ pub struct NotAnId {
     expected: &'static str,
 }
 
+impl NotAnId {
+    pub(crate) const fn of(expected: &'static str) -> Self {
+        Self { expected }
+    }
+}
+
 /// Whose things these are: part of every key. Comes from the credentials, never from a request's body.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -38,6 +44,11 @@ impl Tenant {
             return Err(NotAnId { expected: "a tenant (1 to 64 of a-z, 0-9 and -)" });
         }
         Ok(Self(name.to_owned()))
+    }
+
+    /// The deployment's own: whose jobs its key makes, and among whose documents the quotas of all are kept.
+    pub fn deployment() -> Self {
+        Self("default".to_owned())
     }
 
     pub fn as_str(&self) -> &str {
@@ -110,6 +121,8 @@ pub enum Origin {
     Schedule,
     /// Somebody asked for it now; the discriminator keeps two askings apart.
     Manual,
+    /// Somebody asked for another try at a run that came to nothing.
+    Redrive,
 }
 
 impl Origin {
@@ -117,6 +130,7 @@ impl Origin {
         match self {
             Self::Schedule => "schedule",
             Self::Manual => "manual",
+            Self::Redrive => "redrive",
         }
     }
 
@@ -124,6 +138,8 @@ impl Origin {
         match self {
             Self::Schedule => 0,
             Self::Manual => 1,
+            // Two is a backfill's.
+            Self::Redrive => 3,
         }
     }
 
@@ -131,6 +147,7 @@ impl Origin {
         match code {
             0 => Some(Self::Schedule),
             1 => Some(Self::Manual),
+            3 => Some(Self::Redrive),
             _ => None,
         }
     }
@@ -158,6 +175,10 @@ impl RunKey {
 
     pub fn manual(job: JobId, at: Moment, discriminator: u64) -> Self {
         Self { job, at, origin: Origin::Manual, discriminator }
+    }
+
+    pub fn redrive(job: JobId, at: Moment, discriminator: u64) -> Self {
+        Self { job, at, origin: Origin::Redrive, discriminator }
     }
 
     /// Sorts as the key does: job, instant, origin, discriminator.
@@ -277,12 +298,11 @@ mod tests {
     use super::*;
 
     fn any_key() -> impl Strategy<Value = RunKey> {
-        (any::<[u8; 16]>(), 0..=Moment::END.millis(), any::<bool>(), any::<u64>()).prop_map(
-            |(job, at, manual, number)| {
-                let (job, at) = (JobId(job), Moment::from_millis(at));
-                if manual { RunKey::manual(job, at, number) } else { RunKey::occurrence(job, at) }
-            },
-        )
+        let origin = prop_oneof![Just(Origin::Schedule), Just(Origin::Manual), Just(Origin::Redrive)];
+        (any::<[u8; 16]>(), 0..=Moment::END.millis(), origin, any::<u64>()).prop_map(|(job, at, origin, number)| {
+            let discriminator = if origin == Origin::Schedule { 0 } else { number };
+            RunKey { job: JobId(job), at: Moment::from_millis(at), origin, discriminator }
+        })
     }
 
     proptest! {

@@ -1,12 +1,15 @@
 //! Idempotency: the same key and the same request are one creation; the same key and another request are a refusal.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::id::{NotAnId, base32, sixteen_bytes};
+use crate::document::Document;
+use crate::id::{NotAnId, RunKey, base32, sixteen_bytes};
 use crate::spelled::spelled_for_people;
 
 /// What a creating request asked for, in 16 bytes. Kept with what it created.
@@ -17,10 +20,66 @@ pub struct Fingerprint([u8; 16]);
 spelled_for_people!(Fingerprint);
 
 impl Fingerprint {
-    /// Of the request's meaning, not its spelling: object keys sorted, white space gone.
-    pub fn of(request: &serde_json::Value) -> Self {
-        let digest = Sha256::digest(canonical(request).as_bytes());
-        Self(digest[..16].try_into().expect("a digest has 32 bytes"))
+    /// Of what is asked of `address`: of the request's meaning, not its spelling. Object keys are sorted, white space and
+    /// escapes gone; numbers keep every digit they were written with. None of a text that is not JSON.
+    ///
+    /// `key_field` is left out of it: where a body may say the idempotency key, the header may too.
+    pub fn of(address: &str, body: &str, key_field: &str) -> Option<Self> {
+        let mut said = format!("{address}\0");
+        if !body.is_empty() {
+            let mut fields = Node::read(serde_json::from_str(body).ok()?)?;
+            if let Node::Object(fields) = &mut fields {
+                fields.remove(key_field);
+            }
+            fields.write(&mut said)?;
+        }
+        let digest = Sha256::digest(said.as_bytes());
+        Some(Self(digest[..16].try_into().expect("a digest has 32 bytes")))
+    }
+}
+
+/// One level of a JSON text: what lies deeper is still as it was written.
+enum Node<'a> {
+    Object(BTreeMap<String, &'a RawValue>),
+    Array(Vec<&'a RawValue>),
+    Text(String),
+    /// A number, `true`, `false` or `null`.
+    Plain(&'a str),
+}
+
+impl<'a> Node<'a> {
+    fn read(raw: &'a RawValue) -> Option<Self> {
+        let text = raw.get();
+        Some(match text.as_bytes().first()? {
+            b'{' => Self::Object(serde_json::from_str(text).ok()?),
+            b'[' => Self::Array(serde_json::from_str(text).ok()?),
+            b'"' => Self::Text(serde_json::from_str(text).ok()?),
+            _ => Self::Plain(text),
+        })
+    }
+
+    fn write(&self, out: &mut String) -> Option<()> {
+        match self {
+            Self::Object(fields) => {
+                out.push('{');
+                for (name, value) in fields {
+                    Self::Text(name.clone()).write(out)?;
+                    Self::read(value)?.write(out)?;
+                }
+                out.push('}');
+            }
+            Self::Array(values) => {
+                out.push('[');
+                for value in values {
+                    Self::read(value)?.write(out)?;
+                    out.push(',');
+                }
+                out.push(']');
+            }
+            Self::Text(text) => out.push_str(&serde_json::to_string(text).ok()?),
+            Self::Plain(text) => out.push_str(text),
+        }
+        Some(())
     }
 }
 
@@ -38,9 +97,48 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// `serde_json`'s own map keeps its keys sorted, so that writing it out again is the canonical form.
-fn canonical(value: &serde_json::Value) -> String {
-    value.to_string()
+/// Names the answer that an idempotency key got, where what it made has a name of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct AskedName([u8; 16]);
+
+spelled_for_people!(AskedName);
+
+impl AskedName {
+    pub fn of(key: &str) -> Self {
+        let digest = Sha256::new().chain_update(b"minutehand asked 1\0").chain_update(key).finalize();
+        Self(digest[..16].try_into().expect("a digest has 32 bytes"))
+    }
+}
+
+impl fmt::Display for AskedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&base32(&self.0))
+    }
+}
+
+impl FromStr for AskedName {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        sixteen_bytes(text).map(Self)
+    }
+}
+
+/// What an idempotency key asked for, and the run it got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    pub name: AskedName,
+    pub fingerprint: Fingerprint,
+    pub run: RunKey,
+}
+
+impl Document for Asked {
+    const KIND: &'static str = "asked";
+
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
 }
 
 #[cfg(test)]
@@ -48,13 +146,34 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Fingerprint {
-        Fingerprint::of(&serde_json::from_str(text).unwrap())
+        Fingerprint::of("POST /v1/jobs", text, "idempotency_key").unwrap()
     }
 
     #[test]
     fn spelling_does_not_matter_and_meaning_does() {
         assert_eq!(of(r#"{"a":1,"b":{"c":2,"d":3}}"#), of(r#" { "b" : {"d":3, "c":2}, "a":1 }"#));
+        assert_eq!(of(r#"{"a":"\u0041"}"#), of(r#"{"a":"A"}"#));
         assert_ne!(of(r#"{"a":1}"#), of(r#"{"a":2}"#));
         assert_ne!(of(r#"{"a":[1,2]}"#), of(r#"{"a":[2,1]}"#));
+        assert_ne!(of(r#"{"a":[1,2]}"#), of(r#"{"a":[12]}"#));
+        assert_ne!(of(r#"{"a":"1"}"#), of(r#"{"a":1}"#));
+    }
+
+    #[test]
+    fn a_digit_that_a_float_would_lose_makes_another_request() {
+        assert_ne!(of(r#"{"a":12345678901234567890123}"#), of(r#"{"a":12345678901234567890124}"#));
+    }
+
+    #[test]
+    fn the_key_itself_is_no_part_of_what_is_asked() {
+        assert_eq!(of(r#"{"a":1,"idempotency_key":"k"}"#), of(r#"{"a":1}"#));
+        assert_ne!(of(r#"{"a":{"idempotency_key":"k"}}"#), of(r#"{"a":{}}"#), "only at the top");
+    }
+
+    #[test]
+    fn the_same_body_for_another_address_is_another_request() {
+        let asked = |address| Fingerprint::of(address, "", "").unwrap();
+
+        assert_ne!(asked("POST /v1/jobs/a/run"), asked("POST /v1/jobs/b/run"));
     }
 }

@@ -107,8 +107,21 @@ pub enum Change {
     Pause,
     Resume,
     Delete,
-    Reschedule(Schedule),
-    Define(Definition),
+    /// Another schedule, another definition, or both at once: what is none stays as it is.
+    Edit {
+        schedule: Option<Schedule>,
+        definition: Option<Definition>,
+    },
+}
+
+impl Change {
+    pub fn reschedule(schedule: Schedule) -> Self {
+        Self::Edit { schedule: Some(schedule), definition: None }
+    }
+
+    pub fn define(definition: Definition) -> Self {
+        Self::Edit { schedule: None, definition: Some(definition) }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -199,15 +212,28 @@ impl Job {
                 (next.since, next.before) = (now, None);
             }
             (Status::Active | Status::Paused, Change::Delete) => next.status = Status::Cancelled,
-            (Status::Active, Change::Reschedule(schedule)) => {
-                next.before = Some(Before { schedule: self.schedule.clone(), since: self.since });
-                (next.since, next.schedule) = (now, schedule.clone());
+            (Status::Active, Change::Edit { schedule, definition }) => {
+                if schedule.is_some() {
+                    next.before = Some(Before { schedule: self.schedule.clone(), since: self.since });
+                    next.since = now;
+                }
+                next.edit(schedule.as_ref(), definition.as_ref());
             }
             // What was in force before a pause never fires again, so only the resume will set `since`.
-            (Status::Paused, Change::Reschedule(schedule)) => next.schedule = schedule.clone(),
-            (Status::Active | Status::Paused, Change::Define(definition)) => next.definition = definition.clone(),
+            (Status::Paused, Change::Edit { schedule, definition }) => {
+                next.edit(schedule.as_ref(), definition.as_ref());
+            }
         }
         Ok(next)
+    }
+
+    fn edit(&mut self, schedule: Option<&Schedule>, definition: Option<&Definition>) {
+        if let Some(schedule) = schedule {
+            self.schedule = schedule.clone();
+        }
+        if let Some(definition) = definition {
+            self.definition = definition.clone();
+        }
     }
 
     /// The instant a change must promise before it is written: the first occurrence under a schedule newly in force.
@@ -341,7 +367,7 @@ mod tests {
 
     #[test]
     fn after_a_reschedule_the_old_schedule_still_owns_the_time_before() {
-        let job = each_minute().after(&Change::Reschedule(every(90)), at(100)).unwrap();
+        let job = each_minute().after(&Change::reschedule(every(90)), at(100)).unwrap();
 
         assert_eq!(job.admits(at(60)), Ok(()), "the old schedule's, before the change");
         assert_eq!(job.admits(at(120)), Err(NotAdmitted::Superseded), "the old schedule's, after it");
@@ -353,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_resume_continues_from_now_and_forgets_what_was_before() {
-        let job = each_minute().after(&Change::Reschedule(every(90)), at(100)).unwrap();
+        let job = each_minute().after(&Change::reschedule(every(90)), at(100)).unwrap();
         let job = job.after(&Change::Pause, at(130)).unwrap().after(&Change::Resume, at(400)).unwrap();
 
         assert_eq!(job.admits(at(60)), Err(NotAdmitted::Superseded));
@@ -366,7 +392,7 @@ mod tests {
         let job = each_minute();
 
         let changed =
-            job.after(&Change::Define(Definition { name: Some("x".into()), ..definition() }), at(100)).unwrap();
+            job.after(&Change::define(Definition { name: Some("x".into()), ..definition() }), at(100)).unwrap();
 
         assert_eq!((changed.since, &changed.before, changed.generation), (job.since, &job.before, 2));
     }
@@ -379,7 +405,7 @@ mod tests {
         assert_eq!(active.after(&Change::Resume, at(2)), Err(JobRefusal::AlreadyActive));
         assert_eq!(paused.after(&Change::Pause, at(2)), Err(JobRefusal::AlreadyPaused));
         for change in
-            [Change::Pause, Change::Resume, Change::Delete, Change::Reschedule(every(5)), Change::Define(definition())]
+            [Change::Pause, Change::Resume, Change::Delete, Change::reschedule(every(5)), Change::define(definition())]
         {
             assert_eq!(deleted.after(&change, at(2)), Err(JobRefusal::Cancelled));
         }
@@ -437,10 +463,10 @@ mod tests {
 
     fn any_history() -> impl Strategy<Value = Vec<(i64, Change)>> {
         let change = prop_oneof![
-            3 => (1..300_u64).prop_map(|n| Change::Reschedule(every(n))),
+            3 => (1..300_u64).prop_map(|n| Change::reschedule(every(n))),
             1 => Just(Change::Pause),
             2 => Just(Change::Resume),
-            1 => Just(Change::Define(definition())),
+            1 => Just(Change::define(definition())),
         ];
         prop::collection::vec((1..500_i64, change), 0..6)
     }

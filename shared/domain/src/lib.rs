@@ -1,9 +1,11 @@
 //! The domain: what a job, a run and a schedule are, and what they become. Nothing here does anything.
 //!
 //! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`run`] what becomes of one,
-//! [`timer`] and [`pace`] how none of them is forgotten.
+//! [`timer`] and [`pace`] how none of them is forgotten. [`access`] says who may ask.
 
+pub mod access;
 pub mod body;
+pub mod document;
 pub mod head;
 pub mod hint;
 pub mod id;
@@ -13,9 +15,11 @@ pub mod limits;
 pub mod moment;
 pub mod pace;
 pub mod priority;
+pub mod quota;
 pub mod retry;
 pub mod run;
 pub mod schedule;
+pub mod signing;
 mod spelled;
 pub mod target;
 pub mod timer;

@@ -47,3 +47,9 @@ pub const COALESCE_COUNT: u64 = 100_000;
 pub const PREVIEW_FIRES: usize = 1000;
 /// A page of any list.
 pub const PAGE: usize = 1000;
+/// Jobs in one batch, and the bytes that bring them: what a function's invocation can be given, with room to spare.
+pub const BATCH_JOBS: usize = 1000;
+pub const BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// The longest that a former secret goes on working after a rotation: a week, for whoever deploys weekly.
+pub const GRACE_SECONDS: u64 = 7 * 86_400;
+pub const DEFAULT_GRACE_SECONDS: u64 = 3_600;

@@ -3,6 +3,7 @@
 //! `queued` is not a state: it is `scheduled` whose time has come and which nobody has claimed.
 
 pub mod attempt;
+pub mod error_code;
 mod transitions;
 
 use std::time::Duration;
@@ -11,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::attempt::{Attempt, AttemptError, Ending};
+pub use self::error_code::ErrorCode;
 use crate::Moment;
+use crate::access::By;
 use crate::body::Body;
 use crate::id::{RunKey, Tenant, Worker};
 use crate::job::{Also, NotAdmitted, Terms};
@@ -33,6 +36,18 @@ pub struct Run {
     pub priority: Priority,
     /// What this run was given in place of the job's payload.
     pub payload: Option<Body>,
+    /// Who asked for it, where somebody did.
+    pub asked_by: Option<By>,
+    /// The run that this one is another try at.
+    pub redrive_of: Option<RunKey>,
+    /// Who asked to cancel it, and when.
+    pub cancel: Option<CancelAsked>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelAsked {
+    pub at: Moment,
+    pub by: By,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +139,10 @@ pub enum Event<'a> {
         fence: u32,
         terms: &'a Terms,
     },
-    Cancel,
+    /// Somebody's wish, or what follows from the job's end.
+    Cancel {
+        by: Option<&'a By>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +175,15 @@ pub enum Refusal {
     Finished,
 }
 
+/// Why there is no other try at a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NotToRedo {
+    #[error("the run is under way: cancel it first, or wait for its end")]
+    UnderWay,
+    #[error("the run succeeded; to do it again, run its job")]
+    Succeeded,
+}
+
 /// What an overdue timer of this run is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
@@ -181,12 +208,33 @@ impl Run {
             tally: Tally::default(),
             priority,
             payload: None,
+            asked_by: None,
+            redrive_of: None,
+            cancel: None,
         }
     }
 
     /// The record of an occurrence that did not fire.
     pub fn skipped(tenant: Tenant, key: RunKey, why: Skip, also: Option<Also>, now: Moment) -> Self {
         Self { state: State::Skipped { at: now, why, also }, ..Self::new(tenant, key, Priority::Normal) }
+    }
+
+    /// Another try at this run, under its own key: what it was given it is given again.
+    pub fn redriven(&self, key: RunKey) -> Result<Self, NotToRedo> {
+        match self.state {
+            State::Scheduled { .. } | State::Running(_) => Err(NotToRedo::UnderWay),
+            State::Succeeded { .. } => Err(NotToRedo::Succeeded),
+            State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. } | State::Skipped { .. } => {
+                let (redrive_of, payload) = (Some(self.key), self.payload.clone());
+                Ok(Self { payload, redrive_of, ..Self::new(self.tenant.clone(), key, self.priority) })
+            }
+        }
+    }
+
+    /// The same, not yet begun, under another key.
+    #[must_use]
+    pub fn under(self, key: RunKey) -> Self {
+        Self { key, state: State::Scheduled { due: key.at }, ..self }
     }
 
     pub fn is_finished(&self) -> bool {

@@ -127,6 +127,25 @@ impl Schedule {
         (!ended).then_some(next)
     }
 
+    pub fn is_recurring(&self) -> bool {
+        matches!(self.when, When::Every { .. } | When::Cron(_))
+    }
+
+    /// How often a recurring schedule fires from `now` on, at the pace of its next sixty fires: a burst counts
+    /// as what it is while it lasts. Nothing for a schedule that fires once.
+    pub fn fires_per_minute(&self, now: Moment) -> f64 {
+        const LOOKED_AT: u32 = 60;
+        if !self.is_recurring() {
+            return 0.0;
+        }
+        let Some(first) = self.next_after(now) else { return 0.0 };
+        let (mut last, mut more) = (first, 0);
+        while let Some(next) = self.next_after(last).filter(|_| more < LOOKED_AT) {
+            (last, more) = (next, more + 1);
+        }
+        f64::from(more) * 60.0 / last.since(first).as_secs_f64().max(1.0)
+    }
+
     pub fn fires_at(&self, t: Moment) -> bool {
         t > Moment::EPOCH && self.next_after(t.just_before()) == Some(t)
     }
@@ -221,6 +240,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn how_often_a_schedule_fires_is_counted_while_it_fires() {
+        let pace = |plan: Plan| Schedule::new(&plan, NOW).unwrap().fires_per_minute(NOW);
+        let cron = |text: &str| pace(Plan { cron: Some(text.to_owned()), ..Plan::default() });
+        let every = |seconds| pace(Plan { every_seconds: Some(seconds), ..Plan::default() });
+
+        assert!((every(1) - 60.0).abs() < 0.1 && (every(60) - 1.0).abs() < 0.01 && every(86_400) < 0.001);
+        assert!((cron("* * * * *") - 1.0).abs() < 0.01, "each minute");
+        assert!(cron("0 2 * * *") < 0.001, "once a day");
+        assert!(pace(Plan { after_seconds: Some(5), ..Plan::default() }).abs() < f64::EPSILON, "once");
+    }
 
     const NOW: Moment = Moment::from_secs(1_800_000_000);
 

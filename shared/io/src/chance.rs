@@ -3,6 +3,14 @@
 pub trait Chance: Send + Sync + 'static {
     fn bytes(&self) -> [u8; 16];
 
+    /// Thirty-two of them, for what is shared with others and signs.
+    fn secret(&self) -> [u8; 32] {
+        let mut secret = [0; 32];
+        secret[..16].copy_from_slice(&self.bytes());
+        secret[16..].copy_from_slice(&self.bytes());
+        secret
+    }
+
     fn number(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.bytes();
         u64::from_be_bytes([a, b, c, d, e, f, g, h])

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "aws")]
 pub mod bridge;
+#[cfg(feature = "metrics")]
+pub mod tally;
 
 use minutehand_domain::Moment;
 use minutehand_domain::job::Job;

@@ -11,6 +11,7 @@ use std::future::Future;
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::priority::Priority;
 
 use crate::Fault;
@@ -24,6 +25,10 @@ pub trait Lanes: Send + Sync + 'static {
 
     /// Keeps a delivered hint from being delivered again before `until`.
     fn hide(&self, receipt: &Self::Receipt, until: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// From now on at most so many of a tenant's hints are in flight at a time, or again as many as come; what is in flight
+    /// stays so. Lanes that many processes share know nothing of it: there it does nothing.
+    fn limit(&self, _tenant: &Tenant, _concurrent: Option<u32>) {}
 }
 
 /// The receiving end of the lanes, for a host that takes its hints itself. In Lambda the platform does.
@@ -37,6 +42,10 @@ pub trait Inbox: Lanes {
 
     /// Nobody acted upon the hint: it is delivered again from `at` on. An old receipt does nothing.
     fn give_back(&self, receipt: &Self::Receipt, at: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Says on how many deliveries its receivers can work at a time, all of them together. Lanes that are told keep some
+    /// of these hands free for tenants that have none; others deliver whatever is asked for.
+    fn hands(&self, _count: u32) {}
 }
 
 /// A hint as it was delivered.

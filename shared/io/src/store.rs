@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Digest, Json};
+use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
@@ -48,6 +49,17 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Run>, Fault>> + Send;
 
+    /// The runs of all of a tenant's jobs whose instant lies in `window`, newest first (by instant, then by key), before
+    /// `before`. It may lag a moment behind the writes. None where this deployment keeps no such list.
+    fn runs_across(
+        &self,
+        tenant: &Tenant,
+        which: Across,
+        window: Range<Moment>,
+        before: Option<RunKey>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Option<Vec<Run>>, Fault>> + Send;
+
     /// An attempt that no longer stands inside its run. Writing the same one again changes nothing.
     fn put_attempt(
         &self,
@@ -66,6 +78,25 @@ pub trait Store: Send + Sync + 'static {
         job: JobId,
         digest: Digest,
     ) -> impl Future<Output = Result<Option<Json>, Fault>> + Send;
+
+    fn document<T: Document>(
+        &self,
+        tenant: &Tenant,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<Seen<T>>, Fault>> + Send;
+    fn put_document<T: Document>(
+        &self,
+        tenant: &Tenant,
+        document: &T,
+        guard: Guard,
+    ) -> impl Future<Output = Result<Put<T>, Fault>> + Send;
+    /// A tenant's documents of one kind, by name, after `after`.
+    fn documents<T: Document>(
+        &self,
+        tenant: &Tenant,
+        after: Option<&str>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<T>, Fault>> + Send;
 
     fn timer(&self, key: &TimerKey) -> impl Future<Output = Result<Option<Timer>, Fault>> + Send;
     /// Overwrites.
@@ -90,6 +121,14 @@ pub trait Store: Send + Sync + 'static {
         cursor: &Cursor,
         guard: Guard,
     ) -> impl Future<Output = Result<Put<Cursor>, Fault>> + Send;
+}
+
+/// Which runs of a tenant a list is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Across {
+    All,
+    /// At least those that failed or timed out; a store that keeps no list of them may answer with all.
+    NeedingAttention,
 }
 
 /// What a write has seen of the item it replaces.

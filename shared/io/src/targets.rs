@@ -4,9 +4,15 @@
 pub mod callers;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "http")]
+mod known_secrets;
+mod secrets;
 
 #[cfg(feature = "http")]
 pub use callers::Callers;
+#[cfg(feature = "http")]
+pub use known_secrets::KNOWN_FOR;
+pub use secrets::signing_secrets;
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,13 +1,15 @@
 //! Cancelling a run: one that waits is ended, one that runs is not tried again, an occurrence nobody has claimed gets
 //! its record now, after the timer of its successor.
 
+use minutehand_domain::access::By;
 use minutehand_domain::id::{Origin, RunKey, Tenant};
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Skip};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Doors, Fault};
 
+use crate::coverage::is_covered;
 use crate::lookup::job_of;
 use crate::promise::promise_successor;
 
@@ -21,7 +23,7 @@ pub enum Cancelled {
     NotFound,
 }
 
-pub async fn cancel<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Cancelled, Fault> {
+pub async fn cancel<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Cancelled, Fault> {
     for _ in 0..TRIES {
         let seen = doors.store().run(tenant, key).await?;
         let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
@@ -33,7 +35,7 @@ pub async fn cancel<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result
             },
         };
         let now = doors.clock().now();
-        let next = match run.after(&RunEvent::Cancel, now) {
+        let next = match run.after(&RunEvent::Cancel { by: Some(by) }, now) {
             Ok(next) => next,
             Err(refusal) => return Ok(Cancelled::Refused(refusal, run)),
         };
@@ -45,11 +47,16 @@ pub async fn cancel<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result
     Err(Fault::unavailable("run", "it is being changed by too many at once"))
 }
 
-/// An occurrence without a record, its successor promised. A record is like a hint: the successor comes first.
+/// An occurrence without a record, its successor promised. A record is like a hint: the successor comes first. One that the
+/// record of an outage speaks for is over, as that says.
 async fn unclaimed<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Run>, Fault> {
     let Some(job) = job_of(doors, tenant, key.job).await? else { return Ok(None) };
     if key.origin != Origin::Schedule || job.admits(key.at).is_err() {
         return Ok(None);
+    }
+    let now = doors.clock().now();
+    if key.at <= now && is_covered(doors, tenant, key).await? {
+        return Ok(Some(Run::skipped(tenant.clone(), key, Skip::Coalesced, None, now)));
     }
     if let Some(next) = job.next_after(key.at)
         && promise_successor(doors, &job, next).await?.is_none()

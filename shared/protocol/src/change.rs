@@ -1,4 +1,6 @@
 //! Changing a job: if the change brings a schedule into force its first timer is promised, then the head is put.
+//!
+//! Who wants a change decides on the job as it is; where somebody was faster, it decides again.
 
 use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
@@ -12,45 +14,71 @@ use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Doors, Fault};
 
 use crate::fire::fire_if_near;
+use crate::lookup::seen_job_of;
 use crate::promise::promise;
 
 /// Tries against others who change the same job at the same time.
 const TRIES: u32 = 8;
 
+/// What somebody wants of a job, whatever it is by then.
+pub trait Want: Sync {
+    type No: From<Fault>;
+
+    /// The change that this job needs; none where it is as it is wanted.
+    fn of(&self, job: &Job) -> impl Future<Output = Result<Option<Change>, Self::No>> + Send;
+}
+
+/// The same of every job.
+impl Want for Change {
+    type No = Fault;
+
+    async fn of(&self, _job: &Job) -> Result<Option<Change>, Fault> {
+        Ok(Some(self.clone()))
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
     Done(Job),
+    /// Nothing was wanted of it as it is.
+    AsItWas(Job),
     /// The job says no; here is how it stands.
     Refused(JobRefusal, Job),
     NotFound,
 }
 
-pub async fn change<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, change: &Change) -> Result<Changed, Fault> {
+/// Changes the job to what is wanted of it.
+pub async fn change<D: Doors, W: Want>(doors: &D, tenant: &Tenant, id: JobId, want: &W) -> Result<Changed, W::No> {
     for _ in 0..TRIES {
-        let Some((seen, job)) = read(doors, tenant, id).await? else { return Ok(Changed::NotFound) };
-        let now = doors.clock().now();
-        let next = match job.after(change, now) {
-            Ok(next) => next,
-            Err(refusal) => return Ok(Changed::Refused(refusal, job)),
-        };
-        let promised = promise_first(doors, &job, &next).await?;
-        if doors.clock().now().since(now) > pace::STALE {
-            continue; // decided on an old clock: decide again
-        }
-        if doors.store().put_head(&Head::Job(next.clone()), seen.guard()).await?.is_written() {
-            doors.events().tell(&Event::Job { job: &next, what: word_for(change) });
-            if let Some((first, timer)) = promised {
-                fire_if_near(doors, &next, first, &timer).await;
-            }
-            return Ok(Changed::Done(next));
+        let Some(seen) = seen_job_of(doors, tenant, id).await? else { return Ok(Changed::NotFound) };
+        let Some(change) = want.of(&seen.item).await? else { return Ok(Changed::AsItWas(seen.item)) };
+        if let Some(changed) = change_as_seen(doors, &seen, &change).await? {
+            return Ok(changed);
         }
     }
-    Err(Fault::unavailable("job", "it is being changed by too many at once"))
+    Err(Fault::unavailable("job", "it is being changed by too many at once").into())
 }
 
-async fn read<D: Doors>(doors: &D, tenant: &Tenant, id: JobId) -> Result<Option<(Seen<Head>, Job)>, Fault> {
-    let seen = doors.store().head(tenant, id).await?;
-    Ok(seen.and_then(|seen| seen.item.job().cloned().map(|job| (seen, job))))
+/// Changes the job if it still is as it was seen; none where it is not, or where this took so long that the decision must
+/// be made again.
+async fn change_as_seen<D: Doors>(doors: &D, seen: &Seen<Job>, change: &Change) -> Result<Option<Changed>, Fault> {
+    let (job, now) = (&seen.item, doors.clock().now());
+    let next = match job.after(change, now) {
+        Ok(next) => next,
+        Err(refusal) => return Ok(Some(Changed::Refused(refusal, job.clone()))),
+    };
+    let promised = promise_first(doors, job, &next).await?;
+    if doors.clock().now().since(now) > pace::STALE {
+        return Ok(None); // decided on an old clock
+    }
+    if !doors.store().put_head(&Head::Job(next.clone()), seen.guard()).await?.is_written() {
+        return Ok(None);
+    }
+    doors.events().tell(&Event::Job { job: &next, what: word_for(change) });
+    if let Some((first, timer)) = promised {
+        fire_if_near(doors, &next, first, &timer).await;
+    }
+    Ok(Some(Changed::Done(next)))
 }
 
 /// A schedule newly in force is promised before the head says so. A change of payload or tags promises nothing new.
@@ -65,7 +93,7 @@ fn word_for(change: &Change) -> &'static str {
         Change::Pause => "paused",
         Change::Resume => "resumed",
         Change::Delete => "deleted",
-        Change::Reschedule(_) => "rescheduled",
-        Change::Define(_) => "changed",
+        Change::Edit { schedule: Some(_), .. } => "rescheduled",
+        Change::Edit { schedule: None, .. } => "changed",
     }
 }

@@ -120,7 +120,7 @@ async fn see<D: Doors>(doors: &D, hint: &Hint) -> Result<Result<Sight, Dropped>,
                 return Ok(Err(Dropped::NotAdmitted(why)));
             }
         }
-        (None, Origin::Manual) => return Ok(Err(Dropped::NoRun)),
+        (None, Origin::Manual | Origin::Redrive) => return Ok(Err(Dropped::NoRun)),
     }
     Ok(Ok(Sight { job, run, read_at }))
 }
@@ -173,7 +173,7 @@ fn claimed(run: &Run, job: &Job, by: Claimant, now: Moment) -> Result<Run, Refus
     match job.status {
         Status::Active | Status::Paused => run.after(&claim, now),
         Status::Cancelled => {
-            let cancelled = run.after(&RunEvent::Cancel, now)?;
+            let cancelled = run.after(&RunEvent::Cancel { by: None }, now)?;
             if cancelled.is_finished() { Ok(cancelled) } else { cancelled.after(&claim, now) }
         }
     }

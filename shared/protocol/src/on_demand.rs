@@ -1,16 +1,19 @@
-//! Running a job because somebody asked: the run's timer, its record, its hint. Two askings are two runs.
+//! Running a job because somebody asked: the run's timer, its record, its hint. Two askings are two runs, unless they bear
+//! the same idempotency key: then who asked first has named the run before it was made.
 
+use minutehand_domain::access::By;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::job::{JobRefusal, Status};
+use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
+use minutehand_domain::job::{Job, JobRefusal, Status};
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
-use minutehand_domain::run::Run;
+use minutehand_domain::run::{NotToRedo, Run, Skip, State};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Store as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Doors, Fault};
 
 use crate::bodies;
@@ -18,32 +21,111 @@ use crate::fire::hint;
 use crate::lookup::job_of;
 use crate::promise::promise;
 
+/// What somebody asks for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// In place of the job's own.
+    pub payload: Option<Json>,
+    pub by: By,
+    /// The idempotency key it bears, and what it is the key of.
+    pub once: Option<(AskedName, Fingerprint)>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Answered {
     Queued(Run),
+    /// The same request made it before.
+    Replayed(Run),
+    /// The idempotency key belongs to another request.
+    Taken,
     Refused(JobRefusal),
+    NotToRedo(NotToRedo),
     NotFound,
     /// This asker slept so long that its promise was given up as an orphan: ask again.
     TooSlow,
 }
 
-/// Queues a run of the job now, with `payload` in place of the job's own where one is given. A paused job may be asked.
-pub async fn run_now<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, payload: Option<Json>) -> Result<Asked, Fault> {
-    let Some(job) = job_of(doors, tenant, id).await? else { return Ok(Asked::NotFound) };
+/// Queues a run of the job now. A paused job may be asked.
+pub async fn run_now<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, wish: Wish) -> Result<Answered, Fault> {
+    let Some(job) = job_of(doors, tenant, id).await? else { return Ok(Answered::NotFound) };
+    let key = RunKey::manual(id, doors.clock().now(), doors.chance().number().max(1));
+    ask(doors, &job, Run::new(tenant.clone(), key, job.definition.priority), wish).await
+}
+
+/// Queues another try at a run that came to nothing, as whoever asks has seen it: recorded, or spoken for by another's record.
+/// It is given its own payload, unless the wish has one.
+pub async fn redrive<D: Doors>(doors: &D, of: &Run, wish: Wish) -> Result<Answered, Fault> {
+    let Some(job) = job_of(doors, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
+    let key = RunKey::redrive(of.key.job, doors.clock().now(), doors.chance().number().max(1));
+    match of.redriven(key) {
+        Ok(run) => ask(doors, &job, run, wish).await,
+        Err(why) => Ok(Answered::NotToRedo(why)),
+    }
+}
+
+async fn ask<D: Doors>(doors: &D, job: &Job, run: Run, wish: Wish) -> Result<Answered, Fault> {
+    let (run, named) = match wish.once {
+        Some((name, fingerprint)) => match agree(doors, run, name, fingerprint).await? {
+            Agreed::Make(run) => (run, true),
+            Agreed::Made(run) => return Ok(Answered::Replayed(run)),
+            Agreed::Taken => return Ok(Answered::Taken),
+        },
+        None => (run, false),
+    };
     if job.status == Status::Cancelled {
-        return Ok(Asked::Refused(JobRefusal::Cancelled));
+        return Ok(Answered::Refused(JobRefusal::Cancelled));
     }
+    let payload = match wish.payload {
+        Some(json) => Some(bodies::keep(doors, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?),
+        None => run.payload.clone(),
+    };
+    put(doors, job, Run { payload, asked_by: Some(wish.by), ..run }, named).await
+}
+
+async fn put<D: Doors>(doors: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
     let now = doors.clock().now();
-    let key = RunKey::manual(id, now, doors.chance().number().max(1));
-    let mut run = Run::new(tenant.clone(), key, job.definition.priority);
-    if payload.is_some() {
-        run.payload = Some(bodies::keep(doors, tenant, id, payload, INLINE_PAYLOAD_BYTES).await?);
+    let timer = promise(doors, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
+    match doors.store().put_run(&run, Guard::Absent).await? {
+        Put::Written(_) => {
+            doors.events().tell(&Event::Run { run: &run, from: "none", now });
+            let _a_lost_hint_is_found_overdue = hint(doors, run.priority, &Hint::of(&timer), now).await;
+            Ok(Answered::Queued(run))
+        }
+        // Who bears the same idempotency key makes the same run; only a sweeper makes one that was given up.
+        Put::Conflict(Some(Seen { item, .. })) if named && !was_given_up(&item) => Ok(Answered::Replayed(item)),
+        Put::Conflict(_) => Ok(Answered::TooSlow),
     }
-    let timer = promise(doors, tenant, TimerKey::run(key, now), job.generation).await?;
-    if !doors.store().put_run(&run, Guard::Absent).await?.is_written() {
-        return Ok(Asked::TooSlow);
+}
+
+/// What those who bear the same idempotency key have agreed about.
+enum Agreed {
+    /// The run is to be made, by whoever comes first.
+    Make(Run),
+    Made(Run),
+    Taken,
+}
+
+/// The first to put the key's answer decides which run it names; a run that was given up is named anew.
+async fn agree<D: Doors>(doors: &D, run: Run, name: AskedName, fingerprint: Fingerprint) -> Result<Agreed, Fault> {
+    let asked = Asked { name, fingerprint, run: run.key };
+    let mut guard = Guard::Absent;
+    loop {
+        let there = match doors.store().put_document(&run.tenant, &asked, guard).await? {
+            Put::Written(_) => return Ok(Agreed::Make(run)),
+            Put::Conflict(None) => return Err(Fault::unavailable("store", "an answer came and went")),
+            Put::Conflict(Some(there)) => there,
+        };
+        if there.item.fingerprint != fingerprint {
+            return Ok(Agreed::Taken);
+        }
+        match doors.store().run(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
+            None => return Ok(Agreed::Make(run.under(there.item.run))),
+            Some(made) if !was_given_up(&made) => return Ok(Agreed::Made(made)),
+            Some(_given_up) => guard = there.guard(),
+        }
     }
-    doors.events().tell(&Event::Run { run: &run, from: "none", now });
-    let _a_lost_hint_is_found_overdue = hint(doors, run.priority, &Hint::of(&timer), now).await;
-    Ok(Asked::Queued(run))
+}
+
+fn was_given_up(run: &Run) -> bool {
+    matches!(run.state, State::Skipped { why: Skip::Abandoned, .. })
 }

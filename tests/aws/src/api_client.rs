@@ -1,4 +1,4 @@
-//! A client of a deployed API: JSON over HTTP with the admin's key.
+//! A client of a deployed API: JSON over HTTP with one key, first of all the deployment's own.
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,12 @@ impl ApiClient {
     /// Of the API at this address; paths are added to it.
     pub fn new(base: &str, key: &str) -> Self {
         Self { base: base.to_owned(), key: key.to_owned(), client: Client::builder(TokioExecutor::new()).build_http() }
+    }
+
+    /// The same API by another key.
+    #[must_use]
+    pub fn by(&self, key: &str) -> Self {
+        Self { key: key.to_owned(), ..self.clone() }
     }
 
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (StatusCode, Value) {

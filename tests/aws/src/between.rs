@@ -1,14 +1,15 @@
 //! Between a client and an emulator: passes requests on, keeps what was asked, and does what no emulator does: loses an
-//! answer after the act, throttles before it, cuts pages short.
+//! answer after the act, throttles before it, cuts pages short, leaves a part of a batch for later.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
 use http::{StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -28,6 +29,10 @@ pub enum Trouble {
     Refused(&'static str),
     /// A query gives at most two items a page.
     ShortPages,
+    /// So many keys of a batch are read, and the others left for later.
+    LeavesAllBut(usize),
+    /// So many keys of a batch are read, and at the others there is nothing.
+    FindsOnly(usize),
 }
 
 /// One request as it was asked: `PutItem` and its body.
@@ -74,32 +79,66 @@ impl Between {
 }
 
 async fn pass_on(State(inner): State<Arc<Inner>>, request: Request) -> Response {
-    let (mut head, body) = request.into_parts();
-    let mut body = to_bytes(body, BODY_BYTES).await.expect("a request of ours");
+    let (head, body) = request.into_parts();
+    let body = to_bytes(body, BODY_BYTES).await.expect("a request of ours");
     let operation = operation_of(&head.headers);
     let asked = Asked { operation: operation.clone(), body: serde_json::from_slice(&body).unwrap_or(Value::Null) };
     let trouble = inner.next_trouble(&operation);
     locked(&inner.asked).push(asked.clone());
+    let Some(trouble) = trouble else { return inner.pass(head, body).await };
+    let mut changed = asked.body;
     match trouble {
-        Some(Trouble::Refused(code)) => return error(StatusCode::BAD_REQUEST, code),
-        Some(Trouble::ShortPages) => {
-            let mut short = asked.body;
-            short["Limit"] = json!(2);
-            body = short.to_string().into();
-            head.headers.remove(http::header::CONTENT_LENGTH);
+        Trouble::Refused(code) => error(StatusCode::BAD_REQUEST, code),
+        Trouble::LosesTheAnswer => {
+            inner.pass(head, body).await;
+            error(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError")
         }
-        Some(Trouble::LosesTheAnswer) | None => {}
-    }
-    head.uri = format!("{}{}", inner.to, head.uri.path()).parse::<Uri>().expect("an address");
-    let answer = inner.client.request(Request::from_parts(head, Body::from(body))).await;
-    match (answer, trouble) {
-        (_acted, Some(Trouble::LosesTheAnswer)) => error(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError"),
-        (Ok(answer), _) => answer.map(Body::new).into_response(),
-        (Err(why), _) => panic!("nobody there: {why}"),
+        Trouble::ShortPages => {
+            changed["Limit"] = json!(2);
+            inner.pass(head, changed.to_string().into()).await
+        }
+        Trouble::FindsOnly(some) => {
+            let _at_the_others_is_nothing = split_batch(&mut changed, some);
+            inner.pass(head, changed.to_string().into()).await
+        }
+        Trouble::LeavesAllBut(some) => {
+            let left = split_batch(&mut changed, some);
+            // A batch of none is none that may be asked.
+            if some == 0 {
+                return json_of(&json!({"UnprocessedKeys": left}));
+            }
+            also(inner.pass(head, changed.to_string().into()).await, "UnprocessedKeys", left).await
+        }
     }
 }
 
+/// Leaves the first `some` keys of a batch in it; the same request with the others is what comes of it.
+fn split_batch(request: &mut Value, some: usize) -> Value {
+    let mut others = request["RequestItems"].clone();
+    let tables = request["RequestItems"].as_object_mut().into_iter().flatten();
+    for (table, asked) in tables {
+        let keys = asked["Keys"].as_array_mut().expect("a batch has keys");
+        others[table]["Keys"] = keys.split_off(some.min(keys.len())).into();
+    }
+    others
+}
+
+/// The same answer, which says one thing more.
+async fn also(answer: Response, name: &str, what: Value) -> Response {
+    let body = to_bytes(answer.into_body(), BODY_BYTES).await.expect("an answer");
+    let mut said: Value = serde_json::from_slice(&body).expect("an answer of DynamoDB's");
+    said[name] = what;
+    json_of(&said)
+}
+
 impl Inner {
+    async fn pass(&self, mut head: Parts, body: Bytes) -> Response {
+        head.headers.remove(CONTENT_LENGTH);
+        head.uri = format!("{}{}", self.to, head.uri.path()).parse::<Uri>().expect("an address");
+        let answer = self.client.request(Request::from_parts(head, Body::from(body))).await;
+        answer.expect("somebody is there").map(Body::new).into_response()
+    }
+
     fn next_trouble(&self, operation: &str) -> Option<Trouble> {
         let mut troubles = locked(&self.troubles);
         let place = troubles.iter().position(|(of, _)| *of == operation)?;
@@ -115,7 +154,11 @@ fn operation_of(headers: &http::HeaderMap) -> String {
 
 fn error(status: StatusCode, code: &str) -> Response {
     let body = json!({"__type": format!("com.amazonaws.dynamodb.v20120810#{code}"), "message": "so it was to be"});
-    (status, [(CONTENT_TYPE, "application/x-amz-json-1.0")], body.to_string()).into_response()
+    (status, json_of(&body)).into_response()
+}
+
+fn json_of(body: &Value) -> Response {
+    ([(CONTENT_TYPE, "application/x-amz-json-1.0")], body.to_string()).into_response()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -17,6 +17,7 @@ pub struct Called {
     /// When, in milliseconds since the epoch; and when it was due.
     pub at: i64,
     pub scheduled_at: String,
+    pub signature: String,
 }
 
 #[derive(Clone, Debug)]
@@ -85,6 +86,7 @@ impl Hook {
             attempt: said("minutehand-attempt").parse().expect("a number"),
             at: i64::try_from(now.as_millis()).expect("it is earlier than that"),
             scheduled_at: said("minutehand-scheduled-at"),
+            signature: said("webhook-signature"),
         };
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(called.clone());
         called

@@ -12,4 +12,5 @@ pub mod runtime;
 pub mod scripted;
 pub mod stage;
 pub mod template;
-pub mod workspace;
+
+pub use minutehand_python::workspace;

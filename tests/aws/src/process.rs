@@ -45,8 +45,8 @@ pub struct Served {
 
 /// Starts it, as `infra/build` built it for the deployment, and waits until it says where it listens.
 pub async fn serve_on(aws: &Ministack, deployment: &Deployment) -> Served {
-    let command = serve_command(aws, deployment);
-    tokio::task::spawn_blocking(move || start(command)).await.expect("it starts")
+    let (command, key) = (serve_command(aws, deployment), deployment.key.clone());
+    tokio::task::spawn_blocking(move || start(command, key)).await.expect("it starts")
 }
 
 impl Served {
@@ -84,9 +84,7 @@ fn serve_command(aws: &Ministack, deployment: &Deployment) -> Command {
     command
 }
 
-fn start(mut command: Command) -> Served {
-    let key = command.get_envs().find(|(name, _)| *name == "MINUTEHAND_KEY").and_then(|(_, key)| key);
-    let key = key.and_then(|key| key.to_str()).expect("it is given one").to_owned();
+fn start(mut command: Command, key: String) -> Served {
     let mut process = command.stdout(Stdio::piped()).spawn().expect("it was built");
     let mut said = BufReader::new(process.stdout.take().expect("it is piped")).lines();
     let listens = said.by_ref().map_while(Result::ok).find_map(|line| {

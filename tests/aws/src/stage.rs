@@ -24,7 +24,7 @@ use minutehand_io::events::Log;
 use minutehand_io::lanes::Lanes;
 use minutehand_io::lanes::embedded::{EmbeddedLanes, Receipt};
 use minutehand_io::store::Store as _;
-use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Spent, Table};
+use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Place, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::{Doors, Fault};
 use minutehand_sweeper::sweep_shards;
@@ -107,7 +107,12 @@ impl Stage {
         };
         let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
         let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
-        let router = router(Api { doors: Arc::clone(&api), keys, target_check: TargetCheck::new(|_reachable| Ok(())) });
+        let router = router(Api {
+            doors: Arc::clone(&api),
+            keys,
+            target_check: TargetCheck::new(|_reachable| Ok(())),
+            metrics: None,
+        });
         Self { api, sweeper, executor, idle, clock, lanes, target, router, dynamo }
     }
 
@@ -138,11 +143,16 @@ impl Stage {
         self.lanes.purge();
     }
 
+    /// Asks by the deployment's own key.
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (StatusCode, Value) {
+        self.ask_by(KEY, method, path, body).await
+    }
+
+    pub async fn ask_by(&self, key: &str, method: &str, path: &str, body: Option<&Value>) -> (StatusCode, Value) {
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header("authorization", format!("Bearer {KEY}"))
+            .header("authorization", format!("Bearer {key}"))
             .header("content-type", "application/json")
             .body(body.map_or_else(Body::empty, |body| Body::from(body.to_string())))
             .expect("a well-made request");
@@ -220,8 +230,8 @@ impl Function {
         Bill { table, messages }
     }
 
-    /// What it asked of the tables.
-    pub fn asked(&self) -> BTreeMap<(Operation, Table), Spent> {
+    /// What it asked of the tables and their indexes.
+    pub fn asked(&self) -> BTreeMap<(Operation, Place), Spent> {
         self.store.spent()
     }
 

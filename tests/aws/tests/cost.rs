@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use http::StatusCode;
 use minutehand_aws_tests::stage::{BEGIN, Bill, Stage};
 use minutehand_domain::Moment;
 use minutehand_domain::id::JobId;
@@ -125,8 +126,9 @@ async fn one_time(stage: &Stage, kind: Kind, bytes: usize) -> Cost {
     stage.work_until(due).await;
     stage.target_fails(false);
     stage.live_until(due + 3 * MINUTE, shard_of(&job)).await;
+    let after = stage.bill();
     assert_eq!(ended(stage, &job).await, [("succeeded".to_owned(), 1 + usize::from(kind == Kind::Retried))]);
-    without(Cost::of(&before, &stage.bill(), 1), deployed)
+    without(Cost::of(&before, &after, 1), deployed)
 }
 
 /// Five minutes of a job that goes on.
@@ -136,9 +138,10 @@ async fn recurring(stage: &Stage, schedule: &Value, runs_a_minute: u32, bytes: u
     stage.live_until(BEGIN + 8 * MINUTE, shard).await;
     let before = stage.bill();
     stage.live_until(BEGIN + 13 * MINUTE, shard).await;
+    let after = stage.bill();
     let runs = ended(stage, &job).await;
     assert!(runs.len() >= 12 * runs_a_minute as usize, "{}", runs.len());
-    Cost::of(&before, &stage.bill(), 5 * runs_a_minute)
+    Cost::of(&before, &after, 5 * runs_a_minute)
 }
 
 async fn late(stage: &Stage, bytes: usize) -> Cost {
@@ -149,8 +152,9 @@ async fn late(stage: &Stage, bytes: usize) -> Cost {
     stage.purge();
     stage.jump_to(due + Duration::from_secs(40));
     stage.live_until(due + 4 * MINUTE, shard_of(&job)).await;
+    let after = stage.bill();
     assert_eq!(ended(stage, &job).await, [("succeeded".to_owned(), 1)]);
-    without(Cost::of(&before, &stage.bill(), 1), deployed)
+    without(Cost::of(&before, &after, 1), deployed)
 }
 
 /// One occurrence, promised before the pause, is looked at twice and then recorded.
@@ -161,8 +165,9 @@ async fn skipped(stage: &Stage, bytes: usize) -> Cost {
     stage.ask("POST", &format!("/v1/jobs/{job}/pause"), None).await;
     let before = stage.bill();
     stage.live_until(due + 20 * MINUTE, shard_of(&job)).await;
+    let after = stage.bill();
     assert_eq!(ended(stage, &job).await, [("skipped".to_owned(), 0)]);
-    Cost::of(&before, &stage.bill(), 1)
+    Cost::of(&before, &after, 1)
 }
 
 /// The first sweep of a shard looks back an hour, once and for all runs: what it costs more than one that finds nothing.
@@ -244,6 +249,111 @@ async fn what_an_idle_deployment_costs_is_what_the_documents_say() {
     println!("{text}");
     assert!(month < 10.0, "{month}");
     hold_the_document_to("idle", &text);
+}
+
+/// What clients ask of the API, in units of the table; its function's time comes on top.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_request_costs_is_what_the_documents_say() {
+    let mut table = String::from("| request | write units | read units | $ per million |\n|---|---|---|---|\n");
+    for (name, cost) in [reading().await, running().await, listing().await, limited().await].concat() {
+        let Cost { writes, reads, .. } = cost;
+        writeln!(table, "| {name} | {writes:.1} | {reads:.1} | {:.2} |", writes * WRITE + reads * READ).unwrap();
+    }
+    println!("{table}");
+    hold_the_document_to("requests", &table);
+}
+
+/// One job, by each kind of key.
+async fn reading() -> Vec<(&'static str, Cost)> {
+    let stage = Stage::new(Listing::ByHour).await;
+    let job = format!("/v1/jobs/{}", stage.create(&job(&json!({"cron": "0 0 1 1 *"}), 200)).await);
+    let (_, key) = stage.ask("POST", "/v1/keys", Some(&json!({"name": "ci", "role": "viewer"}))).await;
+    let key = key["secret"].as_str().expect("it is shown once");
+
+    let by_the_deployments = asked(&stage, stage.ask("GET", &job, None)).await;
+    let by_a_tenants = asked(&stage, stage.ask_by(key, "GET", &job, None)).await;
+    stage.jump_to(stage.now() + Duration::from_secs(6));
+    let after_a_while = asked(&stage, stage.ask_by(key, "GET", &job, None)).await;
+
+    vec![
+        ("`GET /v1/jobs/{id}` by the deployment's key", by_the_deployments),
+        ("the same by a tenant's key, which is looked up each time", by_a_tenants),
+        ("the same five seconds after the tenant's last, when its quota is read again", after_a_while),
+    ]
+}
+
+/// A job that only runs when it is asked to.
+async fn running() -> Vec<(&'static str, Cost)> {
+    let stage = Stage::new(Listing::ByHour).await;
+    let run = format!("/v1/jobs/{}/run", stage.create(&job(&json!({"on_demand": true}), 200)).await);
+    let once = json!({"idempotency_key": "once"});
+
+    let plain = asked(&stage, stage.ask("POST", &run, None)).await;
+    let first = asked(&stage, stage.ask("POST", &run, Some(&once))).await;
+    let again = asked(&stage, stage.ask("POST", &run, Some(&once))).await;
+
+    vec![
+        ("`POST /v1/jobs/{id}/run`, with the index", plain),
+        ("the same with an idempotency key", first),
+        ("the same key again", again),
+    ]
+}
+
+/// Twenty runs of one job in the last ten minutes, and a day in which there was nothing.
+async fn listing() -> Vec<(&'static str, Cost)> {
+    let stage = Stage::new(Listing::ByHour).await;
+    let job = stage.create(&job(&json!({"every_seconds": 30}), 200)).await;
+    stage.live_until(BEGIN + 10 * MINUTE, shard_of(&job)).await;
+    let (end, day_later) = (stage.now() + Duration::from_secs(1), BEGIN + 48 * 60 * MINUTE);
+    let of_the_hour = format!("/v1/runs?from={BEGIN}&to={end}");
+    let of_the_job = format!("/v1/jobs/{job}/runs?from={BEGIN}&to={end}");
+    let of_a_day = format!("/v1/runs?from={}&to={day_later}", day_later - 24 * 60 * MINUTE);
+
+    assert_eq!(ended(&stage, &job).await.len(), 20);
+    let by_job = asked(&stage, stage.ask("GET", &of_the_job, None)).await;
+    let across = asked(&stage, stage.ask("GET", &of_the_hour, None)).await;
+    let failed = asked(&stage, stage.ask("GET", &format!("{of_the_hour}&status=failed"), None)).await;
+    let nothing = asked(&stage, stage.ask("GET", &of_a_day, None)).await;
+
+    vec![
+        ("`GET /v1/jobs/{id}/runs`, twenty of them", by_job),
+        ("`GET /v1/runs` within one hour, the same twenty", across),
+        ("`GET /v1/runs?status=failed` of it, without any", failed),
+        ("`GET /v1/runs` of a day without any", nothing),
+    ]
+}
+
+/// A hundred jobs, and one more.
+async fn limited() -> Vec<(&'static str, Cost)> {
+    let stage = Stage::new(Listing::ByHour).await;
+    // Their ids follow from their keys: how they lie in their partitions is the same each time.
+    let one = |number: u32| {
+        let mut one = job(&json!({"cron": "0 0 1 1 *"}), 200);
+        one["idempotency_key"] = format!("job {number}").into();
+        one
+    };
+    for number in 0..100 {
+        stage.create(&one(number)).await;
+    }
+
+    let unlimited = asked(&stage, stage.ask("POST", "/v1/jobs", Some(&one(100)))).await;
+    let (status, _) = stage.ask("PUT", "/v1/quotas/acme", Some(&json!({"max_jobs": 1000}))).await;
+    assert!(status.is_success());
+    let counted = asked(&stage, stage.ask("POST", "/v1/jobs", Some(&one(101)))).await;
+    let reckoned = asked(&stage, stage.ask("POST", "/v1/jobs", Some(&one(102)))).await;
+
+    vec![
+        ("`POST /v1/jobs` with an idempotency key", unlimited),
+        ("the same under a quota on jobs, when its hundred are counted: once a minute", counted),
+        ("the same until they are counted again", reckoned),
+    ]
+}
+
+async fn asked(stage: &Stage, asking: impl Future<Output = (StatusCode, Value)>) -> Cost {
+    let before = stage.api.bill();
+    let (status, answer) = asking.await;
+    assert!(status.is_success(), "{status} {answer}");
+    Cost::of(&before, &stage.api.bill(), 1)
 }
 
 /// The part of docs/costs.md between `<!-- name -->` and `<!-- /name -->`.

@@ -29,7 +29,7 @@ mod agreement {
 
             runtime.block_on(async {
                 let dynamo = Dynamo::start().await;
-                agree(&MemoryStore::with_shards(64), &dynamo.store(Listing::Off), &asks).await;
+                agree(&MemoryStore::with_shards(64), &dynamo.store(Listing::ByHour), &asks).await;
             });
         }
     }
@@ -37,7 +37,7 @@ mod agreement {
 
 /// What a table far away does to whoever writes, and no emulator does: see `Between`.
 mod far_away {
-    use minutehand_aws_tests::between::{Between, Trouble};
+    use minutehand_aws_tests::between::{Asked, Between, Trouble};
     use minutehand_aws_tests::dynamo::Dynamo;
     use minutehand_domain::Moment;
     use minutehand_domain::body::Json;
@@ -45,14 +45,19 @@ mod far_away {
     use minutehand_domain::timer::{Thing, Timer, TimerKey};
     use minutehand_io::Fault;
     use minutehand_io::store::dynamo::{DynamoStore, Listing};
-    use minutehand_io::store::{Bucket, Guard, Put, Store, Version};
-    use minutehand_tests::conformance::world::{at, head, job_id, run, tenant, timer};
+    use minutehand_io::store::{Across, Bucket, Guard, Put, Store, Version};
+    use minutehand_tests::conformance::lists::put_run;
+    use minutehand_tests::conformance::world::{Note, at, failed, head, job_id, note, run, tenant, timer};
 
     /// A store whose requests go through what stands between.
     async fn far() -> (DynamoStore, Between, Dynamo) {
+        far_with(Listing::Off).await
+    }
+
+    async fn far_with(listing: Listing) -> (DynamoStore, Between, Dynamo) {
         let dynamo = Dynamo::start().await;
         let between = Between::start(&dynamo.endpoint).await;
-        (dynamo.store_at(&between.endpoint, Listing::Off), between, dynamo)
+        (dynamo.store_at(&between.endpoint, listing), between, dynamo)
     }
 
     /// Tried: without the write's own name in the item, this is a conflict with itself, and a client would be told that
@@ -164,6 +169,9 @@ mod far_away {
         store.jobs(&tenant(), None, 10).await.unwrap();
         store.runs_of(&tenant(), job_id(1), at(0)..at(9), None, 10).await.unwrap();
         store.attempts(&tenant(), run(1, 0).key).await.unwrap();
+        assert!(store.put_document(&tenant(), &note("one", 1), Guard::Absent).await.unwrap().is_written());
+        store.document::<Note>(&tenant(), "one").await.unwrap();
+        store.documents::<Note>(&tenant(), None, 10).await.unwrap();
 
         let asked = between.asked();
 
@@ -177,5 +185,146 @@ mod far_away {
         let spent = store.spent();
         assert_eq!(spent.values().map(|spent| spent.requests).sum::<u64>(), asked.len() as u64);
         assert!(spent.values().all(|spent| spent.read_units + spent.write_units > 0.0), "{spent:?}");
+    }
+
+    /// Without a list of all runs, what failed is listed all the same.
+    #[tokio::test]
+    async fn a_store_that_lists_no_runs_says_so_and_lists_what_failed() {
+        let dynamo = Dynamo::start().await;
+        let store = dynamo.store(Listing::Off);
+        put_run(&store, &run(1, 60)).await;
+        put_run(&store, &failed(run(2, 60))).await;
+        let across = async |which| store.runs_across(&tenant(), which, at(0)..at(600), None, 10).await;
+
+        assert_eq!(across(Across::All).await, Ok(None));
+        assert_eq!(across(Across::NeedingAttention).await, Ok(Some(vec![failed(run(2, 60))])));
+    }
+
+    /// An index lags behind: it says where the runs are, and the table what they are.
+    #[tokio::test]
+    async fn all_runs_are_read_strongly_and_only_their_keys_through_the_index() {
+        let (store, between, _dynamo) = far_with(Listing::ByHour).await;
+        put_run(&store, &failed(run(1, 60))).await;
+
+        for which in [Across::All, Across::NeedingAttention] {
+            let runs = store.runs_across(&tenant(), which, at(0)..at(600), None, 10).await;
+            assert_eq!(runs, Ok(Some(vec![failed(run(1, 60))])), "{which:?}");
+        }
+
+        for asked in between.asked() {
+            let Asked { operation, body } = &asked;
+            assert_eq!(body["ReturnConsumedCapacity"], "TOTAL", "{asked:?}");
+            match operation.as_str() {
+                "Query" => assert_eq!(body["ConsistentRead"], false, "AWS refuses anything else: {asked:?}"),
+                "BatchGetItem" => assert_eq!(body["RequestItems"]["state"]["ConsistentRead"], true, "{asked:?}"),
+                other => assert_eq!(other, "PutItem"),
+            }
+        }
+        assert_eq!(count(&between, "Query"), 16 + 16, "an hour's partitions and those of what failed");
+        assert_eq!(count(&between, "BatchGetItem"), 2);
+        let spent = store.spent();
+        assert!(spent.values().all(|spent| spent.read_units + spent.write_units > 0.0), "{spent:?}");
+    }
+
+    /// Tried: with only the first answer taken, four of the seven are found.
+    #[tokio::test]
+    async fn keys_that_were_left_for_later_are_asked_for_again() {
+        let (store, between, _dynamo) = far_with(Listing::ByHour).await;
+        for number in 1..=7 {
+            put_run(&store, &run(number, 60)).await;
+        }
+        for some in [4, 0, 2] {
+            between.trouble("BatchGetItem", Trouble::LeavesAllBut(some));
+        }
+
+        let found = keys_of(&store, 10).await;
+
+        assert_eq!(found, Ok((1..=7).rev().map(|number| run(number, 60).key).collect()), "in their order all the same");
+        let batches = between.asked().into_iter().filter(|asked| asked.operation == "BatchGetItem");
+        let keys = batches.map(|asked| asked.body["RequestItems"]["state"]["Keys"].as_array().map_or(0, Vec::len));
+        assert_eq!(keys.collect::<Vec<_>>(), [7, 3, 3, 1], "each only as long as it was not read");
+    }
+
+    #[tokio::test]
+    async fn keys_that_are_left_for_later_again_and_again_are_a_fault() {
+        let (store, between, _dynamo) = far_with(Listing::ByHour).await;
+        put_run(&store, &run(1, 60)).await;
+        for _ in 0..5 {
+            between.trouble("BatchGetItem", Trouble::LeavesAllBut(0));
+        }
+
+        let found = keys_of(&store, 10).await;
+
+        assert!(matches!(found, Err(Fault::Unavailable { .. })), "{found:?}");
+        assert_eq!(keys_of(&store, 10).await, Ok(vec![run(1, 60).key]), "and then they are not");
+    }
+
+    /// Nothing is deleted from the state today; a retention will.
+    #[tokio::test]
+    async fn a_run_that_is_listed_and_gone_leaves_no_gap_in_its_page() {
+        let (store, between, _dynamo) = far_with(Listing::ByHour).await;
+        for number in 1..=7 {
+            put_run(&store, &run(number, 60)).await;
+        }
+        between.trouble("BatchGetItem", Trouble::FindsOnly(1));
+
+        let found = keys_of(&store, 3).await;
+
+        assert_eq!(found, Ok([7, 4, 3].map(|number| run(number, 60).key).to_vec()));
+    }
+
+    /// Tried: with only the first page taken, at most two of each partition are found.
+    #[tokio::test]
+    async fn a_page_of_an_index_that_is_cut_short_is_gone_on_with() {
+        let (store, between, _dynamo) = far_with(Listing::ByHour).await;
+        for number in 0..64 {
+            put_run(&store, &run(number, 60)).await;
+        }
+        for _ in 0..100 {
+            between.trouble("Query", Trouble::ShortPages);
+        }
+
+        let found = keys_of(&store, 64).await;
+
+        assert_eq!(found, Ok((0..64).rev().map(|number| run(number, 60).key).collect()));
+        assert!(count(&between, "Query") > 32, "{}", count(&between, "Query"));
+    }
+
+    #[tokio::test]
+    async fn a_throttled_index_or_batch_is_a_fault_that_may_be_tried_again() {
+        for operation in ["Query", "BatchGetItem"] {
+            let (store, between, _dynamo) = far_with(Listing::ByHour).await;
+            put_run(&store, &run(1, 60)).await;
+            between.trouble(operation, Trouble::Refused("ProvisionedThroughputExceededException"));
+            assert_eq!(keys_of(&store, 10).await, Ok(vec![run(1, 60).key]), "{operation}: one passes");
+
+            // Of all sixteen partitions, and three times, since the SDK asks again.
+            for _ in 0..48 {
+                between.trouble(operation, Trouble::Refused("ProvisionedThroughputExceededException"));
+            }
+            let lasting = keys_of(&store, 10).await;
+
+            assert!(matches!(lasting, Err(Fault::Unavailable { .. })), "{operation}: {lasting:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_document_whose_answer_was_lost_is_known_again() {
+        let (store, between, _dynamo) = far().await;
+        between.trouble("PutItem", Trouble::LosesTheAnswer);
+
+        let put = store.put_document(&tenant(), &note("one", 1), Guard::Absent).await;
+
+        assert_eq!(put, Ok(Put::Written(Version(1))));
+        assert_eq!(count(&between, "PutItem"), 2, "the SDK asked again");
+    }
+
+    async fn keys_of(store: &DynamoStore, limit: usize) -> Result<Vec<RunKey>, Fault> {
+        let runs = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, limit).await?;
+        Ok(runs.expect("it keeps a list").into_iter().map(|run| run.key).collect())
+    }
+
+    fn count(between: &Between, operation: &str) -> usize {
+        between.asked().iter().filter(|asked| asked.operation == operation).count()
     }
 }

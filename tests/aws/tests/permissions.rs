@@ -10,7 +10,7 @@ use minutehand_aws_tests::template::{Grant, Template};
 use minutehand_domain::id::JobId;
 use minutehand_domain::pace;
 use minutehand_domain::timer::Thing;
-use minutehand_io::store::dynamo::{Listing, Table};
+use minutehand_io::store::dynamo::{Listing, Place, Table};
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -43,12 +43,16 @@ fn grant(action: &str, resource: &str) -> Grant {
 }
 
 fn recorded(function: &Function) -> BTreeSet<Grant> {
-    let tables = function.asked().into_keys().map(|(operation, table)| {
-        let resource = match table {
+    let tables = function.asked().into_keys().map(|(operation, place)| {
+        let table = match place.table() {
             Table::State => "StateTable",
             Table::Timers => "TimersTable",
         };
-        grant(&format!("dynamodb:{}", operation.name()), resource)
+        let resource = match place {
+            Place::Table(_) => table.to_owned(),
+            Place::Index(index) => format!("{table}/index/{}", index.name()),
+        };
+        grant(&format!("dynamodb:{}", operation.name()), &resource)
     });
     let sends = function.sends().then_some("sqs:SendMessage");
     let hides = function.hides().then_some("sqs:ChangeMessageVisibility");
@@ -68,6 +72,7 @@ async fn played() -> Stage {
     create_slowly(&stage).await;
     lose_a_hint(&stage).await;
     ask_everything(&stage, &cron).await;
+    administer(&stage).await;
     leave_an_orphan(&stage).await;
     stage
 }
@@ -113,12 +118,22 @@ async fn lose_a_hint(stage: &Stage) {
 async fn ask_everything(stage: &Stage, job: &str) {
     let (_, next) = stage.ask("GET", &format!("/v1/jobs/{job}"), None).await;
     let waiting = next["next_run_id"].as_str().expect("it goes on").to_owned();
+    let (_, failed) = stage.ask("GET", "/v1/runs?status=failed&limit=1", None).await;
+    let failed = failed["items"][0]["run_id"].as_str().expect("one failed often").to_owned();
+    let once = json!({"payload": "x".repeat(3000), "idempotency_key": "run-once"});
     for (method, path, body) in [
         ("GET", "/v1/health".to_owned(), None),
+        ("GET", "/v1/stats?minutes=10".to_owned(), None),
         ("GET", "/v1/jobs?limit=2".to_owned(), None),
         ("GET", format!("/v1/jobs/{job}/runs"), None),
         ("GET", format!("/v1/jobs/{job}/next"), None),
-        ("POST", format!("/v1/jobs/{job}/run"), Some(json!({"payload": "x".repeat(3000)}))),
+        ("GET", "/v1/runs?limit=5".to_owned(), None),
+        ("GET", format!("/v1/runs/{failed}/events"), None),
+        ("POST", format!("/v1/runs/{failed}/retry"), None),
+        ("PATCH", format!("/v1/jobs/{job}"), Some(json!({"tags": ["changed"]}))),
+        ("POST", "/v1/jobs/batch".to_owned(), Some(json!({"jobs": [self::job(&json!({"after_seconds": 3600}), 10)]}))),
+        ("POST", format!("/v1/jobs/{job}/run"), Some(once.clone())),
+        ("POST", format!("/v1/jobs/{job}/run"), Some(once)),
         ("POST", format!("/v1/runs/{waiting}/cancel"), None),
         ("POST", format!("/v1/jobs/{job}/pause"), None),
         ("POST", format!("/v1/jobs/{job}/resume"), None),
@@ -129,6 +144,30 @@ async fn ask_everything(stage: &Stage, job: &str) {
     stage.live_until(stage.now() + 2 * MINUTE, shard_of(job)).await;
     let (status, _) = stage.ask("DELETE", &format!("/v1/jobs/{job}"), None).await;
     assert!(status.is_success());
+}
+
+/// A key that is made, used, changed and taken away; the secret that calls are signed with; a limit, and what it counts.
+async fn administer(stage: &Stage) {
+    let (status, key) = stage.ask("POST", "/v1/keys", Some(&json!({"name": "ci", "role": "admin"}))).await;
+    assert_eq!(status, 201, "{key}");
+    let (id, secret) = (key["key_id"].as_str().expect("a key"), key["secret"].as_str().expect("shown once"));
+    for (method, path, body) in [
+        ("GET", "/v1/keys".to_owned(), None),
+        ("GET", "/v1/signing-secret".to_owned(), None),
+        ("POST", "/v1/signing-secret/rotate".to_owned(), None),
+        ("GET", "/v1/quotas".to_owned(), None),
+        ("POST", format!("/v1/keys/{id}/rotate"), None),
+        ("DELETE", format!("/v1/keys/{id}"), None),
+    ] {
+        let (status, answer) = stage.ask_by(secret, method, &path, body).await;
+        assert!(status.is_success(), "{method} {path}: {answer}");
+    }
+    let (status, _) = stage.ask_by(secret, "GET", "/v1/quotas", None).await;
+    assert_eq!(status, 401, "it was taken away");
+
+    let (status, quota) = stage.ask("PUT", "/v1/quotas/acme", Some(&json!({"max_jobs": 100}))).await;
+    assert!(status.is_success(), "{quota}");
+    stage.create(&job(&json!({"after_seconds": 3600}), 10)).await;
 }
 
 /// The sweeper closes what points at nothing.

@@ -26,23 +26,23 @@ pub struct Answer {
 impl Client {
     pub fn of(doors: SimDoors, tenant: Tenant) -> Self {
         let target_check = TargetCheck::new(|_| Ok(()));
-        Self(router(Api { doors: Arc::new(doors), keys: Keyring::single(KEY, tenant), target_check }))
+        Self(router(Api { doors: Arc::new(doors), keys: Keyring::single(KEY, tenant), target_check, metrics: None }))
     }
 
-    pub async fn post(self, path: &str, idempotency_key: Option<&str>, body: &Value) -> Answer {
-        let request = Request::post(path).header("content-type", "application/json");
+    pub async fn send(self, method: &str, path: &str, idempotency_key: Option<&str>, body: &Value) -> Answer {
+        let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
         let request = match idempotency_key {
             Some(key) => request.header("idempotency-key", key),
             None => request,
         };
-        self.send(request, Body::from(body.to_string())).await
+        self.ask(request, Body::from(body.to_string())).await
     }
 
     pub async fn command(self, method: &str, path: &str) -> Answer {
-        self.send(Request::builder().method(method).uri(path), Body::empty()).await
+        self.ask(Request::builder().method(method).uri(path), Body::empty()).await
     }
 
-    async fn send(self, request: http::request::Builder, body: Body) -> Answer {
+    async fn ask(self, request: http::request::Builder, body: Body) -> Answer {
         let request = request.header("authorization", format!("Bearer {KEY}")).body(body).expect("a well-made request");
         let response = self.0.oneshot(request).await.expect("a router answers");
         let (status, replayed) = (response.status(), response.headers().contains_key("idempotency-replayed"));

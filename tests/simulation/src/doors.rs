@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Digest, Json};
+use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
@@ -19,7 +20,7 @@ use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
 use minutehand_io::lanes::Lanes;
-use minutehand_io::store::{Bucket, Cursor, Guard, Put, Seen, Store};
+use minutehand_io::store::{Across, Bucket, Cursor, Guard, Put, Seen, Store};
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::{Doors, Fault};
 use minutehand_sweeper::Group;
@@ -284,6 +285,18 @@ impl Store for Door {
         self.pass("runs_of", self.state(job), self.world.store().runs_of(tenant, job, window, before, limit)).await
     }
 
+    async fn runs_across(
+        &self,
+        tenant: &Tenant,
+        which: Across,
+        window: Range<Moment>,
+        before: Option<RunKey>,
+        limit: usize,
+    ) -> Result<Option<Vec<Run>>, Fault> {
+        let listing = self.world.store().runs_across(tenant, which, window, before, limit);
+        self.pass("runs_across", EVERYWHERE, listing).await
+    }
+
     async fn put_attempt(&self, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
         self.pass("put_attempt", self.state(run.job), self.world.store().put_attempt(tenant, run, attempt)).await
     }
@@ -298,6 +311,23 @@ impl Store for Door {
 
     async fn body(&self, tenant: &Tenant, job: JobId, digest: Digest) -> Result<Option<Json>, Fault> {
         self.pass("body", self.state(job), self.world.store().body(tenant, job, digest)).await
+    }
+
+    async fn document<T: Document>(&self, tenant: &Tenant, name: &str) -> Result<Option<Seen<T>>, Fault> {
+        self.pass("document", EVERYWHERE, self.world.store().document(tenant, name)).await
+    }
+
+    async fn put_document<T: Document>(&self, tenant: &Tenant, document: &T, guard: Guard) -> Result<Put<T>, Fault> {
+        self.pass("put_document", EVERYWHERE, self.world.store().put_document(tenant, document, guard)).await
+    }
+
+    async fn documents<T: Document>(
+        &self,
+        tenant: &Tenant,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<T>, Fault> {
+        self.pass("documents", EVERYWHERE, self.world.store().documents(tenant, after, limit)).await
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {

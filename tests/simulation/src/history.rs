@@ -6,14 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::job::{Change, Definition};
 use minutehand_domain::priority::Priority;
-use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_io::Doors as _;
-use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_judge::{Asked as AskedRun, Finding};
-use minutehand_protocol::change::change;
+use minutehand_judge::Finding;
 use minutehand_protocol::sweep::forget_hints;
 use minutehand_sweeper::tick_in_groups;
 use serde_json::{Value, json};
@@ -174,9 +170,11 @@ impl Play {
             let roll = self.sim.dice(Dice::fraction);
             if roll < 0.35 {
                 let seconds = self.sim.dice(|dice| dice.pick(&[60, 120, 300]));
-                self.change_at(at, id, Wish::Reschedule(seconds));
+                let schedule =
+                    json!({"every_seconds": seconds, "start_at": instant(BEGIN), "end_at": instant(LAST_FIRE)});
+                self.change_at(at, id, json!({ "schedule": schedule }));
             } else if roll < 0.55 {
-                self.change_at(at, id, Wish::Retag(format!("at-{at}")));
+                self.change_at(at, id, json!({"tags": [format!("at-{at}")]}));
             } else if roll < 0.92 {
                 self.command_at(at, "POST", format!("/v1/jobs/{id}/pause"));
                 let resume = at + self.sim.dice(|dice| dice.within(100..6 * MINUTE));
@@ -190,7 +188,15 @@ impl Play {
     /// Somebody asks for a run now, somebody cancels an occurrence.
     fn plan_asking(&self, id: JobId, schedule: &Value, created: i64) {
         if self.sim.dice(|dice| dice.chance(0.25)) {
-            self.ask_at(created + self.sim.dice(|dice| dice.within(2000..20 * MINUTE)), id);
+            let at = created + self.sim.dice(|dice| dice.within(2000..20 * MINUTE));
+            let key = self.sim.dice(|dice| dice.chance(0.5)).then(|| "once".to_owned());
+            if key.is_some() {
+                self.ask_at(at + self.sim.dice(|dice| dice.magnitude(0.0, 5.5)), id, key.clone());
+            }
+            self.ask_at(at, id, key);
+        }
+        if self.sim.dice(|dice| dice.chance(0.15)) {
+            self.retry_at(created + self.sim.dice(|dice| dice.within(3 * MINUTE..20 * MINUTE)), id);
         }
         let start = schedule["start_at"].as_str().and_then(Moment::parse);
         let next = schedule["every_seconds"]
@@ -206,7 +212,7 @@ impl Play {
     fn create_at(&self, at: i64, id: JobId, key: &str, wish: Value) {
         let (play, key) = (self.clone(), key.to_owned());
         self.act_at(at, "creator", move |doors| async move {
-            let answer = Client::of(doors, play.tenant.clone()).post("/v1/jobs", Some(&key), &wish).await;
+            let answer = Client::of(doors, play.tenant.clone()).send("POST", "/v1/jobs", Some(&key), &wish).await;
             match answer.status.as_u16() {
                 201 => play.know(id, |driven| {
                     driven.acknowledged = true;
@@ -235,23 +241,44 @@ impl Play {
         });
     }
 
-    fn change_at(&self, at: i64, id: JobId, wish: Wish) {
+    fn change_at(&self, at: i64, id: JobId, changes: Value) {
         let play = self.clone();
         self.act_at(at, "changer", move |doors| async move {
-            if let Some(wish) = wish.into_change(&doors, &play.tenant, id).await {
-                let _whatever_came_of_it = change(&doors, &play.tenant, id, &wish).await;
+            let path = format!("/v1/jobs/{id}");
+            let answer = Client::of(doors, play.tenant.clone()).send("PATCH", &path, None, &changes).await;
+            match answer.status.as_u16() {
+                200 => play.sim.count("patched"),
+                404 | 409 | 422 | 503 => play.sim.count("patch refused"),
+                other => panic!("a patch was answered with {other}: {}", answer.body),
             }
         });
     }
 
-    fn ask_at(&self, at: i64, id: JobId) {
+    /// Whoever bears the same idempotency key is told of the same run.
+    fn ask_at(&self, at: i64, id: JobId, key: Option<String>) {
         let play = self.clone();
         self.act_at(at, "asker", move |doors| async move {
-            let path = format!("/v1/jobs/{id}/run");
-            let answer = Client::of(doors, play.tenant.clone()).command("POST", &path).await;
+            let client = Client::of(doors, play.tenant.clone());
+            let answer = client.send("POST", &format!("/v1/jobs/{id}/run"), key.as_deref(), &json!({})).await;
+            let Some(run) = run_key(&answer).filter(|_| answer.status.is_success()) else { return };
+            if answer.replayed {
+                play.sim.count("run asked for again");
+            }
+            play.know(id, |driven| driven.tell_of(run, key));
+        });
+    }
+
+    /// Somebody looks for a run that failed, and asks for another try at it.
+    fn retry_at(&self, at: i64, id: JobId) {
+        let play = self.clone();
+        self.act_at(at, "retrier", move |doors| async move {
+            let client = || Client::of(doors.clone(), play.tenant.clone());
+            let failed = client().command("GET", &format!("/v1/jobs/{id}/runs?status=failed&limit=1")).await;
+            let Some(run) = failed.body["items"][0]["run_id"].as_str() else { return };
+            let answer = client().command("POST", &format!("/v1/runs/{run}/retry")).await;
             if let Some(run) = run_key(&answer).filter(|_| answer.status == 202) {
-                let asked = AskedRun { at: run.at.millis(), number: run.discriminator };
-                play.know(id, |driven| driven.asked.push(asked));
+                play.sim.count("failed run tried again");
+                play.know(id, |driven| driven.tell_of(run, None));
             }
         });
     }
@@ -332,33 +359,6 @@ impl Play {
                         let _whatever_came_of_it = forget_hints(&doors, shard, None).await;
                     }
                 });
-            }
-        }
-    }
-}
-
-/// A change that has no route yet; what it means depends on when it is asked.
-#[derive(Clone)]
-enum Wish {
-    Reschedule(u64),
-    Retag(String),
-}
-
-impl Wish {
-    async fn into_change(self, doors: &SimDoors, tenant: &Tenant, id: JobId) -> Option<Change> {
-        match self {
-            Self::Retag(tag) => {
-                let job = doors.store().head(tenant, id).await.ok()??.item.into_job()?;
-                Some(Change::Define(Definition { tags: [tag].into(), ..job.definition }))
-            }
-            Self::Reschedule(seconds) => {
-                let plan = Plan {
-                    every_seconds: Some(seconds),
-                    start_at: Some(Moment::from_millis(BEGIN)),
-                    end_at: Some(Moment::from_millis(LAST_FIRE)),
-                    ..Plan::default()
-                };
-                Schedule::new(&plan, doors.clock().now()).ok().map(Change::Reschedule)
             }
         }
     }

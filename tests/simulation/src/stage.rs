@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_domain::access::By;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::idempotency::Fingerprint;
+use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::job::{Change, Definition, Delivery, Job, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
@@ -27,11 +28,11 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::lanes::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Store as _};
 use minutehand_io::{Doors as _, Fault};
-use minutehand_judge::{Asked as AskedRun, Finding};
+use minutehand_judge::Finding;
 use minutehand_protocol::cancel::{Cancelled, cancel};
 use minutehand_protocol::change::{Changed, change};
 use minutehand_protocol::create::{Created, NewJob, create};
-use minutehand_protocol::on_demand::{Asked, run_now};
+use minutehand_protocol::on_demand::{self, Answered, run_now};
 use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::{tick, tick_in_groups};
 
@@ -230,7 +231,7 @@ impl Stage {
                 schedule: Schedule::new(&stage.wish.plan, now).expect("a plan that fires"),
                 definition: stage.wish.definition(),
                 payload: stage.wish.large_payload.then(|| Json::of(&"x".repeat(600).into())),
-                fingerprint: Some(Fingerprint::of(&request.into())),
+                fingerprint: Fingerprint::of(&request.to_string(), "", ""),
                 now,
             };
             let created = create(&doors, new).await?;
@@ -250,25 +251,35 @@ impl Stage {
 
     pub fn reschedule(&self, at: i64, name: &'static str, plan: &Plan) -> Answer<Changed> {
         let schedule = Schedule::new(plan, moment(at)).expect("a plan that fires");
-        self.change(at, name, Change::Reschedule(schedule))
+        self.change(at, name, Change::reschedule(schedule))
     }
 
-    pub fn ask(&self, at: i64, name: &'static str) -> Answer<Asked> {
+    pub fn ask(&self, at: i64, name: &'static str) -> Answer<Answered> {
+        self.ask_as(at, name, None)
+    }
+
+    /// Asks for a run under the one idempotency key of the stage.
+    pub fn ask_once(&self, at: i64, name: &'static str) -> Answer<Answered> {
+        self.ask_as(at, name, Some("once"))
+    }
+
+    fn ask_as(&self, at: i64, name: &'static str, key: Option<&'static str>) -> Answer<Answered> {
         let stage = self.clone();
         self.act(at, name, move |doors| async move {
-            let asked = run_now(&doors, &stage.tenant, stage.id, None).await?;
-            if let Asked::Queued(run) = &asked {
-                let asked = AskedRun { at: run.key.at.millis(), number: run.key.discriminator };
-                stage.know(|driven| driven.asked.push(asked));
+            let once = key.and_then(|key| Some((AskedName::of(key), Fingerprint::of("this", "", "")?)));
+            let wish = on_demand::Wish { payload: None, by: By::host(), once };
+            let answered = run_now(&doors, &stage.tenant, stage.id, wish).await?;
+            if let Answered::Queued(run) | Answered::Replayed(run) = &answered {
+                stage.know(|driven| driven.tell_of(run.key, key.map(ToOwned::to_owned)));
             }
-            Ok(asked)
+            Ok(answered)
         })
     }
 
     pub fn cancel(&self, at: i64, name: &'static str, instant: i64) -> Answer<Cancelled> {
         let stage = self.clone();
         let key = self.key(instant);
-        self.act(at, name, move |doors| async move { cancel(&doors, &stage.tenant, key).await })
+        self.act(at, name, move |doors| async move { cancel(&doors, &stage.tenant, key, &By::host()).await })
     }
 
     pub fn sweep(&self, at: i64, name: &'static str) -> Answer<Pass> {

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Job, Status};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Schedule, When};
@@ -53,8 +53,24 @@ pub struct Driven {
     pub acknowledged: bool,
     pub at_most_once: bool,
     pub asked: Vec<judge::Asked>,
+    /// The runs that idempotency keys were answered with.
+    pub told: BTreeMap<String, RunKey>,
     pub cancels: Vec<(i64, i64)>,
     pub creations: u32,
+}
+
+impl Driven {
+    /// Somebody was told of a run that they had asked for.
+    pub fn tell_of(&mut self, run: RunKey, key: Option<String>) {
+        let before = key.and_then(|key| self.told.insert(key, run));
+        assert!(
+            before.is_none_or(|before| before == run),
+            "one key was answered with two runs: {before:?} and {run:?}"
+        );
+        if before.is_none() {
+            self.asked.push(judge::Asked { at: run.at.millis(), number: run.discriminator });
+        }
+    }
 }
 
 /// Everything the judge is told of a history.

@@ -19,7 +19,7 @@ fn no_history_loses_doubles_or_forgets_anything() {
 }
 
 /// What each thousand histories must at least have met, so that the suite cannot become empty.
-const LEAST_IN_A_THOUSAND: [(&str, u64); 91] = [
+const LEAST_IN_A_THOUSAND: [(&str, u64); 95] = [
     // Faults: at every door, before it acts and after.
     ("crash Before put_head", 5),
     ("crash After put_head", 5),
@@ -94,6 +94,10 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 91] = [
     ("creation unanswered", 10),
     ("key taken by another wish", 20),
     ("job rescheduled", 100),
+    ("patched", 500),
+    ("patch refused", 50),
+    ("run asked for again", 100),
+    ("failed run tried again", 20),
     ("job paused", 100),
     ("job resumed", 100),
     ("job deleted", 20),

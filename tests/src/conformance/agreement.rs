@@ -5,12 +5,12 @@ use std::ops::Range;
 use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{RunKey, Tenant};
-use minutehand_domain::run::Run;
+use minutehand_domain::run::{Run, State};
 use minutehand_domain::timer::{Thing, Timer, TimerKey};
-use minutehand_io::store::{Bucket, Cursor, Guard, Store, Version};
+use minutehand_io::store::{Across, Bucket, Cursor, Guard, Store, Version};
 use proptest::prelude::*;
 
-use super::world::{at, attempt, job, job_id, mark, named, run_of};
+use super::world::{Note, at, attempt, failed, job, job_id, mark, named, note, run_of};
 
 /// One call of the door. The world is small, so that calls meet.
 #[derive(Clone, Debug)]
@@ -21,10 +21,16 @@ pub enum Ask {
     Run(Tenant, RunKey),
     PutRun(Run, Guard),
     RunsOf(Tenant, u8, Range<u64>, Option<RunKey>, usize),
+    RunsAcross(Tenant, Range<u64>, Option<RunKey>, usize),
+    /// What failed: a store may list more.
+    Failures(Tenant, Range<u64>, Option<RunKey>),
     PutAttempt(Tenant, RunKey, u32),
     Attempts(Tenant, RunKey),
     PutBody(Tenant, u8, u8),
     Body(Tenant, u8, u8),
+    Note(Tenant, &'static str),
+    PutNote(Tenant, Note, Guard),
+    Notes(Tenant, Option<&'static str>, usize),
     Timer(TimerKey),
     PutTimer(Timer),
     PutTimerIfAbsent(Timer),
@@ -58,12 +64,24 @@ async fn answer<S: Store>(store: &S, ask: &Ask) -> String {
             let window = at(window.start)..at(window.end);
             format!("{:?}", store.runs_of(&tenant, job_id(job), window, before, limit).await)
         }
+        Ask::RunsAcross(tenant, window, before, limit) => {
+            let window = at(window.start)..at(window.end);
+            format!("{:?}", store.runs_across(&tenant, Across::All, window, before, limit).await)
+        }
+        Ask::Failures(tenant, window, before) => {
+            let window = at(window.start)..at(window.end);
+            let listed = store.runs_across(&tenant, Across::NeedingAttention, window, before, usize::MAX).await;
+            format!("{:?}", listed.map(|runs| runs.map(only_failures)))
+        }
         Ask::PutAttempt(tenant, run, number) => {
             format!("{:?}", store.put_attempt(&tenant, run, &attempt(number)).await)
         }
         Ask::Attempts(tenant, run) => format!("{:?}", store.attempts(&tenant, run).await),
         Ask::PutBody(tenant, job, text) => format!("{:?}", store.put_body(&tenant, job_id(job), &json(text)).await),
         Ask::Body(tenant, job, text) => format!("{:?}", store.body(&tenant, job_id(job), json(text).digest()).await),
+        Ask::Note(tenant, name) => format!("{:?}", store.document::<Note>(&tenant, name).await),
+        Ask::PutNote(tenant, note, guard) => format!("{:?}", store.put_document(&tenant, &note, guard).await),
+        Ask::Notes(tenant, after, limit) => format!("{:?}", store.documents::<Note>(&tenant, after, limit).await),
         Ask::Timer(key) => format!("{:?}", store.timer(&key).await),
         Ask::PutTimer(timer) => format!("{:?}", store.put_timer(&timer).await),
         Ask::PutTimerIfAbsent(timer) => format!("{:?}", store.put_timer_if_absent(&timer).await),
@@ -89,14 +107,25 @@ fn any_ask() -> impl Strategy<Value = Ask> {
         (any_tenant(), prop::option::of(any_job()), 0..4_usize)
             .prop_map(|(t, after, limit)| Ask::Jobs(t, after, limit)),
         (any_tenant(), any_run()).prop_map(|(tenant, key)| Ask::Run(tenant, key)),
-        (any_tenant(), any_run(), 0..5_u32, any_guard())
-            .prop_map(|(tenant, key, fence, guard)| Ask::PutRun(Run { fence, ..run_of(&tenant, key) }, guard)),
-        (any_tenant(), any_job(), (0..200_u64, 0..200_u64), prop::option::of(any_run()), 0..6_usize)
-            .prop_map(|(tenant, job, (from, to), before, limit)| Ask::RunsOf(tenant, job, from..to, before, limit)),
+        (any_changed_run(), any_guard()).prop_map(|(run, guard)| Ask::PutRun(run, guard)),
+        (any_tenant(), any_job(), any_window(), prop::option::of(any_run()), 0..6_usize)
+            .prop_map(|(tenant, job, window, before, limit)| Ask::RunsOf(tenant, job, window, before, limit)),
+        (any_tenant(), any_window(), prop::option::of(any_run()), 0..6_usize)
+            .prop_map(|(tenant, window, before, limit)| Ask::RunsAcross(tenant, window, before, limit)),
+        (any_tenant(), any_window(), prop::option::of(any_run()))
+            .prop_map(|(tenant, window, before)| Ask::Failures(tenant, window, before)),
         (any_tenant(), any_run(), 1..4_u32).prop_map(|(tenant, run, number)| Ask::PutAttempt(tenant, run, number)),
         (any_tenant(), any_run()).prop_map(|(tenant, run)| Ask::Attempts(tenant, run)),
         (any_tenant(), any_job(), 0..3_u8).prop_map(|(tenant, job, text)| Ask::PutBody(tenant, job, text)),
         (any_tenant(), any_job(), 0..3_u8).prop_map(|(tenant, job, text)| Ask::Body(tenant, job, text)),
+        (any_tenant(), any_name()).prop_map(|(tenant, name)| Ask::Note(tenant, name)),
+        (any_tenant(), any_name(), 0..3_u64, any_guard()).prop_map(|(tenant, name, version, guard)| Ask::PutNote(
+            tenant,
+            note(name, version),
+            guard
+        )),
+        (any_tenant(), prop::option::of(any_name()), 0..4_usize)
+            .prop_map(|(tenant, after, limit)| Ask::Notes(tenant, after, limit)),
         any_key().prop_map(Ask::Timer),
         any_timer().prop_map(Ask::PutTimer),
         any_timer().prop_map(Ask::PutTimerIfAbsent),
@@ -127,10 +156,29 @@ fn any_head() -> impl Strategy<Value = Head> {
 }
 
 fn any_run() -> impl Strategy<Value = RunKey> {
-    (any_job(), 0..4_u64, 0..3_u64).prop_map(|(job, minute, discriminator)| match discriminator {
-        0 => RunKey::occurrence(job_id(job), at(minute * 60)),
-        manual => RunKey::manual(job_id(job), at(minute * 60), manual),
+    let instant = prop_oneof![3 => (0..4_u64).prop_map(|minute| minute * 60), 1 => 3598..3602_u64];
+    (any_job(), instant, 0..4_u64).prop_map(|(job, seconds, discriminator)| match discriminator {
+        0 => RunKey::occurrence(job_id(job), at(seconds)),
+        3 => RunKey::redrive(job_id(job), at(seconds), 1),
+        manual => RunKey::manual(job_id(job), at(seconds), manual),
     })
+}
+
+fn any_changed_run() -> impl Strategy<Value = Run> {
+    (any_tenant(), any_run(), 0..5_u32, any::<bool>()).prop_map(|(tenant, key, fence, fails)| {
+        let run = Run { fence, ..run_of(&tenant, key) };
+        if fails { failed(run) } else { run }
+    })
+}
+
+/// Some of them backwards.
+fn any_window() -> impl Strategy<Value = Range<u64>> {
+    let end = || prop_oneof![0..200_u64, 3590..3610_u64];
+    (end(), end()).prop_map(|(from, to)| from..to)
+}
+
+fn any_name() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("a"), Just("a-b"), Just("b"), Just("~")]
 }
 
 fn any_key() -> impl Strategy<Value = TimerKey> {
@@ -149,6 +197,11 @@ fn any_timer() -> impl Strategy<Value = Timer> {
         tenant,
         mark: mark(generation),
     })
+}
+
+fn only_failures(mut runs: Vec<Run>) -> Vec<Run> {
+    runs.retain(|run| matches!(run.state, State::Failed { .. }));
+    runs
 }
 
 fn json(text: u8) -> Json {

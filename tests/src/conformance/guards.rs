@@ -9,7 +9,7 @@ use minutehand_io::Fault;
 use minutehand_io::store::{Cursor, Guard, Put, Seen, Store, Version};
 use tokio::task::JoinSet;
 
-use super::world::{at, head, head_by, job_id, run, tenant};
+use super::world::{at, head, head_by, job_id, note, run, tenant};
 
 const CLAIMANTS: u32 = 64;
 
@@ -27,6 +27,10 @@ pub async fn of_64_claims_exactly_one_wins<S: Store>(store: Arc<S>) {
         .await;
         one_wins(&store, version, |store, guard, claimant| async move {
             store.put_cursor(0, &cursor(claimant), guard).await
+        })
+        .await;
+        one_wins(&store, version, |store, guard, claimant| async move {
+            store.put_document(&tenant(), &note("one", claimant.into()), guard).await
         })
         .await;
     }

@@ -2,6 +2,8 @@
 //! without tolerance is compared to the millisecond. What is only true of one kind stands beside this.
 
 pub mod embedded;
+pub mod naive;
+pub mod sharing;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -5,18 +5,53 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
+use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::job::{Definition, Delivery, Job, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::RetryPolicy;
-use minutehand_domain::run::{Attempt, Run};
+use minutehand_domain::run::{Attempt, Failure, Run, State};
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use serde::{Deserialize, Serialize};
 
 /// The full minute at which everything begins.
 pub const START: Moment = Moment::from_secs(1_800_000_000);
+
+/// A document as plain as can be. Its fields are called as what a store may keep beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    pub name: String,
+    pub version: u64,
+}
+
+/// Of another kind, whose word begins as a note's does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notebook {
+    pub name: String,
+}
+
+impl Document for Note {
+    const KIND: &'static str = "note";
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+impl Document for Notebook {
+    const KIND: &'static str = "notebook";
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+pub fn note(name: &str, version: u64) -> Note {
+    Note { name: name.to_owned(), version }
+}
 
 pub fn at(seconds: u64) -> Moment {
     START + Duration::from_secs(seconds)
@@ -59,6 +94,11 @@ pub fn run(number: u8, seconds: u64) -> Run {
 
 pub fn run_of(tenant: &Tenant, key: RunKey) -> Run {
     Run::new(tenant.clone(), key, Priority::Normal)
+}
+
+/// The same run, as it is after it failed.
+pub fn failed(run: Run) -> Run {
+    Run { state: State::Failed { at: run.key.at, why: Failure::Error }, ..run }
 }
 
 pub fn attempt(number: u32) -> Attempt {

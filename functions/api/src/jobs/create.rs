@@ -6,28 +6,30 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::LOCATION;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::Job;
+use minutehand_io::Doors;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::{Doors, Fault};
 use minutehand_protocol::bodies;
 use minutehand_protocol::create::{Created, NewJob, create as create_job};
 use minutehand_protocol::lookup::job_of;
 
-use crate::Api;
 use crate::auth::Caller;
-use crate::body::Body;
-use crate::idempotency::{KeyHeader, fingerprint};
-use crate::problem::{Kind, Problem};
+use crate::body::{Body, parse};
+use crate::face::Face;
+use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::precondition::etag;
+use crate::problem::Problem;
 use crate::wire::body_view::BodyView;
 use crate::wire::job_request::{JobRequest, Understood};
 use crate::wire::job_view::JobView;
 
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// What every request for a new job is a request of, alone or in a batch.
+const ADDRESS: &str = "POST /v1/jobs";
 
 /// Which job a request makes, and what it asked for if it may ask again.
 struct Identity {
@@ -35,48 +37,93 @@ struct Identity {
     fingerprint: Option<Fingerprint>,
 }
 
+/// The job that a request has.
+pub(super) enum Made {
+    Now(Job),
+    /// By the same request, before.
+    Before(Job),
+}
+
 pub(crate) async fn create<D: Doors>(
-    State(api): State<Arc<Api<D>>>,
+    State(face): State<Arc<Face<D>>>,
     caller: Caller,
     header: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut request: JobRequest<'_> = body.parse()?;
-    let key = header.agreed(request.idempotency_key.take())?;
-    let (doors, tenant, now) = (&*api.doors, caller.tenant(), api.doors.clock().now());
+    let request: JobRequest<'_> = body.parse()?;
+    let key = header.agreed(request.idempotency_key.clone())?;
+    let made = made(&face, caller.tenant(), request, key, body.text()).await?;
+    answer(&*face.doors, &made).await
+}
+
+/// One of a batch's: its text, parsed like a body of its own.
+pub(super) async fn made_of<D: Doors>(face: &Face<D>, tenant: &Tenant, text: &str) -> Result<Made, Problem> {
+    let request: JobRequest<'_> = parse(text)?;
+    let key = KeyHeader::absent().agreed(request.idempotency_key.clone())?;
+    made(face, tenant, request, key, text).await
+}
+
+async fn made<D: Doors>(
+    face: &Face<D>,
+    tenant: &Tenant,
+    request: JobRequest<'_>,
+    key: Option<String>,
+    text: &str,
+) -> Result<Made, Problem> {
+    let (doors, now) = (&*face.doors, face.doors.clock().now());
     let identity = match &key {
-        Some(key) => Identity { id: JobId::from_key(tenant, key), fingerprint: Some(fingerprint(&body)?) },
+        Some(key) => Identity { id: JobId::from_key(tenant, key), fingerprint: Some(fingerprint(ADDRESS, text)?) },
         None => Identity { id: JobId::new(now, doors.chance().bytes()), fingerprint: None },
     };
-    match request.understood(now, &api.target_check) {
+    let admitted = match request.understood(now, &face.target_check) {
+        Ok(understood) => admit(face, tenant, &identity, &understood).await.map(|()| understood),
+        Err(problem) => Err(problem),
+    };
+    match admitted {
         Ok(understood) => make(doors, identity.of_job(tenant, understood, now)).await,
         Err(problem) => made_before(doors, tenant, identity, problem).await,
     }
 }
 
-async fn make<D: Doors>(doors: &D, new: NewJob) -> Result<Response, Problem> {
+/// What is there already takes no room, however often it is asked for.
+async fn admit<D: Doors>(
+    face: &Face<D>,
+    tenant: &Tenant,
+    identity: &Identity,
+    understood: &Understood,
+) -> Result<(), Problem> {
+    let doors = &*face.doors;
+    let may_be_there = identity.fingerprint.is_some() && face.meters.bounds_jobs(doors, tenant).await;
+    if may_be_there && job_of(doors, tenant, identity.id).await?.is_some() {
+        return Ok(());
+    }
+    face.meters.admit_job(doors, tenant, &understood.schedule, None).await
+}
+
+async fn make<D: Doors>(doors: &D, new: NewJob) -> Result<Made, Problem> {
     let has_key = new.fingerprint.is_some();
     match create_job(doors, new).await? {
-        Created::Replayed(job) if has_key => replayed(doors, &job).await,
+        Created::Replayed(job) if has_key => Ok(Made::Before(job)),
         // Without a key the id is this request's own: what was there is what it wrote itself.
-        Created::New(job) | Created::Replayed(job) => created(doors, &job).await,
-        Created::Taken => Err(Problem::field(Kind::KeyReused, "/idempotency_key", "belongs to another request")),
+        Created::New(job) | Created::Replayed(job) => Ok(Made::Now(job)),
+        Created::Taken => Err(taken()),
         Created::TooSlow => Err(Problem::too_slow()),
     }
 }
 
-/// A request that is impossible now, an `at` that has passed, may have been possible the first time.
+/// A request that is impossible now, an `at` that has passed or a quota that is used up, may have been possible the first
+/// time.
 async fn made_before<D: Doors>(
     doors: &D,
     tenant: &Tenant,
     identity: Identity,
     problem: Problem,
-) -> Result<Response, Problem> {
+) -> Result<Made, Problem> {
     if identity.fingerprint.is_none() {
         return Err(problem);
     }
     match job_of(doors, tenant, identity.id).await? {
-        Some(job) if job.fingerprint == identity.fingerprint => replayed(doors, &job).await,
+        Some(job) if job.fingerprint == identity.fingerprint => Ok(Made::Before(job)),
         Some(_) | None => Err(problem),
     }
 }
@@ -95,20 +142,38 @@ impl Identity {
     }
 }
 
-async fn created<D: Doors>(doors: &D, job: &Job) -> Result<Response, Problem> {
-    let location = HeaderValue::try_from(format!("/v1/jobs/{}", job.id)).expect("base 32 is visible ASCII");
-    let view = first_answer(doors, job).await?;
-    Ok((StatusCode::CREATED, [(LOCATION, location)], view).into_response())
+impl Made {
+    pub(super) fn job(&self) -> &Job {
+        match self {
+            Self::Now(job) | Self::Before(job) => job,
+        }
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::Now(_) => StatusCode::CREATED,
+            Self::Before(_) => StatusCode::OK,
+        }
+    }
+
+    /// The job as it was when it was made, so that one due at once shows its run, each time it is asked; or as it is, if
+    /// it was changed since.
+    pub(super) fn seen_from(&self, now: Moment) -> Moment {
+        let job = self.job();
+        if job.generation == 1 { job.created_at } else { now }
+    }
 }
 
-async fn replayed<D: Doors>(doors: &D, job: &Job) -> Result<Response, Problem> {
-    Ok(([(REPLAYED, HeaderValue::from_static("true"))], first_answer(doors, job).await?).into_response())
-}
-
-/// The job as it was when it was made, so that one due at once shows its run, each time it is asked; or as it is, if
-/// it was changed since.
-async fn first_answer<D: Doors>(doors: &D, job: &Job) -> Result<Response, Fault> {
-    let seen_from = if job.generation == 1 { job.created_at } else { doors.clock().now() };
+async fn answer<D: Doors>(doors: &D, made: &Made) -> Result<Response, Problem> {
+    let job = made.job();
     let payload = bodies::fetch(doors, &job.tenant, job.id, &job.definition.payload).await?;
-    Ok(Json(JobView::new(job, BodyView::of(payload.as_ref()), seen_from)).into_response())
+    let view = JobView::new(job, BodyView::of(payload.as_ref()), made.seen_from(doors.clock().now()));
+    let whole = (made.status(), etag(job), Json(view));
+    Ok(match made {
+        Made::Now(job) => {
+            let location = HeaderValue::try_from(format!("/v1/jobs/{}", job.id)).expect("base 32 is visible ASCII");
+            ([(LOCATION, location)], whole).into_response()
+        }
+        Made::Before(_) => (replayed(), whole).into_response(),
+    })
 }

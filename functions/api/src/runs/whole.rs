@@ -11,6 +11,7 @@ use minutehand_io::{Doors, Fault};
 use minutehand_protocol::bodies;
 use minutehand_protocol::lookup::job_of;
 
+use super::audit::AuditView;
 use crate::wire::body_view::BodyView;
 use crate::wire::run_view::{Bodies, RunView, result_of};
 
@@ -26,15 +27,10 @@ pub(crate) struct WholeRun {
 }
 
 impl WholeRun {
-    /// The run that `key` names: as it is recorded, or as it will be if it is an occurrence that nobody has claimed.
+    /// The run that `key` names, as [`run_of`] finds it.
     pub(crate) async fn find<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Self>, Fault> {
-        let Some(job) = job_of(doors, tenant, key.job).await? else { return Ok(None) };
-        let run = match doors.store().run(tenant, key).await? {
-            Some(seen) => Some(seen.item),
-            None => unrecorded(doors, &job, key).await?,
-        };
-        match run {
-            Some(run) => Self::load(doors, run, &job).await.map(Some),
+        match run_of(doors, tenant, key).await? {
+            Some((run, job)) => Self::load(doors, run, &job).await.map(Some),
             None => Ok(None),
         }
     }
@@ -63,6 +59,22 @@ impl WholeRun {
             Bodies { payload: BodyView::of(self.payload.as_ref()), result: BodyView::of(self.result.as_ref()) };
         RunView::new(&self.run, &self.attempts, bodies, now)
     }
+}
+
+impl WholeRun {
+    pub(super) fn audit(&self) -> AuditView {
+        AuditView::of(&self.run, &self.attempts)
+    }
+}
+
+/// The run that `key` names: as it is recorded, or as it will be if it is an occurrence that nobody has claimed.
+pub(super) async fn run_of<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<(Run, Job)>, Fault> {
+    let Some(job) = job_of(doors, tenant, key.job).await? else { return Ok(None) };
+    let run = match doors.store().run(tenant, key).await? {
+        Some(seen) => Some(seen.item),
+        None => unrecorded(doors, &job, key).await?,
+    };
+    Ok(run.map(|run| (run, job)))
 }
 
 /// The store is asked only where the first attempt no longer stands inside the run.

@@ -1,6 +1,9 @@
 //! A payload or a result, as an answer shows it: the very text that was given, so that no number loses a digit.
 
+use std::borrow::Cow;
+
 use minutehand_domain::body::{Body, Json};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -37,5 +40,20 @@ impl Serialize for BodyView<'_> {
             Self::Text(text) => text.serialize(serializer),
             Self::Null | Self::LeftOut => serializer.serialize_unit(),
         }
+    }
+}
+
+/// Any JSON.
+impl JsonSchema for BodyView<'_> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Body".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        Schema::from(true)
     }
 }

@@ -1,5 +1,8 @@
 //! An instant on the wire: RFC 3339, read with any offset, written in UTC with milliseconds.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -23,5 +26,20 @@ impl<'de> Deserialize<'de> for Instant {
 impl Serialize for Instant {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
+    }
+}
+
+impl JsonSchema for Instant {
+    fn schema_name() -> Cow<'static, str> {
+        "Instant".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "format": "date-time", "pattern": "^(19[7-9]|[2-9][0-9]{2})[0-9]-",
+            "examples": ["2027-01-15T08:00:00.000Z"],
+            "description": "An instant as RFC 3339 writes it, from 1970 to 9999. Read with any offset and to the millisecond; \
+                always shown in UTC.",
+        })
     }
 }

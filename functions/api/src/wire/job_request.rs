@@ -7,34 +7,60 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::job::{Definition, Delivery, Terms};
 use minutehand_domain::limits::{
-    DEFAULT_TIMEOUT_SECONDS, NAME_CHARS, PAYLOAD_BYTES, TAGS, TIMEOUT_SECONDS, WORD_CHARS,
+    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, TAGS, TIMEOUT_SECONDS, WORD_CHARS,
 };
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::Schedule;
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::object::{maybe_object, object};
 use super::retry_request::RetryRequest;
 use super::schedule_request::ScheduleRequest;
 use super::target_request::TargetRequest;
-use crate::TargetCheck;
+use super::texts::Line;
+use super::whole::whole;
+use super::words::{DeliveryWord, PriorityWord};
+use crate::face::TargetCheck;
 use crate::findings::Findings;
 use crate::problem::{Kind, Problem};
 
-#[derive(Debug, Deserialize)]
+/// A job as it is asked for. What is null is not given.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobRequest<'a> {
+    /// For people, and to be listed by.
+    #[schemars(with = "Option<Line<NAME_CHARS>>")]
     name: Option<String>,
+    /// Whom to ask about it; lists filter by it.
+    #[schemars(with = "Option<Line<WORD_CHARS>>")]
     owner: Option<String>,
+    /// Words that lists filter by.
+    #[schemars(with = "Option<Vec<Line<WORD_CHARS>>>", length(max = TAGS))]
     tags: Option<Vec<String>>,
+    /// Once, now, if it is not given.
+    #[serde(default, deserialize_with = "maybe_object")]
     schedule: Option<ScheduleRequest>,
+    #[serde(deserialize_with = "object")]
     target: TargetRequest,
+    /// Any JSON, given to the target as it is written here.
     #[serde(borrow)]
+    #[schemars(with = "Option<Value>", extend("x-max-bytes" = PAYLOAD_BYTES))]
     payload: Option<&'a RawValue>,
+    #[schemars(with = "Option<PriorityWord>", extend("default" = Priority::default()))]
     priority: Option<Priority>,
+    /// How long an attempt may take.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(range(min = 1, max = TIMEOUT_SECONDS), extend("default" = DEFAULT_TIMEOUT_SECONDS))]
     timeout_seconds: Option<u64>,
+    #[serde(default, deserialize_with = "maybe_object")]
     retry: Option<RetryRequest>,
+    #[schemars(with = "Option<DeliveryWord>", extend("default" = Delivery::default()))]
     delivery: Option<Delivery>,
+    /// The same as the header `Idempotency-Key`, and its only form inside a batch.
+    #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
     pub idempotency_key: Option<String>,
 }
 
@@ -47,12 +73,26 @@ pub(crate) struct Understood {
 }
 
 impl JobRequest<'_> {
-    pub(crate) fn understood(self, now: Moment, check: &TargetCheck) -> Result<Understood, Problem> {
+    pub(crate) fn understood(mut self, now: Moment, check: &TargetCheck) -> Result<Understood, Problem> {
         let mut findings = Findings::default();
+        let schedule = self.schedule.take().unwrap_or_default().understood(now, &mut findings);
+        self.understood_beside(schedule, check, findings)
+    }
+
+    /// With a schedule that was understood before.
+    pub(crate) fn understood_with(self, schedule: Schedule, check: &TargetCheck) -> Result<Understood, Problem> {
+        self.understood_beside(Some(schedule), check, Findings::default())
+    }
+
+    fn understood_beside(
+        self,
+        schedule: Option<Schedule>,
+        check: &TargetCheck,
+        mut findings: Findings,
+    ) -> Result<Understood, Problem> {
         let payload = payload_of(self.payload)?;
         self.words(&mut findings);
         let terms = self.terms(&mut findings);
-        let schedule = self.schedule.unwrap_or_default().understood(now, &mut findings);
         let target = self.target.understood(check, &mut findings);
         let (schedule, target) = findings.settle(schedule.zip(target))?;
         let definition = Definition {

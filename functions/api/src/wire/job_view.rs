@@ -1,70 +1,91 @@
 //! A job as it is shown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::job::{Delivery, Job, Status};
 use minutehand_domain::priority::Priority;
-use minutehand_domain::schedule::When;
-use minutehand_domain::target::Target;
-use serde::{Serialize, Serializer};
+use minutehand_domain::target::{Method, Target};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::body_view::BodyView;
 use super::instant::Instant;
 use super::retry_request::RetryRequest;
 use super::run_view::RunView;
 use super::schedule_request::ScheduleRequest;
+use super::texts::{JobIdText, RunIdText};
+use super::words::{DeliveryWord, MethodWord, PriorityWord};
 
-#[derive(Serialize)]
+/// A job as it is.
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct JobView<'a> {
     #[serde(serialize_with = "spelled")]
+    #[schemars(with = "JobIdText")]
     job_id: JobId,
-    name: Option<&'a str>,
-    owner: Option<&'a str>,
-    tags: &'a BTreeSet<String>,
-    status: &'static str,
+    status: JobStatus,
+    /// Grows with every change; its ETag.
     generation: u64,
-    schedule: ScheduleRequest,
-    target: TargetView<'a>,
-    #[serde(skip_serializing_if = "BodyView::is_left_out")]
-    payload: BodyView<'a>,
-    priority: Priority,
-    timeout_seconds: u64,
-    retry: RetryRequest,
-    delivery: Delivery,
+    #[serde(flatten)]
+    asked: AskedView<'a>,
     created_at: Instant,
     updated_at: Instant,
+    /// When it fires next; null if it does not.
     next_run_at: Option<Instant>,
+    #[schemars(with = "Option<RunIdText>")]
     next_run_id: Option<String>,
 }
 
+/// What was asked for, with what it was given for want of a wish: asked again, it would be the same job.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AskedView<'a> {
+    name: Option<&'a str>,
+    owner: Option<&'a str>,
+    /// Sorted, each once.
+    tags: &'a BTreeSet<String>,
+    schedule: ScheduleRequest,
+    #[schemars(with = "TargetSchema")]
+    target: TargetView<'a>,
+    /// Any JSON. A list leaves out one that is kept apart because it is large.
+    #[serde(skip_serializing_if = "BodyView::is_left_out")]
+    payload: BodyView<'a>,
+    #[schemars(with = "PriorityWord")]
+    priority: Priority,
+    timeout_seconds: u64,
+    retry: RetryRequest,
+    #[schemars(with = "DeliveryWord")]
+    delivery: Delivery,
+}
+
+/// A job's status as clients know it: `completed` is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum JobStatus {
+    Active,
+    Paused,
+    Completed,
+    Cancelled,
+}
+
 /// A job that was asked for by its id.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct OneJobView<'a> {
     #[serde(flatten)]
     pub job: JobView<'a>,
+    /// The newest of its runs whose time has come.
     pub last_run: Option<RunView<'a>>,
 }
 
 impl<'a> JobView<'a> {
     pub(crate) fn new(job: &'a Job, payload: BodyView<'a>, now: Moment) -> Self {
-        let (definition, next) = (&job.definition, next_occurrence(job, now));
+        let next = next_occurrence(job, now);
         Self {
             job_id: job.id,
-            name: definition.name.as_deref(),
-            owner: definition.owner.as_deref(),
-            tags: &definition.tags,
-            status: status_of(job, next),
+            status: status_of(job, now),
             generation: job.generation,
-            schedule: ScheduleRequest::showing(&job.schedule),
-            target: TargetView(&definition.target),
-            payload,
-            priority: definition.priority,
-            timeout_seconds: definition.terms.timeout.as_secs(),
-            retry: RetryRequest::showing(&definition.terms.retry),
-            delivery: definition.terms.delivery,
+            asked: AskedView::new(job, payload),
             created_at: Instant(job.created_at),
             updated_at: Instant(job.changed_at),
             next_run_at: next.map(Instant),
@@ -78,6 +99,24 @@ impl<'a> JobView<'a> {
     }
 }
 
+impl<'a> AskedView<'a> {
+    pub(crate) fn new(job: &'a Job, payload: BodyView<'a>) -> Self {
+        let definition = &job.definition;
+        Self {
+            name: definition.name.as_deref(),
+            owner: definition.owner.as_deref(),
+            tags: &definition.tags,
+            schedule: ScheduleRequest::showing(&job.schedule),
+            target: TargetView(&definition.target),
+            payload,
+            priority: definition.priority,
+            timeout_seconds: definition.terms.timeout.as_secs(),
+            retry: RetryRequest::showing(&definition.terms.retry),
+            delivery: definition.terms.delivery,
+        }
+    }
+}
+
 /// The first occurrence that has not passed, while the job is active.
 fn next_occurrence(job: &Job, now: Moment) -> Option<Moment> {
     match job.status {
@@ -86,13 +125,34 @@ fn next_occurrence(job: &Job, now: Moment) -> Option<Moment> {
     }
 }
 
-fn status_of(job: &Job, next: Option<Moment>) -> &'static str {
+pub(crate) fn status_of(job: &Job, now: Moment) -> JobStatus {
     match job.status {
-        Status::Active if next.is_none() && job.schedule.when != When::OnDemand => "completed",
-        Status::Active => "active",
-        Status::Paused => "paused",
-        Status::Cancelled => "cancelled",
+        Status::Active if job.is_completed(now) => JobStatus::Completed,
+        Status::Active => JobStatus::Active,
+        Status::Paused => JobStatus::Paused,
+        Status::Cancelled => JobStatus::Cancelled,
     }
+}
+
+/// What each run calls, under the name of its kind.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "TargetView")]
+#[expect(dead_code, reason = "the shape of what `TargetView` writes, for the OpenAPI document")]
+enum TargetSchema {
+    #[schemars(title = "an HTTP call")]
+    Http(HttpTargetView),
+    #[schemars(title = "nothing")]
+    Noop {},
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the shape of what `TargetView` writes, for the OpenAPI document")]
+struct HttpTargetView {
+    url: String,
+    #[schemars(with = "MethodWord")]
+    method: Method,
+    headers: BTreeMap<String, String>,
 }
 
 /// A target under the name of its kind.

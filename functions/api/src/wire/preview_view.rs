@@ -3,22 +3,27 @@
 use minutehand_domain::Moment;
 use minutehand_domain::schedule::cron::Note;
 use minutehand_domain::schedule::{Schedule, When};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::instant::Instant;
+use super::words::NoteWord;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct PreviewView {
+    /// The schedule in words.
     description: String,
     fires: Vec<FireView>,
     /// Nothing fires after these.
     exhausted: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct FireView {
     at: Instant,
+    /// What the zone's clock shows then.
     local: String,
+    #[schemars(with = "Option<NoteWord>")]
     note: Option<Note>,
 }
 

@@ -4,19 +4,40 @@ use std::time::Duration;
 
 use minutehand_domain::limits::{BACKOFF_SECONDS, RETRIES, SPAN_SECONDS};
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::whole::whole;
+use super::words::{BackoffWord, JitterWord};
 use crate::findings::Findings;
 
-#[derive(Debug, Default, Deserialize, Serialize)]
+/// How failure is treated.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RetryRequest {
+    /// How often a run is tried again after it failed or timed out.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(range(max = RETRIES), extend("default" = RetryPolicy::default().max_retries))]
     max_retries: Option<u64>,
+    #[schemars(with = "Option<BackoffWord>", extend("default" = RetryPolicy::default().backoff))]
     backoff: Option<Backoff>,
+    /// The delay before the first retry.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(range(max = BACKOFF_SECONDS), extend("default" = RetryPolicy::default().initial_delay.as_secs()))]
     initial_delay_seconds: Option<u64>,
+    /// No delay is longer: at least the first one.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(range(max = BACKOFF_SECONDS), extend("default" = RetryPolicy::default().max_delay.as_secs()))]
     max_delay_seconds: Option<u64>,
+    #[schemars(with = "Option<JitterWord>", extend("default" = RetryPolicy::default().jitter))]
     jitter: Option<Jitter>,
+    /// No attempt starts later than this after the first one did.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(range(min = 1, max = SPAN_SECONDS))]
     give_up_after_seconds: Option<u64>,
+    /// So many failures in a row, each under a second, end the run.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(range(min = 1, max = RETRIES))]
     break_after_instant_failures: Option<u64>,
 }
 

@@ -5,53 +5,85 @@ use minutehand_domain::body::Body;
 use minutehand_domain::id::Origin;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Attempt, AttemptError, Run, State};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::body_view::BodyView;
 use super::instant::Instant;
+use super::run_status::RunStatus;
+use super::texts::{JobIdText, RunIdText};
+use super::words::{ErrorCodeWord, OriginWord, OutcomeWord, PriorityWord};
 
-#[derive(Serialize)]
+/// One occurrence of a job being carried out.
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct RunView<'a> {
+    #[schemars(with = "RunIdText")]
     run_id: String,
+    #[schemars(with = "JobIdText")]
     job_id: String,
+    #[schemars(with = "RunStatus")]
     status: &'static str,
+    /// Why it failed or was skipped: a word.
     reason: Option<&'static str>,
+    /// When it was due.
     scheduled_at: Instant,
     /// The nominal instant until schedules spread.
     effective_at: Instant,
+    /// When its first attempt started.
     started_at: Option<Instant>,
     finished_at: Option<Instant>,
+    #[schemars(with = "PriorityWord")]
     priority: Priority,
+    /// What it was given, or its job's. A list leaves out one that is kept apart.
     #[serde(skip_serializing_if = "BodyView::is_left_out")]
     payload: BodyView<'a>,
+    /// What the target answered. A list leaves out one that is kept apart because it is large.
     #[serde(skip_serializing_if = "BodyView::is_left_out")]
     result: BodyView<'a>,
+    /// Null until workers report it.
     progress: (),
+    /// Oldest first. A list shows only the newest few.
     attempts: Vec<AttemptView<'a>>,
+    #[schemars(with = "OriginWord")]
     origin: Origin,
-    redrive_of: (),
+    /// The run that this one is another try at.
+    #[schemars(with = "Option<RunIdText>")]
+    redrive_of: Option<String>,
+    /// Null until there are workflows.
     workflow_run_id: (),
+    /// Null until there are workflows.
     task_key: (),
+    /// Of a record that stands for several occurrences: how many, or at least how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
+    /// And the last of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     covers_until: Option<Instant>,
 }
 
-#[derive(Serialize)]
+/// One try at a run.
+#[derive(Serialize, JsonSchema)]
 struct AttemptView<'a> {
+    /// From 1.
     number: u32,
     started_at: Instant,
     finished_at: Option<Instant>,
+    /// The process that made it.
     worker: String,
+    #[schemars(with = "Option<OutcomeWord>")]
     outcome: Option<&'static str>,
     error: Option<ErrorView<'a>>,
 }
 
-#[derive(Serialize)]
+/// What went wrong in an attempt.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AttemptError")]
 struct ErrorView<'a> {
+    #[schemars(with = "ErrorCodeWord")]
     code: &'a str,
+    /// A sentence to read.
     message: &'a str,
+    /// Whether the same call may succeed later.
     retryable: bool,
 }
 
@@ -81,7 +113,7 @@ impl<'a> RunView<'a> {
             progress: (),
             attempts: attempts.iter().map(AttemptView::new).collect(),
             origin: run.key.origin,
-            redrive_of: (),
+            redrive_of: run.redrive_of.map(|key| key.to_string()),
             workflow_run_id: (),
             task_key: (),
             count: also.and_then(|also| also.count),
@@ -89,9 +121,9 @@ impl<'a> RunView<'a> {
         }
     }
 
-    /// As a list shows it: with the attempts that stand inside, and without bodies that are kept apart.
-    pub(crate) fn listed(run: &'a Run, of_job: &'a Body, now: Moment) -> Self {
-        let payload = BodyView::inside(run.payload.as_ref().unwrap_or(of_job));
+    /// As a list shows it: with the attempts that stand inside, and without bodies that are kept apart, its job's among them.
+    pub(crate) fn listed(run: &'a Run, now: Moment) -> Self {
+        let payload = run.payload.as_ref().map_or(BodyView::LeftOut, BodyView::inside);
         let result = result_of(run).map_or(BodyView::Null, BodyView::inside);
         Self::new(run, &run.attempts, Bodies { payload, result }, now)
     }

@@ -249,13 +249,20 @@ async fn a_cursor_of_one_window_leads_nowhere_in_another() {
     assert_eq!(other.problem(422, "invalid"), ["?cursor"]);
 }
 
+/// What is shown as skipped is over.
 #[tokio::test]
-async fn a_key_that_would_not_be_kept_is_refused() {
+async fn an_occurrence_that_another_record_speaks_for_cannot_be_cancelled() {
     let world = World::new();
-    let job = world.job(json!({"on_demand": true})).await;
-    let request = crate::world::request("POST", &format!("/v1/jobs/{job}/run"), crate::world::ACME_KEY);
+    let id = world.job(json!({"every_seconds": 10})).await;
+    let job = id.parse().unwrap();
+    world.pass(60);
+    let (key, also) = (RunKey::occurrence(job, seconds(10)), Also { until: seconds(60), count: Some(5) });
+    put(&world, &Run::skipped(acme(), key, Skip::Coalesced, Some(also), seconds(60))).await;
+    let covered = format!("/v1/runs/{}", RunKey::occurrence(job, seconds(30)));
+    assert_eq!(world.get(&covered).await.field("/status"), "skipped");
 
-    let answer = world.send(request.header("idempotency-key", "k").body(String::new().into()).unwrap()).await;
+    let answer = world.tell(&format!("{covered}/cancel")).await;
 
-    answer.problem(422, "invalid");
+    answer.problem(409, "conflict");
+    assert_eq!(world.get(&covered).await.field("/status"), "skipped");
 }

@@ -119,3 +119,59 @@ async fn a_job_tells_what_it_fires_next() {
     assert_eq!((instants(&cancelled), cancelled.field("/exhausted")), (vec![], json!(true)));
     assert_eq!(world.get(&format!("{path}/next?count=0")).await.problem(422, "invalid"), ["?count"]);
 }
+
+#[tokio::test]
+async fn a_job_that_has_no_more_to_fire_tells_so() {
+    let world = World::new();
+    let once = world.job(json!({"at": at(30)})).await;
+    let twice = world.job(json!({"every_seconds": 60, "max_fires": 2})).await;
+    let on_demand = world.job(json!({"on_demand": true})).await;
+
+    let ahead = world.get(&format!("/v1/jobs/{once}/next")).await;
+    let both = world.get(&format!("/v1/jobs/{twice}/next?count=1000")).await;
+    let never = world.get(&format!("/v1/jobs/{on_demand}/next")).await;
+    world.pass(31);
+    let passed = world.get(&format!("/v1/jobs/{once}/next")).await;
+
+    assert_eq!((instants(&ahead), ahead.field("/exhausted")), (vec![json!(at(30))], json!(true)));
+    assert_eq!((instants(&both), both.field("/exhausted")), (vec![json!(at(60)), json!(at(120))], json!(true)));
+    assert_eq!((instants(&never), never.field("/exhausted")), (vec![], json!(true)));
+    assert_eq!((instants(&passed), passed.field("/exhausted")), (vec![], json!(true)));
+}
+
+#[tokio::test]
+async fn what_a_job_fires_next_is_what_it_then_fires() {
+    let world = World::new();
+    let job = world.job(json!({"cron": "*/7 * * * *"})).await;
+    let path = format!("/v1/jobs/{job}");
+
+    let told = instants(&world.get(&format!("{path}/next?count=3")).await);
+    for _ in 0..20 {
+        world.pass(60);
+        world.work(|_, _| crate::world::succeeded()).await;
+    }
+
+    let mut fired = world.get(&format!("{path}/runs")).await.items("scheduled_at");
+    fired.reverse();
+    assert_eq!(fired, told);
+}
+
+#[tokio::test]
+async fn a_job_that_is_not_there_fires_nothing() {
+    let world = World::new();
+    let job = world.job(json!({"every_seconds": 60})).await;
+
+    world.get("/v1/jobs/job_00000000000000000000000000/next").await.problem(404, "not-found");
+    world.by(crate::world::OTHER_KEY, "GET", &format!("/v1/jobs/{job}/next"), None).await.problem(404, "not-found");
+    assert_eq!(world.get(&format!("/v1/jobs/{job}/next?cuont=1")).await.problem(422, "invalid"), ["?cuont"]);
+}
+
+#[tokio::test]
+async fn a_preview_reads_nothing_and_writes_nothing() {
+    let world = World::new();
+
+    world.post("/v1/schedules/preview", json!({"schedule": {"every_seconds": 1}, "count": 1000})).await;
+
+    assert_eq!(world.get("/v1/jobs").await.field("/items"), json!([]));
+    assert!(world.doors.lanes.take(minutehand_domain::Moment::END).is_empty());
+}

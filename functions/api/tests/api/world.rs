@@ -1,53 +1,44 @@
-//! A world to ask: the router, its doors, a clock to set, two tenants.
+//! A world to ask: the router, its doors, a clock to set, two tenants, and an executor that does as it is told.
 
-use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Request, StatusCode};
-use minutehand_api::{Api, Keyring, TargetCheck, router};
+use minutehand_api::{Api, Keyring, Metrics, TargetCheck, router};
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+use minutehand_domain::body::Body as Kept;
+use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
-use minutehand_domain::run::Claimant;
-use minutehand_io::Doors;
-use minutehand_io::chance::SystemChance;
-use minutehand_io::clock::Clock;
-use minutehand_io::events::Log;
-use minutehand_io::lanes::embedded::EmbeddedLanes;
+use minutehand_domain::run::{ErrorCode, Outcome, Run};
+use minutehand_io::Doors as _;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::store::embedded::MemoryStore;
-use minutehand_io::targets::{Answer as TargetAnswer, Call, TargetRefusal, Targets};
+use minutehand_io::targets::TargetRefusal;
+use minutehand_protocol::claim::{Claim, Hold, claim};
+use minutehand_protocol::finish::finish;
+use minutehand_protocol::sweep::sweep;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
+pub(crate) use crate::doors::ME;
+use crate::doors::TestDoors;
+
 /// 2027-01-15T08:00:00Z, a Friday.
 pub(crate) const START: Moment = Moment::from_secs(1_800_000_000);
+/// The deployment's own key, whose tenant is `acme` here.
 pub(crate) const ACME_KEY: &str = "mh_acme";
+/// The key of another tenant's admin.
 pub(crate) const OTHER_KEY: &str = "mh_other";
-pub(crate) const ME: Claimant = Claimant { worker: Worker(1), alone: true };
 
 pub(crate) struct World {
     pub doors: Arc<TestDoors>,
     router: Router,
 }
 
-pub(crate) struct TestDoors {
-    store: MemoryStore,
-    lanes: EmbeddedLanes<TestClock>,
-    clock: TestClock,
-}
-
-#[derive(Clone)]
-pub(crate) struct TestClock(Arc<AtomicI64>);
-
-pub(crate) struct NoTargets;
-
 /// What came back.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -56,39 +47,61 @@ pub(crate) struct Answer {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let clock = TestClock(Arc::new(AtomicI64::new(START.millis())));
-        let doors = TestDoors { store: MemoryStore::in_memory(), lanes: EmbeddedLanes::new(clock.clone()), clock };
-        let doors = Arc::new(doors);
-        let keys = Keyring::single(ACME_KEY, acme()).and(OTHER_KEY, Tenant::new("other").unwrap());
-        let target_check = TargetCheck::new(|target| {
+        Self::of(Keyring::single(ACME_KEY, acme()).and(OTHER_KEY, other()))
+    }
+
+    pub(crate) fn of(keys: Keyring) -> Self {
+        let check = TargetCheck::new(|target| {
             let refusal = TargetRefusal { field: "url", detail: "starts with http:// or https://".to_owned() };
             if target.url.starts_with("http") { Ok(()) } else { Err(refusal) }
         });
-        let router = router(Api { doors: Arc::clone(&doors), keys, target_check });
+        Self::whole(keys, check, None)
+    }
+
+    pub(crate) fn whole(keys: Keyring, target_check: TargetCheck, metrics: Option<Metrics>) -> Self {
+        let doors = TestDoors::new(START);
+        let router = router(Api { doors: Arc::clone(&doors), keys, target_check, metrics });
         Self { doors, router }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, None).await
+        self.by(ACME_KEY, "GET", path, None).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
-        self.ask("POST", path, Some(body.to_string())).await
+        self.by(ACME_KEY, "POST", path, Some(body)).await
     }
 
     /// A POST that says it all in its address.
     pub(crate) async fn tell(&self, path: &str) -> Answer {
-        self.ask("POST", path, None).await
+        self.by(ACME_KEY, "POST", path, None).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.by(ACME_KEY, "PATCH", path, Some(body)).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.by(ACME_KEY, "PUT", path, Some(body)).await
     }
 
     pub(crate) async fn delete(&self, path: &str) -> Answer {
-        self.ask("DELETE", path, None).await
+        self.by(ACME_KEY, "DELETE", path, None).await
     }
 
-    async fn ask(&self, method: &str, path: &str, body: Option<String>) -> Answer {
-        let request = request(method, path, ACME_KEY);
-        let request = if body.is_some() { request.header("content-type", "application/json") } else { request };
-        self.send(request.body(body.unwrap_or_default().into()).unwrap()).await
+    pub(crate) async fn by(&self, key: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
+        self.send(asking(request(method, path, key), body)).await
+    }
+
+    /// With a header more.
+    pub(crate) async fn with(
+        &self,
+        (name, value): (&str, &str),
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> Answer {
+        self.send(asking(request(method, path, ACME_KEY).header(name, value), body)).await
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
@@ -100,24 +113,81 @@ impl World {
 
     /// A job with a noop target and this schedule: its id.
     pub(crate) async fn job(&self, schedule: Value) -> String {
-        let answer = self.post("/v1/jobs", json!({"target": {"noop": {}}, "schedule": schedule})).await;
+        self.job_of(json!({"schedule": schedule})).await
+    }
+
+    /// A job that says this beside its noop target: its id.
+    pub(crate) async fn job_of(&self, mut fields: Value) -> String {
+        fields.as_object_mut().unwrap().entry("target").or_insert_with(|| json!({"noop": {}}));
+        let answer = self.post("/v1/jobs", fields).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
-        answer.field("/job_id").as_str().unwrap().to_owned()
+        answer.word("/job_id")
+    }
+
+    /// A run of a job, asked for now: its id.
+    pub(crate) async fn run_of(&self, job: &str) -> String {
+        let answer = self.tell(&format!("/v1/jobs/{job}/run")).await;
+        assert_eq!(answer.status, 202, "{}", answer.text);
+        answer.word("/run_id")
     }
 
     pub(crate) async fn stored_job(&self, id: &str) -> Job {
         let id: JobId = id.parse().unwrap();
-        self.doors.store.head(&acme(), id).await.unwrap().unwrap().item.into_job().unwrap()
+        self.doors.store().head(&acme(), id).await.unwrap().unwrap().item.into_job().unwrap()
     }
 
-    pub(crate) async fn stored_run(&self, id: &str) -> Option<minutehand_domain::run::Run> {
+    pub(crate) async fn stored_run(&self, id: &str) -> Option<Run> {
         let key: RunKey = id.parse().unwrap();
-        self.doors.store.run(&acme(), key).await.unwrap().map(|seen| seen.item)
+        self.doors.store().run(&acme(), key).await.unwrap().map(|seen| seen.item)
     }
 
     pub(crate) fn pass(&self, seconds: u64) {
-        let now = self.doors.clock.now() + Duration::from_secs(seconds);
-        self.doors.clock.0.store(now.millis(), Ordering::Relaxed);
+        self.doors.clock.pass(Duration::from_secs(seconds));
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.doors.clock.now()
+    }
+
+    /// What the sweeper and the executors do at this instant: all that is due is attempted, each with the outcome that is
+    /// said of it; again where the next attempt is due at once.
+    pub(crate) async fn work(&self, ends: impl Fn(&Job, &Run) -> Outcome) {
+        self.work_if(|job, run| Some(ends(job, run))).await;
+    }
+
+    /// The same; an attempt of which nothing is said does not end.
+    pub(crate) async fn work_if(&self, ends: impl Fn(&Job, &Run) -> Option<Outcome>) {
+        for shard in 0..self.doors.store().shards() {
+            sweep(&*self.doors, shard).await.unwrap();
+        }
+        loop {
+            let hints = self.doors.lanes.take(self.now());
+            if hints.is_empty() {
+                return;
+            }
+            for hint in hints {
+                let Claim::Mine(hold) = claim(&*self.doors, &hint, self.now()).await.unwrap() else { continue };
+                if let Some(outcome) = ends(&hold.job, &hold.run) {
+                    self.finish(&hold, &outcome).await;
+                }
+            }
+        }
+    }
+}
+
+impl World {
+    /// Claims what is due, and leaves it running.
+    pub(crate) async fn hold(&self) -> Hold {
+        let hints = self.doors.lanes.take(self.now());
+        let [hint] = &hints[..] else { panic!("not one hint: {hints:?}") };
+        match claim(&*self.doors, hint, self.now()).await.unwrap() {
+            Claim::Mine(hold) => hold,
+            other => panic!("not claimed: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn finish(&self, hold: &Hold, outcome: &Outcome) {
+        finish(&*self.doors, hold, outcome).await.unwrap();
     }
 }
 
@@ -130,6 +200,16 @@ impl Answer {
         self.json().pointer(pointer).cloned().unwrap_or_else(|| panic!("no {pointer} in {}", self.text))
     }
 
+    /// A field that is text.
+    pub(crate) fn word(&self, pointer: &str) -> String {
+        self.field(pointer).as_str().unwrap_or_else(|| panic!("no text at {pointer} in {}", self.text)).to_owned()
+    }
+
+    /// This field of every item of a list.
+    pub(crate) fn items(&self, field: &str) -> Vec<Value> {
+        self.field("/items").as_array().unwrap().iter().map(|item| item[field].clone()).collect()
+    }
+
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
@@ -137,14 +217,39 @@ impl Answer {
     /// Checks that this is a well-made problem of this status and type, and answers with what it points at.
     pub(crate) fn problem(&self, status: u16, kind: &str) -> Vec<String> {
         assert_eq!(self.status, status, "{}", self.text);
-        assert_eq!(self.header("content-type"), "application/problem+json");
         assert_eq!(self.field("/type"), format!("/problems/{kind}"));
-        assert_eq!(self.field("/status"), status);
+        self.well_made_problem()
+    }
+
+    /// What this points at, whatever problem it is.
+    pub(crate) fn well_made_problem(&self) -> Vec<String> {
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        assert_eq!(self.field("/status"), self.status.as_u16());
         assert_eq!(self.field("/request_id"), self.header("request-id"));
-        assert!(!self.field("/detail").as_str().unwrap().is_empty() && self.field("/title").is_string());
+        assert!(!self.word("/detail").is_empty() && self.field("/title").is_string(), "{}", self.text);
         let errors = self.field("/errors");
         errors.as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap().to_owned()).collect()
     }
+}
+
+/// The ids of a list, page by page to its end; each page after the first is asked for when `between` has been.
+pub(crate) async fn pages(world: &World, path: &str, field: &str, mut between: impl AsyncFnMut()) -> Vec<Vec<Value>> {
+    let sign = if path.contains('?') { '&' } else { '?' };
+    let (mut pages, mut next) = (Vec::new(), path.to_owned());
+    loop {
+        let page = world.get(&next).await;
+        assert_eq!(page.status, 200, "{}", page.text);
+        pages.push(page.items(field));
+        let Value::String(cursor) = page.field("/next_cursor") else { return pages };
+        assert!(pages.len() < 1000, "{path} has no end");
+        next = format!("{path}{sign}cursor={cursor}");
+        between().await;
+    }
+}
+
+fn asking(request: http::request::Builder, body: Option<Value>) -> Request<Body> {
+    let request = if body.is_some() { request.header("content-type", "application/json") } else { request };
+    request.body(body.map(|body| body.to_string()).unwrap_or_default().into()).unwrap()
 }
 
 pub(crate) fn request(method: &str, path: &str, key: &str) -> http::request::Builder {
@@ -155,62 +260,19 @@ pub(crate) fn acme() -> Tenant {
     Tenant::new("acme").unwrap()
 }
 
+pub(crate) fn other() -> Tenant {
+    Tenant::new("other").unwrap()
+}
+
+pub(crate) fn succeeded() -> Outcome {
+    Outcome::Succeeded { result: Kept::Empty }
+}
+
+pub(crate) fn failed(code: ErrorCode) -> Outcome {
+    Outcome::Failed { error: code.error("as the test says"), retry_after: None }
+}
+
 /// START and this many seconds, as the wire writes it.
 pub(crate) fn at(seconds: u64) -> String {
     (START + Duration::from_secs(seconds)).to_string()
-}
-
-impl Doors for TestDoors {
-    type Store = MemoryStore;
-    type Lanes = EmbeddedLanes<TestClock>;
-    type Targets = NoTargets;
-    type Events = Log;
-    type Clock = TestClock;
-    type Chance = SystemChance;
-
-    fn store(&self) -> &MemoryStore {
-        &self.store
-    }
-
-    fn lanes(&self) -> &EmbeddedLanes<TestClock> {
-        &self.lanes
-    }
-
-    fn targets(&self) -> &NoTargets {
-        &NoTargets
-    }
-
-    fn events(&self) -> &Log {
-        &Log
-    }
-
-    fn clock(&self) -> &TestClock {
-        &self.clock
-    }
-
-    fn chance(&self) -> &SystemChance {
-        &SystemChance
-    }
-
-    fn me(&self) -> Claimant {
-        ME
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Moment {
-        Moment::from_millis(self.0.load(Ordering::Relaxed))
-    }
-
-    fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send {
-        async move {
-            self.0.fetch_max(moment.millis(), Ordering::Relaxed);
-        }
-    }
-}
-
-impl Targets for NoTargets {
-    fn call(&self, _call: Call<'_>) -> impl Future<Output = TargetAnswer> + Send {
-        async { TargetAnswer::Succeeded { result: None } }
-    }
 }

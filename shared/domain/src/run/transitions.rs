@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use super::attempt::Ended;
-use super::{Attempt, Claimant, Ending, Event, Failure, Lease, Outcome, Refusal, Run, State};
+use super::{
+    Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Lease, Outcome, Refusal, Run, State,
+};
 use crate::Moment;
+use crate::access::By;
 use crate::job::{Delivery, Terms};
 use crate::limits::{ATTEMPTS_INSIDE, BACKOFF_SECONDS, LOST_IN_A_ROW};
 
@@ -34,7 +37,7 @@ impl Run {
             (Scheduled { due }, Claim { .. }) if now < *due => Err(Refusal::TooEarly { due: *due }),
             (Scheduled { .. }, Claim { by, terms }) => Ok(self.claimed(*by, terms, now)),
             (Scheduled { .. }, Finish { .. } | HandBack { .. }) => Err(Refusal::NotHeld),
-            (Scheduled { .. }, Cancel) => Ok(self.ended_as(Cancelled { at: now })),
+            (Scheduled { .. }, Cancel { by }) => Ok(self.cancel_asked(*by, now).ended_as(Cancelled { at: now })),
 
             (Running(lease), Claim { by, .. }) if !lease.is_over(now, *by) => Err(Refusal::Held { until: lease.until }),
             (Running(lease), Claim { by, terms }) => Ok(self.lost(lease, terms, now).claimed_if_open(*by, terms, now)),
@@ -43,7 +46,9 @@ impl Run {
             }
             (Running(lease), Finish { outcome, terms, .. }) => Ok(self.finished(lease, outcome, terms, now)),
             (Running(lease), HandBack { terms, .. }) => Ok(self.handed_back(lease, terms, now)),
-            (Running(lease), Cancel) => Ok(self.ended_as(Running(Lease { cancelled: true, ..*lease }))),
+            (Running(lease), Cancel { by }) => {
+                Ok(self.cancel_asked(*by, now).ended_as(Running(Lease { cancelled: true, ..*lease })))
+            }
 
             (Succeeded { .. } | Failed { .. } | TimedOut { .. } | Cancelled { .. } | Skipped { .. }, _) => {
                 Err(Refusal::Finished)
@@ -109,7 +114,8 @@ impl Run {
                 next.after_failure(lease, terms, Retry::may(may_retry, *retry_after), now)
             }
             Outcome::TimedOut => {
-                let next = self.attempt_ended(Ending::TimedOut, now).tallied();
+                let error = AttemptError::timed_out(terms.timeout);
+                let next = self.attempt_ended(Ending::TimedOut(error), now).tallied();
                 let may_retry = terms.delivery == Delivery::AtLeastOnce;
                 next.after_failure(lease, terms, Retry::may(may_retry, None), now)
             }
@@ -143,7 +149,7 @@ impl Run {
 
     fn last_failure(&self, now: Moment) -> State {
         match self.attempts.last().and_then(|attempt| attempt.ended.as_ref()).map(|ended| &ended.how) {
-            Some(Ending::TimedOut) => State::TimedOut { at: now },
+            Some(Ending::TimedOut(_)) => State::TimedOut { at: now },
             _ => State::Failed { at: now, why: Failure::Error },
         }
     }
@@ -164,6 +170,12 @@ impl Run {
         self.tally.lost_in_a_row = 0;
         self.tally.instant_in_a_row = if instant { self.tally.instant_in_a_row.saturating_add(1) } else { 0 };
         self
+    }
+
+    /// The first who asks is remembered.
+    fn cancel_asked(&self, by: Option<&By>, now: Moment) -> Self {
+        let asked = by.map(|by| CancelAsked { at: now, by: by.clone() });
+        Self { cancel: self.cancel.clone().or(asked), ..self.clone() }
     }
 
     fn ended_as(&self, state: State) -> Self {

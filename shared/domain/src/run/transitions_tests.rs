@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::AttemptError;
+use super::super::ErrorCode;
 use super::*;
 use crate::body::{Body, Json};
 use crate::id::{JobId, RunKey, Tenant, Worker};
@@ -50,15 +50,15 @@ fn success() -> Outcome {
 }
 
 fn failure() -> Outcome {
-    Outcome::Failed { error: AttemptError::new("http_500", "the target answered 500"), retry_after: None }
+    Outcome::Failed { error: ErrorCode::Http5xx.error("the target answered 500"), retry_after: None }
 }
 
 fn permanent_failure() -> Outcome {
-    Outcome::Failed { error: AttemptError::new("http_404", "the target answered 404").permanent(), retry_after: None }
+    Outcome::Failed { error: ErrorCode::Http4xx.error("the target answered 404"), retry_after: None }
 }
 
 fn unreached() -> Outcome {
-    Outcome::Failed { error: AttemptError::new("connect", "connection refused").unreached(), retry_after: None }
+    Outcome::Failed { error: ErrorCode::Connect.error("connection refused"), retry_after: None }
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_failure_waits_out_its_backoff_and_is_claimed_again() {
 #[test]
 fn a_targets_own_wish_to_wait_is_honoured() {
     let wish = |seconds| Outcome::Failed {
-        error: AttemptError::new("http_429", "slow down"),
+        error: ErrorCode::Http4xx.error("slow down").passing(),
         retry_after: Some(Duration::from_secs(seconds)),
     };
 
@@ -170,6 +170,25 @@ fn a_timeout_is_retried_and_is_the_end_when_it_was_the_last() {
     let terms = Terms { retry: RetryPolicy { max_retries: 0, ..terms().retry }, ..terms() };
     assert_eq!(finish(&running(), Outcome::TimedOut, &terms, at(60)).state, State::TimedOut { at: at(60) });
     assert_eq!(finish(&running(), Outcome::TimedOut, &self::terms(), at(60)).state, State::Scheduled { due: at(70) });
+}
+
+#[test]
+fn an_attempt_that_ended_badly_says_how() {
+    let last_error = |run: &Run| {
+        run.attempts.last().and_then(Attempt::error).map(|error| (error.code.to_string(), error.message.clone()))
+    };
+    let told = |code: &str, message: &str| Some((code.to_owned(), message.to_owned()));
+    let lost = "the lease ran out or was handed back: nobody knows how far the attempt came";
+    let back = running().after(&Event::HandBack { fence: 1, terms: &terms() }, at(5)).unwrap();
+
+    assert_eq!(last_error(&running()), None);
+    assert_eq!(last_error(&finish(&running(), success(), &terms(), at(1))), None);
+    assert_eq!(last_error(&finish(&running(), unreached(), &terms(), at(1))), told("connect", "connection refused"));
+    assert_eq!(
+        last_error(&finish(&running(), Outcome::TimedOut, &terms(), at(61))),
+        told("timeout_total", "no whole answer came within 60 s")
+    );
+    assert_eq!(last_error(&back), told("lost", lost));
 }
 
 #[test]
@@ -239,9 +258,9 @@ fn a_run_handed_back_by_an_old_holder_is_fenced() {
 
 #[test]
 fn a_cancel_ends_what_waits_and_stops_what_runs_from_being_tried_again() {
-    assert_eq!(queued().after(&Event::Cancel, at(1)).unwrap().state, State::Cancelled { at: at(1) });
+    assert_eq!(queued().after(&Event::Cancel { by: None }, at(1)).unwrap().state, State::Cancelled { at: at(1) });
 
-    let asked = running().after(&Event::Cancel, at(1)).unwrap();
+    let asked = running().after(&Event::Cancel { by: None }, at(1)).unwrap();
 
     assert_eq!(asked.status(at(1)), "running");
     assert_eq!(finish(&asked, success(), &terms(), at(2)).status(at(2)), "succeeded", "what happened, happened");
@@ -309,7 +328,7 @@ fn act(run: &Run, act: &Act, terms: &Terms, now: Moment) -> Result<Run, Refusal>
             run.after(&Event::Finish { fence, outcome, terms }, now)
         }
         Act::HandBack(behind) => run.after(&Event::HandBack { fence: run.fence.saturating_sub(*behind), terms }, now),
-        Act::Cancel => run.after(&Event::Cancel, now),
+        Act::Cancel => run.after(&Event::Cancel { by: None }, now),
     }
 }
 

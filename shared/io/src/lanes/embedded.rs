@@ -1,7 +1,10 @@
 //! Lanes in memory: four queues of hints, delayed to the millisecond. They are gone with the process, which is allowed: a
 //! hint may be lost, and whoever starts looks at once for what is due.
 
+mod lane;
+mod packed;
 mod state;
+mod tenants;
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,11 +12,12 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::priority::Priority;
 use tokio::sync::Notify;
 
 pub use self::state::{Depth, Receipt};
-use self::state::{State, Taken};
+use self::state::{Rings, State, Taken};
 use super::{Inbox, Lanes};
 use crate::Fault;
 use crate::clock::Clock;
@@ -27,7 +31,7 @@ pub type Delivery = super::Delivery<Receipt>;
 pub struct EmbeddedLanes<C> {
     clock: C,
     state: Mutex<State>,
-    /// Something becomes visible sooner than those who wait believe.
+    /// Something can be delivered sooner than those who wait believe.
     sooner: Notify,
 }
 
@@ -36,8 +40,8 @@ impl<C: Clock> EmbeddedLanes<C> {
         Self { clock, state: Mutex::default(), sooner: Notify::new() }
     }
 
-    /// Waits until something is visible, and takes up to `max` of it (at least one): the most urgent first, a lane's
-    /// oldest first. A receiver that is dropped while it waits has taken nothing.
+    /// Waits until something is visible, and takes up to `max` of it (at least one): the most urgent first; inside a lane
+    /// the tenants in turn, and each one's oldest first. A receiver that is dropped while it waits has taken nothing.
     pub async fn receive(&self, max: usize) -> Vec<Delivery> {
         loop {
             // Listening begins before looking, so that what is sent between the two is heard.
@@ -62,16 +66,14 @@ impl<C: Clock> EmbeddedLanes<C> {
 
     /// The hint was acted upon, or means nothing any more: it is gone. Says whether it was still this delivery's.
     pub fn done(&self, receipt: &Receipt) -> bool {
-        self.state().done(*receipt)
+        let done = self.state().done(*receipt);
+        self.was_its(done)
     }
 
     /// Nobody acted upon the hint: it is delivered again from `at` on. Says whether it was still this delivery's.
     pub fn give_back(&self, receipt: &Receipt, at: Moment) -> bool {
         let given = self.state().give_back(*receipt, at);
-        if given {
-            self.sooner.notify_waiters();
-        }
-        given
+        self.was_its(given)
     }
 
     /// Forgets every hint, also those in flight. Nothing is lost by it but time.
@@ -97,6 +99,19 @@ impl<C: Clock> EmbeddedLanes<C> {
         }
     }
 
+    fn was_its(&self, rings: Option<Rings>) -> bool {
+        rings.is_some_and(|rings| {
+            self.ring(rings);
+            true
+        })
+    }
+
+    fn ring(&self, Rings(needed): Rings) {
+        if needed {
+            self.sooner.notify_waiters();
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,21 +121,22 @@ impl<C: Clock> Lanes for EmbeddedLanes<C> {
     type Receipt = Receipt;
 
     async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
-        let first = self.state().send(priority, hint, at)?;
-        if first {
-            self.sooner.notify_waiters();
-        }
+        let sent = self.state().send(priority, hint, at)?;
+        self.ring(sent);
         Ok(())
     }
 
     /// An old receipt hides nothing, and that is no fault: the hint has been delivered to another, whose claim will be
     /// refused as long as ours holds.
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
-        let sooner = self.state().hide(*receipt, until);
-        if sooner {
-            self.sooner.notify_waiters();
-        }
+        let hidden = self.state().hide(*receipt, until);
+        self.ring(hidden);
         Ok(())
+    }
+
+    fn limit(&self, tenant: &Tenant, concurrent: Option<u32>) {
+        let limited = self.state().limit(tenant, concurrent);
+        self.ring(limited);
     }
 }
 
@@ -137,5 +153,10 @@ impl<C: Clock> Inbox for EmbeddedLanes<C> {
     async fn give_back(&self, receipt: &Receipt, at: Moment) -> Result<(), Fault> {
         self.give_back(receipt, at);
         Ok(())
+    }
+
+    fn hands(&self, count: u32) {
+        let counted = self.state().hands(count);
+        self.ring(counted);
     }
 }

@@ -2,7 +2,8 @@
 //! which guarantee it is written, [`requests`] how the table is asked, [`meter`] what that cost.
 //!
 //! Every read of the two tables is strong: what a job's creator has written, its first look sees. No method makes more
-//! than one write, none makes a batch of them, and nothing is read through an index.
+//! than one write, and none makes a batch of them. Only the list of all a tenant's runs is read through an index, which says
+//! where they stand and nothing else: see [`runs_page`].
 
 mod conditions;
 mod items;
@@ -10,6 +11,7 @@ mod jobs_page;
 mod keys;
 mod meter;
 mod requests;
+mod runs_page;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,6 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aws_sdk_dynamodb::Client;
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Digest, Json};
+use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant, base32};
 use minutehand_domain::job::Job;
@@ -25,13 +28,13 @@ use minutehand_domain::run::{Attempt, Run};
 use minutehand_domain::timer::{Mark, Timer, TimerKey};
 
 use self::conditions::{it_bears_this_mark, nothing_stands_there};
-use self::items::{KeptBody, Record, VERSION, WRITE, number, text, versioned};
-pub use self::keys::Table;
+use self::items::{Filed, KeptBody, Record, VERSION, WRITE, number, text, versioned};
+pub use self::keys::{Index, Place, Table};
 use self::keys::{Key, Span};
 use self::meter::Meter;
 pub use self::meter::{Operation, Spent};
 use self::requests::Written;
-use super::{Bucket, Cursor, Guard, Put, Seen, Store};
+use super::{Across, Bucket, Cursor, Guard, Put, Seen, Store};
 use crate::Fault;
 use crate::chance::{Chance as _, SystemChance};
 
@@ -71,8 +74,8 @@ impl DynamoStore {
         Self { client, tables, listing, meter: Meter::default(), name, writes: AtomicU64::new(0) }
     }
 
-    /// What was asked of each table since this store was made, and what the table says it cost.
-    pub fn spent(&self) -> BTreeMap<(Operation, Table), Spent> {
+    /// What was asked of each table and index since this store was made, and what that cost by their own word.
+    pub fn spent(&self) -> BTreeMap<(Operation, Place), Spent> {
         self.meter.read()
     }
 
@@ -151,6 +154,20 @@ impl Store for DynamoStore {
         self.page(&keys::runs(tenant, job, &window, before), limit).await
     }
 
+    async fn runs_across(
+        &self,
+        tenant: &Tenant,
+        which: Across,
+        window: Range<Moment>,
+        before: Option<RunKey>,
+        limit: usize,
+    ) -> Result<Option<Vec<Run>>, Fault> {
+        if which == Across::All && self.listing == Listing::Off {
+            return Ok(None);
+        }
+        runs_page::read(self, keys::listed(tenant, which, &window, before), limit).await.map(Some)
+    }
+
     async fn put_attempt(&self, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
         self.put_once(keys::attempt(tenant, run, attempt.number), attempt).await
     }
@@ -166,6 +183,29 @@ impl Store for DynamoStore {
     async fn body(&self, tenant: &Tenant, job: JobId, digest: Digest) -> Result<Option<Json>, Fault> {
         let kept = self.find::<KeptBody>(keys::body(tenant, job, digest)).await?;
         Ok(kept.map(|kept| kept.json))
+    }
+
+    async fn document<T: Document>(&self, tenant: &Tenant, name: &str) -> Result<Option<Seen<T>>, Fault> {
+        let filed = self.find_versioned(keys::document(tenant, T::KIND, name)).await?;
+        Ok(filed.map(Seen::<Filed<T>>::document))
+    }
+
+    async fn put_document<T: Document>(&self, tenant: &Tenant, document: &T, guard: Guard) -> Result<Put<T>, Fault> {
+        let (key, filed) = (keys::document(tenant, T::KIND, &document.name()), Filed { document: document.clone() });
+        Ok(match self.put_guarded(key, &filed, guard).await? {
+            Put::Written(version) => Put::Written(version),
+            Put::Conflict(standing) => Put::Conflict(standing.map(Seen::document)),
+        })
+    }
+
+    async fn documents<T: Document>(
+        &self,
+        tenant: &Tenant,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<T>, Fault> {
+        let filed: Vec<Filed<T>> = self.page(&keys::documents(tenant, T::KIND, after), limit).await?;
+        Ok(filed.into_iter().map(|filed| filed.document).collect())
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Digest, Json};
+use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
@@ -24,10 +25,10 @@ use serde::de::DeserializeOwned;
 use self::alarm::Alarm;
 use self::codec::Stamp;
 pub use self::engine::Engine;
-use self::engine::{Applied, Span, Table, Write};
+use self::engine::{Applied, Entry, Span, Table, Write};
 pub use self::file::{File, OpenError};
 pub use self::memory::Memory;
-use super::{Bucket, Cursor, Guard, Put, Seen, Store};
+use super::{Across, Bucket, Cursor, Guard, Put, Seen, Store};
 use crate::Fault;
 
 /// In memory: gone with the process. Answers at once, on any executor.
@@ -137,13 +138,27 @@ impl<E: Engine> Embedded<E> {
     where
         T: Serialize + DeserializeOwned + Sync,
     {
+        self.put_with_entry(table, key, item, guard, None).await
+    }
+
+    async fn put_with_entry<T>(
+        &self,
+        table: Table,
+        key: Vec<u8>,
+        item: &T,
+        guard: Guard,
+        entry: Option<Entry>,
+    ) -> Result<Put<T>, Fault>
+    where
+        T: Serialize + DeserializeOwned + Sync,
+    {
         let version = guard.next();
         let value = codec::encode(Stamp::Version(version), item)?;
         let guard = match guard {
             Guard::Absent => engine::Guard::Nothing,
             Guard::Seen(seen) => engine::Guard::Stamped(Stamp::Version(seen)),
         };
-        match self.apply(Write { table, key, guard, value: Some(value) }).await? {
+        match self.apply(Write { table, key, guard, value: Some(value), entry }).await? {
             Applied::Done => Ok(Put::Written(version)),
             Applied::Conflict(standing) => Ok(Put::Conflict(standing.as_deref().map(codec::versioned).transpose()?)),
         }
@@ -152,13 +167,14 @@ impl<E: Engine> Embedded<E> {
     /// Writes what can only ever be written as it is; where it stands already, nothing changes.
     async fn put_once<T: Serialize + Sync>(&self, table: Table, key: Vec<u8>, item: &T) -> Result<(), Fault> {
         let value = Some(codec::encode(Stamp::None, item)?);
-        self.apply(Write { table, key, guard: engine::Guard::Nothing, value }).await?;
+        self.apply(Write { table, key, guard: engine::Guard::Nothing, value, entry: None }).await?;
         Ok(())
     }
 
     async fn put_timer_guarded(&self, timer: &Timer, guard: engine::Guard) -> Result<Applied, Fault> {
         let value = Some(codec::encode(Stamp::Mark(timer.mark), timer)?);
-        let applied = self.apply(Write { table: Table::Timers, key: keys::timer(&timer.key), guard, value }).await?;
+        let write = Write { table: Table::Timers, key: keys::timer(&timer.key), guard, value, entry: None };
+        let applied = self.apply(write).await?;
         if applied == Applied::Done {
             self.alarm.put(timer.key.due);
         }
@@ -189,7 +205,13 @@ impl<E: Engine> Store for Embedded<E> {
     }
 
     async fn put_run(&self, run: &Run, guard: Guard) -> Result<Put<Run>, Fault> {
-        self.put(Table::Runs, keys::run(&run.tenant, run.key), run, guard).await
+        // Once, at its birth: where a run is listed never changes.
+        let entry = (guard == Guard::Absent).then(|| Entry {
+            table: Table::RunsByTime,
+            key: keys::run_by_time(&run.tenant, run.key),
+            value: keys::run(&run.tenant, run.key),
+        });
+        self.put_with_entry(Table::Runs, keys::run(&run.tenant, run.key), run, guard, entry).await
     }
 
     async fn runs_of(
@@ -202,6 +224,23 @@ impl<E: Engine> Store for Embedded<E> {
     ) -> Result<Vec<Run>, Fault> {
         let run_of = |bytes: &[u8]| codec::versioned(bytes).map(|seen| Some(seen.item));
         self.page(Table::Runs, &keys::runs(tenant, job, &window, before), limit, run_of)
+    }
+
+    async fn runs_across(
+        &self,
+        tenant: &Tenant,
+        _which: Across,
+        window: Range<Moment>,
+        before: Option<RunKey>,
+        limit: usize,
+    ) -> Result<Option<Vec<Run>>, Fault> {
+        let span = keys::runs_by_time(tenant, &window, before);
+        let listed = self.page(Table::RunsByTime, &span, limit, |key| Ok(Some(key.to_vec())))?;
+        let mut runs = Vec::with_capacity(listed.len());
+        for key in listed {
+            runs.extend(self.read(Table::Runs, &key, codec::versioned)?.map(|seen| seen.item));
+        }
+        Ok(Some(runs))
     }
 
     async fn put_attempt(&self, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
@@ -218,6 +257,24 @@ impl<E: Engine> Store for Embedded<E> {
 
     async fn body(&self, tenant: &Tenant, job: JobId, digest: Digest) -> Result<Option<Json>, Fault> {
         self.read(Table::Bodies, &keys::body(tenant, job, digest), codec::plain)
+    }
+
+    async fn document<T: Document>(&self, tenant: &Tenant, name: &str) -> Result<Option<Seen<T>>, Fault> {
+        self.read(Table::Documents, &keys::document(tenant, T::KIND, name), codec::versioned)
+    }
+
+    async fn put_document<T: Document>(&self, tenant: &Tenant, document: &T, guard: Guard) -> Result<Put<T>, Fault> {
+        self.put(Table::Documents, keys::document(tenant, T::KIND, &document.name()), document, guard).await
+    }
+
+    async fn documents<T: Document>(
+        &self,
+        tenant: &Tenant,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<T>, Fault> {
+        let document_of = |bytes: &[u8]| codec::versioned(bytes).map(|seen| Some(seen.item));
+        self.page(Table::Documents, &keys::documents(tenant, T::KIND, after), limit, document_of)
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
@@ -238,7 +295,7 @@ impl<E: Engine> Store for Embedded<E> {
 
     async fn erase_timer(&self, key: &TimerKey, seen: Mark) -> Result<bool, Fault> {
         let guard = engine::Guard::Stamped(Stamp::Mark(seen));
-        let erase = Write { table: Table::Timers, key: keys::timer(key), guard, value: None };
+        let erase = Write { table: Table::Timers, key: keys::timer(key), guard, value: None, entry: None };
         Ok(self.apply(erase).await? == Applied::Done)
     }
 

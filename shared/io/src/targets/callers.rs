@@ -1,29 +1,62 @@
 //! The callers: each kind of target goes to the one that knows how to call it.
 
 use std::future::Future;
+use std::sync::Arc;
 
-use minutehand_domain::target::Target;
+use minutehand_domain::run::{AttemptError, ErrorCode};
+use minutehand_domain::signing::SigningSecrets;
+use minutehand_domain::target::{HttpTarget, Target};
+use tokio::time::{Instant, timeout};
 
 use super::http::HttpCaller;
+use super::known_secrets::KnownSecrets;
 use super::{Answer, Call, Targets};
+use crate::store::Store;
 
-#[derive(Clone, Debug)]
-pub struct Callers {
+/// Knows the store for one thing: the secrets that calls are signed with are a tenant's own.
+#[derive(Debug)]
+pub struct Callers<S> {
     http: HttpCaller,
+    secrets: KnownSecrets<S>,
 }
 
-impl Callers {
-    pub fn new(http: HttpCaller) -> Self {
-        Self { http }
+impl<S: Store> Callers<S> {
+    pub fn new(http: HttpCaller, store: Arc<S>) -> Self {
+        Self { http, secrets: KnownSecrets::new(store) }
+    }
+
+    /// Reading the secrets takes its time from the call's own: a lease covers no more.
+    async fn call_http(&self, target: &HttpTarget, call: Call<'_>) -> Answer {
+        let begun = Instant::now();
+        match self.secrets(&call).await {
+            Ok(secrets) => {
+                let left = call.timeout.saturating_sub(begun.elapsed());
+                self.http.call(target, Call { timeout: left, ..call }, &secrets).await
+            }
+            Err(error) => Answer::Failed { error, retry_after: None },
+        }
+    }
+
+    async fn secrets(&self, call: &Call<'_>) -> Result<Arc<SigningSecrets>, AttemptError> {
+        let read = timeout(call.timeout, self.secrets.of(call.tenant, call.now)).await;
+        let away = |why: &str| {
+            tracing::warn!(tenant = call.tenant.as_str(), why, "the signing secrets cannot be read");
+            ErrorCode::Unavailable.error("the secrets that calls are signed with cannot be read now")
+        };
+        match read {
+            Ok(Ok(secrets)) => Ok(secrets),
+            Ok(Err(fault)) => Err(away(&fault.to_string())),
+            Err(_) => Err(away("the store does not answer")),
+        }
     }
 }
 
-impl Targets for Callers {
+impl<S: Store> Targets for Callers<S> {
     fn call(&self, call: Call<'_>) -> impl Future<Output = Answer> + Send {
         async move {
             match call.target {
                 Target::Noop => Answer::Succeeded { result: None },
-                Target::Http(target) => self.http.call(target, call).await,
+                Target::Http(target) => self.call_http(target, call).await,
             }
         }
     }

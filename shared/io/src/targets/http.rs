@@ -1,7 +1,8 @@
 //! Calling an HTTP target: one request, one answer, whatever the world does.
 //!
 //! [`reach`] says which addresses may be called, [`address`] and [`headers`] refuse what a target may not say,
-//! [`request`] is what goes out, [`dial`] opens the connection, [`answer`] and [`trouble`] say how it went.
+//! [`request`] is what goes out and [`trace`] a part of it, [`dial`] opens the connection, [`answer`] and [`trouble`] say
+//! how it went.
 
 mod address;
 mod answer;
@@ -11,6 +12,7 @@ mod reach;
 mod request;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod trouble;
 
 pub use address::{UrlRefusal, check_url};
@@ -27,6 +29,7 @@ use hyper_rustls::{ConfigBuilderExt as _, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use minutehand_domain::Moment;
+use minutehand_domain::signing::SigningSecrets;
 use minutehand_domain::target::HttpTarget;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
@@ -82,9 +85,9 @@ impl HttpCaller {
         Self { client, reach }
     }
 
-    /// Connecting, sending and reading together take at most `call.timeout`.
-    pub async fn call(&self, target: &HttpTarget, call: Call<'_>) -> Answer {
-        match request::build(target, &call, self.reach) {
+    /// Signed with `secrets`. Connecting, sending and reading together take at most `call.timeout`.
+    pub async fn call(&self, target: &HttpTarget, call: Call<'_>, secrets: &SigningSecrets) -> Answer {
+        match request::build(target, &call, secrets, self.reach) {
             Ok(request) => {
                 let exchange = self.exchange(request, call.now);
                 tokio::time::timeout(call.timeout, exchange).await.unwrap_or(Answer::TimedOut)

@@ -52,7 +52,8 @@ fn nobody_scans_a_table_or_deletes_from_the_state() {
     for function in ["ApiFunction", "SweeperFunction", "ExecutorFunction"] {
         for grant in template.grants(function) {
             let Some(operation) = grant.action.strip_prefix("dynamodb:") else { continue };
-            assert!(["GetItem", "PutItem", "Query", "DeleteItem"].contains(&operation), "{function}: {grant:?}");
+            let operations = ["GetItem", "BatchGetItem", "PutItem", "Query", "DeleteItem"];
+            assert!(operations.contains(&operation), "{function}: {grant:?}");
             assert!(operation != "DeleteItem" || grant.resource == "TimersTable", "{function}: {grant:?}");
         }
     }

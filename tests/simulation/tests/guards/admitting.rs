@@ -5,7 +5,7 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_simulation::stage::{Stage, Wish, every, moment};
 
 fn reschedule() -> Change {
-    Change::Reschedule(Schedule::new(&every(420, 130), moment(50)).unwrap())
+    Change::reschedule(Schedule::new(&every(420, 130), moment(50)).unwrap())
 }
 
 /// Guard **admits**, at the claim: the hint was given before the job was paused, deleted or rescheduled.

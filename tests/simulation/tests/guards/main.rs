@@ -3,6 +3,7 @@
 //! says under *Removed* is what it then found.
 
 mod admitting;
+mod asking;
 mod batches;
 mod catching_up;
 mod claiming;

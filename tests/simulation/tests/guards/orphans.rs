@@ -4,7 +4,7 @@ use minutehand_domain::job::Change;
 use minutehand_domain::schedule::Schedule;
 use minutehand_protocol::change::Changed;
 use minutehand_protocol::create::Created;
-use minutehand_protocol::on_demand::Asked;
+use minutehand_protocol::on_demand::Answered;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, fails_before, moment, sleeps_before};
 
 const TWENTY_MINUTES: u64 = 1200;
@@ -62,7 +62,7 @@ fn a_creator_who_slept_for_three_minutes_is_not_refused() {
 #[test]
 fn a_changer_who_slept_for_twenty_minutes_decides_again() {
     let schedule = Schedule::new(&every(600, 60), moment(20)).unwrap();
-    let rescheduled = (Wish::every(36_000, 36_000), None, Change::Reschedule(schedule));
+    let rescheduled = (Wish::every(36_000, 36_000), None, Change::reschedule(schedule));
     let resumed = (Wish::every(600, 60), Some(Change::Pause), Change::Resume);
     for (wish, first, change) in [rescheduled, resumed] {
         let stage = Stage::new(wish, [sleeps_before("slow", "put_head", TWENTY_MINUTES)]);
@@ -94,7 +94,7 @@ fn an_asker_who_slept_for_twenty_minutes_is_refused() {
     let asked = stage.ask(10, "asker");
     stage.play_to(3600);
 
-    assert_eq!(asked.given(), Asked::TooSlow);
+    assert_eq!(asked.given(), Answered::TooSlow);
     assert_eq!((stage.timers(), stage.judge()), (vec![], vec![]));
 }
 

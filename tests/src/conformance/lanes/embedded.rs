@@ -245,15 +245,15 @@ pub async fn a_receiver_that_gives_up_has_taken_nothing() {
     assert_eq!(lanes.depths()[2], Depth { ready: 0, delayed: 1, in_flight: 0 });
 }
 
-fn lanes() -> EmbeddedLanes<TestClock> {
+pub(super) fn lanes() -> EmbeddedLanes<TestClock> {
     lanes_and_clock().0
 }
 
-fn lanes_and_clock() -> (EmbeddedLanes<TestClock>, TestClock) {
+pub(super) fn lanes_and_clock() -> (EmbeddedLanes<TestClock>, TestClock) {
     let clock = TestClock::starting();
     (EmbeddedLanes::new(clock), clock)
 }
 
-fn secs(seconds: u64) -> Duration {
+pub(super) fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }

@@ -1,12 +1,15 @@
 //! What lies in the lanes: who is visible when, who is in flight until when, and whose turn it is. Time is an argument.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Bound;
+use std::collections::{BTreeSet, HashMap};
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::priority::Priority;
 
+use super::lane::{Lane, Place};
+use super::packed::Packed;
+use super::tenants::{TenantNumber, Tenants};
 use super::{Delivery, VISIBILITY};
 use crate::Fault;
 
@@ -45,33 +48,19 @@ const ROTATION: [Priority; 16] = {
     ]
 };
 
-/// Hints counted at a time while others wait: less than 0.1 ms.
-const COUNT_STEP: usize = 2_048;
-
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// By when they are visible: what is ready is simply the front of it, so that a million that become visible at one
-    /// instant are not moved from one place to another just then.
-    lanes: [BTreeMap<Place, Packed>; Priority::ALL.len()],
+    lanes: [Lane; Priority::ALL.len()],
+    tenants: Tenants,
     held: HashMap<Receipt, Held>,
     expiring: BTreeSet<(Moment, Receipt)>,
     in_flight: [usize; Priority::ALL.len()],
+    /// How many deliveries those who receive can work on at a time, where they have said so.
+    hands: Option<usize>,
     /// Numbers places and receipts.
     last_number: u64,
     turn: usize,
 }
-
-/// Where a hint stands in its lane: by instant, and in the order they were sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    at: Moment,
-    number: u64,
-}
-
-/// A hint in the bytes it needs, without padding and without a string of its own: millions of them may wait at a time.
-/// A million delayed ones took 145 bytes each, place and tree included.
-#[derive(Debug)]
-struct Packed(Box<[u8]>);
 
 /// A hint in flight.
 #[derive(Debug)]
@@ -82,64 +71,77 @@ struct Held {
     packed: Packed,
 }
 
+/// Whether those who wait must look again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) struct Rings(pub(super) bool);
+
 impl State {
-    /// Says whether it is now the first of its lane: those who wait may wait too long.
-    pub(super) fn send(&mut self, priority: Priority, hint: &Hint, at: Moment) -> Result<bool, Fault> {
+    pub(super) fn send(&mut self, priority: Priority, hint: &Hint, at: Moment) -> Result<Rings, Fault> {
         let packed = Packed::of(hint)?;
-        let place = Place { at, number: self.next_number() };
-        let lane = &mut self.lanes[priority.index()];
-        lane.insert(place, packed);
-        Ok(lane.first_key_value().is_some_and(|(first, _)| *first == place))
+        let place = Place { tenant: self.tenants.gains(&hint.tenant), at, number: self.next_number() };
+        Ok(Rings(self.lane(priority).put(place, packed)))
     }
 
     pub(super) fn take(&mut self, max: usize, now: Moment) -> Taken {
         self.reappear(now);
+        // Who asks for so many has so many hands free, whatever became of earlier deliveries.
+        let _looking_now = self.let_in(self.free().max(max));
         let mut deliveries = Vec::new();
         while deliveries.len() < max {
-            let Some((priority, place, packed)) = self.next(now) else { break };
-            // What cannot be read is lost, as a hint may be.
-            let Some(hint) = packed.unpack() else { continue };
-            let until = now + VISIBILITY;
-            let receipt = self.hold(Held { priority, place, until, packed });
-            deliveries.push(Delivery { hint, priority, receipt });
+            let free = self.free().max(max - deliveries.len());
+            let Some((priority, place, packed)) = self.next(free, now) else { break };
+            deliveries.extend(self.deliver(priority, place, packed, now + VISIBILITY));
         }
         if deliveries.is_empty() { self.nothing() } else { Taken::Some(deliveries) }
     }
 
-    pub(super) fn done(&mut self, receipt: Receipt) -> bool {
-        self.let_go(receipt).is_some()
+    /// Nothing where it was no longer this delivery's.
+    pub(super) fn done(&mut self, receipt: Receipt) -> Option<Rings> {
+        let (held, rings) = self.let_go(receipt)?;
+        self.tenants.loses(held.place.tenant);
+        Some(rings)
     }
 
-    pub(super) fn give_back(&mut self, receipt: Receipt, at: Moment) -> bool {
-        let Some(held) = self.let_go(receipt) else { return false };
+    /// Nothing where it was no longer this delivery's.
+    pub(super) fn give_back(&mut self, receipt: Receipt, at: Moment) -> Option<Rings> {
+        let (held, Rings(others)) = self.let_go(receipt)?;
         // It keeps its turn unless it is told to wait.
         let place = Place { at: held.place.at.max(at), ..held.place };
-        self.lanes[held.priority.index()].insert(place, held.packed);
-        true
+        let sooner = self.lane(held.priority).put(place, held.packed);
+        Some(Rings(others || sooner))
     }
 
-    /// Says whether it is visible sooner than before.
-    pub(super) fn hide(&mut self, receipt: Receipt, until: Moment) -> bool {
-        let Some(held) = self.held.get_mut(&receipt) else { return false };
+    pub(super) fn hide(&mut self, receipt: Receipt, until: Moment) -> Rings {
+        let Some(held) = self.held.get_mut(&receipt) else { return Rings(false) };
         let before = std::mem::replace(&mut held.until, until);
         self.expiring.remove(&(before, receipt));
         self.expiring.insert((until, receipt));
-        until < before
+        Rings(until < before)
+    }
+
+    pub(super) fn limit(&mut self, tenant: &Tenant, concurrent: Option<u32>) -> Rings {
+        let most = concurrent.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+        let number = self.tenants.limit(tenant, most);
+        self.readmit(number)
+    }
+
+    pub(super) fn hands(&mut self, count: u32) -> Rings {
+        self.hands = Some(usize::try_from(count).unwrap_or(usize::MAX));
+        let free = self.free();
+        self.let_in(free)
     }
 
     /// Numbers go on, so that no old receipt ever names a new delivery.
     pub(super) fn purge(&mut self) {
-        *self = Self { last_number: self.last_number, ..Self::default() };
+        let mut tenants = std::mem::take(&mut self.tenants);
+        tenants.purge();
+        *self = Self { tenants, hands: self.hands, last_number: self.last_number, ..Self::default() };
     }
 
     /// Counts some of what is visible, from a place on, and says where to go on.
     pub(super) fn count_ready(&self, priority: Priority, from: Option<Place>, now: Moment) -> (usize, Option<Place>) {
-        let from = from.map_or(Bound::Unbounded, Bound::Excluded);
-        let end = Bound::Included(Place { at: now, number: u64::MAX });
-        let mut places = self.lanes[priority.index()].range((from, end)).map(|(place, _)| *place);
-        let mut counted = 0;
-        let last = places.by_ref().take(COUNT_STEP).inspect(|_| counted += 1).last();
-        (counted, last.filter(|_| counted == COUNT_STEP))
+        self.lanes[priority.index()].count_ready(from, now)
     }
 
     pub(super) fn depth(&self, priority: Priority, ready: usize) -> Depth {
@@ -148,62 +150,97 @@ impl State {
         Depth { ready, delayed: waiting - ready, in_flight: self.in_flight[priority.index()] }
     }
 
-    /// Takes the next visible hint out of the lane whose turn it is.
-    fn next(&mut self, now: Moment) -> Option<(Priority, Place, Packed)> {
+    /// Takes the next visible hint that may be delivered out of the lane whose turn it is.
+    fn next(&mut self, free: usize, now: Moment) -> Option<(Priority, Place, Packed)> {
         let offered = ROTATION[self.turn];
-        let priority = [offered].into_iter().chain(Priority::ALL).find(|lane| self.is_ready(*lane, now))?;
-        self.turn = (self.turn + 1) % ROTATION.len();
-        let (place, packed) = self.lanes[priority.index()].pop_first()?;
-        Some((priority, place, packed))
+        for priority in [offered].into_iter().chain(Priority::ALL) {
+            let tenants = &mut self.tenants;
+            let taken = self.lanes[priority.index()].next(now, |tenant| tenants.admits(tenant, free));
+            if let Some((place, packed)) = taken {
+                self.turn = (self.turn + 1) % ROTATION.len();
+                return Some((priority, place, packed));
+            }
+        }
+        None
     }
 
-    fn is_ready(&self, priority: Priority, now: Moment) -> bool {
-        self.lanes[priority.index()].first_key_value().is_some_and(|(place, _)| place.at <= now)
+    /// What cannot be read is lost, as a hint may be.
+    fn deliver(&mut self, priority: Priority, place: Place, packed: Packed, until: Moment) -> Option<Delivery> {
+        let hint = self.tenants.tenant(place.tenant).and_then(|tenant| packed.unpack(tenant));
+        let Some(hint) = hint else {
+            self.tenants.loses(place.tenant);
+            return None;
+        };
+        let receipt = self.hold(Held { priority, place, until, packed });
+        Some(Delivery { hint, priority, receipt })
     }
 
     fn hold(&mut self, held: Held) -> Receipt {
         let receipt = Receipt(self.next_number());
         self.expiring.insert((held.until, receipt));
         self.in_flight[held.priority.index()] += 1;
+        self.tenants.begins(held.place.tenant);
         self.held.insert(receipt, held);
         receipt
     }
 
-    fn let_go(&mut self, receipt: Receipt) -> Option<Held> {
+    fn let_go(&mut self, receipt: Receipt) -> Option<(Held, Rings)> {
         let held = self.held.remove(&receipt)?;
         self.expiring.remove(&(held.until, receipt));
         self.in_flight[held.priority.index()] -= 1;
-        Some(held)
+        self.tenants.ends(held.place.tenant);
+        let rings = self.readmit(held.place.tenant);
+        Some((held, rings))
+    }
+
+    /// A hand is free again, or a limit is another: perhaps its tenant is no longer held back, or somebody else is not.
+    fn readmit(&mut self, tenant: TenantNumber) -> Rings {
+        let free = self.free();
+        let itself = self.tenants.admits(tenant, free) && self.resume(tenant);
+        let Rings(others) = self.let_in(free);
+        Rings(itself || others)
+    }
+
+    fn let_in(&mut self, free: usize) -> Rings {
+        let mut any = false;
+        while let Some(tenant) = self.tenants.next_to_let_in(free) {
+            any |= self.resume(tenant);
+        }
+        Rings(any)
+    }
+
+    fn resume(&mut self, tenant: TenantNumber) -> bool {
+        let resumed = self.lanes.iter_mut().map(|lane| lane.resume(tenant));
+        resumed.fold(false, |any, resumed| any | resumed)
     }
 
     /// Puts back what its receivers neither finished nor hid for longer.
     fn reappear(&mut self, now: Moment) {
         while let Some(&(until, receipt)) = self.expiring.first() {
-            if until > now || !self.give_back(receipt, until) {
+            if until > now || self.give_back(receipt, until).is_none() {
                 return;
             }
         }
     }
 
+    /// Who is held back is let in when a hand is free again: nobody need wait for a moment for that.
     fn nothing(&self) -> Taken {
-        let sent = self.lanes.iter().filter_map(|lane| lane.first_key_value()).map(|(place, _)| place.at);
+        let sent = self.lanes.iter().filter_map(Lane::wakes_at);
         let held = self.expiring.first().map(|(until, _)| *until);
         sent.chain(held).min().map_or(Taken::Nothing, Taken::NothingBefore)
+    }
+
+    /// As many as are free by what is known of them; where nothing is, there is no end to them.
+    fn free(&self) -> usize {
+        self.hands.map_or(usize::MAX, |hands| hands.saturating_sub(self.held.len()))
+    }
+
+    fn lane(&mut self, priority: Priority) -> &mut Lane {
+        &mut self.lanes[priority.index()]
     }
 
     fn next_number(&mut self) -> u64 {
         self.last_number += 1;
         self.last_number
-    }
-}
-
-impl Packed {
-    fn of(hint: &Hint) -> Result<Self, Fault> {
-        let bytes = postcard::to_stdvec(hint).map_err(|error| Fault::unavailable("the lanes", error.to_string()))?;
-        Ok(Self(bytes.into_boxed_slice()))
-    }
-
-    fn unpack(&self) -> Option<Hint> {
-        postcard::from_bytes(&self.0).ok()
     }
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_domain::Moment;
+use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::Job;
@@ -17,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::keys::{self, Key};
+use super::keys::{self, Key, Table};
 use super::{DOOR, Listing};
 use crate::Fault;
 use crate::store::{Seen, Version};
@@ -32,9 +33,9 @@ pub(super) const WRITE: &str = "write";
 pub(super) const GENERATION: &str = "generation";
 pub(super) const WRITTEN: &str = "written";
 /// The indexes' attributes: `hour` and `attention` are partitions, `listed_at` sorts in both.
-const HOUR: &str = "hour";
-const ATTENTION: &str = "attention";
-const LISTED_AT: &str = "listed_at";
+pub(super) const HOUR: &str = "hour";
+pub(super) const ATTENTION: &str = "attention";
+pub(super) const LISTED_AT: &str = "listed_at";
 /// The status in a word, for whoever reads the console; the state says it whole.
 const STATUS: &str = "status";
 
@@ -88,7 +89,7 @@ impl Record for Run {
             item.insert(ATTENTION.to_owned(), text(keys::attention(&self.tenant, self.key)));
         }
         if failed || listing == Listing::ByHour {
-            item.insert(LISTED_AT.to_owned(), text(self.key.at.to_string()));
+            item.insert(LISTED_AT.to_owned(), text(keys::listed_at(self.key)));
         }
         Ok(item)
     }
@@ -143,6 +144,28 @@ pub(super) struct KeptBody {
     pub(super) json: minutehand_domain::body::Json,
 }
 
+/// A document, in one attribute of its own: whatever it calls its fields, none of them is the item's key or version.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Filed<T> {
+    pub(super) document: T,
+}
+
+impl<T: Document> Record for Filed<T> {
+    fn attributes(&self, _listing: Listing) -> Result<Item, Fault> {
+        spread(self)
+    }
+
+    fn read(item: Item) -> Result<Self, Fault> {
+        gather(item)
+    }
+}
+
+impl<T> Seen<Filed<T>> {
+    pub(super) fn document(self) -> Seen<T> {
+        Seen { item: self.item.document, version: self.version }
+    }
+}
+
 pub(super) fn versioned<T: Record>(item: Item) -> Result<Seen<T>, Fault> {
     let version = match item.get(VERSION) {
         Some(AttributeValue::N(number)) => number.parse().ok(),
@@ -161,6 +184,16 @@ pub(super) fn under(key: &Key, mut item: Item) -> Result<Item, Fault> {
         return Err(Fault::illegal(DOOR, format!("an item of {bytes} bytes is longer than {LONGEST_BYTES}")));
     }
     Ok(item)
+}
+
+/// Where an item of the state lies, by its own word; an index's item says it too.
+pub(super) fn key_in(item: &Item) -> Option<Key> {
+    let (partition, sort) = (said(item, PARTITION)?.clone(), said(item, SORT)?.clone());
+    Some(Key { table: Table::State, partition, sort })
+}
+
+pub(super) fn said<'a>(item: &'a Item, name: &str) -> Option<&'a String> {
+    item.get(name).and_then(|value| value.as_s().ok())
 }
 
 pub(super) fn text(text: impl Into<String>) -> AttributeValue {

@@ -6,38 +6,69 @@
 //! | run | state | `{tenant}#{job}` | `run#{instant}#{origin}#{discriminator}` |
 //! | attempt that stands outside | state | `{tenant}#{job}` | `attempt#{run's}#{number}` |
 //! | body kept apart | state | `{tenant}#{job}` | `body#{digest}` |
+//! | document | state | `{tenant}#{kind}` | `{name}` |
 //! | timer | timers | `{minute}#{shard}` | `{instant}#{kind}#{job}…` |
 //! | cursor | timers | `cursor#{shard}` | `cursor` |
 //!
+//! A run is also listed, in the indexes of the state:
+//!
+//! | index | which runs | partition | sort |
+//! |---|---|---|---|
+//! | by hour | all, where [`Listing::ByHour`](super::Listing) | `{tenant}#{hour}#{hash(run) % 16}` | `{instant, job, origin, discriminator}` |
+//! | attention | failed and timed out | `{tenant}#{hash(run) % 16}` | the same |
+//!
 //! Instants are written as the wire writes them, always 24 characters, so that they sort and can be read. A part that may
-//! be missing comes last, and a separator sorts before every letter and digit that could follow.
+//! be missing comes last, and a separator sorts before every letter and digit that could follow. Only what an index sorts by
+//! is packed, in the alphabet of ids: it stands in every run, beside a sort key that says the same and can be read.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Digest;
-use minutehand_domain::id::{JobId, Origin, RunKey, Tenant};
+use minutehand_domain::id::{JobId, Origin, RunKey, Tenant, base32};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Thing, TimerKey};
 use sha2::{Digest as _, Sha256};
 
-use crate::store::Bucket;
+use crate::store::{Across, Bucket};
 
 /// Partitions that a tenant's jobs are spread over, for ever: listing meets no hot key.
 pub(super) const JOB_PARTITIONS: u16 = 64;
 /// Partitions of one hour of a tenant's runs in the index: at a thousand writes a second each, 16,000 runs a second.
-const INDEX_PARTITIONS: u16 = 16;
+pub(super) const INDEX_PARTITIONS: u16 = 16;
+const HOUR_MILLIS: i64 = 3_600_000;
+/// Six bytes hold every moment we speak of.
+const INSTANT_BYTES: usize = 6;
+
+/// The least name of a document, and what sorts after all of them.
+const FIRST_VISIBLE: &str = "!";
+const PAST_VISIBLE: &str = "\u{7f}";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// Jobs, runs, attempts, bodies.
+    /// Jobs, runs, attempts, bodies, documents.
     State,
     /// The minute buckets and the cursors: can be made again from `state`.
     Timers,
 }
 
+/// An index of the state. It is written a moment after its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Index {
+    RunsByHour,
+    Attention,
+}
+
+/// What can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    Table(Table),
+    Index(Index),
+}
+
 /// Where one item lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) table: Table,
     pub(super) partition: String,
@@ -47,7 +78,7 @@ pub(super) struct Key {
 /// The items of a partition from `from` to `to`, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
-    pub(super) table: Table,
+    pub(super) place: Place,
     pub(super) partition: String,
     pub(super) from: String,
     pub(super) to: String,
@@ -71,7 +102,7 @@ pub(super) fn head(tenant: &Tenant, job: JobId) -> Key {
 pub(super) fn heads(tenant: &Tenant, partition: u16, after: Option<JobId>) -> Span {
     let from = after.map_or_else(|| "job_".to_owned(), |job| job.to_string());
     let but = after.map(|job| job.to_string());
-    span(Table::State, jobs_partition(tenant, partition), from, "job_~".to_owned(), but)
+    in_state(jobs_partition(tenant, partition), from, "job_~".to_owned(), but)
 }
 
 pub(super) fn run(tenant: &Tenant, key: RunKey) -> Key {
@@ -82,15 +113,12 @@ pub(super) fn run(tenant: &Tenant, key: RunKey) -> Key {
 pub(super) fn runs(tenant: &Tenant, job: JobId, window: &Range<Moment>, before: Option<RunKey>) -> Span {
     let bound = |at: Moment| format!("run#{at}");
     let end = bound(window.end);
-    let (to, but) = match before {
-        Some(before) if before.job < job => (String::new(), None),
-        Some(before) if before.job == job && run(tenant, before).sort < end => {
-            let before = run(tenant, before).sort;
-            (before.clone(), Some(before))
-        }
+    let (to, but) = match before.map(|key| (key.job.cmp(&job), run(tenant, key).sort)) {
+        Some((Ordering::Less, _)) => (String::new(), None),
+        Some((Ordering::Equal, before)) if before < end => (before.clone(), Some(before)),
         _ => (end, None),
     };
-    Span { order: Order::Backward, ..span(Table::State, history(tenant, job), bound(window.start), to, but) }
+    Span { order: Order::Backward, ..in_state(history(tenant, job), bound(window.start), to, but) }
 }
 
 pub(super) fn attempt(tenant: &Tenant, run: RunKey, number: u32) -> Key {
@@ -100,11 +128,23 @@ pub(super) fn attempt(tenant: &Tenant, run: RunKey, number: u32) -> Key {
 /// A run's attempts, oldest first.
 pub(super) fn attempts(tenant: &Tenant, run: RunKey) -> Span {
     let of_run = format!("attempt#{}#", within_history(run));
-    span(Table::State, history(tenant, run.job), of_run.clone(), of_run + "~", None)
+    in_state(history(tenant, run.job), of_run.clone(), of_run + "~", None)
 }
 
 pub(super) fn body(tenant: &Tenant, job: JobId, digest: Digest) -> Key {
     state(history(tenant, job), format!("body#{digest}"))
+}
+
+/// Kinds are letters only, so that none is a job's partition.
+pub(super) fn document(tenant: &Tenant, kind: &str, name: &str) -> Key {
+    state(documents_partition(tenant, kind), name.to_owned())
+}
+
+/// A tenant's documents of a kind by name, after `after`. Names are visible ASCII.
+pub(super) fn documents(tenant: &Tenant, kind: &str, after: Option<&str>) -> Span {
+    let after = after.filter(|name| *name >= FIRST_VISIBLE).map(ToOwned::to_owned);
+    let from = after.clone().unwrap_or_else(|| FIRST_VISIBLE.to_owned());
+    in_state(documents_partition(tenant, kind), from, PAST_VISIBLE.to_owned(), after)
 }
 
 pub(super) fn timer(key: &TimerKey, shards: u16) -> Key {
@@ -122,7 +162,7 @@ pub(super) fn timers(bucket: Bucket, shards: u16, after: Option<TimerKey>, until
     let begin = pace::end_of(bucket.minute - 1).to_string();
     let after = after.map(|key| within_bucket(&key)).filter(|after| *after >= begin);
     let from = after.clone().unwrap_or(begin);
-    Some(span(Table::Timers, bucket_partition(bucket), from, format!("{until}#~"), after))
+    Some(span(Place::Table(Table::Timers), bucket_partition(bucket), from, format!("{until}#~"), after))
 }
 
 pub(super) fn cursor(shard: u16) -> Key {
@@ -131,14 +171,59 @@ pub(super) fn cursor(shard: u16) -> Key {
 
 /// Under which hour of its tenant a run is listed.
 pub(super) fn hour(tenant: &Tenant, key: RunKey) -> String {
-    let instant = key.at.to_string();
-    let partition = hash(&key.to_bytes()) % INDEX_PARTITIONS;
-    format!("{}#{}#{partition:02}", tenant.as_str(), &instant[.."2026-11-20T12".len()])
+    hour_partition(tenant, hour_of(key.at), index_partition(key))
 }
 
 /// Under which name what needs attention is listed.
 pub(super) fn attention(tenant: &Tenant, key: RunKey) -> String {
-    format!("{}#{:02}", tenant.as_str(), hash(&key.to_bytes()) % INDEX_PARTITIONS)
+    attention_partition(tenant, index_partition(key))
+}
+
+/// Where a run stands among all its tenant's: by instant, then by key.
+pub(super) fn listed_at(key: RunKey) -> String {
+    let bytes = key.to_bytes();
+    let (job, rest) = bytes.split_at(key.job.as_bytes().len());
+    let (at, rest) = rest.split_at(INSTANT_BYTES);
+    let (origin, discriminator) = rest.split_at(1);
+    let told = if key.discriminator == 0 { &[] } else { discriminator };
+    base32(&[at, job, origin, told].concat())
+}
+
+/// Sorts before all that is listed at this instant, and after all that is listed before it.
+fn listed_from(at: Moment) -> String {
+    let bytes = at.millis().to_be_bytes();
+    base32(&bytes[bytes.len() - INSTANT_BYTES..])
+}
+
+/// A tenant's runs whose instant lies in `window`, before `before`, as they are listed: from the newest hour back, all the
+/// spans of one hour at once, each newest first. What needs attention lies in no hours.
+pub(super) fn listed(
+    tenant: &Tenant,
+    which: Across,
+    window: &Range<Moment>,
+    before: Option<RunKey>,
+) -> impl Iterator<Item = Vec<Span>> + use<> {
+    let before = before.filter(|key| key.at < window.end);
+    let newest = hour_of(before.map_or_else(|| window.end.just_before(), |key| key.at));
+    let oldest = match which {
+        Across::All => hour_of(window.start),
+        Across::NeedingAttention => newest,
+    };
+    let but = before.map(listed_at);
+    let (from, to) = (listed_from(window.start), but.clone().unwrap_or_else(|| listed_from(window.end)));
+    let hours = if from < to { oldest..newest + 1 } else { newest..newest };
+    let tenant = tenant.clone();
+    hours.rev().map(move |hour| {
+        let span_of = |partition| {
+            let (index, partition) = match which {
+                Across::All => (Index::RunsByHour, hour_partition(&tenant, hour, partition)),
+                Across::NeedingAttention => (Index::Attention, attention_partition(&tenant, partition)),
+            };
+            let ends = span(Place::Index(index), partition, from.clone(), to.clone(), but.clone());
+            Span { order: Order::Backward, ..ends }
+        };
+        (0..INDEX_PARTITIONS).map(span_of).collect()
+    })
 }
 
 impl Span {
@@ -146,14 +231,42 @@ impl Span {
     pub(super) fn is_empty(&self) -> bool {
         self.from > self.to
     }
+
+    /// What is left of it for whoever reads backward and came to `last`.
+    pub(super) fn before(self, last: String) -> Self {
+        Self { to: last.clone(), but: Some(last), ..self }
+    }
+}
+
+impl Place {
+    pub const fn table(self) -> Table {
+        match self {
+            Self::Table(table) => table,
+            Self::Index(Index::RunsByHour | Index::Attention) => Table::State,
+        }
+    }
+}
+
+impl Index {
+    /// As the template calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RunsByHour => "runs_by_hour",
+            Self::Attention => "attention",
+        }
+    }
 }
 
 fn state(partition: String, sort: String) -> Key {
     Key { table: Table::State, partition, sort }
 }
 
-fn span(table: Table, partition: String, from: String, to: String, but: Option<String>) -> Span {
-    Span { table, partition, from, to, order: Order::Forward, but }
+fn in_state(partition: String, from: String, to: String, but: Option<String>) -> Span {
+    span(Place::Table(Table::State), partition, from, to, but)
+}
+
+fn span(place: Place, partition: String, from: String, to: String, but: Option<String>) -> Span {
+    Span { place, partition, from, to, order: Order::Forward, but }
 }
 
 fn jobs_partition(tenant: &Tenant, partition: u16) -> String {
@@ -162,6 +275,29 @@ fn jobs_partition(tenant: &Tenant, partition: u16) -> String {
 
 fn history(tenant: &Tenant, job: JobId) -> String {
     format!("{}#{job}", tenant.as_str())
+}
+
+fn documents_partition(tenant: &Tenant, kind: &str) -> String {
+    format!("{}#{kind}", tenant.as_str())
+}
+
+/// `acme#2026-11-20T12#07`
+fn hour_partition(tenant: &Tenant, hour: i64, partition: u16) -> String {
+    let begin = Moment::from_millis(hour * HOUR_MILLIS).to_string();
+    format!("{}#{}#{partition:02}", tenant.as_str(), &begin[.."2026-11-20T12".len()])
+}
+
+fn attention_partition(tenant: &Tenant, partition: u16) -> String {
+    format!("{}#{partition:02}", tenant.as_str())
+}
+
+fn index_partition(key: RunKey) -> u16 {
+    hash(&key.to_bytes()) % INDEX_PARTITIONS
+}
+
+/// Hours since 1970.
+fn hour_of(moment: Moment) -> i64 {
+    moment.millis() / HOUR_MILLIS
 }
 
 fn bucket_partition(bucket: Bucket) -> String {
@@ -189,6 +325,8 @@ const fn digit(origin: Origin) -> u8 {
     match origin {
         Origin::Schedule => 0,
         Origin::Manual => 1,
+        // Two is a backfill's.
+        Origin::Redrive => 3,
     }
 }
 
@@ -221,6 +359,7 @@ mod tests {
         assert_eq!(timer(&timer_key, 64).partition, format!("2027-01-15T08:00#{:02}", timer_key.thing.shard(64)));
         assert_eq!(timer(&timer_key, 64).sort, format!("2027-01-15T08:00:00.000Z#0#{JOB}"));
         assert!(hour(&tenant(), run_key).starts_with("acme#2027-01-15T08#"));
+        assert_eq!(document(&tenant(), "key", "key_1").partition, "acme#key");
     }
 
     #[test]
@@ -229,12 +368,46 @@ mod tests {
         for seconds in [0, 1, 70] {
             keys.push(RunKey::occurrence(JOB, at(seconds)));
             keys.extend([1, 9, 10, u64::MAX].map(|number| RunKey::manual(JOB, at(seconds), number)));
+            keys.extend([0, 1].map(|number| RunKey::redrive(JOB, at(seconds), number)));
         }
         for a in &keys {
             for b in &keys {
                 assert_eq!(a.cmp(b), run(&tenant(), *a).sort.cmp(&run(&tenant(), *b).sort), "{a:?} {b:?}");
             }
         }
+    }
+
+    #[test]
+    fn runs_of_all_jobs_are_listed_by_instant_and_then_as_their_keys_compare() {
+        let mut keys = Vec::new();
+        for job in [[0; 16], [7; 16], [8; 16], [0xff; 16]].map(JobId::from_bytes) {
+            for instant in [Moment::EPOCH, at(0).just_before(), at(0), at(1), at(70), Moment::END] {
+                keys.push(RunKey::occurrence(job, instant));
+                keys.extend([1, u64::MAX].map(|number| RunKey::manual(job, instant, number)));
+                keys.extend([0, 1].map(|number| RunKey::redrive(job, instant, number)));
+            }
+        }
+        for a in &keys {
+            for b in &keys {
+                assert_eq!((a.at, a).cmp(&(b.at, b)), listed_at(*a).cmp(&listed_at(*b)), "{a:?} {b:?}");
+                assert_eq!(a.at <= b.at, listed_from(a.at) < listed_at(*b), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_goes_back_through_the_hours_of_its_window_and_no_further() {
+        let hours = |from: i64, to: i64, before: Option<i64>| {
+            let before = before.map(|seconds| RunKey::occurrence(JOB, at(seconds)));
+            let spans = listed(&tenant(), Across::All, &(at(from)..at(to)), before);
+            spans.map(|spans| spans[0].partition.clone()).collect::<Vec<_>>()
+        };
+
+        assert_eq!(hours(0, 3600, None), ["acme#2027-01-15T08#00"]);
+        assert_eq!(hours(-1, 3601, None), ["09", "08", "07"].map(|hour| format!("acme#2027-01-15T{hour}#00")));
+        assert_eq!(hours(0, 36_000, Some(7)), ["acme#2027-01-15T08#00"]);
+        assert_eq!(hours(0, 7200, Some(36_000)), ["09", "08"].map(|hour| format!("acme#2027-01-15T{hour}#00")));
+        assert!(hours(0, 0, None).is_empty() && hours(3600, 0, None).is_empty() && hours(7, 9, Some(1)).is_empty());
     }
 
     #[test]

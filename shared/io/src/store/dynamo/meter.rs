@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::{Add, Sub};
 use std::sync::{Mutex, PoisonError};
 
-use super::keys::Table;
+use super::keys::Place;
 
 /// What is asked of a table. An IAM policy calls them by the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     GetItem,
+    BatchGetItem,
     PutItem,
     DeleteItem,
     Query,
@@ -24,21 +25,21 @@ pub struct Spent {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Meter(Mutex<BTreeMap<(Operation, Table), Spent>>);
+pub(super) struct Meter(Mutex<BTreeMap<(Operation, Place), Spent>>);
 
 impl Meter {
-    pub(super) fn note(&self, operation: Operation, table: Table, units: f64) {
+    pub(super) fn note(&self, operation: Operation, place: Place, units: f64) {
         let (read_units, write_units) = match operation {
-            Operation::GetItem | Operation::Query => (units, 0.0),
+            Operation::GetItem | Operation::BatchGetItem | Operation::Query => (units, 0.0),
             Operation::PutItem | Operation::DeleteItem => (0.0, units),
         };
-        tracing::trace!(?operation, ?table, units, "asked of the table");
+        tracing::trace!(?operation, ?place, units, "asked of the table");
         let mut by_operation = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let spent = by_operation.entry((operation, table)).or_default();
+        let spent = by_operation.entry((operation, place)).or_default();
         *spent = *spent + Spent { read_units, write_units, requests: 1 };
     }
 
-    pub(super) fn read(&self) -> BTreeMap<(Operation, Table), Spent> {
+    pub(super) fn read(&self) -> BTreeMap<(Operation, Place), Spent> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -47,6 +48,7 @@ impl Operation {
     pub const fn name(self) -> &'static str {
         match self {
             Self::GetItem => "GetItem",
+            Self::BatchGetItem => "BatchGetItem",
             Self::PutItem => "PutItem",
             Self::DeleteItem => "DeleteItem",
             Self::Query => "Query",

@@ -1,16 +1,29 @@
 //! Requests: what is asked of a table, and how its answers are read. Whatever a table says, what it cost is noted.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{
+    ConsumedCapacity, KeysAndAttributes, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure,
+};
+use tokio::time::sleep;
 
 use super::conditions::Condition;
-use super::items::{self, Item, PARTITION, SORT, text, under};
-use super::keys::{Key, Order, Span, Table};
+use super::items::{self, ATTENTION, HOUR, Item, LISTED_AT, PARTITION, SORT, text, under};
+use super::keys::{Index, Key, Order, Place, Span, Table};
 use super::meter::Operation;
 use super::{DOOR, DynamoStore};
 use crate::Fault;
+
+/// How many keys DynamoDB takes in one batch.
+pub(super) const BATCH: usize = 100;
+/// Before each time that the keys are asked for again which the table left for later. What it leaves even then, it is too
+/// busy for.
+const PAUSES: [Duration; 4] =
+    [Duration::from_millis(20), Duration::from_millis(40), Duration::from_millis(80), Duration::from_millis(160)];
 
 /// How a write went that had a condition.
 pub(super) enum Written {
@@ -27,15 +40,15 @@ impl DynamoStore {
         }
     }
 
-    fn note(&self, operation: Operation, table: Table, consumed: Option<&ConsumedCapacity>) {
+    fn note(&self, operation: Operation, place: Place, consumed: Option<&ConsumedCapacity>) {
         let units = consumed.and_then(ConsumedCapacity::capacity_units).unwrap_or_default();
-        self.meter.note(operation, table, units);
+        self.meter.note(operation, place, units);
     }
 
     /// A condition that does not hold costs what the write would have, and its answer does not say so.
     fn note_refused(&self, operation: Operation, table: Table, standing: Option<&Item>) {
         let kilobytes = standing.map_or(1, |item| items::size_of(item).div_ceil(1024).max(1));
-        self.meter.note(operation, table, f64::from(u16::try_from(kilobytes).unwrap_or(u16::MAX)));
+        self.meter.note(operation, Place::Table(table), f64::from(u16::try_from(kilobytes).unwrap_or(u16::MAX)));
     }
 
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Item>, Fault> {
@@ -50,8 +63,43 @@ impl DynamoStore {
             .send()
             .await
             .map_err(|error| fault(&error))?;
-        self.note(Operation::GetItem, key.table, answer.consumed_capacity());
+        self.note(Operation::GetItem, Place::Table(key.table), answer.consumed_capacity());
         Ok(answer.item)
+    }
+
+    /// Up to [`BATCH`] items of the state, in the order of their keys; what is not there is left out.
+    pub(super) async fn get_all(&self, keys: &[Key]) -> Result<Vec<Item>, Fault> {
+        let (mut found, mut left) = (HashMap::with_capacity(keys.len()), keys.iter().map(attributes_of).collect());
+        let mut pauses = PAUSES.iter();
+        loop {
+            let (items, left_over) = self.get_some(left).await?;
+            found.extend(items.into_iter().filter_map(|item| Some((items::key_in(&item)?, item))));
+            if left_over.is_empty() {
+                return Ok(keys.iter().filter_map(|key| found.remove(key)).collect());
+            }
+            let again =
+                pauses.next().ok_or_else(|| Fault::unavailable(DOOR, "keys are left for later again and again"))?;
+            sleep(*again).await;
+            left = left_over;
+        }
+    }
+
+    /// The items that the table gives of these, and the keys that it leaves for later.
+    async fn get_some(&self, keys: Vec<Item>) -> Result<(Vec<Item>, Vec<Item>), Fault> {
+        let (place, name) = (Place::Table(Table::State), self.table(Table::State));
+        let asked = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
+        let answer = self
+            .client
+            .batch_get_item()
+            .request_items(name, asked.map_err(|why| Fault::illegal(DOOR, why.to_string()))?)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send()
+            .await
+            .map_err(|error| fault(&error))?;
+        self.note(Operation::BatchGetItem, place, answer.consumed_capacity().first());
+        let items = answer.responses.and_then(|mut by_table| by_table.remove(name)).unwrap_or_default();
+        let left = answer.unprocessed_keys.and_then(|mut by_table| by_table.remove(name));
+        Ok((items, left.map(|left| left.keys).unwrap_or_default()))
     }
 
     pub(super) async fn put(&self, key: &Key, item: Item, condition: Option<Condition>) -> Result<Written, Fault> {
@@ -70,15 +118,16 @@ impl DynamoStore {
         }
         match put.send().await {
             Ok(answer) => {
-                self.note(Operation::PutItem, key.table, answer.consumed_capacity());
+                self.note(Operation::PutItem, Place::Table(key.table), answer.consumed_capacity());
                 Ok(Written::Done)
             }
-            Err(SdkError::ServiceError(error)) if error.err().is_conditional_check_failed_exception() => {
-                let PutItemError::ConditionalCheckFailedException(failed) = error.into_err() else { unreachable!() };
-                self.note_refused(Operation::PutItem, key.table, failed.item());
-                Ok(Written::Refused(failed.item))
-            }
-            Err(error) => Err(fault(&error)),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                    self.note_refused(Operation::PutItem, key.table, failed.item());
+                    Ok(Written::Refused(failed.item.clone()))
+                }
+                _ => Err(fault(&error)),
+            },
         }
     }
 
@@ -99,16 +148,16 @@ impl DynamoStore {
             values.into_iter().fold(delete, |delete, (name, value)| delete.expression_attribute_values(name, value));
         match delete.send().await {
             Ok(answer) => {
-                self.note(Operation::DeleteItem, key.table, answer.consumed_capacity());
+                self.note(Operation::DeleteItem, Place::Table(key.table), answer.consumed_capacity());
                 Ok(true)
             }
-            Err(SdkError::ServiceError(error))
-                if matches!(error.err(), DeleteItemError::ConditionalCheckFailedException(_)) =>
-            {
-                self.note_refused(Operation::DeleteItem, key.table, None);
-                Ok(false)
-            }
-            Err(error) => Err(fault(&error)),
+            Err(error) => match error.as_service_error() {
+                Some(DeleteItemError::ConditionalCheckFailedException(_)) => {
+                    self.note_refused(Operation::DeleteItem, key.table, None);
+                    Ok(false)
+                }
+                _ => Err(fault(&error)),
+            },
         }
     }
 
@@ -120,27 +169,30 @@ impl DynamoStore {
         if limit == 0 || span.is_empty() {
             return Ok(found);
         }
+        let [partition, sort] = key_of(span.place);
         loop {
             let left = i32::try_from(wanted - found.len()).ok();
             let answer = self
                 .client
                 .query()
-                .table_name(self.table(span.table))
+                .table_name(self.table(span.place.table()))
+                .set_index_name(index_name(span.place))
                 .key_condition_expression("#partition = :partition AND #sort BETWEEN :from AND :to")
-                .expression_attribute_names("#partition", PARTITION)
-                .expression_attribute_names("#sort", SORT)
+                .expression_attribute_names("#partition", partition)
+                .expression_attribute_names("#sort", sort)
                 .expression_attribute_values(":partition", text(&span.partition))
                 .expression_attribute_values(":from", text(&span.from))
                 .expression_attribute_values(":to", text(&span.to))
                 .scan_index_forward(span.order == Order::Forward)
-                .consistent_read(true)
+                // No index can be read strongly.
+                .consistent_read(matches!(span.place, Place::Table(_)))
                 .set_limit(left)
                 .set_exclusive_start_key(from)
                 .return_consumed_capacity(ReturnConsumedCapacity::Total)
                 .send()
                 .await
                 .map_err(|error| fault(&error))?;
-            self.note(Operation::Query, span.table, answer.consumed_capacity());
+            self.note(Operation::Query, span.place, answer.consumed_capacity());
             found.extend(answer.items.unwrap_or_default());
             from = answer.last_evaluated_key;
             if from.is_none() || found.len() >= wanted {
@@ -148,11 +200,31 @@ impl DynamoStore {
             }
         }
         if let Some(but) = &span.but {
-            found.retain(|item| item.get(SORT) != Some(&text(but)));
+            found.retain(|item| item.get(sort) != Some(&text(but)));
         }
         found.truncate(limit);
         Ok(found)
     }
+}
+
+fn index_name(place: Place) -> Option<String> {
+    match place {
+        Place::Table(_) => None,
+        Place::Index(index) => Some(index.name().to_owned()),
+    }
+}
+
+/// Which attributes are the partition and the sort key.
+const fn key_of(place: Place) -> [&'static str; 2] {
+    match place {
+        Place::Table(_) => [PARTITION, SORT],
+        Place::Index(Index::RunsByHour) => [HOUR, LISTED_AT],
+        Place::Index(Index::Attention) => [ATTENTION, LISTED_AT],
+    }
+}
+
+fn attributes_of(key: &Key) -> Item {
+    Item::from([(PARTITION.to_owned(), text(&key.partition)), (SORT.to_owned(), text(&key.sort))])
 }
 
 /// What AWS says no to for good is our own fault; all else may work the next time: a throttle, a conflict with somebody's

@@ -35,6 +35,9 @@ pub enum Table {
     Bodies,
     Timers,
     Cursors,
+    Documents,
+    /// By instant, which run: written with the run.
+    RunsByTime,
 }
 
 /// The keys from `from` up to, not including, `to`.
@@ -59,6 +62,16 @@ pub struct Write {
     pub guard: Guard,
     /// None erases.
     pub value: Option<Vec<u8>>,
+    /// What leads to the item from elsewhere: written with it, or not at all.
+    pub entry: Option<Entry>,
+}
+
+/// An entry of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub table: Table,
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
 }
 
 /// What must stand under a key for a write to be made.
@@ -78,7 +91,16 @@ pub enum Applied {
 }
 
 impl Table {
-    pub const ALL: [Self; 6] = [Self::Heads, Self::Runs, Self::Attempts, Self::Bodies, Self::Timers, Self::Cursors];
+    pub const ALL: [Self; 8] = [
+        Self::Heads,
+        Self::Runs,
+        Self::Attempts,
+        Self::Bodies,
+        Self::Timers,
+        Self::Cursors,
+        Self::Documents,
+        Self::RunsByTime,
+    ];
 
     /// Its place in `ALL`.
     pub const fn index(self) -> usize {
@@ -93,6 +115,8 @@ impl Table {
             Self::Bodies => "bodies",
             Self::Timers => "timers",
             Self::Cursors => "cursors",
+            Self::Documents => "documents",
+            Self::RunsByTime => "runs_by_time",
         }
     }
 }

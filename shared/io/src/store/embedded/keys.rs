@@ -35,6 +35,30 @@ pub(super) fn runs(tenant: &Tenant, job: JobId, window: &Range<Moment>, before: 
     Span { from: first_at(window.start), to, order: Order::Backward }
 }
 
+/// Where the list of all a tenant's runs leads to this one: by instant, then by key.
+pub(super) fn run_by_time(tenant: &Tenant, key: RunKey) -> Vec<u8> {
+    of(tenant, &[&moment(key.at), &key.to_bytes()])
+}
+
+/// A tenant's runs whose instant lies in `window`, newest first, before `before`.
+pub(super) fn runs_by_time(tenant: &Tenant, window: &Range<Moment>, before: Option<RunKey>) -> Span {
+    let first_at = |at: Moment| of(tenant, &[&moment(at)]);
+    let end = first_at(window.end);
+    let to = before.map_or(end.clone(), |key| run_by_time(tenant, key).min(end));
+    Span { from: first_at(window.start), to, order: Order::Backward }
+}
+
+/// A document of a kind, which ends with a zero as its tenant does.
+pub(super) fn document(tenant: &Tenant, kind: &str, name: &str) -> Vec<u8> {
+    of(tenant, &[kind.as_bytes(), &[0], name.as_bytes()])
+}
+
+/// A tenant's documents of a kind by name, after `after`. Names are ASCII.
+pub(super) fn documents(tenant: &Tenant, kind: &str, after: Option<&str>) -> Span {
+    let from = after.map_or_else(|| document(tenant, kind, ""), |name| just_after(document(tenant, kind, name)));
+    Span { from, to: of(tenant, &[kind.as_bytes(), &[0], &[0xff]]), order: Order::Forward }
+}
+
 pub(super) fn attempt(tenant: &Tenant, run: RunKey, number: u32) -> Vec<u8> {
     of(tenant, &[&run.to_bytes(), &number.to_be_bytes()])
 }
@@ -154,6 +178,16 @@ mod tests {
             for other in ["a", "ab-", "ab0", "abc", "b"] {
                 assert!(!holds(&span, &head(&tenant(other), job)), "{other}");
             }
+        }
+    }
+
+    #[test]
+    fn no_kind_of_documents_reaches_into_another_whose_name_begins_alike() {
+        let span = documents(&tenant("ab"), "key", None);
+
+        assert!(holds(&span, &document(&tenant("ab"), "key", "~~~")));
+        for (owner, kind) in [("ab", "ke"), ("ab", "keys"), ("a", "key"), ("abc", "key")] {
+            assert!(!holds(&span, &document(&tenant(owner), kind, "x")), "{owner} {kind}");
         }
     }
 

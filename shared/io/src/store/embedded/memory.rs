@@ -48,6 +48,10 @@ impl Memory {
             (None, Entry::Occupied(entry)) => drop(entry.remove()),
             (None, Entry::Vacant(_)) => {}
         }
+        if let Some(entry) = write.entry {
+            // While the item's own table is locked still: nobody sees one without the other.
+            self.table(entry.table).insert(entry.key.into_boxed_slice(), entry.value.into_boxed_slice());
+        }
         self.commits.fetch_add(1, Ordering::Relaxed);
         Applied::Done
     }

@@ -108,6 +108,25 @@ mod tests {
             "http://0/",
             "http://[::]/",
             "http://255.255.255.255/",
+            "http://@169.254.169.254/",
+            "http://:@169.254.169.254/",
+            "http://169.254.169.254#@example.com/",
+            "http://169.254.169.254?@example.com/",
+            "http://169.254.169.254\\@example.com/",
+            "http:///169.254.169.254/",
+            "http://169。254｡169．254/",
+            "http://169.254.169.254.:80/",
+            "http://[::ffff:0:a9fe:a9fe]/",
+            "http://[::a9fe:a9fe]/",
+            "http://[64:ff9b::a9fe:a9fe]/",
+            "http://[64:ff9b:1::a9fe:a9fe]/",
+            "http://[2001:0:a9fe:a9fe::1]/",
+            "http://[FE80::1]/",
+            "http://[fec0::1]/",
+            "http://[ff02::1]/",
+            "http://100.100.100.200/",
+            "http://168.63.129.16/",
+            "http://[fd20:ce::254]/",
         ];
         let inside = [
             "http://127.0.0.1/",
@@ -125,13 +144,31 @@ mod tests {
             "https://192.168.1.1/",
             "https://100.64.0.1/",
             "https://[fd12::1]/",
+            "http://127.0.0.1./",
+            "http://0177.0.0.1/",
+            "http://0x7f000001/",
+            "http://①②⑦.0.0.1/",
+            "http://@127.0.0.1/",
+            "http://[::ffff:10.0.0.1]/",
+            "http://[64:ff9b::127.0.0.1]/",
+            "http://[2002:7f00:1::]/",
         ];
         let open = [
             "https://1.1.1.1/",
             "http://16843009/",
             "https://[2606:4700::1111]/",
             "https://example.com/",
+            // A name is judged by what it leads to, when it is called.
             "http://localhost/",
+            "http://localhost./",
+            "http://LOCALHOST/",
+            "http://ⓛocalhost/",
+            "http://%6cocalhost/",
+            "http://metadata.google.internal/",
+            "http://169.254.169.254.nip.io/",
+            "http://example.com#@169.254.169.254/",
+            "http://example.com\\@169.254.169.254/",
+            "http://example.com./",
         ];
 
         let forbidden = |url: &str, reach| matches!(check_url(url, reach), Err(UrlRefusal::Forbidden(_)));
@@ -169,6 +206,79 @@ mod tests {
         assert_eq!(told("http://0xa9fea9fe/"), "the address 169.254.169.254 may not be called from this deployment");
         assert!(told(&long).starts_with("a target's URL has at most 2048 characters"));
         assert!(told(&wide).starts_with("a target's URL has at most 2048 characters"));
+    }
+
+    #[test]
+    fn what_looks_like_an_address_and_is_none_is_no_url() {
+        for url in [
+            "http://[fe80::1%eth0]/",
+            "http://[fe80::1%25eth0]/",
+            "http://[::1%251]/",
+            "http://[v1.fe80::1]/",
+            "http://[169.254.169.254]/",
+            "http://[::ffff:0xa9fea9fe]/",
+            "http://[::1/",
+            "http://::1/",
+            "http://[]/",
+            "http://256.256.256.256/",
+            "http://169.254.169.254.1/",
+            "http://4294967296/",
+            "http://0x1a9fea9fe/",
+            "http://0400.0.0.1/",
+            "http://08.1.1.1/",
+            "http://1.2.3.08/",
+            "http://example.0x7f/",
+            "http://example.1/",
+            "http://127.0.0.1%00.example.com/",
+            "http://exam\0ple.com/",
+            "http://exam%0d%0aple.com/",
+            "http://example.com:http/",
+            "http://example.com:-1/",
+            "http://example.com:1e3/",
+            "http://",
+            "http:",
+            "//example.com/",
+            "",
+        ] {
+            for reach in [Reach::Public, Reach::Local] {
+                let refusal = check_url(url, reach);
+                assert!(matches!(refusal, Err(UrlRefusal::NotAUrl(_))), "{url}: {refusal:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_carries_a_name_or_password_is_refused_whatever_stands_behind_it() {
+        for url in [
+            "http://example.com@169.254.169.254/",
+            "http://169.254.169.254@example.com/",
+            "http://169.254.169.254:80@example.com/",
+            "http://a:b@[::1]/",
+            "http://%00@example.com/",
+            "http://:b@example.com/",
+            "http://example.com@example.com@127.0.0.1/",
+        ] {
+            for reach in [Reach::Public, Reach::Local] {
+                assert_eq!(check_url(url, reach), Err(UrlRefusal::Credentials), "{url}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_called_is_what_was_judged() {
+        for (url, called) in [
+            ("http://example.com\\@169.254.169.254/", "http://example.com/@169.254.169.254/"),
+            ("http://example.com#@169.254.169.254/", "http://example.com/"),
+            ("HTTP://EXAMPLE.com:80", "http://example.com/"),
+            ("http://exa\tmple.com/a b", "http://example.com/a%20b"),
+            ("http://example.com/../../a/./b", "http://example.com/a/b"),
+            ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+            ("http://ⓛocalhost/", "http://localhost/"),
+            ("http://%6cocalhost/", "http://localhost/"),
+            ("http://2130706433:8080/", "http://127.0.0.1:8080/"),
+        ] {
+            assert_eq!(parse(url, Reach::Local).unwrap(), called, "{url}");
+        }
     }
 
     #[test]

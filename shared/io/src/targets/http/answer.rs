@@ -1,10 +1,9 @@
 //! The answer: a status says how it went, a body what came of it. Nothing is read beyond what is kept.
 
-use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt as _;
@@ -12,7 +11,7 @@ use hyper::body::Body;
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::limits::{BACKOFF_SECONDS, RESULT_BYTES};
-use minutehand_domain::run::AttemptError;
+use minutehand_domain::run::ErrorCode;
 
 use super::trouble::broken;
 use crate::targets::Answer;
@@ -48,19 +47,26 @@ fn failed(head: &Parts, quote: Option<&str>, now: Moment) -> Answer {
             message.push_str(part);
         }
     }
-    let error =
-        AttemptError { code: Cow::Owned(format!("http_{}", status.as_u16())), ..AttemptError::new("http", &message) };
-    if may_pass(status) {
-        Answer::Failed { error, retry_after: retry_after(&head.headers, now) }
-    } else {
-        Answer::Failed { error: error.permanent(), retry_after: None }
+    let error = class_of(status).error(&message);
+    let error = if passes(status) { error.passing() } else { error };
+    let retry_after = if error.retryable { retry_after(&head.headers, now) } else { None };
+    Answer::Failed { error, retry_after }
+}
+
+/// The class is what to act on; which status it was stands in the message.
+fn class_of(status: StatusCode) -> ErrorCode {
+    match status.as_u16() {
+        // Following a redirect would call what nobody checked.
+        300..=399 => ErrorCode::Http3xx,
+        400..=499 => ErrorCode::Http4xx,
+        500..=599 => ErrorCode::Http5xx,
+        _ => ErrorCode::HttpOther,
     }
 }
 
-/// Whether the same request may succeed later. A redirect will not: following one would call what nobody checked.
-fn may_pass(status: StatusCode) -> bool {
-    status.is_server_error()
-        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS)
+/// The refusals that say "not now" rather than "not this".
+fn passes(status: StatusCode) -> bool {
+    matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS)
 }
 
 /// Seconds or a date. A date that has passed means now.
@@ -98,7 +104,7 @@ impl Taken {
     }
 
     fn result(&self, headers: &HeaderMap) -> Option<Json> {
-        if self.bytes.is_empty() {
+        if self.bytes.is_empty() || is_encoded(headers) {
             return None;
         }
         let json = if says_json(headers) { self.json() } else { None };
@@ -134,6 +140,11 @@ impl Taken {
         let quote: String = line.chars().filter(|c| !c.is_control()).take(QUOTE_CHARS).collect();
         (!quote.is_empty()).then_some(quote)
     }
+}
+
+/// Packed although we asked for it as it is: nobody could read what was kept of it.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// `application/json`, or a type built on it such as `application/problem+json`.

@@ -12,7 +12,7 @@ use http::Uri;
 use http::uri::Scheme;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::rt::TokioIo;
-use minutehand_domain::run::AttemptError;
+use minutehand_domain::run::{AttemptError, ErrorCode};
 use thiserror::Error;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
@@ -123,25 +123,33 @@ impl DialError {
     }
 
     pub(super) fn to_attempt_error(&self) -> AttemptError {
-        let told = |code| AttemptError::new(code, &self.to_string()).unreached();
-        match self {
-            Self::Unknown { .. } => told("dns"),
-            Self::Forbidden { .. } => told("forbidden_address").permanent(),
-            Self::Closed { .. } => told("connect"),
-            Self::TooSlow { .. } => told("timeout_connect"),
-            Self::Tls { .. } => told("tls"),
-        }
+        let code = match self {
+            Self::Unknown { .. } => ErrorCode::Dns,
+            Self::Forbidden { .. } => ErrorCode::ForbiddenAddress,
+            Self::Closed { .. } => ErrorCode::Connect,
+            Self::TooSlow { .. } => ErrorCode::TimeoutConnect,
+            Self::Tls { .. } => ErrorCode::Tls,
+        };
+        code.error(&self.to_string())
     }
 }
 
 async fn resolve(host: &str, port: u16, reach: Reach) -> Result<Vec<SocketAddr>, DialError> {
-    let unknown = |why: String| DialError::Unknown { host: host.to_owned(), why };
-    let mut found = lookup_host((host, port)).await.map_err(|error| unknown(error.to_string()))?.peekable();
+    match lookup_host((host, port)).await {
+        Ok(found) => within(reach, host, found),
+        Err(error) => Err(DialError::Unknown { host: host.to_owned(), why: error.to_string() }),
+    }
+}
+
+/// What a name leads to, whoever answered for it: only addresses within reach are left, and only these are connected to.
+fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, DialError> {
+    let host = || host.to_owned();
+    let mut found = found.peekable();
     if found.peek().is_none() {
-        return Err(unknown("the name has none".to_owned()));
+        return Err(DialError::Unknown { host: host(), why: "the name has none".to_owned() });
     }
     let allowed: Vec<_> = found.filter(|address| reach.allows(address.ip())).take(ADDRESSES).collect();
-    if allowed.is_empty() { Err(DialError::Forbidden { host: host.to_owned() }) } else { Ok(allowed) }
+    if allowed.is_empty() { Err(DialError::Forbidden { host: host() }) } else { Ok(allowed) }
 }
 
 /// In the resolver's order. Each gets its share of the time, so that a silent first one leaves some to the others.
@@ -170,4 +178,65 @@ fn host_of(uri: &Uri) -> &str {
 
 fn port_of(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of what a name server answered.
+    fn left(reach: Reach, found: &[&str]) -> Result<Vec<String>, DialError> {
+        let found = found.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 80));
+        within(reach, "name.example", found).map(|left| left.iter().map(|address| address.ip().to_string()).collect())
+    }
+
+    #[test]
+    fn a_name_that_leads_to_metadata_or_nowhere_is_not_called_from_anywhere() {
+        for address in [
+            "169.254.169.254",
+            "169.254.170.2",
+            "fd00:ec2::254",
+            "fe80::1",
+            "::ffff:169.254.169.254",
+            "64:ff9b::a9fe:a9fe",
+            "2002:a9fe:a9fe::",
+            "100.100.100.200",
+            "0.0.0.0",
+            "::",
+            "255.255.255.255",
+            "ff02::1",
+        ] {
+            for reach in [Reach::Public, Reach::Local] {
+                let error = left(reach, &[address, address]).unwrap_err().to_attempt_error();
+
+                assert_eq!(
+                    (&*error.code, error.retryable, error.reached),
+                    ("forbidden_address", false, false),
+                    "{address}"
+                );
+                assert_eq!(error.message, "no address of name.example may be called from this deployment");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_leads_inside_is_called_from_inside_only() {
+        for address in ["127.0.0.1", "10.0.0.1", "::1", "fd12::1", "::ffff:10.0.0.1", "64:ff9b::7f00:1"] {
+            assert!(matches!(left(Reach::Public, &[address]), Err(DialError::Forbidden { .. })), "{address}");
+            assert_eq!(
+                left(Reach::Local, &[address]).unwrap(),
+                [address.parse::<std::net::IpAddr>().unwrap().to_string()]
+            );
+        }
+    }
+
+    #[test]
+    fn of_a_names_addresses_only_those_within_reach_are_tried() {
+        let mixed = ["169.254.169.254", "10.0.0.1", "1.1.1.1", "fe80::1", "2606:4700::1111"];
+
+        assert_eq!(left(Reach::Public, &mixed).unwrap(), ["1.1.1.1", "2606:4700::1111"]);
+        assert_eq!(left(Reach::Local, &mixed).unwrap(), ["10.0.0.1", "1.1.1.1", "2606:4700::1111"]);
+        assert_eq!(left(Reach::Public, &["1.1.1.1"; 20]).unwrap().len(), ADDRESSES);
+        assert!(matches!(left(Reach::Local, &[]), Err(DialError::Unknown { .. })));
+    }
 }

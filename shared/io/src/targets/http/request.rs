@@ -1,41 +1,53 @@
 //! What goes out: the job's method, URL, headers and payload, and who is calling and for which run.
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request};
 use http_body_util::Full;
-use minutehand_domain::run::AttemptError;
+use minutehand_domain::run::{AttemptError, ErrorCode};
+use minutehand_domain::signing::{SigningSecrets, timestamp};
 use minutehand_domain::target::{HttpTarget, Method};
 
-use super::{HeaderRefusal, Reach, UrlRefusal, address, headers};
+use super::{HeaderRefusal, Reach, UrlRefusal, address, headers, trace};
 use crate::targets::Call;
 
 const AGENT: &str = concat!("Minutehand/", env!("CARGO_PKG_VERSION"));
 
 /// Without a payload there is no body, whatever the method.
-pub(super) fn build(target: &HttpTarget, call: &Call<'_>, reach: Reach) -> Result<Request<Full<Bytes>>, AttemptError> {
+pub(super) fn build(
+    target: &HttpTarget,
+    call: &Call<'_>,
+    secrets: &SigningSecrets,
+    reach: Reach,
+) -> Result<Request<Full<Bytes>>, AttemptError> {
     let uri = address::parse(&target.url, reach).map_err(|refusal| bad_url(&refusal))?;
     let mut headers = headers::parse(&target.headers).map_err(|refusal| bad_headers(&refusal))?;
     headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
-    stamp(&mut headers, call);
-    let body = call.payload.map(|payload| Bytes::copy_from_slice(payload.as_str().as_bytes()));
-    if body.is_some() {
+    // Without this header a target may answer in any encoding, and what is kept of it must be readable.
+    headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
+    if call.payload.is_some() {
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
     }
+    let body = call.payload.map_or_else(Bytes::new, |payload| Bytes::copy_from_slice(payload.as_str().as_bytes()));
+    stamp(&mut headers, call, &secrets.signatures(&call.run.to_string(), call.now, &body));
 
-    let mut request = Request::new(Full::new(body.unwrap_or_default()));
+    let mut request = Request::new(Full::new(body));
     *request.method_mut() = method_of(target.method);
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
     Ok(request)
 }
 
-/// The key is the same for all attempts of a run, so that the target can tell a retry from a new run; the fence grows
-/// with every attempt, so that it can tell a late one from the newest.
-fn stamp(headers: &mut HeaderMap, call: &Call<'_>) {
+/// The key, which is also the signed id, is the same for all attempts of a run, so that the target can tell a retry from a new
+/// run; the fence grows with every attempt, so that it can tell a late one from the newest.
+fn stamp(headers: &mut HeaderMap, call: &Call<'_>, signatures: &str) {
     let run = call.run.to_string();
     let attempt = call.attempt.to_string();
     let stamps = [
+        ("webhook-id", run.clone()),
+        ("webhook-timestamp", timestamp(call.now).to_string()),
+        ("webhook-signature", signatures.to_owned()),
+        ("traceparent", trace::parent(call.run, call.attempt)),
         ("idempotency-key", run.clone()),
         ("minutehand-run", run),
         ("minutehand-job", call.run.job.to_string()),
@@ -44,7 +56,7 @@ fn stamp(headers: &mut HeaderMap, call: &Call<'_>) {
         ("minutehand-scheduled-at", call.scheduled_at.to_string()),
     ];
     for (name, value) in stamps {
-        let value = HeaderValue::try_from(value).expect("ids, numbers and instants are visible ASCII");
+        let value = HeaderValue::try_from(value).expect("ids, numbers, instants and base 64 are visible ASCII");
         headers.insert(HeaderName::from_static(name), value);
     }
 }
@@ -61,17 +73,17 @@ fn method_of(method: Method) -> HttpMethod {
 
 fn bad_url(refusal: &UrlRefusal) -> AttemptError {
     let code = match refusal {
-        UrlRefusal::Forbidden(_) => "forbidden_address",
+        UrlRefusal::Forbidden(_) => ErrorCode::ForbiddenAddress,
         UrlRefusal::TooLong
         | UrlRefusal::NotAUrl(_)
         | UrlRefusal::Unwritable
         | UrlRefusal::NotHttp
         | UrlRefusal::Credentials
-        | UrlRefusal::PortZero => "invalid_target",
+        | UrlRefusal::PortZero => ErrorCode::InvalidTarget,
     };
-    AttemptError::new(code, &refusal.to_string()).permanent().unreached()
+    code.error(&refusal.to_string())
 }
 
 fn bad_headers(refusal: &HeaderRefusal) -> AttemptError {
-    AttemptError::new("invalid_target", &refusal.to_string()).permanent().unreached()
+    ErrorCode::InvalidTarget.error(&refusal.to_string())
 }

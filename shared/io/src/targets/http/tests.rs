@@ -1,6 +1,8 @@
 //! Calls over the wire: every way in which a target can answer, or not.
 
 mod server;
+#[cfg(feature = "embedded")]
+mod signed;
 mod tls;
 
 use std::time::{Duration, Instant};
@@ -15,7 +17,6 @@ use tokio::net::TcpListener;
 
 use self::server::{Server, read_request};
 use super::*;
-use crate::targets::{Callers, Targets as _};
 
 const PATIENT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(100);
@@ -29,11 +30,15 @@ fn run() -> RunKey {
     RunKey::occurrence(JobId::from_bytes([7; 16]), Moment::from_secs(1_763_640_000))
 }
 
+fn secrets() -> SigningSecrets {
+    SigningSecrets::new([1; 32], Moment::EPOCH)
+}
+
 async fn call_with(caller: HttpCaller, target: HttpTarget, payload: Option<&Json>, timeout: Duration) -> Answer {
-    let (target, tenant) = (Target::Http(target), Tenant::new("acme").unwrap());
+    let (named, tenant) = (Target::Http(target.clone()), Tenant::new("acme").unwrap());
     let (run, now) = (run(), run().at + Duration::from_millis(12));
-    let call = Call { target: &target, tenant: &tenant, run, attempt: 3, scheduled_at: run.at, now, payload, timeout };
-    Callers::new(caller).call(call).await
+    let call = Call { target: &named, tenant: &tenant, run, attempt: 3, scheduled_at: run.at, now, payload, timeout };
+    caller.call(&target, call, &secrets()).await
 }
 
 async fn call_within(timeout: Duration, target: HttpTarget) -> Answer {
@@ -84,10 +89,12 @@ async fn a_call_says_who_calls_for_which_run_and_carries_the_payload() {
     let mut lines: Vec<_> = head.lines().map(str::to_owned).collect();
     lines[1..].sort();
     let (run, version) = (run(), env!("CARGO_PKG_VERSION"));
+    let signature = secrets().signatures(&run.to_string(), run.at, br#"{"b":2}"#);
     assert_eq!(
         lines,
         [
             "POST /hook?a=b HTTP/1.1".to_owned(),
+            "accept-encoding: identity".to_owned(),
             "content-length: 7".to_owned(),
             "content-type: application/json".to_owned(),
             format!("host: {}", server.address),
@@ -97,7 +104,11 @@ async fn a_call_says_who_calls_for_which_run_and_carries_the_payload() {
             format!("minutehand-job: {}", run.job),
             format!("minutehand-run: {run}"),
             "minutehand-scheduled-at: 2025-11-20T12:00:00.000Z".to_owned(),
+            format!("traceparent: {}", trace::parent(run, 3)),
             format!("user-agent: Minutehand/{version}"),
+            format!("webhook-id: {run}"),
+            format!("webhook-signature: {signature}"),
+            "webhook-timestamp: 1763640000".to_owned(),
             "x-mine: yes".to_owned(),
         ]
     );
@@ -144,16 +155,33 @@ async fn the_largest_payload_is_sent_whole() {
 #[tokio::test]
 async fn a_status_says_how_it_went() {
     for (status, expected) in [
-        ("302 Found\r\nlocation: /elsewhere", told("http_302", false, true)),
-        ("404 Not Found", told("http_404", false, true)),
-        ("429 Too Many Requests", told("http_429", true, true)),
-        ("503 Service Unavailable", told("http_503", true, true)),
+        ("302 Found\r\nlocation: /elsewhere", told("http_3xx", false, true)),
+        ("404 Not Found", told("http_4xx", false, true)),
+        ("429 Too Many Requests", told("http_4xx", true, true)),
+        ("503 Service Unavailable", told("http_5xx", true, true)),
     ] {
         let server = Server::answering(format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n")).await;
 
         assert_eq!(code_retryable_reached(call(get(server.url("http"))).await), expected);
         assert_eq!(server.requests().len(), 1, "nothing is followed or sent again");
     }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_wherever_it_leads() {
+    let elsewhere = Server::answering(EMPTY).await;
+    for status in [301, 302, 303, 307, 308] {
+        for location in [elsewhere.url("http"), "http://169.254.169.254/latest/meta-data/".to_owned()] {
+            let redirect = format!("HTTP/1.1 {status} x\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
+            let server = Server::answering(redirect).await;
+
+            let answer = call(get(server.url("http"))).await;
+
+            assert_eq!(code_retryable_reached(answer), told("http_3xx", false, true), "{status} {location}");
+            assert_eq!(server.requests().len(), 1);
+        }
+    }
+    assert_eq!(elsewhere.accepted(), 0);
 }
 
 #[tokio::test]

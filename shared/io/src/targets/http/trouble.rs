@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use hyper_util::client::legacy;
-use minutehand_domain::run::AttemptError;
+use minutehand_domain::run::{AttemptError, ErrorCode};
 
 use super::dial::DialError;
 
@@ -13,14 +13,14 @@ pub(super) fn before_an_answer(error: &legacy::Error) -> AttemptError {
     }
     // Canceled means handed back: the connection closed before a byte of the request was written.
     if error.is_connect() || cause::<hyper::Error>(error).is_some_and(hyper::Error::is_canceled) {
-        return AttemptError::new("connect", "the connection closed before the call was sent").unreached();
+        return ErrorCode::Connect.error("the connection closed before the call was sent");
     }
     broken(cause::<hyper::Error>(error).map_or(error as &dyn Error, |error| error))
 }
 
 /// Sent, or partly: the target may have acted on it.
 pub(super) fn broken(error: &dyn Error) -> AttemptError {
-    AttemptError::new("broken", &format!("the call was sent, but no whole answer came: {error}"))
+    ErrorCode::Broken.error(&format!("the call was sent, but no whole answer came: {error}"))
 }
 
 fn cause<E: Error + 'static>(error: &legacy::Error) -> Option<&E> {

@@ -80,7 +80,15 @@ impl Writer {
 fn apply(transaction: &WriteTransaction, batch: &[Request]) -> Result<Vec<Applied>, redb::Error> {
     let open = |table| transaction.open_table(definition(table)).map_err(redb::Error::from);
     let mut tables = Table::ALL.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    batch.iter().map(|request| apply_one(&mut tables[request.write.table.index()], &request.write)).collect()
+    batch.iter().map(|request| apply_with_entry(&mut tables, &request.write)).collect()
+}
+
+fn apply_with_entry(tables: &mut [ByteTable<'_>], write: &Write) -> Result<Applied, redb::Error> {
+    let applied = apply_one(&mut tables[write.table.index()], write)?;
+    if let (Applied::Done, Some(entry)) = (&applied, &write.entry) {
+        drop(tables[entry.table.index()].insert(entry.key.as_slice(), entry.value.as_slice())?);
+    }
+    Ok(applied)
 }
 
 fn apply_one(table: &mut ByteTable<'_>, write: &Write) -> Result<Applied, redb::Error> {

@@ -2,6 +2,7 @@
 
 use http::HeaderValue;
 use http_body_util::Full;
+use minutehand_domain::run::AttemptError;
 use proptest::prelude::*;
 
 use super::*;
@@ -37,7 +38,7 @@ fn what_may_pass_is_retried_as_the_target_asks() {
     for status in [408, 425, 429, 500, 501, 502, 503, 504, 599] {
         let (error, retry_after) = failure(status, "");
 
-        assert_eq!(error.code, format!("http_{status}"));
+        assert_eq!(error.code, if status < 500 { "http_4xx" } else { "http_5xx" });
         assert!(error.retryable && error.reached, "{status}");
         assert_eq!(retry_after, Some(Duration::from_secs(7)));
     }
@@ -48,7 +49,13 @@ fn what_will_not_pass_is_not_retried() {
     for status in [100, 101, 300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 451, 600, 999] {
         let (error, retry_after) = failure(status, "");
 
-        assert_eq!(error.code, format!("http_{status}"));
+        let class = match status / 100 {
+            3 => "http_3xx",
+            4 => "http_4xx",
+            _ => "http_other",
+        };
+        assert_eq!(error.code, class, "{status}");
+        assert!(error.message.starts_with(&format!("the target answered {status}")), "{error:?}");
         assert!(!error.retryable && error.reached, "{status}");
         assert_eq!(retry_after, None);
     }
@@ -98,6 +105,54 @@ fn json_that_grows_beyond_the_bound_when_compact_is_kept_as_text() {
     assert_eq!(kept, format!("\"{}\"", &small[..TEXT_BYTES]));
 }
 
+#[test]
+fn json_is_kept_whole_up_to_its_bound_or_not_at_all() {
+    let of_length = |length: usize| format!("\"{}\"", "x".repeat(length - 2));
+    let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    let text = |json: &str| Some(Json::of(&json.into()).as_str().to_owned());
+
+    for whole in [of_length(RESULT_BYTES - 1), of_length(RESULT_BYTES), nested(127)] {
+        assert_eq!(result("application/json", whole.as_bytes()), Some(whole));
+    }
+    for no_json in [
+        nested(128),
+        "{\"a\":1".to_owned(),
+        "{\"a\":1}x".to_owned(),
+        "[1,]".to_owned(),
+        "1e999".to_owned(),
+        "NaN".to_owned(),
+        "\"\\ud800\"".to_owned(),
+        "\u{feff}{}".to_owned(),
+    ] {
+        assert_eq!(result("application/json", no_json.as_bytes()), text(&no_json), "{no_json}");
+    }
+    assert_eq!(result("application/json", b"\"\xff\""), text("\"\u{fffd}\""));
+    assert_eq!(result("application/json", b"{\"a\":1,\"a\":2}"), Some(r#"{"a":2}"#.to_owned()));
+}
+
+#[tokio::test]
+async fn json_one_byte_over_its_bound_is_the_head_of_its_text() {
+    let over = format!("\"{}\"", "x".repeat(RESULT_BYTES - 1));
+    let taken = Taken::of(Full::new(Bytes::from(over.clone()))).await.unwrap();
+
+    let kept = taken.result(&headers(CONTENT_TYPE, "application/json")).unwrap();
+
+    assert_eq!(kept, Json::of(&over[..TEXT_BYTES].into()));
+}
+
+#[test]
+fn a_body_without_a_type_is_text_and_one_that_is_packed_is_nothing() {
+    assert_eq!(taken(b"{}").result(&HeaderMap::new()).unwrap().as_str(), r#""{}""#);
+    assert_eq!(result("application/json, text/html", b"{}"), Some(r#""{}""#.to_owned()));
+    assert_eq!(result("application/jsonp", b"{}"), Some(r#""{}""#.to_owned()));
+    for (coding, kept) in
+        [("gzip", false), ("identity, br", false), ("", false), ("identity", true), ("Identity", true)]
+    {
+        let result = taken(b"\x1f\x8b\x08").result(&headers(CONTENT_ENCODING, coding));
+        assert_eq!(result.is_some(), kept, "{coding}");
+    }
+}
+
 #[tokio::test]
 async fn a_body_is_read_as_far_as_it_is_kept() {
     let whole = Taken::of(Full::new(Bytes::from(vec![b'x'; RESULT_BYTES]))).await.unwrap();
@@ -131,7 +186,9 @@ proptest! {
         let taken = Taken { bytes, cut };
         let headers = headers(CONTENT_TYPE, if json { "application/json" } else { "text/html" });
 
-        prop_assert_eq!(taken.result(&headers).is_none(), taken.bytes.is_empty());
+        let result = taken.result(&headers);
+        prop_assert_eq!(result.is_none(), taken.bytes.is_empty());
+        prop_assert!(result.is_none_or(|json| json.len() <= RESULT_BYTES));
         prop_assert!(taken.quote().is_none_or(|quote| quote.chars().count() <= QUOTE_CHARS));
     }
 

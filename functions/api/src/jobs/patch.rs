@@ -1,0 +1,148 @@
+//! Changing a job by a merge-patch: what the patch says is laid over the job as it was asked for, and the whole is
+//! understood as if it had come anew. A schedule that comes out as it was is not touched, nor are its occurrences.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use minutehand_domain::Moment;
+use minutehand_domain::job::{Change, Definition, Job, JobRefusal, Status};
+use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
+use minutehand_domain::schedule::Schedule;
+use minutehand_io::Doors;
+use minutehand_io::clock::Clock as _;
+use minutehand_protocol::bodies;
+use minutehand_protocol::change::{Want, change};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::answer_to;
+use crate::auth::Caller;
+use crate::body::{Body, parse};
+use crate::face::Face;
+use crate::merge::{self, Kind as FieldKind, fields_of, make_room};
+use crate::params::JobPath;
+use crate::precondition::IfMatch;
+use crate::problem::{Kind, Problem};
+use crate::wire::body_view::BodyView;
+use crate::wire::job_request::{JobRequest, Understood};
+use crate::wire::job_view::AskedView;
+
+const SCHEDULE_KINDS: [FieldKind; 5] = [
+    FieldKind { name: "at", with: &[] },
+    FieldKind { name: "after_seconds", with: &[] },
+    FieldKind { name: "every_seconds", with: &[] },
+    FieldKind { name: "cron", with: &["timezone"] },
+    FieldKind { name: "on_demand", with: &[] },
+];
+const TARGET_KINDS: [FieldKind; 2] = [FieldKind { name: "http", with: &[] }, FieldKind { name: "noop", with: &[] }];
+/// Parts of a job with fields that are known; in a payload or among headers any name will do.
+const STRUCTS: [&str; 5] = ["schedule", "target", "http", "noop", "retry"];
+
+pub(crate) async fn patch<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    JobPath(id): JobPath,
+    precondition: IfMatch,
+    body: Body,
+) -> Result<Response, Problem> {
+    let patch = Patch { face: &face, precondition, changes: body.raw()? };
+    let changed = change(&*face.doors, caller.tenant(), id, &patch).await?;
+    answer_to(&*face.doors, changed).await
+}
+
+/// A patch, meant for the job that the client saw.
+struct Patch<'a, D> {
+    face: &'a Face<D>,
+    precondition: IfMatch,
+    changes: &'a RawValue,
+}
+
+impl<D: Doors> Want for Patch<'_, D> {
+    type No = Problem;
+
+    async fn of(&self, job: &Job) -> Result<Option<Change>, Problem> {
+        self.precondition.check(job)?;
+        change_of(self.face, job, self.changes).await
+    }
+}
+
+/// What the patch makes of the job; none where that is what it is.
+async fn change_of<D: Doors>(face: &Face<D>, job: &Job, patch: &RawValue) -> Result<Option<Change>, Problem> {
+    let doors = &*face.doors;
+    let payload = bodies::fetch(doors, &job.tenant, job.id, &job.definition.payload).await?;
+    let asked = to_raw_value(&AskedView::new(job, BodyView::of(payload.as_ref()))).expect("a job is JSON");
+    let merged = merged(&asked, patch)?;
+    // The domain says this too; but a deleted job's patch is not worth understanding.
+    if job.status == Status::Cancelled {
+        return Err(Problem::new(Kind::Conflict, JobRefusal::Cancelled.to_string()));
+    }
+    let schedule = if says_the_same(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
+    let understood = understood(face, &with_its_nulls(&merged, patch), schedule, doors.clock().now())?;
+    let payload = if understood.payload == payload {
+        job.definition.payload.clone()
+    } else {
+        bodies::keep(doors, &job.tenant, job.id, understood.payload, INLINE_PAYLOAD_BYTES).await?
+    };
+    let definition = Definition { payload, ..understood.definition };
+    let definition = (definition != job.definition).then_some(definition);
+    let schedule = (understood.schedule != job.schedule).then_some(understood.schedule);
+    if let Some(new) = &schedule {
+        face.meters.admit_job(doors, &job.tenant, new, Some(&job.schedule)).await?;
+    }
+    Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))
+}
+
+fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> {
+    let (Some(mut fields), Some(changes)) = (fields_of(asked), fields_of(patch)) else {
+        return Err(Problem::new(Kind::Invalid, "a merge-patch of a job is an object"));
+    };
+    if changes.get("idempotency_key").is_some() {
+        return Err(Problem::field(Kind::Invalid, "/idempotency_key", "belongs to the job's creation"));
+    }
+    for (name, kinds) in [("schedule", &SCHEDULE_KINDS[..]), ("target", &TARGET_KINDS[..])] {
+        if let (Some(field), Some(change)) = (fields.get(name), changes.get(name)) {
+            let roomy = make_room(field, change, kinds);
+            fields.set(name, roomy);
+        }
+    }
+    Ok(merge::merge(Some(&to_raw_value(&fields).expect("JSON of JSON")), patch))
+}
+
+/// A field that the patch takes back is null, which is not given; one that nobody knows is then seen, and refused.
+fn with_its_nulls(merged: &RawValue, patch: &RawValue) -> Box<RawValue> {
+    let (Some(mut fields), Some(changes)) = (fields_of(merged), fields_of(patch)) else { return merged.to_owned() };
+    for (name, change) in changes.in_order() {
+        match fields.get(name) {
+            None if change.get() == "null" => fields.set(name, change.to_owned()),
+            Some(part) if STRUCTS.contains(&name) => {
+                let part = with_its_nulls(part, change);
+                fields.set(name, part);
+            }
+            _ => {}
+        }
+    }
+    to_raw_value(&fields).expect("JSON of JSON")
+}
+
+fn says_the_same(one: &RawValue, other: &RawValue, field: &str) -> bool {
+    let value = |whole: &RawValue| {
+        let fields = fields_of(whole)?;
+        serde_json::from_str::<Value>(fields.get(field)?.get()).ok()
+    };
+    value(one) == value(other)
+}
+
+/// A schedule that stays is not understood again: what was possible when it was asked for may have passed by now.
+fn understood<D>(
+    face: &Face<D>,
+    merged: &RawValue,
+    stays: Option<&Schedule>,
+    now: Moment,
+) -> Result<Understood, Problem> {
+    let request: JobRequest<'_> = parse(merged.get())?;
+    match stays {
+        Some(schedule) => request.understood_with(schedule.clone(), &face.target_check),
+        None => request.understood(now, &face.target_check),
+    }
+}

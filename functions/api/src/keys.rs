@@ -1,0 +1,172 @@
+//! Keys: made, listed, rotated, revoked. A secret is shown once and kept as its hash. The deployment's own key may speak of
+//! another tenant's; everybody else's word for a tenant is their key.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::header::LOCATION;
+use http::{HeaderValue, StatusCode};
+use minutehand_domain::Moment;
+use minutehand_domain::access::{ApiKey, KeyId, Role, SecretHash};
+use minutehand_domain::id::{Tenant, base32};
+use minutehand_domain::idempotency::Fingerprint;
+use minutehand_domain::limits::PAGE;
+use minutehand_io::Doors;
+use minutehand_io::chance::Chance as _;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Guard, Put, Store as _};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::{Caller, not_allowed};
+use crate::body::Body;
+use crate::cursor::Scope;
+use crate::face::Face;
+use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::params::{DEFAULT_LIMIT, KeyPath, Params, limit_of};
+use crate::problem::{Kind, Problem};
+use crate::wire::grace::RotateRequest;
+use crate::wire::key_view::{KeyRequest, KeyView};
+use crate::wire::page::Page;
+use crate::wire::texts::{CursorText, TenantText};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeysParams {
+    /// How many at most.
+    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
+    limit: Option<usize>,
+    #[schemars(with = "Option<CursorText>")]
+    cursor: Option<String>,
+    /// Whose keys: only the deployment's own key may ask for another tenant's than its own.
+    #[schemars(with = "Option<TenantText>")]
+    tenant: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TenantParams {
+    /// Whose key it is: only the deployment's own key may speak of another tenant's than its own.
+    #[schemars(with = "Option<TenantText>")]
+    tenant: Option<String>,
+}
+
+pub(crate) async fn create<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    header: KeyHeader,
+    body: Body,
+) -> Result<Response, Problem> {
+    let mut request: KeyRequest = body.parse()?;
+    let once = header.agreed(request.idempotency_key.take())?;
+    let (name, role) = request.understood()?;
+    let tenant = spoken_of(&caller, request.tenant.as_deref(), "/tenant")?;
+    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let (id, fingerprint) = match &once {
+        Some(key) => (KeyId::from_idempotency_key(&tenant, key), Some(fingerprint("POST /v1/keys", body.text())?)),
+        None => (KeyId::new(now, doors.chance().bytes()), None),
+    };
+    let secret = base32(&doors.chance().bytes());
+    let key = new_key(tenant, id, (name, role), &secret, fingerprint, now);
+    match doors.store().put_document(&key.tenant, &key, Guard::Absent).await? {
+        Put::Written(_) => Ok(created(&key, &secret)),
+        Put::Conflict(Some(there)) if once.is_some() && there.item.fingerprint == fingerprint => {
+            Ok((replayed(), Json(KeyView::new(&there.item))).into_response())
+        }
+        Put::Conflict(_) => Err(taken()),
+    }
+}
+
+/// In the order they were made, revoked ones among them.
+pub(crate) async fn list<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    Params(params): Params<KeysParams>,
+) -> Result<Response, Problem> {
+    let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
+    let (limit, scope) = (limit_of(params.limit)?, Scope::new(&tenant, "keys"));
+    let after = params.cursor.map(|cursor| scope.open::<10>(&cursor)).transpose()?;
+    let after = after.map(|bytes| KeyId::from_bytes(bytes).to_string());
+    let mut keys: Vec<ApiKey> = face.doors.store().documents(&tenant, after.as_deref(), limit + 1).await?;
+    let more = keys.len() > limit;
+    keys.truncate(limit);
+    let next_cursor = keys.last().filter(|_| more).map(|last| scope.seal(last.id.as_bytes()));
+    let items = keys.iter().map(KeyView::new).collect();
+    Ok(Json(Page { items, next_cursor }).into_response())
+}
+
+/// It opens nothing from now on. Revoking twice is revoking once.
+pub(crate) async fn revoke<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    KeyPath(id): KeyPath,
+    Params(params): Params<TenantParams>,
+) -> Result<StatusCode, Problem> {
+    let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
+    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let mut seen = doors.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
+    loop {
+        let there = seen.ok_or_else(no_key)?;
+        match doors.store().put_document(&tenant, &there.item.revoked(now), there.guard()).await? {
+            Put::Written(_) => return Ok(StatusCode::NO_CONTENT),
+            // Whatever somebody made of it, it is revoked now.
+            Put::Conflict(now) => seen = now,
+        }
+    }
+}
+
+/// A new secret for the same key; the former one opens until the grace ends.
+pub(crate) async fn rotate<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    KeyPath(id): KeyPath,
+    Params(params): Params<TenantParams>,
+    body: Body,
+) -> Result<Response, Problem> {
+    let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
+    let grace = body.parse_or_default::<RotateRequest>()?.grace()?;
+    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let secret = base32(&doors.chance().bytes());
+    let seen = doors.store().document::<ApiKey>(&tenant, &id.to_string()).await?.ok_or_else(no_key)?;
+    if seen.item.revoked_at.is_some() {
+        return Err(Problem::new(Kind::Conflict, "the key was revoked; make a new one"));
+    }
+    let rotated = seen.item.rotated(SecretHash::of(&secret), grace, now);
+    match doors.store().put_document(&tenant, &rotated, seen.guard()).await? {
+        Put::Written(_) => Ok(Json(KeyView::with_secret(&rotated, &secret)).into_response()),
+        // Two who rotate at once would take the grace from the secret that is in use.
+        Put::Conflict(_) => Err(Problem::new(Kind::Conflict, "it was changed just now; look before you rotate again")),
+    }
+}
+
+/// The caller's own tenant, unless the deployment's key names another.
+fn spoken_of(caller: &Caller, named: Option<&str>, pointer: &'static str) -> Result<Tenant, Problem> {
+    match named {
+        None => Ok(caller.tenant().clone()),
+        Some(_) if caller.role < Role::Host => Err(not_allowed(Role::Host)),
+        Some(name) => Tenant::new(name).map_err(|why| Problem::field(Kind::Invalid, pointer, why.to_string())),
+    }
+}
+
+fn new_key(
+    tenant: Tenant,
+    id: KeyId,
+    (name, role): (String, Role),
+    secret: &str,
+    fingerprint: Option<Fingerprint>,
+    now: Moment,
+) -> ApiKey {
+    let secret = SecretHash::of(secret);
+    ApiKey { tenant, id, name, role, created_at: now, revoked_at: None, secret, former: None, fingerprint }
+}
+
+fn created(key: &ApiKey, secret: &str) -> Response {
+    let location = HeaderValue::try_from(format!("/v1/keys/{}", key.id)).expect("base 32 is visible ASCII");
+    (StatusCode::CREATED, [(LOCATION, location)], Json(KeyView::with_secret(key, secret))).into_response()
+}
+
+fn no_key() -> Problem {
+    Problem::new(Kind::NotFound, "there is no such key")
+}

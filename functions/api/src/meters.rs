@@ -1,0 +1,271 @@
+//! Meters: how much of its quota a tenant has used, as this process knows it.
+//!
+//! What a quota bounds is admitted here or not at all; the hot path pays nothing. Requests and one-time runs are counted in
+//! buckets of this process; jobs, and what their schedules fire, are counted in the table when there is need and reckoned
+//! on from there. So another process may let through a little more, never for longer than [`COUNT_AGAIN`].
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::limits::PAGE;
+use minutehand_domain::quota::{Limits, Quota};
+use minutehand_domain::schedule::Schedule;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Doors, Fault};
+
+use crate::problem::Problem;
+
+/// A quota is read again after this long: what an operator sets is in force everywhere by then.
+const READ_AGAIN: Duration = Duration::from_secs(5);
+/// Jobs are counted again after this long.
+const COUNT_AGAIN: Duration = Duration::from_secs(60);
+/// And when the last count leaves no room, after this long: jobs end by themselves.
+const COUNT_WHEN_FULL: Duration = Duration::from_secs(1);
+/// Tenants remembered at a time. Beyond that all are forgotten, which gives each a fresh bucket, once.
+const TENANTS: usize = 10_000;
+/// What is worth asking again after, where room comes only when jobs end.
+const FULL_SECONDS: u64 = 60;
+
+#[derive(Default)]
+pub(crate) struct Meters(Mutex<HashMap<Tenant, Meter>>);
+
+/// One tenant's.
+#[derive(Default)]
+struct Meter {
+    limits: Option<(Limits, Moment)>,
+    requests: Bucket,
+    runs: Bucket,
+    count: Option<Count>,
+}
+
+/// How many jobs a tenant has that can still fire, and what their schedules fire.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Load {
+    jobs: u32,
+    fires_per_minute: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Count {
+    load: Load,
+    at: Moment,
+}
+
+impl Meters {
+    /// Takes a request out of the tenant's bucket.
+    pub(crate) async fn let_through<D: Doors>(&self, doors: &D, tenant: &Tenant) -> Result<(), Problem> {
+        let limits = self.limits(doors, tenant).await;
+        let Some(most) = limits.max_requests_per_second else { return Ok(()) };
+        let taken = self.with(tenant, |meter| meter.requests.take(most, Duration::from_secs(1), doors.clock().now()));
+        taken.map_err(|wait| Problem::over_quota(format!("more than {most} requests a second"), seconds(wait)))
+    }
+
+    /// Takes a run that is not a recurring schedule's out of the tenant's bucket.
+    pub(crate) async fn admit_run<D: Doors>(&self, doors: &D, tenant: &Tenant) -> Result<(), Problem> {
+        let limits = self.limits(doors, tenant).await;
+        let Some(most) = limits.max_fires_per_minute else { return Ok(()) };
+        let taken = self.with(tenant, |meter| meter.runs.take(most, Duration::from_secs(60), doors.clock().now()));
+        taken.map_err(|wait| Problem::over_quota(format!("more than {most} runs a minute"), seconds(wait)))
+    }
+
+    /// Whether this tenant's jobs are counted at all.
+    pub(crate) async fn bounds_jobs<D: Doors>(&self, doors: &D, tenant: &Tenant) -> bool {
+        let limits = self.limits(doors, tenant).await;
+        limits.max_jobs.is_some() || limits.max_fires_per_minute.is_some()
+    }
+
+    /// Makes room for a job with this schedule; `instead_of` is the one that it replaces.
+    pub(crate) async fn admit_job<D: Doors>(
+        &self,
+        doors: &D,
+        tenant: &Tenant,
+        schedule: &Schedule,
+        instead_of: Option<&Schedule>,
+    ) -> Result<(), Problem> {
+        let (limits, now) = (self.limits(doors, tenant).await, doors.clock().now());
+        if limits.max_jobs.is_none() && limits.max_fires_per_minute.is_none() {
+            return Ok(());
+        }
+        let more = Load {
+            jobs: u32::from(instead_of.is_none()),
+            fires_per_minute: schedule.fires_per_minute(now)
+                - instead_of.map_or(0.0, |schedule| schedule.fires_per_minute(now)),
+        };
+        if !schedule.is_recurring() {
+            self.admit_run(doors, tenant).await?;
+        }
+        if let Some(reckoned) = self.reckon(tenant, more, &limits, now) {
+            return reckoned;
+        }
+        let counted = Count { load: count(doors, tenant, now).await?, at: doors.clock().now() };
+        // Where another counted meanwhile, theirs stands: others have been let through by it, whom this one cannot have seen.
+        self.with(tenant, |meter| meter.count = Some(meter.count.filter(|count| count.at >= now).unwrap_or(counted)));
+        self.reckon(tenant, more, &limits, now).unwrap_or(Ok(()))
+    }
+
+    /// A quota was set: it is in force here at once.
+    pub(crate) fn set(&self, tenant: &Tenant, limits: Limits, now: Moment) {
+        self.with(tenant, |meter| *meter = Meter { limits: Some((limits, now)), ..Meter::default() });
+    }
+
+    /// By the last count, if that is new enough to say.
+    fn reckon(&self, tenant: &Tenant, more: Load, limits: &Limits, now: Moment) -> Option<Result<(), Problem>> {
+        self.with(tenant, |meter| {
+            let count = meter.count.as_mut().filter(|count| now.since(count.at) < COUNT_AGAIN)?;
+            match count.load.with(more, limits) {
+                Ok(load) => {
+                    count.load = load;
+                    Some(Ok(()))
+                }
+                Err(full) if now.since(count.at) < COUNT_WHEN_FULL => Some(Err(full)),
+                Err(_) => None,
+            }
+        })
+    }
+
+    async fn limits<D: Doors>(&self, doors: &D, tenant: &Tenant) -> Limits {
+        let now = doors.clock().now();
+        let known = self.with(tenant, |meter| meter.limits.filter(|(_, at)| now.since(*at) < READ_AGAIN));
+        if let Some((limits, _)) = known {
+            return limits;
+        }
+        let limits = match doors.store().document::<Quota>(&Tenant::deployment(), tenant.as_str()).await {
+            Ok(there) => there.map(|seen| seen.item.limits).unwrap_or_default(),
+            // A quota that cannot be read stops nobody: what was known of it stays in force.
+            Err(_) => self.with(tenant, |meter| meter.limits).map(|(limits, _)| limits).unwrap_or_default(),
+        };
+        self.with(tenant, |meter| meter.limits = Some((limits, now)));
+        limits
+    }
+
+    fn with<T>(&self, tenant: &Tenant, act: impl FnOnce(&mut Meter) -> T) -> T {
+        let mut meters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if meters.len() >= TENANTS && !meters.contains_key(tenant) {
+            meters.clear();
+        }
+        act(meters.entry(tenant.clone()).or_default())
+    }
+}
+
+impl Load {
+    /// With `more` of it, if the limits allow that.
+    fn with(self, more: Self, limits: &Limits) -> Result<Self, Problem> {
+        let sum = Self { jobs: self.jobs + more.jobs, fires_per_minute: self.fires_per_minute + more.fires_per_minute };
+        if let Some(most) = limits.max_jobs.filter(|most| more.jobs > 0 && sum.jobs > *most) {
+            return Err(Problem::over_quota(format!("more than {most} jobs that can still fire"), FULL_SECONDS));
+        }
+        let fires = limits.max_fires_per_minute;
+        if let Some(most) = fires.filter(|most| more.fires_per_minute > 0.0 && sum.fires_per_minute > f64::from(*most))
+        {
+            let detail = format!("the schedules would fire more than {most} times a minute");
+            return Err(Problem::over_quota(detail, FULL_SECONDS));
+        }
+        Ok(sum)
+    }
+}
+
+/// All the tenant's jobs that can still fire.
+async fn count<D: Doors>(doors: &D, tenant: &Tenant, now: Moment) -> Result<Load, Fault> {
+    let (mut load, mut after) = (Load::default(), None);
+    loop {
+        let page = doors.store().jobs(tenant, after, PAGE).await?;
+        for job in page.iter().filter(|job| can_still_fire(job, now)) {
+            load.jobs += 1;
+            load.fires_per_minute += job.schedule.fires_per_minute(now);
+        }
+        after = page.last().map(|job| job.id);
+        if page.len() < PAGE {
+            return Ok(load);
+        }
+    }
+}
+
+fn can_still_fire(job: &Job, now: Moment) -> bool {
+    job.status != Status::Cancelled && !job.is_completed(now)
+}
+
+/// So many in a span, and no more at once than that.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    /// What was taken and has not been given back by time yet.
+    used: f64,
+    at: Moment,
+}
+
+impl Default for Bucket {
+    fn default() -> Self {
+        Self { used: 0.0, at: Moment::EPOCH }
+    }
+}
+
+impl Bucket {
+    /// Takes one, or says how long until there is one.
+    fn take(&mut self, most: u32, span: Duration, now: Moment) -> Result<(), Duration> {
+        let rate = f64::from(most) / span.as_secs_f64();
+        let used = (self.used - now.since(self.at).as_secs_f64() * rate).max(0.0);
+        if used + 1.0 > f64::from(most) {
+            return Err(Duration::from_secs_f64(
+                ((used + 1.0 - f64::from(most)) / rate.max(f64::MIN_POSITIVE)).min(60.0),
+            ));
+        }
+        (self.used, self.at) = (used + 1.0, now);
+        Ok(())
+    }
+}
+
+/// Whole seconds, as `Retry-After` says them: never too few.
+fn seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::from_secs(1_800_000_000);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_bucket_gives_so_many_at_once_and_then_as_many_in_each_span() {
+        let mut bucket = Bucket::default();
+
+        let at_once = (0..100).filter(|_| bucket.take(10, SECOND, NOW).is_ok()).count();
+        let later = (0..100).filter(|_| bucket.take(10, SECOND, NOW + SECOND / 2).is_ok()).count();
+
+        assert_eq!((at_once, later), (10, 5));
+        assert_eq!(bucket.take(10, SECOND, NOW + SECOND / 2), Err(SECOND / 10));
+    }
+
+    #[test]
+    fn a_bucket_of_none_gives_nothing() {
+        assert_eq!(Bucket::default().take(0, SECOND, NOW), Err(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_load_grows_up_to_its_limits() {
+        let limits = Limits { max_jobs: Some(2), max_fires_per_minute: Some(60), ..Limits::default() };
+        let (one, each_second) = (Load { jobs: 1, fires_per_minute: 0.0 }, Load { jobs: 1, fires_per_minute: 60.0 });
+
+        assert!(one.with(one, &limits).is_ok() && one.with(each_second, &limits).is_ok());
+        assert!(each_second.with(each_second, &limits).is_err(), "120 fires");
+        assert!(one.with(one, &limits).unwrap().with(one, &limits).is_err(), "three jobs");
+    }
+
+    #[test]
+    fn what_adds_nothing_is_let_through_a_full_quota() {
+        let limits = Limits { max_jobs: Some(1), max_fires_per_minute: Some(1), ..Limits::default() };
+        let over = Load { jobs: 5, fires_per_minute: 100.0 };
+
+        assert!(over.with(Load { jobs: 0, fires_per_minute: -10.0 }, &limits).is_ok());
+    }
+
+    #[test]
+    fn a_wait_is_told_in_whole_seconds_and_never_too_short() {
+        assert_eq!([0, 1, 999, 1000, 1001].map(|ms| seconds(Duration::from_millis(ms))), [0, 1, 1, 1, 2]);
+    }
+}

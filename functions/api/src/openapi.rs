@@ -1,0 +1,145 @@
+//! The OpenAPI document: what the table of routes and the types of the wire say of themselves, put together. It is made
+//! once, when somebody first asks for it.
+//!
+//! The rooms: `says` is what a route adds to its row in the table, and the rooms named after what they speak of say it;
+//! `operation` makes one operation of both, `schemas` and `patch` come from the types, `problems` from the kinds, and
+//! `reused` is what many operations speak of.
+
+mod deployment;
+mod jobs;
+mod keys;
+mod operation;
+mod patch;
+mod problems;
+mod quotas;
+mod reused;
+mod runs;
+mod says;
+mod schedules;
+mod schemas;
+mod signing;
+
+use std::sync::OnceLock;
+
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use minutehand_domain::id::base32;
+use minutehand_io::Doors;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use self::operation::Operation;
+pub(crate) use self::says::Says;
+use self::says::Tag;
+use self::schemas::Schemas;
+use crate::routes::table;
+
+/// What each route says.
+pub(crate) mod say {
+    pub(crate) use super::deployment::{health, metrics, openapi, stats};
+    pub(crate) use super::jobs::{
+        create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
+    };
+    pub(crate) use super::keys::{create_key, list_keys, revoke_key, rotate_key};
+    pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
+    pub(crate) use super::runs::{
+        cancel_run, get_run, list_run_events, list_runs, list_runs_of_job, retry_run, run_job,
+    };
+    pub(crate) use super::schedules::{next_fires, preview_schedule};
+    pub(crate) use super::signing::{get_signing_secret, rotate_signing_secret};
+}
+
+/// The document as it is sent.
+struct Written {
+    text: Bytes,
+    etag: HeaderValue,
+}
+
+pub(crate) async fn show<D: Doors>(headers: HeaderMap) -> Response {
+    static WRITTEN: OnceLock<Written> = OnceLock::new();
+    let Written { text, etag } = WRITTEN.get_or_init(|| Written::of(&document::<D>()));
+    let tag = [(ETAG, etag.clone())];
+    if headers.get_all(IF_NONE_MATCH).iter().any(|known| knows(known, etag)) {
+        return (StatusCode::NOT_MODIFIED, tag).into_response();
+    }
+    (tag, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text.clone()).into_response()
+}
+
+impl Written {
+    fn of(document: &Value) -> Self {
+        let text = serde_json::to_vec(document).expect("JSON");
+        let etag = format!("\"{}\"", base32(&Sha256::digest(&text)[..10]));
+        Self { text: text.into(), etag: etag.try_into().expect("base 32 in quotes") }
+    }
+}
+
+fn knows(known: &HeaderValue, etag: &HeaderValue) -> bool {
+    let tags = known.to_str().unwrap_or_default().split(',').map(str::trim);
+    tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag)).any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())
+}
+
+fn document<D: Doors>() -> Value {
+    let routes = table::<D>().into_iter();
+    let told = |route: crate::routes::Route<D>| {
+        let says = (route.says)();
+        Operation { method: route.method, path: route.path, needs: route.needs, says }
+    };
+    written_out(&routes.map(told).collect::<Vec<_>>())
+}
+
+fn written_out(operations: &[Operation]) -> Value {
+    let mut schemas = Schemas::new();
+    let mut paths = Map::new();
+    for operation in operations {
+        let told = operation.told(operations, &mut schemas);
+        let methods = paths.entry(operation.path).or_insert_with(|| json!({}));
+        methods[operation.method.as_str().to_lowercase()] = told;
+    }
+    json!({
+        "openapi": "3.1.1",
+        "info": {
+            "title": "Minutehand",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "A distributed job scheduler.",
+            "description": format!("{ABOUT}\n\n{}", problems::table()),
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "tags": Tag::ALL.map(|tag| json!({ "name": tag.name(), "description": tag.description() })),
+        "paths": paths,
+        "components": components(operations, schemas),
+    })
+}
+
+fn components(operations: &[Operation], mut schemas: Schemas) -> Value {
+    json!({
+        "securitySchemes": {
+            "key": {
+                "type": "http", "scheme": "bearer",
+                "description": "An API key: `Authorization: Bearer mh_…`. Its tenant is whose things a request sees, its role \
+                    what it may do: a viewer reads, an operator makes jobs and decides about runs, an admin makes keys and \
+                    secrets. The deployment's own key, the host, may do all of it and speak of every tenant.",
+            },
+        },
+        "parameters": reused::parameters(&mut schemas),
+        "headers": reused::headers(&mut schemas),
+        "links": reused::links(operations),
+        "responses": problems::responses(&mut schemas),
+        "schemas": schemas.components(),
+    })
+}
+
+const ABOUT: &str = "\
+Hand it a job: what to call, when, and how failure is treated. It fires each occurrence once, on time, carries it out with \
+retries, and shows afterwards what happened.
+
+Bodies are JSON, unknown fields are refused, and a field that is null is one that is not given. Instants are RFC 3339, shown \
+in UTC with milliseconds. Lists take `limit` and an opaque `cursor`, and `next_cursor` is null on the last page; a page may \
+hold fewer than `limit` and still go on. `x-max-bytes` bounds a value by its bytes, which no JSON Schema can. Answers may \
+grow fields.
+
+What cannot be done is answered by `application/problem+json` (RFC 9457). Its `type` never changes and is what a client acts \
+on; `errors` points at every field that is wrong, by a JSON pointer into the body, or `?` and a parameter's name. Any address \
+can answer 404, 405 and 503 so.";

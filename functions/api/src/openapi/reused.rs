@@ -1,0 +1,81 @@
+//! What several operations speak of: parameters, headers and links, each written once.
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value, json};
+
+use super::operation::Operation;
+use super::says::schema_of;
+use super::schemas::Schemas;
+use crate::wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
+
+pub(super) fn parameter(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/parameters/{name}") })
+}
+
+pub(super) fn header(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/headers/{name}") })
+}
+
+pub(super) fn response(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/responses/{name}") })
+}
+
+pub(super) fn link(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/links/{name}") })
+}
+
+pub(super) fn parameters(schemas: &mut Schemas) -> Value {
+    json!({
+        "job_id": in_path::<JobIdText>("job_id", schemas),
+        "run_id": in_path::<RunIdText>("run_id", schemas),
+        "key_id": in_path::<KeyIdText>("key_id", schemas),
+        "tenant": in_path::<TenantText>("tenant", schemas),
+        "IdempotencyKey": {
+            "name": "Idempotency-Key", "in": "header", "schema": header_key(),
+            "description": "Makes repeating the request safe: the same key and the same request are done once, and answered as \
+                the first time for as long as what they made is there. The body's `idempotency_key` is the same thing; where \
+                both are given they agree.",
+        },
+        "IfMatch": {
+            "name": "If-Match", "in": "header", "schema": { "type": "string", "pattern": "^[ -~]*$" }, "example": "*",
+            "description": "Do it only if the job's ETag is still this one, or one of several with commas between them.",
+        },
+        "IfNoneMatch": {
+            "name": "If-None-Match", "in": "header", "schema": { "type": "string" },
+            "description": "Answer only if the ETag is not this one.",
+        },
+    })
+}
+
+fn in_path<T: JsonSchema>(name: &str, schemas: &mut Schemas) -> Value {
+    let schema = schemas.asked(schema_of::<T>);
+    json!({ "name": name, "in": "path", "required": true, "schema": schema })
+}
+
+pub(super) fn headers(schemas: &mut Schemas) -> Value {
+    let etag = schemas.shown(schema_of::<EtagText>);
+    let seconds = json!({ "type": "integer", "minimum": 1 });
+    json!({
+        "RequestId": required("Names this request, in problems and in the log.", &json!({ "type": "string", "pattern": "^req_" })),
+        "ETag": required("What `If-Match` and `If-None-Match` are given.", &etag),
+        "Location": required("The address of what was made.", &json!({ "type": "string", "format": "uri-reference" })),
+        "IdempotencyReplayed": required("This was done before.", &json!({ "type": "string", "const": "true" })),
+        "RetryAfter": required("After so many seconds it is worth asking again.", &seconds),
+        "WwwAuthenticate": required("How to send a key.", &json!({ "type": "string" })),
+        "Allow": required("The methods that this address knows.", &json!({ "type": "string" })),
+    })
+}
+
+fn required(description: &str, schema: &Value) -> Value {
+    json!({ "description": description, "required": true, "schema": schema })
+}
+
+/// From an answer that shows a thing to what can be done with it.
+pub(super) fn links(operations: &[Operation]) -> Map<String, Value> {
+    let with_id = operations.iter().filter_map(|it| Some((it, it.names().find(|name| name.ends_with("_id"))?)));
+    let link = |(it, id): (&Operation, &str)| {
+        let told = json!({ "operationId": it.says.id, "parameters": { id: format!("$response.body#/{id}") } });
+        (it.says.id.to_owned(), told)
+    };
+    with_id.map(link).collect()
+}

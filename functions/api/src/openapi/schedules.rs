@@ -1,0 +1,44 @@
+//! What the routes of schedules say.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::says::{Says, Shows, Tag};
+use crate::schedules::{NextParams, PreviewRequest};
+use crate::wire::preview_view::PreviewView;
+
+pub(crate) fn preview_schedule() -> Says {
+    Says::new(Tag::Schedules, "preview_schedule", "Preview a schedule")
+        .more("In words, and by its next instants with what daylight saving does to them.")
+        .takes::<PreviewRequest>()
+        .shows(Shows::json::<PreviewView>(StatusCode::OK, "What a job with this schedule would fire."))
+        .example("a night that has no 02:30", spring(), StatusCode::OK, spring_shown())
+}
+
+pub(crate) fn next_fires() -> Says {
+    Says::new(Tag::Schedules, "next_fires", "Show when a job fires next").query::<NextParams>().shows(Shows::json::<
+        PreviewView,
+    >(
+        StatusCode::OK,
+        "What the job fires next, as it stands.",
+    ))
+}
+
+fn spring() -> Value {
+    json!({
+        "schedule": { "cron": "30 2 * * *", "timezone": "America/New_York" },
+        "from": "2027-03-13T00:00:00-05:00",
+        "count": 2
+    })
+}
+
+fn spring_shown() -> Value {
+    json!({
+        "description": "at 02:30 every day, America/New_York time",
+        "fires": [
+            { "at": "2027-03-13T07:30:00.000Z", "local": "2027-03-13T02:30:00-05:00", "note": null },
+            { "at": "2027-03-14T07:00:00.000Z", "local": "2027-03-14T03:00:00-04:00", "note": "shifted" }
+        ],
+        "exhausted": false
+    })
+}

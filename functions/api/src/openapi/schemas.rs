@@ -1,0 +1,145 @@
+//! The schemas: those of what is asked, as the types read it, and those of what is shown, as they write it. What an answer
+//! shows is called by its own name: a `JobView` is a `Job`, a `RetryRequest` that was understood is a `Retry`.
+
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::patch::{add_patch, patch_name};
+use super::says::SchemaOf;
+
+const COMPONENTS: &str = "/components/schemas";
+
+pub(super) struct Schemas {
+    asked: SchemaGenerator,
+    shown: SchemaGenerator,
+    /// Those of which a change may be asked for.
+    patched: Vec<String>,
+}
+
+impl Schemas {
+    pub(super) fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = COMPONENTS.into());
+        let shown = settings.clone().for_serialize().into_generator();
+        Self { asked: settings.for_deserialize().into_generator(), shown, patched: Vec::new() }
+    }
+
+    pub(super) fn asked(&mut self, schema: SchemaOf) -> Value {
+        tidied(schema(&mut self.asked).to_value())
+    }
+
+    pub(super) fn shown(&mut self, schema: SchemaOf) -> Value {
+        shown(schema(&mut self.shown).to_value())
+    }
+
+    /// A change of what is asked for: a merge-patch.
+    pub(super) fn patch(&mut self, schema: SchemaOf) -> Value {
+        let asked = self.asked(schema);
+        let name = asked["$ref"].as_str().and_then(named).expect("a struct of its own").to_owned();
+        let reference = reference(&patch_name(&name));
+        self.patched.push(name);
+        reference
+    }
+
+    /// All that was spoken of, by name.
+    pub(super) fn components(mut self) -> Map<String, Value> {
+        let asked: Map<_, _> =
+            self.asked.take_definitions(false).into_iter().map(|(name, it)| (name, tidied(it))).collect();
+        let shown = self.shown.take_definitions(false).into_iter().map(|(name, it)| (shown_name(&name), shown(it)));
+        let mut all = asked.clone();
+        for (name, schema) in shown {
+            let there = all.insert(name.clone(), schema.clone());
+            assert!(there.is_none_or(|there| there == schema), "two schemas are called {name}");
+        }
+        for name in &self.patched {
+            add_patch(name, &asked, &mut all);
+        }
+        all
+    }
+}
+
+pub(super) fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#{COMPONENTS}/{name}") })
+}
+
+/// Of a reference's text.
+pub(super) fn named(reference: &str) -> Option<&str> {
+    reference.strip_prefix('#')?.strip_prefix(COMPONENTS)?.strip_prefix('/')
+}
+
+/// The same schema for what may be left out and is never null.
+pub(super) fn without_null(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else { return };
+    if let Some(Value::Array(kinds)) = fields.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_slice() {
+            let kind = kind.clone();
+            fields.insert("type".to_owned(), kind);
+        }
+    }
+    if let Some(Value::Array(mut choices)) = fields.remove("anyOf") {
+        choices.retain(|choice| choice["type"] != "null");
+        match <[Value; 1]>::try_from(choices) {
+            Ok([Value::Object(only)]) => fields.extend(only),
+            Ok([only]) => drop(fields.insert("anyOf".to_owned(), json!([only]))),
+            Err(choices) => drop(fields.insert("anyOf".to_owned(), choices.into())),
+        }
+    }
+}
+
+/// Goes through a schema and all inside it.
+pub(super) fn walk(schema: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
+    match schema {
+        Value::Object(fields) => {
+            change(fields);
+            fields.values_mut().for_each(|value| walk(value, change));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| walk(value, change)),
+        _ => {}
+    }
+}
+
+/// Without Rust's widths, which say nothing to a client that the bounds do not say.
+fn tidied(mut schema: Value) -> Value {
+    walk(&mut schema, &|fields| {
+        if fields.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
+            fields.remove("format");
+        }
+        // Of a field that may be left out and is null then.
+        if fields.get("default").is_some_and(Value::is_null) {
+            fields.remove("default");
+        }
+    });
+    schema
+}
+
+/// With room for fields that later versions show.
+fn shown(schema: Value) -> Value {
+    let mut schema = tidied(schema);
+    walk(&mut schema, &|fields| {
+        if fields.get("additionalProperties") == Some(&Value::Bool(false)) {
+            fields.remove("additionalProperties");
+        }
+        if let Some(name) = fields.get("$ref").and_then(Value::as_str).and_then(named) {
+            fields.insert("$ref".to_owned(), reference(&shown_name(name))["$ref"].take());
+        }
+    });
+    left_out_or_there(&mut schema);
+    schema
+}
+
+fn shown_name(name: &str) -> String {
+    let name = name.replace("View", "");
+    name.strip_suffix("Request").map_or(name.clone(), ToOwned::to_owned)
+}
+
+/// A field that an answer may leave out is never null in it.
+fn left_out_or_there(schema: &mut Value) {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
+    for (name, field) in fields {
+        if !required.iter().any(|there| there == name) {
+            without_null(field);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Asking for a run: of a job, now, or of another try at one that came to nothing.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::header::LOCATION;
+use http::{HeaderValue, StatusCode};
+use minutehand_domain::id::Tenant;
+use minutehand_domain::idempotency::{Asked, AskedName};
+use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, PAYLOAD_BYTES};
+use minutehand_domain::run::Run;
+use minutehand_io::Doors;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_protocol::on_demand::{Answered, Wish, redrive, run_now as ask};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::WholeRun;
+use super::whole::run_of;
+use crate::auth::Caller;
+use crate::body::Body;
+use crate::face::Face;
+use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::params::{JobPath, RunPath};
+use crate::problem::{Kind, Problem};
+use crate::wire::job_request::payload_of;
+use crate::wire::texts::Line;
+
+/// What a run is given in place of the job's payload.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunRequest<'a> {
+    /// Any JSON; what the target would have been given anyway, if it is not given.
+    #[serde(borrow)]
+    #[schemars(with = "Option<Value>", extend("x-max-bytes" = PAYLOAD_BYTES))]
+    payload: Option<&'a RawValue>,
+    /// The same as the header `Idempotency-Key`.
+    #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
+    idempotency_key: Option<String>,
+}
+
+/// Queues a run of the job now.
+pub(crate) async fn run_now<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    JobPath(id): JobPath,
+    header: KeyHeader,
+    body: Body,
+) -> Result<Response, Problem> {
+    let wish = wish(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
+    admit(&face, caller.tenant(), &wish).await?;
+    let answered = ask(&*face.doors, caller.tenant(), id, wish).await?;
+    answer(&*face.doors, answered, Problem::no_job).await
+}
+
+/// Queues another try at a run that failed, timed out, was cancelled or skipped.
+pub(crate) async fn retry<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    RunPath(of): RunPath,
+    header: KeyHeader,
+    body: Body,
+) -> Result<Response, Problem> {
+    let wish = wish(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
+    admit(&face, caller.tenant(), &wish).await?;
+    let (run, _job) = run_of(&*face.doors, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
+    let answered = redrive(&*face.doors, &run, wish).await?;
+    answer(&*face.doors, answered, Problem::no_run).await
+}
+
+/// Takes the run out of the quota. Who was answered before is answered again, also when it is used up.
+async fn admit<D: Doors>(face: &Face<D>, tenant: &Tenant, wish: &Wish) -> Result<(), Problem> {
+    let Err(full) = face.meters.admit_run(&*face.doors, tenant).await else { return Ok(()) };
+    let Some((name, fingerprint)) = &wish.once else { return Err(full) };
+    match face.doors.store().document::<Asked>(tenant, &name.to_string()).await? {
+        Some(there) if there.item.fingerprint == *fingerprint => Ok(()),
+        Some(_) | None => Err(full),
+    }
+}
+
+fn wish(caller: &Caller, header: KeyHeader, body: &Body, address: &str) -> Result<Wish, Problem> {
+    let request: RunRequest<'_> = body.parse_or_default()?;
+    let payload = payload_of(request.payload)?;
+    let once = match header.agreed(request.idempotency_key)? {
+        Some(key) => Some((AskedName::of(&key), fingerprint(address, body.text())?)),
+        None => None,
+    };
+    Ok(Wish { payload, by: caller.by.clone(), once })
+}
+
+async fn answer<D: Doors>(doors: &D, answered: Answered, not_found: fn() -> Problem) -> Result<Response, Problem> {
+    match answered {
+        Answered::Queued(run) => {
+            let location = HeaderValue::try_from(format!("/v1/runs/{}", run.key)).expect("base 32 is visible ASCII");
+            Ok((StatusCode::ACCEPTED, [(LOCATION, location)], whole(doors, run).await?).into_response())
+        }
+        Answered::Replayed(run) => Ok((replayed(), whole(doors, run).await?).into_response()),
+        Answered::Taken => Err(taken()),
+        Answered::Refused(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
+        Answered::NotToRedo(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
+        Answered::NotFound => Err(not_found()),
+        Answered::TooSlow => Err(Problem::too_slow()),
+    }
+}
+
+async fn whole<D: Doors>(doors: &D, run: Run) -> Result<Response, Problem> {
+    let run = WholeRun::of(doors, run).await?;
+    Ok(Json(run.view(doors.clock().now())).into_response())
+}

@@ -1,0 +1,287 @@
+//! Lists of runs, newest first: of one job by its own history, of all jobs by the index.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::limits::PAGE;
+use minutehand_domain::run::Run;
+use minutehand_domain::{Moment, pace};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Across, Store as _};
+use minutehand_io::{Doors, Fault};
+use minutehand_protocol::lookup::job_of;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::auth::Caller;
+use crate::cursor::{Scope, foreign};
+use crate::face::Face;
+use crate::params::{DEFAULT_LIMIT, JobPath, Params, limit_of};
+use crate::problem::{Kind, Problem};
+use crate::wire::instant::Instant;
+use crate::wire::page::Page;
+use crate::wire::run_status::RunStatus;
+use crate::wire::run_view::RunView;
+use crate::wire::texts::{CursorText, JobIdText};
+
+/// What is shown of a history when nobody says from when.
+const WINDOW: Duration = Duration::from_secs(24 * 3600);
+/// Runs that one request looks through for those that a filter wants; a page may then hold fewer, and go on.
+const LOOKED_THROUGH: usize = 10_000;
+/// Hours that one request looks at, since the index lies by the hour: three days of silence, then its client asks on.
+const HOURS: usize = 72;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunsParams {
+    /// How many at most.
+    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
+    limit: Option<usize>,
+    #[schemars(with = "Option<CursorText>")]
+    cursor: Option<String>,
+    status: Option<RunStatus>,
+    /// Those due then or later: a day before `to` if it is not given.
+    from: Option<Instant>,
+    /// Those due before: now if it is not given.
+    to: Option<Instant>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AcrossParams {
+    /// Only this job's.
+    #[schemars(with = "Option<JobIdText>")]
+    job_id: Option<String>,
+    /// How many at most.
+    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
+    limit: Option<usize>,
+    #[schemars(with = "Option<CursorText>")]
+    cursor: Option<String>,
+    status: Option<RunStatus>,
+    /// Those due then or later: a day before `to` if it is not given.
+    from: Option<Instant>,
+    /// Those due before: now if it is not given.
+    to: Option<Instant>,
+}
+
+/// A job's runs.
+pub(crate) async fn of_job<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    JobPath(id): JobPath,
+    Params(params): Params<RunsParams>,
+) -> Result<Response, Problem> {
+    page(&face, &caller, Some(id), params).await
+}
+
+/// The runs of all jobs, or of the one that the query names.
+pub(crate) async fn across<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    Params(params): Params<AcrossParams>,
+) -> Result<Response, Problem> {
+    let AcrossParams { job_id, limit, cursor, status, from, to } = params;
+    let job = match job_id {
+        Some(text) => Some(text.parse().map_err(|_| Problem::field(Kind::Invalid, "?job_id", "is not a job's id"))?),
+        None => None,
+    };
+    page(&face, &caller, job, RunsParams { limit, cursor, status, from, to }).await
+}
+
+/// What one list is of.
+struct Query<'a> {
+    tenant: &'a Tenant,
+    status: Option<RunStatus>,
+    limit: usize,
+    now: Moment,
+}
+
+/// Where a list stands: its window, which must not move from page to page, and the last run that was looked at.
+#[derive(Clone)]
+struct Position {
+    window: Range<Moment>,
+    before: Option<RunKey>,
+}
+
+/// Runs, and where to go on if there may be more.
+struct Found {
+    runs: Vec<Run>,
+    next: Option<Position>,
+}
+
+async fn page<D: Doors>(
+    face: &Face<D>,
+    caller: &Caller,
+    job: Option<JobId>,
+    params: RunsParams,
+) -> Result<Response, Problem> {
+    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let limit = limit_of(params.limit)?;
+    let scope = params.scope(caller.tenant(), job);
+    let position = match &params.cursor {
+        Some(cursor) => Position::open(&scope, cursor, job)?,
+        None => Position { window: params.window(now)?, before: None },
+    };
+    let query = Query { tenant: caller.tenant(), status: params.status, limit, now };
+    let Found { runs, next } = match job {
+        Some(id) => {
+            job_of(doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+            query.of_job(doors, id, position).await?
+        }
+        None => query.across(doors, position).await?.ok_or_else(no_index)?,
+    };
+    let next_cursor = next.map(|next| next.seal(&scope));
+    let items = runs.iter().map(|run| RunView::listed(run, now)).collect();
+    Ok(Json(Page { items, next_cursor }).into_response())
+}
+
+fn no_index() -> Problem {
+    let detail =
+        "this deployment keeps no index of all runs (RunsIndex is off): name a job_id, or status=failed or timed_out";
+    Problem::field(Kind::Invalid, "?job_id", detail)
+}
+
+impl Query<'_> {
+    async fn of_job<D: Doors>(&self, doors: &D, job: JobId, position: Position) -> Result<Found, Fault> {
+        let mut search = Search::new(self, position);
+        while search.goes_on() {
+            let Position { window, before } = search.position.clone();
+            let read = doors.store().runs_of(self.tenant, job, window, before, search.at_once()).await?;
+            search.take(read, None);
+        }
+        Ok(search.found())
+    }
+
+    /// Hour by hour, from the newest back. None where there is no index.
+    async fn across<D: Doors>(&self, doors: &D, position: Position) -> Result<Option<Found>, Fault> {
+        let which =
+            if self.status.is_some_and(RunStatus::needs_attention) { Across::NeedingAttention } else { Across::All };
+        let mut search = Search::new(self, position);
+        let mut hours = 0;
+        while search.goes_on() && hours < HOURS {
+            let Position { window, before } = search.position.clone();
+            let slice = match which {
+                // It does not lie by the hour.
+                Across::NeedingAttention => window.clone(),
+                Across::All => window.start.max(begin_of_hour(window.end.just_before()))..window.end,
+            };
+            let begins = slice.start;
+            let read = doors.store().runs_across(self.tenant, which, slice, before, search.at_once()).await?;
+            let Some(read) = read else { return Ok(None) };
+            search.take(read, Some(begins));
+            hours += 1;
+        }
+        Ok(Some(search.found()))
+    }
+}
+
+fn begin_of_hour(t: Moment) -> Moment {
+    let hour = 3_600_000;
+    Moment::from_millis(t.millis() / hour * hour)
+}
+
+/// A list that is being gathered.
+struct Search<'a> {
+    query: &'a Query<'a>,
+    runs: Vec<Run>,
+    looked: usize,
+    position: Position,
+    /// Nothing lies beyond.
+    at_the_end: bool,
+    /// There is one more than the page holds.
+    full: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(query: &'a Query<'a>, position: Position) -> Self {
+        Self { query, runs: Vec::new(), looked: 0, position, at_the_end: false, full: false }
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.at_the_end && !self.full && self.looked < LOOKED_THROUGH
+    }
+
+    /// Without a filter one more than the page tells whether there is another.
+    fn at_once(&self) -> usize {
+        if self.query.status.is_none() { self.query.limit + 1 - self.runs.len() } else { PAGE }
+    }
+
+    /// What was read of a window that begins at `slice_from`, or of the whole one.
+    fn take(&mut self, read: Vec<Run>, slice_from: Option<Moment>) {
+        let all_there_was = read.len() < self.at_once();
+        for run in read {
+            self.looked += 1;
+            let key = run.key;
+            if self.query.status.is_none_or(|status| status.is_of(&run, self.query.now)) {
+                if self.runs.len() == self.query.limit {
+                    self.full = true;
+                    return;
+                }
+                self.runs.push(run);
+            }
+            self.position.before = Some(key);
+        }
+        if all_there_was {
+            let begin = slice_from.unwrap_or(self.position.window.start);
+            self.position.window.end = begin;
+            self.at_the_end = begin <= self.position.window.start;
+        }
+    }
+
+    fn found(self) -> Found {
+        let next = (!self.at_the_end).then_some(self.position);
+        Found { runs: self.runs, next }
+    }
+}
+
+impl RunsParams {
+    fn scope(&self, tenant: &Tenant, job: Option<JobId>) -> Scope {
+        Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}", self.status, self.from, self.to))
+    }
+
+    /// Until now, where nothing else is said; another machine's now may be a little later than ours.
+    fn window(&self, now: Moment) -> Result<Range<Moment>, Problem> {
+        let to = self.to.map_or(now + pace::SKEW, |to| to.0);
+        let from = self.from.map_or(to - WINDOW, |from| from.0);
+        if from >= to {
+            return Err(Problem::field(Kind::Invalid, "?from", format!("must lie before {to}")));
+        }
+        Ok(from..to)
+    }
+}
+
+impl Position {
+    const INSTANTS: usize = 16;
+    const BYTES: usize = Self::INSTANTS + 1 + RunKey::BYTES;
+
+    fn seal(&self, scope: &Scope) -> String {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.window.start.millis().to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.window.end.millis().to_be_bytes());
+        if let Some(before) = self.before {
+            bytes[Self::INSTANTS] = 1;
+            bytes[Self::INSTANTS + 1..].copy_from_slice(&before.to_bytes());
+        }
+        scope.seal(&bytes)
+    }
+
+    fn open(scope: &Scope, cursor: &str, job: Option<JobId>) -> Result<Self, Problem> {
+        let bytes: [u8; Self::BYTES] = scope.open(cursor)?;
+        let instant = |at: usize| {
+            let millis = i64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+            (0..=Moment::END.millis()).contains(&millis).then(|| Moment::from_millis(millis)).ok_or_else(foreign)
+        };
+        let before = if bytes[Self::INSTANTS] == 0 {
+            None
+        } else {
+            let key = bytes[Self::INSTANTS + 1..].try_into().ok().and_then(RunKey::from_bytes);
+            Some(key.filter(|key| job.is_none_or(|job| key.job == job)).ok_or_else(foreign)?)
+        };
+        Ok(Self { window: instant(0)?..instant(8)?, before })
+    }
+}

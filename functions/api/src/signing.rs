@@ -1,0 +1,88 @@
+//! The signing secret: what a tenant's targets know our calls by. It is shown once, when it is made anew.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::Moment;
+use minutehand_domain::signing::SigningSecrets;
+use minutehand_io::Doors;
+use minutehand_io::chance::Chance as _;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::Caller;
+use crate::body::Body;
+use crate::face::Face;
+use crate::problem::{Kind, Problem};
+use crate::wire::grace::RotateRequest;
+use crate::wire::instant::Instant;
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SigningSecret")]
+pub(crate) struct SecretView {
+    /// As libraries of Standard Webhooks take it. Shown once, by the answer that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    /// Null before there is one: it is made with the tenant's first call.
+    created_at: Option<Instant>,
+    /// Until when calls are signed with the one before it, too.
+    previous_expires_at: Option<Instant>,
+}
+
+/// Since when it is the same, and until when the former one signs too. It is made with the tenant's first call.
+pub(crate) async fn show<D: Doors>(State(face): State<Arc<Face<D>>>, caller: Caller) -> Result<Response, Problem> {
+    let there = face.doors.store().document::<SigningSecrets>(caller.tenant(), SigningSecrets::NAME).await?;
+    let view = SecretView::new(there.as_ref().map(|seen| &seen.item), None, face.doors.clock().now());
+    Ok(Json(view).into_response())
+}
+
+pub(crate) async fn rotate<D: Doors>(
+    State(face): State<Arc<Face<D>>>,
+    caller: Caller,
+    body: Body,
+) -> Result<Response, Problem> {
+    let grace = body.parse_or_default::<RotateRequest>()?.grace()?;
+    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let secrets = rotated(doors, &caller, grace, now).await?;
+    let view = SecretView::new(Some(&secrets), Some(secrets.current.reveal()), now);
+    Ok(Json(view).into_response())
+}
+
+/// Two who rotate at once would leave the targets with a secret that nobody signs with: the second is told to look again.
+async fn rotated<D: Doors>(
+    doors: &D,
+    caller: &Caller,
+    grace: Duration,
+    now: Moment,
+) -> Result<SigningSecrets, Problem> {
+    let tenant = caller.tenant();
+    let seen = doors.store().document::<SigningSecrets>(tenant, SigningSecrets::NAME).await?;
+    let chance = doors.chance().secret();
+    let secrets = match &seen {
+        Some(seen) => seen.item.rotated(chance, grace, now),
+        None => SigningSecrets::new(chance, now),
+    };
+    let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
+    match doors.store().put_document(tenant, &secrets, guard).await? {
+        Put::Written(_) => Ok(secrets),
+        Put::Conflict(_) => {
+            Err(Problem::new(Kind::Conflict, "it was made or rotated just now; look before you rotate again"))
+        }
+    }
+}
+
+impl SecretView {
+    fn new(secrets: Option<&SigningSecrets>, shown: Option<String>, now: Moment) -> Self {
+        let former_until = secrets.and_then(|secrets| secrets.former_until(now));
+        Self {
+            secret: shown,
+            created_at: secrets.map(|secrets| Instant(secrets.created_at)),
+            previous_expires_at: former_until.map(Instant),
+        }
+    }
+}

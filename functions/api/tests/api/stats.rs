@@ -1,0 +1,101 @@
+//! Stats: a tenant's own runs and jobs, counted.
+
+use minutehand_domain::head::Head;
+use minutehand_domain::id::JobId;
+use minutehand_domain::job::Job;
+use minutehand_domain::run::{ErrorCode, Outcome};
+use minutehand_io::Doors as _;
+use minutehand_io::store::{Guard, Store as _};
+use serde_json::{Value, json};
+
+use crate::world::{OTHER_KEY, World, at, failed, succeeded};
+
+#[tokio::test]
+async fn where_nothing_is_everything_is_none() {
+    let world = World::new();
+
+    let answer = world.get("/v1/stats").await;
+
+    assert_eq!(answer.status, 200);
+    assert_eq!((answer.field("/runs"), answer.field("/jobs")), (json!({}), json!({})));
+    assert_eq!((answer.field("/lag_ms"), answer.field("/runs_per_minute")), (Value::Null, json!(0.0)));
+    assert_eq!((answer.field("/to"), answer.field("/complete")), (json!(at(0)), json!(true)));
+    assert_eq!(answer.field("/from"), "2027-01-15T07:00:00.000Z", "the last hour");
+}
+
+#[tokio::test]
+async fn runs_and_jobs_are_counted_by_what_they_are() {
+    let world = World::new();
+    let job = world.job_of(json!({"schedule": {"on_demand": true}, "retry": {"max_retries": 0}})).await;
+    let paused = world.job(json!({"every_seconds": 3600})).await;
+    world.tell(&format!("/v1/jobs/{paused}/pause")).await;
+    let deleted = world.job(json!({"every_seconds": 3600})).await;
+    world.delete(&format!("/v1/jobs/{deleted}")).await;
+    for (late, outcome) in [(0, succeeded()), (2, succeeded()), (10, failed(ErrorCode::Dns)), (0, Outcome::TimedOut)] {
+        world.run_of(&job).await;
+        world.pass(late);
+        world.work(|_, _| outcome.clone()).await;
+    }
+    world.run_of(&job).await;
+    world.job(json!({"at": at(12)})).await;
+    world.pass(1);
+
+    let answer = world.get("/v1/stats").await;
+
+    let runs = json!({"succeeded": 2, "failed": 1, "timed_out": 1, "queued": 1});
+    assert_eq!(answer.field("/runs"), runs);
+    assert_eq!(answer.field("/jobs"), json!({"active": 1, "paused": 1, "cancelled": 1, "completed": 1}));
+    assert_eq!(answer.field("/lag_ms"), json!({"p50": 2000, "p99": 10_000, "max": 10_000}));
+    assert!((answer.field("/runs_per_minute").as_f64().unwrap() - 5.0 / 60.0).abs() < 1e-9);
+}
+
+#[tokio::test]
+async fn only_what_lies_in_the_last_minutes_is_counted() {
+    let world = World::new();
+    let job = world.job(json!({"on_demand": true})).await;
+    for _ in 0..3 {
+        world.run_of(&job).await;
+        world.pass(600);
+    }
+
+    let count = async |query: &str| world.get(&format!("/v1/stats{query}")).await.field("/runs");
+
+    assert_eq!(count("").await, json!({"queued": 3}));
+    assert_eq!(count("?minutes=20").await, json!({"queued": 2}));
+    assert_eq!(count("?minutes=1").await, json!({}));
+    assert_eq!(count("?minutes=1440").await, json!({"queued": 3}));
+    for (query, pointer) in
+        [("minutes=0", "?minutes"), ("minutes=1441", "?minutes"), ("minutes=x", "?minutes"), ("minute=1", "?minute")]
+    {
+        assert_eq!(world.get(&format!("/v1/stats?{query}")).await.problem(422, "invalid"), [pointer]);
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_another_tenant_is_counted() {
+    let world = World::new();
+    let before = world.by(OTHER_KEY, "GET", "/v1/stats", None).await.text;
+    let job = world.job(json!({"on_demand": true})).await;
+    world.run_of(&job).await;
+    world.work(|_, _| succeeded()).await;
+
+    assert_eq!(world.by(OTHER_KEY, "GET", "/v1/stats", None).await.text, before);
+}
+
+#[tokio::test]
+async fn a_count_that_had_to_stop_says_so() {
+    let world = World::new();
+    let id = world.job(json!({"on_demand": true})).await;
+    let job = world.stored_job(&id).await;
+    for n in 0..21_500_u64 {
+        let mut bytes = *job.id.as_bytes();
+        bytes[8..].copy_from_slice(&n.to_be_bytes());
+        let job = Job { id: JobId::from_bytes(bytes), ..job.clone() };
+        assert!(world.doors.store().put_head(&Head::Job(job), Guard::Absent).await.unwrap().is_written());
+    }
+
+    let answer = world.get("/v1/stats").await;
+
+    assert_eq!(answer.field("/complete"), false);
+    assert_eq!(answer.field("/jobs/active"), 20_000);
+}

@@ -1,0 +1,333 @@
+//! The fields of a job as flags, and how they are laid over a file's.
+
+use clap::Args;
+use minutehand_domain::Moment;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use super::super::given::{Json, Source};
+use super::super::instant::instant;
+use super::super::span::Span;
+use super::super::trouble::Trouble;
+
+/// A job's body, field by field; what no flag touches stays as it was written.
+pub(crate) type Fields = BTreeMap<String, Box<RawValue>>;
+
+/// The ways to say when, of which a schedule has one.
+const WHENS: [&str; 5] = ["at", "after_seconds", "every_seconds", "cron", "on_demand"];
+const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// What people write by hand. Everything else a job can have is said in a file.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct JobFlags {
+    /// For you to find it again
+    #[arg(long)]
+    name: Option<String>,
+    /// A cron expression of five fields, or @hourly and its like
+    #[arg(long, value_name = "EXPRESSION", group = "when", help_heading = "When")]
+    cron: Option<String>,
+    /// The time zone of the cron expression, such as Europe/Paris; UTC without
+    #[arg(long, value_name = "ZONE", conflicts_with_all = ["every", "after", "at", "on_demand"], help_heading = "When")]
+    tz: Option<String>,
+    /// Again and again after this long, such as 90s, 5m or 1d
+    #[arg(long, value_name = "SPAN", group = "when", help_heading = "When")]
+    every: Option<Span>,
+    /// Once, this long from now
+    #[arg(long, value_name = "SPAN", group = "when", help_heading = "When")]
+    after: Option<Span>,
+    /// Once, at this instant, such as 2030-01-01T00:00:00Z
+    #[arg(long, value_name = "INSTANT", value_parser = instant, group = "when", help_heading = "When")]
+    at: Option<Moment>,
+    /// Only when it is asked to, by `jobs run`
+    #[arg(long, group = "when", help_heading = "When")]
+    on_demand: bool,
+    /// Call this address
+    #[arg(long, help_heading = "What")]
+    url: Option<String>,
+    /// How it is called; POST without
+    #[arg(long, value_name = "METHOD", ignore_case = true, value_parser = METHODS, conflicts_with = "noop", help_heading = "What")]
+    method: Option<String>,
+    /// A header of the call; can be given again
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header, conflicts_with = "noop", help_heading = "What")]
+    header: Vec<(String, String)>,
+    /// Call nothing; for trying out schedules
+    #[arg(long, conflicts_with = "url", help_heading = "What")]
+    noop: bool,
+    /// The JSON that the target receives; @FILE takes it from a file, @- from stdin
+    #[arg(long, value_name = "JSON", help_heading = "What")]
+    payload: Option<Json>,
+    /// Who goes first where not all can
+    #[arg(long, value_parser = PRIORITIES)]
+    priority: Option<String>,
+    /// How long one attempt may take, such as 30s
+    #[arg(long, value_name = "SPAN")]
+    timeout: Option<Span>,
+    /// How often it is tried again after a failure
+    #[arg(long, value_name = "COUNT")]
+    retries: Option<u64>,
+    /// A word to filter by; can be given again, and then all of them are the job's tags
+    #[arg(long)]
+    tag: Vec<String>,
+    /// Whose it is; lists can be filtered by it
+    #[arg(long)]
+    owner: Option<String>,
+    /// The fields as JSON, from a file or from stdin (-); flags go before what it says
+    #[arg(long, short, value_name = "FILE")]
+    file: Option<Source>,
+}
+
+impl JobFlags {
+    /// What the file says, under what the flags say.
+    pub(crate) fn read(&self) -> Result<Fields, Trouble> {
+        let payload_from_stdin = self.payload.as_ref().is_some_and(Json::is_stdin);
+        if self.file == Some(Source::Stdin) && payload_from_stdin {
+            return Err(Trouble::Usage("stdin cannot be both the file and the payload".to_owned()));
+        }
+        let fields = self.file.as_ref().map(of_file).transpose()?.unwrap_or_default();
+        let payload = self.payload.as_ref().map(Json::read).transpose()?;
+        self.over(fields, payload)
+    }
+
+    fn over(&self, mut fields: Fields, payload: Option<Box<RawValue>>) -> Result<Fields, Trouble> {
+        let words = [("name", &self.name), ("priority", &self.priority), ("owner", &self.owner)];
+        for (name, word) in words {
+            set(&mut fields, name, word.as_ref().map(|word| json!(word)));
+        }
+        set(&mut fields, "timeout_seconds", self.timeout.map(|Span(seconds)| json!(seconds)));
+        set(&mut fields, "tags", (!self.tag.is_empty()).then(|| json!(self.tag)));
+        inside(&mut fields, "retry", self.retries.is_some(), |retry| {
+            retry.insert("max_retries".to_owned(), json!(self.retries));
+        })?;
+        inside(&mut fields, "schedule", self.says_when(), |schedule| self.schedule(schedule))?;
+        inside(&mut fields, "target", self.says_what(), |target| self.target(target))?;
+        fields.extend(payload.map(|payload| ("payload".to_owned(), payload)));
+        Ok(fields)
+    }
+
+    fn when(&self) -> Option<(&'static str, Value)> {
+        let at = self.at.map(|at| ("at", json!(at.to_string())));
+        at.or(self.after.map(|Span(seconds)| ("after_seconds", json!(seconds))))
+            .or(self.every.map(|Span(seconds)| ("every_seconds", json!(seconds))))
+            .or(self.cron.as_ref().map(|cron| ("cron", json!(cron))))
+            .or(self.on_demand.then_some(("on_demand", json!(true))))
+    }
+
+    fn says_when(&self) -> bool {
+        self.when().is_some() || self.tz.is_some()
+    }
+
+    /// A zone is a cron expression's and goes with it.
+    fn schedule(&self, schedule: &mut Map<String, Value>) {
+        if let Some((name, when)) = self.when() {
+            for other in WHENS.into_iter().filter(|other| *other != name) {
+                schedule.remove(other);
+            }
+            if name != "cron" {
+                schedule.remove("timezone");
+            }
+            schedule.insert(name.to_owned(), when);
+        }
+        if let Some(zone) = &self.tz {
+            schedule.insert("timezone".to_owned(), json!(zone));
+        }
+    }
+
+    fn says_what(&self) -> bool {
+        self.noop || self.url.is_some() || self.method.is_some() || !self.header.is_empty()
+    }
+
+    fn target(&self, target: &mut Map<String, Value>) {
+        if self.noop {
+            target.remove("http");
+            target.insert("noop".to_owned(), json!({}));
+            return;
+        }
+        if self.url.is_some() {
+            target.remove("noop");
+        }
+        let http = object_in(target, "http");
+        if let Some(url) = &self.url {
+            http.insert("url".to_owned(), json!(url));
+        }
+        if let Some(method) = &self.method {
+            http.insert("method".to_owned(), json!(method.to_ascii_uppercase()));
+        }
+        for (name, value) in &self.header {
+            let headers = object_in(http, "headers");
+            // A header's name is the same in every spelling.
+            headers.retain(|other, _| !other.eq_ignore_ascii_case(name));
+            headers.insert(name.clone(), json!(value));
+        }
+    }
+}
+
+fn of_file(source: &Source) -> Result<Fields, Trouble> {
+    let text = source.read()?;
+    serde_json::from_str(&text).map_err(|why| Trouble::Usage(format!("{source} is not a job as a JSON object: {why}")))
+}
+
+fn set(fields: &mut Fields, name: &str, value: Option<Value>) {
+    fields.extend(value.map(|value| (name.to_owned(), raw(&value))));
+}
+
+/// Changes the object that a field is, if there is anything to change. A field that is no object is the file's mistake,
+/// and not ours to mend.
+fn inside(
+    fields: &mut Fields,
+    name: &'static str,
+    wanted: bool,
+    change: impl FnOnce(&mut Map<String, Value>),
+) -> Result<(), Trouble> {
+    if !wanted {
+        return Ok(());
+    }
+    let given = fields.get(name).filter(|given| given.get() != "null").map(|given| serde_json::from_str(given.get()));
+    let wrong = |_| Trouble::Usage(format!("the file's `{name}` is no object, so no flag can change it"));
+    let mut object: Map<String, Value> = given.transpose().map_err(wrong)?.unwrap_or_default();
+    change(&mut object);
+    fields.insert(name.to_owned(), raw(&Value::Object(object)));
+    Ok(())
+}
+
+fn object_in<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
+    let inner = object.entry(name).or_insert_with(|| json!({}));
+    if !inner.is_object() {
+        *inner = json!({});
+    }
+    inner.as_object_mut().expect("it was just made one")
+}
+
+fn raw(value: &Value) -> Box<RawValue> {
+    to_raw_value(value).expect("a value is JSON")
+}
+
+/// As curl takes it: `Name: value`.
+fn header(text: &str) -> Result<(String, String), String> {
+    match text.split_once(':') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        _ => Err("write a header as 'Name: value'".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: JobFlags,
+    }
+
+    fn flags(words: &[&str]) -> JobFlags {
+        Line::try_parse_from([&["jobs"], words].concat()).unwrap_or_else(|why| panic!("{why}")).flags
+    }
+
+    fn body(words: &[&str], file: &str) -> Value {
+        let flags = flags(words);
+        let payload = flags.payload.as_ref().map(|payload| payload.read().unwrap());
+        let fields = flags.over(serde_json::from_str(file).unwrap(), payload).unwrap();
+        serde_json::to_value(fields).unwrap()
+    }
+
+    #[test]
+    fn each_flag_is_a_field_of_the_job() {
+        let cases = [
+            (vec!["--noop"], json!({"target": {"noop": {}}})),
+            (vec!["--url=http://x/"], json!({"target": {"http": {"url": "http://x/"}}})),
+            (
+                vec!["--url=http://x/", "--method=put", "--header", "X-A: b: c", "--header", "x-d:e"],
+                json!({"target": {"http": {"url": "http://x/", "method": "PUT", "headers": {"X-A": "b: c", "x-d": "e"}}}}),
+            ),
+            (vec!["--every=90s"], json!({"schedule": {"every_seconds": 90}})),
+            (vec!["--after=5m"], json!({"schedule": {"after_seconds": 300}})),
+            (vec!["--at=2030-01-01T01:00:00+01:00"], json!({"schedule": {"at": "2030-01-01T00:00:00.000Z"}})),
+            (vec!["--on-demand"], json!({"schedule": {"on_demand": true}})),
+            (vec!["--cron=0 2 * * *"], json!({"schedule": {"cron": "0 2 * * *"}})),
+            (
+                vec!["--cron=0 2 * * *", "--tz=Europe/Paris"],
+                json!({"schedule": {"cron": "0 2 * * *", "timezone": "Europe/Paris"}}),
+            ),
+            (vec!["--payload={\"a\": [1]}"], json!({"payload": {"a": [1]}})),
+            (vec!["--payload=null"], json!({"payload": null})),
+            (vec!["--priority=high", "--timeout=2m"], json!({"priority": "high", "timeout_seconds": 120})),
+            (vec!["--retries=0"], json!({"retry": {"max_retries": 0}})),
+            (vec!["--tag=a", "--tag=b"], json!({"tags": ["a", "b"]})),
+            (vec!["--name=n", "--owner=o"], json!({"name": "n", "owner": "o"})),
+            (vec![], json!({})),
+        ];
+        for (words, fields) in cases {
+            assert_eq!(body(&words, "{}"), fields, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_flag_goes_before_what_the_file_says() {
+        let file = r#"{"name": "f", "sla_seconds": 9, "retry": {"backoff": "fixed", "max_retries": 9},
+            "schedule": {"cron": "0 2 * * *", "timezone": "Asia/Tokyo", "max_fires": 3},
+            "target": {"http": {"url": "http://f/", "headers": {"x-a": "f", "x-b": "f"}}}}"#;
+        let cases = [
+            (vec!["--name=n"], "/name", json!("n")),
+            (vec!["--name=n"], "/sla_seconds", json!(9)),
+            (vec!["--retries=1"], "/retry", json!({"backoff": "fixed", "max_retries": 1})),
+            (vec!["--every=5s"], "/schedule", json!({"every_seconds": 5, "max_fires": 3})),
+            (
+                vec!["--tz=Europe/Paris"],
+                "/schedule",
+                json!({"cron": "0 2 * * *", "timezone": "Europe/Paris", "max_fires": 3}),
+            ),
+            (vec!["--cron=@daily"], "/schedule", json!({"cron": "@daily", "timezone": "Asia/Tokyo", "max_fires": 3})),
+            (
+                vec!["--header=X-A: n"],
+                "/target",
+                json!({"http": {"url": "http://f/", "headers": {"X-A": "n", "x-b": "f"}}}),
+            ),
+            (vec!["--noop"], "/target", json!({"noop": {}})),
+        ];
+        for (words, pointer, value) in cases {
+            assert_eq!(body(&words, file).pointer(pointer), Some(&value), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn no_digit_of_a_files_payload_is_lost() {
+        let fields = serde_json::from_str(r#"{"payload": {"n": 1.000000000000000000001}}"#).unwrap();
+
+        let fields = flags(&["--noop"]).over(fields, None).unwrap();
+
+        assert_eq!(fields["payload"].get(), r#"{"n": 1.000000000000000000001}"#);
+    }
+
+    #[test]
+    fn a_file_whose_field_has_the_wrong_shape_is_not_mended() {
+        let fields = serde_json::from_str(r#"{"schedule": "daily"}"#).unwrap();
+
+        let refused = flags(&["--every=5s"]).over(fields, None);
+
+        assert!(matches!(refused, Err(Trouble::Usage(why)) if why.contains("`schedule`")));
+    }
+
+    #[test]
+    fn flags_that_contradict_each_other_are_refused() {
+        let cases = [
+            vec!["--every=5s", "--after=5s"],
+            vec!["--cron=@daily", "--on-demand"],
+            vec!["--every=5s", "--tz=UTC"],
+            vec!["--noop", "--url=http://x/"],
+            vec!["--noop", "--method=GET"],
+            vec!["--every=soon"],
+            vec!["--at=tomorrow"],
+            vec!["--priority=urgent"],
+            vec!["--header=nothing"],
+            vec!["--payload=hello"],
+            vec!["--retries=-1"],
+        ];
+        for words in cases {
+            assert!(Line::try_parse_from([&["jobs"], &words[..]].concat()).is_err(), "{words:?}");
+        }
+    }
+}

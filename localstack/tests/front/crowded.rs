@@ -1,0 +1,227 @@
+//! Crowded: many at once who misbehave, in every way there is, and some who do not.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::client::Client;
+use crate::patience::{eventually, say};
+use crate::raw::{Raw, get, head, post};
+use crate::server::KEY;
+use crate::watched::{busy_ms, open_files, resident_mib};
+use crate::{HEAD, IDLE, LATE, bounded, bounded_with_files};
+
+const BAD: usize = 200;
+const GOOD: usize = 200;
+/// What a good client may have to wait for any answer, on two cores that the bad ones and the other tests share; and for
+/// half of them.
+const SERVED_WITHIN: Duration = Duration::from_secs(2);
+const HALF_WITHIN: Duration = Duration::from_millis(100);
+/// They are a crowd, not a flood: what a processor cannot do it cannot do for anybody.
+const BETWEEN: Duration = Duration::from_millis(500);
+/// What two hundred of them may take together: far less than what they send and ask for.
+const MEMORY_MIB: u64 = 64;
+
+/// Tried: with as much of unread answers as the kernel would keep, those who never read keep the process busy with filling
+/// it, and good ones wait for seconds.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_bad_clients_neither_delay_a_good_one_nor_take_the_memory() {
+    let data = tempfile::tempdir().unwrap();
+    let server = bounded(data.path(), "idle=5000");
+    let good = server.client();
+    for _ in 0..100 {
+        assert_eq!(good.post("/v1/jobs", waiting_job()).await.status, 201);
+    }
+    let (files, memory) = (open_files(&server), resident_mib(&server));
+    let mut bad = JoinSet::new();
+    for number in 0..BAD {
+        bad.spawn(misbehaves(server.address(), number));
+    }
+    eventually(LATE, "they are there", || async { (open_files(&server) > files + BAD / 2).then_some(()) }).await;
+
+    let mut took = Vec::new();
+    let mut most = memory;
+    for number in 0..GOOD {
+        took.push(served(&good, server.address(), number).await);
+        most = most.max(resident_mib(&server));
+    }
+    bad.shutdown().await;
+
+    took.sort_unstable();
+    let (half, slowest) = (took[GOOD / 2], took[GOOD - 1]);
+    say(&format!(
+        "{GOOD} good requests beside {BAD} bad clients: p50 {half:?}, max {slowest:?}; memory {memory} to {most} MiB"
+    ));
+    assert!(slowest < SERVED_WITHIN && half < HALF_WITHIN, "{half:?} {slowest:?}");
+    assert!(most < memory + MEMORY_MIB, "{memory} to {most} MiB");
+}
+
+/// They hold what they have, and nothing more is heard of them. Tried: without `header_read_timeout`, without `Arriving` or
+/// without `Patient` some of them never leave.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_kind_of_bad_client_is_gone_when_its_time_is_over() {
+    let data = tempfile::tempdir().unwrap();
+    let server = bounded(data.path(), "");
+    let good = server.client();
+    for _ in 0..100 {
+        assert_eq!(good.post("/v1/jobs", waiting_job()).await.status, 201);
+    }
+    drop(good);
+    sleep(IDLE + HEAD).await;
+    let files = open_files(&server);
+    let mut held = Vec::new();
+    for number in 0..BAD {
+        held.push(begin(server.address(), number).await);
+    }
+
+    let all_gone = || async { (open_files(&server) <= files).then_some(()) };
+    eventually(LATE + LATE, "all of them are cut", all_gone).await;
+
+    drop(held);
+}
+
+/// Tried: without the places the ninth is served at once, and so would be the ten thousandth.
+#[tokio::test(flavor = "multi_thread")]
+async fn when_it_is_full_who_comes_waits_until_somebody_leaves() {
+    let data = tempfile::tempdir().unwrap();
+    let server = bounded(data.path(), "connections=8,head=1000");
+    let files = open_files(&server);
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        silent.push(Raw::to(server.address()).await);
+    }
+    eventually(LATE, "they are in", || async { (open_files(&server) >= files + 8).then_some(()) }).await;
+
+    let begin = Instant::now();
+    let status = Client::new(server.address(), None).get("/v1/health").await.status;
+
+    assert_eq!(status, 200);
+    assert!(begin.elapsed() > Duration::from_millis(500), "{:?}: there was a place", begin.elapsed());
+    assert!(begin.elapsed() < LATE, "{:?}", begin.elapsed());
+}
+
+/// Tried: without the pause the loop spins; with an end to it at the first error, nobody is served again.
+#[tokio::test(flavor = "multi_thread")]
+async fn when_there_are_no_files_left_it_waits_for_some() {
+    let data = tempfile::tempdir().unwrap();
+    let server = bounded_with_files(data.path(), 48, "connections=1000,head=3000");
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        silent.push(Raw::to(server.address()).await);
+    }
+    let refused = || async { server.stderr().contains("a connection cannot be accepted").then_some(()) };
+    eventually(LATE, "there are no files left", refused).await;
+
+    let before = busy_ms(&server);
+    sleep(Duration::from_secs(1)).await;
+    let spent = busy_ms(&server) - before;
+    drop(silent);
+    let answered = server.client().get("/v1/jobs").await;
+
+    assert!(spent < 200, "{spent} ms of a second were spent on accepting nobody");
+    assert_eq!(answered.status, 200, "{}", answered.body);
+}
+
+/// Tried: with all places there are, a call to a target finds no file.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_leave_half_of_the_files_alone() {
+    let data = tempfile::tempdir().unwrap();
+    let server = bounded_with_files(data.path(), 64, "head=20000");
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        silent.push(Raw::to(server.address()).await);
+    }
+    sleep(Duration::from_millis(300)).await;
+
+    let open = open_files(&server);
+
+    assert!(open < 60, "{open} files are open");
+    assert!(!server.stderr().contains("cannot be accepted"), "{}", server.stderr());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_drain_answers_what_is_under_way_and_waits_for_no_bad_client() {
+    let data = tempfile::tempdir().unwrap();
+    let server = bounded(data.path(), "head=60000,idle=60000,frame=60000,body=60000");
+    let (mut silent, mut slow) = (Raw::to(server.address()).await, Raw::to(server.address()).await);
+    slow.say(head("GET /v1/health HTTP/1.1").as_bytes()).await;
+    let body = json!({ "target": { "noop": {} } }).to_string();
+    let mut under_way = Raw::to(server.address()).await;
+    under_way.say((post("/v1/jobs", &format!("content-length: {}", body.len())) + &body[..5]).as_bytes()).await;
+    sleep(Duration::from_millis(100)).await;
+
+    server.terminate();
+    let (_, silent_took) = silent.until_cut().await;
+    under_way.say(&body.as_bytes()[5..]).await;
+    let (answer, _) = under_way.until_cut().await;
+    let begin = Instant::now();
+    let ended = server.ended(Duration::from_secs(15));
+
+    assert!(begin.elapsed() < LATE, "{:?}", begin.elapsed());
+    assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
+    assert!(silent_took < LATE, "{silent_took:?}");
+    assert!(ended.status.success(), "{ended:?}");
+    drop(slow);
+}
+
+/// One request of a good client, on a connection that it has or a new one, and how long it took.
+async fn served(client: &Client, address: SocketAddr, number: usize) -> Duration {
+    let new = Client::new(address, Some(KEY));
+    let client = if number.is_multiple_of(2) { client } else { &new };
+    let begin = Instant::now();
+    let (answer, status) = match number % 4 {
+        0 | 1 => (client.get("/v1/jobs?limit=1").await, 200),
+        _ => (client.post("/v1/jobs", waiting_job()).await, 201),
+    };
+    assert_eq!(answer.status, status, "{}", answer.body);
+    begin.elapsed()
+}
+
+/// Over and over, until the test has seen enough.
+async fn misbehaves(address: SocketAddr, number: usize) {
+    loop {
+        let mut bad = begin(address, number).await;
+        match number % KINDS {
+            0 => _ = bad.trickle(head("GET /v1/jobs HTTP/1.1").repeat(9).as_bytes(), Duration::from_millis(20)).await,
+            1 => _ = bad.trickle(&[b' '; 999], Duration::from_millis(20)).await,
+            5 => _ = bad.until_nobody_is_there().await,
+            _ => _ = bad.until_cut().await,
+        }
+        sleep(BETWEEN).await;
+    }
+}
+
+const KINDS: usize = 8;
+
+/// Connects and does what its kind does, without an end.
+async fn begin(address: SocketAddr, number: usize) -> Raw {
+    let mut bad = if number % KINDS == 5 { Raw::deaf(address).await } else { Raw::to(address).await };
+    match number % KINDS {
+        0 => _ = bad.say(b"GET /v1/jobs HTTP/1.1\r\nx-slow: ").await,
+        1 => _ = bad.say(post("/v1/jobs", "content-length: 1000").as_bytes()).await,
+        2 => {
+            bad.say(head("GET /v1/jobs HTTP/1.1").as_bytes()).await;
+            bad.half_close().await;
+        }
+        3 => _ = bad.say(&[0xff; 2000]).await,
+        4 => _ = bad.say((head("GET / HTTP/1.1") + &"x: y\r\n".repeat(5_000)).as_bytes()).await,
+        5 => {
+            let asked = get("/v1/jobs?limit=100").repeat(400);
+            let _until_it_is_full = tokio::time::timeout(Duration::from_millis(50), bad.say(asked.as_bytes())).await;
+        }
+        // As much as a body may have but a little.
+        6 => {
+            bad.say(post("/v1/jobs", "content-length: 300000").as_bytes()).await;
+            bad.say(&vec![b' '; 299_990]).await;
+        }
+        _ => {}
+    }
+    bad
+}
+
+fn waiting_job() -> serde_json::Value {
+    json!({ "name": "n".repeat(100), "schedule": { "after_seconds": 86_400 }, "target": { "noop": {} } })
+}

@@ -1,0 +1,33 @@
+//! Watched: what the process takes while others misbehave, as the kernel counts it.
+
+use std::fs;
+
+use crate::server::Server;
+
+/// A clock tick of `/proc`, on every machine there is.
+const TICK_MS: u64 = 10;
+
+/// Memory it has now, in MiB.
+pub(crate) fn resident_mib(server: &Server) -> u64 {
+    let status = read(server, "status");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("it says how much");
+    let kib: u64 = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
+    kib / 1024
+}
+
+/// What it has spent on the processors so far, in milliseconds.
+pub(crate) fn busy_ms(server: &Server) -> u64 {
+    let stat = read(server, "stat");
+    let after_the_name = stat.rsplit_once(')').expect("a name").1;
+    let fields: Vec<_> = after_the_name.split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().expect("a number")).sum();
+    ticks * TICK_MS
+}
+
+pub(crate) fn open_files(server: &Server) -> usize {
+    fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("it is our child").count()
+}
+
+fn read(server: &Server, what: &str) -> String {
+    fs::read_to_string(format!("/proc/{}/{what}", server.pid())).expect("it is our child")
+}

@@ -1,0 +1,307 @@
+//! Access: who may do what. A key says whose it is, which role it has, and is kept as a hash of its secret.
+//!
+//! The key's text names its tenant and its record, so that looking it up is one read: `mh_{tenant}_{key id}_{secret}`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::Moment;
+use crate::document::Document;
+use crate::id::{NotAnId, Tenant, base32, from_base32};
+use crate::idempotency::Fingerprint;
+use crate::spelled::spelled_for_people;
+
+/// What a caller may do; each may also do what those before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Reads.
+    Viewer,
+    /// Makes and changes jobs, and decides about runs.
+    Operator,
+    /// Makes keys and secrets.
+    Admin,
+    /// Runs the deployment: may speak of every tenant. No key that is made has this role, only the deployment's own.
+    Host,
+}
+
+impl Role {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// Who asked for something: a key's id, or a word for whoever has none. What the audit trail shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct By(String);
+
+impl By {
+    /// The deployment's own key, which has no record.
+    pub fn host() -> Self {
+        Self("deployment".to_owned())
+    }
+
+    pub fn key(id: KeyId) -> Self {
+        Self(id.to_string())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Which key. It is no secret.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct KeyId([u8; 10]);
+
+spelled_for_people!(KeyId);
+
+impl KeyId {
+    /// Time first, so that a list of keys is in the order they were made.
+    pub fn new(now: Moment, chance: [u8; 16]) -> Self {
+        let [_, _, m0, m1, m2, m3, m4, m5] = now.millis().to_be_bytes();
+        let [c0, c1, c2, c3, ..] = chance;
+        Self([m0, m1, m2, m3, m4, m5, c0, c1, c2, c3])
+    }
+
+    pub const fn from_bytes(bytes: [u8; 10]) -> Self {
+        Self(bytes)
+    }
+
+    pub const fn as_bytes(&self) -> &[u8; 10] {
+        &self.0
+    }
+
+    /// The same tenant and idempotency key give the same id: asking twice is the same conditional put.
+    pub fn from_idempotency_key(tenant: &Tenant, key: &str) -> Self {
+        let parts = [b"minutehand key 1", tenant.as_str().as_bytes(), key.as_bytes()];
+        let digest =
+            parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part).chain_update([0])).finalize();
+        Self(digest[..10].try_into().expect("a digest has 32 bytes"))
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "key_{}", base32(&self.0))
+    }
+}
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for KeyId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let bytes = text.strip_prefix("key_").and_then(from_base32).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or(NotAnId::of("a key id"))
+    }
+}
+
+/// The SHA-256 of a secret. Secrets are sixteen bytes of chance: no dictionary helps against a fast hash of them.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct SecretHash([u8; 32]);
+
+spelled_for_people!(SecretHash);
+
+impl SecretHash {
+    pub fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret.as_bytes()).into())
+    }
+
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Compares to the end, so that the time it takes says nothing.
+    pub fn is_of(&self, secret: &str) -> bool {
+        let other = Self::of(secret);
+        self.0.iter().zip(other.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    }
+}
+
+impl fmt::Display for SecretHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&base32(&self.0))
+    }
+}
+
+impl fmt::Debug for SecretHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretHash")
+    }
+}
+
+impl FromStr for SecretHash {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let bytes = from_base32(text).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or(NotAnId::of("a hash"))
+    }
+}
+
+/// A key as it is kept: everything but its secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiKey {
+    pub tenant: Tenant,
+    pub id: KeyId,
+    pub name: String,
+    pub role: Role,
+    pub created_at: Moment,
+    pub revoked_at: Option<Moment>,
+    pub secret: SecretHash,
+    /// The one before the last rotation, while it still opens.
+    pub former: Option<Former>,
+    /// Of the request that created it, where that carried an idempotency key.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Former {
+    pub secret: SecretHash,
+    pub until: Moment,
+}
+
+impl ApiKey {
+    pub fn opens(&self, secret: &str, now: Moment) -> bool {
+        let by_former = self.former.is_some_and(|former| former.secret.is_of(secret) && now < former.until);
+        (self.secret.is_of(secret) || by_former) && self.revoked_at.is_none()
+    }
+
+    /// With another secret; the one until now opens for `grace` longer.
+    #[must_use]
+    pub fn rotated(&self, secret: SecretHash, grace: Duration, now: Moment) -> Self {
+        let former = Former { secret: self.secret, until: now + grace };
+        Self { secret, former: Some(former), ..self.clone() }
+    }
+
+    /// Opens nothing any more. Revoking twice keeps the first time.
+    #[must_use]
+    pub fn revoked(&self, now: Moment) -> Self {
+        Self { revoked_at: Some(self.revoked_at.unwrap_or(now)), former: None, ..self.clone() }
+    }
+
+    /// What its holder keeps, shown once.
+    pub fn text(&self, secret: &str) -> String {
+        KeyText { tenant: &self.tenant, id: self.id, secret }.to_string()
+    }
+}
+
+impl Document for ApiKey {
+    const KIND: &'static str = "key";
+
+    fn name(&self) -> String {
+        self.id.to_string()
+    }
+}
+
+/// A key as its holder sends it.
+struct KeyText<'a> {
+    tenant: &'a Tenant,
+    id: KeyId,
+    secret: &'a str,
+}
+
+impl fmt::Display for KeyText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "mh_{}_{}_{}", self.tenant.as_str(), base32(&self.id.0), self.secret)
+    }
+}
+
+/// Where to look a key up, and the secret to try on what is there. None where the text is no key of a tenant's.
+pub fn read_key(text: &str) -> Option<(Tenant, KeyId, &str)> {
+    let mut parts = text.strip_prefix("mh_")?.splitn(3, '_');
+    let tenant = Tenant::new(parts.next()?).ok()?;
+    let id = format!("key_{}", parts.next()?).parse().ok()?;
+    Some((tenant, id, parts.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::from_secs(1_800_000_000);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn key() -> ApiKey {
+        ApiKey {
+            tenant: Tenant::new("acme-1").unwrap(),
+            id: KeyId::new(NOW, [7; 16]),
+            name: "ci".to_owned(),
+            role: Role::Operator,
+            created_at: NOW,
+            revoked_at: None,
+            secret: SecretHash::of("first"),
+            former: None,
+            fingerprint: None,
+        }
+    }
+
+    #[test]
+    fn a_key_is_read_back_from_its_text() {
+        let text = key().text("s3cret");
+
+        assert_eq!(read_key(&text), Some((key().tenant, key().id, "s3cret")));
+        for other in ["", "mh_", "mh_acme", "mh_acme_x_y", "mh_Acme_0000000000000000_x", "mh_0123456789abcdef"] {
+            assert_eq!(read_key(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_rotated_key_opens_by_both_secrets_until_the_grace_ends() {
+        let rotated = key().rotated(SecretHash::of("second"), HOUR, NOW);
+
+        for (secret, after, opens) in
+            [("second", 0, true), ("first", 3599, true), ("first", 3600, false), ("second", 3600, true), ("", 0, false)]
+        {
+            assert_eq!(rotated.opens(secret, NOW + Duration::from_secs(after)), opens, "{secret} after {after} s");
+        }
+    }
+
+    #[test]
+    fn only_the_last_two_secrets_open() {
+        let twice = key().rotated(SecretHash::of("second"), HOUR, NOW).rotated(SecretHash::of("third"), HOUR, NOW);
+
+        assert!(!twice.opens("first", NOW) && twice.opens("second", NOW) && twice.opens("third", NOW));
+    }
+
+    #[test]
+    fn a_revoked_key_opens_by_nothing() {
+        let rotated = key().rotated(SecretHash::of("second"), HOUR, NOW);
+
+        let revoked = rotated.revoked(NOW).revoked(NOW + HOUR);
+
+        assert!(!revoked.opens("first", NOW) && !revoked.opens("second", NOW));
+        assert_eq!(revoked.revoked_at, Some(NOW), "revoking twice keeps the first time");
+    }
+
+    #[test]
+    fn each_role_may_what_those_before_it_may() {
+        assert!(Role::Viewer < Role::Operator && Role::Operator < Role::Admin && Role::Admin < Role::Host);
+    }
+
+    #[test]
+    fn a_key_asked_for_by_the_same_name_in_another_tenant_is_another() {
+        let (a, b) = (Tenant::new("a").unwrap(), Tenant::new("b").unwrap());
+
+        assert_eq!(KeyId::from_idempotency_key(&a, "k"), KeyId::from_idempotency_key(&a, "k"));
+        assert_ne!(KeyId::from_idempotency_key(&a, "k"), KeyId::from_idempotency_key(&b, "k"));
+    }
+}

@@ -1,0 +1,60 @@
+//! A tally: counts what is told, for whoever scrapes this process, and tells it on.
+
+use minutehand_domain::run::Run;
+use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts, Registry};
+
+use super::{Event, Events};
+
+/// From when a run was due to its first attempt, in seconds: a second is what is promised.
+const LAGS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0];
+
+#[derive(Clone, Debug)]
+pub struct Tally<E> {
+    on: E,
+    jobs: IntCounterVec,
+    runs: IntCounterVec,
+    attempts: IntCounter,
+    lag: Histogram,
+}
+
+impl<E: Events> Tally<E> {
+    /// Counts into `registry`, which has no other tally.
+    pub fn new(on: E, registry: &Registry) -> Result<Self, prometheus::Error> {
+        let jobs = Opts::new("minutehand_job_changes_total", "Jobs created and changed, by what was done.");
+        let runs = Opts::new("minutehand_runs_total", "Runs that ended, by the status they ended in.");
+        let lag = HistogramOpts::new("minutehand_run_lag_seconds", "From when a run was due to its first attempt.");
+        let tally = Self {
+            on,
+            jobs: IntCounterVec::new(jobs, &["what"])?,
+            runs: IntCounterVec::new(runs, &["status"])?,
+            attempts: IntCounter::new("minutehand_attempts_total", "Attempts that were started.")?,
+            lag: Histogram::with_opts(lag.buckets(LAGS.to_vec()))?,
+        };
+        registry.register(Box::new(tally.jobs.clone()))?;
+        registry.register(Box::new(tally.runs.clone()))?;
+        registry.register(Box::new(tally.attempts.clone()))?;
+        registry.register(Box::new(tally.lag.clone()))?;
+        Ok(tally)
+    }
+
+    fn count_run(&self, run: &Run, status: &str) {
+        if run.is_finished() {
+            self.runs.with_label_values(&[status]).inc();
+        } else if run.lease().is_some_and(|lease| !lease.cancelled) {
+            self.attempts.inc();
+            if let (1, Some(started)) = (run.fence, run.started_at) {
+                self.lag.observe(started.since(run.key.at).as_secs_f64());
+            }
+        }
+    }
+}
+
+impl<E: Events> Events for Tally<E> {
+    fn tell(&self, event: &Event<'_>) {
+        match event {
+            Event::Job { what, .. } => self.jobs.with_label_values(&[what]).inc(),
+            Event::Run { run, now, .. } => self.count_run(run, run.status(*now)),
+        }
+        self.on.tell(event);
+    }
+}

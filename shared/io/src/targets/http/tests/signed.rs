@@ -1,0 +1,126 @@
+//! Calls as a target sees them that trusts nobody: signed with what the tenant keeps in the store.
+
+use minutehand_domain::document::Document;
+use minutehand_domain::signing::SigningSecret;
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::chance::SystemChance;
+use crate::store::embedded::MemoryStore;
+use crate::store::{Guard, Store as _};
+use crate::targets::{Callers, KNOWN_FOR, Targets as _, signing_secrets};
+
+struct World {
+    server: Server,
+    store: Arc<MemoryStore>,
+    callers: Callers<MemoryStore>,
+}
+
+fn acme() -> Tenant {
+    Tenant::new("acme").unwrap()
+}
+
+impl World {
+    async fn new() -> Self {
+        let (server, store) = (Server::answering(EMPTY).await, Arc::new(MemoryStore::in_memory()));
+        let callers = Callers::new(HttpCaller::new(Reach::Local).unwrap(), Arc::clone(&store));
+        Self { server, store, callers }
+    }
+
+    async fn call(&self, now: Moment, payload: Option<&Json>) -> Answer {
+        let (target, tenant) = (Target::Http(get(self.server.url("http"))), acme());
+        let (run, scheduled_at) = (run(), run().at);
+        let call =
+            Call { target: &target, tenant: &tenant, run, attempt: 1, scheduled_at, now, payload, timeout: PATIENT };
+        self.callers.call(call).await
+    }
+
+    async fn secrets(&self) -> SigningSecrets {
+        signing_secrets(&*self.store, &acme(), &SystemChance, Moment::EPOCH).await.unwrap().item
+    }
+
+    async fn rotate(&self, now: Moment) -> SigningSecret {
+        let seen = signing_secrets(&*self.store, &acme(), &SystemChance, now).await.unwrap();
+        let rotated = seen.item.rotated([9; 32], 10 * KNOWN_FOR, now);
+        assert!(self.store.put_document(&acme(), &rotated, seen.guard()).await.unwrap().is_written());
+        rotated.current
+    }
+
+    fn last_request(&self) -> String {
+        self.server.requests().pop().unwrap()
+    }
+}
+
+/// As a target does it that has this one secret.
+fn is_signed_by(secret: &SigningSecret, request: &str) -> bool {
+    let header = |name: &str| request.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    let body = request.split_once("\r\n\r\n").unwrap().1;
+    let at = Moment::from_secs(header("webhook-timestamp: ").parse().unwrap());
+    let expected = secret.signature(header("webhook-id: "), at, body.as_bytes());
+    header("webhook-signature: ").split(' ').any(|signature| signature == expected)
+}
+
+#[tokio::test]
+async fn a_call_is_signed_over_the_bytes_that_are_sent() {
+    let world = World::new().await;
+
+    for payload in [None, Some(Json::null()), Some(Json::of(&serde_json::json!({"text": "ä\n\u{1F600}"})))] {
+        assert_eq!(result(world.call(run().at, payload.as_ref()).await), None);
+
+        let (request, secret) = (world.last_request(), world.secrets().await.current);
+        assert!(is_signed_by(&secret, &request), "{request}");
+        assert!(!is_signed_by(&secret, &request.replace("webhook-id: run_", "webhook-id: run_0")), "{request}");
+    }
+}
+
+#[tokio::test]
+async fn whichever_secret_a_target_has_it_can_trust_every_call_around_a_rotation() {
+    let world = World::new().await;
+    let start = run().at;
+    world.call(start, None).await;
+    let before = world.secrets().await.current;
+
+    let after = world.rotate(start).await;
+
+    for (seconds, by_before, by_after) in [(59, true, false), (60, true, true), (599, true, true), (660, false, true)] {
+        world.call(start + Duration::from_secs(seconds), None).await;
+        let request = world.last_request();
+        let signed = (is_signed_by(&before, &request), is_signed_by(&after, &request));
+        assert_eq!(signed, (by_before, by_after), "after {seconds} s");
+    }
+}
+
+/// What no version of ours has written.
+#[derive(Clone, Serialize, Deserialize)]
+struct Other(u8);
+
+impl Document for Other {
+    const KIND: &'static str = SigningSecrets::KIND;
+
+    fn name(&self) -> String {
+        SigningSecrets::NAME.to_owned()
+    }
+}
+
+#[tokio::test]
+async fn without_its_secret_no_call_is_made() {
+    let world = World::new().await;
+    assert!(world.store.put_document(&acme(), &Other(1), Guard::Absent).await.unwrap().is_written());
+
+    let answer = world.call(run().at, None).await;
+
+    assert_eq!(code_retryable_reached(answer), told("unavailable", true, false));
+    assert_eq!(world.server.accepted(), 0);
+}
+
+#[tokio::test]
+async fn what_is_no_http_target_needs_no_secret() {
+    let world = World::new().await;
+    let (target, tenant, run) = (Target::Noop, acme(), run());
+    let (scheduled_at, now, payload, timeout) = (run.at, run.at, None, PATIENT);
+
+    let call = Call { target: &target, tenant: &tenant, run, attempt: 1, scheduled_at, now, payload, timeout };
+    assert_eq!(result(world.callers.call(call).await), None);
+
+    assert_eq!((world.store.meter().reads, world.store.meter().writes), (0, 0));
+}

@@ -1,0 +1,113 @@
+//! Python tools beside the tests, each at one version.
+//!
+//! A set of them is installed from its `requirements.txt` into a folder under `target/` that is named by that file's hash,
+//! so a changed file makes a new folder and an unchanged one costs nothing.
+
+pub mod workspace;
+
+use std::env;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What `requirements.txt` can be installed with: 3.11, with the modules that some distributions split off.
+const SUITABLE: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
+
+/// Tools that are installed together: the whole freeze.
+#[derive(Clone, Copy, Debug)]
+pub struct Requirements {
+    /// Where the file is, for people.
+    pub path: &'static str,
+    pub text: &'static str,
+    /// Which tests need them, for people.
+    pub tests: &'static str,
+}
+
+/// An environment of its own, complete.
+#[derive(Clone, Debug)]
+pub struct Venv(PathBuf);
+
+impl Requirements {
+    /// Installed by whoever asks first; `None`, said loudly, where there is no Python to install them with. With `CI=true` a
+    /// missing Python is a failure: there nobody reads what was not run.
+    pub fn installed(&self) -> Option<Venv> {
+        let venv = self.venv();
+        if venv.is_none() {
+            let missing = "Python 3.11 or newer with `venv` was not found as `python3`";
+            assert!(env::var("CI").as_deref() != Ok("true"), "{missing}");
+            say(&format!("NOT RUN: {missing}, so {} prove nothing here.", self.tests));
+        }
+        venv
+    }
+
+    /// The lock lets one process install while the others wait; the file `complete` is written last, so what an interrupted
+    /// process leaves behind is made anew.
+    fn venv(&self) -> Option<Venv> {
+        let folder = workspace::target().join("python");
+        fs::create_dir_all(&folder).expect("the target folder can be written");
+        let name = self.folder_name();
+        let lock = File::create(folder.join(format!("{name}.lock"))).expect("a lock file can be made");
+        lock.lock().expect("the lock is waited for");
+
+        let venv = folder.join(name);
+        let complete = venv.join("complete");
+        // The second condition: the Python it was made from may have been removed since.
+        if !(complete.exists() && venv.join("bin/python").exists()) {
+            if !python_is_suitable() {
+                return None;
+            }
+            self.install(&venv);
+            File::create(complete).expect("the marker can be written");
+        }
+        Some(Venv(venv))
+    }
+
+    /// Not the same under every Rust, which costs an installation, never a wrong one.
+    fn folder_name(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.text.hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+
+    fn install(&self, venv: &Path) {
+        say(&format!("Installing {} into {} (once)", self.path, venv.display()));
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv));
+
+        let requirements = venv.join("requirements.txt");
+        fs::write(&requirements, self.text).expect("the requirements can be copied");
+        // Nothing but what is listed; the check afterwards says whether the list is whole.
+        let pip = || {
+            let mut pip = Command::new(venv.join("bin/python"));
+            pip.args(["-m", "pip"]);
+            pip
+        };
+        run(pip()
+            .args(["install", "--quiet", "--no-deps", "--disable-pip-version-check", "--requirement"])
+            .arg(requirements));
+        run(pip().args(["check", "--disable-pip-version-check"]));
+    }
+}
+
+impl Venv {
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.0.join("bin").join(name)
+    }
+}
+
+fn python_is_suitable() -> bool {
+    let answer = Command::new("python3").args(["-c", SUITABLE]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    answer.is_ok_and(|status| status.success())
+}
+
+fn run(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().expect("Python starts");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&said));
+}
+
+/// To the terminal itself: what a passing test prints by macro is shown to nobody.
+fn say(line: &str) {
+    writeln!(io::stderr(), "{line}").expect("the terminal can be written to");
+}

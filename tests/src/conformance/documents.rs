@@ -1,0 +1,140 @@
+//! Documents: found and listed by their names, each kind and each tenant's for itself.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use minutehand_domain::access::{ApiKey, KeyId, Role, SecretHash};
+use minutehand_domain::document::Document;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
+use minutehand_domain::quota::{Limits, Quota};
+use minutehand_domain::signing::SigningSecrets;
+use minutehand_io::store::{Across, Guard, Put, Seen, Store, Version};
+
+use super::lists::{put_head, put_run};
+use super::world::{Note, Notebook, START, at, head, job_id, named, note, run, tenant};
+
+pub async fn a_document_is_found_by_its_name_and_kind<S: Store>(store: Arc<S>) {
+    put(&*store, &tenant(), &note("one", 7)).await;
+
+    let found = store.document::<Note>(&tenant(), "one").await.unwrap();
+
+    assert_eq!(found, Some(Seen { item: note("one", 7), version: Version(1) }));
+    assert_eq!(store.document::<Note>(&tenant(), "on").await.unwrap(), None);
+    assert_eq!(store.document::<Notebook>(&tenant(), "one").await.unwrap(), None);
+    assert_eq!(store.document::<Note>(&named("other"), "one").await.unwrap(), None);
+}
+
+pub async fn a_document_is_replaced_only_as_it_was_seen<S: Store>(store: Arc<S>) {
+    let put = async |version, guard| store.put_document(&tenant(), &note("one", version), guard).await.unwrap();
+    let stands = |version, at| Put::Conflict(Some(Seen { item: note("one", version), version: Version(at) }));
+
+    assert_eq!(put(1, Guard::Seen(Version(1))).await, Put::Conflict(None), "nothing can have been seen");
+    assert_eq!(put(2, Guard::Absent).await, Put::Written(Version(1)));
+    assert_eq!(put(3, Guard::Absent).await, stands(2, 1));
+    assert_eq!(put(4, Guard::Seen(Version(1))).await, Put::Written(Version(2)));
+    assert_eq!(put(5, Guard::Seen(Version(1))).await, stands(4, 2));
+    assert_eq!(store.documents::<Note>(&tenant(), None, 10).await.unwrap(), [note("one", 4)]);
+}
+
+pub async fn documents_come_in_pages_by_name<S: Store>(store: Arc<S>) {
+    for name in ["e", "a", "d", "b", "b-2"] {
+        put(&*store, &tenant(), &note(name, 1)).await;
+    }
+    let page = async |after| names(&store.documents::<Note>(&tenant(), after, 2).await.unwrap());
+
+    assert_eq!(page(None).await, ["a", "b"]);
+    assert_eq!(page(Some("b")).await, ["b-2", "d"]);
+    assert_eq!(page(Some("c")).await, ["d", "e"], "after a name that is none");
+    assert_eq!(page(Some("d")).await, ["e"]);
+    assert!(page(Some("e")).await.is_empty());
+    assert_eq!(store.documents::<Note>(&tenant(), None, 0).await.unwrap(), []);
+}
+
+pub async fn every_visible_name_is_listed<S: Store>(store: Arc<S>) {
+    let visible = ["!", "!!", "0", "A/b", "key_0123", "~~~~"];
+    for name in visible {
+        put(&*store, &tenant(), &note(name, 1)).await;
+    }
+
+    assert_eq!(names(&store.documents::<Note>(&tenant(), None, 10).await.unwrap()), visible);
+    assert_eq!(names(&store.documents::<Note>(&tenant(), Some(""), 10).await.unwrap()), visible);
+    assert_eq!(names(&store.documents::<Note>(&tenant(), Some("!"), 10).await.unwrap()), visible[1..]);
+}
+
+/// The second tenant's name begins with the first one's, and so does the second kind's.
+pub async fn documents_of_another_tenant_or_kind_are_not_listed<S: Store>(store: Arc<S>) {
+    let (ours, theirs) = (named("acme"), named("acme-2"));
+    let book = Notebook { name: "one".to_owned() };
+    put(&*store, &theirs, &note("one", 1)).await;
+    put(&*store, &ours, &book).await;
+
+    assert_eq!(store.documents::<Note>(&ours, None, 10).await.unwrap(), []);
+    assert_eq!(store.documents::<Notebook>(&theirs, None, 10).await.unwrap(), []);
+
+    put(&*store, &ours, &note("one", 2)).await;
+    assert_eq!(store.documents::<Note>(&ours, None, 10).await.unwrap(), [note("one", 2)]);
+    assert_eq!(store.documents::<Note>(&theirs, None, 10).await.unwrap(), [note("one", 1)]);
+    assert_eq!(store.documents::<Notebook>(&ours, None, 10).await.unwrap(), [book]);
+}
+
+pub async fn documents_are_neither_jobs_nor_runs<S: Store>(store: Arc<S>) {
+    put(&*store, &tenant(), &note("one", 1)).await;
+    put(&*store, &tenant(), &note(&job_id(1).to_string(), 1)).await;
+
+    assert_eq!(store.jobs(&tenant(), None, 10).await.unwrap(), []);
+    assert_eq!(store.runs_of(&tenant(), job_id(1), at(0)..at(600), None, 10).await.unwrap(), []);
+    let across = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, 10).await.unwrap();
+    assert_eq!(across, Some(Vec::new()));
+
+    put_head(&*store, &head(1)).await;
+    put_run(&*store, &run(1, 60)).await;
+    assert_eq!(store.documents::<Note>(&tenant(), None, 10).await.unwrap().len(), 2);
+}
+
+pub async fn whatever_a_document_holds_is_found_as_it_was<S: Store>(store: Arc<S>) {
+    let key = ApiKey {
+        tenant: tenant(),
+        id: KeyId::new(START, [7; 16]),
+        name: "ä\u{0}🕐".to_owned(),
+        role: Role::Operator,
+        created_at: START,
+        revoked_at: None,
+        secret: SecretHash::of("first"),
+        former: None,
+        fingerprint: None,
+    };
+    let fingerprint = Fingerprint::of("POST /v1/keys", "{}", "idempotency_key").expect("this is JSON");
+    let rotated = ApiKey {
+        id: KeyId::new(at(1), [8; 16]),
+        fingerprint: Some(fingerprint),
+        ..key.rotated(SecretHash::of("second"), Duration::from_secs(60), at(1))
+    };
+    let revoked = ApiKey { id: KeyId::new(at(2), [9; 16]), ..rotated.revoked(at(2)) };
+    let limits = Limits { max_jobs: Some(0), max_fires_per_minute: Some(u32::MAX), ..Limits::default() };
+    let run = RunKey::redrive(job_id(1), at(60), u64::MAX);
+
+    for key in [key, rotated, revoked] {
+        is_kept(&*store, &key).await;
+    }
+    is_kept(&*store, &Quota { tenant: named("other"), limits }).await;
+    is_kept(&*store, &Quota { tenant: named("unlimited"), limits: Limits::default() }).await;
+    is_kept(&*store, &SigningSecrets::new([7; 32], START).rotated([0; 32], Duration::from_secs(60), at(1))).await;
+    is_kept(&*store, &Asked { name: AskedName::of("once"), fingerprint, run }).await;
+}
+
+async fn is_kept<S: Store, T: Document + PartialEq + Debug>(store: &S, document: &T) {
+    put(store, &tenant(), document).await;
+    let found = store.document::<T>(&tenant(), &document.name()).await.unwrap();
+    assert_eq!(found.as_ref().map(|seen| &seen.item), Some(document));
+    assert!(store.documents::<T>(&tenant(), None, 10).await.unwrap().contains(document));
+}
+
+async fn put<S: Store, T: Document>(store: &S, tenant: &Tenant, document: &T) {
+    assert!(store.put_document(tenant, document, Guard::Absent).await.unwrap().is_written());
+}
+
+fn names(notes: &[Note]) -> Vec<String> {
+    notes.iter().map(|note| note.name.clone()).collect()
+}
