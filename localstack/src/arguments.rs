@@ -2,10 +2,15 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
+use minutehand_domain::schedule::cron::EDITION;
 
 use crate::client::{self, EXIT_CODES};
+
+/// With the edition of the time zones: two builds that differ in it may fire at different instants.
+static VERSION: LazyLock<String> = LazyLock::new(|| format!("{} (time zones {})", env!("CARGO_PKG_VERSION"), EDITION));
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,7 +21,7 @@ Examples:
 
 /// A job scheduler that fires each occurrence once, on time, and can prove what happened.
 #[derive(Debug, Parser)]
-#[command(name = "minutehand", version, args_conflicts_with_subcommands = true)]
+#[command(name = "minutehand", version = VERSION.as_str(), args_conflicts_with_subcommands = true)]
 #[command(next_help_heading = "Options of serve, which is what happens without a command")]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(crate) struct Arguments {

@@ -4,6 +4,7 @@
 //! names; its `answer` is shown as a `table`, or is `trouble`. Each command has a room of its own.
 
 mod answer;
+mod clock;
 mod completion;
 mod connection;
 mod given;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use minutehand_domain::schedule::cron::EDITION;
 use minutehand_io::Doors;
 use minutehand_io::store::Store as _;
 use schemars::JsonSchema;
@@ -23,6 +24,6 @@ pub(crate) struct HealthView {
 
 pub(crate) async fn health<D: Doors>(State(face): State<Arc<Face<D>>>) -> Result<Json<HealthView>, Problem> {
     let _readable = face.doors.store().cursor(0).await?;
-    let (version, zones) = (env!("CARGO_PKG_VERSION"), chrono_tz::IANA_TZDB_VERSION);
+    let (version, zones) = (env!("CARGO_PKG_VERSION"), EDITION);
     Ok(Json(HealthView { live: true, ready: true, version, zones }))
 }

@@ -38,24 +38,10 @@ fn nearest<'a>(word: &str, known: &'a str) -> Option<&'a str> {
     near.min().filter(|(steps, near)| *steps <= near.len() / 3).map(|(_, near)| near)
 }
 
-/// Letters to add, to drop or to change (Levenshtein). Words too long to be a typo are far.
+/// Letters to add, to drop, to change or to swap. Words too long to be a typo are far.
 fn distance(one: &str, other: &str) -> usize {
     const LONGEST: usize = 64;
-    if one.len() > LONGEST {
-        return usize::MAX;
-    }
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[other.len()]
+    if one.len() > LONGEST { usize::MAX } else { strsim::osa_distance(one, other) }
 }
 
 fn pointer_of(path: &Path) -> String {

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::job::Status;
 use minutehand_domain::limits::PREVIEW_FIRES;
+use minutehand_domain::schedule::Spread;
 use minutehand_io::Doors;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::lookup::job_of;
@@ -48,16 +49,18 @@ pub(crate) struct NextParams {
     count: Option<usize>,
 }
 
-/// What a job with this schedule would fire after `from`, if it were made now, or at `from` where that is earlier.
+/// What a job with this schedule would fire after `from`, if it were made now, or at `from` where that is earlier. `H` and
+/// jitter are shown as nobody's: a job of one's own has its own place.
 pub(crate) async fn preview<D: Doors>(State(face): State<Arc<Face<D>>>, body: Body) -> Result<Response, Problem> {
     let request: PreviewRequest = body.parse()?;
     let count = bounded("/count", request.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
     let now = face.doors.clock().now();
     let (made_at, from) = request.from.map_or((now, now.just_before()), |from| (from.0.min(now), from.0));
     let mut findings = Findings::default();
-    let schedule = request.schedule.understood(made_at, &mut findings);
+    let schedule = request.schedule.understood(Spread::default(), made_at, &mut findings);
     let schedule = findings.settle(schedule)?;
-    let view = PreviewView::walk(&schedule, from, count, |t| schedule.next_after(t));
+    // What is strictly after `from` is the instant it says; jitter comes on top of that.
+    let view = PreviewView::walk(&schedule, schedule.effective(from), from, count, |t| schedule.next_after(t));
     Ok(Json(view).into_response())
 }
 
@@ -70,11 +73,11 @@ pub(crate) async fn next<D: Doors>(
 ) -> Result<Response, Problem> {
     let count = bounded("?count", params.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
     let job = job_of(&*face.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
-    let from = face.doors.clock().now().just_before();
+    let now = face.doors.clock().now();
     let view = match job.status {
-        Status::Active => PreviewView::walk(&job.schedule, from, count, |t| job.next_after(t)),
-        Status::Paused => PreviewView::silent(&job.schedule, false),
-        Status::Cancelled => PreviewView::silent(&job.schedule, true),
+        Status::Active => PreviewView::walk(&job.schedule, now.just_before(), now, count, |t| job.next_after(t)),
+        Status::Paused => PreviewView::silent(&job.schedule, now, false),
+        Status::Cancelled => PreviewView::silent(&job.schedule, now, true),
     };
     Ok(Json(view).into_response())
 }

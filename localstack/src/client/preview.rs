@@ -3,8 +3,9 @@
 use clap::Args;
 use minutehand_domain::Moment;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, json};
 
+use super::clock::ClockFlags;
 use super::connection::Connection;
 use super::instant::{away, instant, short};
 use super::request::Request;
@@ -14,11 +15,11 @@ use super::trouble::Trouble;
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// The expression: minute, hour, day of month, month, day of week; or @daily and its like
+    /// The expression: minute, hour, day of month, month, day of week, with seconds before them and years behind if you
+    /// like; or @daily, @every 90s, cron(…), rate(…), at(…)
     cron: String,
-    /// Its time zone, such as Europe/Paris; UTC without
-    #[arg(long, value_name = "ZONE")]
-    tz: Option<String>,
+    #[command(flatten)]
+    clock: ClockFlags,
     /// How many fires
     #[arg(long, short = 'n', value_parser = clap::value_parser!(u16).range(1..=1000))]
     count: Option<u16>,
@@ -50,10 +51,8 @@ impl Ask {
     }
 
     fn request(&self) -> Request {
-        let mut schedule = json!({ "cron": self.cron });
-        if let Some(zone) = &self.tz {
-            schedule["timezone"] = json!(zone);
-        }
+        let mut schedule = Map::from_iter([("cron".to_owned(), json!(self.cron))]);
+        self.clock.onto(&mut schedule);
         let mut body = json!({ "schedule": schedule });
         if let Some(count) = self.count {
             body["count"] = json!(count);

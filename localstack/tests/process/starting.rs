@@ -79,7 +79,9 @@ async fn memory_keeps_nothing() {
 
 #[test]
 fn help_and_version_say_what_it_is_and_end() {
-    for (argument, says) in [("--help", "--drain-seconds"), ("--version", env!("CARGO_PKG_VERSION"))] {
+    for (argument, says) in
+        [("--help", "--drain-seconds"), ("--version", env!("CARGO_PKG_VERSION")), ("--version", "(time zones 20")]
+    {
         let mut command = minutehand();
         command.arg(argument);
         let ended = Process::start(command).ended(Duration::from_secs(10));

@@ -31,6 +31,8 @@ pub const IDEMPOTENCY_KEY_CHARS: usize = 255;
 pub const MAX_FIRES: u32 = 10_000;
 /// The longest `after_seconds` and `every_seconds`: a hundred years, so that sums stay inside `Moment`.
 pub const SPAN_SECONDS: u64 = 3_155_760_000;
+/// What is spread further than a day has another time of day than it says.
+pub const JITTER_SECONDS: u32 = 86_400;
 /// `at` this far in the past still means now: a client's slow clock or network is not an error.
 pub const PAST_GRACE: Duration = Duration::from_secs(60);
 /// Retries a policy may ask for; with the longest backoff that is four days of trying.

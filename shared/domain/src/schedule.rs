@@ -1,19 +1,31 @@
 //! A schedule: the when of a job. It answers one question, [`Schedule::next_after`], and always strictly forward.
 
 pub mod cron;
+mod describe;
+mod jitter;
+mod spread;
+mod written;
 
 use std::time::Duration;
 
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use self::cron::{Cron, CronError};
+use self::cron::{Cron, CronError, DayRule, DstGap, DstOverlap, Manner, Note};
+pub use self::jitter::Jitter;
+pub use self::spread::Spread;
+pub use self::written::ShortForm;
+use self::written::Written;
 use crate::Moment;
-use crate::limits::{MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
+use crate::limits::{JITTER_SECONDS, MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     pub when: When,
+    /// How the interval or the instant was written, where that was in place of a cron expression.
+    #[serde(default)]
+    pub short_form: Option<ShortForm>,
     /// Nothing fires before.
     pub start_at: Option<Moment>,
     /// Nothing fires then or later.
@@ -22,6 +34,8 @@ pub struct Schedule {
     pub max_fires: Option<u32>,
     /// The last instant that `max_fires` allows, found once.
     last: Option<Moment>,
+    #[serde(default)]
+    pub jitter: Option<Jitter>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,10 +70,16 @@ pub struct Plan {
     pub every_seconds: Option<u64>,
     pub cron: Option<String>,
     pub timezone: Option<String>,
+    pub days: Option<DayRule>,
+    pub dst_gap: Option<DstGap>,
+    pub dst_overlap: Option<DstOverlap>,
     pub start_at: Option<Moment>,
     pub end_at: Option<Moment>,
     pub max_fires: Option<u32>,
     pub on_demand: bool,
+    pub jitter_seconds: Option<u32>,
+    /// Whose it is: what `H` and jitter are found by.
+    pub spread: Spread,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -68,10 +88,12 @@ pub enum ScheduleRefusal {
     Several(&'static str, &'static str),
     #[error("{field} goes with every_seconds or cron, not with a schedule that fires once")]
     NotRecurring { field: &'static str },
-    #[error("timezone goes with cron; other schedules count in UTC")]
-    ZoneWithoutCron,
-    #[error("{0} lies more than {grace} s in the past", grace = PAST_GRACE.as_secs())]
-    Past(Moment),
+    #[error("{field} goes with cron; other schedules know no clock on the wall")]
+    WithoutCron { field: &'static str },
+    #[error("jitter_seconds goes with a schedule that fires by itself")]
+    JitterOnDemand,
+    #[error("{at} lies more than {grace} s in the past", grace = PAST_GRACE.as_secs())]
+    Past { field: &'static str, at: Moment },
     #[error("{field} must be from {least} to {most}")]
     OutOfRange { field: &'static str, least: u64, most: u64 },
     #[error("end_at must lie after {0}, or nothing would ever fire")]
@@ -86,10 +108,13 @@ impl ScheduleRefusal {
     /// The field of the schedule to point at; none where it is the schedule as a whole.
     pub fn field(&self) -> Option<&'static str> {
         match self {
-            Self::Several(_, second) => Some(second),
-            Self::NotRecurring { field } | Self::OutOfRange { field, .. } => Some(field),
-            Self::ZoneWithoutCron | Self::Cron(CronError::UnknownZone { .. }) => Some("timezone"),
-            Self::Past(_) => Some("at"),
+            Self::Several(_, field)
+            | Self::NotRecurring { field }
+            | Self::WithoutCron { field }
+            | Self::OutOfRange { field, .. }
+            | Self::Past { field, .. } => Some(field),
+            Self::Cron(CronError::UnknownZone { .. }) => Some("timezone"),
+            Self::JitterOnDemand => Some("jitter_seconds"),
             Self::EndsBeforeItStarts(_) => Some("end_at"),
             Self::NeverFires => None,
             Self::Cron(_) => Some("cron"),
@@ -100,15 +125,17 @@ impl ScheduleRefusal {
 impl Schedule {
     /// Turns what was asked for into what it means, seen from `now`.
     pub fn new(plan: &Plan, now: Moment) -> Result<Self, ScheduleRefusal> {
-        let when = plan.when(now)?;
+        let (when, short_form) = plan.when(now)?;
+        plan.goes_with(&when)?;
         let (start_at, end_at) = (plan.start_at, plan.end_at);
         let begin = start_at.unwrap_or(now).max(now);
         if end_at.is_some_and(|end| end <= begin) {
             return Err(ScheduleRefusal::EndsBeforeItStarts(begin));
         }
-        let mut schedule = Self { when, start_at, end_at, max_fires: plan.max_fires, last: None };
-        schedule.last = schedule.nth_fire(plan.max_fires, now);
-        if schedule.when != When::OnDemand && schedule.next_after(now.just_before()).is_none() {
+        let jitter = plan.jitter_seconds.filter(|most| *most > 0).map(|most| Jitter::new(most, plan.spread, now));
+        let mut schedule = Self { when, short_form, start_at, end_at, max_fires: plan.max_fires, last: None, jitter };
+        schedule.last = schedule.nth_nominal(plan.max_fires, now);
+        if schedule.when != When::OnDemand && schedule.next_nominal_after(now.just_before()).is_none() {
             return Err(ScheduleRefusal::NeverFires);
         }
         Ok(schedule)
@@ -116,6 +143,22 @@ impl Schedule {
 
     /// The first instant strictly after `t` at which this fires.
     pub fn next_after(&self, t: Moment) -> Option<Moment> {
+        let Some(jitter) = &self.jitter else { return self.next_nominal_after(t) };
+        let nominal = self.next_nominal_after(jitter.nominal(t).max(jitter.from.just_before()))?;
+        jitter.effective(nominal)
+    }
+
+    /// The instant that the one at `t` was meant for, before it was spread.
+    pub fn nominal(&self, t: Moment) -> Moment {
+        self.jitter.as_ref().map_or(t, |jitter| jitter.nominal(t))
+    }
+
+    /// When the occurrence that is meant for `nominal` fires.
+    pub fn effective(&self, nominal: Moment) -> Moment {
+        self.jitter.as_ref().map_or(nominal, |jitter| nominal + jitter.by)
+    }
+
+    fn next_nominal_after(&self, t: Moment) -> Option<Moment> {
         let t = self.start_at.map_or(t, |start| t.max(start.just_before()));
         let next = match &self.when {
             When::Now { at } | When::At { at } | When::After { at, .. } => (t < *at).then_some(*at),
@@ -127,8 +170,31 @@ impl Schedule {
         (!ended).then_some(next)
     }
 
+    /// What there is to say of the occurrence that fires at `t`.
+    pub fn note_at(&self, t: Moment) -> Option<Note> {
+        let jittered = self.jitter.map(|_| Note::Jittered);
+        match &self.when {
+            When::Cron(cron) => cron.note_at(self.nominal(t)).or(jittered),
+            When::Now { .. } | When::At { .. } | When::After { .. } | When::Every { .. } | When::OnDemand => jittered,
+        }
+    }
+
+    /// What the clock that it speaks of shows at `t`, with the offset that tells the two passes of an overlap apart.
+    pub fn local(&self, t: Moment) -> String {
+        cron::local(self.zone(), t)
+    }
+
+    /// Whose clock it speaks of.
+    pub fn zone(&self) -> Tz {
+        match (&self.when, &self.short_form) {
+            (When::Cron(cron), _) => cron.zone(),
+            (_, Some(form)) => form.zone,
+            (_, None) => Tz::UTC,
+        }
+    }
+
     pub fn is_recurring(&self) -> bool {
-        matches!(self.when, When::Every { .. } | When::Cron(_))
+        self.when.is_recurring()
     }
 
     /// How often a recurring schedule fires from `now` on, at the pace of its next sixty fires: a burst counts
@@ -150,33 +216,61 @@ impl Schedule {
         t > Moment::EPOCH && self.next_after(t.just_before()) == Some(t)
     }
 
-    fn nth_fire(&self, n: Option<u32>, now: Moment) -> Option<Moment> {
-        (0..n?).try_fold(now.just_before(), |t, _| self.next_after(t).ok_or(t)).map_or_else(Some, Some)
+    fn nth_nominal(&self, n: Option<u32>, now: Moment) -> Option<Moment> {
+        (0..n?).try_fold(now.just_before(), |t, _| self.next_nominal_after(t).ok_or(t)).map_or_else(Some, Some)
+    }
+}
+
+impl When {
+    fn is_recurring(&self) -> bool {
+        matches!(self, Self::Every { .. } | Self::Cron(_))
     }
 }
 
 impl Plan {
-    fn when(&self, now: Moment) -> Result<When, ScheduleRefusal> {
+    fn when(&self, now: Moment) -> Result<(When, Option<ShortForm>), ScheduleRefusal> {
         self.names_one_kind()?;
-        self.goes_together()?;
-        Ok(match self {
-            Self { at: Some(at), .. } => When::At { at: not_past(*at, now)? },
+        self.speaks_of_clocks_only_with_cron()?;
+        let when = match self {
+            Self { at: Some(at), .. } => When::At { at: not_past("at", *at, now)? },
             Self { after_seconds: Some(seconds), .. } => {
                 let seconds = in_range("after_seconds", *seconds, 0, SPAN_SECONDS)?;
                 When::After { seconds, at: now + Duration::from_secs(seconds) }
             }
             Self { every_seconds: Some(seconds), .. } => {
-                let seconds = in_range("every_seconds", *seconds, 1, SPAN_SECONDS)?;
-                // Counted from its creation, the first fire is one period later; counted from `start_at`, it is then.
-                let from = self.start_at.unwrap_or(now + Duration::from_secs(seconds));
-                When::Every { seconds, from }
+                self.every(in_range("every_seconds", *seconds, 1, SPAN_SECONDS)?, now)
             }
-            Self { cron: Some(text), .. } => {
-                let zone = cron::zone(self.timezone.as_deref().unwrap_or("UTC"))?;
-                When::Cron(Cron::parse(text, zone)?)
-            }
+            Self { cron: Some(text), .. } => return self.written(text, now),
             Self { on_demand: true, .. } => When::OnDemand,
             _ => When::Now { at: now },
+        };
+        Ok((when, None))
+    }
+
+    /// Counted from its creation, the first fire is one period later; counted from `start_at`, it is then.
+    fn every(&self, seconds: u64, now: Moment) -> When {
+        When::Every { seconds, from: self.start_at.unwrap_or(now + Duration::from_secs(seconds)) }
+    }
+
+    fn written(&self, text: &str, now: Moment) -> Result<(When, Option<ShortForm>), ScheduleRefusal> {
+        let manner = self.manner()?;
+        let short_form = || Some(ShortForm { text: text.to_owned(), zone: manner.zone });
+        Ok(match Written::of(text)? {
+            Written::Fields => (When::Cron(Cron::parse(text, manner, self.spread)?), None),
+            Written::Every { seconds } => (self.every(seconds, now), short_form()),
+            Written::At { local } => {
+                let at = manner.instant_of(local).ok_or(ScheduleRefusal::NeverFires)?;
+                (When::At { at: not_past("cron", at, now)? }, short_form())
+            }
+        })
+    }
+
+    fn manner(&self) -> Result<Manner, ScheduleRefusal> {
+        Ok(Manner {
+            zone: cron::zone(self.timezone.as_deref().unwrap_or("UTC"))?,
+            days: self.days.unwrap_or_default(),
+            gap: self.dst_gap.unwrap_or_default(),
+            overlap: self.dst_overlap.unwrap_or_default(),
         })
     }
 
@@ -195,21 +289,37 @@ impl Plan {
         }
     }
 
-    fn goes_together(&self) -> Result<(), ScheduleRefusal> {
-        let recurring = self.every_seconds.is_some() || self.cron.is_some();
+    fn speaks_of_clocks_only_with_cron(&self) -> Result<(), ScheduleRefusal> {
+        let manner = [
+            ("timezone", self.timezone.is_some()),
+            ("days", self.days.is_some()),
+            ("dst_gap", self.dst_gap.is_some()),
+            ("dst_overlap", self.dst_overlap.is_some()),
+        ];
+        match manner.into_iter().find(|(_, given)| *given && self.cron.is_none()) {
+            Some((field, _)) => Err(ScheduleRefusal::WithoutCron { field }),
+            None => Ok(()),
+        }
+    }
+
+    /// Bounds go with what fires again and again, jitter with what fires at all.
+    fn goes_with(&self, when: &When) -> Result<(), ScheduleRefusal> {
         let bounds = [
             ("start_at", self.start_at.is_some()),
             ("end_at", self.end_at.is_some()),
             ("max_fires", self.max_fires.is_some()),
         ];
-        if let Some((field, _)) = bounds.into_iter().find(|(_, given)| *given && !recurring) {
+        if let Some((field, _)) = bounds.into_iter().find(|(_, given)| *given && !when.is_recurring()) {
             return Err(ScheduleRefusal::NotRecurring { field });
-        }
-        if self.timezone.is_some() && self.cron.is_none() {
-            return Err(ScheduleRefusal::ZoneWithoutCron);
         }
         if let Some(max) = self.max_fires {
             in_range("max_fires", u64::from(max), 1, u64::from(MAX_FIRES))?;
+        }
+        if let Some(jitter) = self.jitter_seconds {
+            in_range("jitter_seconds", u64::from(jitter), 0, u64::from(JITTER_SECONDS))?;
+            if *when == When::OnDemand {
+                return Err(ScheduleRefusal::JitterOnDemand);
+            }
         }
         Ok(())
     }
@@ -227,8 +337,8 @@ fn every_after(seconds: u64, from: Moment, t: Moment) -> Option<Moment> {
 }
 
 /// A little past means now: a client's slow clock or network is not an error.
-fn not_past(at: Moment, now: Moment) -> Result<Moment, ScheduleRefusal> {
-    if now.since(at) > PAST_GRACE { Err(ScheduleRefusal::Past(at)) } else { Ok(at.max(now)) }
+fn not_past(field: &'static str, at: Moment, now: Moment) -> Result<Moment, ScheduleRefusal> {
+    if now.since(at) > PAST_GRACE { Err(ScheduleRefusal::Past { field, at }) } else { Ok(at.max(now)) }
 }
 
 fn in_range(field: &'static str, value: u64, least: u64, most: u64) -> Result<u64, ScheduleRefusal> {
@@ -303,7 +413,7 @@ mod tests {
         let table = [
             (Plan { at: Some(NOW), after_seconds: Some(1), ..Plan::default() }, R::Several("at", "after_seconds")),
             (Plan { on_demand: true, ..every.clone() }, R::Several("every_seconds", "on_demand")),
-            (Plan { at: Some(at(-61)), ..Plan::default() }, R::Past(at(-61))),
+            (Plan { at: Some(at(-61)), ..Plan::default() }, R::Past { field: "at", at: at(-61) }),
             (
                 Plan { every_seconds: Some(0), ..Plan::default() },
                 R::OutOfRange { field: "every_seconds", least: 1, most: SPAN_SECONDS },
@@ -318,13 +428,106 @@ mod tests {
             ),
             (Plan { max_fires: Some(1), ..Plan::default() }, R::NotRecurring { field: "max_fires" }),
             (Plan { start_at: Some(NOW), ..Plan::default() }, R::NotRecurring { field: "start_at" }),
-            (Plan { timezone: Some("UTC".into()), ..every.clone() }, R::ZoneWithoutCron),
+            (Plan { timezone: Some("UTC".into()), ..every.clone() }, R::WithoutCron { field: "timezone" }),
             (Plan { end_at: Some(NOW), ..every.clone() }, R::EndsBeforeItStarts(NOW)),
             (Plan { end_at: Some(at(60)), ..every }, R::NeverFires),
         ];
         for (plan, expected) in table {
             assert_eq!(refused(&plan), expected, "{plan:?}");
         }
+    }
+
+    fn cron(text: &str) -> Plan {
+        Plan { cron: Some(text.to_owned()), ..Plan::default() }
+    }
+
+    #[test]
+    fn a_short_form_is_the_interval_or_the_instant_it_says() {
+        let table: [(Plan, &[i64]); 5] = [
+            (cron("@every 90s"), &[90, 180, 270]),
+            (Plan { start_at: Some(at(10)), end_at: Some(at(130)), ..cron("rate(1 minute)") }, &[10, 70]),
+            (Plan { max_fires: Some(2), ..cron("@every 1m30s") }, &[90, 180]),
+            // 2027-01-15T08:00:00Z is 03:00 in New York.
+            (Plan { timezone: Some("America/New_York".into()), ..cron("at(2027-01-15T03:00:10)") }, &[10]),
+            (cron("at(2027-01-15T07:59:30)"), &[0]),
+        ];
+        for (plan, expected) in table {
+            assert_eq!(fires(&plan, 3), expected, "{plan:?}");
+        }
+        let refusals = [
+            (cron("at(2027-01-15T07:58:00)"), ScheduleRefusal::Past { field: "cron", at: at(-120) }),
+            (
+                Plan { max_fires: Some(1), ..cron("at(2027-01-16T00:00:00)") },
+                ScheduleRefusal::NotRecurring { field: "max_fires" },
+            ),
+        ];
+        for (plan, expected) in refusals {
+            assert_eq!(refused(&plan), expected, "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn a_short_form_keeps_its_text_and_its_zone() {
+        let plan = Plan { timezone: Some("Asia/Tokyo".into()), ..cron("@every 90s") };
+        let schedule = Schedule::new(&plan, NOW).unwrap();
+        assert_eq!(schedule.short_form, Some(ShortForm { text: "@every 90s".to_owned(), zone: Tz::Asia__Tokyo }));
+        assert_eq!(schedule.zone(), Tz::Asia__Tokyo);
+    }
+
+    fn spread_by(most: u32, n: u8) -> Plan {
+        let spread = Spread::of(crate::id::JobId::from_bytes([n; 16]));
+        Plan { jitter_seconds: Some(most), spread, ..cron("0 * * * *") }
+    }
+
+    #[test]
+    fn jitter_moves_all_occurrences_of_a_job_by_the_same_span_and_its_nominal_instants_stay() {
+        let mut spans = std::collections::BTreeSet::new();
+        for n in 0..=255 {
+            let schedule = Schedule::new(&spread_by(600, n), NOW).unwrap();
+            let by = schedule.jitter.unwrap().by;
+            let mut t = NOW.just_before();
+            for hour in 0..3 {
+                t = schedule.next_after(t).unwrap();
+                assert_eq!((t, schedule.nominal(t)), (at(hour * 3600) + by, at(hour * 3600)));
+                assert!(schedule.fires_at(t) && schedule.note_at(t) == Some(Note::Jittered));
+            }
+            assert!(by <= Duration::from_secs(600));
+            spans.insert(by);
+        }
+        assert!(spans.len() > 250 && spans.first().unwrap().as_secs() < 30 && spans.last().unwrap().as_secs() > 570);
+    }
+
+    #[test]
+    fn jitter_brings_back_no_occurrence_from_before_the_schedule_was_made() {
+        // Half past eight: an hour's jitter would let the occurrence of eight o'clock fire yet.
+        let schedule = Schedule::new(&spread_by(3600, 2), at(1800)).unwrap();
+        assert!(schedule.jitter.unwrap().by > Duration::from_secs(1800));
+        assert_eq!(schedule.next_after(at(1800)).map(|t| schedule.nominal(t)), Some(at(3600)));
+    }
+
+    #[test]
+    fn jitter_goes_with_all_that_fires_by_itself_and_counts_inside_its_bounds() {
+        let spread = Plan { max_fires: Some(2), end_at: Some(at(3 * 3600)), ..spread_by(3600, 2) };
+        assert_eq!(fires(&spread, 9).len(), 2);
+        let once = Plan { cron: None, at: Some(at(60)), ..spread_by(60, 2) };
+        let by = Schedule::new(&once, NOW).unwrap().jitter.unwrap().by;
+        assert_eq!(Schedule::new(&once, NOW).unwrap().next_after(NOW), Some(at(60) + by));
+        assert_eq!(Schedule::new(&spread_by(0, 2), NOW).unwrap().jitter, None);
+        assert_eq!(refused(&Plan { cron: None, on_demand: true, ..spread_by(1, 2) }), ScheduleRefusal::JitterOnDemand);
+        let too_wide = ScheduleRefusal::OutOfRange { field: "jitter_seconds", least: 0, most: 86_400 };
+        assert_eq!(refused(&spread_by(86_401, 2)), too_wide);
+    }
+
+    #[test]
+    fn jitter_at_the_end_of_time_ends_the_schedule_rather_than_standing_still() {
+        let schedule = Schedule::new(&spread_by(3600, 2), NOW).unwrap();
+        let mut t = Moment::END - Duration::from_secs(7200);
+        for _ in 0..3 {
+            let Some(next) = schedule.next_after(t) else { return };
+            assert!(next > t);
+            t = next;
+        }
+        panic!("an hour's schedule fires at most twice in the last two hours");
     }
 
     #[test]
@@ -343,7 +546,8 @@ mod tests {
     }
 
     fn any_plan() -> impl Strategy<Value = Plan> {
-        let crons = ["* * * * *", "*/7 3 * * *", "30 2 * * *", "0 0 29 2 *", "15 10 1,15 * MON"];
+        let crons =
+            ["* * * * *", "*/7 3 * * *", "30 2 * * *", "0 0 29 2 *", "15 10 1,15 * MON", "7 H LW * *", "* * * * * *"];
         let zones = ["UTC", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"];
         let bounds = (
             prop::option::of(-1000..100_000_i64),
@@ -356,10 +560,13 @@ mod tests {
             timezone: Some(zones[z].into()),
             ..Plan::default()
         });
-        (prop_oneof![every, cron], bounds).prop_map(|(plan, (start, end, max))| Plan {
+        let jitter = (prop::option::of(0..4000_u32), any::<[u8; 16]>());
+        (prop_oneof![every, cron], bounds, jitter).prop_map(|(plan, (start, end, max), (jitter, id))| Plan {
             start_at: start.map(at),
             end_at: end.map(at),
             max_fires: max,
+            jitter_seconds: jitter,
+            spread: Spread::of(crate::id::JobId::from_bytes(id)),
             ..plan
         })
     }
@@ -373,8 +580,9 @@ mod tests {
                 let Some(next) = schedule.next_after(t) else { break };
                 prop_assert!(next > t);
                 prop_assert!(schedule.fires_at(next));
-                prop_assert!(plan.start_at.is_none_or(|start| next >= start));
-                prop_assert!(plan.end_at.is_none_or(|end| next < end));
+                let nominal = schedule.nominal(next);
+                prop_assert!(plan.start_at.is_none_or(|start| nominal >= start));
+                prop_assert!(plan.end_at.is_none_or(|end| nominal < end));
                 t = next;
             }
         }

@@ -75,7 +75,7 @@ async fn made<D: Doors>(
         Some(key) => Identity { id: JobId::from_key(tenant, key), fingerprint: Some(fingerprint(ADDRESS, text)?) },
         None => Identity { id: JobId::new(now, doors.chance().bytes()), fingerprint: None },
     };
-    let admitted = match request.understood(now, &face.target_check) {
+    let admitted = match request.understood(identity.id, now, &face.target_check) {
         Ok(understood) => admit(face, tenant, &identity, &understood).await.map(|()| understood),
         Err(problem) => Err(problem),
     };

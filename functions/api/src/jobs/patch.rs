@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use minutehand_domain::Moment;
+use minutehand_domain::id::JobId;
 use minutehand_domain::job::{Change, Definition, Job, JobRefusal, Status};
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::schedule::Schedule;
@@ -32,7 +33,7 @@ const SCHEDULE_KINDS: [FieldKind; 5] = [
     FieldKind { name: "at", with: &[] },
     FieldKind { name: "after_seconds", with: &[] },
     FieldKind { name: "every_seconds", with: &[] },
-    FieldKind { name: "cron", with: &["timezone"] },
+    FieldKind { name: "cron", with: &["timezone", "days", "dst_gap", "dst_overlap"] },
     FieldKind { name: "on_demand", with: &[] },
 ];
 const TARGET_KINDS: [FieldKind; 2] = [FieldKind { name: "http", with: &[] }, FieldKind { name: "noop", with: &[] }];
@@ -78,7 +79,7 @@ async fn change_of<D: Doors>(face: &Face<D>, job: &Job, patch: &RawValue) -> Res
         return Err(Problem::new(Kind::Conflict, JobRefusal::Cancelled.to_string()));
     }
     let schedule = if says_the_same(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
-    let understood = understood(face, &with_its_nulls(&merged, patch), schedule, doors.clock().now())?;
+    let understood = understood(face, &with_its_nulls(&merged, patch), job.id, schedule, doors.clock().now())?;
     let payload = if understood.payload == payload {
         job.definition.payload.clone()
     } else {
@@ -137,12 +138,13 @@ fn says_the_same(one: &RawValue, other: &RawValue, field: &str) -> bool {
 fn understood<D>(
     face: &Face<D>,
     merged: &RawValue,
+    id: JobId,
     stays: Option<&Schedule>,
     now: Moment,
 ) -> Result<Understood, Problem> {
     let request: JobRequest<'_> = parse(merged.get())?;
     match stays {
         Some(schedule) => request.understood_with(schedule.clone(), &face.target_check),
-        None => request.understood(now, &face.target_check),
+        None => request.understood(id, now, &face.target_check),
     }
 }

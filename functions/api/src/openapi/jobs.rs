@@ -122,7 +122,10 @@ fn billing_made() -> Value {
         "name": "monthly-billing",
         "owner": "finance",
         "tags": ["billing"],
-        "schedule": { "cron": "0 2 1 * *", "timezone": "America/New_York" },
+        "schedule": {
+            "cron": "0 2 1 * *", "timezone": "America/New_York", "days": "either", "dst_gap": "next_valid",
+            "dst_overlap": "by_kind",
+        },
         "target": {
             "http": { "url": "https://example.com/hooks/billing", "method": "POST", "headers": { "X-Team": "finance" } }
         },
@@ -181,7 +184,10 @@ fn each_night() -> Value {
 fn at_night() -> Value {
     let mut job = plain();
     job["generation"] = 2.into();
-    job["schedule"] = each_night()["schedule"].take();
+    job["schedule"] = json!({
+        "cron": "0 3 * * *", "timezone": "Europe/Paris", "days": "either", "dst_gap": "next_valid",
+        "dst_overlap": "by_kind", "max_fires": 30,
+    });
     job["next_run_at"] = "2027-01-16T02:00:00.000Z".into();
     job["next_run_id"] = "run_06hhgq2g003ha8atdy39qcp9x40t6vxhfp000".into();
     job

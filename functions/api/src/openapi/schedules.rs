@@ -34,10 +34,16 @@ fn spring() -> Value {
 
 fn spring_shown() -> Value {
     json!({
-        "description": "at 02:30 every day, America/New_York time",
+        "description": "at 02:30 every day, New York time; in the spring gap at 03:00",
         "fires": [
-            { "at": "2027-03-13T07:30:00.000Z", "local": "2027-03-13T02:30:00-05:00", "note": null },
-            { "at": "2027-03-14T07:00:00.000Z", "local": "2027-03-14T03:00:00-04:00", "note": "shifted" }
+            {
+                "at": "2027-03-13T07:30:00.000Z", "effective_at": "2027-03-13T07:30:00.000Z",
+                "local": "2027-03-13T02:30:00-05:00", "note": null,
+            },
+            {
+                "at": "2027-03-14T07:00:00.000Z", "effective_at": "2027-03-14T07:00:00.000Z",
+                "local": "2027-03-14T03:00:00-04:00", "note": "shifted",
+            }
         ],
         "exhausted": false
     })

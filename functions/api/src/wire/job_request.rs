@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
+use minutehand_domain::id::JobId;
 use minutehand_domain::job::{Definition, Delivery, Terms};
 use minutehand_domain::limits::{
     DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, TAGS, TIMEOUT_SECONDS, WORD_CHARS,
 };
 use minutehand_domain::priority::Priority;
-use minutehand_domain::schedule::Schedule;
+use minutehand_domain::schedule::{Schedule, Spread};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -73,9 +74,10 @@ pub(crate) struct Understood {
 }
 
 impl JobRequest<'_> {
-    pub(crate) fn understood(mut self, now: Moment, check: &TargetCheck) -> Result<Understood, Problem> {
+    /// As the wish for the job of this id.
+    pub(crate) fn understood(mut self, id: JobId, now: Moment, check: &TargetCheck) -> Result<Understood, Problem> {
         let mut findings = Findings::default();
-        let schedule = self.schedule.take().unwrap_or_default().understood(now, &mut findings);
+        let schedule = self.schedule.take().unwrap_or_default().understood(Spread::of(id), now, &mut findings);
         self.understood_beside(schedule, check, findings)
     }
 

@@ -1,8 +1,9 @@
 //! The when of a job, as it is asked for and as it is shown: the same fields both ways.
 
 use minutehand_domain::Moment;
-use minutehand_domain::limits::{MAX_FIRES, SPAN_SECONDS};
-use minutehand_domain::schedule::{Plan, Schedule, When};
+use minutehand_domain::limits::{JITTER_SECONDS, MAX_FIRES, SPAN_SECONDS};
+use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
+use minutehand_domain::schedule::{Plan, Schedule, Spread, When};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,7 @@ use super::instant::Instant;
 use super::kinds::{Kind, one_of_the_kinds};
 use super::texts::{CronText, ZoneText};
 use super::whole::whole;
+use super::words::{DayRuleWord, DstGapWord, DstOverlapWord};
 use crate::findings::Findings;
 
 /// When a job fires: exactly one of `at`, `after_seconds`, `every_seconds`, `cron` and `on_demand`, or none of them for once,
@@ -37,6 +39,18 @@ pub(crate) struct ScheduleRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ZoneText>")]
     timezone: Option<String>,
+    /// Where both the day of the month and the day of the week are restricted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DayRuleWord>", extend("default" = DayRule::default()))]
+    days: Option<DayRule>,
+    /// What becomes of a local time that the clock of `timezone` jumps over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DstGapWord>", extend("default" = DstGap::default()))]
+    dst_gap: Option<DstGap>,
+    /// In which pass a local time fires that the clock of `timezone` shows twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DstOverlapWord>", extend("default" = DstOverlap::default()))]
+    dst_overlap: Option<DstOverlap>,
     /// Nothing fires before.
     #[serde(skip_serializing_if = "Option::is_none")]
     start_at: Option<Instant>,
@@ -50,22 +64,29 @@ pub(crate) struct ScheduleRequest {
     /// Never by itself: only when it is asked to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     on_demand: Option<bool>,
+    /// At most so much later than it says: how much is the job's own, and the same for each of its occurrences.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = JITTER_SECONDS))]
+    jitter_seconds: Option<u32>,
 }
 
-const BOUNDS: &[&str] = &["start_at", "end_at", "max_fires"];
+const BOUNDS: &[&str] = &["start_at", "end_at", "max_fires", "jitter_seconds"];
+const CRON: &[&str] =
+    &["start_at", "end_at", "max_fires", "jitter_seconds", "timezone", "days", "dst_gap", "dst_overlap"];
+const ONCE: &[&str] = &["jitter_seconds"];
 const KINDS: [Kind; 6] = [
-    Kind { title: "once, now", named: None, with: &[] },
-    Kind { title: "once, at an instant", named: Some("at"), with: &[] },
-    Kind { title: "once, after a while", named: Some("after_seconds"), with: &[] },
+    Kind { title: "once, now", named: None, with: ONCE },
+    Kind { title: "once, at an instant", named: Some("at"), with: ONCE },
+    Kind { title: "once, after a while", named: Some("after_seconds"), with: ONCE },
     Kind { title: "again and again", named: Some("every_seconds"), with: BOUNDS },
-    Kind { title: "by the clock", named: Some("cron"), with: &["start_at", "end_at", "max_fires", "timezone"] },
+    Kind { title: "by the clock", named: Some("cron"), with: CRON },
     Kind { title: "on demand", named: Some("on_demand"), with: &[] },
 ];
 
 impl ScheduleRequest {
-    /// What it means, seen from `now`.
-    pub(crate) fn understood(self, now: Moment, findings: &mut Findings) -> Option<Schedule> {
-        Schedule::new(&self.plan(), now)
+    /// What it means for this job, seen from `now`.
+    pub(crate) fn understood(self, spread: Spread, now: Moment, findings: &mut Findings) -> Option<Schedule> {
+        Schedule::new(&self.plan(spread), now)
             .map_err(|refusal| {
                 let field = refusal.field().map_or_else(String::new, |field| format!("/{field}"));
                 findings.add(format!("/schedule{field}"), refusal.to_string());
@@ -73,37 +94,54 @@ impl ScheduleRequest {
             .ok()
     }
 
-    /// As it was asked for, with the zone that a cron expression was given for want of one.
+    /// As it was asked for, with what a cron expression was given for want of a wish.
     pub(crate) fn showing(schedule: &Schedule) -> Self {
         let shown = Self {
             start_at: schedule.start_at.map(Instant),
             end_at: schedule.end_at.map(Instant),
             max_fires: schedule.max_fires,
+            jitter_seconds: schedule.jitter.map(|jitter| jitter.most_seconds),
             ..Self::default()
         };
+        if let Some(form) = &schedule.short_form {
+            return Self { cron: Some(form.text.clone()), timezone: Some(form.zone.name().to_owned()), ..shown };
+        }
         match &schedule.when {
             When::Now { .. } => shown,
             When::At { at } => Self { at: Some(Instant(*at)), ..shown },
             When::After { seconds, .. } => Self { after_seconds: Some(*seconds), ..shown },
             When::Every { seconds, .. } => Self { every_seconds: Some(*seconds), ..shown },
             When::Cron(cron) => {
-                Self { cron: Some(cron.text().to_owned()), timezone: Some(cron.zone().name().to_owned()), ..shown }
+                let manner = cron.manner();
+                Self {
+                    cron: Some(cron.text().to_owned()),
+                    timezone: Some(manner.zone.name().to_owned()),
+                    days: Some(manner.days),
+                    dst_gap: Some(manner.gap),
+                    dst_overlap: Some(manner.overlap),
+                    ..shown
+                }
             }
             When::OnDemand => Self { on_demand: Some(true), ..shown },
         }
     }
 
-    fn plan(self) -> Plan {
+    fn plan(self, spread: Spread) -> Plan {
         Plan {
             at: self.at.map(|at| at.0),
             after_seconds: self.after_seconds,
             every_seconds: self.every_seconds,
             cron: self.cron,
             timezone: self.timezone,
+            days: self.days,
+            dst_gap: self.dst_gap,
+            dst_overlap: self.dst_overlap,
             start_at: self.start_at.map(|at| at.0),
             end_at: self.end_at.map(|at| at.0),
             max_fires: self.max_fires,
             on_demand: self.on_demand.unwrap_or(false),
+            jitter_seconds: self.jitter_seconds,
+            spread,
         }
     }
 }

@@ -54,9 +54,10 @@ component!(
     CronText = "Cron",
     json_schema!({
         "type": "string", "pattern": cron_pattern(), "maxLength": MAX_BYTES,
-        "examples": ["0 2 1 * *", "*/5 9-17 * * MON-FRI", "@daily"],
-        "description": "Minute, hour, day of the month, month and day of the week; or a word like `@daily`. Lists, ranges, \
-            steps and names are understood. Where both days are restricted, either will do.",
+        "examples": ["0 2 1 * *", "*/5 9-17 * * MON-FRI", "0 2 LW * *", "H 4 * * *", "@daily", "@every 90s", "rate(5 minutes)"],
+        "description": "Five fields: minute, hour, day of the month, month and day of the week; six with seconds before them, \
+            seven with years behind. Or a word like `@daily`, a span like `@every 90s`, or what EventBridge understands: \
+            `cron(…)`, `rate(…)`, `at(…)`. docs/schedules.md has the whole dialect.",
     })
 );
 component!(
@@ -116,19 +117,41 @@ const URL: &str = concat!(
     r"|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?([/?#][A-Za-z0-9._~:/?#!$&'()*+,;=%-]*)?$"
 );
 
-/// Five fields, each a list; or a shorthand. That a name is one, that a range runs forward and that a date exists is more
-/// than a pattern can say.
+/// Fields, each a list; or one of the short forms. That a name is one and that a date exists is more than a pattern can say.
 fn cron_pattern() -> String {
-    let field = |any: &str, value: &str| {
-        let item = format!("({any}|{value}(-{value})?)(/[1-9][0-9]?)?");
-        format!("{item}(,{item})*")
+    let ours = |seconds: &str, years: &str| {
+        let [minute, hour, day, month, weekday] = FIELDS.map(|(any, value, more)| list(any, value, more));
+        format!("{seconds}{minute}{BLANK}+{hour}{BLANK}+{day}{BLANK}+{month}{BLANK}+{weekday}{years}")
     };
-    let fields = [
-        field("[*]", "[0-5]?[0-9]"),
-        field("[*]", "([01]?[0-9]|2[0-3])"),
-        field("[*?]", "(0?[1-9]|[12][0-9]|3[01])"),
-        field("[*]", "(0?[1-9]|1[0-2]|[A-Za-z]{3})"),
-        field("[*?]", "([0-7]|[A-Za-z]{3})"),
-    ];
-    format!("^({}|@[A-Za-z]+)$", fields.join("[ \\t]+"))
+    let seconds = format!("{}{BLANK}+", list("[*]", SIXTY, ""));
+    let years = format!("{BLANK}+{}", list("[*]", "(19[789][0-9]|2[01][0-9]{2})", ""));
+    let fields = format!("({seconds})?{}|{}", ours("", ""), ours(&seconds, &years));
+    // The same alternatives serve EventBridge, whose years stand behind five fields.
+    let event_bridge = format!("{CRON}[(]{BLANK}*{}{BLANK}*[)]", ours("", &years));
+    let span = format!("@{EVERY}{BLANK}+([0-9]+[dhms])+");
+    let rate = format!("{RATE}[(][ ]*[0-9]+[ ]+[A-Za-z]+[ ]*[)]");
+    let at = format!("{AT}[(][0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[)]");
+    format!("^{BLANK}*({fields}|{event_bridge}|@[A-Za-z_]+|{span}|{rate}|{at}){BLANK}*$")
+}
+
+const BLANK: &str = r"[ \t]";
+const CRON: &str = "[Cc][Rr][Oo][Nn]";
+const EVERY: &str = "[Ee][Vv][Ee][Rr][Yy]";
+const RATE: &str = "[Rr][Aa][Tt][Ee]";
+const AT: &str = "[Aa][Tt]";
+const SIXTY: &str = "[0-5]?[0-9]";
+
+/// What stands for any value, a value, and what else an item may be: `L` and `W` of days, `L` and `#` of weekdays.
+const FIELDS: [(&str, &str, &str); 5] = [
+    ("[*]", SIXTY, ""),
+    ("[*]", "([01]?[0-9]|2[0-3])", ""),
+    ("[*?]", "(0?[1-9]|[12][0-9]|3[01])", "|[Ll](-[0-9]{1,2})?[Ww]?|[0-9]{1,2}[Ww]"),
+    ("[*]", "(0?[1-9]|1[0-2]|[A-Za-z]{3})", ""),
+    ("[*?]", "(0?[0-7]|[A-Za-z]{3})", "|(0?[0-7]|[A-Za-z]{3})?[Ll]|(0?[0-7]|[A-Za-z]{3})#[1-5]"),
+];
+
+fn list(any: &str, value: &str, more: &str) -> String {
+    let step = "(/[0-9]{1,3})?";
+    let item = format!("(({any}|{value}(-{value})?|[Hh]([(]{value}-{value}[)])?){step}{more})");
+    format!("{item}(,{item})*")
 }

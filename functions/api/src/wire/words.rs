@@ -7,7 +7,7 @@ use minutehand_domain::job::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter};
 use minutehand_domain::run::ErrorCode;
-use minutehand_domain::schedule::cron::Note;
+use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use schemars::json_schema;
 
@@ -37,9 +37,15 @@ words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive;
     "What brought a run about: its job's schedule, somebody who wanted it now, or somebody who wanted another try.");
 words!(RoleWord = "Role", Role: Viewer, Operator, Admin, Host;
     "What a key may do; each may also do what those before it may. `host` is the deployment's own key.");
-words!(NoteWord = "Note", Note: Shifted, Repeated;
-    "What daylight saving did to an occurrence: its local time does not exist that day and it fires after the gap, or its \
-     local time comes twice and this is the second.");
+words!(DayRuleWord = "Days", DayRule: Either, Both;
+    "Where both day fields are restricted: either of them is enough, or a day has to be in both.");
+words!(DstGapWord = "DstGap", DstGap: NextValid, Skip;
+    "What becomes of a local time that does not exist: it fires once at the first instant after the gap, or not at all.");
+words!(DstOverlapWord = "DstOverlap", DstOverlap: ByKind, First, Second, Both;
+    "When a local time fires that comes twice: `by_kind` is the first time for a time of day, and both for a rhythm.");
+words!(NoteWord = "Note", Note: Shifted, Repeated, Jittered;
+    "What happened to an occurrence: `shifted`: its local time does not exist that day and it fires after the gap; `repeated`: \
+     its local time comes twice and this is the second; `jittered`: it is spread, and starts at `effective_at`.");
 
 component!(
     OutcomeWord = "Outcome",

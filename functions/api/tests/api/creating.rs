@@ -6,7 +6,7 @@ use http::Request;
 use minutehand_domain::body::Body;
 use serde_json::{Value, json};
 
-use crate::world::{ACME_KEY, Answer, World, at, request};
+use crate::world::{ACME_KEY, Answer, World, at, in_the_usual_manner, request};
 
 async fn with_key(world: &World, key: &str, body: &Value) -> Answer {
     let request = request("POST", "/v1/jobs", ACME_KEY).header("content-type", "application/json");
@@ -43,7 +43,10 @@ async fn a_job_is_answered_as_it_was_asked_for_with_every_default_spelled_out() 
         json!({
             "job_id": id, "name": "monthly-billing", "owner": "finance", "tags": ["a", "b"],
             "status": "active", "generation": 1,
-            "schedule": {"cron": "0 2 1 * *", "timezone": "America/New_York", "max_fires": 12},
+            "schedule": {
+                "cron": "0 2 1 * *", "timezone": "America/New_York", "days": "either", "dst_gap": "next_valid",
+                "dst_overlap": "by_kind", "max_fires": 12,
+            },
             "target": {"http": {"url": "https://example.com/bill", "method": "POST", "headers": {"x-a": "1"}}},
             "payload": {"any": "json"}, "priority": "critical", "timeout_seconds": 300,
             "retry": {
@@ -70,7 +73,7 @@ async fn each_kind_of_schedule_is_shown_as_it_was_asked_for() {
             json!({"every_seconds": 60, "start_at": at(10), "end_at": at(900)}),
             json!(at(10)),
         ),
-        (json!({"cron": "@hourly"}), json!({"cron": "@hourly", "timezone": "UTC"}), json!(at(0))),
+        (json!({"cron": "@hourly"}), in_the_usual_manner(json!({"cron": "@hourly"})), json!(at(0))),
         (json!({"on_demand": true}), json!({"on_demand": true}), Value::Null),
     ] {
         let answer = world.post("/v1/jobs", json!({"target": {"noop": {}}, "schedule": asked})).await;

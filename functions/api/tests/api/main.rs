@@ -24,4 +24,5 @@ mod runs;
 mod schedules;
 mod stats;
 mod tenants;
+mod vectors;
 mod world;

@@ -22,10 +22,16 @@ async fn a_preview_tells_a_schedule_in_words_and_instants() {
     assert_eq!(
         answer.json(),
         json!({
-            "description": "at 02:00 on the 1st of every month, America/New_York time",
+            "description": "at 02:00 on the 1st of every month, New York time; in the spring gap at 03:00",
             "fires": [
-                {"at": "2027-02-01T07:00:00.000Z", "local": "2027-02-01T02:00:00-05:00", "note": null},
-                {"at": "2027-03-01T07:00:00.000Z", "local": "2027-03-01T02:00:00-05:00", "note": null},
+                {
+                    "at": "2027-02-01T07:00:00.000Z", "effective_at": "2027-02-01T07:00:00.000Z",
+                    "local": "2027-02-01T02:00:00-05:00", "note": null,
+                },
+                {
+                    "at": "2027-03-01T07:00:00.000Z", "effective_at": "2027-03-01T07:00:00.000Z",
+                    "local": "2027-03-01T02:00:00-05:00", "note": null,
+                },
             ],
             "exhausted": false,
         })
@@ -72,11 +78,11 @@ async fn each_kind_of_schedule_has_its_words() {
     for (schedule, words) in [
         (json!({}), "once, as soon as it is created".to_owned()),
         (json!({"at": at(5)}), format!("once, at {}", at(5))),
-        (json!({"after_seconds": 5}), "once, 5 s after it is created".to_owned()),
+        (json!({"after_seconds": 5}), "once, 5 seconds after it is created".to_owned()),
         (json!({"every_seconds": 1}), "every second".to_owned()),
         (
             json!({"every_seconds": 60, "start_at": at(0), "end_at": at(900), "max_fires": 3}),
-            format!("every 60 seconds, from {} on, until {}, 3 times at most", at(0), at(900)),
+            format!("every minute, from {} on, until {}, 3 times at most", at(0), at(900)),
         ),
         (json!({"on_demand": true}), "only when it is asked to run".to_owned()),
     ] {

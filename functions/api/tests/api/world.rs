@@ -276,3 +276,12 @@ pub(crate) fn failed(code: ErrorCode) -> Outcome {
 pub(crate) fn at(seconds: u64) -> String {
     (START + Duration::from_secs(seconds)).to_string()
 }
+
+/// A schedule of fields as it is shown: with what it was given for want of a wish.
+pub(crate) fn in_the_usual_manner(mut schedule: Value) -> Value {
+    let usual = [("timezone", "UTC"), ("days", "either"), ("dst_gap", "next_valid"), ("dst_overlap", "by_kind")];
+    for (name, word) in usual {
+        schedule.as_object_mut().unwrap().entry(name).or_insert_with(|| word.into());
+    }
+    schedule
+}

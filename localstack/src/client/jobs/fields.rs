@@ -6,6 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+use super::super::clock::{CLOCK_FIELDS, ClockFlags};
 use super::super::given::{Json, Source};
 use super::super::instant::instant;
 use super::super::span::Span;
@@ -25,24 +26,26 @@ pub(crate) struct JobFlags {
     /// For you to find it again
     #[arg(long)]
     name: Option<String>,
-    /// A cron expression of five fields, or @hourly and its like
+    /// A cron expression: five fields, six with seconds, seven with years; or @daily, @every 90s, rate(5 minutes)
     #[arg(long, value_name = "EXPRESSION", group = "when", help_heading = "When")]
     cron: Option<String>,
-    /// The time zone of the cron expression, such as Europe/Paris; UTC without
-    #[arg(long, value_name = "ZONE", conflicts_with_all = ["every", "after", "at", "on_demand"], help_heading = "When")]
-    tz: Option<String>,
+    #[command(flatten)]
+    clock: ClockFlags,
     /// Again and again after this long, such as 90s, 5m or 1d
-    #[arg(long, value_name = "SPAN", group = "when", help_heading = "When")]
+    #[arg(long, value_name = "SPAN", group = "when", conflicts_with = "ClockFlags", help_heading = "When")]
     every: Option<Span>,
     /// Once, this long from now
-    #[arg(long, value_name = "SPAN", group = "when", help_heading = "When")]
+    #[arg(long, value_name = "SPAN", group = "when", conflicts_with = "ClockFlags", help_heading = "When")]
     after: Option<Span>,
     /// Once, at this instant, such as 2030-01-01T00:00:00Z
-    #[arg(long, value_name = "INSTANT", value_parser = instant, group = "when", help_heading = "When")]
+    #[arg(long, value_name = "INSTANT", value_parser = instant, group = "when", conflicts_with = "ClockFlags", help_heading = "When")]
     at: Option<Moment>,
     /// Only when it is asked to, by `jobs run`
-    #[arg(long, group = "when", help_heading = "When")]
+    #[arg(long, group = "when", conflicts_with = "ClockFlags", help_heading = "When")]
     on_demand: bool,
+    /// At most so much later than it says, the same for each time: spreads many jobs of one instant
+    #[arg(long, value_name = "SPAN", conflicts_with = "on_demand", help_heading = "When")]
+    jitter: Option<Span>,
     /// Call this address
     #[arg(long, help_heading = "What")]
     url: Option<String>,
@@ -115,22 +118,23 @@ impl JobFlags {
     }
 
     fn says_when(&self) -> bool {
-        self.when().is_some() || self.tz.is_some()
+        self.when().is_some() || self.clock.say_something() || self.jitter.is_some()
     }
 
-    /// A zone is a cron expression's and goes with it.
+    /// A clock is a cron expression's and goes with it.
     fn schedule(&self, schedule: &mut Map<String, Value>) {
         if let Some((name, when)) = self.when() {
             for other in WHENS.into_iter().filter(|other| *other != name) {
                 schedule.remove(other);
             }
             if name != "cron" {
-                schedule.remove("timezone");
+                schedule.retain(|field, _| !CLOCK_FIELDS.contains(&field.as_str()));
             }
             schedule.insert(name.to_owned(), when);
         }
-        if let Some(zone) = &self.tz {
-            schedule.insert("timezone".to_owned(), json!(zone));
+        self.clock.onto(schedule);
+        if let Some(Span(seconds)) = self.jitter {
+            schedule.insert("jitter_seconds".to_owned(), json!(seconds));
         }
     }
 
@@ -252,6 +256,14 @@ mod tests {
                 vec!["--cron=0 2 * * *", "--tz=Europe/Paris"],
                 json!({"schedule": {"cron": "0 2 * * *", "timezone": "Europe/Paris"}}),
             ),
+            (
+                vec!["--cron=0 2 13 * FRI", "--days=both", "--dst-gap=skip", "--dst-overlap=second", "--jitter=5m"],
+                json!({"schedule": {
+                    "cron": "0 2 13 * FRI", "days": "both", "dst_gap": "skip", "dst_overlap": "second",
+                    "jitter_seconds": 300,
+                }}),
+            ),
+            (vec!["--every=1h", "--jitter=30s"], json!({"schedule": {"every_seconds": 3600, "jitter_seconds": 30}})),
             (vec!["--payload={\"a\": [1]}"], json!({"payload": {"a": [1]}})),
             (vec!["--payload=null"], json!({"payload": null})),
             (vec!["--priority=high", "--timeout=2m"], json!({"priority": "high", "timeout_seconds": 120})),
@@ -317,6 +329,9 @@ mod tests {
             vec!["--every=5s", "--after=5s"],
             vec!["--cron=@daily", "--on-demand"],
             vec!["--every=5s", "--tz=UTC"],
+            vec!["--after=5s", "--dst-gap=skip"],
+            vec!["--cron=@daily", "--dst-gap=jump"],
+            vec!["--on-demand", "--jitter=5s"],
             vec!["--noop", "--url=http://x/"],
             vec!["--noop", "--method=GET"],
             vec!["--every=soon"],

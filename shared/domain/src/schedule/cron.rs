@@ -1,6 +1,7 @@
 //! Cron: the civil times an expression names, and the instants at which a zone's clock shows them.
 //!
-//! The rooms: `parse` reads the text, `fields` knows the calendar, `clock` knows the zone, `walk` puts them together.
+//! The rooms: `parse` reads the text, `fields` knows the calendar, `clock` knows the zone, `walk` puts them together, and
+//! `describe` says it in words.
 
 mod clock;
 mod describe;
@@ -19,7 +20,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::error::{CronError, Field};
 use self::fields::Fields;
-pub use self::zone::zone;
+use self::parse::Meaning;
+pub use self::zone::{EDITION, zone};
+use super::spread::Spread;
 use crate::moment::Moment;
 
 /// The longest text that is read at all: no sensible expression needs more, and the work of reading is bounded by it.
@@ -27,26 +30,100 @@ pub const MAX_BYTES: usize = 256;
 
 /// A cron expression in a zone. It carries what the text meant, so that reading a stored job does not parse again.
 ///
-/// In a format that people read it is its text and its zone, and is parsed again: there it would be bits otherwise.
+/// In a format that people read it is its text and its manner, and is parsed again: there it would be bits otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Cron {
     text: String,
-    zone: Tz,
+    manner: Manner,
+    /// Whose it is, where its text asks for that.
+    spread: Option<Spread>,
     fields: Fields,
     kind: Kind,
+}
+
+/// In which zone an expression is read, and how where that leaves a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manner {
+    pub zone: Tz,
+    pub days: DayRule,
+    pub gap: DstGap,
+    pub overlap: DstOverlap,
+}
+
+/// What it means to restrict both the day of the month and the day of the week.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DayRule {
+    /// One of them is enough, as in Vixie's cron. A field that starts with `*` does not count as restricted.
+    #[default]
+    Either,
+    Both,
+}
+
+/// What becomes of a local time that the clock jumps over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DstGap {
+    /// It fires once, at the first instant after the gap.
+    #[default]
+    NextValid,
+    Skip,
+}
+
+/// In which pass a local time fires that the clock shows twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DstOverlap {
+    /// A time of day in the first; a rhythm goes on in both.
+    #[default]
+    ByKind,
+    First,
+    Second,
+    Both,
+}
+
+/// How the expression speaks of the time of day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Kind {
+    /// Seconds, minutes and hours are numbers and lists only: a time of day, which comes once a day.
+    Fixed,
+    /// A `*`, a range or a step in one of them: a rhythm.
+    Interval,
+}
+
+/// What a preview says about an occurrence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Note {
+    /// Its local time does not exist that day: it fires at the first instant after the gap.
+    Shifted,
+    /// Its local time comes twice that day, and this is the second.
+    Repeated,
+    /// It is spread: it starts somewhat later.
+    Jittered,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Written<'a> {
     text: Cow<'a, str>,
-    zone: Tz,
+    #[serde(flatten)]
+    manner: Manner,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spread: Option<Spread>,
+}
+
+impl Manner {
+    /// In this zone, and otherwise as is usual.
+    pub fn usual(zone: Tz) -> Self {
+        Self { zone, days: DayRule::default(), gap: DstGap::default(), overlap: DstOverlap::default() }
+    }
 }
 
 impl Serialize for Cron {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
-            Written { text: Cow::Borrowed(&self.text), zone: self.zone }.serialize(serializer)
+            Written { text: Cow::Borrowed(&self.text), manner: self.manner, spread: self.spread }.serialize(serializer)
         } else {
             Self::serialize(self, serializer)
         }
@@ -57,40 +134,21 @@ impl<'de> Deserialize<'de> for Cron {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
             let written = Written::deserialize(deserializer)?;
-            Self::parse(&written.text, written.zone).map_err(D::Error::custom)
+            let spread = written.spread.unwrap_or_default();
+            Self::parse(&written.text, written.manner, spread).map_err(D::Error::custom)
         } else {
             Self::deserialize(deserializer)
         }
     }
 }
 
-/// How the expression speaks of the time of day, which decides what a repeated hour means to it.
-/// (`dst_overlap: by_kind`; a job's own `dst_gap` and `dst_overlap` will stand beside it.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Kind {
-    /// Minutes and hours are numbers and lists only: a time of day, which comes once a day.
-    Fixed,
-    /// A `*`, a range or a step in minute or hour: a rhythm, which goes on in both passes of an overlap.
-    Interval,
-}
-
-/// What a preview says about an occurrence that daylight saving touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Note {
-    /// Its local time does not exist that day: it fires at the first instant after the gap.
-    Shifted,
-    /// Its local time comes twice that day, and this is the second.
-    Repeated,
-}
-
 impl Cron {
-    pub fn parse(text: &str, zone: Tz) -> Result<Self, CronError> {
-        let (fields, kind) = parse::expression(text)?;
+    pub fn parse(text: &str, manner: Manner, spread: Spread) -> Result<Self, CronError> {
+        let Meaning { fields, kind, is_spread } = parse::expression(text, manner.days, spread)?;
         if !fields.ever() {
             return Err(CronError::Never { text: text.to_owned() });
         }
-        Ok(Self { text: text.to_owned(), zone, fields, kind })
+        Ok(Self { text: text.to_owned(), manner, spread: is_spread.then_some(spread), fields, kind })
     }
 
     /// The expression as it was written.
@@ -98,40 +156,62 @@ impl Cron {
         &self.text
     }
 
-    pub fn zone(&self) -> Tz {
-        self.zone
+    pub fn manner(&self) -> Manner {
+        self.manner
     }
 
-    /// What the zone's clock shows at `t`, with the offset that tells the two passes of an overlap apart.
-    pub fn local(&self, t: Moment) -> String {
-        t.to_utc().with_timezone(&self.zone).to_rfc3339_opts(SecondsFormat::AutoSi, false)
+    pub fn zone(&self) -> Tz {
+        self.manner.zone
+    }
+}
+
+/// What a zone's clock shows at `t`, with the offset that tells the two passes of an overlap apart.
+pub(super) fn local(zone: Tz, t: Moment) -> String {
+    t.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::AutoSi, false)
+}
+
+#[cfg(test)]
+impl Cron {
+    fn usual(text: &str, zone: Tz) -> Result<Self, CronError> {
+        Self::parse(text, Manner::usual(zone), Spread::default())
+    }
+
+    fn local(&self, t: Moment) -> String {
+        local(self.zone(), t)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::JobId;
 
     #[test]
     fn a_stored_expression_reads_back_equal_and_fires_the_same() {
-        let cron = Cron::parse("*/5 9-17 1,15 * MON", Tz::Europe__Berlin).unwrap();
+        let spread = Spread::of(JobId::from_bytes([7; 16]));
+        for text in ["*/5 9-17 1,15 * MON", "H H(1-5) LW * *", "0 0 0 ? JAN 5L 2027-2030/2"] {
+            for overlap in [DstOverlap::ByKind, DstOverlap::Both] {
+                let manner = Manner { days: DayRule::Both, overlap, ..Manner::usual(Tz::Europe__Berlin) };
+                let cron = Cron::parse(text, manner, spread).unwrap();
 
-        let stored = serde_json::to_string(&cron).unwrap();
-        let read: Cron = serde_json::from_str(&stored).unwrap();
+                let stored = serde_json::to_string(&cron).unwrap();
+                let read: Cron = serde_json::from_str(&stored).unwrap();
 
-        assert_eq!(read, cron);
-        assert_eq!(read.next_after(Moment::EPOCH), cron.next_after(Moment::EPOCH));
+                assert_eq!(read, cron, "{stored}");
+                assert_eq!(stored.contains("spread"), text.contains('H'), "{stored}");
+            }
+        }
     }
 
     #[test]
     fn the_text_is_kept_as_it_was_written() {
-        let cron = Cron::parse(" 0  2 * *\tmon ", Tz::UTC).unwrap();
+        let cron = Cron::usual(" 0  2 * *\tmon ", Tz::UTC).unwrap();
         assert_eq!((cron.text(), cron.zone()), (" 0  2 * *\tmon ", Tz::UTC));
     }
 
     #[test]
     fn the_local_time_tells_the_two_passes_of_an_overlap_apart() {
-        let cron = Cron::parse("30 * * * *", Tz::America__New_York).unwrap();
+        let cron = Cron::usual("30 * * * *", Tz::America__New_York).unwrap();
         let first = Moment::parse("2016-11-06T05:30:00Z").unwrap();
         let second = Moment::parse("2016-11-06T06:30:00Z").unwrap();
         assert_eq!(cron.local(first), "2016-11-06T01:30:00-04:00");
@@ -140,12 +220,14 @@ mod tests {
 
     #[test]
     fn an_expression_that_never_fires_is_refused() {
-        for text in ["0 0 30 2 *", "0 0 31 4,6,9,11 *", "* * 30-31 FEB *", "0 0 31 2 */2"] {
-            let refused = Cron::parse(text, Tz::UTC);
+        for text in
+            ["0 0 30 2 *", "0 0 31 4,6,9,11 *", "* * 30-31 FEB *", "0 0 31 2 */2", "0 0 0 29 2 * 2027", "* * L-30 2 *"]
+        {
+            let refused = Cron::usual(text, Tz::UTC);
             assert_eq!(refused, Err(CronError::Never { text: text.to_owned() }));
         }
         for text in ["0 0 29 2 *", "0 0 29 2 */6", "0 0 30 2 MON", "0 0 31 * */7"] {
-            assert!(Cron::parse(text, Tz::UTC).is_ok(), "{text}");
+            assert!(Cron::usual(text, Tz::UTC).is_ok(), "{text}");
         }
     }
 }

@@ -32,6 +32,43 @@ pub(super) struct Overlap {
     pub(super) end: NaiveDateTime,
 }
 
+/// A clock is turned: what it shows after the instant does not follow on what it showed before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) at: DateTime<Utc>,
+    before: FixedOffset,
+    after: FixedOffset,
+}
+
+impl Turn {
+    /// Local times are skipped, rather than repeated.
+    pub(super) fn is_gap(&self) -> bool {
+        self.after.local_minus_utc() > self.before.local_minus_utc()
+    }
+
+    /// The local times that are skipped or repeated: from the first to the one after the last.
+    pub(super) fn local_times(&self) -> (NaiveDateTime, NaiveDateTime) {
+        let (one, other) = (self.at.naive_utc() + self.before, self.at.naive_utc() + self.after);
+        (one.min(other), one.max(other))
+    }
+}
+
+/// The turns of a clock in `span` from `at` on. A clock that is turned and turned back within a day is not seen.
+pub(super) fn next_turns(zone: Tz, at: DateTime<Utc>, span: TimeDelta) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    let mut day = at;
+    while day < at + span {
+        let next = day + TimeDelta::days(1);
+        let (before, after) = (offset(zone, day), offset(zone, next));
+        if before != after {
+            let turned = first_instant(day, next, |at| offset(zone, at) != before);
+            turns.push(Turn { at: turned, before, after });
+        }
+        day = next;
+    }
+    turns
+}
+
 impl Shown {
     pub(super) fn at(zone: Tz, local: NaiveDateTime) -> Self {
         match zone.offset_from_local_datetime(&local) {

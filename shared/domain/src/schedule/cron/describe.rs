@@ -1,7 +1,10 @@
 //! An expression in plain words, for previews: true before it is pretty.
 
-use super::Cron;
-use super::fields::{DaysMatch, EVERY_DAY, EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_WEEKDAY, Fields};
+mod turns;
+
+use super::fields::{DaysMatch, DaysOfMonth, DaysOfWeek, EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_SECOND, Fields};
+use super::{Cron, Kind};
+use crate::Moment;
 
 /// As many times of day as a sentence can list; more are told as minutes of hours.
 const LISTED_TIMES: u32 = 6;
@@ -23,25 +26,45 @@ const MONTHS: [&str; 13] = [
 ];
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
+const WEEKS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
+
 impl Cron {
-    /// For example: "at 02:00 on the 1st of every month, `America/New_York` time".
-    pub fn describe(&self) -> String {
-        let words = [self.fields.times(), self.fields.dates()];
+    /// For example: "at 02:00 on the last weekday of every month, New York time; in the spring gap at 03:00".
+    pub fn describe(&self, now: Moment) -> String {
+        let words = [self.fields.times(), self.fields.dates(), self.fields.years_named()];
         let words: Vec<&str> = words.iter().map(String::as_str).filter(|words| !words.is_empty()).collect();
-        format!("{}, {} time", words.join(" "), self.zone.name())
+        let turns = match self.kind {
+            Kind::Fixed => self.turns_in_words(now),
+            Kind::Interval => String::new(),
+        };
+        format!("{}, {}{turns}", words.join(" "), self.zone_in_words())
+    }
+
+    /// By its city, where it has one.
+    fn zone_in_words(&self) -> String {
+        let name = self.zone().name();
+        match name.rsplit_once('/') {
+            Some(("Etc", _)) | None => format!("{name} time"),
+            Some((_, city)) => format!("{} time", city.replace('_', " ")),
+        }
     }
 }
 
 impl Fields {
     fn times(&self) -> String {
-        let times = self.minutes.count_ones() * self.hours.count_ones();
-        match self.hours {
-            EVERY_HOUR if self.beats_evenly() => self.beat(),
-            EVERY_HOUR => format!("{} of every hour", self.beat()),
+        let times = self.seconds.count_ones() * self.minutes.count_ones() * self.hours.count_ones();
+        match (self.seconds, self.hours) {
+            (1, EVERY_HOUR) if self.beats_evenly() => self.beat(),
+            (1, EVERY_HOUR) => format!("{} of every hour", self.beat()),
             _ if times <= LISTED_TIMES => format!("at {}", listed_in_words(&self.times_of_day())),
-            hours => {
-                let hours = u64::from(hours);
-                format!("{} in {} {}", self.beat(), plural("hour", hours), numbers(hours))
+            (1, hours) => format!("{} in {}", self.beat(), hours_in_words(hours)),
+            (_, EVERY_HOUR) if self.minutes == EVERY_MINUTE => self.second_beat(),
+            (_, EVERY_HOUR) => format!("{} in {} of every hour", self.second_beat(), self.minutes_in_words()),
+            (_, hours) if self.minutes == EVERY_MINUTE => {
+                format!("{} in {}", self.second_beat(), hours_in_words(hours))
+            }
+            (_, hours) => {
+                format!("{} in {} of {}", self.second_beat(), self.minutes_in_words(), hours_in_words(hours))
             }
         }
     }
@@ -54,35 +77,51 @@ impl Fields {
         match (self.minutes, even_step(self.minutes)) {
             (EVERY_MINUTE, _) => "every minute".to_owned(),
             (_, Some(step)) => format!("every {step} minutes"),
-            (minutes, None) => format!("at {} {}", plural("minute", minutes), numbers(minutes)),
+            (_, None) => format!("at {}", self.minutes_in_words()),
         }
     }
 
+    fn second_beat(&self) -> String {
+        match (self.seconds, even_step(self.seconds)) {
+            (EVERY_SECOND, _) => "every second".to_owned(),
+            (_, Some(step)) => format!("every {step} seconds"),
+            (seconds, None) => format!("at {} {}", plural("second", seconds), numbers(seconds)),
+        }
+    }
+
+    fn minutes_in_words(&self) -> String {
+        format!("{} {}", plural("minute", self.minutes), numbers(self.minutes))
+    }
+
     fn times_of_day(&self) -> Vec<String> {
-        let minutes = || bits(self.minutes);
-        let hours = bits(self.hours.into());
-        hours.flat_map(|hour| minutes().map(move |minute| format!("{hour:02}:{minute:02}"))).collect()
+        let mut times = Vec::new();
+        for hour in bits(self.hours.into()) {
+            for minute in bits(self.minutes) {
+                times.extend(bits(self.seconds).map(|second| match self.seconds {
+                    1 => format!("{hour:02}:{minute:02}"),
+                    _ => format!("{hour:02}:{minute:02}:{second:02}"),
+                }));
+            }
+        }
+        times
     }
 
     fn dates(&self) -> String {
-        let restricted = (self.days != EVERY_DAY, self.weekdays != EVERY_WEEKDAY);
+        let restricted = (self.days != DaysOfMonth::EVERY, self.weekdays != DaysOfWeek::EVERY);
         match (self.days_match, restricted) {
             (DaysMatch::Both, (true, true)) => {
-                format!(
-                    "on the {} {}, only where that is a {}",
-                    self.ordinals(),
-                    self.of_months(),
-                    self.weekday_names("or")
-                )
+                let weekday = self.weekdays.in_words("a", "or");
+                format!("on {} {}, only where that is {weekday}", self.days.in_words(), self.of_months())
             }
             (DaysMatch::Either, (true, true)) => {
-                format!("on the {} or any {} {}", self.ordinals(), self.weekday_names("or"), self.of_months())
+                format!("on {} or {} {}", self.days.in_words(), self.weekdays.in_words("any", "or"), self.of_months())
             }
-            (DaysMatch::Both, (true, false)) => {
-                format!("on the {} {}", self.ordinals(), self.of_months())
+            (DaysMatch::Both, (true, false)) => format!("on {} {}", self.days.in_words(), self.of_months()),
+            (DaysMatch::Both, (false, true)) if self.weekdays.is_monthly() => {
+                format!("on {} {}", self.weekdays.in_words("any", "and"), self.of_months())
             }
             (DaysMatch::Both, (false, true)) => {
-                format!("on every {}{}", self.weekday_names("and"), self.in_months())
+                format!("on {}{}", self.weekdays.in_words("every", "and"), self.in_months())
             }
             (DaysMatch::Both | DaysMatch::Either, _) => self.every_day(),
         }
@@ -94,6 +133,12 @@ impl Fields {
             (EVERY_HOUR, _) => self.in_months().trim_start().to_owned(),
             _ => format!("every day{}", self.in_months()),
         }
+    }
+
+    fn years_named(&self) -> String {
+        let years = self.years.listed().map(|years| years.filter_map(|year| usize::try_from(year).ok()).collect());
+        let years = years.map(|years: Vec<usize>| listed_in_words(&runs(years, |year| year.to_string())));
+        years.map_or_else(String::new, |years| format!("in {years}"))
     }
 
     fn of_months(&self) -> String {
@@ -108,18 +153,66 @@ impl Fields {
         let names = bits(self.months.into()).filter_map(|month| MONTHS.get(month));
         listed_in_words(&names.map(ToString::to_string).collect::<Vec<_>>())
     }
+}
 
-    fn weekday_names(&self, joint: &str) -> String {
-        let names = bits(self.weekdays.into()).filter_map(|day| WEEKDAYS.get(day));
-        joined(&names.map(ToString::to_string).collect::<Vec<_>>(), joint)
-    }
-
-    fn ordinals(&self) -> String {
-        listed_in_words(&runs(self.days.into(), |day| format!("{day}{}", ordinal_ending(day))))
+impl DaysOfMonth {
+    fn in_words(&self) -> String {
+        let dates = runs(bits(self.dates.into()), |day| format!("{day}{}", ordinal_ending(day)));
+        let mut words: Vec<String> = dates.into_iter().map(|date| format!("the {date}")).collect();
+        words.extend(bits(self.near.into()).map(|day| format!("the weekday nearest the {day}{}", ordinal_ending(day))));
+        words.extend(bits(self.from_last.into()).map(|back| match back {
+            0 => "the last day".to_owned(),
+            1 => "the day before the last".to_owned(),
+            back => format!("the day {back} days before the last"),
+        }));
+        words.extend(bits(self.near_from_last.into()).map(|back| match back {
+            0 => "the last weekday".to_owned(),
+            1 => "the weekday nearest the day before the last".to_owned(),
+            back => format!("the weekday nearest the day {back} days before the last"),
+        }));
+        merged(&words)
     }
 }
 
-/// The step where the minutes are 0, step, 2 · step … and the hour is a whole number of steps.
+/// One article for a list of dates: "the 1st, 5th and 9th".
+fn merged(words: &[String]) -> String {
+    let mut seen = false;
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| match word.strip_prefix("the ").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+            Some(date) if std::mem::replace(&mut seen, true) => date.to_owned(),
+            _ => word.clone(),
+        })
+        .collect();
+    listed_in_words(&words)
+}
+
+impl DaysOfWeek {
+    /// `each` stands before a weekday that comes each week.
+    fn in_words(self, each: &str, joint: &str) -> String {
+        let weekly: Vec<String> = names(self.weekly).collect();
+        let mut words: Vec<String> = Vec::new();
+        for (nth, weekdays) in self.nth.iter().enumerate() {
+            words.extend(names(*weekdays).map(|name| format!("the {} {name}", WEEKS[nth])));
+        }
+        words.extend(names(self.last).map(|name| format!("the last {name}")));
+        if !weekly.is_empty() {
+            words.insert(0, format!("{each} {}", joined(&weekly, joint)));
+        }
+        joined(&words, joint)
+    }
+}
+
+fn names(weekdays: u8) -> impl Iterator<Item = String> {
+    bits(weekdays.into()).filter_map(|day| WEEKDAYS.get(day)).map(ToString::to_string)
+}
+
+fn hours_in_words(hours: u32) -> String {
+    let hours = u64::from(hours);
+    format!("{} {}", plural("hour", hours), numbers(hours))
+}
+
+/// The step where minutes or seconds are 0, step, 2 · step … and the whole is a number of steps.
 fn even_step(minutes: u64) -> Option<usize> {
     let even = |step: &usize| 60 % step == 0 && bits(minutes).eq((0..60).step_by(*step));
     (2..=30).find(even)
@@ -136,13 +229,13 @@ fn ordinal_ending(number: usize) -> &'static str {
 }
 
 fn numbers(mask: u64) -> String {
-    listed_in_words(&runs(mask, |number| number.to_string()))
+    listed_in_words(&runs(bits(mask), |number| number.to_string()))
 }
 
-/// The members of a mask, three or more neighbours told as "a to b".
-fn runs(mask: u64, word: impl Fn(usize) -> String) -> Vec<String> {
+/// Numbers in order, three or more neighbours told as "a to b".
+fn runs(numbers: impl IntoIterator<Item = usize>, word: impl Fn(usize) -> String) -> Vec<String> {
     let mut told = Vec::new();
-    let mut rest: Vec<usize> = bits(mask).collect();
+    let mut rest: Vec<usize> = numbers.into_iter().collect();
     while let Some(&start) = rest.first() {
         let length = (start..).zip(&rest).take_while(|(expected, member)| expected == *member).count();
         let taken = if length < 3 { 1 } else { length };
@@ -173,36 +266,4 @@ fn joined(words: &[String], joint: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use chrono_tz::Tz;
-
-    use super::*;
-
-    #[test]
-    fn an_expression_is_told_in_plain_words() {
-        let told = [
-            ("0 2 1 * *", "at 02:00 on the 1st of every month"),
-            ("* * * * *", "every minute"),
-            ("*/15 * * * *", "every 15 minutes"),
-            ("@hourly", "at minute 0 of every hour"),
-            ("5,35 * * * *", "at minutes 5 and 35 of every hour"),
-            ("@daily", "at 00:00 every day"),
-            ("@weekly", "at 00:00 on every Sunday"),
-            ("@yearly", "at 00:00 on the 1st of January"),
-            ("30 8,14 * * MON-FRI", "at 08:30 and 14:30 on every Monday, Tuesday, Wednesday, Thursday and Friday"),
-            ("*/10 9-17 * * *", "every 10 minutes in hours 9 to 17 every day"),
-            ("* 3 * * *", "every minute in hour 3 every day"),
-            ("1-10 */6 * JUN *", "at minutes 1 to 10 in hours 0, 6, 12 and 18 every day in June"),
-            ("* * * 6-8 *", "every minute in June, July and August"),
-            ("0 0 2,3,11-13,22,31 * *", "at 00:00 on the 2nd, 3rd, 11th to 13th, 22nd and 31st of every month"),
-            ("0 12 13 * FRI", "at 12:00 on the 13th or any Friday of every month"),
-            ("0 12 13 1,7 5,6", "at 12:00 on the 13th or any Friday or Saturday of January and July"),
-            ("0 0 */15 * 1", "at 00:00 on the 1st, 16th and 31st of every month, only where that is a Monday"),
-            ("0 0 1-31 * MON", "at 00:00 every day"),
-        ];
-        for (text, words) in told {
-            let cron = Cron::parse(text, Tz::America__New_York).unwrap();
-            assert_eq!(cron.describe(), format!("{words}, America/New_York time"), "{text}");
-        }
-    }
-}
+mod tests;

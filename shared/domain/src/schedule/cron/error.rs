@@ -9,39 +9,58 @@ use super::MAX_BYTES;
 /// The fields of an expression, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Field {
+    Second,
     Minute,
     Hour,
     DayOfMonth,
     Month,
     DayOfWeek,
+    Year,
 }
 
 impl Field {
-    pub const ALL: [Self; 5] = [Self::Minute, Self::Hour, Self::DayOfMonth, Self::Month, Self::DayOfWeek];
+    const SEVEN: [Self; 7] =
+        [Self::Second, Self::Minute, Self::Hour, Self::DayOfMonth, Self::Month, Self::DayOfWeek, Self::Year];
+
+    /// The fields of an expression with so many of them; none where there is no such expression.
+    pub(super) fn of(count: usize) -> Option<&'static [Self]> {
+        match count {
+            5 => Some(&Self::SEVEN[1..6]),
+            6 => Some(&Self::SEVEN[..6]),
+            7 => Some(&Self::SEVEN),
+            _ => None,
+        }
+    }
+
+    /// As `EventBridge` has them: no seconds, and the year always.
+    pub(super) const EVENT_BRIDGE: &'static [Self] = Self::SEVEN.split_at(1).1;
 }
 
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Second => "second",
             Self::Minute => "minute",
             Self::Hour => "hour",
             Self::DayOfMonth => "day of month",
             Self::Month => "month",
             Self::DayOfWeek => "day of week",
+            Self::Year => "year",
         })
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
-    #[error("{field}: {token:?} {why}")]
-    Field { field: Field, token: String, why: String },
-    #[error("a cron expression has 5 fields (minute, hour, day of month, month, day of week), {}", counted(*found))]
+    #[error("{field}: {token:?} {why}{}", guess(meant.as_ref()))]
+    Field { field: Field, token: String, why: String, meant: Option<String> },
+    #[error("a cron expression has 5 fields (minute, hour, day of month, month, day of week), 6 with seconds before them, 7 with years behind, {}", counted(*found))]
     FieldCount { found: usize },
-    #[error(
-        "{token:?} is not a shorthand: there are @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually"
-    )]
-    Shorthand { token: String },
+    #[error("cron(…) has 6 fields (minute, hour, day of month, month, day of week, year), this one has {found}")]
+    EventBridgeFieldCount { found: usize },
+    /// A text that is no fields: a shorthand, `@every`, `rate(…)`, `at(…)`.
+    #[error("{token:?} {why}{}", guess(meant.as_ref()))]
+    Form { token: String, why: String, meant: Option<String> },
     #[error("a cron expression has at most {MAX_BYTES} bytes, this one has {bytes}")]
     TooLong { bytes: usize },
     #[error("{text:?} never fires: none of its months has such a day")]
@@ -49,7 +68,7 @@ pub enum CronError {
     /// Ours let through what the `cron` crate refuses: a mistake of this module, answered rather than hidden.
     #[error("this cron expression could not be read: {why}")]
     Parser { why: String },
-    #[error("{name:?} is not an IANA time zone{}", meant.map(|zone| format!(": did you mean {zone}?")).unwrap_or_default())]
+    #[error("{name:?} is not an IANA time zone{}", guess(meant.as_ref()))]
     UnknownZone { name: String, meant: Option<Tz> },
 }
 
@@ -58,24 +77,42 @@ impl CronError {
     pub fn field(&self) -> Option<Field> {
         match self {
             Self::Field { field, .. } => Some(*field),
-            Self::FieldCount { found } => Field::ALL.get(*found).copied(),
-            Self::Shorthand { .. }
+            Self::FieldCount { found } => missing(*found),
+            Self::EventBridgeFieldCount { found } => Field::EVENT_BRIDGE.get(*found).copied(),
+            Self::Form { .. }
             | Self::TooLong { .. }
             | Self::Never { .. }
             | Self::Parser { .. }
             | Self::UnknownZone { .. } => None,
         }
     }
+
+    pub(crate) fn form(token: &str, why: &str) -> Self {
+        Self::Form { token: token.to_owned(), why: why.to_owned(), meant: None }
+    }
+
+    #[must_use]
+    pub(crate) fn meant_perhaps(mut self, guess: impl Into<String>) -> Self {
+        if let Self::Field { meant, .. } | Self::Form { meant, .. } = &mut self {
+            *meant = Some(guess.into());
+        }
+        self
+    }
+}
+
+fn missing(found: usize) -> Option<Field> {
+    Field::of(5).and_then(|five| five.get(found)).copied()
 }
 
 fn counted(found: usize) -> String {
-    match Field::ALL.get(found) {
-        Some(missing) => format!("this one has {found}: the {missing} is missing"),
-        None if found <= 7 => {
-            format!("this one has {found}: seconds and years are not understood yet")
-        }
+    match missing(found) {
+        Some(field) => format!("this one has {found}: the {field} is missing"),
         None => format!("this one has {found}"),
     }
+}
+
+fn guess<T: fmt::Display>(meant: Option<&T>) -> String {
+    meant.map(|meant| format!(": did you mean {meant}?")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -91,7 +128,8 @@ mod tests {
 
     #[test]
     fn too_many_fields_name_none() {
-        assert_eq!(CronError::FieldCount { found: 6 }.field(), None);
         assert_eq!(CronError::FieldCount { found: 8 }.field(), None);
+        assert_eq!(CronError::EventBridgeFieldCount { found: 7 }.field(), None);
+        assert_eq!(CronError::EventBridgeFieldCount { found: 5 }.field(), Some(Field::Year));
     }
 }

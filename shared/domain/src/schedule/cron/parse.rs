@@ -1,17 +1,23 @@
 //! From text to masks: tokens are checked here, and then the `cron` crate works out the sets.
 //!
-//! The crate is lenient (`* ** * *`, `SUNDAY`), counts weekdays from 1 and says little about what is wrong, so it is
-//! given only what was checked, rewritten into its dialect: spans `start-end/step`, weekdays as a list from 1 = SUN.
+//! The crate is lenient (`* ** * *`, `SUNDAY`), counts weekdays from 1, knows no `L W # H`, and says little about what is
+//! wrong, so it is given only the plain numbers of what was checked, rewritten into its dialect.
+
+mod item;
 
 use std::ops::{BitOr, Shl};
 use std::str::FromStr;
 
 use cron::{Schedule, TimeUnitSpec};
 
-use super::fields::{DaysMatch, Fields};
-use super::{CronError, Field, Kind, MAX_BYTES};
+use self::item::{Item, Part, Span};
+use super::fields::{DaysMatch, DaysOfMonth, DaysOfWeek, Fields, Years};
+use super::{CronError, DayRule, Field, Kind, MAX_BYTES};
+use crate::schedule::spread::Spread;
 
-const SHORTHANDS: [(&str, &str); 7] = [
+const SHORTHANDS: [(&str, &str); 9] = [
+    ("@every_second", "* * * * * *"),
+    ("@every_minute", "* * * * *"),
     ("@hourly", "0 * * * *"),
     ("@daily", "0 0 * * *"),
     ("@midnight", "0 0 * * *"),
@@ -21,28 +27,45 @@ const SHORTHANDS: [(&str, &str); 7] = [
     ("@annually", "0 0 1 1 *"),
 ];
 
-const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
-const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+/// What an expression means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Meaning {
+    pub(super) fields: Fields,
+    pub(super) kind: Kind,
+    /// Whether some of it depends on whose it is.
+    pub(super) is_spread: bool,
+}
 
-/// Sunday is the first day of the week and its last.
-const SUNDAY: u8 = 0;
-const SUNDAY_AGAIN: u8 = 7;
+/// Whose way of counting: `EventBridge` starts the week with 1 and has no seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    Ours,
+    EventBridge,
+}
 
-pub(super) fn expression(text: &str) -> Result<(Fields, Kind), CronError> {
+/// Each field, and what its list holds.
+struct Lists<'a>(Vec<(Field, &'a str, Vec<Part>)>);
+
+pub(super) fn expression(text: &str, days: DayRule, spread: Spread) -> Result<Meaning, CronError> {
     if text.len() > MAX_BYTES {
         return Err(CronError::TooLong { bytes: text.len() });
     }
-    let text = written_out(text.trim_matches(is_blank))?;
-    let fields: Vec<&str> = text.split(is_blank).filter(|field| !field.is_empty()).collect();
-    let [minute, hour, day, month, weekday] = fields[..] else {
-        return Err(CronError::FieldCount { found: fields.len() });
-    };
-    let schedule = schedule([minute, hour, day, month, weekday])?;
-    Ok((masks(&schedule, days_match(day, weekday)), kind(minute, hour)))
+    let text = text.trim_matches(is_blank);
+    if let Some(inside) = event_bridge(text) {
+        let lists = Lists::of(inside, Dialect::EventBridge, spread)?;
+        lists.leave_one_day_field_open()?;
+        return lists.meaning(DayRule::Both);
+    }
+    Lists::of(written_out(text)?, Dialect::Ours, spread)?.meaning(days)
 }
 
 fn is_blank(letter: char) -> bool {
     letter == ' ' || letter == '\t'
+}
+
+fn event_bridge(text: &str) -> Option<&str> {
+    let (name, rest) = text.split_at_checked("cron(".len())?;
+    rest.strip_suffix(')').filter(|_| name.eq_ignore_ascii_case("cron("))
 }
 
 fn written_out(text: &str) -> Result<&str, CronError> {
@@ -50,194 +73,168 @@ fn written_out(text: &str) -> Result<&str, CronError> {
         return Ok(text);
     }
     let known = SHORTHANDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-    known.map(|(_, fields)| *fields).ok_or_else(|| CronError::Shorthand { token: text.to_owned() })
+    known.map(|(_, fields)| *fields).ok_or_else(|| no_shorthand(text))
 }
 
-fn schedule(texts: [&str; 5]) -> Result<Schedule, CronError> {
-    let mut translated = String::from("0");
-    for (field, text) in Field::ALL.into_iter().zip(texts) {
-        translated.push(' ');
-        translated.push_str(&translated_field(field, text)?);
+fn no_shorthand(text: &str) -> CronError {
+    let lower = text.to_ascii_lowercase();
+    if lower == "@reboot" {
+        return CronError::form(text, "does not exist here: a schedule is never rebooted");
     }
-    Schedule::from_str(&translated).map_err(|error| CronError::Parser { why: error.to_string() })
-}
-
-fn translated_field(field: Field, text: &str) -> Result<String, CronError> {
-    let mut items = Vec::new();
-    for item in text.split(',') {
-        let span = Item { field, text: item, list: text }.span()?;
-        items.push(if field == Field::DayOfWeek { span.as_weekdays() } else { span.as_range() });
-    }
-    Ok(items.join(","))
-}
-
-fn masks(schedule: &Schedule, days_match: DaysMatch) -> Fields {
-    Fields {
-        minutes: mask(schedule.minutes()),
-        hours: mask(schedule.hours()),
-        days: mask(schedule.days_of_month()),
-        months: mask(schedule.months()),
-        weekdays: mask::<u8>(schedule.days_of_week()) >> 1,
-        days_match,
+    let error = CronError::form(
+        text,
+        "is not a shorthand: there are @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every_minute, \
+         @every_second, and @every with a span, like @every 90s",
+    );
+    match SHORTHANDS.iter().find(|(name, _)| strsim::osa_distance(name, &lower) <= 2) {
+        Some((near, _)) => error.meant_perhaps(*near),
+        None => error,
     }
 }
 
-fn mask<M>(set: &impl TimeUnitSpec) -> M
-where
-    M: From<u8> + Shl<u32, Output = M> + BitOr<Output = M>,
-{
-    set.iter().fold(M::from(0), |mask, member| mask | M::from(1) << member)
-}
-
-fn days_match(day: &str, weekday: &str) -> DaysMatch {
-    let restricted = |text: &str| !text.starts_with(['*', '?']);
-    if restricted(day) && restricted(weekday) { DaysMatch::Either } else { DaysMatch::Both }
-}
-
-fn kind(minute: &str, hour: &str) -> Kind {
-    let has_rhythm = |text: &str| text.contains(['*', '-', '/']);
-    if has_rhythm(minute) || has_rhythm(hour) { Kind::Interval } else { Kind::Fixed }
-}
-
-/// What one item of a list means: from `start` to `end` by `step`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
-    start: u8,
-    end: u8,
-    step: u8,
-}
-
-impl Span {
-    fn as_range(self) -> String {
-        format!("{}-{}/{}", self.start, self.end, self.step)
+impl<'a> Lists<'a> {
+    fn of(text: &'a str, dialect: Dialect, spread: Spread) -> Result<Self, CronError> {
+        let texts: Vec<&str> = text.split(is_blank).filter(|text| !text.is_empty()).collect();
+        let fields = fields_of(&texts, dialect)?;
+        let lists = fields.iter().zip(texts).map(|(field, list)| {
+            let items = list.split(',').map(|text| Item { field: *field, text, list, dialect, spread });
+            Ok((*field, list, items.map(Item::part).collect::<Result<_, _>>()?))
+        });
+        Ok(Self(lists.collect::<Result<_, _>>()?))
     }
 
-    fn as_weekdays(self) -> String {
-        let days = (self.start..=self.end).step_by(usize::from(self.step));
-        days.map(|day| (day % 7 + 1).to_string()).collect::<Vec<_>>().join(",")
-    }
-}
-
-/// One item of a field's list.
-#[derive(Clone, Copy)]
-struct Item<'a> {
-    field: Field,
-    text: &'a str,
-    list: &'a str,
-}
-
-impl Item<'_> {
-    fn span(self) -> Result<Span, CronError> {
-        let Some((range, step)) = self.text.split_once('/') else {
-            let (start, end) = self.range(self.text)?;
-            return Ok(Span { start, end: end.unwrap_or(start), step: 1 });
-        };
-        let (start, end) = self.range(range)?;
-        Ok(Span { start, end: end.unwrap_or(self.field.last()), step: self.step(step)? })
+    fn meaning(&self, days: DayRule) -> Result<Meaning, CronError> {
+        let is_spread = self.spans().any(|(_, span)| span.is_spread);
+        Ok(Meaning { fields: self.fields(days)?, kind: self.kind(), is_spread })
     }
 
-    /// Start and end; no end where the item is one value, which a step would take as "from here on".
-    fn range(self, text: &str) -> Result<(u8, Option<u8>), CronError> {
-        if text == "*" || text == "?" && self.field.is_of_days() {
-            return Ok((self.field.first(), Some(self.field.last())));
+    fn fields(&self, rule: DayRule) -> Result<Fields, CronError> {
+        let plain = self.plain()?;
+        let mut days = DaysOfMonth::default();
+        let mut weekdays = DaysOfWeek::default();
+        days.dates = self.mask(Field::DayOfMonth, plain.days_of_month());
+        weekdays.weekly = self.mask::<u8>(Field::DayOfWeek, plain.days_of_week()) >> 1;
+        for part in self.parts() {
+            match *part {
+                Part::Span(_) => {}
+                Part::FromLast(back) => days.from_last |= 1 << back,
+                Part::Near(day) => days.near |= 1 << day,
+                Part::NearFromLast(back) => days.near_from_last |= 1 << back,
+                Part::Last(weekday) => weekdays.last |= 1 << weekday,
+                Part::Nth(weekday, nth) => weekdays.nth[usize::from(nth - 1)] |= 1 << weekday,
+            }
         }
-        let Some((start, end)) = text.split_once('-') else {
-            return Ok((self.value(text)?, None));
-        };
-        let (start, end) = (self.value(start)?, self.value(end)?);
-        let week_ends = self.field == Field::DayOfWeek && start > SUNDAY && end == SUNDAY;
-        let end = if week_ends { SUNDAY_AGAIN } else { end };
-        if start > end {
-            return Err(self.refused("runs backwards, and ranges that wrap around are not understood yet"));
-        }
-        Ok((start, Some(end)))
+        Ok(Fields {
+            seconds: if self.list(Field::Second).is_some() { self.mask(Field::Second, plain.seconds()) } else { 1 },
+            minutes: self.mask(Field::Minute, plain.minutes()),
+            hours: self.mask(Field::Hour, plain.hours()),
+            days,
+            months: self.mask(Field::Month, plain.months()),
+            weekdays,
+            years: self.years(),
+            days_match: self.days_match(rule),
+        })
     }
 
-    fn step(self, text: &str) -> Result<u8, CronError> {
-        let steps = 1..=self.field.last();
-        let step = number(text).filter(|step| steps.contains(step));
-        step.ok_or_else(|| self.refused(&format!("needs a step from 1 to {}", self.field.last())))
+    /// The sets of the plain numbers, worked out by the crate.
+    fn plain(&self) -> Result<Schedule, CronError> {
+        let fields = Field::of(6).into_iter().flatten().map(|field| self.translated(*field));
+        let translated = fields.collect::<Vec<_>>().join(" ");
+        Schedule::from_str(&translated).map_err(|error| CronError::Parser { why: error.to_string() })
     }
 
-    fn value(self, text: &str) -> Result<u8, CronError> {
-        let values = self.field.first()..=self.field.last();
-        let value = number(text).filter(|value| values.contains(value)).or_else(|| self.named(text));
-        value.ok_or_else(|| self.refused(&self.why_no_value(text)))
+    /// For the crate; `*` stands for a field that has no plain numbers, and is not read.
+    fn translated(&self, field: Field) -> String {
+        let spans = self.spans().filter(|(of, _)| *of == field).map(|(_, span)| span.for_the_crate(field));
+        let spans = spans.collect::<Vec<_>>().join(",");
+        if spans.is_empty() { "*".to_owned() } else { spans }
     }
 
-    fn named(self, name: &str) -> Option<u8> {
-        let place = self.field.names().iter().position(|known| known.eq_ignore_ascii_case(name))?;
-        u8::try_from(place).ok().map(|place| self.field.first() + place)
+    fn mask<M>(&self, field: Field, set: &impl TimeUnitSpec) -> M
+    where
+        M: From<u8> + Shl<u32, Output = M> + BitOr<Output = M>,
+    {
+        let is_plain = self.spans().any(|(of, _)| of == field);
+        let members = set.iter().filter(|_| is_plain);
+        members.fold(M::from(0), |mask, member| mask | M::from(1) << member)
     }
 
-    fn why_no_value(self, text: &str) -> String {
-        if self.text.is_empty() {
-            "has nothing before or after a comma".to_owned()
-        } else if text.is_empty() {
-            "is not complete".to_owned()
-        } else if is_of_the_later_dialect(text) {
-            format!("is not plain: L, W, # and H are not understood yet; {}", self.field.takes())
-        } else {
-            self.field.takes()
+    fn years(&self) -> Years {
+        match self.list(Field::Year) {
+            None | Some("*") => Years::EVERY,
+            Some(_) => {
+                let spans = self.spans().filter(|(field, _)| *field == Field::Year);
+                Years::of(spans.flat_map(|(field, span)| span.members(field)))
+            }
         }
     }
 
-    fn refused(self, why: &str) -> CronError {
-        let token = if self.text.is_empty() { self.list } else { self.text };
-        CronError::Field { field: self.field, token: token.to_owned(), why: why.to_owned() }
+    fn days_match(&self, rule: DayRule) -> DaysMatch {
+        match rule {
+            DayRule::Either if self.both_day_fields_are_restricted() => DaysMatch::Either,
+            DayRule::Either | DayRule::Both => DaysMatch::Both,
+        }
+    }
+
+    fn both_day_fields_are_restricted(&self) -> bool {
+        let days = [Field::DayOfMonth, Field::DayOfWeek].into_iter().filter_map(|field| self.list(field));
+        days.filter(|list| !list.starts_with(['*', '?'])).count() == 2
+    }
+
+    fn leave_one_day_field_open(&self) -> Result<(), CronError> {
+        if !self.both_day_fields_are_restricted() {
+            return Ok(());
+        }
+        let token = self.list(Field::DayOfWeek).unwrap_or_default().to_owned();
+        let why = "stands beside a day of the month: EventBridge wants a ? in one of the two".to_owned();
+        Err(CronError::Field { field: Field::DayOfWeek, token, why, meant: None })
+    }
+
+    fn kind(&self) -> Kind {
+        let is_of_the_day = |field: Field| matches!(field, Field::Second | Field::Minute | Field::Hour);
+        let has_rhythm = self.spans().any(|(field, span)| is_of_the_day(field) && span.is_rhythm);
+        if has_rhythm { Kind::Interval } else { Kind::Fixed }
+    }
+
+    fn list(&self, field: Field) -> Option<&'a str> {
+        self.0.iter().find(|(of, ..)| *of == field).map(|(_, list, _)| *list)
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.0.iter().flat_map(|(.., parts)| parts)
+    }
+
+    fn spans(&self) -> impl Iterator<Item = (Field, Span)> {
+        let parts = self.0.iter().flat_map(|(field, _, parts)| parts.iter().map(|part| (*field, part)));
+        parts.filter_map(|(field, part)| match part {
+            Part::Span(span) => Some((field, *span)),
+            _special => None,
+        })
     }
 }
 
-impl Field {
-    fn first(self) -> u8 {
-        match self {
-            Self::Minute | Self::Hour | Self::DayOfWeek => 0,
-            Self::DayOfMonth | Self::Month => 1,
-        }
+/// Which fields these are, by how many.
+fn fields_of(texts: &[&str], dialect: Dialect) -> Result<&'static [Field], CronError> {
+    let found = texts.len();
+    if dialect == Dialect::EventBridge {
+        let fields = Field::EVENT_BRIDGE;
+        return if found == fields.len() { Ok(fields) } else { Err(CronError::EventBridgeFieldCount { found }) };
     }
-
-    fn last(self) -> u8 {
-        match self {
-            Self::Minute => 59,
-            Self::Hour => 23,
-            Self::DayOfMonth => 31,
-            Self::Month => 12,
-            Self::DayOfWeek => SUNDAY_AGAIN,
-        }
-    }
-
-    fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::Minute | Self::Hour | Self::DayOfMonth => &[],
-            Self::Month => &MONTHS,
-            Self::DayOfWeek => &WEEKDAYS,
-        }
-    }
-
-    fn is_of_days(self) -> bool {
-        matches!(self, Self::DayOfMonth | Self::DayOfWeek)
-    }
-
-    fn takes(self) -> String {
-        let numbers = format!("the field takes numbers from {} to {}", self.first(), self.last());
-        match self.names() {
-            [first, .., last] => format!("{numbers} and names from {first} to {last}"),
-            _ => numbers,
-        }
+    let fields = Field::of(found).ok_or(CronError::FieldCount { found })?;
+    match texts {
+        [.., last] if found == 6 && is_a_year(last) => Err(year_without_seconds(last, &texts.join(" "))),
+        _ => Ok(fields),
     }
 }
 
-/// `H`, `H(1-5)`, `MON#2`, `L`, `LW`, `15W`, `5L`, `FRIL`: what other crons have and this one will.
-fn is_of_the_later_dialect(text: &str) -> bool {
-    let text = text.to_ascii_uppercase();
-    let day = text.trim_end_matches(['L', 'W']);
-    let is_a_day = day.is_empty() || number(day).is_some() || WEEKDAYS.contains(&day);
-    text == "H" || text.starts_with("H(") || text.contains('#') || day.len() < text.len() && is_a_day
+fn is_a_year(text: &str) -> bool {
+    text.len() >= 4 && text.starts_with(|first: char| first.is_ascii_digit()) && text[..4].parse::<u16>().is_ok()
 }
 
-/// Digits only: `u8`'s own reading would let a sign through.
-fn number(text: &str) -> Option<u8> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+fn year_without_seconds(year: &str, text: &str) -> CronError {
+    let why = "is where the day of week stands: of six fields the first is the second, and a year comes seventh";
+    let error = CronError::Field { field: Field::DayOfWeek, token: year.to_owned(), why: why.to_owned(), meant: None };
+    error.meant_perhaps(format!("{:?}", format!("0 {text}")))
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 
 use super::CronError;
 
+/// Which edition of the IANA time zones is compiled in.
+pub const EDITION: &str = chrono_tz::IANA_TZDB_VERSION;
+
 /// No zone's name is longer than 32 bytes; what is longer is not searched for, and quoted only so far.
 const MAX_NAME: usize = 64;
 

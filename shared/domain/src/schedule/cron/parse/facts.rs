@@ -4,20 +4,25 @@ use chrono::{DateTime, Datelike, TimeZone};
 use chrono_tz::Tz;
 use proptest::prelude::*;
 
-use super::super::fields::{EVERY_DAY, EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_WEEKDAY};
+use super::super::fields::{EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_SECOND};
 use super::*;
+use crate::id::JobId;
+
+fn read(text: &str) -> Result<Meaning, CronError> {
+    expression(text, DayRule::Either, Spread::default())
+}
 
 fn fields(text: &str) -> Fields {
-    expression(text).unwrap_or_else(|error| panic!("{text}: {error}")).0
+    read(text).unwrap_or_else(|error| panic!("{text}: {error}")).fields
 }
 
 fn kind_of(text: &str) -> Kind {
-    expression(text).unwrap().1
+    read(text).unwrap().kind
 }
 
 fn refusal(text: &str) -> (Field, String, String) {
-    match expression(text) {
-        Err(CronError::Field { field, token, why }) => (field, token, why),
+    match read(text) {
+        Err(CronError::Field { field, token, why, .. }) => (field, token, why),
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -26,24 +31,33 @@ fn bits(members: impl IntoIterator<Item = u32>) -> u64 {
     members.into_iter().fold(0, |mask, member| mask | 1 << member)
 }
 
+fn said(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
 #[test]
 fn stars_and_question_marks_are_every_value() {
     let every = Fields {
+        seconds: 1,
         minutes: EVERY_MINUTE,
         hours: EVERY_HOUR,
-        days: EVERY_DAY,
+        days: DaysOfMonth::EVERY,
         months: EVERY_MONTH,
-        weekdays: EVERY_WEEKDAY,
+        weekdays: DaysOfWeek::EVERY,
+        years: Years::EVERY,
         days_match: DaysMatch::Both,
     };
-    for text in ["* * * * *", "* * ? * *", "* * * * ?", "* * ? * ?", "0-59 0-23 ?/1 1-12 */1"] {
+    for text in
+        ["* * * * *", "* * ? * *", "* * * * ?", "* * ? * ?", "0-59 0-23 ?/1 1-12 */1", "0 * * * * *", "0 * * ? * ? *"]
+    {
         assert_eq!(fields(text), every, "{text}");
     }
+    assert_eq!(fields("* * * * * *"), Fields { seconds: EVERY_SECOND, ..every });
 }
 
 #[test]
 fn lists_ranges_and_steps_are_the_sets_they_say() {
-    let minutes: [(&str, Vec<u32>); 8] = [
+    let minutes: [(&str, Vec<u32>); 10] = [
         ("7", vec![7]),
         ("05", vec![5]),
         ("5,3,5", vec![3, 5]),
@@ -52,6 +66,8 @@ fn lists_ranges_and_steps_are_the_sets_they_say() {
         ("1-30/10", vec![1, 11, 21]),
         ("5/15", vec![5, 20, 35, 50]),
         ("57,20/20,32-34/2", vec![20, 32, 34, 40, 57]),
+        ("58-1", vec![0, 1, 58, 59]),
+        ("57-5/3", vec![0, 3, 57]),
     ];
     for (minute, members) in minutes {
         assert_eq!(fields(&format!("{minute} * * * *")).minutes, bits(members), "{minute}");
@@ -61,8 +77,8 @@ fn lists_ranges_and_steps_are_the_sets_they_say() {
 #[test]
 fn months_and_weekdays_have_names_in_any_case() {
     assert_eq!(u64::from(fields("* * * mar-DEC/3,Jan *").months), bits([1, 3, 6, 9, 12]));
-    assert_eq!(u64::from(fields("* * * * mOn,WED").weekdays), bits([1, 3]));
-    assert_eq!(u64::from(fields("* * * * tue/2").weekdays), bits([2, 4, 6]));
+    assert_eq!(u64::from(fields("* * * * mOn,WED").weekdays.weekly), bits([1, 3]));
+    assert_eq!(u64::from(fields("* * * * tue/2").weekdays.weekly), bits([2, 4, 6]));
 }
 
 #[test]
@@ -79,17 +95,21 @@ fn sunday_is_the_weeks_first_day_and_its_last() {
         ("*/5", vec![0, 5]),
         ("1/2", vec![0, 1, 3, 5]),
         ("7/3", vec![0]),
+        ("FRI-MON", vec![0, 1, 5, 6]),
+        ("7-2", vec![0, 1, 2]),
+        ("sat-tue/2", vec![1, 6]),
+        ("6-5", (0..7).collect()),
     ];
     for (weekday, members) in weekdays {
-        assert_eq!(u64::from(fields(&format!("* * * * {weekday}")).weekdays), bits(members), "{weekday}");
+        assert_eq!(u64::from(fields(&format!("* * * * {weekday}")).weekdays.weekly), bits(members), "{weekday}");
     }
 }
 
 #[test]
 fn a_shorthand_is_the_expression_it_stands_for() {
     for (shorthand, fields) in SHORTHANDS {
-        assert_eq!(expression(shorthand), expression(fields), "{shorthand}");
-        assert_eq!(expression(&format!(" {} ", shorthand.to_uppercase())), expression(fields), "{shorthand}");
+        assert_eq!(read(shorthand), read(fields), "{shorthand}");
+        assert_eq!(read(&format!(" {} ", shorthand.to_uppercase())), read(fields), "{shorthand}");
     }
 }
 
@@ -109,10 +129,20 @@ fn either_day_field_is_enough_only_where_both_are_restricted() {
 
 #[test]
 fn a_rhythm_in_minute_or_hour_makes_an_interval() {
-    for fixed in ["0 2 * * *", "0,30 1,2 */2 1-6 MON-FRI", "@daily"] {
+    for fixed in ["0 2 * * *", "0,30 1,2 */2 1-6 MON-FRI", "@daily", "15 0,30 1 L * *", "H H(1-5) * * *"] {
         assert_eq!(kind_of(fixed), Kind::Fixed, "{fixed}");
     }
-    for interval in ["30 * * * *", "* 2 1 1 *", "0-5 2 * * *", "0 0-23/2 * * *", "5/15 2 * * *", "@hourly"] {
+    for interval in [
+        "30 * * * *",
+        "* 2 1 1 *",
+        "0-5 2 * * *",
+        "0 0-23/2 * * *",
+        "5/15 2 * * *",
+        "@hourly",
+        "* 0 2 * * *",
+        "0/30 0 2 * * *",
+        "H/15 2 * * *",
+    ] {
         assert_eq!(kind_of(interval), Kind::Interval, "{interval}");
     }
 }
@@ -120,45 +150,186 @@ fn a_rhythm_in_minute_or_hour_makes_an_interval() {
 #[test]
 fn a_refusal_names_the_field_quotes_the_item_and_says_why() {
     let refused = [
-        ("60 * * * *", Field::Minute, "60", "the field takes numbers from 0 to 59"),
+        ("60 * * * *", Field::Minute, "60", "takes numbers from 0 to 59"),
         ("1/60 * * * *", Field::Minute, "1/60", "needs a step from 1 to 59"),
         ("1,*/0 * * * *", Field::Minute, "*/0", "needs a step from 1 to 59"),
-        ("? * * * *", Field::Minute, "?", "the field takes numbers from 0 to 59"),
-        ("* +5 * * *", Field::Hour, "+5", "the field takes numbers from 0 to 23"),
+        ("? * * * *", Field::Minute, "?", "takes numbers from 0 to 59"),
+        ("61 * * * * *", Field::Second, "61", "takes numbers from 0 to 59"),
+        ("* +5 * * *", Field::Hour, "+5", "takes numbers from 0 to 23"),
         ("* 0- * * *", Field::Hour, "0-", "is not complete"),
+        ("* L * * *", Field::Hour, "L", "takes numbers from 0 to 23"),
         ("* * ,1 * *", Field::DayOfMonth, ",1", "has nothing before or after a comma"),
-        ("* * 1-2-3 * *", Field::DayOfMonth, "1-2-3", "the field takes numbers from 1 to 31"),
-        ("* * * 13 *", Field::Month, "13", "the field takes numbers from 1 to 12 and names from JAN to DEC"),
-        ("* * * * SUNDAY", Field::DayOfWeek, "SUNDAY", "the field takes numbers from 0 to 7 and names from SUN to SAT"),
+        ("* * 1-2-3 * *", Field::DayOfMonth, "1-2-3", "takes numbers from 1 to 31"),
+        ("* * 1,2W * *", Field::DayOfMonth, "2W", "stands in a list"),
+        ("* * 1-2W * *", Field::DayOfMonth, "1-2W", "W goes with one day alone"),
+        ("* * W * *", Field::DayOfMonth, "W", "W goes with one day alone"),
+        ("* * 1LW * *", Field::DayOfMonth, "1LW", "W goes with one day alone"),
+        ("* * L-31 * *", Field::DayOfMonth, "L-31", "L-1 to L-30"),
+        ("* * L3 * *", Field::DayOfMonth, "L3", "L-1 to L-30"),
+        ("* * * 13 *", Field::Month, "13", "takes numbers from 1 to 12 and names from JAN to DEC"),
+        ("* * * * SUNDAY", Field::DayOfWeek, "SUNDAY", "takes numbers from 0 to 7 and names from SUN to SAT"),
+        ("* * * * L", Field::DayOfWeek, "L", "needs its weekday"),
+        ("* * * * MON#6", Field::DayOfWeek, "MON#6", "# goes from 1 to 5"),
+        ("* * * * MON#03", Field::DayOfWeek, "MON#03", "# goes from 1 to 5"),
+        ("* * * * #2", Field::DayOfWeek, "#2", "is not complete"),
+        ("* * * * 8L", Field::DayOfWeek, "8L", "takes numbers from 0 to 7"),
+        ("0 0 0 1 1 * 1969", Field::Year, "1969", "takes numbers from 1970 to 2199"),
+        ("0 0 0 1 1 * 2030-2027", Field::Year, "2030-2027", "runs backwards"),
+        ("0 0 0 1 1 * H", Field::Year, "H", "would put the year anywhere"),
+        ("H(0-29 * * * *", Field::Minute, "H(0-29", "is not complete"),
+        ("H(30-9) * * * *", Field::Minute, "H(30-9)", "runs forward"),
+        ("H(5) * * * *", Field::Minute, "H(5)", "runs forward"),
+        ("H(0-9)/11 * * * *", Field::Minute, "H(0-9)/11", "needs a step from 1 to 10"),
+        ("* * * * H(1-7)", Field::DayOfWeek, "H(1-7)", "runs forward"),
     ];
     for (text, field, token, why) in refused {
-        assert_eq!(refusal(text), (field, token.to_owned(), why.to_owned()), "{text}");
+        let (at, quoted, said) = refusal(text);
+        assert_eq!((at, quoted.as_str()), (field, token), "{text}");
+        assert!(said.contains(why), "{text}: {said}");
     }
-    let sentence = expression("1/60 * * * *").unwrap_err().to_string();
-    assert_eq!(sentence, r#"minute: "1/60" needs a step from 1 to 59"#);
+    assert_eq!(said("1/60 * * * *"), r#"minute: "1/60" needs a step from 1 to 59"#);
 }
 
 #[test]
-fn what_belongs_to_the_later_dialect_is_refused_as_such() {
-    for text in [
-        "* * L * *",
-        "* * 15W * *",
-        "* * lw * *",
-        "* * * * 5L",
-        "* * * * friL",
-        "* * * * MON#2",
-        "H * * * *",
-        "H(0-9) * * * *",
-    ] {
-        assert!(refusal(text).2.contains("L, W, # and H are not understood yet"), "{text}");
+fn a_refusal_suggests_what_was_meant_perhaps() {
+    let meant = [
+        ("60 * * * *", "did you mean 0?"),
+        ("0 24 * * *", "did you mean 0?"),
+        ("0 22-24 * * *", "did you mean 22-0?"),
+        ("? * * * *", "did you mean *?"),
+        ("*/90 * * * *", "did you mean @every 90m?"),
+        ("0 */36 * * *", "did you mean @every 36h?"),
+        ("0 0 * * SUNDAY", "did you mean SUN?"),
+        ("0 0 * * thurs", "did you mean THU?"),
+        ("0 0 * january-MAR *", "did you mean JAN-MAR?"),
+        ("0 0 * * MONDAY#2", "did you mean MON#2?"),
+        ("0 0 * * L", "did you mean SATL?"),
+        ("0 0 1 1 * 2027", r#"did you mean "0 0 0 1 1 * 2027"?"#),
+        ("@dayly", "did you mean @daily?"),
+        ("@weekl", "did you mean @weekly?"),
+    ];
+    for (text, suggestion) in meant {
+        let said = said(text);
+        assert!(said.ends_with(suggestion), "{text}: {said}");
     }
-    for text in ["50-10 * * * *", "* 22-4 * * *", "* * * NOV-FEB *", "* * * * SAT-TUE", "* * * * 7-2"] {
-        assert!(refusal(text).2.contains("wrap around"), "{text}");
+    for text in ["61 * * * *", "* * 32 * *", "@fortnightly", "* * * * XYZ", "@reboot"] {
+        assert!(!said(text).contains("did you mean"), "{}", said(text));
     }
-    for (text, found) in [("0 0 2 * * *", 6), ("0 0 2 * * * 2027", 7)] {
-        let refused = expression(text).unwrap_err();
-        assert_eq!(refused, CronError::FieldCount { found });
-        assert!(refused.to_string().ends_with("seconds and years are not understood yet"), "{refused}");
+}
+
+#[test]
+fn days_counted_back_and_weekdays_near_a_date_are_kept_apart_from_dates() {
+    let none = DaysOfMonth::default();
+    let days = [
+        ("L", DaysOfMonth { from_last: 1, ..none }),
+        ("l-3", DaysOfMonth { from_last: 1 << 3, ..none }),
+        ("1,15,L,L-1", DaysOfMonth { dates: 1 << 1 | 1 << 15, from_last: 0b11, ..none }),
+        ("LW", DaysOfMonth { near_from_last: 1, ..none }),
+        ("L-3w", DaysOfMonth { near_from_last: 1 << 3, ..none }),
+        ("15W", DaysOfMonth { near: 1 << 15, ..none }),
+        ("20-5/5", DaysOfMonth { dates: 1 << 4 | 1 << 20 | 1 << 25 | 1 << 30, ..none }),
+    ];
+    for (text, expected) in days {
+        assert_eq!(fields(&format!("* * {text} * *")).days, expected, "{text}");
+    }
+}
+
+#[test]
+fn weekdays_of_a_month_are_kept_apart_from_those_of_each_week() {
+    let none = DaysOfWeek::default();
+    let weekdays = [
+        ("5L", DaysOfWeek { last: 1 << 5, ..none }),
+        ("friL,SUNL", DaysOfWeek { last: 1 << 5 | 1, ..none }),
+        ("7L", DaysOfWeek { last: 1, ..none }),
+        ("MON#2", DaysOfWeek { nth: [0, 1 << 1, 0, 0, 0], ..none }),
+        ("7#1", DaysOfWeek { nth: [1, 0, 0, 0, 0], ..none }),
+        ("1#1,1#3,WED", DaysOfWeek { weekly: 1 << 3, nth: [1 << 1, 0, 1 << 1, 0, 0], ..none }),
+    ];
+    for (text, expected) in weekdays {
+        assert_eq!(fields(&format!("* * * * {text}")).weekdays, expected, "{text}");
+    }
+}
+
+#[test]
+fn months_and_hours_wrap_around() {
+    assert_eq!(u64::from(fields("* * * NOV-FEB *").months), bits([1, 2, 11, 12]));
+    assert_eq!(u64::from(fields("* 22-4/2 * * *").hours), bits([0, 2, 4, 22]));
+}
+
+#[test]
+fn the_seventh_field_lists_years() {
+    let years = |text: &str| fields(&format!("0 0 0 1 1 * {text}")).years;
+    assert_eq!(years("2027"), Years::of([2027]));
+    assert_eq!(years("2027-2031/2,2199"), Years::of([2027, 2029, 2031, 2199]));
+    assert_eq!(years("2190/5"), Years::of([2190, 2195]));
+    assert_eq!(years("*"), Years::EVERY);
+}
+
+fn spread(text: &str, n: u8) -> Meaning {
+    expression(text, DayRule::Either, Spread::of(JobId::from_bytes([n; 16]))).unwrap()
+}
+
+#[test]
+fn h_is_one_place_of_its_range_and_each_jobs_own() {
+    let mut minutes = 0;
+    for n in 0..=255 {
+        let Meaning { fields, is_spread, .. } = spread("H H(1-5) H * H", n);
+        assert!(is_spread && fields == spread("H H(1-5) H * H", n).fields);
+        let places = [fields.minutes, fields.hours.into(), fields.days.dates.into(), fields.weekdays.weekly.into()];
+        assert_eq!(places.map(u64::count_ones), [1; 4]);
+        assert!(u64::from(fields.hours) & bits(1..=5) != 0 && u64::from(fields.days.dates) & bits(1..=28) != 0);
+        minutes |= fields.minutes;
+    }
+    assert!(minutes.count_ones() > 50, "{minutes:b}");
+    assert!(!spread("0 0 * MAR THU", 1).is_spread);
+}
+
+#[test]
+fn h_with_a_step_begins_anywhere_in_the_first_step() {
+    for n in 0..=255 {
+        let minutes = spread("H(0-29)/10 * * * *", n).fields.minutes;
+        let first = minutes.trailing_zeros();
+        assert!(first < 10 && minutes == bits([first, first + 10, first + 20]), "{minutes:b}");
+        assert_eq!(spread("H/15 * * * *", n).fields.minutes.count_ones(), 4);
+        assert_eq!(spread("H,30 * * * *", n).fields.minutes | 1 << 30, spread("H,30 * * * *", n).fields.minutes);
+    }
+}
+
+#[test]
+fn event_bridge_counts_weekdays_from_one_and_has_the_year_last() {
+    let same = [
+        ("cron(0 10 * * ? *)", "0 10 * * *"),
+        ("cron(15 12 * * ? *)", "15 12 * * *"),
+        ("cron(0 18 ? * MON-FRI *)", "0 18 * * 1-5"),
+        ("CRON(0 8 1 * ? *)", "0 8 1 * *"),
+        ("cron(0/15 * * * ? *)", "0/15 * * * *"),
+        ("cron(0/5 8-17 ? * 2-6 *)", "0/5 8-17 * * MON-FRI"),
+        ("cron(0 9 ? * 2#1 *)", "0 9 * * MON#1"),
+        ("cron(0 0 ? * 6L *)", "0 0 * * FRIL"),
+        ("cron(0 0 ? * L *)", "0 0 * * SAT"),
+        ("cron(0 0 LW * ? 2027-2028)", "0 0 0 LW * * 2027-2028"),
+        (" cron( 0 0 ? * 1 * ) ", "0 0 * * SUN"),
+    ];
+    for (theirs, ours) in same {
+        assert_eq!(read(theirs), read(ours), "{theirs}");
+    }
+    let refused = [
+        ("cron(0 10 * * ?)", "has 6 fields"),
+        ("cron(0 0 0 10 * * ?)", "has 6 fields"),
+        ("cron(0 0 1 * MON *)", "wants a ? in one of the two"),
+        ("cron(0 0 ? * 0 *)", "numbers from 1 to 7"),
+        ("cron(0 0 ? * 8 *)", "numbers from 1 to 7"),
+        ("cron(0 10 * * ? *", "from 0 to 59"),
+    ];
+    for (text, why) in refused {
+        assert!(said(text).contains(why), "{text}: {}", said(text));
+    }
+}
+
+#[test]
+fn the_number_of_fields_says_which_they_are() {
+    for (text, found) in [("", 0), ("* * * *", 4), ("* * * * * * * *", 8)] {
+        assert_eq!(read(text), Err(CronError::FieldCount { found }), "{text}");
     }
 }
 
@@ -166,8 +337,8 @@ fn what_belongs_to_the_later_dialect_is_refused_as_such() {
 fn a_text_that_is_too_long_is_not_read() {
     let longest = format!("{} * * * *", vec!["1"; 124].join(","));
     assert_eq!(longest.len(), MAX_BYTES - 1);
-    assert!(expression(&longest).is_ok());
-    assert_eq!(expression(&format!("{longest}  ")), Err(CronError::TooLong { bytes: MAX_BYTES + 1 }));
+    assert!(read(&longest).is_ok());
+    assert_eq!(read(&format!("{longest}  ")), Err(CronError::TooLong { bytes: MAX_BYTES + 1 }));
 }
 
 // What the crate does on its own: the reasons for the checks above, and for a walk of our own.
@@ -215,13 +386,26 @@ fn the_crate_accepts_what_no_cron_does() {
         assert!(crate_reads(lenient).is_ok(), "{lenient}");
     }
     for lenient in ["*****", "0 0 * * SUNDAY", "0 0 * * thurs", "1 , 2 0 * * *", "0\n0\r* * *"] {
-        assert!(expression(lenient).is_err(), "{lenient}");
+        assert!(read(lenient).is_err(), "{lenient}");
     }
 }
 
 #[test]
 fn the_crate_does_not_know_what_we_translate() {
-    for unknown in ["0 0 0 * * TUE/2", "0 0 0 * JAN/3 *", "0 0 0 * * FRI-SUN", "@midnight", "@annually", "@DAILY"] {
+    for unknown in [
+        "0 0 0 * * TUE/2",
+        "0 0 0 * JAN/3 *",
+        "0 0 0 * * FRI-SUN",
+        "0 58-1 * * * *",
+        "0 0 0 L * *",
+        "0 0 0 15W * *",
+        "0 0 0 * * FRIL",
+        "0 0 0 * * MON#2",
+        "0 H * * * *",
+        "@midnight",
+        "@annually",
+        "@DAILY",
+    ] {
         assert!(crate_reads(unknown).is_err(), "{unknown}");
     }
 }
@@ -229,22 +413,24 @@ fn the_crate_does_not_know_what_we_translate() {
 proptest! {
     #[test]
     fn hostile_text_is_refused_or_read_but_never_a_panic(text in "\\PC{0,300}") {
-        let _ = expression(&text);
+        let _ = read(&text);
     }
 
     #[test]
     fn text_made_of_crons_own_letters_never_reaches_the_crate_unchecked(
-        text in "([0-9*/,?LWH#@-]|JAN|mon|SUN| |\t){0,60}",
+        text in "(cron\\(|)([0-9*/,?LWH#()@-]|JAN|mon|SUN|L-|W| |\t){0,60}\\)?",
     ) {
-        let refused_by_the_crate = matches!(expression(&text), Err(CronError::Parser { .. }));
+        let refused_by_the_crate = matches!(read(&text), Err(CronError::Parser { .. }));
         prop_assert!(!refused_by_the_crate);
     }
 
     #[test]
-    fn five_tokens_of_crons_own_letters_never_reach_the_crate_unchecked(
-        tokens in prop::collection::vec("([0-9]{1,3}|[*?])(-[0-9]{1,2})?(/[0-9]{1,2})?(,[0-9]{1,2})?", 5),
+    fn tokens_of_crons_own_letters_never_reach_the_crate_unchecked(
+        tokens in prop::collection::vec(
+            "([0-9]{1,4}|[*?LH]|H\\([0-9]-[0-9]{1,2}\\))(-[0-9]{1,4})?([LW]|#[0-9])?(/[0-9]{1,2})?(,[0-9]{1,2})?", 5..8,
+        ),
     ) {
-        let refused_by_the_crate = matches!(expression(&tokens.join(" ")), Err(CronError::Parser { .. }));
+        let refused_by_the_crate = matches!(read(&tokens.join(" ")), Err(CronError::Parser { .. }));
         prop_assert!(!refused_by_the_crate);
     }
 }

@@ -3,8 +3,10 @@
 use super::*;
 use chrono_tz::{TZ_VARIANTS, Tz};
 
+use crate::schedule::spread::Spread;
+
 fn cron(text: &str, zone: Tz) -> Cron {
-    Cron::parse(text, zone).unwrap()
+    Cron::usual(text, zone).unwrap()
 }
 
 fn at(text: &str) -> Moment {
@@ -71,6 +73,92 @@ fn a_time_just_before_the_overlaps_end_is_met_again_even_when_its_hour_is_not_th
     let lord_howe = fires("45 * * * *", Tz::Australia__Lord_Howe, "2017-04-01T14:00:00Z", "2017-04-02T03");
     let times = ["01:45:00+11:00", "01:45:00+10:30", "02:45:00+10:30"];
     assert_eq!(lord_howe, times.map(|time| format!("2017-04-02T{time}")));
+}
+
+/// The local times of a day in New York, from the hour after midnight.
+fn in_the_manner(text: &str, manner: Manner, day: &str) -> Vec<String> {
+    let cron = Cron::parse(text, manner, Spread::default()).unwrap();
+    let begin = at(&format!("{day}T04:30:00Z"));
+    let fires = std::iter::successors(cron.next_after(begin), |t| cron.next_after(*t));
+    fires
+        .map(|t| cron.local(t))
+        .take_while(|local| local.starts_with(day))
+        .map(|local| local[11..].to_owned())
+        .collect()
+}
+
+#[test]
+fn what_falls_into_a_gap_can_be_skipped() {
+    let skip = Manner { gap: DstGap::Skip, ..Manner::usual(Tz::America__New_York) };
+    let spring = |text| in_the_manner(text, skip, "2016-03-13");
+    assert!(spring("30 2 * * *").is_empty());
+    assert_eq!(spring("30 1-3 * * *"), ["01:30:00-05:00", "03:30:00-04:00"]);
+    assert_eq!(spring("0 2,3 * * *"), ["03:00:00-04:00"], "what is meant for the instant after the gap stays");
+    let each_second = Cron::parse("* * 2 * * *", skip, Spread::default()).unwrap();
+    assert_eq!(each_second.next_after(at("2016-03-13T06:59:59Z")), Some(at("2016-03-14T06:00:00Z")));
+}
+
+#[test]
+fn a_day_that_a_zone_skipped_can_be_skipped() {
+    let skip = Manner { gap: DstGap::Skip, ..Manner::usual(Tz::Pacific__Apia) };
+    let daily = Cron::parse("0 12 * * *", skip, Spread::default()).unwrap();
+    let next = daily.next_after(at("2011-12-29T22:00:00Z")).unwrap();
+    assert_eq!(daily.local(next), "2011-12-31T12:00:00+14:00");
+}
+
+#[test]
+fn what_always_falls_into_the_gap_is_found_where_the_zone_has_none_any_more() {
+    let skip = Manner { gap: DstGap::Skip, ..Manner::usual(Tz::America__New_York) };
+    let always = Cron::parse("30 2 * 3 SUN#2", skip, Spread::default()).unwrap();
+    let next = always.next_after(at("2026-01-01T00:00:00Z"));
+    assert!(next.is_none_or(|next| next > at("2037-01-01T00:00:00Z")), "{next:?}");
+}
+
+#[test]
+fn each_pass_of_an_overlap_can_be_chosen() {
+    let autumn = |text, overlap| {
+        let manner = Manner { overlap, ..Manner::usual(Tz::America__New_York) };
+        in_the_manner(text, manner, "2016-11-06")
+    };
+    let (first, second) = ("01:30:00-04:00", "01:30:00-05:00");
+    for text in ["30 1 * * *", "30/30 1 * * *"] {
+        assert_eq!(autumn(text, DstOverlap::First), [first], "{text}");
+        assert_eq!(autumn(text, DstOverlap::Second), [second], "{text}");
+        assert_eq!(autumn(text, DstOverlap::Both), [first, second], "{text}");
+    }
+    assert_eq!(autumn("30 1 * * *", DstOverlap::ByKind), [first]);
+    assert_eq!(autumn("30/30 1 * * *", DstOverlap::ByKind), [first, second]);
+    assert_eq!(autumn("0 1,2 * * *", DstOverlap::Second), ["01:00:00-05:00", "02:00:00-05:00"]);
+    assert_eq!(
+        autumn("0,30 0-2 * * *", DstOverlap::Second)[..4],
+        ["01:00:00-05:00", second, "02:00:00-05:00", "02:30:00-05:00"]
+    );
+}
+
+#[test]
+fn seconds_are_walked_through_an_overlap_like_minutes() {
+    let cron = Cron::usual("*/30 0 1 * * *", Tz::America__New_York).unwrap();
+    let times: Vec<String> =
+        std::iter::successors(cron.next_after(at("2016-11-06T05:00:00Z")), |t| cron.next_after(*t))
+            .take(4)
+            .map(|t| cron.local(t))
+            .collect();
+    let expected = ["06T01:00:30-04:00", "06T01:00:00-05:00", "06T01:00:30-05:00", "07T01:00:00-05:00"];
+    assert_eq!(times, expected.map(|time| format!("2016-11-{time}")));
+}
+
+#[test]
+fn an_instant_of_the_wall_is_found_in_the_same_manner() {
+    let new_york = Manner::usual(Tz::America__New_York);
+    let skip = Manner { gap: DstGap::Skip, ..new_york };
+    let second = Manner { overlap: DstOverlap::Second, ..new_york };
+    let instant = |manner: Manner, local: &str| manner.instant_of(local.parse().unwrap());
+    assert_eq!(instant(new_york, "2026-12-24T18:00:00"), Some(at("2026-12-24T23:00:00Z")));
+    assert_eq!(instant(new_york, "2016-03-13T02:30:00"), Some(at("2016-03-13T07:00:00Z")));
+    assert_eq!(instant(skip, "2016-03-13T02:30:00"), None);
+    assert_eq!(instant(new_york, "2016-11-06T01:30:00"), Some(at("2016-11-06T05:30:00Z")));
+    assert_eq!(instant(second, "2016-11-06T01:30:00"), Some(at("2016-11-06T06:30:00Z")));
+    assert_eq!(instant(new_york, "1900-01-01T00:00:00"), None, "before moments begin");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The walk against an oracle that knows nothing of masks: it looks at every minute of a few days, asks the zone what
 //! its clock shows, and asks the expression's parts whether that fires.
 
-use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
 use proptest::prelude::*;
 
 use super::*;
+use crate::schedule::spread::Spread;
 
 /// A zone and an instant near which its clock jumps, both ways in turn.
 const TURNS: [(Tz, &str); 22] = [
@@ -116,7 +117,8 @@ impl Expression {
     }
 
     /// Every instant of `from..until` at which this fires, found by looking at each minute.
-    fn fires(&self, zone: Tz, from: DateTime<Utc>, until: DateTime<Utc>) -> Vec<Moment> {
+    fn fires(&self, manner: Manner, from: DateTime<Utc>, until: DateTime<Utc>) -> Vec<Moment> {
+        let zone = manner.zone;
         let shows = |at: DateTime<Utc>| zone.from_utc_datetime(&at.naive_utc()).naive_local();
         let minute = TimeDelta::minutes(1);
         let mut found = Vec::new();
@@ -125,8 +127,16 @@ impl Expression {
             let local = shows(at);
             let mut skipped = std::iter::successors(Some(seen + minute), |skipped| Some(*skipped + minute));
             let in_gap = skipped.by_ref().take_while(|skipped| *skipped < local).any(|skipped| self.holds(skipped));
-            let may_fire = local > seen || self.is_interval();
-            if in_gap || may_fire && self.holds(local) {
+            let in_gap = in_gap && manner.gap == DstGap::NextValid;
+            let is_first = local > seen;
+            let comes_again = || (1..=4 * 60).any(|later| shows(at + minute * later) == local);
+            let may_fire = || match manner.overlap {
+                DstOverlap::ByKind => is_first || self.is_interval(),
+                DstOverlap::First => is_first,
+                DstOverlap::Second => !comes_again(),
+                DstOverlap::Both => true,
+            };
+            if in_gap || self.holds(local) && may_fire() {
                 found.push(Moment::from(at));
             }
             seen = seen.max(local);
@@ -173,6 +183,22 @@ fn turns() -> impl Strategy<Value = (Tz, DateTime<Utc>)> {
     prop::sample::select(&TURNS[..]).prop_map(|(zone, at)| (zone, at.parse().unwrap()))
 }
 
+fn manners(zone: Tz) -> impl Strategy<Value = Manner> {
+    use {DstGap as G, DstOverlap as O};
+    let gaps = prop::sample::select(&[G::NextValid, G::NextValid, G::Skip][..]);
+    let overlaps = prop::sample::select(&[O::ByKind, O::ByKind, O::First, O::Second, O::Both][..]);
+    (gaps, overlaps).prop_map(move |(gap, overlap)| Manner { gap, overlap, ..Manner::usual(zone) })
+}
+
+/// Near a turn of a clock, however turns are met.
+fn near_turns() -> impl Strategy<Value = (Manner, DateTime<Utc>)> {
+    turns().prop_flat_map(|(zone, turn)| (manners(zone), Just(turn)))
+}
+
+fn parsed(expression: &Expression, manner: Manner) -> Option<Cron> {
+    Cron::parse(&expression.text(), manner, Spread::default()).ok()
+}
+
 fn walked(cron: &Cron, from: Moment, until: Moment) -> Vec<Moment> {
     let first = cron.next_after(from.just_before());
     std::iter::successors(first, |t| cron.next_after(*t)).take_while(|t| *t < until).collect()
@@ -182,41 +208,114 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn the_walk_agrees_with_looking_at_every_minute((zone, turn) in turns(), expression in expressions()) {
-        let Ok(cron) = Cron::parse(&expression.text(), zone) else { return Ok(()) };
+    fn the_walk_agrees_with_looking_at_every_minute((manner, turn) in near_turns(), expression in expressions()) {
+        let Some(cron) = parsed(&expression, manner) else { return Ok(()) };
         let (from, until) = (turn - TimeDelta::hours(40), turn + TimeDelta::hours(40));
 
-        let expected = expression.fires(zone, from, until);
+        let expected = expression.fires(manner, from, until);
 
-        prop_assert_eq!(walked(&cron, from.into(), until.into()), expected, "{} in {}", cron.text(), zone);
+        prop_assert_eq!(walked(&cron, from.into(), until.into()), expected, "{} {:?}", cron.text(), manner);
     }
 
     #[test]
     fn any_instant_near_a_turn_leads_to_the_same_occurrences(
-        (zone, turn) in turns(), expression in expressions(), off_millis in -20_000_000_i64..20_000_000,
+        (manner, turn) in near_turns(), expression in expressions(), off_millis in -20_000_000_i64..20_000_000,
     ) {
-        let Ok(cron) = Cron::parse(&expression.text(), zone) else { return Ok(()) };
+        let Some(cron) = parsed(&expression, manner) else { return Ok(()) };
         let (from, until) = (turn - TimeDelta::hours(40), turn + TimeDelta::hours(40));
         let t = Moment::from(turn + TimeDelta::milliseconds(off_millis));
 
         let next = cron.next_after(t).filter(|next| *next < until.into());
 
         let expected = walked(&cron, from.into(), until.into()).into_iter().find(|walked| *walked > t);
-        prop_assert_eq!(next, expected, "{} in {} after {}", cron.text(), zone, t);
+        prop_assert_eq!(next, expected, "{} {:?} after {}", cron.text(), manner, t);
     }
 
     #[test]
     fn every_occurrence_is_strictly_after_and_is_found_again(
-        zone in prop::sample::select(&chrono_tz::TZ_VARIANTS[..]),
+        manner in prop::sample::select(&chrono_tz::TZ_VARIANTS[..]).prop_flat_map(manners),
         expression in expressions(),
         from in 0..=Moment::END.millis(),
     ) {
-        let Ok(cron) = Cron::parse(&expression.text(), zone) else { return Ok(()) };
+        let Some(cron) = parsed(&expression, manner) else { return Ok(()) };
         let from = Moment::from_millis(from);
         for next in std::iter::successors(cron.next_after(from), |t| cron.next_after(*t)).take(5) {
             prop_assert!(next > from);
             prop_assert_eq!(cron.next_after(next.just_before()), Some(next));
-            let _ = (cron.note_at(next), cron.local(next), cron.describe());
+            let _ = (cron.note_at(next), cron.local(next), cron.describe(from));
         }
+    }
+}
+
+/// A day of a month or of a week, asked for in a way that depends on its month; and whether a date is one, by counting.
+#[derive(Clone, Copy, Debug)]
+enum Special {
+    BeforeLast(u32),
+    Near(u32),
+    NearBeforeLast(u32),
+    Last(u32),
+    Nth(u32, u32),
+}
+
+impl Special {
+    fn text(self) -> String {
+        match self {
+            Self::BeforeLast(0) => "0 0 L * *".to_owned(),
+            Self::BeforeLast(back) => format!("0 0 L-{back} * *"),
+            Self::Near(day) => format!("0 0 {day}W * *"),
+            Self::NearBeforeLast(0) => "0 0 LW * *".to_owned(),
+            Self::NearBeforeLast(back) => format!("0 0 L-{back}W * *"),
+            Self::Last(weekday) => format!("0 0 * * {weekday}L"),
+            Self::Nth(weekday, nth) => format!("0 0 * * {weekday}#{nth}"),
+        }
+    }
+
+    /// The one day of the month that is meant, if there is one.
+    fn day_of(self, month: &[NaiveDate]) -> Option<NaiveDate> {
+        let of_weekday =
+            |weekday: u32| month.iter().filter(move |day| day.weekday().num_days_from_sunday() == weekday % 7);
+        let last = month.len();
+        match self {
+            Self::BeforeLast(back) => month.get(last.checked_sub(back as usize + 1)?).copied(),
+            Self::Near(day) => nearest_weekday(month, day),
+            Self::NearBeforeLast(back) => nearest_weekday(month, u32::try_from(last).ok()?.checked_sub(back)?),
+            Self::Last(weekday) => of_weekday(weekday).next_back().copied(),
+            Self::Nth(weekday, nth) => of_weekday(weekday).nth(nth as usize - 1).copied(),
+        }
+    }
+}
+
+/// By trying the days around it, nearest first.
+fn nearest_weekday(month: &[NaiveDate], day: u32) -> Option<NaiveDate> {
+    let wanted = month.iter().find(|date| date.day() == day)?;
+    let is_weekday = |date: &&NaiveDate| date.weekday().number_from_monday() < 6;
+    month.iter().filter(is_weekday).min_by_key(|date| (**date - *wanted).num_days().abs()).copied()
+}
+
+fn specials() -> impl Strategy<Value = Special> {
+    prop_oneof![
+        (0..31_u32).prop_map(Special::BeforeLast),
+        (1..32_u32).prop_map(Special::Near),
+        (0..31_u32).prop_map(Special::NearBeforeLast),
+        (0..8_u32).prop_map(Special::Last),
+        (0..8_u32, 1..6_u32).prop_map(|(weekday, nth)| Special::Nth(weekday, nth)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn special_days_are_those_that_counting_finds(special in specials(), year in 1971..2300_i32) {
+        let cron = Cron::usual(&special.text(), Tz::UTC).unwrap();
+        let midnight = |day: NaiveDate| Moment::from(day.and_hms_opt(0, 0, 0).unwrap().and_utc());
+        let first = NaiveDate::from_ymd_opt(year, 1, 1).unwrap();
+        let days: Vec<NaiveDate> = first.iter_days().take_while(|day| day.year() == year).collect();
+
+        let expected: Vec<Moment> =
+            days.chunk_by(|one, other| one.month() == other.month()).filter_map(|month| special.day_of(month)).map(midnight).collect();
+
+        let until = midnight(NaiveDate::from_ymd_opt(year + 1, 1, 1).unwrap());
+        prop_assert_eq!(walked(&cron, midnight(first), until), expected, "{}", cron.text());
     }
 }
