@@ -2,6 +2,7 @@
 
 pub mod breakdown;
 pub mod burst;
+pub mod calendar;
 pub mod held;
 pub mod immediate;
 pub mod later;
@@ -22,10 +23,12 @@ pub enum Figure {
     Later,
     Sweep,
     Held,
+    Calendar,
 }
 
 impl Figure {
-    pub const ALL: [Self; 6] = [Self::Throughput, Self::Burst, Self::Immediate, Self::Later, Self::Sweep, Self::Held];
+    pub const ALL: [Self; 7] =
+        [Self::Throughput, Self::Burst, Self::Immediate, Self::Later, Self::Sweep, Self::Held, Self::Calendar];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -35,6 +38,7 @@ impl Figure {
             Self::Later => "later",
             Self::Sweep => "sweep",
             Self::Held => "held",
+            Self::Calendar => "calendar",
         }
     }
 
@@ -46,6 +50,7 @@ impl Figure {
             Self::Later => later::meaning(),
             Self::Sweep => sweep::meaning(),
             Self::Held => held::meaning(stage),
+            Self::Calendar => calendar::meaning(),
         }
     }
 
@@ -58,6 +63,7 @@ impl Figure {
             Self::Later => later::measure(stage).await,
             Self::Sweep => sweep::measure(stage).await,
             Self::Held => held::measure(stage).await,
+            Self::Calendar => calendar::measure(),
         }
     }
 }

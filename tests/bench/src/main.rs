@@ -43,6 +43,7 @@ enum Wanted {
     Later,
     Sweep,
     Held,
+    Calendar,
 }
 
 /// One thread: the load generator must not take more of the cores than it has to.
@@ -108,6 +109,7 @@ impl Wanted {
             Self::Later => Figure::Later,
             Self::Sweep => Figure::Sweep,
             Self::Held => Figure::Held,
+            Self::Calendar => Figure::Calendar,
         };
         one == figure
     }

@@ -22,6 +22,7 @@ mod random;
 mod roles;
 mod runs;
 mod schedules;
+mod schedules_page;
 mod stats;
 mod tenants;
 mod vectors;

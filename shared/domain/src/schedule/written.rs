@@ -170,7 +170,7 @@ mod tests {
     fn what_is_nearly_one_is_refused_by_name() {
         let refused = [
             ("@every", "is not understood"),
-            ("@every 5", "does not say of what: did you mean @every 5s?"),
+            ("@every 5", "does not say of what; did you mean @every 5s?"),
             ("@every 1.5h", "is not understood"),
             ("@every 500ms", "is not understood"),
             ("@every -5s", "is not understood"),

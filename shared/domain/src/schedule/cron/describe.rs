@@ -190,7 +190,7 @@ fn merged(words: &[String]) -> String {
 impl DaysOfWeek {
     /// `each` stands before a weekday that comes each week.
     fn in_words(self, each: &str, joint: &str) -> String {
-        let weekly: Vec<String> = names(self.weekly).collect();
+        let weekly = runs(bits(self.weekly.into()), |day| WEEKDAYS[day % 7].to_owned());
         let mut words: Vec<String> = Vec::new();
         for (nth, weekdays) in self.nth.iter().enumerate() {
             words.extend(names(*weekdays).map(|name| format!("the {} {name}", WEEKS[nth])));

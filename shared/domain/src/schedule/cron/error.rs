@@ -68,7 +68,7 @@ pub enum CronError {
     /// Ours let through what the `cron` crate refuses: a mistake of this module, answered rather than hidden.
     #[error("this cron expression could not be read: {why}")]
     Parser { why: String },
-    #[error("{name:?} is not an IANA time zone{}", guess(meant.as_ref()))]
+    #[error("{name:?} is not an IANA time zone{}", meant.map(|zone| format!(": did you mean {zone}?")).unwrap_or_default())]
     UnknownZone { name: String, meant: Option<Tz> },
 }
 
@@ -111,8 +111,8 @@ fn counted(found: usize) -> String {
     }
 }
 
-fn guess<T: fmt::Display>(meant: Option<&T>) -> String {
-    meant.map(|meant| format!(": did you mean {meant}?")).unwrap_or_default()
+fn guess(meant: Option<&String>) -> String {
+    meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -48,14 +48,15 @@ pub(super) enum DaysMatch {
 impl Fields {
     /// Whether there is any day on which to fire.
     pub(super) fn ever(&self) -> bool {
-        let in_year = |year| {
-            let months = (1..=12).filter(|month| has(self.months.into(), *month));
-            months.filter_map(|month| NaiveDate::from_ymd_opt(year, month, 1)).any(|first| self.days_in(first) != 0)
-        };
         match self.years.listed() {
-            Some(mut years) => years.any(in_year),
-            None => CALENDARS.into_iter().any(in_year),
+            Some(years) => one_of_each_kind(years).any(|year| self.fires_in(year)),
+            None => CALENDARS.into_iter().any(|year| self.fires_in(year)),
         }
+    }
+
+    fn fires_in(&self, year: i32) -> bool {
+        let months = (1..=12).filter(|month| has(self.months.into(), *month));
+        months.filter_map(|month| NaiveDate::from_ymd_opt(year, month, 1)).any(|first| self.days_in(first) != 0)
     }
 
     pub(super) fn matches(&self, local: NaiveDateTime) -> bool {
@@ -134,6 +135,18 @@ impl Fields {
             DaysMatch::Either => by_date | by_weekday,
         }
     }
+}
+
+/// Years of one kind have the same calendar: there are fourteen, by the weekday of their first day and the leap day.
+fn one_of_each_kind(years: impl Iterator<Item = i32>) -> impl Iterator<Item = i32> {
+    let mut seen = 0_u32;
+    years.filter(move |year| {
+        let Some(first) = NaiveDate::from_ymd_opt(*year, 1, 1) else { return false };
+        let kind = 1 << (first.weekday().num_days_from_sunday() + 7 * u32::from(first.leap_year()));
+        let is_new = seen & kind == 0;
+        seen |= kind;
+        is_new
+    })
 }
 
 fn next_whole_second(local: NaiveDateTime) -> Option<NaiveDateTime> {

@@ -20,7 +20,7 @@ fn an_expression_is_told_in_plain_words() {
         ("@daily", "at 00:00 every day"),
         ("@weekly", "at 00:00 on every Sunday"),
         ("@yearly", "at 00:00 on the 1st of January"),
-        ("30 8,14 * * MON-FRI", "at 08:30 and 14:30 on every Monday, Tuesday, Wednesday, Thursday and Friday"),
+        ("30 8,14 * * MON-FRI", "at 08:30 and 14:30 on every Monday to Friday"),
         ("*/10 9-17 * * *", "every 10 minutes in hours 9 to 17 every day"),
         ("* 3 * * *", "every minute in hour 3 every day"),
         ("1-10 */6 * JUN *", "at minutes 1 to 10 in hours 0, 6, 12 and 18 every day in June"),
