@@ -16,6 +16,9 @@ pub const WRITE_LINE: Duration = Duration::from_secs(30);
 pub const LEAVE_LINE: Duration = Duration::from_secs(60);
 /// Hints are given this far ahead: a tick may be a minute late, and another missed, and nothing is late.
 pub const HORIZON: Duration = Duration::from_secs(300);
+/// Lost hints and late ticks are made good within this, as what was hinted a horizon ahead is: so late a job without a
+/// catch-up still fires.
+pub const RECOVERY: Duration = HORIZON;
 /// How long a timer that points at nothing waits before its second look: longer than any writer is slow.
 pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
 /// Clocks apart by this much are still right.
