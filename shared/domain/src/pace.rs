@@ -84,6 +84,11 @@ pub fn next_hint(due: Moment, t: Moment) -> Moment {
     due + Duration::from_secs(next)
 }
 
+/// Where the timer of something that could have been claimed since `since` waits for its next hint.
+pub fn next_look(since: Moment, now: Moment) -> Moment {
+    (next_hint(since, now) - OVERDUE).max(now + PROMISE_AGAIN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
