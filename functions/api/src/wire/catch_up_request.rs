@@ -61,11 +61,10 @@ impl CatchUpRequest {
                 findings.add(format!("/catch_up/{field}"), goes_with(field));
             }
         }
-        let (window, max_runs) = (self.window(findings), self.max_runs(findings));
         match policy {
-            CatchUpPolicy::Last => CatchUp::Last { window },
+            CatchUpPolicy::Last => CatchUp::Last { window: self.window(findings) },
             CatchUpPolicy::None => CatchUp::None,
-            CatchUpPolicy::All => CatchUp::All { window, max_runs },
+            CatchUpPolicy::All => CatchUp::All { window: self.window(findings), max_runs: self.max_runs(findings) },
         }
     }
 
