@@ -1,5 +1,7 @@
 //! The rules, one function each.
 
+mod catching_up;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Account, CHANGE_TOLERANCE, Call, Finding, Head, Job, Record, SKEW, Status};
@@ -31,6 +33,9 @@ impl<'a> Verdict<'a> {
             verdict.nothing_starts_that_is_not_in_force(job);
             verdict.at_most_once_is_kept(job);
             verdict.what_was_cancelled_does_not_start(job);
+            verdict.nothing_begins_too_late(job);
+            verdict.what_was_missed_was_too_late(job);
+            verdict.a_catch_up_is_what_its_policy_says(job);
         }
         verdict.every_record_is_settled();
         verdict.a_throttle_is_nobodys_failure();
@@ -96,7 +101,7 @@ impl<'a> Verdict<'a> {
             || self
                 .records
                 .range((job, i64::MIN, 0)..(job, t, 0))
-                .any(|(_, record)| record.covers_until.is_some_and(|until| t <= until))
+                .any(|(_, record)| record.covers_until.is_some_and(|until| t < until || t == until && is_last(record)))
     }
 
     fn every_asked_run_has_its_record(&mut self, job: &Job) {
@@ -266,6 +271,11 @@ impl<'a> Verdict<'a> {
             self.find("the sweep keeps up", 0, self.account.end, format!("{} minutes", self.account.widest_sweep));
         }
     }
+}
+
+/// Whether what a record covers it up to did not fire either; an outage's last occurrence does, and has its own record.
+fn is_last(record: &Record) -> bool {
+    record.reason.as_deref() != Some("coalesced")
 }
 
 /// How the job stood at `t`, give or take the time a change needs to be everywhere.
