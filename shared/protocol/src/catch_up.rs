@@ -8,7 +8,6 @@ use minutehand_domain::catch_up::MadeUp;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Also, Job};
-use minutehand_domain::pace;
 use minutehand_domain::run::{Run, Skip};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
@@ -120,15 +119,14 @@ async fn make_up<D: Doors>(
     fire(doors, t, timer, horizon, fired).await.map(|_next_look_decides| ())
 }
 
-/// One after the other, **successor first** here too. One whose bucket is past its write line is promised a second ahead, so
-/// that whoever dies on the way is followed by the next pass; one that is looked after by a timer or a record of its own is
-/// left to it.
+/// One after the other, **successor first** here too: promised a second ahead where its bucket is past the write line, so that
+/// whoever dies on the way is followed by the next pass. One that a timer or a record of its own looks after is left to it.
 async fn fire_each<D: Doors>(doors: &D, t: Moment, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
     let (mut t, mut timer) = (t, timer.clone());
     loop {
         let Ok(job) = admitted(doors, &timer, t).await? else { return Ok(()) };
         let now = doors.clock().now();
-        let Some(next) = job.next_after(t).filter(|next| now >= pace::write_line(pace::minute_of(*next))) else {
+        let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
             return fire(doors, t, &timer, horizon, fired).await.map(|_next_look_decides| ());
         };
         let promised = promise_gap(doors, &job, next).await?;

@@ -64,8 +64,10 @@ pub async fn first_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<O
 /// made up for, one that waits for its next hint is a link as well: without that, each pass would hint a backlog whole.
 async fn standing_timer<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<Option<Timer>, Fault> {
     let (key, now) = (TimerKey::occurrence(job.id, t), doors.clock().now());
-    if now < pace::leave_line(key.minute()) {
-        return doors.store().timer(&key).await;
+    if now < pace::leave_line(key.minute())
+        && let Some(link) = doors.store().timer(&key).await?
+    {
+        return Ok(Some(link));
     }
     if job.definition.catch_up.is_of_all() {
         return doors.store().timer(&key.moved_to(pace::next_look(t, now))).await;
