@@ -1,5 +1,7 @@
 //! The judge's own words for what becomes of missed occurrences.
 
+use std::fmt;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CatchUp {
     /// The last that is not older than the window fires.
@@ -8,6 +10,16 @@ pub enum CatchUp {
     None,
     /// The newest so many of those not older than the window fire.
     All { window: i64, most: usize },
+}
+
+impl fmt::Display for CatchUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Last { .. } => "last",
+            Self::None => "none",
+            Self::All { .. } => "all",
+        })
+    }
 }
 
 impl CatchUp {

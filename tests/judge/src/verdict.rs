@@ -28,6 +28,7 @@ impl<'a> Verdict<'a> {
         for job in &account.jobs {
             verdict.a_key_creates_once(job);
             verdict.every_occurrence_has_its_record(job);
+            verdict.what_stays_in_force_is_not_superseded(job);
             verdict.every_asked_run_has_its_record(job);
             verdict.the_chain_goes_on(job);
             verdict.nothing_starts_that_is_not_in_force(job);
@@ -75,6 +76,18 @@ impl<'a> Verdict<'a> {
             }
         }
         self.occurrences_of_both_sides_of_a_change(job);
+    }
+
+    /// No later change took what the last head promises: it is not recorded as if one had.
+    fn what_stays_in_force_is_not_superseded(&mut self, job: &Job) {
+        let Some(head) = job.heads.last().filter(|head| head.status == Status::Active) else { return };
+        let from = head.since.max(head.decided) + CHANGE_TOLERANCE;
+        for t in head.schedule.instants(from, self.account.end) {
+            let reason = self.records.get(&(job.job, t, 0)).and_then(|record| record.reason.as_deref());
+            if let Some(reason @ ("superseded" | "paused" | "cancelled")) = reason {
+                self.find("what stays in force is not superseded", job.job, t, reason);
+            }
+        }
     }
 
     /// Around a change, an instant that the old and the new schedule both promise is not lost between them.

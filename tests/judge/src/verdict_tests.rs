@@ -82,7 +82,9 @@ fn each_rule_finds_what_breaks_it() {
     let paused = Head { since: T + 10_000, decided: T + 10_000, status: Status::Paused, ..head(T) };
     let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
     let failed = Record { status: "failed".to_owned(), reason: Some("poison".to_owned()), ..record() };
-    let cases: [(&str, Account); 20] = [
+    let superseded = Record { status: "skipped".to_owned(), reason: Some("superseded".to_owned()), ..record() };
+    let cases: [(&str, Account); 21] = [
+        ("what stays in force is not superseded", with_record(superseded)),
         ("every occurrence has its record", Account { records: vec![], ..clean() }),
         ("an acknowledged job exists", with_job(Job { heads: vec![], ..job() })),
         ("a key creates once", with_job(Job { creations: 2, ..job() })),

@@ -73,6 +73,13 @@ pub fn history(seed: u64) -> Verdict {
             record.reason.as_ref().map_or(String::new(), |r| format!(": {r}"))
         ));
     }
+    for call in account.calls.iter().filter(|call| call.number == 0 && call.fence == 1) {
+        if call.claimed_at > call.instant + MINUTE
+            && let Some(head) = account.jobs.iter().find(|job| job.job == call.job).and_then(|job| job.heads.last())
+        {
+            sim.count(format!("made up for by {}", head.catch_up));
+        }
+    }
     Verdict { findings: account.judge(), tally: sim.tally(), steps: sim.steps() }
 }
 

@@ -257,7 +257,7 @@ fn a_claim_from_inside_the_window_is_not_missed() {
 
 /// Rule **catch-up**, each: those inside the window run, no more than the cap, and one record speaks for the older ones.
 ///
-/// Removed: the sweep goes on only with what has its time still before it. Only the first of them ran.
+/// Removed: a look makes up for one, and leaves the next to the next look. They ran one a minute.
 #[test]
 fn each_of_the_newest_inside_the_window_runs_once() {
     for (catch_up, first, passed_over) in [(all(300, 3), 420, 6), (all(300, 100), 300, 4), (all(86_400, 8), 120, 1)] {
