@@ -79,7 +79,7 @@ impl Fields {
     }
 
     /// Says whether it was there.
-    fn remove(&mut self, name: &str) -> bool {
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
         self.by_name.remove(name).is_some()
     }
 

@@ -1,6 +1,7 @@
 //! The shapes on the wire. Requests parse themselves and refuse what they do not know; answers show what is there.
 
 pub(crate) mod body_view;
+pub(crate) mod catch_up_request;
 pub(crate) mod component;
 pub(crate) mod grace;
 pub(crate) mod instant;

@@ -57,7 +57,7 @@ impl Kind {
             Self::At(due) => Schedule::Once(due.max(created_at)),
             Self::Every { seconds, end } => {
                 let period = seconds * 1_000;
-                Schedule::Every { first: created_at + period, period, end }
+                Schedule::Every { first: created_at + period, period, end, at_most: None }
             }
         }
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use minutehand_judge::{self as judge, Account, Finding, Head, SKEW, Status};
+use minutehand_judge::{self as judge, Account, CatchUp, Finding, Head, SKEW, Status};
 use serde_json::Value;
 
 use crate::asked::{Asked, Kind};
@@ -208,10 +208,20 @@ fn without_a_record(call: &judge::Call) -> Option<Finding> {
 /// How the job stood from when to when, by the answers.
 fn heads(asked: &Asked, created_at: i64) -> Vec<Head> {
     let schedule = asked.kind.schedule(created_at);
-    let made =
-        Head { since: created_at - SKEW, decided: created_at, status: Status::Active, schedule: schedule.clone() };
-    let change =
-        |(at, status): &(i64, Status)| Head { since: *at, decided: *at, status: *status, schedule: schedule.clone() };
+    let made = Head {
+        since: created_at - SKEW,
+        decided: created_at,
+        status: Status::Active,
+        schedule: schedule.clone(),
+        catch_up: CatchUp::USUAL,
+    };
+    let change = |(at, status): &(i64, Status)| Head {
+        since: *at,
+        decided: *at,
+        status: *status,
+        schedule: schedule.clone(),
+        catch_up: CatchUp::USUAL,
+    };
     std::iter::once(made).chain(asked.changes.iter().map(change)).collect()
 }
 

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::Moment;
 use crate::body::Body;
+use crate::catch_up::CatchUp;
 use crate::id::{JobId, Tenant};
 use crate::idempotency::Fingerprint;
 use crate::limits::COALESCE_COUNT;
@@ -63,6 +64,8 @@ pub struct Definition {
     pub payload: Body,
     pub priority: Priority,
     pub terms: Terms,
+    #[serde(default)]
+    pub catch_up: CatchUp,
 }
 
 /// On which terms a run is carried out: all that its state machine needs to know of the job.
@@ -253,7 +256,7 @@ impl Job {
                 _ => return missed,
             }
         }
-        Missed { last: self.last_before(missed.last, now), ..missed }
+        Missed { last: self.newest(1, missed.last, now).unwrap_or(missed.last), ..missed }
     }
 
     /// The first instant after `t` that was to fire and cannot any more: between it and what is in force now lies a pause,
@@ -287,19 +290,20 @@ impl Job {
         }
     }
 
-    /// The last occurrence at or before `now`, known to be at `floor` or later: looks back from `now`, ever further.
-    fn last_before(&self, floor: Moment, now: Moment) -> Moment {
-        let mut window = Duration::from_secs(1);
-        while now - window > floor {
-            if let Some(mut last) = self.next_after(now - window).filter(|next| *next <= now) {
-                while let Some(next) = self.next_after(last).filter(|next| *next <= now) {
-                    last = next;
-                }
-                return last;
+    /// The oldest of the newest `n` occurrences from `floor` to `now`; where there are fewer, the first. Halves the time
+    /// between the two, so that not even years of seconds are walked: each step asks for at most `n` of them.
+    pub(crate) fn newest(&self, n: u32, floor: Moment, now: Moment) -> Option<Moment> {
+        let due = |t| self.next_after(t).filter(|next| *next <= now);
+        let are_enough_after = |t| (0..n).try_fold(t, |t, _| due(t)).is_some();
+        let (mut enough, mut too_few) = (floor.just_before().millis(), now.millis());
+        if are_enough_after(Moment::from_millis(enough)) {
+            while too_few - enough > 1 {
+                let middle = enough.midpoint(too_few);
+                let half = if are_enough_after(Moment::from_millis(middle)) { &mut enough } else { &mut too_few };
+                *half = middle;
             }
-            window *= 2;
         }
-        floor
+        due(Moment::from_millis(enough))
     }
 
     /// `completed`: no occurrence is left to start. Computed, never written.
@@ -340,6 +344,7 @@ mod tests {
                 retry: RetryPolicy::default(),
                 delivery: Delivery::AtLeastOnce,
             },
+            catch_up: CatchUp::default(),
         }
     }
 

@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod body;
+pub mod catch_up;
 pub mod document;
 pub mod head;
 pub mod hint;

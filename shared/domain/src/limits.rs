@@ -45,6 +45,14 @@ pub const ATTEMPTS_INSIDE: usize = 3;
 pub const LOST_IN_A_ROW: u8 = 3;
 /// Occurrences counted one by one when a catch-up coalesces them; beyond it the count says "at least".
 pub const COALESCE_COUNT: u64 = 100_000;
+/// The window of a catch-up: at least what the longest hold of a hint needs, at most what an operator may need to notice.
+pub const LEAST_CATCH_UP_WINDOW_SECONDS: u64 = 60;
+pub const CATCH_UP_WINDOW_SECONDS: u64 = 30 * 86_400;
+/// A day: what a night or a holiday left undone is still wanted, what is older is another day's.
+pub const DEFAULT_CATCH_UP_WINDOW_SECONDS: u64 = 86_400;
+/// Runs that one catch-up makes up for: all of them are hinted by one look.
+pub const CATCH_UP_RUNS: u32 = 1000;
+pub const DEFAULT_CATCH_UP_RUNS: u32 = 100;
 /// Previews are for eyes.
 pub const PREVIEW_FIRES: usize = 1000;
 /// A page of any list.

@@ -63,6 +63,12 @@ impl Moment {
         Self::from_millis(self.0 - 1)
     }
 
+    /// The moment one millisecond later.
+    #[must_use]
+    pub fn just_after(self) -> Self {
+        Self::from_millis(self.0 + 1)
+    }
+
     pub fn to_utc(self) -> DateTime<Utc> {
         DateTime::from_timestamp_millis(self.0).expect("moments are held inside years 1970 to 9999")
     }

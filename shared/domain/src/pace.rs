@@ -16,6 +16,9 @@ pub const WRITE_LINE: Duration = Duration::from_secs(30);
 pub const LEAVE_LINE: Duration = Duration::from_secs(60);
 /// Hints are given this far ahead: a tick may be a minute late, and another missed, and nothing is late.
 pub const HORIZON: Duration = Duration::from_secs(300);
+/// Lost hints and late ticks are made good within this, as what was hinted a horizon ahead is: so late a job without a
+/// catch-up still fires.
+pub const RECOVERY: Duration = HORIZON;
 /// How long a timer that points at nothing waits before its second look: longer than any writer is slow.
 pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
 /// Clocks apart by this much are still right.
@@ -79,6 +82,11 @@ pub fn next_hint(due: Moment, t: Moment) -> Moment {
         (late / HOUR + 1) * HOUR
     };
     due + Duration::from_secs(next)
+}
+
+/// Where the timer of something that could have been claimed since `since` waits for its next hint.
+pub fn next_look(since: Moment, now: Moment) -> Moment {
+    (next_hint(since, now) - OVERDUE).max(now + PROMISE_AGAIN)
 }
 
 #[cfg(test)]

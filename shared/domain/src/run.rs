@@ -107,6 +107,8 @@ pub enum Failure {
 pub enum Skip {
     /// An outage's occurrences are one run, the last; this record stands for the others.
     Coalesced,
+    /// It was too late to make up for it when somebody looked; and for those after it, where the record says so.
+    Missed,
     Paused,
     Cancelled,
     Superseded,
@@ -182,6 +184,14 @@ pub enum NotToRedo {
     UnderWay,
     #[error("the run succeeded; to do it again, run its job")]
     Succeeded,
+}
+
+/// How the record of an outage speaks for a later occurrence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Covered {
+    pub why: Skip,
+    /// The first instant that it does not speak for.
+    pub until: Moment,
 }
 
 /// What an overdue timer of this run is good for.
@@ -267,7 +277,7 @@ impl Run {
         }
     }
 
-    /// Up to which later occurrence this record speaks, where it is the record of an outage.
+    /// The later occurrence that fires in this one's stead, where this is the record of an outage that was made up for.
     pub fn coalesced_until(&self) -> Option<Moment> {
         match self.state {
             State::Skipped { why: Skip::Coalesced, also: Some(also), .. } => Some(also.until),
@@ -283,9 +293,16 @@ impl Run {
         }
     }
 
-    /// Whether this record, of an earlier occurrence, also speaks for the one at `t`.
-    pub fn covers(&self, t: Moment) -> bool {
-        self.coalesced_until().is_some_and(|until| self.key.at < t && t < until)
+    /// Whether this record, of an earlier occurrence, also speaks for the one at `t`: why that did not fire, and up to
+    /// which instant, itself not covered, nothing did.
+    pub fn covers(&self, t: Moment) -> Option<Covered> {
+        let State::Skipped { why, also: Some(also), .. } = self.state else { return None };
+        let until = match why {
+            Skip::Coalesced => also.until,
+            Skip::Missed => also.until.just_after(),
+            Skip::Paused | Skip::Cancelled | Skip::Superseded | Skip::Abandoned => return None,
+        };
+        (self.key.at < t && t < until).then_some(Covered { why, until })
     }
 
     /// What the sweeper makes of an overdue timer of this run.
@@ -358,6 +375,7 @@ impl Skip {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Coalesced => "coalesced",
+            Self::Missed => "missed",
             Self::Paused => "paused",
             Self::Cancelled => "cancelled",
             Self::Superseded => "superseded",

@@ -3,13 +3,13 @@
 
 use minutehand_domain::access::By;
 use minutehand_domain::id::{Origin, RunKey, Tenant};
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Skip};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Doors, Fault};
 
-use crate::coverage::is_covered;
+use crate::coverage::covered;
 use crate::lookup::job_of;
 use crate::promise::promise_successor;
 
@@ -55,8 +55,10 @@ async fn unclaimed<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<
         return Ok(None);
     }
     let now = doors.clock().now();
-    if key.at <= now && is_covered(doors, tenant, key).await? {
-        return Ok(Some(Run::skipped(tenant.clone(), key, Skip::Coalesced, None, now)));
+    if key.at <= now
+        && let Some(covered) = covered(doors, tenant, key).await?
+    {
+        return Ok(Some(Run::skipped(tenant.clone(), key, covered.why, None, now)));
     }
     if let Some(next) = job.next_after(key.at)
         && promise_successor(doors, &job, next).await?.is_none()

@@ -16,7 +16,7 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
 use minutehand_io::{Doors, Fault};
 
 use crate::bodies;
-use crate::coverage::is_covered;
+use crate::coverage::covered;
 use crate::lookup::job_of;
 
 /// A run that is ours.
@@ -49,7 +49,9 @@ pub enum Dropped {
     NotAdmitted(NotAdmitted),
     /// It is due so much later that nobody should wait for it here: its timer stands.
     TooSoon,
-    /// A coalescing record speaks for it.
+    /// So late that its job no longer wants it to begin. Its timer stays: the look that finds it writes the record.
+    TooLate,
+    /// The record of an outage speaks for it.
     Covered,
     /// It was finished before; what was left of its timer is erased.
     Finished,
@@ -86,7 +88,7 @@ pub async fn claim<D: Doors>(doors: &D, hint: &Hint, leaving: Moment) -> Result<
             continue;
         }
         if sight.run.is_none() && doors.clock().now().since(hint.run.at) > pace::LATE {
-            if is_covered(doors, &hint.tenant, hint.run).await? {
+            if covered(doors, &hint.tenant, hint.run).await?.is_some() {
                 return Ok(Claim::Dropped(Dropped::Covered));
             }
             if sight.is_stale(doors.clock().now()) {
@@ -142,9 +144,12 @@ async fn try_claim<D: Doors>(
 ) -> Result<Option<Claim>, Fault> {
     let guard = sight.run.as_ref().map_or(Guard::Absent, Seen::guard);
     let job = sight.job;
+    let now = doors.clock().now();
+    if sight.run.is_none() && job.is_too_late(hint.run.at, now) {
+        return Ok(Some(Claim::Dropped(Dropped::TooLate)));
+    }
     let run =
         sight.run.map_or_else(|| Run::new(hint.tenant.clone(), hint.run, job.definition.priority), |seen| seen.item);
-    let now = doors.clock().now();
     let next = match claimed(&run, &job, doors.me(), now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { .. }) => return Ok(None),

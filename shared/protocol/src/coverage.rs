@@ -4,13 +4,13 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::pace;
-use minutehand_domain::run::Run;
+use minutehand_domain::run::Covered;
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
 
-use crate::promise::promise;
+use crate::promise::{promise, promise_link};
 
 /// How many records back a covering one is looked for. One that lies further back covers occurrences that others have
 /// run since: then this one may run as well, and nothing is lost by it.
@@ -19,15 +19,18 @@ const RECORDS_BACK: usize = 16;
 /// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
 const LINKS_FOLLOWED: usize = 720;
 
-/// Whether the record of an earlier occurrence speaks for this one too. It covers only what has no record of its own.
-pub async fn is_covered<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<bool, Fault> {
-    Ok(covered_until(doors, tenant, key).await?.is_some())
+/// How the record of an earlier occurrence speaks for this one too, if one does. It covers only what has no record of its
+/// own.
+pub async fn covered<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Covered>, Fault> {
+    let earlier = doors.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
+    Ok(earlier.iter().filter_map(|run| run.covers(key.at)).max_by_key(|covered| covered.until))
 }
 
-/// Up to which occurrence, itself not covered, an earlier one's record speaks for this one and those after it.
-async fn covered_until<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Moment>, Fault> {
-    let earlier = doors.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
-    Ok(earlier.iter().filter(|run| run.covers(key.at)).filter_map(Run::coalesced_until).max())
+/// Promises the first occurrence from `next` on that nothing stands for; none where the chain goes on.
+pub async fn promise_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
+    let Some(gap) = first_gap(doors, job, next).await? else { return Ok(None) };
+    let timer = promise_link(doors, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
+    Ok(Some((gap, timer)))
 }
 
 /// The first occurrence from `next` on that nothing stands for: where the chain breaks. None while it goes on.
@@ -48,8 +51,8 @@ pub async fn first_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<O
         }
         if doors.store().run(&job.tenant, key).await?.is_some() {
             next = job.next_after(t);
-        } else if let Some(until) = covered_until(doors, &job.tenant, key).await? {
-            next = job.next_after(until.just_before());
+        } else if let Some(covered) = covered(doors, &job.tenant, key).await? {
+            next = job.next_after(covered.until.just_before());
         } else {
             return Ok(Some(t));
         }
@@ -57,11 +60,17 @@ pub async fn first_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<O
     Ok(None)
 }
 
-/// A link in a bucket that may have been left by now does not count: nobody may look at it again.
+/// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is
+/// made up for, one that waits for its next hint is a link as well: without that, each pass would hint a backlog whole.
 async fn standing_timer<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<Option<Timer>, Fault> {
-    let key = TimerKey::occurrence(job.id, t);
-    if doors.clock().now() >= pace::leave_line(key.minute()) {
-        return Ok(None);
+    let (key, now) = (TimerKey::occurrence(job.id, t), doors.clock().now());
+    if now < pace::leave_line(key.minute())
+        && let Some(link) = doors.store().timer(&key).await?
+    {
+        return Ok(Some(link));
     }
-    doors.store().timer(&key).await
+    if job.definition.catch_up.is_of_all() {
+        return doors.store().timer(&key.moved_to(pace::next_look(t, now))).await;
+    }
+    Ok(None)
 }

@@ -25,7 +25,7 @@ use crate::promise::promise_successor;
 pub struct Fired(Mutex<BTreeSet<(JobId, Moment)>>);
 
 impl Fired {
-    fn add(&self, job: JobId, t: Moment) {
+    pub(crate) fn add(&self, job: JobId, t: Moment) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((job, t));
     }
 

@@ -6,6 +6,7 @@
 
 pub mod bodies;
 pub mod cancel;
+pub mod catch_up;
 pub mod change;
 pub mod claim;
 pub mod coverage;

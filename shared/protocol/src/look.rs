@@ -9,17 +9,17 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Also, Job, NotAdmitted, Status};
 use minutehand_domain::pace;
 use minutehand_domain::run::{Look, Run, Skip};
-use minutehand_domain::timer::{Thing, Timer, TimerKey};
+use minutehand_domain::timer::{Thing, Timer};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
 
-use crate::coverage::{first_gap, is_covered};
-use crate::fire::{Fired, admitted, fire, hint};
+use crate::catch_up::{catch_up, fire_in_its_stead};
+use crate::coverage::{covered, first_gap, promise_gap};
+use crate::fire::{Fired, admitted, hint};
 use crate::lookup::job_of;
 use crate::orphan::{orphaned_occurrence, orphaned_run, promise_of_a_change, skip};
-use crate::promise::{erase, move_to, promise_link};
+use crate::promise::{erase, move_to};
 
 /// Looks at a timer whose time passed at least `pace::OVERDUE` ago.
 pub async fn look<D: Doors>(doors: &D, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
@@ -29,7 +29,7 @@ pub async fn look<D: Doors>(doors: &D, timer: &Timer, horizon: Moment, fired: &F
         (None, Thing::Run(_)) => orphaned_run(doors, timer, key).await,
         (None, Thing::Occurrence(_) | Thing::Again(..)) => look_at_unclaimed(doors, timer, key, horizon, fired).await,
         (Some(run), Thing::Occurrence(_) | Thing::Again(..)) if run.coalesced_until().is_some() => {
-            fire_last(doors, timer, &run, horizon, fired).await
+            fire_in_its_stead(doors, timer, &run, horizon, fired).await
         }
         (Some(run), _) => look_at_run(doors, timer, &run).await,
     }
@@ -43,66 +43,31 @@ async fn look_at_unclaimed<D: Doors>(
     horizon: Moment,
     fired: &Fired,
 ) -> Result<(), Fault> {
+    let now = doors.clock().now(); // before the job is read: a schedule that came into force since is not decided on
     let job = match admitted(doors, timer, key.at).await? {
         Ok(job) => job,
         Err(void) => return orphaned_occurrence(doors, timer, key, void).await,
     };
-    if is_covered(doors, &timer.tenant, key).await? {
-        return close_covered(doors, timer, &job, key).await;
-    }
-    let now = doors.clock().now();
-    match job.next_after(key.at) {
-        Some(next) if next <= now && first_gap(doors, &job, next).await?.is_none() => {
-            let moved = wait_on(doors, timer, key.at).await?;
-            hint(doors, job.definition.priority, &Hint::behind(&moved, key, job.generation), now).await
-        }
-        Some(next) if next <= now => {
-            let Some(decided) = decide_catch_up(doors, &job, key, now).await? else { return Ok(()) };
-            fire_last(doors, timer, &decided, horizon, fired).await
-        }
-        _ => {
-            let moved = wait_on(doors, timer, key.at).await?;
-            fire(doors, key.at, &moved, horizon, fired).await.map(|_next_look_decides| ())
-        }
+    match covered(doors, &timer.tenant, key).await? {
+        Some(covered) => pass_over(doors, timer, &job, key, covered.why, None).await,
+        None => catch_up(doors, timer, &job, key, now, horizon, fired).await,
     }
 }
 
-/// Rule **catch-up is decided once**: the head of a chain whose next occurrence is past too becomes the record of the
-/// outage, put only where nothing is. None where something else was faster: the next look sees what.
-async fn decide_catch_up<D: Doors>(doors: &D, job: &Job, key: RunKey, now: Moment) -> Result<Option<Run>, Fault> {
-    let missed = job.missed(key.at, now);
-    let also = Also { until: missed.last, count: Some(missed.count - 1) };
-    let record = Run::skipped(job.tenant.clone(), key, Skip::Coalesced, Some(also), now);
-    match doors.store().put_run(&record, Guard::Absent).await? {
-        Put::Written(_) => {
-            doors.events().tell(&Event::Run { run: &record, from: "scheduled", now });
-            Ok(Some(record))
-        }
-        Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|run| run.coalesced_until().is_some())),
-    }
-}
-
-/// What another record speaks for gets its own all the same before its timer goes: an executor that slept over its claim
-/// would otherwise begin a run here that no timer stands behind. And the record may be of a schedule that was in force
-/// before: its last occurrence need not be followed by one of today's.
-async fn close_covered<D: Doors>(doors: &D, timer: &Timer, job: &Job, key: RunKey) -> Result<(), Fault> {
-    make_sure_of_the_successor(doors, timer, job, key.at).await?;
-    if skip(doors, timer, key, Skip::Coalesced, None).await? { let_go(doors, timer, job).await } else { Ok(()) }
-}
-
-/// Every reader of a coalescing record fires only its last occurrence.
-async fn fire_last<D: Doors>(
+/// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
+/// the same before its timer goes: an executor that slept over its claim would otherwise begin a run here that no timer
+/// stands behind. And that record may be of a schedule that was in force before: its last occurrence need not be followed by
+/// one of today's.
+pub(crate) async fn pass_over<D: Doors>(
     doors: &D,
     timer: &Timer,
-    record: &Run,
-    horizon: Moment,
-    fired: &Fired,
+    job: &Job,
+    key: RunKey,
+    why: Skip,
+    also: Option<Also>,
 ) -> Result<(), Fault> {
-    let Some(last) = record.coalesced_until() else { return Ok(()) };
-    let key = TimerKey::occurrence(record.key.job, last);
-    let promised = promise_link(doors, &timer.tenant, key, timer.mark.generation).await?;
-    fire(doors, last, &promised, horizon, fired).await?;
-    erase(doors, timer).await
+    make_sure_of_the_successor(doors, timer, job, also.map_or(key.at, |also| also.until)).await?;
+    if skip(doors, timer, key, why, also).await? { let_go(doors, timer, job).await } else { Ok(()) }
 }
 
 /// There is a record: its own state says what the timer is still good for.
@@ -150,10 +115,7 @@ async fn make_sure_of_the_successor<D: Doors>(doors: &D, timer: &Timer, job: &Jo
         return Ok(());
     }
     let Some(next) = job.next_after(t) else { return Ok(()) };
-    if let Some(gap) = first_gap(doors, job, next).await? {
-        promise_link(doors, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
-    }
-    Ok(())
+    promise_gap(doors, job, next).await.map(|_promised| ())
 }
 
 /// The chain broke before a change took its occurrences: one record says so for all of them.
@@ -173,8 +135,6 @@ async fn record_forgone<D: Doors>(
 }
 
 /// Moves the timer of something that could have been claimed since `since`: to when it is hinted the next time.
-async fn wait_on<D: Doors>(doors: &D, timer: &Timer, since: Moment) -> Result<Timer, Fault> {
-    let now = doors.clock().now();
-    let next = pace::next_hint(since, now) - pace::OVERDUE;
-    move_to(doors, timer, next.max(now + pace::PROMISE_AGAIN)).await
+pub(crate) async fn wait_on<D: Doors>(doors: &D, timer: &Timer, since: Moment) -> Result<Timer, Fault> {
+    move_to(doors, timer, pace::next_look(since, doors.clock().now())).await
 }

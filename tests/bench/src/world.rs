@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
+use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::id::{JobId, Tenant, Worker};
 use minutehand_domain::job::{Definition, Delivery, Terms};
 use minutehand_domain::pace;
@@ -131,6 +132,7 @@ fn noop() -> Definition {
         payload: Body::Empty,
         priority: Priority::default(),
         terms,
+        catch_up: CatchUp::default(),
     }
 }
 

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeSet;
 
+mod catch_up;
 mod schedule;
 mod verdict;
 
-pub use schedule::Schedule;
+pub use catch_up::CatchUp;
+pub use schedule::{AtMost, Schedule};
 
 /// How long a change takes to be everywhere: clocks apart, a read up to five seconds old, and the hold until the call.
 pub const CHANGE_TOLERANCE: i64 = 8_000;
@@ -57,6 +59,7 @@ pub struct Head {
     pub decided: i64,
     pub status: Status,
     pub schedule: Schedule,
+    pub catch_up: CatchUp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +102,9 @@ pub struct Record {
     pub number: u64,
     pub status: String,
     pub reason: Option<String>,
-    /// Up to which later instant a coalesced skip speaks.
+    /// When it came to its end, by the clock of whoever wrote that.
+    pub at: Option<i64>,
+    /// Up to which later instant a skip speaks.
     pub covers_until: Option<i64>,
     pub fence: u32,
     /// Numbers of the attempts kept, inside and outside of the run, in order.

@@ -9,7 +9,15 @@ pub enum Schedule {
         first: i64,
         period: i64,
         end: i64,
+        at_most: Option<AtMost>,
     },
+}
+
+/// So many fires and no more, counted from that instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtMost {
+    pub fires: i64,
+    pub from: i64,
 }
 
 impl Schedule {
@@ -18,9 +26,10 @@ impl Schedule {
         match *self {
             Self::Never => Vec::new(),
             Self::Once(at) => (from <= at && at < to).then_some(at).into_iter().collect(),
-            Self::Every { first, period, end } => {
-                let skip = ((from - first).max(0) + period - 1) / period;
-                let inside = first + skip * period..to.min(end);
+            Self::Every { first, period, end, at_most } => {
+                let at_or_after = |t: i64| first + ((t - first).max(0) + period - 1) / period * period;
+                let beyond = at_most.map_or(end, |most| at_or_after(most.from) + most.fires * period);
+                let inside = at_or_after(from)..to.min(end).min(beyond);
                 inside.step_by(usize::try_from(period).unwrap_or(usize::MAX)).collect()
             }
         }
@@ -37,12 +46,23 @@ mod tests {
 
     #[test]
     fn an_interval_fires_at_each_multiple_inside_its_bounds() {
-        let schedule = Schedule::Every { first: 100, period: 10, end: 131 };
+        let schedule = Schedule::Every { first: 100, period: 10, end: 131, at_most: None };
 
         assert_eq!(schedule.instants(0, 1000), [100, 110, 120, 130]);
         assert_eq!(schedule.instants(101, 121), [110, 120]);
         assert_eq!(schedule.instants(110, 111), [110]);
         assert!(schedule.fires_at(130) && !schedule.fires_at(131) && !schedule.fires_at(140));
+    }
+
+    #[test]
+    fn an_interval_with_a_bound_is_counted_from_where_it_came_into_force() {
+        let at_most =
+            |fires, from| Schedule::Every { first: 100, period: 10, end: 131, at_most: Some(AtMost { fires, from }) };
+
+        assert_eq!(at_most(2, 0).instants(0, 1000), [100, 110]);
+        assert_eq!(at_most(2, 100).instants(0, 1000), [100, 110]);
+        assert_eq!(at_most(2, 101).instants(101, 1000), [110, 120]);
+        assert_eq!(at_most(9, 101).instants(101, 1000), [110, 120, 130]);
     }
 
     #[test]

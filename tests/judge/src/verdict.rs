@@ -1,5 +1,7 @@
 //! The rules, one function each.
 
+mod catching_up;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Account, CHANGE_TOLERANCE, Call, Finding, Head, Job, Record, SKEW, Status};
@@ -26,11 +28,15 @@ impl<'a> Verdict<'a> {
         for job in &account.jobs {
             verdict.a_key_creates_once(job);
             verdict.every_occurrence_has_its_record(job);
+            verdict.what_stays_in_force_is_not_superseded(job);
             verdict.every_asked_run_has_its_record(job);
             verdict.the_chain_goes_on(job);
             verdict.nothing_starts_that_is_not_in_force(job);
             verdict.at_most_once_is_kept(job);
             verdict.what_was_cancelled_does_not_start(job);
+            verdict.nothing_begins_too_late(job);
+            verdict.what_was_missed_was_too_late(job);
+            verdict.a_catch_up_is_what_its_policy_says(job);
         }
         verdict.every_record_is_settled();
         verdict.a_throttle_is_nobodys_failure();
@@ -72,6 +78,18 @@ impl<'a> Verdict<'a> {
         self.occurrences_of_both_sides_of_a_change(job);
     }
 
+    /// No later change took what the last head promises: it is not recorded as if one had.
+    fn what_stays_in_force_is_not_superseded(&mut self, job: &Job) {
+        let Some(head) = job.heads.last().filter(|head| head.status == Status::Active) else { return };
+        let from = head.since.max(head.decided) + CHANGE_TOLERANCE;
+        for t in head.schedule.instants(from, self.account.end) {
+            let reason = self.records.get(&(job.job, t, 0)).and_then(|record| record.reason.as_deref());
+            if let Some(reason @ ("superseded" | "paused" | "cancelled")) = reason {
+                self.find("what stays in force is not superseded", job.job, t, reason);
+            }
+        }
+    }
+
     /// Around a change, an instant that the old and the new schedule both promise is not lost between them.
     fn occurrences_of_both_sides_of_a_change(&mut self, job: &Job) {
         for n in 1..job.heads.len() {
@@ -96,7 +114,7 @@ impl<'a> Verdict<'a> {
             || self
                 .records
                 .range((job, i64::MIN, 0)..(job, t, 0))
-                .any(|(_, record)| record.covers_until.is_some_and(|until| t <= until))
+                .any(|(_, record)| record.covers_until.is_some_and(|until| t < until || t == until && is_last(record)))
     }
 
     fn every_asked_run_has_its_record(&mut self, job: &Job) {
@@ -266,6 +284,11 @@ impl<'a> Verdict<'a> {
             self.find("the sweep keeps up", 0, self.account.end, format!("{} minutes", self.account.widest_sweep));
         }
     }
+}
+
+/// Whether what a record covers it up to did not fire either; an outage's last occurrence does, and has its own record.
+fn is_last(record: &Record) -> bool {
+    record.reason.as_deref() != Some("coalesced")
 }
 
 /// How the job stood at `t`, give or take the time a change needs to be everywhere.

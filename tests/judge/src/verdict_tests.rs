@@ -1,13 +1,14 @@
 //! A judge that never finds anything is worth nothing: each rule is shown a history that breaks just it.
 
 use super::*;
-use crate::{Asked, Schedule, Timer};
+use crate::{Asked, CatchUp, Schedule, Timer};
 
 const T: i64 = 1_000_000_000;
 const END: i64 = T + 7_200_000;
 
 fn head(since: i64) -> Head {
-    Head { since, decided: since, status: Status::Active, schedule: Schedule::Once(T + 60_000) }
+    let (status, schedule) = (Status::Active, Schedule::Once(T + 60_000));
+    Head { since, decided: since, status, schedule, catch_up: CatchUp::USUAL }
 }
 
 fn job() -> Job {
@@ -43,6 +44,7 @@ fn record() -> Record {
         number: 0,
         status: "succeeded".into(),
         reason: None,
+        at: Some(T + 60_300),
         covers_until: None,
         fence: 1,
         attempts: vec![1],
@@ -80,7 +82,9 @@ fn each_rule_finds_what_breaks_it() {
     let paused = Head { since: T + 10_000, decided: T + 10_000, status: Status::Paused, ..head(T) };
     let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
     let failed = Record { status: "failed".to_owned(), reason: Some("poison".to_owned()), ..record() };
-    let cases: [(&str, Account); 20] = [
+    let superseded = Record { status: "skipped".to_owned(), reason: Some("superseded".to_owned()), ..record() };
+    let cases: [(&str, Account); 21] = [
+        ("what stays in force is not superseded", with_record(superseded)),
         ("every occurrence has its record", Account { records: vec![], ..clean() }),
         ("an acknowledged job exists", with_job(Job { heads: vec![], ..job() })),
         ("a key creates once", with_job(Job { creations: 2, ..job() })),
@@ -130,7 +134,7 @@ fn amo(calls: Vec<Call>) -> Account {
 }
 
 fn endless() -> Head {
-    Head { schedule: Schedule::Every { first: T + 60_000, period: 3_600_000, end: i64::MAX }, ..head(T) }
+    Head { schedule: Schedule::Every { first: T + 60_000, period: 3_600_000, end: i64::MAX, at_most: None }, ..head(T) }
 }
 
 #[test]
@@ -139,8 +143,66 @@ fn an_instant_both_schedules_promise_is_missed_between_them() {
         since,
         decided: since,
         status: Status::Active,
-        schedule: Schedule::Every { first: T + 60_000, period: 60_000, end: T + 180_000 },
+        schedule: Schedule::Every { first: T + 60_000, period: 60_000, end: T + 180_000, at_most: None },
+        catch_up: CatchUp::USUAL,
     };
     let account = Account { jobs: vec![Job { heads: vec![every(T), every(T + 119_000)], ..job() }], ..clean() };
     assert!(rules(&account).contains(&"nothing is lost around a change"));
+}
+
+/// An occurrence each minute for an hour, and the record of an outage that was looked at after ten minutes.
+fn after_an_outage(catch_up: CatchUp, reason: &str, at: i64, until: i64) -> Vec<&'static str> {
+    let schedule = Schedule::Every { first: T + 60_000, period: 60_000, end: T + 3_600_000, at_most: None };
+    let skipped = Record {
+        status: "skipped".to_owned(),
+        reason: Some(reason.to_owned()),
+        at: Some(T + at * 1000),
+        covers_until: Some(T + until * 1000),
+        fence: 0,
+        attempts: vec![],
+        ..record()
+    };
+    let job = Job { heads: vec![Head { schedule, catch_up, ..head(T) }], ..job() };
+    rules(&Account { records: vec![skipped], calls: vec![], ..with_job(job) })
+}
+
+#[test]
+fn a_catch_up_that_is_not_its_policys_is_found() {
+    let rule = "a catch-up is what its policy says";
+    let all = CatchUp::All { window: 300_000, most: 3 };
+    for (catch_up, until, found) in [
+        (CatchUp::USUAL, 600, false),
+        (CatchUp::USUAL, 540, true),
+        (CatchUp::None, 600, false),
+        (CatchUp::None, 540, true),
+        (all, 480, false),
+        (all, 420, true),
+        (all, 540, true),
+        (CatchUp::All { window: 300_000, most: 30 }, 360, false),
+        (CatchUp::All { window: 300_000, most: 30 }, 300, true),
+    ] {
+        let rules = after_an_outage(catch_up, "coalesced", 630, until);
+        assert_eq!(rules.contains(&rule), found, "{catch_up:?} {until}");
+    }
+}
+
+#[test]
+fn what_is_called_missed_too_soon_is_found() {
+    let rule = "what was missed was too late";
+
+    assert!(after_an_outage(CatchUp::None, "missed", 599, 300).contains(&rule));
+    assert!(!after_an_outage(CatchUp::None, "missed", 601, 300).contains(&rule));
+    assert!(after_an_outage(CatchUp::USUAL, "missed", 630, 300).contains(&rule));
+}
+
+#[test]
+fn what_begins_too_late_is_found() {
+    let none = Job { heads: vec![Head { catch_up: CatchUp::None, ..head(T) }], ..job() };
+    let late = |claimed_at, fence| Call { at: claimed_at, own_clock: claimed_at, claimed_at, fence, ..call() };
+    let rules = |call| rules(&Account { calls: vec![call], ..with_job(none.clone()) });
+    let rule = "nothing begins too late";
+
+    assert!(rules(late(T + 60_000 + 302_001, 1)).contains(&rule));
+    assert!(!rules(late(T + 60_000 + 302_000, 1)).contains(&rule));
+    assert!(!rules(late(T + 60_000 + 900_000, 2)).contains(&rule), "a run that had begun goes on");
 }

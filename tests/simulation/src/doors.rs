@@ -196,7 +196,10 @@ impl Door {
         {
             let head = witness::head(job, now);
             // A payload or an epoch is no change of what is in force.
-            if told.heads.last().is_none_or(|last| (last.status, &last.schedule) != (head.status, &head.schedule)) {
+            let same = |last: &minutehand_judge::Head| {
+                (last.status, &last.schedule, last.catch_up) == (head.status, &head.schedule, head.catch_up)
+            };
+            if !told.heads.last().is_some_and(same) {
                 told.heads.push(head);
             }
         }

@@ -73,6 +73,13 @@ pub fn history(seed: u64) -> Verdict {
             record.reason.as_ref().map_or(String::new(), |r| format!(": {r}"))
         ));
     }
+    for call in account.calls.iter().filter(|call| call.number == 0 && call.fence == 1) {
+        if call.claimed_at > call.instant + MINUTE
+            && let Some(head) = account.jobs.iter().find(|job| job.job == call.job).and_then(|job| job.heads.last())
+        {
+            sim.count(format!("made up for by {}", head.catch_up));
+        }
+    }
     Verdict { findings: account.judge(), tally: sim.tally(), steps: sim.steps() }
 }
 
@@ -129,7 +136,11 @@ impl Play {
             let (wish, behaviour) = self.sim.dice(|dice| wish_for(kind, &schedule, dice));
             self.world.introduce(id, number, behaviour);
             self.know(id, |driven| driven.at_most_once = wish["delivery"] == "at_most_once");
+            self.sim.count(format!("catches up: {}", wish["catch_up"]["policy"].as_str().unwrap_or("as usual")));
             self.plan_creations(id, &key, &wish, created);
+            if kind != Kind::Once && self.sim.dice(|dice| dice.chance(0.2)) {
+                self.plan_back_and_forth(id, &schedule, created);
+            }
             if kind != Kind::Once || self.sim.dice(|dice| dice.chance(0.3)) {
                 self.plan_changes(id, created);
             }
@@ -170,11 +181,13 @@ impl Play {
             let roll = self.sim.dice(Dice::fraction);
             if roll < 0.35 {
                 let seconds = self.sim.dice(|dice| dice.pick(&[60, 120, 300]));
-                let schedule =
-                    json!({"every_seconds": seconds, "start_at": instant(BEGIN), "end_at": instant(LAST_FIRE)});
-                self.change_at(at, id, json!({ "schedule": schedule }));
-            } else if roll < 0.55 {
+                self.change_at(at, id, to_schedule(&every(seconds)));
+            } else if roll < 0.45 {
                 self.change_at(at, id, json!({"tags": [format!("at-{at}")]}));
+            } else if roll < 0.55 {
+                let catch_up = self.sim.dice(catch_up_for);
+                self.sim.count("catch-up changed");
+                self.change_at(at, id, json!({ "catch_up": catch_up }));
             } else if roll < 0.92 {
                 self.command_at(at, "POST", format!("/v1/jobs/{id}/pause"));
                 let resume = at + self.sim.dice(|dice| dice.within(100..6 * MINUTE));
@@ -182,6 +195,27 @@ impl Play {
             } else {
                 self.command_at(at, "DELETE", format!("/v1/jobs/{id}"));
             }
+        }
+    }
+
+    /// Another schedule, and then the first one again: at once or minutes later, sometimes twice, sometimes in a pause.
+    fn plan_back_and_forth(&self, id: JobId, schedule: &Value, created: i64) {
+        let seconds = self.sim.dice(|dice| dice.pick(&[60, 120, 300]));
+        let mut at = created + self.sim.dice(|dice| dice.within(1000..15 * MINUTE));
+        let paused = self.sim.dice(|dice| dice.chance(0.3));
+        if paused {
+            self.command_at(at, "POST", format!("/v1/jobs/{id}/pause"));
+        }
+        for _ in 0..self.sim.dice(|dice| dice.pick(&[1, 1, 2])) {
+            for changes in [to_schedule(&every(seconds)), to_schedule(schedule)] {
+                at += self.sim.dice(|dice| dice.magnitude(2.0, 5.3));
+                self.change_at(at, id, changes);
+            }
+        }
+        self.sim.count(if paused { "schedule back and forth in a pause" } else { "schedule back and forth" });
+        if paused {
+            let resume = at + self.sim.dice(|dice| dice.magnitude(2.0, 5.3));
+            self.command_at(resume, "POST", format!("/v1/jobs/{id}/resume"));
         }
     }
 
@@ -371,7 +405,7 @@ fn run_key(answer: &Answer) -> Option<RunKey> {
 fn schedule_for(kind: Kind, created: i64, dice: &mut Dice) -> Value {
     // A job of every few seconds has met everything long before.
     let end_at = instant(if kind == Kind::Fast { LAST_FAST_FIRE } else { LAST_FIRE });
-    match kind {
+    let mut schedule = match kind {
         Kind::Once => json!({"at": instant(created + dice.within(0..4 * MINUTE))}),
         Kind::Cron => json!({"cron": format!("*/{} * * * *", dice.pick(&[1, 2, 5])), "end_at": end_at}),
         Kind::Every | Kind::Fast => {
@@ -379,7 +413,45 @@ fn schedule_for(kind: Kind, created: i64, dice: &mut Dice) -> Value {
             let start = created / 1000 * 1000 + dice.within(-10..60) * 1000;
             json!({"every_seconds": seconds, "start_at": instant(start), "end_at": end_at})
         }
+    };
+    if kind != Kind::Once && dice.chance(0.15) {
+        schedule["end_at"] = instant(created + dice.within(2 * MINUTE..25 * MINUTE)).into();
     }
+    if kind != Kind::Once && dice.chance(0.15) {
+        schedule["max_fires"] = dice.pick(&[1, 2, 5, 20]).into();
+    }
+    schedule
+}
+
+fn every(seconds: i64) -> Value {
+    json!({"every_seconds": seconds, "start_at": instant(BEGIN), "end_at": instant(LAST_FIRE)})
+}
+
+/// Changes to this schedule and leaves nothing of the one that is there. Its fires are not counted: nobody could say from
+/// when on, but whoever carries out the change.
+fn to_schedule(schedule: &Value) -> Value {
+    let mut changes = json!({"start_at": null, "end_at": null});
+    for (field, value) in schedule.as_object().into_iter().flatten() {
+        changes[field] = value.clone();
+    }
+    changes["max_fires"] = Value::Null;
+    json!({ "schedule": changes })
+}
+
+/// Mostly what a job has that says nothing.
+fn catch_up_for(dice: &mut Dice) -> Value {
+    let roll = dice.fraction();
+    if roll < 0.5 {
+        return Value::Null;
+    }
+    if roll < 0.65 {
+        return json!({"policy": "last", "window_seconds": dice.pick(&[60, 120, 300, 900])});
+    }
+    if roll < 0.8 {
+        return json!({"policy": "none"});
+    }
+    let (max_runs, window) = (dice.pick(&[1, 2, 3, 5, 20, 100]), dice.pick(&[90, 300, 900, 86_400]));
+    json!({"policy": "all", "max_runs": max_runs, "window_seconds": window})
 }
 
 fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour) {
@@ -398,6 +470,7 @@ fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour)
         },
         // A large one is kept apart and read by each run.
         "payload": "x".repeat(dice.pick(&[1, 1, 1, 600])),
+        "catch_up": catch_up_for(dice),
         "delivery": if dice.chance(0.15) { "at_most_once" } else { "at_least_once" },
     });
     (wish, behaviour)

@@ -11,6 +11,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::body::{Body, Json};
+use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
@@ -66,11 +67,13 @@ pub struct Wish {
     pub timeout: u64,
     /// Its payload is kept apart, and read by each run.
     pub large_payload: bool,
+    pub catch_up: CatchUp,
 }
 
 impl Wish {
     fn of(plan: Plan) -> Self {
-        Self { plan, takes: 1, fails: false, retries: 0, retry_after: 5, timeout: 60, large_payload: false }
+        let catch_up = CatchUp::default();
+        Self { plan, takes: 1, fails: false, retries: 0, retry_after: 5, timeout: 60, large_payload: false, catch_up }
     }
 
     /// Fires once, at that second.
@@ -104,6 +107,7 @@ impl Wish {
             payload: Body::Empty,
             priority: Priority::Normal,
             terms: Terms { timeout: Duration::from_secs(self.timeout), retry, delivery: Delivery::AtLeastOnce },
+            catch_up: self.catch_up,
         }
     }
 }

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Job, Status};
 use minutehand_domain::run::Run;
@@ -24,24 +26,38 @@ pub fn head(job: &Job, now: i64) -> judge::Head {
         Status::Paused => judge::Status::Paused,
         Status::Cancelled => judge::Status::Cancelled,
     };
-    judge::Head { since: now, decided: job.changed_at.millis(), status, schedule: schedule(&job.schedule) }
+    let (schedule, catch_up) = (schedule(&job.schedule, job.created_at), catch_up(&job.definition.catch_up));
+    judge::Head { since: now, decided: job.changed_at.millis(), status, schedule, catch_up }
 }
 
-/// A schedule as it was asked for. Crons in the simulation are `*/n * * * *` in UTC: every n minutes of the hour.
-fn schedule(schedule: &Schedule) -> judge::Schedule {
+fn catch_up(catch_up: &CatchUp) -> judge::CatchUp {
+    let millis = |window: &Duration| i64::try_from(window.as_millis()).unwrap_or(i64::MAX);
+    match catch_up {
+        CatchUp::Last { window } => judge::CatchUp::Last { window: millis(window) },
+        CatchUp::None => judge::CatchUp::None,
+        CatchUp::All { window, max_runs } => {
+            judge::CatchUp::All { window: millis(window), most: usize::try_from(*max_runs).unwrap_or(usize::MAX) }
+        }
+    }
+}
+
+/// A schedule as it was asked for. Crons in the simulation are `*/n * * * *` in UTC: every n minutes of the hour. Only a
+/// schedule that its job was created with has `max_fires` there, so that it is known from when on they are counted.
+fn schedule(schedule: &Schedule, created_at: Moment) -> judge::Schedule {
     let end = schedule.end_at.map_or(i64::MAX, Moment::millis);
     let start = schedule.start_at.map_or(0, Moment::millis);
+    let at_most = schedule.max_fires.map(|fires| judge::AtMost { fires: fires.into(), from: created_at.millis() });
     match &schedule.when {
         When::Now { at } | When::At { at } | When::After { at, .. } => judge::Schedule::Once(at.millis()),
         When::Every { seconds, from } => {
             let period = i64::try_from(*seconds).unwrap_or(i64::MAX) * 1000;
-            judge::Schedule::Every { first: from.millis(), period, end }
+            judge::Schedule::Every { first: from.millis(), period, end, at_most }
         }
         When::Cron(cron) => {
             let minutes =
                 cron.text().strip_prefix("*/").and_then(|rest| rest.split(' ').next()).and_then(|n| n.parse().ok());
             let period = minutes.unwrap_or(1_i64) * 60_000;
-            judge::Schedule::Every { first: (start + period - 1) / period * period, period, end }
+            judge::Schedule::Every { first: (start + period - 1) / period * period, period, end, at_most }
         }
         When::OnDemand => judge::Schedule::Never,
     }
@@ -124,6 +140,7 @@ fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> j
         number: run.key.discriminator,
         status: run.status(Moment::from_millis(end)).to_owned(),
         reason: run.reason().map(str::to_owned),
+        at: run.finished_at().map(Moment::millis),
         covers_until: run.stands_also_for().map(|also| also.until.millis()),
         fence: run.fence,
         unended_attempts: u32::try_from(attempts.iter().filter(|a| a.ended.is_none()).count()).unwrap_or(u32::MAX),

@@ -19,7 +19,7 @@ fn no_history_loses_doubles_or_forgets_anything() {
 }
 
 /// What each thousand histories must at least have met, so that the suite cannot become empty.
-const LEAST_IN_A_THOUSAND: [(&str, u64); 95] = [
+const LEAST_IN_A_THOUSAND: [(&str, u64); 109] = [
     // Faults: at every door, before it acts and after.
     ("crash Before put_head", 5),
     ("crash After put_head", 5),
@@ -52,7 +52,7 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 95] = [
     ("hint doubled", 500),
     ("hint late", 500),
     ("hint to the dead letters", 20),
-    ("visibility expired early", 70),
+    ("visibility expired early", 45),
     ("queue purged", 50),
     ("sweeper dead for minutes", 100),
     // Faults of AWS's doors.
@@ -94,6 +94,17 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 95] = [
     ("creation unanswered", 10),
     ("key taken by another wish", 20),
     ("job rescheduled", 100),
+    ("catches up: as usual", 500),
+    ("catches up: last", 150),
+    ("catches up: none", 150),
+    ("catches up: all", 190),
+    ("catch-up changed", 90),
+    ("made up for by last", 350),
+    ("made up for by none", 75),
+    ("made up for by all", 300),
+    ("schedule back and forth", 130),
+    ("schedule back and forth in a pause", 40),
+    ("dropped: TooLate", 33),
     ("patched", 500),
     ("patch refused", 50),
     ("run asked for again", 100),
@@ -117,9 +128,12 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 95] = [
     ("ended failed: lost", 20),
     ("ended timed_out", 500),
     ("ended cancelled", 20),
-    ("ended skipped: coalesced", 200),
-    ("ended skipped: paused", 20),
-    ("ended skipped: superseded", 100),
+    ("ended skipped: coalesced", 800),
+    ("ended skipped: missed", 65),
+    ("ended skipped: paused", 100),
+    ("ended skipped: cancelled", 250),
+    ("ended skipped: superseded", 1300),
+    ("ended skipped: abandoned", 1),
 ];
 
 fn not_empty(campaign: &Campaign) {

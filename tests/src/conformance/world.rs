@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
+use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
@@ -127,5 +128,6 @@ fn definition() -> Definition {
             retry: RetryPolicy::default(),
             delivery: Delivery::AtLeastOnce,
         },
+        catch_up: CatchUp::default(),
     }
 }

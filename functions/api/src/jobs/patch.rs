@@ -26,6 +26,7 @@ use crate::params::JobPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
 use crate::wire::body_view::BodyView;
+use crate::wire::catch_up_request::CatchUpPolicy;
 use crate::wire::job_request::{JobRequest, Understood};
 use crate::wire::job_view::AskedView;
 
@@ -38,7 +39,7 @@ const SCHEDULE_KINDS: [FieldKind; 5] = [
 ];
 const TARGET_KINDS: [FieldKind; 2] = [FieldKind { name: "http", with: &[] }, FieldKind { name: "noop", with: &[] }];
 /// Parts of a job with fields that are known; in a payload or among headers any name will do.
-const STRUCTS: [&str; 5] = ["schedule", "target", "http", "noop", "retry"];
+const STRUCTS: [&str; 6] = ["schedule", "target", "http", "noop", "retry", "catch_up"];
 
 pub(crate) async fn patch<D: Doors>(
     State(face): State<Arc<Face<D>>>,
@@ -107,7 +108,22 @@ fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> 
             fields.set(name, roomy);
         }
     }
+    if let (Some(catch_up), Some(change)) = (fields.get("catch_up"), changes.get("catch_up")) {
+        let roomy = room_for_policy(catch_up, change);
+        fields.set("catch_up", roomy);
+    }
     Ok(merge::merge(Some(&to_raw_value(&fields).expect("JSON of JSON")), patch))
+}
+
+/// A catch-up without what does not go with the policy that the patch names, or takes back to the default.
+fn room_for_policy(catch_up: &RawValue, patch: &RawValue) -> Box<RawValue> {
+    let (Some(mut fields), Some(changes)) = (fields_of(catch_up), fields_of(patch)) else { return catch_up.to_owned() };
+    let named =
+        changes.get("policy").and_then(|policy| serde_json::from_str::<Option<CatchUpPolicy>>(policy.get()).ok());
+    for field in named.map(Option::unwrap_or_default).map_or(&[][..], CatchUpPolicy::goes_without) {
+        fields.remove(field);
+    }
+    to_raw_value(&fields).expect("JSON of JSON")
 }
 
 /// A field that the patch takes back is null, which is not given; one that nobody knows is then seen, and refused.

@@ -95,6 +95,6 @@ async fn unrecorded<D: Doors>(doors: &D, job: &Job, key: RunKey) -> Result<Optio
         return Ok(Some(waiting));
     }
     let earlier = doors.store().runs_of(&job.tenant, job.id, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
-    let covering = earlier.into_iter().find(|run| run.covers(key.at));
+    let covering = earlier.into_iter().find(|run| run.covers(key.at).is_some());
     Ok(Some(covering.map_or(waiting, |record| Run { key, ..record })))
 }

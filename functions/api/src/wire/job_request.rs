@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::catch_up_request::CatchUpRequest;
 use super::object::{maybe_object, object};
 use super::retry_request::RetryRequest;
 use super::schedule_request::ScheduleRequest;
@@ -60,6 +61,8 @@ pub(crate) struct JobRequest<'a> {
     retry: Option<RetryRequest>,
     #[schemars(with = "Option<DeliveryWord>", extend("default" = Delivery::default()))]
     delivery: Option<Delivery>,
+    #[serde(default, deserialize_with = "maybe_object")]
+    catch_up: Option<CatchUpRequest>,
     /// The same as the header `Idempotency-Key`, and its only form inside a batch.
     #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
     pub idempotency_key: Option<String>,
@@ -95,6 +98,7 @@ impl JobRequest<'_> {
         let payload = payload_of(self.payload)?;
         self.words(&mut findings);
         let terms = self.terms(&mut findings);
+        let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.understood(&mut findings)).unwrap_or_default();
         let target = self.target.understood(check, &mut findings);
         let (schedule, target) = findings.settle(schedule.zip(target))?;
         let definition = Definition {
@@ -105,6 +109,7 @@ impl JobRequest<'_> {
             payload: Body::Empty,
             priority: self.priority.unwrap_or_default(),
             terms,
+            catch_up,
         };
         Ok(Understood { schedule, definition, payload })
     }

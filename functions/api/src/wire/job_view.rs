@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::body_view::BodyView;
+use super::catch_up_request::CatchUpRequest;
 use super::instant::Instant;
 use super::retry_request::RetryRequest;
 use super::run_view::RunView;
@@ -57,6 +58,7 @@ pub(crate) struct AskedView<'a> {
     retry: RetryRequest,
     #[schemars(with = "DeliveryWord")]
     delivery: Delivery,
+    catch_up: CatchUpRequest,
 }
 
 /// A job's status as clients know it: `completed` is computed.
@@ -113,6 +115,7 @@ impl<'a> AskedView<'a> {
             timeout_seconds: definition.terms.timeout.as_secs(),
             retry: RetryRequest::showing(&definition.terms.retry),
             delivery: definition.terms.delivery,
+            catch_up: CatchUpRequest::showing(&definition.catch_up),
         }
     }
 }

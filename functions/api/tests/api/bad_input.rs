@@ -46,6 +46,7 @@ async fn an_unknown_field_is_pointed_at_and_a_typo_is_guessed() {
         (with("shedule", json!({})), "/shedule", Some("schedule")),
         (with("schedule", json!({"crn": "* * * * *"})), "/schedule/crn", Some("cron")),
         (with("retry", json!({"max_retrys": 1})), "/retry/max_retrys", Some("max_retries")),
+        (with("catch_up", json!({"polcy": "all"})), "/catch_up/polcy", Some("policy")),
         (json!({"target": {"htp": {"url": "https://a"}}}), "/target/htp", Some("http")),
         (json!({"target": {"http": {"url": "https://a", "header": {}}}}), "/target/http/header", Some("headers")),
         (json!({"target": {"noop": {"a/b~c": 1}}}), "/target/noop/a~1b~0c", None),
@@ -84,6 +85,15 @@ async fn a_wrong_type_or_a_missing_field_is_pointed_at() {
         (with("schedule", json!({"timezone": "UTC"})), "/schedule/timezone"),
         (with("retry", json!({"backoff": "none"})), "/retry/backoff"),
         (with("retry", json!({"initial_delay_seconds": 10, "max_delay_seconds": 5})), "/retry/max_delay_seconds"),
+        (with("catch_up", json!("all")), "/catch_up"),
+        (with("catch_up", json!({"policy": "some"})), "/catch_up/policy"),
+        (with("catch_up", json!({"max_runs": 5})), "/catch_up/max_runs"),
+        (with("catch_up", json!({"policy": "last", "max_runs": 0})), "/catch_up/max_runs"),
+        (with("catch_up", json!({"policy": "all", "max_runs": 1001})), "/catch_up/max_runs"),
+        (with("catch_up", json!({"policy": "all", "max_runs": 0})), "/catch_up/max_runs"),
+        (with("catch_up", json!({"window_seconds": 59})), "/catch_up/window_seconds"),
+        (with("catch_up", json!({"window_seconds": 2_592_001})), "/catch_up/window_seconds"),
+        (with("catch_up", json!({"policy": "none", "window_seconds": 300})), "/catch_up/window_seconds"),
     ] {
         let answer = world.post("/v1/jobs", body.clone()).await;
 
@@ -132,7 +142,18 @@ async fn every_bound_is_told_at_once() {
 #[tokio::test]
 async fn what_is_null_is_not_given() {
     let world = World::new();
-    let fields = ["name", "owner", "tags", "schedule", "payload", "priority", "timeout_seconds", "retry", "delivery"];
+    let fields = [
+        "name",
+        "owner",
+        "tags",
+        "schedule",
+        "payload",
+        "priority",
+        "timeout_seconds",
+        "retry",
+        "delivery",
+        "catch_up",
+    ];
     let mut body: serde_json::Map<_, _> = fields.map(|field| (field.to_owned(), Value::Null)).into_iter().collect();
     body.insert("target".to_owned(), json!({"noop": {}}));
 

@@ -53,10 +53,34 @@ async fn a_job_is_answered_as_it_was_asked_for_with_every_default_spelled_out() 
                 "max_retries": 5, "backoff": "exponential", "initial_delay_seconds": 30, "max_delay_seconds": 3600,
                 "jitter": "full", "give_up_after_seconds": 900, "break_after_instant_failures": null,
             },
-            "delivery": "at_most_once", "created_at": at(0), "updated_at": at(0),
+            "delivery": "at_most_once", "catch_up": {"policy": "last", "window_seconds": 86_400},
+            "created_at": at(0), "updated_at": at(0),
             "next_run_at": "2027-02-01T07:00:00.000Z", "next_run_id": next_run_id,
         })
     );
+}
+
+#[tokio::test]
+async fn each_policy_of_catching_up_is_shown_with_what_goes_with_it() {
+    let world = World::new();
+    let usual = json!({"policy": "last", "window_seconds": 86_400});
+    for (asked, shown) in [
+        (Value::Null, usual.clone()),
+        (json!({}), usual.clone()),
+        (json!({"policy": null, "max_runs": null, "window_seconds": null}), usual.clone()),
+        (json!({"policy": "last"}), usual),
+        (json!({"window_seconds": 60.0}), json!({"policy": "last", "window_seconds": 60})),
+        (json!({"policy": "none"}), json!({"policy": "none"})),
+        (json!({"policy": "all"}), json!({"policy": "all", "max_runs": 100, "window_seconds": 86_400})),
+        (
+            json!({"policy": "all", "max_runs": 1000, "window_seconds": 2_592_000}),
+            json!({"policy": "all", "max_runs": 1000, "window_seconds": 2_592_000}),
+        ),
+    ] {
+        let id = world.job_of(json!({"schedule": {"every_seconds": 60}, "catch_up": asked})).await;
+
+        assert_eq!(world.get(&format!("/v1/jobs/{id}")).await.field("/catch_up"), shown, "{asked}");
+    }
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ async fn whole(world: &World) -> String {
         "schedule": {"cron": "0 2 * * *", "timezone": "Europe/Paris", "max_fires": 9},
         "target": {"http": {"url": "https://a.example/hook", "headers": {"x-one": "1", "x-two": "2"}}},
         "priority": "high", "timeout_seconds": 90, "retry": {"max_retries": 7},
+        "catch_up": {"policy": "all", "max_runs": 5, "window_seconds": 3600},
     });
     world.job_of(fields).await
 }
@@ -51,7 +52,7 @@ async fn a_patch_changes_what_it_names_and_nothing_else() {
 async fn null_takes_a_field_back_to_its_default() {
     let world = World::new();
     let id = whole(&world).await;
-    let fields = ["name", "owner", "tags", "payload", "priority", "timeout_seconds", "retry", "delivery"];
+    let fields = ["name", "owner", "tags", "payload", "priority", "timeout_seconds", "retry", "delivery", "catch_up"];
     let patch: serde_json::Map<_, _> = fields.map(|field| (field.to_owned(), Value::Null)).into_iter().collect();
 
     let answer = world.patch(&format!("/v1/jobs/{id}"), patch.into()).await;
@@ -91,6 +92,26 @@ async fn objects_are_merged_and_lists_replaced() {
     assert_eq!(answer.field("/schedule"), schedule);
     assert_eq!((answer.field("/retry/backoff"), answer.field("/retry/max_retries")), (json!("fixed"), json!(7)));
     assert_eq!(answer.field("/payload"), json!({"keep": 1, "drop": {"y": [3]}, "new": {}}));
+}
+
+#[tokio::test]
+async fn another_policy_of_catching_up_leaves_behind_what_does_not_go_with_it() {
+    let world = World::new();
+    let last = json!({"policy": "last", "window_seconds": 3600});
+    for (patch, shown) in [
+        (json!({"policy": "last"}), last.clone()),
+        (json!({"policy": null}), last),
+        (json!({"policy": "none"}), json!({"policy": "none"})),
+        (json!({"policy": "all"}), json!({"policy": "all", "max_runs": 5, "window_seconds": 3600})),
+        (json!({"max_runs": 9}), json!({"policy": "all", "max_runs": 9, "window_seconds": 3600})),
+        (json!({"max_runs": null}), json!({"policy": "all", "max_runs": 100, "window_seconds": 3600})),
+        (json!({"policy": "last", "window_seconds": 90}), json!({"policy": "last", "window_seconds": 90})),
+    ] {
+        let id = whole(&world).await;
+        let answer = world.patch(&format!("/v1/jobs/{id}"), json!({"catch_up": patch})).await;
+
+        assert_eq!((answer.status.as_u16(), answer.field("/catch_up")), (200, shown), "{patch}");
+    }
 }
 
 #[tokio::test]
@@ -335,6 +356,9 @@ async fn an_impossible_patch_names_its_field_and_changes_nothing() {
         (json!({"target": {"http": {"url": null}}}), "/target/http/url"),
         (json!({"timeout_seconds": 0}), "/timeout_seconds"),
         (json!({"retry": {"max_retries": "many"}}), "/retry/max_retries"),
+        (json!({"catch_up": {"policy": "last", "max_runs": 5}}), "/catch_up/max_runs"),
+        (json!({"catch_up": {"policy": "none", "window_seconds": 60}}), "/catch_up/window_seconds"),
+        (json!({"catch_up": {"policy": "never"}}), "/catch_up/policy"),
         (json!({"tags": {"a": 1}}), "/tags"),
         (json!({"name": ""}), "/name"),
         (json!({"status": "paused"}), "/status"),
@@ -535,6 +559,7 @@ async fn a_typo_does_not_pass_for_a_field_that_is_taken_back() {
         (json!({"target": {"": null}}), "/target/"),
         (json!({"target": {"http": {"header": null}}}), "/target/http/header"),
         (json!({"retry": {"max_retrys": null}}), "/retry/max_retrys"),
+        (json!({"catch_up": {"max_run": null}}), "/catch_up/max_run"),
     ] {
         let answer = world.patch(&format!("/v1/jobs/{id}"), patch.clone()).await;
 

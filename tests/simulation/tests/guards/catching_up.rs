@@ -1,11 +1,16 @@
 //! What an outage's occurrences become is decided once.
 
+use std::time::Duration;
+
+use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::job::Also;
 use minutehand_executor::CarriedOut;
 use minutehand_protocol::claim::Dropped;
+use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, moment, sleeps_after, sleeps_before};
 
 /// A job of every minute that was created, and then nobody did anything, until after 580 seconds the lanes are back.
-fn after_an_outage(script: impl IntoIterator<Item = minutehand_simulation::fate::Line>) -> Stage {
+fn after_an_outage(script: impl IntoIterator<Item = Line>) -> Stage {
     let stage = Stage::new(Wish::every(60, 60), script);
     stage.lose_hints(0..580);
     stage.create(0, "creator");
@@ -113,4 +118,212 @@ fn the_timer_of_a_coalescing_record_stays_until_the_last_occurrence_is_fired() {
     stage.play_to(800);
 
     assert_eq!(stage.starts(), [(540, 660), (600, 660), (660, 660), (720, 720), (780, 780)]);
+}
+
+/// A job of every ten minutes that was created, and whose hints are lost for so many seconds.
+fn each_ten_minutes(catch_up: CatchUp, lost: i64, script: impl IntoIterator<Item = Line>) -> Stage {
+    let stage = Stage::new(Wish { catch_up, ..Wish::every(600, 60) }, script);
+    stage.lose_hints(0..lost);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    stage
+}
+
+fn last(window: u64) -> CatchUp {
+    CatchUp::Last { window: Duration::from_secs(window) }
+}
+
+fn all(window: u64, max_runs: u32) -> CatchUp {
+    CatchUp::All { window: Duration::from_secs(window), max_runs }
+}
+
+/// Rule **catch-up**, its window: four occurrences pass, and when a sweeper comes the last is nine minutes old.
+///
+/// Removed: the window of a job without a catch-up is endless. The last of the four ran.
+#[test]
+fn what_is_too_late_is_one_missed_record_and_the_chain_goes_on() {
+    let stage = each_ten_minutes(CatchUp::None, 2400, []);
+
+    stage.sweep_each_minute(2400..3100);
+    stage.play_to(3100);
+
+    assert_eq!((stage.state(60), stage.state(1260)), ("skipped: missed".to_owned(), "no record".to_owned()));
+    assert_eq!(stage.run(60).unwrap().stands_also_for(), Some(Also { until: moment(1860), count: Some(4) }));
+    assert_eq!((stage.starts(), stage.judge()), (vec![(2460, 2460), (3060, 3060)], vec![]));
+}
+
+/// Rule **catch-up**, its window for one alone: the hints of the first occurrences are lost, but their timers stand.
+///
+/// Removed: a straggler is hinted however late it is. No executor took it, and it had no record.
+#[test]
+fn a_straggler_beyond_its_window_is_missed_alone() {
+    let stage = Stage::new(Wish { catch_up: last(60), ..Wish::every(60, 60) }, []);
+    stage.lose_hints(0..10);
+    stage.create(0, "creator");
+
+    stage.sweep(125, "sweeper");
+    stage.play_to(239);
+
+    assert_eq!(
+        (stage.state(60), stage.run(60).and_then(|run| run.stands_also_for())),
+        ("skipped: missed".to_owned(), None)
+    );
+    assert_eq!(stage.starts(), [(120, 125), (180, 180)]);
+}
+
+/// Rule **catch-up**, at the claim: a hint comes after the window, before any sweeper.
+///
+/// Removed: the claim does not look at the window. The occurrence ran six minutes late.
+#[test]
+fn a_late_hint_of_what_is_missed_runs_nothing_and_leaves_the_timer() {
+    let stage = each_ten_minutes(CatchUp::None, 420, []);
+    let hint = stage.hint(60);
+
+    let late = stage.execute(400, "late", &hint);
+    stage.sweep_each_minute(420..800);
+    stage.play_to(800);
+
+    assert_eq!(late.given(), CarriedOut::Dropped(Dropped::TooLate));
+    assert_eq!((stage.state(60), stage.starts()), ("skipped: missed".to_owned(), vec![(660, 660)]));
+}
+
+/// Rule **successor first**, of a missed record: the sweeper dies once it is there, and a late hint's executor erases its
+/// timer, as that of any finished run.
+///
+/// Removed: the record is put before the timer of the successor. The chain ended.
+#[test]
+fn whoever_dies_with_a_missed_record_just_written_leaves_the_chain_behind() {
+    let stage = each_ten_minutes(CatchUp::None, 2400, [dies_after("dying", "put_run")]);
+    let hint = stage.hint(60);
+
+    stage.sweep(2400, "dying");
+    let late = stage.execute(2402, "late", &hint);
+    stage.sweep_each_minute(2440..3100);
+    stage.play_to(3100);
+
+    assert_eq!(late.given(), CarriedOut::Dropped(Dropped::Finished));
+    assert_eq!((stage.starts(), stage.judge()), (vec![(2460, 2460), (3060, 3060)], vec![]));
+}
+
+/// Rule **catch-up is decided once**, of what is missed: the sweeper dies once the record is there, and another comes by.
+///
+/// Removed: a missed record speaks for its own instant only. The next occurrence was looked at anew, and got another.
+#[test]
+fn a_missed_record_speaks_for_those_after_it_too() {
+    let stage = each_ten_minutes(CatchUp::None, 2400, [dies_after("dying", "put_run")]);
+
+    stage.sweep(2400, "dying");
+    stage.sweep_each_minute(2440..3100);
+    stage.play_to(3100);
+
+    let also = [60, 660].map(|instant| stage.run(instant).unwrap().stands_also_for());
+    assert_eq!(also, [Some(Also { until: moment(1860), count: Some(4) }), None]);
+    assert_eq!((stage.starts(), stage.judge()), (vec![(2460, 2460), (3060, 3060)], vec![]));
+}
+
+/// Rule **catch-up is decided once**, at the edge of the window: one sweeper sees the last occurrence just inside it and is
+/// slow, the other sees it just outside.
+///
+/// Removed: a sweeper that lost fires what it had decided itself. An occurrence was hinted that is missed.
+#[test]
+fn two_sweepers_at_the_edge_of_the_window_decide_once() {
+    let stage = each_ten_minutes(last(300), 940, [sleeps_before("slow", "put_run", 30)]);
+
+    stage.sweep(950, "slow");
+    stage.sweep(970, "quick");
+    stage.play_to(1200);
+
+    assert_eq!(stage.run(60).unwrap().stands_also_for(), Some(Also { until: moment(660), count: Some(2) }));
+    assert_eq!((stage.hinted(660).iter().filter(|at| **at > 940).count(), stage.called()), (0, vec![]));
+}
+
+/// Rule **catch-up is decided once**, put only where nothing is: an executor has begun its claim inside the window, and
+/// writes it when a sweeper has already called the occurrence too late.
+///
+/// Removed: what is skipped is put over what is there. The run was called and then called missed.
+#[test]
+fn a_claim_from_inside_the_window_is_not_missed() {
+    let stage =
+        each_ten_minutes(last(300), 0, [sleeps_before("late", "put_run", 15), sleeps_before("slow", "put_run", 20)]);
+    stage.purge(50);
+    let hint = stage.hint(60);
+
+    stage.execute(355, "late", &hint);
+    stage.sweep(365, "slow");
+    stage.play_to(600);
+
+    assert_eq!((stage.state(60), stage.starts()), ("succeeded".to_owned(), vec![(60, 370)]));
+}
+
+/// Rule **catch-up**, each: those inside the window run, no more than the cap, and one record speaks for the older ones.
+///
+/// Removed: a look makes up for one, and leaves the next to the next look. They ran one a minute.
+#[test]
+fn each_of_the_newest_inside_the_window_runs_once() {
+    for (catch_up, first, passed_over) in [(all(300, 3), 420, 6), (all(300, 100), 300, 4), (all(86_400, 8), 120, 1)] {
+        let stage = Stage::new(Wish { catch_up, ..Wish::every(60, 60) }, []);
+        stage.lose_hints(0..580);
+        stage.create(0, "creator");
+
+        stage.sweep_each_minute(590..800);
+        stage.play_to(710);
+
+        let also = Also { until: moment(first), count: Some(passed_over) };
+        assert_eq!(stage.run(60).unwrap().stands_also_for(), Some(also));
+        assert_eq!(stage.called(), (first..=660).step_by(60).collect::<Vec<_>>());
+        assert!(stage.starts().iter().all(|(instant, at)| *at <= 592.max(*instant)), "{:?}", stage.starts());
+        assert_eq!(stage.judge(), []);
+    }
+}
+
+/// Rule **successor first**, of what is made up for: the sweeper dies when it has hinted the first.
+///
+/// Removed: the hint comes before the timer of the next. The first ran, and the chain ended.
+#[test]
+fn whoever_dies_while_making_up_is_followed_by_the_next() {
+    let stage = Stage::new(Wish { catch_up: all(300, 3), ..Wish::every(60, 60) }, [dies_after("dying", "send")]);
+    stage.lose_hints(0..580);
+    stage.create(0, "creator");
+
+    stage.sweep(590, "dying");
+    stage.sweep_each_minute(650..1000);
+    stage.play_to(770);
+
+    assert_eq!(stage.called(), [420, 480, 540, 600, 660, 720]);
+    assert_eq!(stage.starts()[0], (420, 590));
+}
+
+/// Rule **catch-up**, its bounds, for whoever comes later: the sweeper dies once the record is there, and when another comes
+/// by, five minutes later, what was decided then lies outside of the cap.
+///
+/// Removed: a reader fires what the record says without asking again. Eight occurrences ran in place of three.
+#[test]
+fn a_record_that_is_read_late_makes_up_for_no_more_than_the_cap() {
+    let stage = Stage::new(Wish { catch_up: all(3600, 3), ..Wish::every(60, 60) }, [dies_after("dying", "put_run")]);
+    stage.lose_hints(0..580);
+    stage.create(0, "creator");
+
+    stage.sweep(590, "dying");
+    stage.sweep_each_minute(890..1300);
+    stage.play_to(1070);
+
+    let coalesced = [60, 420].map(|instant| stage.run(instant).unwrap().coalesced_until());
+    assert_eq!(coalesced, [Some(moment(420)), Some(moment(780))]);
+    assert_eq!((stage.called(), stage.judge()), ((780..=1020).step_by(60).collect(), vec![]));
+}
+
+/// Rule **drain**, of a backlog of which each is made up for: nobody carries anything out for an hour.
+///
+/// Removed: a timer that waits for its next hint is no link of the chain. Each pass hinted all that came after the first.
+#[test]
+fn a_backlog_of_which_each_is_made_up_for_is_hinted_ever_less_often() {
+    let stage = Stage::new(Wish { catch_up: all(86_400, 1000), ..Wish::every(60, 60) }, []);
+    stage.lose_hints(0..4000);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..4000);
+
+    stage.play_to(4000);
+
+    let minutes_late: Vec<_> = stage.hinted(900).into_iter().filter(|at| *at > 900).map(|at| (at - 900) / 60).collect();
+    assert_eq!(minutes_late, [1, 2, 4, 8, 16, 32]);
 }
