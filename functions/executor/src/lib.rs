@@ -115,7 +115,7 @@ async fn call<D: Doors>(doors: &D, hold: &Hold) -> Answer {
         tenant: &hold.run.tenant,
         run: hold.run.key,
         attempt: hold.run.fence,
-        scheduled_at: hold.run.key.at,
+        scheduled_at: hold.run.nominal(),
         now: doors.clock().now(),
         payload: hold.payload.as_ref(),
         timeout: definition.terms.timeout,

@@ -10,12 +10,13 @@ use thiserror::Error;
 use crate::Moment;
 use crate::body::Body;
 use crate::catch_up::CatchUp;
-use crate::id::{JobId, Tenant};
+use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::idempotency::Fingerprint;
 use crate::limits::COALESCE_COUNT;
 use crate::pace;
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
+use crate::run::Run;
 use crate::schedule::{Schedule, When};
 use crate::spelled;
 use crate::target::Target;
@@ -179,6 +180,23 @@ impl Job {
             Status::Paused => Err(NotAdmitted::Paused),
             Status::Active if self.in_force_at(t) => Ok(()),
             Status::Active => Err(NotAdmitted::Superseded),
+        }
+    }
+
+    /// A run of this job that nobody has touched yet.
+    pub fn run(&self, key: RunKey) -> Run {
+        let nominal = match key.origin {
+            Origin::Schedule => Some(self.schedule_at(key.at).nominal(key.at)).filter(|nominal| *nominal != key.at),
+            Origin::Manual | Origin::Redrive => None,
+        };
+        Run { nominal, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+    }
+
+    /// The schedule that was in force then.
+    fn schedule_at(&self, t: Moment) -> &Schedule {
+        match &self.before {
+            Some(before) if t < self.since => &before.schedule,
+            Some(_) | None => &self.schedule,
         }
     }
 
@@ -359,6 +377,26 @@ mod tests {
         assert_eq!(job.admits(at(60)), Ok(()));
         assert_eq!(job.admits(at(61)), Err(NotAdmitted::Superseded));
         assert_eq!(job.admits(at(0)), Err(NotAdmitted::Superseded), "before it was in force");
+    }
+
+    #[test]
+    fn a_run_knows_what_its_instant_was_meant_for_by_the_schedule_of_its_time() {
+        let spread = |most| Plan {
+            every_seconds: Some(60),
+            start_at: Some(START),
+            jitter_seconds: Some(most),
+            spread: crate::schedule::Spread::of(JobId::from_bytes([1; 16])),
+            ..Plan::default()
+        };
+        let (narrow, wide) = (Schedule::new(&spread(20), START).unwrap(), Schedule::new(&spread(50), START).unwrap());
+        let job = Job { schedule: narrow, ..each_minute() }.after(&Change::reschedule(wide), at(300)).unwrap();
+
+        let (before, after) = (job.next_after(at(59)).unwrap(), job.next_after(at(359)).unwrap());
+        let nominal = |t| job.run(RunKey::occurrence(job.id, t)).nominal();
+        assert!(at(60) < before && before < after && after > at(360));
+        assert_eq!((nominal(before), nominal(after)), (at(60), at(360)));
+        assert_eq!(job.run(RunKey::manual(job.id, after, 1)).nominal(), after, "somebody wanted it then");
+        assert_eq!(each_minute().run(RunKey::occurrence(job.id, at(60))).nominal, None);
     }
 
     #[test]

@@ -25,6 +25,8 @@ use crate::priority::Priority;
 pub struct Run {
     pub tenant: Tenant,
     pub key: RunKey,
+    /// What its instant was meant for before it was spread.
+    pub nominal: Option<Moment>,
     pub state: State,
     /// The number of the last claim, and so of the last attempt. Only grows.
     pub fence: u32,
@@ -211,6 +213,7 @@ impl Run {
         Self {
             tenant,
             key,
+            nominal: None,
             state: State::Scheduled { due: key.at },
             fence: 0,
             attempts: Vec::new(),
@@ -224,9 +227,15 @@ impl Run {
         }
     }
 
-    /// The record of an occurrence that did not fire.
-    pub fn skipped(tenant: Tenant, key: RunKey, why: Skip, also: Option<Also>, now: Moment) -> Self {
-        Self { state: State::Skipped { at: now, why, also }, ..Self::new(tenant, key, Priority::Normal) }
+    /// When it was meant to start, before its schedule spread it.
+    pub fn nominal(&self) -> Moment {
+        self.nominal.unwrap_or(self.key.at)
+    }
+
+    /// The record that it did not fire.
+    #[must_use]
+    pub fn skipped(self, why: Skip, also: Option<Also>, now: Moment) -> Self {
+        Self { state: State::Skipped { at: now, why, also }, ..self }
     }
 
     /// Another try at this run, under its own key: what it was given it is given again.
@@ -244,7 +253,7 @@ impl Run {
     /// The same, not yet begun, under another key.
     #[must_use]
     pub fn under(self, key: RunKey) -> Self {
-        Self { key, state: State::Scheduled { due: key.at }, ..self }
+        Self { key, nominal: None, state: State::Scheduled { due: key.at }, ..self }
     }
 
     pub fn is_finished(&self) -> bool {

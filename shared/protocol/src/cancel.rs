@@ -58,12 +58,12 @@ async fn unclaimed<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<
     if key.at <= now
         && let Some(covered) = covered(doors, tenant, key).await?
     {
-        return Ok(Some(Run::skipped(tenant.clone(), key, covered.why, None, now)));
+        return Ok(Some(job.run(key).skipped(covered.why, None, now)));
     }
     if let Some(next) = job.next_after(key.at)
         && promise_successor(doors, &job, next).await?.is_none()
     {
         return Err(Fault::unavailable("run", "it is long overdue and being looked at; ask again in a minute"));
     }
-    Ok(Some(Run::new(tenant.clone(), key, job.definition.priority)))
+    Ok(Some(job.run(key)))
 }

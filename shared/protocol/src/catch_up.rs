@@ -73,7 +73,7 @@ async fn see_to_straggler<D: Doors>(
 /// The head of the chain becomes the record of the outage, put only where nothing is. None where something else was faster:
 /// the next look sees what.
 async fn decide<D: Doors>(doors: &D, job: &Job, key: RunKey, also: Also, now: Moment) -> Result<Option<Run>, Fault> {
-    let record = Run::skipped(job.tenant.clone(), key, Skip::Coalesced, Some(also), now);
+    let record = job.run(key).skipped(Skip::Coalesced, Some(also), now);
     match doors.store().put_run(&record, Guard::Absent).await? {
         Put::Written(_) => {
             doors.events().tell(&Event::Run { run: &record, from: "scheduled", now });

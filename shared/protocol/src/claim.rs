@@ -148,8 +148,7 @@ async fn try_claim<D: Doors>(
     if sight.run.is_none() && job.is_too_late(hint.run.at, now) {
         return Ok(Some(Claim::Dropped(Dropped::TooLate)));
     }
-    let run =
-        sight.run.map_or_else(|| Run::new(hint.tenant.clone(), hint.run, job.definition.priority), |seen| seen.item);
+    let run = sight.run.map_or_else(|| job.run(hint.run), |seen| seen.item);
     let next = match claimed(&run, &job, doors.me(), now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { .. }) => return Ok(None),

@@ -66,8 +66,8 @@ pub(crate) async fn pass_over<D: Doors>(
     why: Skip,
     also: Option<Also>,
 ) -> Result<(), Fault> {
-    make_sure_of_the_successor(doors, timer, job, also.map_or(key.at, |also| also.until)).await?;
-    if skip(doors, timer, key, why, also).await? { let_go(doors, timer, job).await } else { Ok(()) }
+    make_sure_of_the_successor(doors, job, also.map_or(key.at, |also| also.until)).await?;
+    if skip(doors, job.run(key), why, also).await? { let_go(doors, timer, job).await } else { Ok(()) }
 }
 
 /// There is a record: its own state says what the timer is still good for.
@@ -75,7 +75,7 @@ async fn look_at_run<D: Doors>(doors: &D, timer: &Timer, run: &Run) -> Result<()
     let now = doors.clock().now();
     let job = job_of_a_link(doors, timer).await?;
     if let Some(job) = &job {
-        make_sure_of_the_successor(doors, timer, job, run.key.at).await?;
+        make_sure_of_the_successor(doors, job, run.key.at).await?;
     }
     match (run.look(now, doors.me()), job) {
         (Look::Later(due), _) => move_to(doors, timer, due.max(now + pace::PROMISE_AGAIN)).await.map(|_moved| ()),
@@ -107,9 +107,9 @@ async fn job_of_a_link<D: Doors>(doors: &D, timer: &Timer) -> Result<Option<Job>
 
 /// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first; and so does whoever
 /// hints late, since that hint's executor will erase. The run may have been claimed by a hint of an earlier schedule.
-async fn make_sure_of_the_successor<D: Doors>(doors: &D, timer: &Timer, job: &Job, t: Moment) -> Result<(), Fault> {
+async fn make_sure_of_the_successor<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<(), Fault> {
     if let Some((forgone, why)) = job.forgone_after(t) {
-        record_forgone(doors, job, timer, forgone, why).await?;
+        record_forgone(doors, job, forgone, why).await?;
     }
     if job.status != Status::Active {
         return Ok(());
@@ -119,17 +119,11 @@ async fn make_sure_of_the_successor<D: Doors>(doors: &D, timer: &Timer, job: &Jo
 }
 
 /// The chain broke before a change took its occurrences: one record says so for all of them.
-async fn record_forgone<D: Doors>(
-    doors: &D,
-    job: &Job,
-    timer: &Timer,
-    forgone: Moment,
-    why: NotAdmitted,
-) -> Result<(), Fault> {
+async fn record_forgone<D: Doors>(doors: &D, job: &Job, forgone: Moment, why: NotAdmitted) -> Result<(), Fault> {
     if first_gap(doors, job, forgone).await? == Some(forgone) {
+        let run = job.run(RunKey::occurrence(job.id, forgone));
         let also = job.refused_with(forgone, why);
-        let _a_record_is_there_now =
-            skip(doors, timer, RunKey::occurrence(job.id, forgone), why.into(), Some(also)).await?;
+        let _a_record_is_there_now = skip(doors, run, why.into(), Some(also)).await?;
     }
     Ok(())
 }

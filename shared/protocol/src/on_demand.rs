@@ -49,7 +49,7 @@ pub enum Answered {
 pub async fn run_now<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, wish: Wish) -> Result<Answered, Fault> {
     let Some(job) = job_of(doors, tenant, id).await? else { return Ok(Answered::NotFound) };
     let key = RunKey::manual(id, doors.clock().now(), doors.chance().number().max(1));
-    ask(doors, &job, Run::new(tenant.clone(), key, job.definition.priority), wish).await
+    ask(doors, &job, job.run(key), wish).await
 }
 
 /// Queues another try at a run that came to nothing, as whoever asks has seen it: recorded, or spoken for by another's record.

@@ -8,6 +8,7 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::job::{Also, Job};
 use minutehand_domain::pace;
+use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Run, Skip};
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
@@ -54,7 +55,8 @@ pub async fn orphaned_run<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Re
     if now.since(timer.mark.written) < pace::ORPHAN {
         return move_to(doors, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
-    if skip(doors, timer, key, Skip::Abandoned, None).await? { erase(doors, timer).await } else { Ok(()) }
+    let promised = Run::new(timer.tenant.clone(), key, Priority::Normal);
+    if skip(doors, promised, Skip::Abandoned, None).await? { erase(doors, timer).await } else { Ok(()) }
 }
 
 /// A tombstone where no job is: the head put of a creator who slept until now is refused by it.
@@ -73,11 +75,11 @@ async fn refuse_for_good<D: Doors>(doors: &D, timer: &Timer, key: RunKey) -> Res
     let guard = seen.guard();
     let Some(job) = seen.item.into_job() else { return Ok(true) };
     let Err(why) = job.admits(key.at) else { return Ok(false) };
-    let also = job.refused_with(key.at, why);
+    let (run, also) = (job.run(key), job.refused_with(key.at, why));
     if !bump_epoch(doors, job, guard).await? {
         return Ok(false);
     }
-    skip(doors, timer, key, why.into(), Some(also)).await
+    skip(doors, run, why.into(), Some(also)).await
 }
 
 /// A new epoch: whoever read the head before must read it again.
@@ -87,15 +89,9 @@ async fn bump_epoch<D: Doors>(doors: &D, job: Job, guard: Guard) -> Result<bool,
 }
 
 /// Puts the record of what did not fire. False where a record is there already: the next look sees it.
-pub(crate) async fn skip<D: Doors>(
-    doors: &D,
-    timer: &Timer,
-    key: RunKey,
-    why: Skip,
-    also: Option<Also>,
-) -> Result<bool, Fault> {
+pub(crate) async fn skip<D: Doors>(doors: &D, run: Run, why: Skip, also: Option<Also>) -> Result<bool, Fault> {
     let now = doors.clock().now();
-    let record = Run::skipped(timer.tenant.clone(), key, why, also, now);
+    let record = run.skipped(why, also, now);
     let put = doors.store().put_run(&record, Guard::Absent).await?;
     if put.is_written() {
         doors.events().tell(&Event::Run { run: &record, from: "scheduled", now });

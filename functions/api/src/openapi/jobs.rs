@@ -137,6 +137,7 @@ fn billing_made() -> Value {
             "jitter": "full", "give_up_after_seconds": 7200, "break_after_instant_failures": null
         },
         "delivery": "at_least_once",
+        "catch_up": { "policy": "last", "window_seconds": 86400 },
         "created_at": "2027-01-15T08:00:00.000Z",
         "updated_at": "2027-01-15T08:00:00.000Z",
         "next_run_at": "2027-02-01T07:00:00.000Z",
@@ -250,6 +251,7 @@ fn plain() -> Value {
             "jitter": "full", "give_up_after_seconds": null, "break_after_instant_failures": null
         },
         "delivery": "at_least_once",
+        "catch_up": { "policy": "last", "window_seconds": 86400 },
         "created_at": "2027-01-15T08:00:00.000Z",
         "updated_at": "2027-01-15T08:00:00.000Z",
         "next_run_at": null,

@@ -90,7 +90,7 @@ async fn unrecorded<D: Doors>(doors: &D, job: &Job, key: RunKey) -> Result<Optio
     if key.origin != Origin::Schedule || key.discriminator != 0 || job.admits(key.at).is_err() {
         return Ok(None);
     }
-    let waiting = Run::new(job.tenant.clone(), key, job.definition.priority);
+    let waiting = job.run(key);
     if key.at > doors.clock().now() {
         return Ok(Some(waiting));
     }

@@ -25,9 +25,9 @@ pub(crate) struct RunView<'a> {
     status: &'static str,
     /// Why it failed or was skipped: a word.
     reason: Option<&'static str>,
-    /// When it was due.
+    /// The instant that it was meant for.
     scheduled_at: Instant,
-    /// The nominal instant until schedules spread.
+    /// When it was due: later by its schedule's jitter, if it has one.
     effective_at: Instant,
     /// When its first attempt started.
     started_at: Option<Instant>,
@@ -103,7 +103,7 @@ impl<'a> RunView<'a> {
             job_id: run.key.job.to_string(),
             status: run.status(now),
             reason: run.reason(),
-            scheduled_at: Instant(run.key.at),
+            scheduled_at: Instant(run.nominal()),
             effective_at: Instant(run.key.at),
             started_at: run.started_at.map(Instant),
             finished_at: run.finished_at().map(Instant),

@@ -197,7 +197,15 @@ async fn a_key_whose_run_was_given_up_names_another() {
     let fingerprint = Fingerprint::of(&format!("POST {path}"), "", "idempotency_key").unwrap();
     let asked = Asked { name: AskedName::of("k"), fingerprint, run: given_up };
     assert!(world.doors.store().put_document(&acme(), &asked, Guard::Absent).await.unwrap().is_written());
-    put(&world, &Run::skipped(acme(), given_up, Skip::Abandoned, None, START)).await;
+    put(
+        &world,
+        &Run::new(acme(), given_up, minutehand_domain::priority::Priority::Normal).skipped(
+            Skip::Abandoned,
+            None,
+            START,
+        ),
+    )
+    .await;
 
     let first = keyed(&world, &path, "k", None).await;
     let again = keyed(&world, &path, "k", None).await;
@@ -322,7 +330,15 @@ async fn what_came_to_nothing_can_be_tried_again() {
     world.tell(&format!("/v1/runs/{cancelled}/cancel")).await;
     let skipped = RunKey::occurrence(job.parse().unwrap(), START);
     let also = Also { until: START, count: Some(1) };
-    put(&world, &Run::skipped(acme(), skipped, Skip::Paused, Some(also), START)).await;
+    put(
+        &world,
+        &Run::new(acme(), skipped, minutehand_domain::priority::Priority::Normal).skipped(
+            Skip::Paused,
+            Some(also),
+            START,
+        ),
+    )
+    .await;
 
     for (run, status) in
         [(failed_run, "failed"), (timed_out, "timed_out"), (cancelled, "cancelled"), (skipped.to_string(), "skipped")]
@@ -365,8 +381,15 @@ async fn an_occurrence_that_another_record_speaks_for_can_be_tried_again() {
     let minute = |n: u64| START + std::time::Duration::from_secs(60 * n);
     world.pass(600);
     let also = Also { until: minute(10), count: Some(9) };
-    put(&world, &Run::skipped(acme(), RunKey::occurrence(id, minute(1)), Skip::Coalesced, Some(also), minute(10)))
-        .await;
+    put(
+        &world,
+        &Run::new(acme(), RunKey::occurrence(id, minute(1)), minutehand_domain::priority::Priority::Normal).skipped(
+            Skip::Coalesced,
+            Some(also),
+            minute(10),
+        ),
+    )
+    .await;
     let covered = RunKey::occurrence(id, minute(2));
     assert_eq!(world.get(&format!("/v1/runs/{covered}")).await.field("/status"), "skipped");
 

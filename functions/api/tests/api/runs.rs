@@ -157,7 +157,15 @@ async fn the_record_of_an_outage_speaks_for_what_it_covers() {
     let job = id.parse().unwrap();
     world.pass(600);
     let (key, also) = (RunKey::occurrence(job, seconds(60)), Also { until: seconds(600), count: Some(9) });
-    put(&world, &Run::skipped(acme(), key, Skip::Coalesced, Some(also), seconds(600))).await;
+    put(
+        &world,
+        &Run::new(acme(), key, minutehand_domain::priority::Priority::Normal).skipped(
+            Skip::Coalesced,
+            Some(also),
+            seconds(600),
+        ),
+    )
+    .await;
 
     let record = world.get(&format!("/v1/runs/{}", RunKey::occurrence(job, seconds(60)))).await;
     let covered = world.get(&format!("/v1/runs/{}", RunKey::occurrence(job, seconds(120)))).await;
@@ -257,7 +265,15 @@ async fn an_occurrence_that_another_record_speaks_for_cannot_be_cancelled() {
     let job = id.parse().unwrap();
     world.pass(60);
     let (key, also) = (RunKey::occurrence(job, seconds(10)), Also { until: seconds(60), count: Some(5) });
-    put(&world, &Run::skipped(acme(), key, Skip::Coalesced, Some(also), seconds(60))).await;
+    put(
+        &world,
+        &Run::new(acme(), key, minutehand_domain::priority::Priority::Normal).skipped(
+            Skip::Coalesced,
+            Some(also),
+            seconds(60),
+        ),
+    )
+    .await;
     let covered = format!("/v1/runs/{}", RunKey::occurrence(job, seconds(30)));
     assert_eq!(world.get(&covered).await.field("/status"), "skipped");
 

@@ -163,6 +163,90 @@ async fn what_a_job_fires_next_is_what_it_then_fires() {
 }
 
 #[tokio::test]
+async fn jitter_is_told_beside_the_nominal_instant_by_the_job_its_next_fires_and_its_runs() {
+    let world = World::new();
+    let job = world.job(json!({"cron": "*/10 * * * *", "jitter_seconds": 300})).await;
+    let path = format!("/v1/jobs/{job}");
+
+    let next = world.get(&format!("{path}/next?count=2")).await;
+    let due = world.get(&path).await.field("/next_run_at");
+    for _ in 0..25 {
+        world.pass(60);
+        world.work(|_, _| crate::world::succeeded()).await;
+    }
+
+    let runs = world.get(&format!("{path}/runs")).await;
+    let told = |name: &str| {
+        let mut told = runs.items(name);
+        told.reverse();
+        told[..2].to_vec()
+    };
+    let effective: Vec<Value> =
+        next.field("/fires").as_array().unwrap().iter().map(|fire| fire["effective_at"].clone()).collect();
+    assert_eq!((told("scheduled_at"), told("effective_at")), (instants(&next), effective.clone()));
+    assert_eq!((due, next.field("/fires/0/note")), (effective[0].clone(), json!("jittered")));
+    assert!(instants(&next)[0].as_str().unwrap().ends_with("0:00.000Z") && effective[0] != instants(&next)[0]);
+    assert_eq!(world.get(&path).await.field("/schedule/jitter_seconds"), 300);
+}
+
+#[tokio::test]
+async fn the_choices_of_a_schedule_are_shown_and_can_be_changed() {
+    let world = World::new();
+    let job =
+        world.job(json!({"cron": "30 2 13 * FRI", "days": "both", "dst_gap": "skip", "dst_overlap": "second"})).await;
+    let path = format!("/v1/jobs/{job}");
+
+    let shown = world.get(&path).await.field("/schedule");
+    let changed = world.patch(&path, json!({"schedule": {"dst_gap": null, "days": "either"}})).await;
+    let typo = world.patch(&path, json!({"schedule": {"dst_gap": "jump"}})).await;
+    let elsewhere =
+        world.post("/v1/jobs", json!({"target": {"noop": {}}, "schedule": {"every_seconds": 5, "days": "both"}})).await;
+
+    assert_eq!(
+        (&shown["days"], &shown["dst_gap"], &shown["dst_overlap"]),
+        (&json!("both"), &json!("skip"), &json!("second"))
+    );
+    assert_eq!(
+        (changed.field("/schedule/days"), changed.field("/schedule/dst_gap")),
+        (json!("either"), json!("next_valid"))
+    );
+    assert_eq!(typo.problem(422, "invalid"), ["/schedule/dst_gap"]);
+    assert_eq!(elsewhere.problem(422, "invalid"), ["/schedule/days"]);
+}
+
+#[tokio::test]
+async fn h_keeps_the_place_of_its_job_through_changes() {
+    let world = World::new();
+    let job = world.job(json!({"cron": "H H * * *"})).await;
+    let path = format!("/v1/jobs/{job}");
+
+    let before = instants(&world.get(&format!("{path}/next?count=1")).await);
+    world.patch(&path, json!({"schedule": {"cron": "0 0 * * *"}})).await;
+    let meanwhile = instants(&world.get(&format!("{path}/next?count=1")).await);
+    world.patch(&path, json!({"schedule": {"cron": "H H * * *"}})).await;
+
+    assert_eq!(instants(&world.get(&format!("{path}/next?count=1")).await), before);
+    assert_ne!(meanwhile, before);
+}
+
+#[tokio::test]
+async fn a_preview_shows_a_thousand_fires_of_any_time() {
+    let world = World::new();
+    for from in ["1970-01-01T00:00:00Z", "2026-11-20T12:00:00Z", "9998-12-31T00:00:00Z"] {
+        let schedule = json!({"cron": "*/7 * * * * *", "timezone": "Australia/Lord_Howe"});
+
+        let answer =
+            world.post("/v1/schedules/preview", json!({"schedule": schedule, "from": from, "count": 1000})).await;
+
+        let fires = instants(&answer);
+        assert_eq!(fires.len(), 1000);
+        assert!(
+            fires.windows(2).all(|pair| pair[0].as_str() < pair[1].as_str()) && fires[0].as_str() > Some(&from[..19])
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_job_that_is_not_there_fires_nothing() {
     let world = World::new();
     let job = world.job(json!({"every_seconds": 60})).await;

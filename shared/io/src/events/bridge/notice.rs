@@ -106,7 +106,7 @@ impl<'a> RunDetail<'a> {
             error_code: run.attempts.last().and_then(Attempt::error).map(|error| error.code.as_ref()),
             origin: run.key.origin,
             priority: run.priority,
-            scheduled_at: run.key.at,
+            scheduled_at: run.nominal(),
             started_at: run.started_at,
             finished_at,
             attempts: run.fence,
