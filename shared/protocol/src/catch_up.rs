@@ -31,9 +31,12 @@ pub(crate) async fn catch_up<D: Doors>(
     fired: &Fired,
 ) -> Result<(), Fault> {
     match job.made_up_for(key.at, now) {
+        MadeUp::FromHere if job.definition.catch_up.is_of_all() => {
+            fire_each(doors, key.at, timer, horizon, fired).await
+        }
         MadeUp::FromHere => {
             let moved = wait_on(doors, timer, key.at).await?;
-            make_up(doors, job, key.at, &moved, horizon, fired).await
+            fire(doors, key.at, &moved, horizon, fired).await.map(|_next_look_decides| ())
         }
         _ if is_a_straggler(doors, job, key.at, now).await? => see_to_straggler(doors, timer, job, key, now).await,
         MadeUp::From { at, passed_over } => {
@@ -95,47 +98,46 @@ pub(crate) async fn fire_in_its_stead<D: Doors>(
     let Some(at) = record.coalesced_until() else { return Ok(()) };
     let key = TimerKey::occurrence(record.key.job, at);
     let promised = promise_link(doors, &timer.tenant, key, timer.mark.generation).await?;
-    let now = doors.clock().now();
-    if let Ok(job) = admitted(doors, &promised, at).await?
-        && (!job.definition.catch_up.is_of_all() || job.made_up_for(at, now) == MadeUp::FromHere)
-    {
-        make_up(doors, &job, at, &promised, horizon, fired).await?;
-    }
+    go_on(doors, at, &promised, horizon, fired).await?;
     erase(doors, timer).await
 }
 
-/// Fires what is made up for from `t` on, and the chain after it.
-async fn make_up<D: Doors>(
-    doors: &D,
-    job: &Job,
-    t: Moment,
-    timer: &Timer,
-    horizon: Moment,
-    fired: &Fired,
-) -> Result<(), Fault> {
-    if job.definition.catch_up.is_of_all() {
-        return fire_each(doors, t, timer, horizon, fired).await;
+async fn go_on<D: Doors>(doors: &D, t: Moment, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
+    let Ok(job) = admitted(doors, timer, t).await? else { return Ok(()) };
+    if !job.definition.catch_up.is_of_all() {
+        return fire(doors, t, timer, horizon, fired).await.map(|_next_look_decides| ());
     }
-    fire(doors, t, timer, horizon, fired).await.map(|_next_look_decides| ())
+    match job.made_up_for(t, doors.clock().now()) {
+        MadeUp::FromHere => fire_each(doors, t, timer, horizon, fired).await,
+        MadeUp::From { .. } | MadeUp::Nothing { .. } => Ok(()),
+    }
 }
 
 /// One after the other, **successor first** here too: promised a second ahead where its bucket is past the write line, so that
-/// whoever dies on the way is followed by the next pass. One that a timer or a record of its own looks after is left to it.
+/// whoever dies on the way is followed by the next pass; only then does this one wait for its next hint, which may be an hour
+/// away. One that a timer or a record of its own looks after is left to it.
 async fn fire_each<D: Doors>(doors: &D, t: Moment, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
     let (mut t, mut timer) = (t, timer.clone());
     loop {
         let Ok(job) = admitted(doors, &timer, t).await? else { return Ok(()) };
         let now = doors.clock().now();
         let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
-            return fire(doors, t, &timer, horizon, fired).await.map(|_next_look_decides| ());
+            let waiting = waiting(doors, &timer, t).await?;
+            return fire(doors, t, &waiting, horizon, fired).await.map(|_next_look_decides| ());
         };
         let promised = promise_gap(doors, &job, next).await?;
+        let waiting = waiting(doors, &timer, t).await?;
         fired.add(job.id, t);
-        let told = Hint::behind(&timer, RunKey::occurrence(job.id, t), job.generation);
+        let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
         hint(doors, job.definition.priority, &told, now).await?;
         match promised.filter(|(gap, _)| *gap <= horizon && !fired.contains(job.id, *gap)) {
             Some(next) => (t, timer) = next,
             None => return Ok(()),
         }
     }
+}
+
+/// Moves a timer whose time is past; one that was just promised ahead stays for the next pass.
+async fn waiting<D: Doors>(doors: &D, timer: &Timer, t: Moment) -> Result<Timer, Fault> {
+    if timer.key.due > doors.clock().now() { Ok(timer.clone()) } else { wait_on(doors, timer, t).await }
 }

@@ -293,6 +293,23 @@ fn whoever_dies_while_making_up_is_followed_by_the_next() {
     assert_eq!(stage.starts()[0], (420, 590));
 }
 
+/// Rule **promise, act, erase**, of what is made up for: the sweeper dies before it has moved the timer of an occurrence that
+/// is an hour late, and whose next look would be half an hour away.
+///
+/// Removed: the timer is moved before that of the next one is put. For half an hour nothing ran.
+#[test]
+fn whoever_dies_before_the_first_is_made_up_for_does_not_stop_the_chain() {
+    let script = [dies_after("creator", "put_head"), dies_after("dying", "erase_timer")];
+    let stage = Stage::new(Wish { catch_up: all(86_400, 1000), ..Wish::every(60, 60) }, script);
+    stage.create(0, "creator");
+
+    stage.sweep(4000, "dying");
+    stage.sweep_each_minute(4060..4400);
+    stage.play_to(4390);
+
+    assert_eq!(stage.called(), (60..=4380).step_by(60).collect::<Vec<_>>());
+}
+
 /// Rule **catch-up**, its bounds, for whoever comes later: the sweeper dies once the record is there, and when another comes
 /// by, five minutes later, what was decided then lies outside of the cap.
 ///
