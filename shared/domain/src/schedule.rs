@@ -57,7 +57,8 @@ pub enum When {
         seconds: u64,
         from: Moment,
     },
-    Cron(Cron),
+    /// Large beside the others.
+    Cron(Box<Cron>),
     /// Only when somebody asks.
     OnDemand,
 }
@@ -256,7 +257,7 @@ impl Plan {
         let manner = self.manner()?;
         let short_form = || Some(ShortForm { text: text.to_owned(), zone: manner.zone });
         Ok(match Written::of(text)? {
-            Written::Fields => (When::Cron(Cron::parse(text, manner, self.spread)?), None),
+            Written::Fields => (When::Cron(Cron::parse(text, manner, self.spread)?.into()), None),
             Written::Every { seconds } => (self.every(seconds, now), short_form()),
             Written::At { local } => {
                 let at = manner.instant_of(local).ok_or(ScheduleRefusal::NeverFires)?;
