@@ -11,6 +11,12 @@ pub enum Schedule {
         end: i64,
         at_most: Option<AtMost>,
     },
+    /// Each instant of another, later by that; but none that was meant for before `from`.
+    Later {
+        by: i64,
+        from: i64,
+        than: Box<Self>,
+    },
 }
 
 /// So many fires and no more, counted from that instant.
@@ -24,6 +30,10 @@ impl Schedule {
     /// The instants in `from..to`, in order.
     pub fn instants(&self, from: i64, to: i64) -> Vec<i64> {
         match *self {
+            Self::Later { by, from: meant_from, ref than } => {
+                let meant = than.instants((from - by).max(meant_from), to - by);
+                meant.into_iter().map(|t| t + by).collect()
+            }
             Self::Never => Vec::new(),
             Self::Once(at) => (from <= at && at < to).then_some(at).into_iter().collect(),
             Self::Every { first, period, end, at_most } => {
@@ -63,6 +73,16 @@ mod tests {
         assert_eq!(at_most(2, 100).instants(0, 1000), [100, 110]);
         assert_eq!(at_most(2, 101).instants(101, 1000), [110, 120]);
         assert_eq!(at_most(9, 101).instants(101, 1000), [110, 120, 130]);
+    }
+
+    #[test]
+    fn what_is_later_keeps_its_distance_and_brings_back_nothing() {
+        let than = Box::new(Schedule::Every { first: 100, period: 10, end: 131, at_most: None });
+        let schedule = Schedule::Later { by: 7, from: 105, than };
+
+        assert_eq!(schedule.instants(0, 1000), [117, 127, 137]);
+        assert_eq!(schedule.instants(118, 137), [127]);
+        assert!(schedule.fires_at(127) && !schedule.fires_at(120) && !schedule.fires_at(107));
     }
 
     #[test]

@@ -137,6 +137,9 @@ impl Play {
             self.world.introduce(id, number, behaviour);
             self.know(id, |driven| driven.at_most_once = wish["delivery"] == "at_most_once");
             self.sim.count(format!("catches up: {}", wish["catch_up"]["policy"].as_str().unwrap_or("as usual")));
+            if !schedule["jitter_seconds"].is_null() {
+                self.sim.count("jittered");
+            }
             self.plan_creations(id, &key, &wish, created);
             if kind != Kind::Once && self.sim.dice(|dice| dice.chance(0.2)) {
                 self.plan_back_and_forth(id, &schedule, created);
@@ -420,6 +423,9 @@ fn schedule_for(kind: Kind, created: i64, dice: &mut Dice) -> Value {
     if kind != Kind::Once && dice.chance(0.15) {
         schedule["max_fires"] = dice.pick(&[1, 2, 5, 20]).into();
     }
+    if dice.chance(0.2) {
+        schedule["jitter_seconds"] = dice.within(1..120).into();
+    }
     schedule
 }
 
@@ -430,7 +436,7 @@ fn every(seconds: i64) -> Value {
 /// Changes to this schedule and leaves nothing of the one that is there. Its fires are not counted: nobody could say from
 /// when on, but whoever carries out the change.
 fn to_schedule(schedule: &Value) -> Value {
-    let mut changes = json!({"start_at": null, "end_at": null});
+    let mut changes = json!({"start_at": null, "end_at": null, "jitter_seconds": null});
     for (field, value) in schedule.as_object().into_iter().flatten() {
         changes[field] = value.clone();
     }

@@ -41,9 +41,17 @@ fn catch_up(catch_up: &CatchUp) -> judge::CatchUp {
     }
 }
 
+/// A schedule, and how much later than that it fires.
+fn schedule(schedule: &Schedule, created_at: Moment) -> judge::Schedule {
+    let nominal = nominal(schedule, created_at);
+    let Some(jitter) = schedule.jitter else { return nominal };
+    let by = i64::try_from(jitter.by.as_millis()).unwrap_or(i64::MAX);
+    judge::Schedule::Later { by, from: jitter.from.millis(), than: Box::new(nominal) }
+}
+
 /// A schedule as it was asked for. Crons in the simulation are `*/n * * * *` in UTC: every n minutes of the hour. Only a
 /// schedule that its job was created with has `max_fires` there, so that it is known from when on they are counted.
-fn schedule(schedule: &Schedule, created_at: Moment) -> judge::Schedule {
+fn nominal(schedule: &Schedule, created_at: Moment) -> judge::Schedule {
     let end = schedule.end_at.map_or(i64::MAX, Moment::millis);
     let start = schedule.start_at.map_or(0, Moment::millis);
     let at_most = schedule.max_fires.map(|fires| judge::AtMost { fires: fires.into(), from: created_at.millis() });

@@ -228,7 +228,7 @@ fn fields_of(texts: &[&str], dialect: Dialect) -> Result<&'static [Field], CronE
 }
 
 fn is_a_year(text: &str) -> bool {
-    text.len() >= 4 && text.starts_with(|first: char| first.is_ascii_digit()) && text[..4].parse::<u16>().is_ok()
+    text.get(..4).is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn year_without_seconds(year: &str, text: &str) -> CronError {

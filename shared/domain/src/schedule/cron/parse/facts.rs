@@ -410,10 +410,29 @@ fn the_crate_does_not_know_what_we_translate() {
     }
 }
 
+/// What broke a reading once: cut inside a letter of two bytes, a month that was over, a step over the field's end.
+#[test]
+fn what_broke_it_once_is_answered() {
+    for text in
+        ["0 0 1 1 * 202é", "é é é é é é", "0 0 * * MOé", "@éé", "cron(é)", "Hé * * * *", "é/2 * * * *", "0 0 éW * *"]
+    {
+        assert!(read(text).is_err(), "{text}");
+    }
+    for text in ["0 0 29 2 *", "0 0 0 1 1 * 2027,2030", "59/59 * * * *", "* * * * 7/7", "0 0 31/31 12/12 *"] {
+        assert!(read(text).is_ok_and(|meaning| meaning.fields.ever()), "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn hostile_text_is_refused_or_read_but_never_a_panic(text in "\\PC{0,300}") {
         let _ = read(&text);
+    }
+
+    #[test]
+    fn hostile_fields_are_refused_or_read_but_never_a_panic(tokens in prop::collection::vec("[0-9HLW#/(),*?-]{0,3}\\PC{0,3}", 4..9)) {
+        let _ = read(&tokens.join(" "));
+        let _ = read(&format!("cron({})", tokens.join(" ")));
     }
 
     #[test]
