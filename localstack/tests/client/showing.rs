@@ -41,7 +41,10 @@ fn a_preview_is_told_in_words_and_instants() {
     let told = here.ok(&ask);
     let json = here.json(&ask);
 
-    assert!(told.stdout.starts_with("at 02:30 every day, America/New_York time\n\nLOCAL "), "{told:?}");
+    assert!(
+        told.stdout.starts_with("at 02:30 every day, New York time; in the spring gap at 03:00\n\nLOCAL "),
+        "{told:?}"
+    );
     let shifted = told.stdout.lines().find(|line| line.contains("2027-03-14 07:00:00Z")).expect("the day of the gap");
     assert!(shifted.ends_with("shifted"), "{shifted}");
     assert_eq!(json["fires"][0]["at"], "2027-03-14T07:00:00.000Z");

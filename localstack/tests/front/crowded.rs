@@ -16,9 +16,10 @@ use crate::{HEAD, IDLE, LATE, bounded, bounded_with_files};
 
 const BAD: usize = 200;
 const GOOD: usize = 200;
-/// What a good client may have to wait for any answer, on two cores that the bad ones and the other tests share; and for
-/// half of them.
+/// What a good client may have to wait for nine of ten answers, on two cores that the bad ones and the other tests share; for
+/// half of them; and for any, whatever else the machine has to do.
 const SERVED_WITHIN: Duration = Duration::from_secs(2);
+const ANY_WITHIN: Duration = Duration::from_secs(10);
 const HALF_WITHIN: Duration = Duration::from_millis(100);
 /// They are a crowd, not a flood: what a processor cannot do it cannot do for anybody.
 const BETWEEN: Duration = Duration::from_millis(500);
@@ -51,11 +52,12 @@ async fn two_hundred_bad_clients_neither_delay_a_good_one_nor_take_the_memory() 
     bad.shutdown().await;
 
     took.sort_unstable();
-    let (half, slowest) = (took[GOOD / 2], took[GOOD - 1]);
+    let (half, most_of_them, slowest) = (took[GOOD / 2], took[GOOD / 10 * 9], took[GOOD - 1]);
     say(&format!(
-        "{GOOD} good requests beside {BAD} bad clients: p50 {half:?}, max {slowest:?}; memory {memory} to {most} MiB"
+        "{GOOD} good requests beside {BAD} bad clients: p50 {half:?}, p90 {most_of_them:?}, max {slowest:?}; memory {memory} to {most} MiB"
     ));
-    assert!(slowest < SERVED_WITHIN && half < HALF_WITHIN, "{half:?} {slowest:?}");
+    assert!(most_of_them < SERVED_WITHIN && half < HALF_WITHIN, "{half:?} {most_of_them:?}");
+    assert!(slowest < ANY_WITHIN, "{slowest:?}");
     assert!(most < memory + MEMORY_MIB, "{memory} to {most} MiB");
 }
 

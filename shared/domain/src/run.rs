@@ -302,6 +302,12 @@ impl Run {
         }
     }
 
+    /// The last instant that did not fire and that this record stands for; its own where it stands for itself.
+    pub fn speaks_up_to(&self) -> Moment {
+        let also = self.stands_also_for().filter(|_| self.coalesced_until().is_none());
+        also.map_or(self.key.at, |also| also.until)
+    }
+
     /// Whether this record, of an earlier occurrence, also speaks for the one at `t`: why that did not fire, and up to
     /// which instant, itself not covered, nothing did.
     pub fn covers(&self, t: Moment) -> Option<Covered> {

@@ -2,9 +2,9 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
-use minutehand_domain::job::Job;
+use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::pace;
-use minutehand_domain::run::Covered;
+use minutehand_domain::run::{Covered, Run};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
@@ -42,22 +42,53 @@ pub async fn first_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<O
     let mut next = Some(next);
     for _ in 0..LINKS_FOLLOWED {
         let Some(t) = next else { return Ok(None) };
-        let key = RunKey::occurrence(job.id, t);
-        if let Some(timer) = standing_timer(doors, job, t).await? {
-            if timer.mark.generation < job.generation {
-                promise(doors, &job.tenant, timer.key, job.generation).await?;
-            }
-            return Ok(None);
-        }
-        if doors.store().run(&job.tenant, key).await?.is_some() {
-            next = job.next_after(t);
-        } else if let Some(covered) = covered(doors, &job.tenant, key).await? {
-            next = job.next_after(covered.until.just_before());
-        } else {
-            return Ok(Some(t));
-        }
+        next = match link_at(doors, job, t).await? {
+            Link::Standing => return Ok(None),
+            Link::Recorded(_) => job.next_after(t),
+            Link::Covered(covered) => job.next_after(covered.until.just_before()),
+            Link::Broken => return Ok(Some(t)),
+        };
     }
     Ok(None)
+}
+
+/// The first instant after `t` that was to fire, cannot any more, and that nothing stands for. Those before it may have run
+/// by hints that were given while their schedule was in force.
+pub async fn forgone_gap<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<Option<(Moment, NotAdmitted)>, Fault> {
+    let mut t = t;
+    for _ in 0..LINKS_FOLLOWED {
+        let Some((forgone, why)) = job.forgone_after(t) else { return Ok(None) };
+        t = match link_at(doors, job, forgone).await? {
+            Link::Standing => return Ok(None),
+            Link::Recorded(run) => run.speaks_up_to(),
+            Link::Covered(covered) => covered.until.just_before(),
+            Link::Broken => return Ok(Some((forgone, why))),
+        };
+    }
+    Ok(None)
+}
+
+/// What stands for an instant.
+enum Link {
+    /// A timer: its look goes on from there.
+    Standing,
+    Recorded(Run),
+    Covered(Covered),
+    Broken,
+}
+
+async fn link_at<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<Link, Fault> {
+    let key = RunKey::occurrence(job.id, t);
+    if let Some(timer) = standing_timer(doors, job, t).await? {
+        if timer.mark.generation < job.generation {
+            promise(doors, &job.tenant, timer.key, job.generation).await?;
+        }
+        return Ok(Link::Standing);
+    }
+    if let Some(seen) = doors.store().run(&job.tenant, key).await? {
+        return Ok(Link::Recorded(seen.item));
+    }
+    Ok(covered(doors, &job.tenant, key).await?.map_or(Link::Broken, Link::Covered))
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is

@@ -6,7 +6,7 @@
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::{Also, Job, NotAdmitted, Status};
+use minutehand_domain::job::{Also, Job, Status};
 use minutehand_domain::pace;
 use minutehand_domain::run::{Look, Run, Skip};
 use minutehand_domain::timer::{Thing, Timer};
@@ -15,7 +15,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Doors, Fault};
 
 use crate::catch_up::{catch_up, fire_in_its_stead};
-use crate::coverage::{covered, first_gap, promise_gap};
+use crate::coverage::{covered, forgone_gap, promise_gap};
 use crate::fire::{Fired, admitted, hint};
 use crate::lookup::job_of;
 use crate::orphan::{orphaned_occurrence, orphaned_run, promise_of_a_change, skip};
@@ -108,9 +108,7 @@ async fn job_of_a_link<D: Doors>(doors: &D, timer: &Timer) -> Result<Option<Job>
 /// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first; and so does whoever
 /// hints late, since that hint's executor will erase. The run may have been claimed by a hint of an earlier schedule.
 async fn make_sure_of_the_successor<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<(), Fault> {
-    if let Some((forgone, why)) = job.forgone_after(t) {
-        record_forgone(doors, job, forgone, why).await?;
-    }
+    record_forgone(doors, job, t).await?;
     if job.status != Status::Active {
         return Ok(());
     }
@@ -119,8 +117,8 @@ async fn make_sure_of_the_successor<D: Doors>(doors: &D, job: &Job, t: Moment) -
 }
 
 /// The chain broke before a change took its occurrences: one record says so for all of them.
-async fn record_forgone<D: Doors>(doors: &D, job: &Job, forgone: Moment, why: NotAdmitted) -> Result<(), Fault> {
-    if first_gap(doors, job, forgone).await? == Some(forgone) {
+async fn record_forgone<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<(), Fault> {
+    if let Some((forgone, why)) = forgone_gap(doors, job, t).await? {
         let run = job.run(RunKey::occurrence(job.id, forgone));
         let also = job.refused_with(forgone, why);
         let _a_record_is_there_now = skip(doors, run, why.into(), Some(also)).await?;

@@ -56,7 +56,7 @@ pub(crate) struct RunView<'a> {
     /// Of a record that stands for several occurrences: how many, or at least how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
-    /// And the last of them.
+    /// And the last of them; of a `coalesced` one the occurrence that fires in their stead.
     #[serde(skip_serializing_if = "Option::is_none")]
     covers_until: Option<Instant>,
 }
