@@ -18,6 +18,7 @@ pub(crate) type Fields = BTreeMap<String, Box<RawValue>>;
 /// The ways to say when, of which a schedule has one.
 const WHENS: [&str; 5] = ["at", "after_seconds", "every_seconds", "cron", "on_demand"];
 const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
+const CATCH_UPS: [&str; 3] = ["last", "none", "all"];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// What people write by hand. Everything else a job can have is said in a file.
@@ -46,6 +47,9 @@ pub(crate) struct JobFlags {
     /// At most so much later than it says, the same for each time: spreads many jobs of one instant
     #[arg(long, value_name = "SPAN", conflicts_with = "on_demand", help_heading = "When")]
     jitter: Option<Span>,
+    /// Which of the times that could not be met are made up for; `last` without
+    #[arg(long, value_name = "POLICY", value_parser = CATCH_UPS, help_heading = "When")]
+    catch_up: Option<String>,
     /// Call this address
     #[arg(long, help_heading = "What")]
     url: Option<String>,
@@ -102,6 +106,9 @@ impl JobFlags {
         set(&mut fields, "tags", (!self.tag.is_empty()).then(|| json!(self.tag)));
         inside(&mut fields, "retry", self.retries.is_some(), |retry| {
             retry.insert("max_retries".to_owned(), json!(self.retries));
+        })?;
+        inside(&mut fields, "catch_up", self.catch_up.is_some(), |catch_up| {
+            catch_up.insert("policy".to_owned(), json!(self.catch_up));
         })?;
         inside(&mut fields, "schedule", self.says_when(), |schedule| self.schedule(schedule))?;
         inside(&mut fields, "target", self.says_what(), |target| self.target(target))?;
@@ -262,6 +269,10 @@ mod tests {
                     "cron": "0 2 13 * FRI", "days": "both", "dst_gap": "skip", "dst_overlap": "second",
                     "jitter_seconds": 300,
                 }}),
+            ),
+            (
+                vec!["--every=1h", "--catch-up=none"],
+                json!({"schedule": {"every_seconds": 3600}, "catch_up": {"policy": "none"}}),
             ),
             (vec!["--every=1h", "--jitter=30s"], json!({"schedule": {"every_seconds": 3600, "jitter_seconds": 30}})),
             (vec!["--payload={\"a\": [1]}"], json!({"payload": {"a": [1]}})),
