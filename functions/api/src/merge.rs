@@ -11,6 +11,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::wire::kinds::Kind;
+
 /// An object's fields, each with its place in it.
 #[derive(Default)]
 pub(crate) struct Fields {
@@ -37,22 +39,18 @@ pub(crate) fn merge(target: Option<&RawValue>, patch: &RawValue) -> Box<RawValue
 pub(crate) fn make_room(target: &RawValue, patch: &RawValue, kinds: &[Kind]) -> Box<RawValue> {
     let (Some(mut fields), Some(changes)) = (fields_of(target), fields_of(patch)) else { return target.to_owned() };
     // `"on_demand": false` names no kind either.
-    let names = |kind: &&Kind| changes.get(kind.name).is_some_and(|change| !matches!(change.get(), "null" | "false"));
-    let Some(wanted) = kinds.iter().find(names) else { return target.to_owned() };
-    for kind in kinds.iter().filter(|kind| kind.name != wanted.name) {
-        if fields.remove(kind.name) {
-            for name in kind.with {
+    let is_named = |name: &&str| changes.get(name).is_some_and(|change| !matches!(change.get(), "null" | "false"));
+    let Some(wanted) = kinds.iter().find(|kind| kind.named.as_ref().is_some_and(is_named)) else {
+        return target.to_owned();
+    };
+    for kind in kinds.iter().filter(|kind| kind.named != wanted.named) {
+        if kind.named.is_some_and(|name| fields.remove(name)) {
+            for name in kind.own_fields(kinds) {
                 fields.remove(name);
             }
         }
     }
     text_of(&fields)
-}
-
-/// A field that excludes its like, and those that only go with it.
-pub(crate) struct Kind {
-    pub name: &'static str,
-    pub with: &'static [&'static str],
 }
 
 pub(crate) fn fields_of(raw: &RawValue) -> Option<Fields> {
@@ -174,7 +172,11 @@ mod tests {
 
     #[test]
     fn naming_another_kind_makes_room_for_it() {
-        let kinds = [Kind { name: "cron", with: &["timezone"] }, Kind { name: "every_seconds", with: &[] }];
+        let kinds = [
+            Kind { title: "", named: None, with: &[] },
+            Kind { title: "", named: Some("cron"), with: &["timezone", "max_fires"] },
+            Kind { title: "", named: Some("every_seconds"), with: &["max_fires"] },
+        ];
         let cron = raw(r#"{"cron":"0 2 * * *","max_fires":3,"timezone":"UTC"}"#);
 
         for (patch, left) in [

@@ -21,7 +21,7 @@ use super::answer_to;
 use crate::auth::Caller;
 use crate::body::{Body, parse};
 use crate::face::Face;
-use crate::merge::{self, Kind as FieldKind, fields_of, make_room};
+use crate::merge::{self, fields_of, make_room};
 use crate::params::JobPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
@@ -29,15 +29,9 @@ use crate::wire::body_view::BodyView;
 use crate::wire::catch_up_request::CatchUpPolicy;
 use crate::wire::job_request::{JobRequest, Understood};
 use crate::wire::job_view::AskedView;
+use crate::wire::schedule_request::SCHEDULE_KINDS;
+use crate::wire::target_request::TARGET_KINDS;
 
-const SCHEDULE_KINDS: [FieldKind; 5] = [
-    FieldKind { name: "at", with: &[] },
-    FieldKind { name: "after_seconds", with: &[] },
-    FieldKind { name: "every_seconds", with: &[] },
-    FieldKind { name: "cron", with: &["timezone", "days", "dst_gap", "dst_overlap"] },
-    FieldKind { name: "on_demand", with: &[] },
-];
-const TARGET_KINDS: [FieldKind; 2] = [FieldKind { name: "http", with: &[] }, FieldKind { name: "noop", with: &[] }];
 /// Parts of a job with fields that are known; in a payload or among headers any name will do.
 const STRUCTS: [&str; 6] = ["schedule", "target", "http", "noop", "retry", "catch_up"];
 

@@ -18,6 +18,14 @@ pub(crate) fn one_of_the_kinds(schema: &mut Schema, kinds: &[Kind]) {
 }
 
 impl Kind {
+    /// The fields that go with this kind and with no other.
+    pub(crate) fn own_fields<'a>(&'a self, kinds: &'a [Self]) -> impl Iterator<Item = &'static str> + 'a {
+        let others = move |field: &&str| {
+            kinds.iter().filter(|kind| kind.named != self.named).any(|kind| kind.with.contains(field))
+        };
+        self.with.iter().copied().filter(move |field| !others(field))
+    }
+
     fn told(&self, fields: &Map<String, Value>) -> Value {
         let others = fields.iter().filter(|(name, _)| !self.with.contains(&name.as_str()));
         let properties: Map<_, _> = others

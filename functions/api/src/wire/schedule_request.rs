@@ -18,7 +18,7 @@ use crate::findings::Findings;
 /// now.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(transform = |schema: &mut _| one_of_the_kinds(schema, &KINDS))]
+#[schemars(transform = |schema: &mut _| one_of_the_kinds(schema, &SCHEDULE_KINDS))]
 pub(crate) struct ScheduleRequest {
     /// Once, then. Up to a minute in the past means now.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ const BOUNDS: &[&str] = &["start_at", "end_at", "max_fires", "jitter_seconds"];
 const CRON: &[&str] =
     &["start_at", "end_at", "max_fires", "jitter_seconds", "timezone", "days", "dst_gap", "dst_overlap"];
 const ONCE: &[&str] = &["jitter_seconds"];
-const KINDS: [Kind; 6] = [
+pub(crate) const SCHEDULE_KINDS: [Kind; 6] = [
     Kind { title: "once, now", named: None, with: ONCE },
     Kind { title: "once, at an instant", named: Some("at"), with: ONCE },
     Kind { title: "once, after a while", named: Some("after_seconds"), with: ONCE },

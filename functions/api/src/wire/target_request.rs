@@ -17,7 +17,7 @@ use crate::findings::Findings;
 /// What each run calls: exactly one kind, named by its field.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(transform = |schema: &mut _| one_of_the_kinds(schema, &KINDS))]
+#[schemars(transform = |schema: &mut _| one_of_the_kinds(schema, &TARGET_KINDS))]
 pub(crate) struct TargetRequest {
     #[serde(default, deserialize_with = "maybe_object")]
     http: Option<HttpRequest>,
@@ -46,7 +46,7 @@ struct HttpRequest {
 #[schemars(inline)]
 struct NoopRequest {}
 
-const KINDS: [Kind; 2] = [
+pub(crate) const TARGET_KINDS: [Kind; 2] = [
     Kind { title: "an HTTP call", named: Some("http"), with: &[] },
     Kind { title: "nothing", named: Some("noop"), with: &[] },
 ];
