@@ -186,18 +186,19 @@ impl Job {
     /// A run of this job that nobody has touched yet.
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
-            Origin::Schedule => Some(self.schedule_at(key.at).nominal(key.at)).filter(|nominal| *nominal != key.at),
+            Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
             Origin::Manual | Origin::Redrive => None,
         };
         Run { nominal, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
     }
 
-    /// The schedule that was in force then.
-    fn schedule_at(&self, t: Moment) -> &Schedule {
-        match &self.before {
-            Some(before) if t < self.since => &before.schedule,
-            Some(_) | None => &self.schedule,
-        }
+    /// What `t` was meant for by the schedule that fires then, in force or not: its timer may outlast it.
+    fn nominal(&self, t: Moment) -> Option<Moment> {
+        let schedules =
+            || [Some(&self.schedule), self.before.as_ref().map(|before| &before.schedule)].into_iter().flatten();
+        let is_spread = schedules().any(|schedule| schedule.jitter.is_some());
+        let fires = |schedule: &&Schedule| schedule.fires_at(t);
+        is_spread.then(|| schedules().find(fires)).flatten().map(|schedule| schedule.nominal(t))
     }
 
     fn in_force_at(&self, t: Moment) -> bool {
@@ -234,9 +235,9 @@ impl Job {
             }
             (Status::Active | Status::Paused, Change::Delete) => next.status = Status::Cancelled,
             (Status::Active, Change::Edit { schedule, definition }) => {
-                if schedule.is_some() {
+                if let Some(schedule) = schedule {
                     next.before = Some(Before { schedule: self.schedule.clone(), since: self.since });
-                    next.since = now;
+                    next.since = schedule.in_force_from(now);
                 }
                 next.edit(schedule.as_ref(), definition.as_ref());
             }
@@ -397,6 +398,12 @@ mod tests {
         assert_eq!((nominal(before), nominal(after)), (at(60), at(360)));
         assert_eq!(job.run(RunKey::manual(job.id, after, 1)).nominal(), after, "somebody wanted it then");
         assert_eq!(each_minute().run(RunKey::occurrence(job.id, at(60))).nominal, None);
+        let slowed = each_minute().after(&Change::reschedule(job.schedule.clone()), at(30)).unwrap();
+        assert_eq!(
+            slowed.run(RunKey::occurrence(job.id, at(60))).nominal(),
+            at(60),
+            "of before the change, as it was meant"
+        );
     }
 
     #[test]
@@ -418,6 +425,16 @@ mod tests {
         assert_eq!(job.admits(at(90)), Err(NotAdmitted::Superseded), "the new schedule's, before it was in force");
         assert_eq!(job.next_after(at(30)), Some(at(60)));
         assert_eq!(job.next_after(at(60)), Some(at(180)));
+    }
+
+    #[test]
+    fn one_instant_that_passed_while_the_change_was_on_its_way_still_fires() {
+        let soon = Schedule::new(&Plan { at: Some(at(100)), ..Plan::default() }, at(100)).unwrap();
+
+        let job = each_minute().after(&Change::reschedule(soon), at(101)).unwrap();
+
+        assert_eq!((job.first_promise(), job.admits(at(100))), (Some(at(100)), Ok(())));
+        assert_eq!(job.admits(at(60)), Ok(()), "of before");
     }
 
     #[test]

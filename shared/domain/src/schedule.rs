@@ -189,8 +189,17 @@ impl Schedule {
     pub fn zone(&self) -> Tz {
         match (&self.when, &self.short_form) {
             (When::Cron(cron), _) => cron.zone(),
-            (_, Some(form)) => form.zone,
+            (_, Some(form)) => form.manner.zone,
             (_, None) => Tz::UTC,
+        }
+    }
+
+    /// From when on a change to this schedule at `now` is in force. One instant may have passed while the change was on its
+    /// way: it was still possible when it was asked for.
+    pub(crate) fn in_force_from(&self, now: Moment) -> Moment {
+        match self.when {
+            When::Now { at } | When::At { at } | When::After { at, .. } => now.min(self.effective(at)),
+            When::Every { .. } | When::Cron(_) | When::OnDemand => now,
         }
     }
 
@@ -255,7 +264,7 @@ impl Plan {
 
     fn written(&self, text: &str, now: Moment) -> Result<(When, Option<ShortForm>), ScheduleRefusal> {
         let manner = self.manner()?;
-        let short_form = || Some(ShortForm { text: text.to_owned(), zone: manner.zone });
+        let short_form = || Some(ShortForm { text: text.to_owned(), manner });
         Ok(match Written::of(text)? {
             Written::Fields => (When::Cron(Cron::parse(text, manner, self.spread)?.into()), None),
             Written::Every { seconds } => (self.every(seconds, now), short_form()),

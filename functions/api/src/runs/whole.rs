@@ -96,5 +96,6 @@ async fn unrecorded<D: Doors>(doors: &D, job: &Job, key: RunKey) -> Result<Optio
     }
     let earlier = doors.store().runs_of(&job.tenant, job.id, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
     let covering = earlier.into_iter().find(|run| run.covers(key.at).is_some());
-    Ok(Some(covering.map_or(waiting, |record| Run { key, ..record })))
+    let nominal = waiting.nominal;
+    Ok(Some(covering.map_or(waiting, |record| Run { key, nominal, ..record })))
 }

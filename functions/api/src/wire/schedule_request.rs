@@ -2,7 +2,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::limits::{JITTER_SECONDS, MAX_FIRES, SPAN_SECONDS};
-use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
+use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Manner};
 use minutehand_domain::schedule::{Plan, Schedule, Spread, When};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,25 +104,26 @@ impl ScheduleRequest {
             ..Self::default()
         };
         if let Some(form) = &schedule.short_form {
-            return Self { cron: Some(form.text.clone()), timezone: Some(form.zone.name().to_owned()), ..shown };
+            return shown.by_the_clock(&form.text, form.manner);
         }
         match &schedule.when {
             When::Now { .. } => shown,
             When::At { at } => Self { at: Some(Instant(*at)), ..shown },
             When::After { seconds, .. } => Self { after_seconds: Some(*seconds), ..shown },
             When::Every { seconds, .. } => Self { every_seconds: Some(*seconds), ..shown },
-            When::Cron(cron) => {
-                let manner = cron.manner();
-                Self {
-                    cron: Some(cron.text().to_owned()),
-                    timezone: Some(manner.zone.name().to_owned()),
-                    days: Some(manner.days),
-                    dst_gap: Some(manner.gap),
-                    dst_overlap: Some(manner.overlap),
-                    ..shown
-                }
-            }
+            When::Cron(cron) => shown.by_the_clock(cron.text(), cron.manner()),
             When::OnDemand => Self { on_demand: Some(true), ..shown },
+        }
+    }
+
+    fn by_the_clock(self, text: &str, manner: Manner) -> Self {
+        Self {
+            cron: Some(text.to_owned()),
+            timezone: Some(manner.zone.name().to_owned()),
+            days: Some(manner.days),
+            dst_gap: Some(manner.gap),
+            dst_overlap: Some(manner.overlap),
+            ..self
         }
     }
 

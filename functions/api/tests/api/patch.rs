@@ -206,7 +206,7 @@ async fn another_kind_of_schedule_replaces_the_one_that_is_there() {
     let world = World::new();
     let kinds = [
         in_the_usual_manner(json!({"cron": "0 2 * * *", "timezone": "Europe/Paris"})),
-        json!({"cron": "@every 90s", "timezone": "UTC"}),
+        in_the_usual_manner(json!({"cron": "@every 90s"})),
         json!({"every_seconds": 60}),
         json!({"at": at(500)}),
         json!({"after_seconds": 50}),
@@ -250,6 +250,20 @@ async fn what_is_not_on_demand_says_nothing_about_its_kind() {
 
     assert_eq!(answer.field("/schedule"), in_the_usual_manner(json!({"cron": "0 2 * * *"})), "{}", answer.text);
     assert_eq!(answer.field("/generation"), 1);
+}
+
+#[tokio::test]
+async fn a_patch_leaves_an_instant_of_the_wall_where_it_is() {
+    let world = World::new();
+    let twice = json!({
+        "cron": "at(2027-11-07T01:30:00)", "timezone": "America/New_York", "dst_overlap": "second",
+    });
+    let id = world.job(twice).await;
+
+    let spread = world.patch(&format!("/v1/jobs/{id}"), json!({"schedule": {"jitter_seconds": 0}})).await;
+
+    assert_eq!(spread.field("/next_run_at"), "2027-11-07T06:30:00.000Z");
+    assert_eq!(spread.field("/schedule/dst_overlap"), "second");
 }
 
 #[tokio::test]

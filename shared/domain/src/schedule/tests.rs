@@ -115,7 +115,10 @@ fn a_short_form_is_the_interval_or_the_instant_it_says() {
 fn a_short_form_keeps_its_text_and_its_zone() {
     let plan = Plan { timezone: Some("Asia/Tokyo".into()), ..cron("@every 90s") };
     let schedule = Schedule::new(&plan, NOW).unwrap();
-    assert_eq!(schedule.short_form, Some(ShortForm { text: "@every 90s".to_owned(), zone: Tz::Asia__Tokyo }));
+    assert_eq!(
+        schedule.short_form,
+        Some(ShortForm { text: "@every 90s".to_owned(), manner: Manner::usual(Tz::Asia__Tokyo) })
+    );
     assert_eq!(schedule.zone(), Tz::Asia__Tokyo);
 }
 

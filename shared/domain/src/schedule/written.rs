@@ -1,17 +1,16 @@
 //! What can be written where a cron expression is: the fields, or one of the short forms that say an interval or an instant.
 
-use chrono::NaiveDateTime;
-use chrono_tz::Tz;
+use chrono::{Datelike, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
-use super::cron::CronError;
+use super::cron::{CronError, MAX_BYTES, Manner};
 use crate::limits::SPAN_SECONDS;
 
 /// A short form, as it was written; what it means is an interval or an instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShortForm {
     pub text: String,
-    pub zone: Tz,
+    pub manner: Manner,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +26,19 @@ pub(super) enum Written {
     },
 }
 
+/// Moments have four digits.
+const FIRST_YEAR: i32 = 1970;
+const LAST_YEAR: i32 = 9999;
+
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 impl Written {
     pub(super) fn of(text: &str) -> Result<Self, CronError> {
+        if text.len() > MAX_BYTES {
+            return Err(CronError::TooLong { bytes: text.len() });
+        }
         let trimmed = text.trim_matches([' ', '\t']);
         if let Some(span) = behind(trimmed, "@every").filter(|span| span.starts_with([' ', '\t']) || span.is_empty()) {
             return every(trimmed, span.trim_matches([' ', '\t']));
@@ -112,7 +118,7 @@ fn bounded(text: &str, seconds: Option<u64>) -> Result<Written, CronError> {
 fn at(text: &str, inside: &str) -> Result<Written, CronError> {
     let local =
         inside.strip_suffix(')').and_then(|inside| NaiveDateTime::parse_from_str(inside, "%Y-%m-%dT%H:%M:%S").ok());
-    match local {
+    match local.filter(|local| (FIRST_YEAR..=LAST_YEAR).contains(&local.year())) {
         Some(local) => Ok(Written::At { local }),
         None => Err(CronError::form(text, "is not an instant of the zone's clock, like at(2026-12-24T18:00:00)")),
     }
@@ -167,6 +173,13 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_is_too_long_is_not_read() {
+        let long = format!("rate({}5 minutes)", " ".repeat(300));
+        assert_eq!(Written::of(&long), Err(CronError::TooLong { bytes: long.len() }));
+        assert!(Written::of(&format!("@every 1s{}", "0s".repeat(100))).is_ok());
+    }
+
+    #[test]
     fn what_is_nearly_one_is_refused_by_name() {
         let refused = [
             ("@every", "is not understood"),
@@ -185,6 +198,9 @@ mod tests {
             ("rate(-1 minutes)", "is not a span"),
             ("at(tomorrow)", "is not an instant"),
             ("at(2026-02-30T00:00:00)", "is not an instant"),
+            ("at(+262142-12-31T23:59:59)", "is not an instant"),
+            ("at(-262143-01-01T00:00:00)", "is not an instant"),
+            ("at(1969-12-31T23:59:59)", "is not an instant"),
             ("at(2026-12-24T18:00:00", "is not an instant"),
         ];
         for (text, why) in refused {

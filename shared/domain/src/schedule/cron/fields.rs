@@ -77,9 +77,13 @@ impl Fields {
         Some(day.and_time(self.time_from(NaiveTime::MIN)?))
     }
 
-    /// Whether any of its times of day lies in `from..until`.
+    /// Whether any of its times of day lies in `from..until`, which may go over midnight.
     pub(super) fn any_time_in(&self, from: NaiveTime, until: NaiveTime) -> bool {
-        self.time_from(from).is_some_and(|time| time < until || until <= from)
+        let any_before = |from, until| self.time_from(from).is_some_and(|time| time < until);
+        if from < until {
+            return any_before(from, until);
+        }
+        self.time_from(from).is_some() || any_before(NaiveTime::MIN, until)
     }
 
     fn time_from(&self, from: NaiveTime) -> Option<NaiveTime> {

@@ -56,6 +56,16 @@ fn a_second_is_looked_for_in_its_minute_then_in_its_hour_then_in_its_day() {
 }
 
 #[test]
+fn a_span_of_times_may_go_over_midnight() {
+    let quarter_past = Fields { minutes: 1 << 15, hours: 1, ..every_minute() };
+    let time = |text: &str| text.parse::<NaiveTime>().unwrap();
+    assert!(quarter_past.any_time_in(time("00:00:00"), time("01:00:00")));
+    assert!(quarter_past.any_time_in(time("23:30:00"), time("00:30:00")));
+    assert!(!quarter_past.any_time_in(time("23:00:00"), time("00:15:00")));
+    assert!(!quarter_past.any_time_in(time("00:16:00"), time("12:00:00")));
+}
+
+#[test]
 fn both_means_in_both_sets_and_either_means_in_one() {
     let both = Fields { days: on_dates(1 << 13), weekdays: on_weekdays(1 << 5), ..midnight() };
     let either = Fields { days_match: DaysMatch::Either, ..both };

@@ -180,6 +180,8 @@ fn a_refusal_names_the_field_quotes_the_item_and_says_why() {
         ("H(30-9) * * * *", Field::Minute, "H(30-9)", "runs forward"),
         ("H(5) * * * *", Field::Minute, "H(5)", "runs forward"),
         ("H(0-9)/11 * * * *", Field::Minute, "H(0-9)/11", "needs a step from 1 to 10"),
+        ("H/60 * * * *", Field::Minute, "H/60", "needs a step from 1 to 59"),
+        ("0 H/24 * * *", Field::Hour, "H/24", "needs a step from 1 to 23"),
         ("* * * * H(1-7)", Field::DayOfWeek, "H(1-7)", "runs forward"),
     ];
     for (text, field, token, why) in refused {
@@ -195,7 +197,8 @@ fn a_refusal_suggests_what_was_meant_perhaps() {
     let meant = [
         ("60 * * * *", "did you mean 0?"),
         ("0 24 * * *", "did you mean 0?"),
-        ("0 22-24 * * *", "did you mean 22-0?"),
+        ("0 22-24 * * *", "did you mean 22-23?"),
+        ("0-60/5 * * * *", "did you mean 0-59/5?"),
         ("? * * * *", "did you mean *?"),
         ("*/90 * * * *", "did you mean @every 90m?"),
         ("0 */36 * * *", "did you mean @every 36h?"),
@@ -305,6 +308,9 @@ fn event_bridge_counts_weekdays_from_one_and_has_the_year_last() {
         ("cron(0/15 * * * ? *)", "0/15 * * * *"),
         ("cron(0/5 8-17 ? * 2-6 *)", "0/5 8-17 * * MON-FRI"),
         ("cron(0 9 ? * 2#1 *)", "0 9 * * MON#1"),
+        ("cron(0 9 ? * 2/2 *)", "0 9 * * MON,WED,FRI"),
+        ("cron(0 9 ? * MON/3 *)", "0 9 * * MON,THU"),
+        ("cron(0 9 ? * */2 *)", "0 9 * * SUN,TUE,THU,SAT"),
         ("cron(0 0 ? * 6L *)", "0 0 * * FRIL"),
         ("cron(0 0 ? * L *)", "0 0 * * SAT"),
         ("cron(0 0 LW * ? 2027-2028)", "0 0 0 LW * * 2027-2028"),

@@ -134,7 +134,7 @@ impl Item<'_> {
             return self.spread_over(inside, step);
         }
         let (start, end) = self.range(range)?;
-        let last = if step.is_some() { self.field.last() } else { start };
+        let last = if step.is_some() { self.last() } else { start };
         Ok(Span {
             start,
             end: end.unwrap_or(last),
@@ -148,7 +148,7 @@ impl Item<'_> {
     fn spread_over(self, inside: &str, step: Option<&str>) -> Result<Span, CronError> {
         let (first, last) = self.hashed_range(inside)?;
         let width = last - first + 1;
-        let step = step.map(|step| self.step(step, width)).transpose()?;
+        let step = step.map(|step| self.step(step, width.min(self.field.last()))).transpose()?;
         let place = self.spread.below(&self.field.to_string(), step.unwrap_or(width).into());
         let start = first + u16::try_from(place).unwrap_or(0);
         let end = if step.is_some() { last } else { start };
@@ -235,15 +235,31 @@ impl Item<'_> {
 
     /// What somebody who wrote `text` was perhaps after.
     fn meant_by(self, text: &str) -> Option<String> {
-        let whole = || self.text.replacen(text, "0", 1);
         match (self.field, text) {
-            (Field::Second | Field::Minute, "60") | (Field::Hour, "24") => Some(whole()),
+            (Field::Second | Field::Minute, "60") | (Field::Hour, "24") => Some(self.without_one_too_many(text)),
             (_, "?") => Some("*".to_owned()),
             _ => {
                 let short = text.get(..3).filter(|_| text.bytes().all(|byte| byte.is_ascii_alphabetic()))?;
                 let known = self.field.names().iter().find(|name| name.eq_ignore_ascii_case(short))?;
                 Some(self.text.replacen(text, known, 1))
             }
+        }
+    }
+
+    /// Sixty is where the next hour begins; as the end of a range it was to be the last.
+    fn without_one_too_many(self, text: &str) -> String {
+        let as_an_end = format!("-{text}");
+        if self.text.contains(&as_an_end) {
+            return self.text.replacen(&as_an_end, &format!("-{}", self.field.last()), 1);
+        }
+        self.text.replacen(text, "0", 1)
+    }
+
+    /// Up to where a step goes on: for `EventBridge` Sunday does not come again at the week's end.
+    fn last(self) -> u16 {
+        match (self.dialect, self.field) {
+            (Dialect::EventBridge, Field::DayOfWeek) => SATURDAY,
+            _ => self.field.last(),
         }
     }
 
