@@ -6,8 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::LOCATION;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use minutehand_domain::Moment;
 use minutehand_domain::access::{ApiKey, KeyId, Role, SecretHash};
 use minutehand_domain::id::{Tenant, base32};
@@ -25,6 +24,7 @@ use crate::body::Body;
 use crate::cursor::Scope;
 use crate::face::Face;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::location::location;
 use crate::params::{DEFAULT_LIMIT, KeyPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::wire::grace::RotateRequest;
@@ -163,8 +163,8 @@ fn new_key(
 }
 
 fn created(key: &ApiKey, secret: &str) -> Response {
-    let location = HeaderValue::try_from(format!("/v1/keys/{}", key.id)).expect("base 32 is visible ASCII");
-    (StatusCode::CREATED, [(LOCATION, location)], Json(KeyView::with_secret(key, secret))).into_response()
+    (StatusCode::CREATED, location(format!("/v1/keys/{}", key.id)), Json(KeyView::with_secret(key, secret)))
+        .into_response()
 }
 
 fn no_key() -> Problem {

@@ -14,6 +14,7 @@ mod idempotency;
 mod identify;
 mod jobs;
 mod keys;
+mod location;
 mod meant;
 mod merge;
 mod meters;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::LOCATION;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
@@ -22,6 +21,7 @@ use crate::auth::Caller;
 use crate::body::{Body, parse};
 use crate::face::Face;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::location::location;
 use crate::precondition::etag;
 use crate::problem::Problem;
 use crate::wire::body_view::BodyView;
@@ -170,10 +170,7 @@ async fn answer<D: Doors>(doors: &D, made: &Made) -> Result<Response, Problem> {
     let view = JobView::new(job, BodyView::of(payload.as_ref()), made.seen_from(doors.clock().now()));
     let whole = (made.status(), etag(job), Json(view));
     Ok(match made {
-        Made::Now(job) => {
-            let location = HeaderValue::try_from(format!("/v1/jobs/{}", job.id)).expect("base 32 is visible ASCII");
-            ([(LOCATION, location)], whole).into_response()
-        }
+        Made::Now(job) => (location(format!("/v1/jobs/{}", job.id)), whole).into_response(),
         Made::Before(_) => (replayed(), whole).into_response(),
     })
 }

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::LOCATION;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::{Asked, AskedName};
 use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, PAYLOAD_BYTES};
@@ -26,6 +25,7 @@ use crate::auth::Caller;
 use crate::body::Body;
 use crate::face::Face;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::location::location;
 use crate::params::{JobPath, RunPath};
 use crate::problem::{Kind, Problem};
 use crate::wire::job_request::payload_of;
@@ -96,8 +96,8 @@ fn wish(caller: &Caller, header: KeyHeader, body: &Body, address: &str) -> Resul
 async fn answer<D: Doors>(doors: &D, answered: Answered, not_found: fn() -> Problem) -> Result<Response, Problem> {
     match answered {
         Answered::Queued(run) => {
-            let location = HeaderValue::try_from(format!("/v1/runs/{}", run.key)).expect("base 32 is visible ASCII");
-            Ok((StatusCode::ACCEPTED, [(LOCATION, location)], whole(doors, run).await?).into_response())
+            let location = location(format!("/v1/runs/{}", run.key));
+            Ok((StatusCode::ACCEPTED, location, whole(doors, run).await?).into_response())
         }
         Answered::Replayed(run) => Ok((replayed(), whole(doors, run).await?).into_response()),
         Answered::Taken => Err(taken()),
