@@ -157,8 +157,11 @@ impl Fields {
 
 impl DaysOfMonth {
     fn in_words(&self) -> String {
-        let dates = runs(bits(self.dates.into()), |day| format!("{day}{}", ordinal_ending(day)));
-        let mut words: Vec<String> = dates.into_iter().map(|date| format!("the {date}")).collect();
+        let mut words = runs(bits(self.dates.into()), |day| format!("{day}{}", ordinal_ending(day)));
+        // One article for a list of dates: "the 1st, 5th and 9th".
+        if let Some(first) = words.first_mut() {
+            first.insert_str(0, "the ");
+        }
         words.extend(bits(self.near.into()).map(|day| format!("the weekday nearest the {day}{}", ordinal_ending(day))));
         words.extend(bits(self.from_last.into()).map(|back| match back {
             0 => "the last day".to_owned(),
@@ -170,21 +173,8 @@ impl DaysOfMonth {
             1 => "the weekday nearest the day before the last".to_owned(),
             back => format!("the weekday nearest the day {back} days before the last"),
         }));
-        merged(&words)
+        listed_in_words(&words)
     }
-}
-
-/// One article for a list of dates: "the 1st, 5th and 9th".
-fn merged(words: &[String]) -> String {
-    let mut seen = false;
-    let words: Vec<String> = words
-        .iter()
-        .map(|word| match word.strip_prefix("the ").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
-            Some(date) if std::mem::replace(&mut seen, true) => date.to_owned(),
-            _ => word.clone(),
-        })
-        .collect();
-    listed_in_words(&words)
 }
 
 impl DaysOfWeek {

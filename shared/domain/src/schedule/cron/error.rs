@@ -87,6 +87,10 @@ impl CronError {
         }
     }
 
+    pub(super) fn in_field(field: Field, token: &str, why: impl Into<String>) -> Self {
+        Self::Field { field, token: token.to_owned(), why: why.into(), meant: None }
+    }
+
     pub(crate) fn form(token: &str, why: &str) -> Self {
         Self::Form { token: token.to_owned(), why: why.to_owned(), meant: None }
     }

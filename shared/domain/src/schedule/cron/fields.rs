@@ -178,4 +178,18 @@ fn lowest(mask: u64) -> Option<u32> {
 }
 
 #[cfg(test)]
+impl Fields {
+    pub(super) const EVERY_SECOND: Self = Self {
+        seconds: EVERY_SECOND,
+        minutes: EVERY_MINUTE,
+        hours: EVERY_HOUR,
+        days: DaysOfMonth::EVERY,
+        months: EVERY_MONTH,
+        weekdays: DaysOfWeek::EVERY,
+        years: Years::EVERY,
+        days_match: DaysMatch::Both,
+    };
+}
+
+#[cfg(test)]
 mod tests;

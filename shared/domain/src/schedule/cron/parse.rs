@@ -185,9 +185,9 @@ impl<'a> Lists<'a> {
         if !self.both_day_fields_are_restricted() {
             return Ok(());
         }
-        let token = self.list(Field::DayOfWeek).unwrap_or_default().to_owned();
-        let why = "stands beside a day of the month: EventBridge wants a ? in one of the two".to_owned();
-        Err(CronError::Field { field: Field::DayOfWeek, token, why, meant: None })
+        let token = self.list(Field::DayOfWeek).unwrap_or_default();
+        let why = "stands beside a day of the month: EventBridge wants a ? in one of the two";
+        Err(CronError::in_field(Field::DayOfWeek, token, why))
     }
 
     fn kind(&self) -> Kind {
@@ -233,8 +233,7 @@ fn is_a_year(text: &str) -> bool {
 
 fn year_without_seconds(year: &str, text: &str) -> CronError {
     let why = "is where the day of week stands: of six fields the first is the second, and a year comes seventh";
-    let error = CronError::Field { field: Field::DayOfWeek, token: year.to_owned(), why: why.to_owned(), meant: None };
-    error.meant_perhaps(format!("{:?}", format!("0 {text}")))
+    CronError::in_field(Field::DayOfWeek, year, why).meant_perhaps(format!("{:?}", format!("0 {text}")))
 }
 
 #[cfg(test)]

@@ -1,20 +1,7 @@
 use super::*;
 
-fn every_second() -> Fields {
-    Fields {
-        seconds: EVERY_SECOND,
-        minutes: EVERY_MINUTE,
-        hours: EVERY_HOUR,
-        days: DaysOfMonth::EVERY,
-        months: EVERY_MONTH,
-        weekdays: DaysOfWeek::EVERY,
-        years: Years::EVERY,
-        days_match: DaysMatch::Both,
-    }
-}
-
 fn every_minute() -> Fields {
-    Fields { seconds: 1, ..every_second() }
+    Fields { seconds: 1, ..Fields::EVERY_SECOND }
 }
 
 fn midnight() -> Fields {
@@ -39,13 +26,13 @@ fn a_whole_minute_matches_itself_and_the_next_one_comes_after_it() {
     assert_eq!(every_minute().at_or_after(noon), Some(noon));
     assert_eq!(every_minute().after(noon), Some(at("2026-11-20T12:01:00")));
     assert_eq!(every_minute().at_or_after(at("2026-11-20T12:00:00.001")), Some(at("2026-11-20T12:01:00")));
-    assert_eq!(every_second().after(noon), Some(at("2026-11-20T12:00:01")));
-    assert_eq!(every_second().at_or_after(at("2026-12-31T23:59:59.5")), Some(at("2027-01-01T00:00:00")));
+    assert_eq!(Fields::EVERY_SECOND.after(noon), Some(at("2026-11-20T12:00:01")));
+    assert_eq!(Fields::EVERY_SECOND.at_or_after(at("2026-12-31T23:59:59.5")), Some(at("2027-01-01T00:00:00")));
 }
 
 #[test]
 fn a_second_is_looked_for_in_its_minute_then_in_its_hour_then_in_its_day() {
-    let fields = Fields { seconds: 1 << 5 | 1 << 50, minutes: 1 << 10, hours: 1 << 3 | 1 << 4, ..every_second() };
+    let fields = Fields { seconds: 1 << 5 | 1 << 50, minutes: 1 << 10, hours: 1 << 3 | 1 << 4, ..Fields::EVERY_SECOND };
     let steps = ["03:10:05", "03:10:50", "04:10:05", "04:10:50"].map(|time| at(&format!("2026-11-20T{time}")));
     let mut t = at("2026-11-20T00:00:00");
     for step in steps {

@@ -4,7 +4,6 @@ use chrono::{DateTime, Datelike, TimeZone};
 use chrono_tz::Tz;
 use proptest::prelude::*;
 
-use super::super::fields::{EVERY_HOUR, EVERY_MINUTE, EVERY_MONTH, EVERY_SECOND};
 use super::*;
 use crate::id::JobId;
 
@@ -37,22 +36,13 @@ fn said(text: &str) -> String {
 
 #[test]
 fn stars_and_question_marks_are_every_value() {
-    let every = Fields {
-        seconds: 1,
-        minutes: EVERY_MINUTE,
-        hours: EVERY_HOUR,
-        days: DaysOfMonth::EVERY,
-        months: EVERY_MONTH,
-        weekdays: DaysOfWeek::EVERY,
-        years: Years::EVERY,
-        days_match: DaysMatch::Both,
-    };
+    let every = Fields { seconds: 1, ..Fields::EVERY_SECOND };
     for text in
         ["* * * * *", "* * ? * *", "* * * * ?", "* * ? * ?", "0-59 0-23 ?/1 1-12 */1", "0 * * * * *", "0 * * ? * ? *"]
     {
         assert_eq!(fields(text), every, "{text}");
     }
-    assert_eq!(fields("* * * * * *"), Fields { seconds: EVERY_SECOND, ..every });
+    assert_eq!(fields("* * * * * *"), Fields::EVERY_SECOND);
 }
 
 #[test]

@@ -277,7 +277,7 @@ impl Item<'_> {
 
     fn refused(self, why: impl Into<String>) -> CronError {
         let token = if self.text.is_empty() { self.list } else { self.text };
-        CronError::Field { field: self.field, token: token.to_owned(), why: why.into(), meant: None }
+        CronError::in_field(self.field, token, why)
     }
 }
 
