@@ -14,9 +14,9 @@ use minutehand_domain::access::{ApiKey, By, Role, SecretHash, read_key};
 use minutehand_domain::id::Tenant;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
-use crate::face::Face;
+use crate::app_state::AppState;
 use crate::problem::{Kind, Problem};
 
 /// The keys that are let in without a record of them: first of all the deployment's own.
@@ -97,14 +97,14 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 /// Lets through who has a key, a role of at least `needed`, and room in their quota of requests.
-pub(crate) async fn authenticate<D: Doors>(
-    State((face, needed)): State<(Arc<Face<D>>, Role)>,
+pub(crate) async fn authenticate<D: Ports>(
+    State((app, needed)): State<(Arc<AppState<D>>, Role)>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
-    let caller = caller_of(&face, key).await?.ok_or_else(unknown_key)?;
-    face.meters.let_through(&*face.doors, caller.tenant()).await?;
+    let caller = caller_of(&app, key).await?.ok_or_else(unknown_key)?;
+    app.meters.let_through(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
         return Err(not_allowed(needed));
     }
@@ -112,13 +112,13 @@ pub(crate) async fn authenticate<D: Doors>(
     Ok(next.run(request).await)
 }
 
-async fn caller_of<D: Doors>(face: &Face<D>, key: &str) -> Result<Option<Caller>, Fault> {
-    if let Some(caller) = face.keys.caller(key) {
+async fn caller_of<D: Ports>(app: &AppState<D>, key: &str) -> Result<Option<Caller>, Fault> {
+    if let Some(caller) = app.keys.caller(key) {
         return Ok(Some(caller));
     }
     let Some((tenant, id, secret)) = read_key(key) else { return Ok(None) };
-    let there = face.doors.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
-    let opened = there.filter(|seen| seen.item.opens(secret, face.doors.clock().now()));
+    let there = app.ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
+    let opened = there.filter(|seen| seen.item.opens(secret, app.ports.clock().now()));
     Ok(opened.map(|seen| Caller::of(&seen.item)))
 }
 

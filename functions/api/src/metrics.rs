@@ -8,10 +8,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
 
-use crate::face::Face;
+use crate::app_state::AppState;
 use crate::problem::{Kind, Problem};
 
 const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -28,7 +28,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Shows what is in `registry`, and counts requests into it.
+    /// ResponseDoc what is in `registry`, and counts requests into it.
     pub fn new(registry: Registry) -> Result<Self, prometheus::Error> {
         let requests = Opts::new("minutehand_http_requests_total", "Requests answered, by route and status.");
         let spans = HistogramOpts::new("minutehand_http_request_seconds", "How long requests took, by route.");
@@ -51,8 +51,8 @@ impl Metrics {
     }
 }
 
-pub(crate) async fn metrics<D: Doors>(State(face): State<Arc<Face<D>>>) -> Result<Response, Problem> {
+pub(crate) async fn metrics<D: Ports>(State(app): State<Arc<AppState<D>>>) -> Result<Response, Problem> {
     let none = || Problem::new(Kind::NotFound, "this deployment has no process to ask: its metrics are in CloudWatch");
-    let text = face.metrics.as_ref().ok_or_else(none)?.text()?;
+    let text = app.metrics.as_ref().ok_or_else(none)?.text()?;
     Ok(([(CONTENT_TYPE, PROMETHEUS)], text).into_response())
 }

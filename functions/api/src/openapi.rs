@@ -9,12 +9,12 @@ mod deployment;
 mod jobs;
 mod keys;
 mod operation;
+mod operation_doc;
 mod patch;
 mod problems;
 mod quotas;
 mod reused;
 mod runs;
-mod says;
 mod schedules;
 mod schemas;
 mod signing;
@@ -26,18 +26,18 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use minutehand_domain::id::base32;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use self::operation::Operation;
-pub(crate) use self::says::Says;
-use self::says::Tag;
+pub(crate) use self::operation_doc::OperationDoc;
+use self::operation_doc::Tag;
 use self::schemas::Schemas;
 use crate::routes::table;
 
 /// What each route says.
-pub(crate) mod say {
+pub(crate) mod doc_of {
     pub(crate) use super::deployment::{health, metrics, openapi, stats};
     pub(crate) use super::jobs::{
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
@@ -57,7 +57,7 @@ struct Written {
     etag: HeaderValue,
 }
 
-pub(crate) async fn show<D: Doors>(headers: HeaderMap) -> Response {
+pub(crate) async fn show<D: Ports>(headers: HeaderMap) -> Response {
     static WRITTEN: OnceLock<Written> = OnceLock::new();
     let Written { text, etag } = WRITTEN.get_or_init(|| Written::of(&document::<D>()));
     let tag = [(ETAG, etag.clone())];
@@ -80,22 +80,22 @@ fn knows(known: &HeaderValue, etag: &HeaderValue) -> bool {
     tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag)).any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())
 }
 
-fn document<D: Doors>() -> Value {
+fn document<D: Ports>() -> Value {
     let routes = table::<D>().into_iter();
-    let told = |route: crate::routes::Route<D>| {
-        let says = (route.says)();
-        Operation { method: route.method, path: route.path, needs: route.needs, says }
+    let rendered = |route: crate::routes::Route<D>| {
+        let doc = (route.doc)();
+        Operation { method: route.method, path: route.path, needs: route.needs, doc }
     };
-    written_out(&routes.map(told).collect::<Vec<_>>())
+    written_out(&routes.map(rendered).collect::<Vec<_>>())
 }
 
 fn written_out(operations: &[Operation]) -> Value {
     let mut schemas = Schemas::new();
     let mut paths = Map::new();
     for operation in operations {
-        let told = operation.told(operations, &mut schemas);
+        let rendered = operation.render(operations, &mut schemas);
         let methods = paths.entry(operation.path).or_insert_with(|| json!({}));
-        methods[operation.method.as_str().to_lowercase()] = told;
+        methods[operation.method.as_str().to_lowercase()] = rendered;
     }
     json!({
         "openapi": "3.1.1",

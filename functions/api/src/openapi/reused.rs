@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
-use super::says::schema_of;
+use super::operation_doc::schema_of;
 use super::schemas::Schemas;
 use crate::wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
 
@@ -74,8 +74,8 @@ fn required(description: &str, schema: &Value) -> Value {
 pub(super) fn links(operations: &[Operation]) -> Map<String, Value> {
     let with_id = operations.iter().filter_map(|it| Some((it, it.names().find(|name| name.ends_with("_id"))?)));
     let link = |(it, id): (&Operation, &str)| {
-        let told = json!({ "operationId": it.says.id, "parameters": { id: format!("$response.body#/{id}") } });
-        (it.says.id.to_owned(), told)
+        let rendered = json!({ "operationId": it.doc.id, "parameters": { id: format!("$response.body#/{id}") } });
+        (it.doc.id.to_owned(), rendered)
     };
     with_id.map(link).collect()
 }

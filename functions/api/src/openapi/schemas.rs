@@ -5,8 +5,8 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::operation_doc::SchemaOf;
 use super::patch::{add_patch, patch_name};
-use super::says::SchemaOf;
 
 const COMPONENTS: &str = "/components/schemas";
 
