@@ -1,5 +1,5 @@
-//! Who calls: a bearer key, kept only as its hash, says which tenant and in which role. Asked in one place, before any
-//! handler; what each route needs stands in the table of `routes`.
+//! Authentication: a bearer key, stored only as its hash, gives the caller's tenant and role. Checked in one place, before
+//! any handler; the role that each route needs is in the table of `routes`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use minutehand_io::{Fault, Ports};
 use crate::app_state::AppState;
 use crate::problem::{Kind, Problem};
 
-/// The keys that are let in without a record of them: first of all the deployment's own.
+/// The keys that are valid without a record in the store, such as the deployment's own.
 #[derive(Clone, Default)]
 pub struct Keyring {
     entries: Vec<Entry>,
@@ -32,17 +32,17 @@ struct Entry {
 }
 
 impl Keyring {
-    /// The deployment's own key, and whose jobs it makes.
+    /// The deployment's own key, and the tenant of its jobs.
     pub fn single(key: &str, tenant: Tenant) -> Self {
         Self::default().with(SecretHash::of(key), tenant, Role::Host)
     }
 
-    /// The same for whoever does not know the key itself.
+    /// The same for a host that knows only the key's hash.
     pub fn of_hash(sha256: [u8; 32], tenant: Tenant) -> Self {
         Self::default().with(SecretHash::from_bytes(sha256), tenant, Role::Host)
     }
 
-    /// Another tenant's admin.
+    /// Adds the admin key of another tenant.
     #[must_use]
     pub fn and(self, key: &str, tenant: Tenant) -> Self {
         self.with(SecretHash::of(key), tenant, Role::Admin)
@@ -53,7 +53,7 @@ impl Keyring {
         self
     }
 
-    /// Every entry is compared, and each to its end, so that the time it takes says nothing about any.
+    /// Compares every entry to its end, so that the time taken reveals nothing about any of them.
     fn caller(&self, key: &str) -> Option<Caller> {
         self.entries
             .iter()
@@ -68,12 +68,12 @@ impl fmt::Debug for Keyring {
     }
 }
 
-/// Whose request this is, and what they may.
+/// The tenant and the role of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     tenant: Arc<Tenant>,
     pub role: Role,
-    /// What the audit trail calls them.
+    /// The name in the audit trail.
     pub by: By,
 }
 
@@ -87,7 +87,7 @@ impl Caller {
     }
 }
 
-/// A handler that wants a caller and was mounted without [`authenticate`] lets nobody in.
+/// A handler that needs a caller and was mounted without [`authenticate`] refuses every request.
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
@@ -96,7 +96,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Lets through who has a key, a role of at least `needed`, and room in their quota of requests.
+/// Admits a request with a valid key, a role of at least `needed`, and requests left in its tenant's quota.
 pub(crate) async fn authenticate<D: Ports>(
     State((app, needed)): State<(Arc<AppState<D>>, Role)>,
     mut request: Request,
@@ -104,7 +104,7 @@ pub(crate) async fn authenticate<D: Ports>(
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
     let caller = caller_of(&app, key).await?.ok_or_else(unknown_key)?;
-    app.meters.let_through(&*app.ports, caller.tenant()).await?;
+    app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
         return Err(not_allowed(needed));
     }

@@ -1,8 +1,8 @@
 //! The HTTP API: parse at the edge, load, decide, write, answer. One router, which Lambda and the local process serve.
 //!
-//! The rooms: `routes` is the table of all there is, [`auth`] says who calls, `meters` how much they may, `body`, `params`
-//! and `precondition` read what they ask, `wire` holds its shapes, the others answer, and whatever cannot be answered
-//! becomes a `problem`.
+//! The modules: `routes` is the table of all routes, [`auth`] identifies the caller, `meters` enforces quotas, `body`,
+//! `params` and `precondition` read the request, `wire` holds its types, the others answer, and every refusal becomes a
+//! `problem`.
 
 mod app_state;
 mod auth;
@@ -45,12 +45,12 @@ use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::problem::{Kind, Problem};
 
-/// What the router needs of its host.
+/// What the router needs from its host.
 pub struct Api<D> {
     pub ports: Arc<D>,
     pub keys: Keyring,
     pub target_check: TargetCheck,
-    /// None where no process stays to be scraped.
+    /// None in Lambda, where no process stays to be scraped.
     pub metrics: Option<Metrics>,
 }
 

@@ -1,5 +1,5 @@
-//! The routes: every address, its method, whose role may call it, who answers, and what it says of itself in the OpenAPI
-//! document. One table, seen whole.
+//! The routes: every address with its method, the role it needs, its handler and its OpenAPI documentation. One table, seen
+//! whole.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{health, jobs, keys, metrics, openapi, quotas, runs, schedules, signi
 pub(crate) struct Route<D> {
     pub method: Method,
     pub path: &'static str,
-    /// Nobody needs a key where there is none.
+    /// None where no key is needed.
     pub needs: Option<Role>,
     pub doc: fn() -> OperationDoc,
     answer: MethodRouter<Arc<AppState<D>>>,

@@ -1,4 +1,4 @@
-//! What several operations speak of: parameters, headers and links, each written once.
+//! Parameters, headers and links that several operations refer to, each written once.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
@@ -48,7 +48,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
 }
 
 fn in_path<T: JsonSchema>(name: &str, schemas: &mut Schemas) -> Value {
-    let schema = schemas.asked(schema_of::<T>);
+    let schema = schemas.request(schema_of::<T>);
     json!({ "name": name, "in": "path", "required": true, "schema": schema })
 }
 
@@ -70,7 +70,7 @@ fn required(description: &str, schema: &Value) -> Value {
     json!({ "description": description, "required": true, "schema": schema })
 }
 
-/// From an answer that shows a thing to what can be done with it.
+/// Links from an answer that shows a resource to the operations that take its id.
 pub(super) fn links(operations: &[Operation]) -> Map<String, Value> {
     let with_id = operations.iter().filter_map(|it| Some((it, it.names().find(|name| name.ends_with("_id"))?)));
     let link = |(it, id): (&Operation, &str)| {

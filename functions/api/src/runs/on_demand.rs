@@ -1,4 +1,4 @@
-//! Asking for a run: of a job, now, or of another try at one that came to nothing.
+//! Runs on demand: run a job now, or retry a run that did not succeed.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub(crate) async fn retry<D: Ports>(
     answer(&*app.ports, answered, Problem::no_run).await
 }
 
-/// Takes the run out of the quota. Who was answered before is answered again, also when it is used up.
+/// Admits the run by the quota. A repeated request is answered again even when the quota is used up.
 async fn admit<D: Ports>(app: &AppState<D>, tenant: &Tenant, wish: &Wish) -> Result<(), Problem> {
     let Err(full) = app.meters.admit_run(&*app.ports, tenant).await else { return Ok(()) };
     let Some((name, fingerprint)) = &wish.once else { return Err(full) };
