@@ -21,7 +21,7 @@ struct Sweeper {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     logs::to_stdout();
-    logs::last_words(serve().await)
+    logs::exit_code(serve().await)
 }
 
 async fn serve() -> Result<(), Error> {
