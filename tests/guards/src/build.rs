@@ -29,13 +29,26 @@ pub enum NotBuilt {
     Otherwise(String),
 }
 
+/// Where cargo builds, and with what.
+#[derive(Debug)]
+pub struct Build {
+    /// The copy that is built.
+    pub tree: PathBuf,
+    /// The target folder of the checkout: dependencies that were built there need not be built again.
+    pub shared: PathBuf,
+    /// For binaries, which would else take the place of the checkout's own.
+    pub own: PathBuf,
+    /// With the features of `cargo test --workspace`: where that ran, no dependency is left to build, and else many are.
+    pub workspace: bool,
+}
+
 impl Tests {
-    pub fn built(tree: &Path, target: &Path, lines: &[Lines]) -> io::Result<Result<Self, NotBuilt>> {
-        let output = cargo(tree, target).output()?;
+    pub fn built(build: &Build, lines: &[Lines]) -> io::Result<Result<Self, NotBuilt>> {
+        let output = build.cargo().output()?;
         let messages = String::from_utf8_lossy(&output.stdout);
         let messages: Vec<Value> = messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         Ok(match messages.iter().find_map(executable) {
-            Some(binary) if output.status.success() => Ok(Self { binary, folder: tree.join("tests/simulation") }),
+            Some(binary) if output.status.success() => Ok(Self { binary, folder: build.tree.join("tests/simulation") }),
             _ => Err(not_built(&messages, &output, lines)),
         })
     }
@@ -58,16 +71,19 @@ impl Tests {
     }
 }
 
-fn cargo(tree: &Path, target: &Path) -> Command {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["test", "--package", "minutehand-simulation", "--test", "guards", "--no-run", "--message-format=json"]);
-    for package in NOT_OPTIMIZED {
-        cargo.arg("--config").arg(format!("profile.dev.package.minutehand-{package}.opt-level=0"));
+impl Build {
+    fn cargo(&self) -> Command {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["test", "--test", "guards", "--no-run", "--message-format=json"]);
+        cargo.args(if self.workspace { ["--workspace"].as_slice() } else { &["--package", "minutehand-simulation"] });
+        for package in NOT_OPTIMIZED {
+            cargo.arg("--config").arg(format!("profile.dev.package.minutehand-{package}.opt-level=0"));
+        }
+        cargo.current_dir(&self.tree).env("CARGO_BUILD_BUILD_DIR", &self.shared).env("CARGO_TARGET_DIR", &self.own);
+        // What is built is run once; nobody steps through it.
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
+        cargo
     }
-    cargo.current_dir(tree).env("CARGO_TARGET_DIR", target);
-    // What is built is run once; nobody steps through it.
-    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
-    cargo
 }
 
 fn executable(message: &Value) -> Option<PathBuf> {

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::thread;
 
-use minutehand_guards::build::{NotBuilt, Tests};
+use minutehand_guards::build::{Build, NotBuilt, Tests};
 use minutehand_guards::instrument::Removals;
 use minutehand_guards::table::{self, Table};
 use minutehand_guards::tree;
@@ -23,7 +23,10 @@ use minutehand_guards::trial::{self, Verdict};
 const HELP: &str = "\
 Takes each guard of the protocol away, one at a time, and sees to it that its tests then fail.
 
-    cargo guards [GUARD ...]      all of them, or those named in tests/simulation/guards.toml
+    cargo guards [--workspace] [GUARD ...]
+
+All of them, or those named in tests/simulation/guards.toml. With --workspace the build takes the dependencies that `cargo test
+--workspace` has left, and else those of `cargo test -p minutehand-simulation`.
 ";
 
 /// Trials at once.
@@ -36,12 +39,13 @@ enum Line {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument.starts_with('-')) {
+    let (options, guards): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with('-'));
+    if options.iter().any(|option| option != "--workspace") {
         println!("{HELP}");
         return ExitCode::SUCCESS;
     }
-    match try_all(&arguments) {
+    match try_all(&guards, !options.is_empty()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(wrong) => {
@@ -64,14 +68,16 @@ fn table(root: &Path) -> Result<Table, Box<dyn Error>> {
 }
 
 /// Whether each chosen guard's tests notice its removal.
-fn try_all(chosen: &[String]) -> Result<bool, Box<dyn Error>> {
+fn try_all(chosen: &[String], workspace: bool) -> Result<bool, Box<dyn Error>> {
     let root = root();
     let table = table(&root)?;
     if let Some(unknown) = chosen.iter().find(|name| !table.contains_key(*name)) {
         return Err(format!("the table has no guard {unknown}").into());
     }
-    let work = root.join("target/guards");
-    let (tests, refused) = build_all(&root, &work, &table)?;
+    let target = root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
+    let work = target.join("guards");
+    let build = Build { tree: work.join("tree"), own: work.join("build"), shared: target, workspace };
+    let (tests, refused) = build_all(&root, &build, &table)?;
     baseline(&tests)?;
     let chosen = |name: &String| chosen.is_empty() || chosen.contains(name);
     let guards = table.into_iter().filter(|(name, _)| chosen(name)).collect();
@@ -80,7 +86,7 @@ fn try_all(chosen: &[String]) -> Result<bool, Box<dyn Error>> {
 }
 
 /// Everything that can be removed in one build, and why the rest cannot.
-fn build_all(root: &Path, work: &Path, table: &Table) -> Result<(Tests, BTreeMap<String, String>), Box<dyn Error>> {
+fn build_all(root: &Path, build: &Build, table: &Table) -> Result<(Tests, BTreeMap<String, String>), Box<dyn Error>> {
     let files = tree::files(root)?;
     let sources = tree::sources(root, &files)?;
     let (mut removals, unfit) = Removals::of(table, &sources);
@@ -88,8 +94,8 @@ fn build_all(root: &Path, work: &Path, table: &Table) -> Result<(Tests, BTreeMap
     let mut refused: BTreeMap<String, String> = unfit.collect();
     loop {
         let (written, lines) = removals.written(&sources);
-        tree::write(root, &work.join("tree"), &files, &written)?;
-        match Tests::built(&work.join("tree"), &work.join("build"), &lines)? {
+        tree::write(root, &build.tree, &files, &written)?;
+        match Tests::built(build, &lines)? {
             Ok(tests) => return Ok((tests, refused)),
             Err(NotBuilt::Otherwise(why)) => {
                 return Err(format!("{why}\nwith nothing removed: DOES NOT COMPILE").into());
