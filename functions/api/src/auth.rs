@@ -1,7 +1,6 @@
 //! Authentication: a bearer key, stored only as its hash, gives the caller's tenant and role. Checked in one place, before
 //! any handler; the role that each route needs is in the table of `routes`.
 
-use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
@@ -10,82 +9,14 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use minutehand_domain::access::{ApiKey, By, Role, SecretHash, read_key};
-use minutehand_domain::id::Tenant;
+use minutehand_domain::access::{ApiKey, Role, read_key};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::app_state::AppState;
+use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
-
-/// The keys that are valid without a record in the store, such as the deployment's own.
-#[derive(Clone, Default)]
-pub struct Keyring {
-    entries: Vec<Entry>,
-}
-
-#[derive(Clone)]
-struct Entry {
-    hash: SecretHash,
-    caller: Caller,
-}
-
-impl Keyring {
-    /// The deployment's own key, and the tenant of its jobs.
-    pub fn single(key: &str, tenant: Tenant) -> Self {
-        Self::default().with(SecretHash::of(key), tenant, Role::Host)
-    }
-
-    /// The same for a host that knows only the key's hash.
-    pub fn of_hash(sha256: [u8; 32], tenant: Tenant) -> Self {
-        Self::default().with(SecretHash::from_bytes(sha256), tenant, Role::Host)
-    }
-
-    /// Adds the admin key of another tenant.
-    #[must_use]
-    pub fn and(self, key: &str, tenant: Tenant) -> Self {
-        self.with(SecretHash::of(key), tenant, Role::Admin)
-    }
-
-    fn with(mut self, hash: SecretHash, tenant: Tenant, role: Role) -> Self {
-        self.entries.push(Entry { hash, caller: Caller { tenant: Arc::new(tenant), role, by: By::host() } });
-        self
-    }
-
-    /// Compares every entry to its end, so that the time taken reveals nothing about any of them.
-    fn caller(&self, key: &str) -> Option<Caller> {
-        self.entries
-            .iter()
-            .fold(None, |found, entry| if entry.hash.is_of(key) { Some(&entry.caller) } else { found })
-            .cloned()
-    }
-}
-
-impl fmt::Debug for Keyring {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keyring of {}", self.entries.len())
-    }
-}
-
-/// The tenant and the role of a request.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    tenant: Arc<Tenant>,
-    pub role: Role,
-    /// The name in the audit trail.
-    pub by: By,
-}
-
-impl Caller {
-    pub(crate) fn tenant(&self) -> &Tenant {
-        &self.tenant
-    }
-
-    fn of(key: &ApiKey) -> Self {
-        Self { tenant: Arc::new(key.tenant.clone()), role: key.role, by: By::key(key.id) }
-    }
-}
 
 /// A handler that needs a caller and was mounted without [`authenticate`] refuses every request.
 impl<S: Sync> FromRequestParts<S> for Caller {

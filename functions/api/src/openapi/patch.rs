@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schemas::{named, reference, walk};
+use super::references::{named, reference, walk};
 
 /// Fields of the creating request that are no part of the resource.
 const OF_THE_CREATION: &str = "idempotency_key";
