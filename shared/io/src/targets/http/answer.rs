@@ -29,10 +29,10 @@ where
 {
     let (head, body) = response.into_parts();
     if !head.status.is_success() {
-        let quote = tokio::time::timeout(QUOTE_WAIT, KeptBody::of(body)).await.ok().and_then(Result::ok);
+        let quote = tokio::time::timeout(QUOTE_WAIT, AnswerBody::of(body)).await.ok().and_then(Result::ok);
         return failed(&head, quote.and_then(|body| body.quote()).as_deref(), now);
     }
-    match KeptBody::of(body).await {
+    match AnswerBody::of(body).await {
         Ok(body) => Answer::Succeeded { result: body.result(&head.headers) },
         Err(error) => Answer::Failed { error: broken(&error), retry_after: None },
     }
@@ -83,12 +83,12 @@ fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
 
 /// The part of a body that is kept. After a cut the connection is closed: reusing it would mean reading the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct KeptBody {
+struct AnswerBody {
     bytes: Vec<u8>,
     cut: bool,
 }
 
-impl KeptBody {
+impl AnswerBody {
     async fn of<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Self, B::Error> {
         let mut kept = Self::default();
         while let Some(frame) = body.frame().await {

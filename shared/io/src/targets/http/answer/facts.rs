@@ -15,8 +15,8 @@ fn headers(name: http::HeaderName, value: &str) -> HeaderMap {
     HeaderMap::from_iter([(name, HeaderValue::from_bytes(value.as_bytes()).unwrap())])
 }
 
-fn kept(bytes: &[u8]) -> KeptBody {
-    KeptBody { bytes: bytes.to_vec(), cut: false }
+fn kept(bytes: &[u8]) -> AnswerBody {
+    AnswerBody { bytes: bytes.to_vec(), cut: false }
 }
 
 fn result(content_type: &str, bytes: &[u8]) -> Option<String> {
@@ -133,7 +133,7 @@ fn json_is_kept_whole_up_to_its_bound_or_not_at_all() {
 #[tokio::test]
 async fn json_one_byte_over_its_bound_is_the_head_of_its_text() {
     let over = format!("\"{}\"", "x".repeat(RESULT_BYTES - 1));
-    let body = KeptBody::of(Full::new(Bytes::from(over.clone()))).await.unwrap();
+    let body = AnswerBody::of(Full::new(Bytes::from(over.clone()))).await.unwrap();
 
     let kept = body.result(&headers(CONTENT_TYPE, "application/json")).unwrap();
 
@@ -155,8 +155,8 @@ fn a_body_without_a_type_is_text_and_a_compressed_one_is_dropped() {
 
 #[tokio::test]
 async fn no_more_of_a_body_is_read_than_is_kept() {
-    let whole = KeptBody::of(Full::new(Bytes::from(vec![b'x'; RESULT_BYTES]))).await.unwrap();
-    let longer = KeptBody::of(Full::new(Bytes::from(vec![b'1'; RESULT_BYTES + 1]))).await.unwrap();
+    let whole = AnswerBody::of(Full::new(Bytes::from(vec![b'x'; RESULT_BYTES]))).await.unwrap();
+    let longer = AnswerBody::of(Full::new(Bytes::from(vec![b'1'; RESULT_BYTES + 1]))).await.unwrap();
 
     assert!(!whole.cut && whole.bytes.len() == RESULT_BYTES);
     assert!(longer.cut && longer.bytes.len() == RESULT_BYTES);
@@ -183,7 +183,7 @@ fn retry_after_is_seconds_or_a_date_and_never_more_than_a_day() {
 proptest! {
     #[test]
     fn any_body_has_a_bounded_result_and_quote(json in any::<bool>(), bytes in any::<Vec<u8>>(), cut in any::<bool>()) {
-        let body = KeptBody { bytes, cut };
+        let body = AnswerBody { bytes, cut };
         let headers = headers(CONTENT_TYPE, if json { "application/json" } else { "text/html" });
 
         let result = body.result(&headers);
