@@ -85,7 +85,7 @@ async fn a_process_killed_again_and_again_does_all_it_acknowledged_and_nothing_t
     let witness = Witness { asked_for, target: &target };
     let judged = witness.settled(&server.client(), CALM).await;
     say(&format!("crash: {}", judged.tally));
-    assert_eq!(judged.findings, [], "CRASH_SEED={seed}");
+    assert_eq!(judged.violations, [], "CRASH_SEED={seed}");
     judged.tally.assert_not_empty(rounds);
 }
 

@@ -29,7 +29,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Store as _};
 use minutehand_io::{Fault, Ports as _};
-use minutehand_judge::Finding;
+use minutehand_judge::Violation;
 use minutehand_protocol::cancel::{Cancelled, cancel};
 use minutehand_protocol::change::{Changed, change};
 use minutehand_protocol::create::{Created, NewJob, create};
@@ -417,7 +417,7 @@ impl Stage {
     }
 
     /// What the judge finds wrong with what was played so far.
-    pub fn judge(&self) -> Vec<Finding> {
+    pub fn judge(&self) -> Vec<Violation> {
         let driven = self.driven.lock().unwrap_or_else(PoisonError::into_inner).clone();
         account(&self.world, &self.tenant, &[(self.id, driven)].into(), self.sim.now()).judge()
     }

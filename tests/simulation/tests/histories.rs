@@ -150,6 +150,6 @@ fn a_seed_is_the_same_history_again() {
     for seed in [7, 42, 123_456] {
         let (once, again) = (history(seed), history(seed));
 
-        assert_eq!((once.steps, once.tally, once.findings), (again.steps, again.tally, again.findings));
+        assert_eq!((once.steps, once.tally, once.violations), (again.steps, again.tally, again.violations));
     }
 }
