@@ -33,7 +33,7 @@ use crate::failure::{Failure, Outcome};
 
 /// 2027-01-15T08:00:00Z.
 const NOW: Moment = Moment::from_secs(1_800_000_000);
-/// So much later the due jobs are looked at.
+/// How much later the due jobs are inspected.
 const LATER: Duration = Duration::from_secs(120);
 /// Writes under way at a time while a store is filled: enough to share its commits.
 const AT_ONCE: usize = 1000;
@@ -44,7 +44,7 @@ pub struct World<E> {
     clock: HandClock,
 }
 
-/// What a pass cost.
+/// The cost of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub items_read: u64,
@@ -54,16 +54,16 @@ pub struct Cost {
     pub took: Duration,
 }
 
-/// Sleeping is arriving.
+/// A sleep sets the clock forward.
 #[derive(Clone)]
 pub struct HandClock(Arc<AtomicI64>);
 
-/// A sweep calls nobody.
+/// A sweep calls no target.
 pub struct NoTargets;
 
 impl<E: Engine> World<E> {
-    /// So many timers that are not due, from the first instant past the sweep's horizon over an hour; and `due` jobs, half
-    /// of them overdue and half of them due soon, whose hints were lost with the process that gave them.
+    /// `pending` timers that are not due, spread over an hour from the end of the sweep's horizon; and `due` jobs, half of
+    /// them overdue and half due soon, whose hints were lost with the process that sent them.
     pub async fn filled(store: Embedded<E>, pending: u32, due: u32) -> Outcome<Self> {
         let clock = HandClock(Arc::new(AtomicI64::new(NOW.millis())));
         let world = Self { store, queues: EmbeddedQueues::new(clock.clone()), clock };
@@ -77,7 +77,7 @@ impl<E: Engine> World<E> {
         Ok(world)
     }
 
-    /// One pass over everything.
+    /// One pass over all shards.
     pub async fn pass(&self) -> Outcome<Cost> {
         let (before, begin) = (self.store.meter(), Instant::now());
         let pass = tick(self).await?;
