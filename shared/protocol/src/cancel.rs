@@ -2,16 +2,16 @@
 //! its record now, after the timer of its successor.
 
 use minutehand_domain::access::By;
-use minutehand_domain::id::{Origin, RunKey, Tenant};
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::job::Job;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Seen, Store as _};
+use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::coverage::covered;
-use crate::lookup::job_of;
 use crate::promise::promise_successor;
+use crate::standing::{Asked, Standing, standing};
 
 /// Tries against an executor that claims or finishes the same run.
 const TRIES: u32 = 8;
@@ -25,14 +25,17 @@ pub enum Cancelled {
 
 pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Cancelled, Fault> {
     for _ in 0..TRIES {
-        let seen = ports.store().run(tenant, key).await?;
-        let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-        let run = match seen {
-            Some(seen) => seen.item,
-            None => match unclaimed(ports, tenant, key).await? {
-                Some(run) => run,
-                None => return Ok(Cancelled::NotFound),
-            },
+        let (run, guard) = match standing(ports, tenant, key, Asked::ByAnyone).await? {
+            Standing::Recorded(seen) => {
+                let guard = seen.guard();
+                (seen.item, guard)
+            }
+            Standing::Unborn(job) => (unborn(ports, &job, key).await?, Guard::Absent),
+            Standing::Covered(job, coverage) => {
+                let run = coverage.as_of(&job, key);
+                return Ok(Cancelled::Refused(Refusal::Finished, run));
+            }
+            Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => return Ok(Cancelled::NotFound),
         };
         let now = ports.clock().now();
         let next = match run.after(&RunEvent::Cancel { by: Some(by) }, now) {
@@ -47,23 +50,12 @@ pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
     Err(Fault::unavailable("run", "it is being changed by too many at once"))
 }
 
-/// An occurrence without a record, its successor promised. A record is like a hint: the successor comes first. One that the
-/// record of an outage speaks for is over, as that says.
-async fn unclaimed<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Run>, Fault> {
-    let Some(job) = job_of(ports, tenant, key.job).await? else { return Ok(None) };
-    if key.origin != Origin::Schedule || job.admits(key.at).is_err() {
-        return Ok(None);
-    }
-    let now = ports.clock().now();
-    if key.at <= now
-        && let Some(covered) = covered(ports, tenant, key).await?
-    {
-        return Ok(Some(job.run(key).skipped(covered.why, None, now)));
-    }
+/// An occurrence without a record, its successor promised: a record is like a hint, the successor comes first.
+async fn unborn<D: Ports>(ports: &D, job: &Job, key: RunKey) -> Result<Run, Fault> {
     if let Some(next) = job.next_after(key.at)
-        && promise_successor(ports, &job, next).await?.is_none()
+        && promise_successor(ports, job, next).await?.is_none()
     {
         return Err(Fault::unavailable("run", "it is long overdue and being looked at; ask again in a minute"));
     }
-    Ok(Some(job.run(key)))
+    Ok(job.run(key))
 }

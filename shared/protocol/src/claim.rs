@@ -4,10 +4,11 @@
 //! any number of hints one gets through.
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::{Body, Json};
+use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
-use minutehand_domain::id::Origin;
-use minutehand_domain::job::{Job, NotAdmitted, Status};
+use minutehand_domain::job::NotAdmitted;
+use minutehand_domain::order::{Order, Terms};
+use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pace;
 use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State};
 use minutehand_io::clock::Clock as _;
@@ -16,23 +17,24 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
-use crate::coverage::covered;
-use crate::lookup::job_of;
+use crate::lookup::owner_of;
+use crate::standing::{Asked, Standing, standing};
 
-/// A run that is ours.
+/// A run that is ours until its lease ends, and what it is to carry out.
 #[derive(Clone, Debug)]
-pub struct Hold {
-    pub job: Job,
+pub struct ClaimedRun {
     pub run: Run,
     pub version: Version,
-    pub hint: Hint,
+    pub order: Order,
     /// What its target is given.
     pub payload: Option<Json>,
+    /// What brought us here, and the timer behind it.
+    pub hint: Hint,
 }
 
 #[derive(Clone, Debug)]
 pub enum Claim {
-    Mine(Hold),
+    Mine(ClaimedRun),
     /// It is due only when this executor must be gone: another's to wait for.
     NotYet(Moment),
     /// Nothing to do for this hint: why.
@@ -42,10 +44,10 @@ pub enum Claim {
 /// Why a hint came to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// No job yet, or not any more. Its timer stays: a hint right after a create may find nothing yet.
-    NoJob,
-    /// No such run, and only an occurrence may be born of a hint.
-    NoRun,
+    /// No owner yet, or not any more. Its timer stays: a hint right after a create may find nothing yet.
+    NoOwner,
+    /// No such run, and none of its kind is born of a hint.
+    NoRecord,
     NotAdmitted(NotAdmitted),
     /// It is due so much later that nobody should wait for it here: its timer stands.
     TooSoon,
@@ -63,8 +65,8 @@ pub enum Dropped {
 }
 
 /// What was read before the claim, and when.
-struct Sight {
-    job: Job,
+struct Reading {
+    owner: RunOwner,
     run: Option<Seen<Run>>,
     read_at: Moment,
 }
@@ -72,11 +74,11 @@ struct Sight {
 /// Waits until the hinted run is due and claims it, if that is at `leaving` or before.
 pub async fn claim<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<Claim, Fault> {
     loop {
-        let sight = match see(ports, hint).await? {
-            Ok(sight) => sight,
+        let reading = match read(ports, hint).await? {
+            Ok(reading) => reading,
             Err(dropped) => return Ok(Claim::Dropped(dropped)),
         };
-        let (due, now) = (sight.due(hint), ports.clock().now());
+        let (due, now) = (reading.due(hint), ports.clock().now());
         if due.since(now) > pace::HOLD {
             return Ok(Claim::Dropped(Dropped::TooSoon));
         }
@@ -84,47 +86,34 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<
             return Ok(Claim::NotYet(due));
         }
         ports.clock().sleep_until(due).await;
-        if sight.is_stale(ports.clock().now()) {
+        if reading.is_stale(ports.clock().now()) {
             continue;
         }
-        if sight.run.is_none() && ports.clock().now().since(hint.run.at) > pace::LATE_CLAIM {
-            if covered(ports, &hint.tenant, hint.run).await?.is_some() {
-                return Ok(Claim::Dropped(Dropped::Covered));
-            }
-            if sight.is_stale(ports.clock().now()) {
-                continue;
-            }
-        }
-        // Read before the claim: a fault now costs no attempt, and after it a lease.
-        let payload = bodies::fetch(ports, &hint.tenant, hint.run.job, sight.payload()).await?;
-        if sight.is_stale(ports.clock().now()) {
-            continue;
-        }
-        if let Some(answer) = try_claim(ports, hint, sight, payload).await? {
+        if let Some(answer) = claim_as_read(ports, hint, reading).await? {
             return Ok(answer);
         }
     }
 }
 
-/// Reads the job and the run, and says at once where there is nothing to claim.
-async fn see<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Sight, Dropped>, Fault> {
+/// Reads the run and its owner, and says at once where there is nothing to claim.
+async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Dropped>, Fault> {
     let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
-    let Some(job) = job_of(ports, &hint.tenant, hint.run.job).await? else { return Ok(Err(Dropped::NoJob)) };
-    let run = ports.store().run(&hint.tenant, hint.run).await?;
-    match (&run, hint.run.origin) {
-        (Some(seen), _) if seen.item.is_finished() => {
+    let (owner, run) = match standing(ports, &hint.tenant, hint.run, Asked::ByAHint).await? {
+        Standing::Recorded(seen) if seen.item.is_finished() => {
             erase_what_is_left(ports, hint, &seen.item).await?;
             return Ok(Err(Dropped::Finished));
         }
-        (Some(_), _) => {}
-        (None, Origin::Schedule) => {
-            if let Err(why) = job.admits(hint.run.at) {
-                return Ok(Err(Dropped::NotAdmitted(why)));
-            }
-        }
-        (None, Origin::Manual | Origin::Redrive) => return Ok(Err(Dropped::NoRun)),
-    }
-    Ok(Ok(Sight { job, run, read_at }))
+        Standing::Recorded(seen) => match owner_of(ports, &hint.tenant, hint.run).await? {
+            Some(owner) => (owner, Some(seen)),
+            None => return Ok(Err(Dropped::NoOwner)),
+        },
+        Standing::Unborn(job) => (RunOwner::Job(job), None),
+        Standing::Covered(..) => return Ok(Err(Dropped::Covered)),
+        Standing::NotAdmitted(why) => return Ok(Err(Dropped::NotAdmitted(why))),
+        Standing::NoJob => return Ok(Err(Dropped::NoOwner)),
+        Standing::NoRecord => return Ok(Err(Dropped::NoRecord)),
+    };
+    Ok(Ok(Reading { owner, run, read_at }))
 }
 
 /// A finished run needs no timer, but the record of an outage does: the sweeper fires its last occurrence.
@@ -135,21 +124,22 @@ async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &Run) -> Resu
     Ok(())
 }
 
-/// None where the clock says it is too early after all: look again.
-async fn try_claim<D: Ports>(
-    ports: &D,
-    hint: &Hint,
-    sight: Sight,
-    payload: Option<Json>,
-) -> Result<Option<Claim>, Fault> {
-    let guard = sight.run.as_ref().map_or(Guard::Absent, Seen::guard);
-    let job = sight.job;
+/// None where the clock says that it is too early after all, or that the reading is stale: read again.
+async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Result<Option<Claim>, Fault> {
+    // Read before the claim: a fault now costs no attempt, and after it a lease.
+    let payload = payload(ports, hint, &reading).await?;
     let now = ports.clock().now();
-    if sight.run.is_none() && job.is_too_late(hint.run.at, now) {
+    if reading.is_stale(now) {
+        return Ok(None);
+    }
+    let Reading { owner, run, .. } = reading;
+    if run.is_none() && owner.is_too_late(hint.run, now) {
         return Ok(Some(Claim::Dropped(Dropped::PastCatchUpWindow)));
     }
-    let run = sight.run.map_or_else(|| job.run(hint.run), |seen| seen.item);
-    let next = match claimed(&run, &job, ports.me(), now) {
+    let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
+    let run = run.map_or_else(|| owner.unborn(hint.run), |seen| seen.item);
+    let (carries_on, order) = (owner.carries_on(), owner.order());
+    let next = match claimed(&run, &order.terms, carries_on, ports.me(), now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { .. }) => return Ok(None),
         Err(Refusal::Finished) => return Ok(Some(Claim::Dropped(Dropped::Finished))),
@@ -157,44 +147,58 @@ async fn try_claim<D: Ports>(
             return Ok(Some(Claim::Dropped(Dropped::Held)));
         }
     };
-    if let Some(attempt) = run.displaced_by_next_claim() {
-        ports.store().put_attempt(&hint.tenant, hint.run, attempt).await?;
-    }
-    let Put::Written(version) = ports.store().put_run(&next, guard).await? else {
+    let Put::Written(version) = put(ports, &run, &next, guard, now).await? else {
         return Ok(Some(Claim::Dropped(Dropped::Faster)));
     };
-    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
     if next.is_finished() {
         ports.store().erase_timer(&hint.timer, hint.stamp).await?;
         return Ok(Some(Claim::Dropped(Dropped::Ended)));
     }
-    Ok(Some(Claim::Mine(Hold { job, run: next, version, hint: hint.clone(), payload })))
+    Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, hint: hint.clone() })))
 }
 
-/// A deleted job's runs are not tried again; a paused job's, once started, are.
-fn claimed(run: &Run, job: &Job, by: Claimant, now: Moment) -> Result<Run, Refusal> {
-    let claim = RunEvent::Claim { by, terms: &job.definition.terms };
-    match job.status {
-        Status::Active | Status::Paused => run.after(&claim, now),
-        Status::Cancelled => {
-            let cancelled = run.after(&RunEvent::Cancel { by: None }, now)?;
-            if cancelled.is_finished() { Ok(cancelled) } else { cancelled.after(&claim, now) }
-        }
+/// What this run was given, or else what its order gives every run.
+async fn payload<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<Option<Json>, Fault> {
+    let own = reading.run.as_ref().and_then(|seen| seen.item.payload.as_ref());
+    let body = own.unwrap_or_else(|| reading.owner.payload());
+    bodies::fetch(ports, &hint.tenant, hint.run.job, body).await
+}
+
+/// An owner that is gone has its runs cancelled rather than tried again.
+fn claimed(run: &Run, terms: &Terms, carries_on: bool, by: Claimant, now: Moment) -> Result<Run, Refusal> {
+    let claim = RunEvent::Claim { by, terms };
+    if carries_on {
+        return run.after(&claim, now);
+    }
+    let cancelled = run.after(&RunEvent::Cancel { by: None }, now)?;
+    if cancelled.is_finished() { Ok(cancelled) } else { cancelled.after(&claim, now) }
+}
+
+/// The attempt that the claim displaces is written whole first.
+async fn put<D: Ports>(ports: &D, run: &Run, next: &Run, guard: Guard, now: Moment) -> Result<Put<Run>, Fault> {
+    if let Some(attempt) = run.displaced_by_next_claim() {
+        ports.store().put_attempt(&run.tenant, run.key, attempt).await?;
+    }
+    let put = ports.store().put_run(next, guard).await?;
+    if put.is_written() {
+        ports.events().emit(&Event::Run { run: next, from: run.status(now), now });
+    }
+    Ok(put)
+}
+
+impl ClaimedRun {
+    /// As our claim wrote it.
+    pub fn as_claimed(&self) -> Seen<Run> {
+        Seen { item: self.run.clone(), version: self.version }
     }
 }
 
-impl Sight {
+impl Reading {
     fn due(&self, hint: &Hint) -> Moment {
         match self.run.as_ref().map(|seen| &seen.item.state) {
             Some(State::Scheduled { due }) => *due,
             _ => hint.run.at,
         }
-    }
-
-    /// What this run was given, or else what its job gives every run.
-    fn payload(&self) -> &Body {
-        let own = self.run.as_ref().and_then(|seen| seen.item.payload.as_ref());
-        own.unwrap_or(&self.job.definition.payload)
     }
 
     /// Rule **late claim**: what was read too long ago is read again before anything is decided on it.

@@ -19,11 +19,29 @@ const RECORDS_BACK: usize = 16;
 /// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
 const LINKS_FOLLOWED: usize = 720;
 
-/// How the record of an earlier occurrence speaks for this one too, if one does. It covers only what has no record of its
-/// own.
-pub async fn covered<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Covered>, Fault> {
+/// The record of an outage that speaks for a later occurrence, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    pub record: Run,
+    pub covered: Covered,
+}
+
+impl Coverage {
+    /// The occurrence that is covered, as this record tells of it.
+    pub fn as_of(self, job: &Job, key: RunKey) -> Run {
+        Run { key, nominal: job.run(key).nominal, ..self.record }
+    }
+}
+
+/// The record of an earlier occurrence that speaks for this one too, if one does: of several the one that speaks furthest. It
+/// covers only what has no record of its own.
+pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Coverage>, Fault> {
     let earlier = ports.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
-    Ok(earlier.iter().filter_map(|run| run.covers(key.at)).max_by_key(|covered| covered.until))
+    let covering = earlier.into_iter().filter_map(|record| {
+        let covered = record.covers(key.at)?;
+        Some(Coverage { record, covered })
+    });
+    Ok(covering.max_by_key(|coverage| coverage.covered.until))
 }
 
 /// Promises the first occurrence from `next` on that nothing stands for; none where the chain goes on.
@@ -35,9 +53,8 @@ pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result
 
 /// The first occurrence from `next` on that nothing stands for: where the chain breaks. None while it goes on.
 ///
-/// A record is not enough to say that it goes on: the run may have been hinted by a schedule that was in force before,
-/// whose own successor was another. So the chain is followed from record to record until a timer stands; and one made
-/// from an earlier generation is put anew, so that a hint of that time does not erase it.
+/// A run record does not prove that the chain continues: an older schedule may have produced it. Follow records until a timer
+/// exists. One made from an earlier generation is put anew, so that a hint of that time does not erase it.
 pub async fn first_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<Moment>, Fault> {
     let mut next = Some(next);
     for _ in 0..LINKS_FOLLOWED {
@@ -88,7 +105,7 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
     if let Some(seen) = ports.store().run(&job.tenant, key).await? {
         return Ok(Link::Recorded(seen.item));
     }
-    Ok(covered(ports, &job.tenant, key).await?.map_or(Link::Broken, Link::Covered))
+    Ok(covering(ports, &job.tenant, key).await?.map_or(Link::Broken, |coverage| Link::Covered(coverage.covered)))
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is

@@ -18,5 +18,6 @@ pub mod on_demand;
 pub mod orphan;
 pub mod overdue;
 pub mod promise;
+pub mod standing;
 pub mod sweep;
 pub mod take_over;

@@ -6,10 +6,10 @@
 
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey};
-use minutehand_domain::job::{Job, SkippedSpan};
+use minutehand_domain::job::Job;
 use minutehand_domain::pace;
 use minutehand_domain::priority::Priority;
-use minutehand_domain::run::{Run, Skip};
+use minutehand_domain::run::{Run, Skip, SkippedSpan};
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};

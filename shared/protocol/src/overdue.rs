@@ -6,20 +6,21 @@
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::{Job, SkippedSpan, Status};
+use minutehand_domain::job::{Job, Status};
 use minutehand_domain::pace;
-use minutehand_domain::run::{Look, Run, Skip};
+use minutehand_domain::run::{Look, Run, Skip, SkippedSpan};
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::catch_up::{catch_up, dispatch_replacement};
-use crate::coverage::{covered, forgone_gap, promise_gap};
-use crate::dispatch::{Dispatched, admitted, hint};
+use crate::coverage::{forgone_gap, promise_gap};
+use crate::dispatch::{Dispatched, NothingToDispatch, hint};
 use crate::lookup::job_of;
 use crate::orphan::{orphaned_occurrence, orphaned_run, promise_of_a_change, skip};
 use crate::promise::{erase, move_to};
+use crate::standing::{Asked, Standing, standing};
 
 /// Looks at a timer whose time passed at least `pace::OVERDUE` ago.
 pub async fn inspect_overdue<D: Ports>(
@@ -28,22 +29,19 @@ pub async fn inspect_overdue<D: Ports>(
     horizon: Moment,
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
-    let key = timer.key.run_key();
-    let run = ports.store().run(&timer.tenant, key).await?.map(|seen| seen.item);
-    match (run, timer.key.obligation) {
-        (None, Obligation::Run(_)) => orphaned_run(ports, timer, key).await,
-        (None, Obligation::Occurrence(_) | Obligation::MovedOccurrence(..)) => {
-            inspect_unclaimed(ports, timer, key, horizon, dispatched).await
+    match timer.key.obligation {
+        Obligation::Run(key) => match ports.store().run(&timer.tenant, key).await? {
+            Some(seen) => inspect_run(ports, timer, &seen.item, None).await,
+            None => orphaned_run(ports, timer, key).await,
+        },
+        Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) => {
+            inspect_link(ports, timer, timer.key.run_key(), horizon, dispatched).await
         }
-        (Some(run), Obligation::Occurrence(_) | Obligation::MovedOccurrence(..)) if run.coalesced_until().is_some() => {
-            dispatch_replacement(ports, timer, &run, horizon, dispatched).await
-        }
-        (Some(run), _) => inspect_run(ports, timer, &run).await,
     }
 }
 
-/// Nobody has claimed this occurrence.
-async fn inspect_unclaimed<D: Ports>(
+/// A link of a job's chain.
+async fn inspect_link<D: Ports>(
     ports: &D,
     timer: &Timer,
     key: RunKey,
@@ -51,14 +49,22 @@ async fn inspect_unclaimed<D: Ports>(
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     let now = ports.clock().now(); // before the job is read: a schedule that came into force since is not decided on
-    let job = match admitted(ports, timer, key.at).await? {
-        Ok(job) => job,
-        Err(nothing) => return orphaned_occurrence(ports, timer, key, nothing).await,
+    let nothing = match standing(ports, &timer.tenant, key, Asked::ByAnyone).await? {
+        Standing::Recorded(seen) if seen.item.coalesced_until().is_some() => {
+            return dispatch_replacement(ports, timer, &seen.item, horizon, dispatched).await;
+        }
+        Standing::Recorded(seen) => {
+            let job = job_of(ports, &timer.tenant, key.job).await?;
+            return inspect_run(ports, timer, &seen.item, job).await;
+        }
+        Standing::Covered(job, coverage) => {
+            return pass_over(ports, timer, &job, key, coverage.covered.why, None).await;
+        }
+        Standing::Unborn(job) => return catch_up(ports, timer, &job, key, now, horizon, dispatched).await,
+        Standing::NotAdmitted(why) => NothingToDispatch::NotAdmitted(why),
+        Standing::NoJob | Standing::NoRecord => NothingToDispatch::Absent,
     };
-    match covered(ports, &timer.tenant, key).await? {
-        Some(covered) => pass_over(ports, timer, &job, key, covered.why, None).await,
-        None => catch_up(ports, timer, &job, key, now, horizon, dispatched).await,
-    }
+    orphaned_occurrence(ports, timer, key, nothing).await
 }
 
 /// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
@@ -77,10 +83,10 @@ pub(crate) async fn pass_over<D: Ports>(
     if skip(ports, job.run(key), why, span).await? { let_go(ports, timer, job).await } else { Ok(()) }
 }
 
-/// There is a record: its own state says what the timer is still good for.
-async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, run: &Run) -> Result<(), Fault> {
+/// There is a record: its own state says what the timer is still good for. `job` is the one whose chain the timer is a link
+/// of; none for a timer that only looks after one run.
+async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, run: &Run, job: Option<Job>) -> Result<(), Fault> {
     let now = ports.clock().now();
-    let job = job_of_a_link(ports, timer).await?;
     if let Some(job) = &job {
         make_sure_of_the_successor(ports, job, run.key.at).await?;
     }
@@ -102,14 +108,6 @@ async fn let_go<D: Ports>(ports: &D, timer: &Timer, job: &Job) -> Result<(), Fau
         return promise_of_a_change(ports, timer, job.id).await;
     }
     erase(ports, timer).await
-}
-
-/// The job whose chain this timer is a link of; none for a timer that only looks after one run.
-async fn job_of_a_link<D: Ports>(ports: &D, timer: &Timer) -> Result<Option<Job>, Fault> {
-    if matches!(timer.key.obligation, Obligation::Run(_)) {
-        return Ok(None);
-    }
-    job_of(ports, &timer.tenant, timer.key.run_key().job).await
 }
 
 /// Rule **erase what you saw**, its second half: a late eraser makes sure of the successor first; and so does whoever
