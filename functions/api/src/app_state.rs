@@ -6,8 +6,8 @@ use std::sync::Arc;
 use minutehand_domain::target::HttpTarget;
 use minutehand_io::targets::TargetRefusal;
 
-use crate::auth::Keyring;
-use crate::body::BodyBudget;
+use crate::body_budget::BodyBudget;
+use crate::keyring::Keyring;
 use crate::meters::Meters;
 use crate::metrics::Metrics;
 

@@ -1,7 +1,6 @@
 //! Who calls: a bearer key, kept only as its hash, says which tenant and in which role. Asked in one place, before any
 //! handler; what each route needs stands in the table of `routes`.
 
-use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
@@ -10,82 +9,14 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use minutehand_domain::access::{ApiKey, By, Role, SecretHash, read_key};
-use minutehand_domain::id::Tenant;
+use minutehand_domain::access::{ApiKey, Role, read_key};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::app_state::AppState;
+use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
-
-/// The keys that are let in without a record of them: first of all the deployment's own.
-#[derive(Clone, Default)]
-pub struct Keyring {
-    entries: Vec<Entry>,
-}
-
-#[derive(Clone)]
-struct Entry {
-    hash: SecretHash,
-    caller: Caller,
-}
-
-impl Keyring {
-    /// The deployment's own key, and whose jobs it makes.
-    pub fn single(key: &str, tenant: Tenant) -> Self {
-        Self::default().with(SecretHash::of(key), tenant, Role::Host)
-    }
-
-    /// The same for whoever does not know the key itself.
-    pub fn of_hash(sha256: [u8; 32], tenant: Tenant) -> Self {
-        Self::default().with(SecretHash::from_bytes(sha256), tenant, Role::Host)
-    }
-
-    /// Another tenant's admin.
-    #[must_use]
-    pub fn and(self, key: &str, tenant: Tenant) -> Self {
-        self.with(SecretHash::of(key), tenant, Role::Admin)
-    }
-
-    fn with(mut self, hash: SecretHash, tenant: Tenant, role: Role) -> Self {
-        self.entries.push(Entry { hash, caller: Caller { tenant: Arc::new(tenant), role, by: By::host() } });
-        self
-    }
-
-    /// Every entry is compared, and each to its end, so that the time it takes says nothing about any.
-    fn caller(&self, key: &str) -> Option<Caller> {
-        self.entries
-            .iter()
-            .fold(None, |found, entry| if entry.hash.is_of(key) { Some(&entry.caller) } else { found })
-            .cloned()
-    }
-}
-
-impl fmt::Debug for Keyring {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keyring of {}", self.entries.len())
-    }
-}
-
-/// Whose request this is, and what they may.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    tenant: Arc<Tenant>,
-    pub role: Role,
-    /// What the audit trail calls them.
-    pub by: By,
-}
-
-impl Caller {
-    pub(crate) fn tenant(&self) -> &Tenant {
-        &self.tenant
-    }
-
-    fn of(key: &ApiKey) -> Self {
-        Self { tenant: Arc::new(key.tenant.clone()), role: key.role, by: By::key(key.id) }
-    }
-}
 
 /// A handler that wants a caller and was mounted without [`authenticate`] lets nobody in.
 impl<S: Sync> FromRequestParts<S> for Caller {

@@ -22,35 +22,15 @@ use schemars::JsonSchema;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::app_state::AppState;
+use crate::body_budget::BodyBudget;
 use crate::problem::{Kind, Problem};
 use crate::suggestion;
 
 /// The largest payload, and room for the longest URL, headers and tags around it, in any spelling.
 pub(crate) const BODY_BYTES: usize = PAYLOAD_BYTES + 64 * 1024;
-
-/// What all bodies that are being read or answered may take together. A slow client holds only what it has sent.
-const ROOM_BYTES: usize = 64 * 1024 * 1024;
-const PERMIT_BYTES: usize = 1024;
-
-/// Where bodies are while they are being read and answered.
-pub(crate) struct BodyBudget(Arc<Semaphore>);
-
-impl Default for BodyBudget {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(ROOM_BYTES / PERMIT_BYTES)))
-    }
-}
-
-impl BodyBudget {
-    fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
-        let place = Arc::clone(&self.0).try_acquire_many_owned(permits);
-        place.map_err(|_| Problem::new(Kind::Unavailable, "too much is being sent at once; ask again"))
-    }
-}
 
 /// A body that is JSON, or empty.
 pub(crate) struct Body {

@@ -20,10 +20,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::app_state::AppState;
-use crate::auth::{Caller, not_allowed};
+use crate::auth::not_allowed;
 use crate::body::Body;
 use crate::cursor::Scope;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{DEFAULT_LIMIT, KeyPath, Params, limit_of};
 use crate::problem::{Kind, Problem};

@@ -1,18 +1,19 @@
 //! The HTTP API: parse at the edge, load, decide, write, answer. One router, which Lambda and the local process serve.
 //!
-//! The rooms: `routes` is the table of all there is, [`auth`] says who calls, `meters` how much they may, `body`, `params`
-//! and `precondition` read what they ask, `wire` holds its shapes, the others answer, and whatever cannot be answered
-//! becomes a `problem`.
+//! The modules: `routes` is the table of every route; `auth` finds the caller, `meters` limits the caller; `body`, `params` and
+//! `precondition` read the request, `wire` holds its shapes; the others answer, and an error becomes a `problem`.
 
 mod app_state;
 mod auth;
 mod body;
+mod body_budget;
 mod cursor;
 mod field_errors;
 mod health;
 mod idempotency;
 mod identify;
 mod jobs;
+mod keyring;
 mod keys;
 mod location;
 mod merge;
@@ -26,6 +27,7 @@ mod quotas;
 mod routes;
 mod runs;
 mod schedules;
+mod scrape;
 mod signing;
 mod stats;
 mod suggestion;
@@ -33,14 +35,14 @@ mod wire;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::middleware::from_fn_with_state;
+use axum::{Extension, Router};
 use minutehand_io::Ports;
 
 use self::app_state::AppState;
 pub use self::app_state::TargetCheck;
-pub use self::auth::Keyring;
-use self::body::BodyBudget;
+use self::body_budget::BodyBudget;
+pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::problem::{Kind, Problem};
@@ -63,6 +65,7 @@ pub fn router<D: Ports>(api: Api<D>) -> Router {
         .fold(Router::new(), |router, route| route.mount(router, &app))
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
+        .layer(Extension(openapi::Source(routes::operations::<D>)))
         .layer(from_fn_with_state(Arc::clone(&app), identify::identify::<D>))
         .with_state(app)
 }

@@ -76,7 +76,7 @@ impl Fields {
         }
     }
 
-    /// OperationDoc whether it was there.
+    /// Says whether it was there.
     pub(crate) fn remove(&mut self, name: &str) -> bool {
         self.by_name.remove(name).is_some()
     }

@@ -13,9 +13,9 @@ use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::app_state::AppState;
-use crate::auth::Caller;
 use crate::body::Body;
 use crate::field_errors::FieldErrors;
+use crate::keyring::Caller;
 use crate::params::TenantPath;
 use crate::problem::Problem;
 use crate::wire::quota_view::{QuotaRequest, QuotaView};

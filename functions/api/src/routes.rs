@@ -13,15 +13,15 @@ use minutehand_io::Ports;
 
 use crate::app_state::AppState;
 use crate::auth::authenticate;
-use crate::openapi::{OperationDoc, doc_of};
-use crate::{health, jobs, keys, metrics, openapi, quotas, runs, schedules, signing, stats};
+use crate::openapi::{Operation, OperationDoc, doc_of};
+use crate::{health, jobs, keys, openapi, quotas, runs, schedules, scrape, signing, stats};
 
 pub(crate) struct Route<D> {
-    pub method: Method,
-    pub path: &'static str,
-    /// Nobody needs a key where there is none.
-    pub needs: Option<Role>,
-    pub doc: fn() -> OperationDoc,
+    method: Method,
+    path: &'static str,
+    /// None: the route needs no key.
+    needs: Option<Role>,
+    doc: fn() -> OperationDoc,
     answer: MethodRouter<Arc<AppState<D>>>,
 }
 
@@ -56,10 +56,16 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/quotas/{tenant}", Host, quotas::show::<D>, doc_of::get_quota),
         route(Method::PUT, "/v1/quotas/{tenant}", Host, quotas::put::<D>, doc_of::put_quota),
         route(Method::GET, "/v1/stats", Viewer, stats::stats::<D>, doc_of::stats),
-        route(Method::GET, "/metrics", Host, metrics::metrics::<D>, doc_of::metrics),
+        route(Method::GET, "/metrics", Host, scrape::metrics::<D>, doc_of::metrics),
         route(Method::GET, "/v1/health", None, health::health::<D>, doc_of::health),
-        route(Method::GET, "/openapi.json", None, openapi::show::<D>, doc_of::openapi),
+        route(Method::GET, "/openapi.json", None, openapi::show, doc_of::openapi),
     ]
+}
+
+/// The table as the OpenAPI document describes it.
+pub(crate) fn operations<D: Ports>() -> Vec<Operation> {
+    let operation = |Route { method, path, needs, doc, .. }: Route<D>| Operation { method, path, needs, doc: doc() };
+    table::<D>().into_iter().map(operation).collect()
 }
 
 impl<D: Ports> Route<D> {

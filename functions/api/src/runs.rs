@@ -19,8 +19,8 @@ pub(crate) use self::full_run::FullRun;
 pub(crate) use self::list::{AcrossParams, RunsParams, across, of_job};
 pub(crate) use self::on_demand::{RunRequest, retry, run_now};
 use crate::app_state::AppState;
-use crate::auth::Caller;
 use crate::body::{Body, Nothing};
+use crate::keyring::Caller;
 use crate::params::RunPath;
 use crate::problem::{Kind, Problem};
 

@@ -15,9 +15,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::app_state::AppState;
-use crate::auth::Caller;
 use crate::body::Body;
 use crate::field_errors::FieldErrors;
+use crate::keyring::Caller;
 use crate::params::{JobPath, Params, bounded};
 use crate::problem::Problem;
 use crate::wire::instant::Instant;

@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app_state::AppState;
-use crate::auth::Caller;
 use crate::body::Body;
+use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
 use crate::wire::grace::RotateRequest;
 use crate::wire::instant::Instant;

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app_state::AppState;
-use crate::auth::Caller;
+use crate::keyring::Caller;
 use crate::params::{Params, bounded};
 use crate::problem::Problem;
 use crate::wire::instant::Instant;

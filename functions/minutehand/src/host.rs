@@ -2,6 +2,7 @@
 //! back.
 
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::drain::{self, Drain};
 use crate::executing::executing;
 use crate::front::{self, Bounds};
 use crate::limiting::limit_tenants;
-use crate::serve::ServeError;
+use crate::serve_error::ServeError;
 use crate::welcome::welcome;
 
 /// One process that hosts the three handlers.
@@ -97,4 +98,8 @@ async fn told_to_stop() -> io::Result<()> {
         _term = terminate.recv() => Ok(()),
         interrupt = tokio::signal::ctrl_c() => interrupt,
     }
+}
+
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(address).await.map_err(|why| ServeError::Listen { address, why })
 }

@@ -13,6 +13,7 @@ mod metrics;
 #[cfg(feature = "aws")]
 mod on_aws;
 mod serve;
+mod serve_error;
 mod sweeping;
 mod welcome;
 

@@ -14,8 +14,8 @@ use prometheus::Registry;
 use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
 use crate::drain::Drain;
-use crate::host::Host;
-use crate::serve::{ServeError, listen};
+use crate::host::{Host, listen};
+use crate::serve_error::ServeError;
 use crate::sweeping::sweeping_each_minute;
 
 const TELL_EACH: Duration = Duration::from_secs(1);

@@ -1,55 +1,26 @@
 //! `minutehand serve`: the API, the sweeper and the executor in one process, over a file, memory, or AWS.
 
-use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use minutehand_api::Metrics;
-use minutehand_io::Fault;
 use minutehand_io::events::Log;
 use minutehand_io::events::tally::Tally;
-use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, OpenError};
+use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore};
 use minutehand_io::targets::http::{HttpCaller, Reach};
 use prometheus::Registry;
-use thiserror::Error;
-use tokio::net::TcpListener;
 
-use crate::admin_key::{AdminKey, KeyError};
+use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
-use crate::host::Host;
+use crate::host::{Host, listen};
 use crate::local::Local;
 use crate::metrics;
 #[cfg(feature = "aws")]
 use crate::on_aws::on_aws;
+use crate::serve_error::ServeError;
 use crate::sweeping::{start_over, sweeping};
 
 /// On one machine targets on loopback and in private networks are what people try first.
 const REACH: Reach = Reach::Local;
-
-#[derive(Debug, Error)]
-pub(crate) enum ServeError {
-    #[error("cannot use the store in {directory}: {why}", directory = directory.display())]
-    Store { directory: PathBuf, why: OpenError },
-    #[cfg(not(feature = "aws"))]
-    #[error("this binary was built without AWS: `cargo run --features aws -- serve --aws` builds one with it")]
-    NoAws,
-    #[cfg(feature = "aws")]
-    #[error(transparent)]
-    Setting(#[from] minutehand_cloud::SettingError),
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    #[error("cannot listen on {address}: {why}")]
-    Listen { address: SocketAddr, why: io::Error },
-    #[error("stopped, because the store can no longer be written: {0}")]
-    StoreFailed(String),
-    #[error(transparent)]
-    Fault(#[from] Fault),
-    #[error(transparent)]
-    Metrics(#[from] prometheus::Error),
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
 
 /// Runs until SIGTERM or ctrl-c, or until the store fails.
 pub(crate) async fn serve(wanted: &Serve) -> Result<(), ServeError> {
@@ -87,8 +58,4 @@ async fn embedded<E: Engine>(
     start_over(&ports).await?;
     let host = Host { wanted, key, keeps, reach: REACH, metrics: Metrics::new(registry)? };
     host.run(Arc::clone(&ports), listener, |drain| sweeping(ports, drain), failed).await
-}
-
-pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
-    TcpListener::bind(address).await.map_err(|why| ServeError::Listen { address, why })
 }

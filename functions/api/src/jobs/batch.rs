@@ -20,10 +20,10 @@ use serde_json::value::RawValue;
 
 use super::create::{Made, made_of};
 use crate::app_state::AppState;
-use crate::auth::Caller;
 use crate::body::BatchBody;
 use crate::idempotency::KeyHeader;
 use crate::identify::RequestId;
+use crate::keyring::Caller;
 use crate::problem::{Kind, Problem, WithRequestId};
 use crate::wire::job_request::JobRequest;
 use crate::wire::job_view::JobView;

@@ -18,9 +18,9 @@ use minutehand_protocol::create::{Created, NewJob, create as create_job};
 use minutehand_protocol::lookup::job_of;
 
 use crate::app_state::AppState;
-use crate::auth::Caller;
 use crate::body::{Body, parse};
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::keyring::Caller;
 use crate::location::location;
 use crate::precondition::etag;
 use crate::problem::Problem;

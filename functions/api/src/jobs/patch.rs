@@ -19,8 +19,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::answer_to;
 use crate::app_state::AppState;
-use crate::auth::Caller;
 use crate::body::{Body, parse};
+use crate::keyring::Caller;
 use crate::merge::{self, fields_of, make_room};
 use crate::params::JobPath;
 use crate::precondition::IfMatch;

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::operation_doc::{AnswerHeader, Content, Example, OperationDoc, RequestHeader, ResponseDoc, Takes};
 use super::problems;
-use super::reused::{header, link, parameter, response};
+use super::references::{header, link, parameter, response};
 use super::schemas::{Schemas, without_null};
 use crate::problem::Kind;
 
-pub(super) struct Operation {
+pub(crate) struct Operation {
     pub method: Method,
     pub path: &'static str,
     pub needs: Option<Role>,
@@ -147,6 +147,16 @@ impl ResponseDoc {
         }
         rendered
     }
+}
+
+/// The components that `links` refers to: from an answer that shows a thing to what can be done with it.
+pub(super) fn link_components(operations: &[Operation]) -> Map<String, Value> {
+    let with_id = operations.iter().filter_map(|it| Some((it, it.names().find(|name| name.ends_with("_id"))?)));
+    let link = |(it, id): (&Operation, &str)| {
+        let rendered = json!({ "operationId": it.doc.id, "parameters": { id: format!("$response.body#/{id}") } });
+        (it.doc.id.to_owned(), rendered)
+    };
+    with_id.map(link).collect()
 }
 
 /// Where one can go on from a new thing: to all that is done with what bears its id.

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::operation_doc::schema_of;
-use super::reused::header;
+use super::references::header;
 use super::schemas::Schemas;
 use crate::problem::{Kind, WithRequestId};
 

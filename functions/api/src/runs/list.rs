@@ -19,8 +19,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::app_state::AppState;
-use crate::auth::Caller;
 use crate::cursor::{Scope, foreign};
+use crate::keyring::Caller;
 use crate::params::{DEFAULT_LIMIT, JobPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::wire::instant::Instant;

@@ -123,7 +123,7 @@ impl Keys {
     }
 }
 
-/// ResponseDoc a secret that is never shown again.
+/// Shows a secret that is never shown again.
 async fn made(session: &Session, request: &Request) -> Result<(), Trouble> {
     let answer = session.ask(request).await?;
     session.show(&answer, card)?;

@@ -1,6 +1,6 @@
 //! The guards of the protocol, each with the one interleaving in which it is needed. A test here fails when its guard is
-//! removed; that is tried again by `tests/simulation/guards/run`, with a patch for each removal beside it. What each test
-//! says under *Removed* is what it then found.
+//! removed; that is tried again by `cargo guards`, and `tests/simulation/guards.toml` says what removes each. What a test says
+//! under *Removed* is what it then found.
 
 mod admitting;
 mod batches;

@@ -131,7 +131,7 @@ impl DynamoStore {
         }
     }
 
-    /// OperationDoc whether it was there to be erased.
+    /// Says whether it was there to be erased.
     pub(super) async fn erase(&self, key: &Key, condition: Condition) -> Result<bool, Fault> {
         let Condition { expression, names, values } = condition;
         let mut delete = self

@@ -8,11 +8,11 @@ use super::codec::Stamp;
 use crate::Fault;
 
 pub trait Engine: Send + Sync + 'static {
-    /// ResponseDoc `see` the value under `key`. It sees the engine's own bytes, so that nothing is copied only to be decoded.
+    /// Shows `see` the value under `key`. It sees the engine's own bytes, so that nothing is copied only to be decoded.
     fn get<T>(&self, table: Table, key: &[u8], see: impl FnOnce(&[u8]) -> Result<T, Fault>)
     -> Result<Option<T>, Fault>;
 
-    /// ResponseDoc `see` the values of a span one after the other, until it has seen enough.
+    /// Shows `see` the values of a span one after the other, until it has seen enough.
     fn walk(
         &self,
         table: Table,

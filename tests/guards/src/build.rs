@@ -1,0 +1,121 @@
+//! The one build: the simulation's tests of the guards, with every removal in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::instrument::{Lines, VARIABLE};
+
+/// What an interleaving runs takes milliseconds; what takes time is to compile it.
+const NOT_OPTIMIZED: [&str; 6] = ["domain", "executor", "io", "protocol", "simulation", "sweeper"];
+
+/// The tests' binary.
+#[derive(Debug)]
+pub struct Tests {
+    pub binary: PathBuf,
+    /// Where cargo would run it.
+    pub folder: PathBuf,
+}
+
+#[derive(Debug)]
+pub enum NotBuilt {
+    /// Without these guards it does not compile, and this is what the compiler says of each.
+    Without(BTreeMap<String, String>),
+    /// What is wrong has nothing to do with any guard.
+    Otherwise(String),
+}
+
+/// Where cargo builds, and with what.
+#[derive(Debug)]
+pub struct Build {
+    /// The copy that is built.
+    pub tree: PathBuf,
+    /// The target folder of the checkout: dependencies that were built there need not be built again.
+    pub shared: PathBuf,
+    /// For binaries, which would else take the place of the checkout's own.
+    pub own: PathBuf,
+    /// With the features of `cargo test --workspace`: where that ran, no dependency is left to build, and else many are.
+    pub workspace: bool,
+}
+
+impl Tests {
+    pub fn built(build: &Build, lines: &[Lines]) -> io::Result<Result<Self, NotBuilt>> {
+        let output = build.cargo().output()?;
+        let messages = String::from_utf8_lossy(&output.stdout);
+        let messages: Vec<Value> = messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        Ok(match messages.iter().find_map(executable) {
+            Some(binary) if output.status.success() => Ok(Self { binary, folder: build.tree.join("tests/simulation") }),
+            _ => Err(not_built(&messages, &output, lines)),
+        })
+    }
+
+    /// A process of the tests, in which one guard is removed or none.
+    pub fn command(&self, removed: Option<&str>) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.current_dir(&self.folder).env_remove(VARIABLE).env("RUST_BACKTRACE", "0");
+        if let Some(guard) = removed {
+            command.env(VARIABLE, guard);
+        }
+        command
+    }
+
+    /// Every test, by name.
+    pub fn names(&self) -> io::Result<BTreeSet<String>> {
+        let listed = self.command(None).arg("--list").output()?;
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        Ok(listed.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    }
+}
+
+impl Build {
+    fn cargo(&self) -> Command {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["test", "--test", "guards", "--no-run", "--message-format=json"]);
+        cargo.args(if self.workspace { ["--workspace"].as_slice() } else { &["--package", "minutehand-simulation"] });
+        for package in NOT_OPTIMIZED {
+            cargo.arg("--config").arg(format!("profile.dev.package.minutehand-{package}.opt-level=0"));
+        }
+        cargo.current_dir(&self.tree).env("CARGO_BUILD_BUILD_DIR", &self.shared).env("CARGO_TARGET_DIR", &self.own);
+        // What is built is run once; nobody steps through it.
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
+        cargo
+    }
+}
+
+fn executable(message: &Value) -> Option<PathBuf> {
+    let is_ours = message["reason"] == "compiler-artifact" && message["target"]["name"] == "guards";
+    message["executable"].as_str().filter(|_| is_ours).map(PathBuf::from)
+}
+
+fn not_built(messages: &[Value], output: &Output, lines: &[Lines]) -> NotBuilt {
+    let mut without: BTreeMap<String, String> = BTreeMap::new();
+    let mut otherwise = String::new();
+    for error in messages.iter().map(|message| &message["message"]).filter(|message| message["level"] == "error") {
+        let said = error["rendered"].as_str().unwrap_or_default();
+        match guard_of(error, lines) {
+            Some(guard) => without.entry(guard.to_owned()).or_default().push_str(said),
+            None => otherwise.push_str(said),
+        }
+    }
+    if without.is_empty() {
+        NotBuilt::Otherwise(otherwise + &String::from_utf8_lossy(&output.stderr))
+    } else {
+        NotBuilt::Without(without)
+    }
+}
+
+/// The guard in whose removal any part of what the compiler points at lies.
+fn guard_of<'a>(error: &Value, lines: &'a [Lines]) -> Option<&'a str> {
+    let spans = error["spans"].as_array().into_iter().flatten();
+    let places = spans.filter_map(|span| Some((span["file_name"].as_str()?, span["line_start"].as_u64()?)));
+    places.into_iter().find_map(|(file, line)| {
+        let here = |of: &&Lines| {
+            of.file == Path::new(file) && usize::try_from(line).is_ok_and(|line| of.lines.contains(&line))
+        };
+        lines.iter().find(here).map(|of| of.guard.as_str())
+    })
+}
