@@ -8,7 +8,7 @@ use minutehand_domain::Moment;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::{Delivery, Queues as _};
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::claim::{Claim, claim};
+use minutehand_protocol::run::claim::{Claim, claim};
 
 use crate::{Executed, Receipt, execute_claimed};
 

@@ -16,8 +16,8 @@ use minutehand_io::queues::Queues;
 use minutehand_io::targets::{Answer, Call, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
-use minutehand_protocol::claim::{Claim, ClaimedRun, Dropped, claim};
-use minutehand_protocol::finish::{Finished, finish, hand_back};
+use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim};
+use minutehand_protocol::run::finish::{Finished, finish, hand_back};
 
 /// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];

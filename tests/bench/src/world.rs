@@ -27,7 +27,7 @@ use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::targets::{Answer, Call, Targets};
-use minutehand_protocol::create::{Created, NewJob, create};
+use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_sweeper::tick;
 
 use crate::failure::{Failure, Outcome};

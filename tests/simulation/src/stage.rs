@@ -3,6 +3,8 @@
 //!
 //! Times are seconds since the curtain rose.
 
+mod elsewhere;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,10 +32,10 @@ use minutehand_io::queues::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::Finding;
-use minutehand_protocol::cancel::{Cancelled, cancel};
-use minutehand_protocol::change::{Changed, change};
-use minutehand_protocol::create::{Created, NewJob, create};
-use minutehand_protocol::on_demand::{self, Answered, run_now};
+use minutehand_protocol::job::change::{Changed, change};
+use minutehand_protocol::job::create::{Created, NewJob, create};
+use minutehand_protocol::run::cancel::{Cancelled, cancel};
+use minutehand_protocol::run::on_demand::{self, Answered, run_now};
 use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::{tick, tick_in_groups};
 

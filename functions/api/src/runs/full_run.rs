@@ -8,8 +8,8 @@ use minutehand_domain::run::{Attempt, Run};
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
+use minutehand_protocol::chain::standing::{Asked, Standing, standing};
 use minutehand_protocol::lookup::job_of;
-use minutehand_protocol::standing::{Asked, Standing, standing};
 
 use super::audit::AuditView;
 use crate::wire::body_view::BodyView;

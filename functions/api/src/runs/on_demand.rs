@@ -13,7 +13,7 @@ use minutehand_domain::run::Run;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_protocol::on_demand::{self, Answered, redrive, run_now as ask};
+use minutehand_protocol::run::on_demand::{self, Answered, redrive, run_now as ask};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

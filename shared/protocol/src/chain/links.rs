@@ -1,7 +1,7 @@
-//! Coverage: whether an occurrence is spoken for by the record of an outage.
+//! Links: whether a chain goes on from an instant, or breaks there.
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::pace;
 use minutehand_domain::run::{Covered, Run};
@@ -10,39 +10,12 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
-use crate::promise::{promise, promise_link};
-
-/// How many records back a covering one is looked for. One that lies further back covers occurrences that others have
-/// run since: then this one may run as well, and nothing is lost by it.
-const RECORDS_BACK: usize = 16;
+use crate::chain::coverage::covering;
+use crate::chain::successor::promise_link;
+use crate::timers::promise::promise;
 
 /// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
 const LINKS_FOLLOWED: usize = 720;
-
-/// The record of an outage that speaks for a later occurrence, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coverage {
-    pub record: Run,
-    pub covered: Covered,
-}
-
-impl Coverage {
-    /// The occurrence that is covered, as this record tells of it.
-    pub fn as_of(self, job: &Job, key: RunKey) -> Run {
-        Run { key, nominal: job.run(key).nominal, ..self.record }
-    }
-}
-
-/// The record of an earlier occurrence that speaks for this one too, if one does: of several the one that speaks furthest. It
-/// covers only what has no record of its own.
-pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Coverage>, Fault> {
-    let earlier = ports.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
-    let covering = earlier.into_iter().filter_map(|record| {
-        let covered = record.covers(key.at)?;
-        Some(Coverage { record, covered })
-    });
-    Ok(covering.max_by_key(|coverage| coverage.covered.until))
-}
 
 /// Promises the first occurrence from `next` on that nothing stands for; none where the chain goes on.
 pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
@@ -60,7 +33,7 @@ pub async fn first_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<O
     for _ in 0..LINKS_FOLLOWED {
         let Some(t) = next else { return Ok(None) };
         next = match link_at(ports, job, t).await? {
-            Link::Standing => return Ok(None),
+            Link::Timer => return Ok(None),
             Link::Recorded(_) => job.next_after(t),
             Link::Covered(covered) => job.next_after(covered.until.just_before()),
             Link::Broken => return Ok(Some(t)),
@@ -76,7 +49,7 @@ pub async fn forgone_gap<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Op
     for _ in 0..LINKS_FOLLOWED {
         let Some((forgone, why)) = job.forgone_after(t) else { return Ok(None) };
         t = match link_at(ports, job, forgone).await? {
-            Link::Standing => return Ok(None),
+            Link::Timer => return Ok(None),
             Link::Recorded(run) => run.span_end(),
             Link::Covered(covered) => covered.until.just_before(),
             Link::Broken => return Ok(Some((forgone, why))),
@@ -88,7 +61,7 @@ pub async fn forgone_gap<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Op
 /// What stands for an instant.
 enum Link {
     /// A timer: its look goes on from there.
-    Standing,
+    Timer,
     Recorded(Run),
     Covered(Covered),
     Broken,
@@ -100,7 +73,7 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
         if timer.stamp.generation < job.generation {
             promise(ports, &job.tenant, timer.key, job.generation).await?;
         }
-        return Ok(Link::Standing);
+        return Ok(Link::Timer);
     }
     if let Some(seen) = ports.store().run(&job.tenant, key).await? {
         return Ok(Link::Recorded(seen.item));

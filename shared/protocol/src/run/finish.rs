@@ -13,8 +13,8 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::dispatch::hint;
-use crate::promise::promise;
+use crate::timers::hinting::hint;
+use crate::timers::promise::promise;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finished {

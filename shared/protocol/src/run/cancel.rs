@@ -3,15 +3,14 @@
 
 use minutehand_domain::access::By;
 use minutehand_domain::id::{RunKey, Tenant};
-use minutehand_domain::job::Job;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::promise::promise_successor;
-use crate::standing::{Asked, Standing, standing};
+use crate::chain::standing::{Asked, Standing, standing};
+use crate::chain::successor::first_record;
 
 /// Tries against an executor that claims or finishes the same run.
 const TRIES: u32 = 8;
@@ -30,7 +29,7 @@ pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
                 let guard = seen.guard();
                 (seen.item, guard)
             }
-            Standing::Unborn(job) => (unborn(ports, &job, key).await?, Guard::Absent),
+            Standing::Unborn(job) => (first_record(ports, &job, key).await?, Guard::Absent),
             Standing::Covered(job, coverage) => {
                 let run = coverage.as_of(&job, key);
                 return Ok(Cancelled::Refused(Refusal::Finished, run));
@@ -48,14 +47,4 @@ pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
         }
     }
     Err(Fault::unavailable("run", "it is being changed by too many at once"))
-}
-
-/// An occurrence without a record, its successor promised: a record is like a hint, the successor comes first.
-async fn unborn<D: Ports>(ports: &D, job: &Job, key: RunKey) -> Result<Run, Fault> {
-    if let Some(next) = job.next_after(key.at)
-        && promise_successor(ports, job, next).await?.is_none()
-    {
-        return Err(Fault::unavailable("run", "it is long overdue and being looked at; ask again in a minute"));
-    }
-    Ok(job.run(key))
 }

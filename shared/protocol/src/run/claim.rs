@@ -17,8 +17,8 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
+use crate::chain::standing::{Asked, Standing, standing};
 use crate::lookup::owner_of;
-use crate::standing::{Asked, Standing, standing};
 
 /// A run that is ours until its lease ends, and what it is to carry out.
 #[derive(Clone, Debug)]

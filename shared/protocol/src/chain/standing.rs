@@ -13,7 +13,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::coverage::{Coverage, covering};
+use crate::chain::coverage::{Coverage, covering};
 use crate::lookup::job_of;
 
 /// What stands for a run key.
