@@ -19,7 +19,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
-use minutehand_protocol::change::{Changed, Want, change};
+use minutehand_protocol::job::change::{Changed, Want, change};
 use minutehand_protocol::lookup::job_of;
 
 pub(crate) use self::batch::{BatchRequest, BatchView, batch};

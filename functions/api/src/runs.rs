@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
-use minutehand_protocol::cancel::{Cancelled, cancel as cancel_run};
+use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
 pub(crate) use self::audit::AuditView;
 pub(crate) use self::full_run::FullRun;

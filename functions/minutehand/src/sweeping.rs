@@ -8,7 +8,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::forget_hints;
-use minutehand_protocol::take_over::take_over;
+use minutehand_protocol::sweep::take_over::take_over;
 use minutehand_sweeper::tick;
 
 use crate::drain::Drain;

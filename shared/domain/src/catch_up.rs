@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Moment;
-use crate::job::Job;
 use crate::limits::{DEFAULT_CATCH_UP_RUNS, DEFAULT_CATCH_UP_WINDOW_SECONDS};
 use crate::pace;
 use crate::spelled;
@@ -41,8 +40,8 @@ impl CatchUp {
         }
     }
 
-    /// How many occurrences inside the window may fire.
-    fn most(&self) -> u32 {
+    /// How many of what lies inside the window are made up for.
+    pub(crate) fn most(&self) -> u32 {
         match self {
             Self::Last { .. } | Self::None => 1,
             Self::All { max_runs, .. } => *max_runs,
@@ -70,26 +69,3 @@ pub enum CatchUpPlan {
     /// All of them are too late, up to the last.
     SkipAll { last: Moment, count: u64 },
 }
-
-impl Job {
-    /// Whether an occurrence at `t` is too late to start at `now`.
-    pub fn is_too_late(&self, t: Moment, now: Moment) -> bool {
-        now.since(t) > self.definition.catch_up.window()
-    }
-
-    /// The plan at `now` for the unclaimed occurrence at `t` and those after it.
-    pub fn catch_up_plan(&self, t: Moment, now: Moment) -> CatchUpPlan {
-        let (catch_up, now) = (&self.definition.catch_up, now.max(t));
-        match self.newest(catch_up.most(), t.max(now - catch_up.window()), now) {
-            Some(at) if at == t => CatchUpPlan::FireAll,
-            Some(at) => CatchUpPlan::FireFrom { at, passed_over: self.missed(t, at.just_before()).count },
-            None => {
-                let missed = self.missed(t, now);
-                CatchUpPlan::SkipAll { last: missed.last, count: missed.count }
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod facts;

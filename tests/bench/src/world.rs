@@ -10,7 +10,8 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::id::{JobId, Tenant, Worker};
-use minutehand_domain::job::{Definition, Delivery, Terms};
+use minutehand_domain::job::Definition;
+use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::pace;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::RetryPolicy;
@@ -26,7 +27,7 @@ use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::targets::{Answer, Call, Targets};
-use minutehand_protocol::create::{Created, NewJob, create};
+use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_sweeper::tick;
 
 use crate::failure::{Failure, Outcome};
@@ -102,7 +103,7 @@ impl<E: Engine> World<E> {
     async fn create_due(&self, n: u32, at: Moment) -> Outcome<()> {
         let plan = Plan { at: Some(at), ..Plan::default() };
         let schedule = Schedule::new(&plan, NOW).map_err(|why| Failure::Said(why.to_string()))?;
-        let (tenant, id, definition) = (tenant(), job_id(0, n), noop());
+        let (tenant, id, definition) = (tenant(), job_id(0, n), Definition::default());
         let new = NewJob { tenant, id, schedule, definition, payload: None, fingerprint: None, now: NOW };
         match create(self, new).await? {
             Created::New(_) => Ok(()),
@@ -119,21 +120,6 @@ fn job_id(kind: u8, n: u32) -> JobId {
     let mut bytes = [kind; 16];
     bytes[..4].copy_from_slice(&n.to_be_bytes());
     JobId::from_bytes(bytes)
-}
-
-fn noop() -> Definition {
-    let terms =
-        Terms { timeout: Duration::from_secs(60), retry: RetryPolicy::default(), delivery: Delivery::default() };
-    Definition {
-        name: None,
-        owner: None,
-        tags: std::collections::BTreeSet::new(),
-        target: Target::Noop,
-        payload: Body::Empty,
-        priority: Priority::default(),
-        terms,
-        catch_up: CatchUp::default(),
-    }
 }
 
 impl HandClock {

@@ -56,7 +56,7 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 110] = [
     ("queue purged", 50),
     ("sweeper dead for minutes", 100),
     // Faults of AWS's ports.
-    ("throttled state head", 1000),
+    ("throttled state head", 800),
     ("throttled state put_run", 200),
     ("throttled state put_head", 5),
     ("throttled timers put_timer", 300),

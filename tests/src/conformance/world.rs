@@ -9,7 +9,8 @@ use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
-use minutehand_domain::job::{Definition, Delivery, Job, Terms};
+use minutehand_domain::job::{Definition, Job};
+use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::RetryPolicy;
 use minutehand_domain::run::{Attempt, Failure, Run, State};
@@ -116,18 +117,6 @@ pub fn stamp(generation: u64) -> TimerStamp {
 }
 
 fn definition() -> Definition {
-    Definition {
-        name: Some("report".to_owned()),
-        owner: None,
-        tags: BTreeSet::from(["billing".to_owned()]),
-        target: Target::Noop,
-        payload: Body::Empty,
-        priority: Priority::Normal,
-        terms: Terms {
-            timeout: Duration::from_secs(60),
-            retry: RetryPolicy::default(),
-            delivery: Delivery::AtLeastOnce,
-        },
-        catch_up: CatchUp::default(),
-    }
+    let tags = BTreeSet::from(["billing".to_owned()]);
+    Definition { name: Some("report".to_owned()), tags, ..Definition::default() }
 }

@@ -14,7 +14,7 @@ use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
-use minutehand_protocol::create::{Created, NewJob, create as create_job};
+use minutehand_protocol::job::create::{Created, NewJob, create as create_job};
 use minutehand_protocol::lookup::job_of;
 
 use crate::app_state::AppState;

@@ -13,7 +13,7 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
-use minutehand_protocol::change::{Want, change};
+use minutehand_protocol::job::change::{Want, change};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 

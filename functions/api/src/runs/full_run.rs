@@ -2,21 +2,18 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
-use minutehand_domain::id::{Origin, RunKey, Tenant};
+use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
+use minutehand_protocol::chain::standing::{Asked, Standing, standing};
 use minutehand_protocol::lookup::job_of;
 
 use super::audit::AuditView;
 use crate::wire::body_view::BodyView;
 use crate::wire::run_view::{Bodies, RunView, result_of};
-
-/// How many records back a record that covers an occurrence is looked for, as in the protocol.
-const RECORDS_BACK: usize = 16;
 
 pub(crate) struct FullRun {
     run: Run,
@@ -67,14 +64,15 @@ impl FullRun {
     }
 }
 
-/// The run of `key`: as recorded, or as it will be if it is an occurrence that has not been claimed.
+/// The run that `key` names: as it is recorded, as the record that speaks for it tells, or as it will be if it is an occurrence
+/// that nobody has claimed.
 pub(super) async fn run_of<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<(Run, Job)>, Fault> {
-    let Some(job) = job_of(ports, tenant, key.job).await? else { return Ok(None) };
-    let run = match ports.store().run(tenant, key).await? {
-        Some(seen) => Some(seen.item),
-        None => unrecorded(ports, &job, key).await?,
-    };
-    Ok(run.map(|run| (run, job)))
+    Ok(match standing(ports, tenant, key, Asked::ByAnyone).await? {
+        Standing::Recorded(seen) => job_of(ports, tenant, key.job).await?.map(|job| (seen.item, job)),
+        Standing::Covered(job, coverage) => Some((coverage.as_of(&job, key), job)),
+        Standing::Unborn(job) => Some((job.run(key), job)),
+        Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => None,
+    })
 }
 
 /// Reads the store only where the first attempt is no longer inside the run.
@@ -83,19 +81,4 @@ async fn all_attempts<D: Ports>(ports: &D, run: &Run) -> Result<Vec<Attempt>, Fa
         return Ok(run.attempts.clone());
     }
     Ok(run.with_older_attempts(ports.store().attempts(&run.tenant, run.key).await?))
-}
-
-/// An occurrence without a record of its own: covered by the record of an outage, or waiting to be claimed.
-async fn unrecorded<D: Ports>(ports: &D, job: &Job, key: RunKey) -> Result<Option<Run>, Fault> {
-    if key.origin != Origin::Schedule || key.discriminator != 0 || job.admits(key.at).is_err() {
-        return Ok(None);
-    }
-    let waiting = job.run(key);
-    if key.at > ports.clock().now() {
-        return Ok(Some(waiting));
-    }
-    let earlier = ports.store().runs_of(&job.tenant, job.id, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
-    let covering = earlier.into_iter().find(|run| run.covers(key.at).is_some());
-    let nominal = waiting.nominal;
-    Ok(Some(covering.map_or(waiting, |record| Run { key, nominal, ..record })))
 }

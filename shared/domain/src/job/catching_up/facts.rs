@@ -1,14 +1,15 @@
 //! Catch-up plans: a table of cases, and an oracle that lists every occurrence.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::catch_up::CatchUp;
 use crate::id::{JobId, Tenant};
-use crate::job::{Change, Definition, Delivery, Terms};
+use crate::job::{Change, Definition};
 use crate::limits::COALESCE_COUNT;
-use crate::retry::RetryPolicy;
 use crate::schedule::{Plan, Schedule};
-use crate::target::Target;
 
 const START: Moment = Moment::from_secs(1_800_000_000);
 
@@ -42,17 +43,7 @@ fn every(seconds: u64) -> Schedule {
 }
 
 fn job(schedule: Schedule, catch_up: CatchUp) -> Job {
-    let terms = Terms { timeout: seconds(60), retry: RetryPolicy::default(), delivery: Delivery::AtLeastOnce };
-    let definition = Definition {
-        name: None,
-        owner: None,
-        tags: [].into(),
-        target: Target::Noop,
-        payload: crate::body::Body::Empty,
-        priority: crate::priority::Priority::Normal,
-        terms,
-        catch_up,
-    };
+    let definition = Definition { catch_up, ..Definition::default() };
     Job::new(Tenant::new("t").unwrap(), JobId::from_bytes([1; 16]), schedule, definition, 0, START)
 }
 
