@@ -7,17 +7,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use minutehand_domain::Moment;
-use minutehand_domain::body::Body;
-use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::id::{JobId, Tenant, Worker};
 use minutehand_domain::job::Definition;
-use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::pace;
-use minutehand_domain::priority::Priority;
-use minutehand_domain::retry::RetryPolicy;
 use minutehand_domain::run::Claimant;
 use minutehand_domain::schedule::{Plan, Schedule};
-use minutehand_domain::target::Target;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::Ports;
 use minutehand_io::chance::SystemChance;
