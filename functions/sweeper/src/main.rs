@@ -53,7 +53,7 @@ impl Sweeper {
                 .await
             }
         };
-        self.ports.tell().await;
+        self.ports.flush_events().await;
         let Pass { buckets, timers_read, hinted, looked_at, moved, unreadable } = swept?;
         tracing::info!(buckets, timers_read, hinted, looked_at, moved, unreadable, "swept");
         Ok(())

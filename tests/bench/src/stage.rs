@@ -111,7 +111,7 @@ fn address_said(stdout: &mut impl BufRead) -> Outcome<SocketAddr> {
         }
         line.clear();
     }
-    Failure::said("the server ended before it printed where it listens")
+    Failure::said("the server ended before it said where it listens")
 }
 
 fn address_in(line: &str) -> Option<SocketAddr> {

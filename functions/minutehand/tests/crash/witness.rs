@@ -1,4 +1,4 @@
-//! The witness: tells the judge what was asked for, what was called and what stands, in the judge's own words.
+//! The witness: translates requests, calls and records into the judge's terms.
 //!
 //! One machine has one clock, one process at a time holds the store, and the test sees neither leases nor timers. So:
 //! - `since` of a creation is put back by the skew that the judge allows: what is due at once is asked for as well;
