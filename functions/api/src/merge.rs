@@ -11,7 +11,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::wire::kinds::Kind;
+use minutehand_wire::kinds::Kind;
 
 /// An object's fields, each with its place in it.
 #[derive(Default)]
@@ -76,7 +76,7 @@ impl Fields {
         }
     }
 
-    /// OperationDoc whether it was there.
+    /// Says whether it was there.
     pub(crate) fn remove(&mut self, name: &str) -> bool {
         self.by_name.remove(name).is_some()
     }

@@ -1,6 +1,5 @@
 //! Runs: one, those of a job, those of all jobs, and what may be done with one.
 
-mod audit;
 mod full_run;
 mod list;
 mod on_demand;
@@ -14,10 +13,9 @@ use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::cancel::{Cancelled, cancel as cancel_run};
 
-pub(crate) use self::audit::AuditView;
 pub(crate) use self::full_run::FullRun;
-pub(crate) use self::list::{AcrossParams, RunsParams, across, of_job};
-pub(crate) use self::on_demand::{RunRequest, retry, run_now};
+pub(crate) use self::list::{across, of_job};
+pub(crate) use self::on_demand::{retry, run_now};
 use crate::app_state::AppState;
 use crate::auth::Caller;
 use crate::body::{Body, Nothing};
@@ -41,7 +39,7 @@ pub(crate) async fn events<D: Ports>(
     RunPath(key): RunPath,
 ) -> Result<Response, Problem> {
     let run = FullRun::find(&*app.ports, caller.tenant(), key).await?.ok_or_else(Problem::no_run)?;
-    Ok(Json(run.audit()).into_response())
+    Ok(Json(run.events()).into_response())
 }
 
 /// Ends a run that waits; one that runs is not tried again.

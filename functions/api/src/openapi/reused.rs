@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::operation::Operation;
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
-use crate::wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
+use minutehand_wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
 
 pub(super) fn parameter(name: &str) -> Value {
     json!({ "$ref": format!("#/components/parameters/{name}") })
