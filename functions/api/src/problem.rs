@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::HeaderValue;
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use minutehand_io::Fault;
 use minutehand_wire as wire;
-pub(crate) use minutehand_wire::problem::{FieldError, ProblemKind as Kind};
 use minutehand_wire::field_errors::RequestRefusal;
+pub(crate) use minutehand_wire::problem::{FieldError, ProblemKind as Kind};
 
 /// After this many seconds a fault is worth another try: a store that was busy has committed by then.
 const RETRY_SECONDS: u64 = 1;

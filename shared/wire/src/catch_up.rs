@@ -81,7 +81,11 @@ impl CatchUpSpec {
             CatchUp::None => (CatchUpPolicy::None, None, None),
             CatchUp::All { window, max_runs } => (CatchUpPolicy::All, Some(window), Some(*max_runs)),
         };
-        Self { policy: Some(policy.into()), max_runs: max_runs.map(u64::from), window_seconds: window.map(Duration::as_secs) }
+        Self {
+            policy: Some(policy.into()),
+            max_runs: max_runs.map(u64::from),
+            window_seconds: window.map(Duration::as_secs),
+        }
     }
 
     fn window(&self, errors: &mut FieldErrors) -> Duration {

@@ -12,7 +12,6 @@ use crate::texts::{CursorText, KeyIdText, Line, TenantText};
 use crate::word::Word;
 use crate::words::RoleWord;
 
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyRequest {

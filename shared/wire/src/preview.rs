@@ -2,8 +2,8 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::limits::PREVIEW_FIRES;
-use minutehand_domain::schedule::{Schedule, Spread};
 use minutehand_domain::schedule::cron::Note;
+use minutehand_domain::schedule::{Schedule, Spread};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,11 @@ impl PreviewView {
 impl FireView {
     fn new(schedule: &Schedule, t: Moment) -> Self {
         let at = schedule.nominal(t);
-        Self { at: Instant(at), effective_at: Instant(t), local: schedule.local(at), note: schedule.note_at(t).map(Word::from) }
+        Self {
+            at: Instant(at),
+            effective_at: Instant(t),
+            local: schedule.local(at),
+            note: schedule.note_at(t).map(Word::from),
+        }
     }
 }

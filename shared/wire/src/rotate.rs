@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::whole_number::whole_number;
 
-
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RotateRequest {

@@ -190,9 +190,7 @@ impl JsonSchema for TargetSpec {
 }
 
 fn shown(generator: &mut SchemaGenerator) -> Schema {
-    let kind = |(name, title, schema, _): (&str, &str, Schema, Schema)| {
-        json!({ "title": title, "type": "object", "properties": { name: schema }, "required": [name] })
-    };
+    let kind = |(name, title, schema, _): (&str, &str, Schema, Schema)| json!({ "title": title, "type": "object", "properties": { name: schema }, "required": [name] });
     let kinds: Vec<Value> = properties(generator).into_iter().map(kind).collect();
     json_schema!({ "description": "What each run calls, under the name of its kind.", "oneOf": kinds })
 }
@@ -227,7 +225,8 @@ mod tests {
         for text in ["{}", r#"{"http":null}"#, r#"{"http":{"url":"http://x/"},"noop":{}}"#] {
             let mut errors = FieldErrors::default();
 
-            let target = asked(&mut serde_json::Deserializer::from_str(text)).unwrap().checked(&|_| Ok(()), &mut errors);
+            let target =
+                asked(&mut serde_json::Deserializer::from_str(text)).unwrap().checked(&|_| Ok(()), &mut errors);
 
             assert_eq!(target, None);
             let refused = errors.settle(Some(())).unwrap_err();

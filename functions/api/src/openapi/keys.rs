@@ -12,9 +12,7 @@ pub(crate) fn create_key() -> OperationDoc {
     OperationDoc::new(Tag::Keys, "create_key", "Make a key")
         .takes::<KeyRequest>()
         .once()
-        .shows(
-            ResponseDoc::json::<KeyView>(StatusCode::CREATED, "The key, and this once its secret.").makes("key_id"),
-        )
+        .shows(ResponseDoc::json::<KeyView>(StatusCode::CREATED, "The key, and this once its secret.").makes("key_id"))
         .shows(
             ResponseDoc::json::<KeyView>(
                 StatusCode::OK,

@@ -36,8 +36,7 @@ fn queued(doc: OperationDoc) -> OperationDoc {
         .once()
         .shows(ResponseDoc::json::<RunView>(StatusCode::ACCEPTED, "The run: it is queued.").makes("run_id"))
         .shows(
-            ResponseDoc::json::<RunView>(StatusCode::OK, "The run that the same request made before.")
-                .with(Replayed),
+            ResponseDoc::json::<RunView>(StatusCode::OK, "The run that the same request made before.").with(Replayed),
         )
 }
 

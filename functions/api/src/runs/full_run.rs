@@ -13,7 +13,6 @@ use minutehand_protocol::lookup::job_of;
 use minutehand_wire::run_view::{Bodies, result_of};
 use minutehand_wire::{BodyView, RunEventsView, RunView};
 
-
 /// How many records back the one that speaks for an occurrence is looked for, as the protocol does.
 const RECORDS_BACK: usize = 16;
 

@@ -27,7 +27,8 @@ impl Notice {
     }
 
     fn new(kind: String, detail: &impl Serialize, at: Moment) -> Option<Self> {
-        let detail = serde_json::to_string(detail).inspect_err(|error| tracing::error!(%kind, %error, "a change is not announced"));
+        let detail = serde_json::to_string(detail)
+            .inspect_err(|error| tracing::error!(%kind, %error, "a change is not announced"));
         Some(Self { detail: detail.ok()?, kind, at })
     }
 

@@ -1,13 +1,13 @@
-//! What is given in a file, on stdin or on the command line itself.
+//! Input: JSON in a file, on stdin or on the command line itself.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde_json::value::RawValue;
+use minutehand_client::wire;
 
-use super::trouble::Trouble;
+use super::failure::Failure;
 
 /// What the API takes of a body is a third of this; more is a wrong file.
 const BYTES: u64 = 1024 * 1024;
@@ -49,8 +49,8 @@ impl FromStr for Json {
 }
 
 impl Source {
-    pub(crate) fn read(&self) -> Result<String, Trouble> {
-        let unreadable = |why: &io::Error| Trouble::Usage(format!("cannot read {self}: {why}"));
+    pub(crate) fn read(&self) -> Result<String, Failure> {
+        let unreadable = |why: &io::Error| Failure::Usage(format!("cannot read {self}: {why}"));
         let text = match self {
             Self::Stdin => bounded(io::stdin().lock()),
             Self::File(path) => File::open(path).and_then(bounded),
@@ -70,12 +70,12 @@ impl std::fmt::Display for Source {
 
 impl Json {
     /// Its text as it was written, so that no number loses a digit.
-    pub(crate) fn read(&self) -> Result<Box<RawValue>, Trouble> {
+    pub(crate) fn read(&self) -> Result<wire::Json, Failure> {
         match self {
-            Self::Text(text) => parsed(text).map_err(|why| Trouble::Usage(format!("this is not JSON: {why}"))),
+            Self::Text(text) => parsed(text).map_err(|why| Failure::Usage(format!("this is not JSON: {why}"))),
             Self::In(source) => {
                 let text = source.read()?;
-                parsed(&text).map_err(|why| Trouble::Usage(format!("{source} is not JSON: {why}")))
+                parsed(&text).map_err(|why| Failure::Usage(format!("{source} is not JSON: {why}")))
             }
         }
     }
@@ -85,7 +85,7 @@ impl Json {
     }
 }
 
-fn parsed(text: &str) -> serde_json::Result<Box<RawValue>> {
+fn parsed(text: &str) -> serde_json::Result<wire::Json> {
     serde_json::from_str(text)
 }
 
@@ -123,7 +123,7 @@ mod tests {
     fn no_digit_is_lost_on_the_way() {
         let json: Json = "1.000000000000000000001".parse().unwrap();
 
-        assert_eq!(json.read().unwrap().get(), "1.000000000000000000001");
+        assert_eq!(json.read().unwrap().text(), "1.000000000000000000001");
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Words of the API, in their colours.
+//! Cells: words of the API in their colours, and what stands where there is none.
 
 use super::table::{BAD, BUSY, Cell, FAINT, GOOD, HELD, PLAIN};
 
 /// The state of a job or a run. A word of a later server is shown as it is.
-pub(crate) fn status(word: &str) -> Cell {
-    let style = match word {
+pub(crate) fn status(word: impl ToString) -> Cell {
+    let word = word.to_string();
+    let style = match word.as_str() {
         "active" | "succeeded" => GOOD,
         "running" => BUSY,
         "paused" | "scheduled" | "queued" | "waiting" => HELD,
@@ -16,7 +17,7 @@ pub(crate) fn status(word: &str) -> Cell {
 }
 
 /// Inside a line that is no table.
-pub(crate) fn painted(word: &str) -> String {
+pub(crate) fn painted(word: impl ToString) -> String {
     status(word).painted()
 }
 
