@@ -1,15 +1,15 @@
 //! A deployment: the template's stack on an emulator, put there by the scripts that people use.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::process::{Command, Stdio};
+use std::fs;
+use std::process::Command;
 
+use minutehand_aws_tests::bootstraps::output_of;
+use minutehand_aws_tests::ministack::REGION;
+use minutehand_aws_tests::python::Tools;
+use minutehand_aws_tests::workspace;
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::ministack::REGION;
-use crate::python::Tools;
-use crate::workspace;
 
 pub struct Deployment {
     endpoint: String,
@@ -20,22 +20,6 @@ pub struct Deployment {
     outputs: BTreeMap<String, String>,
     /// Where the scripts find no settings of whoever runs the tests.
     home: TempDir,
-}
-
-/// The three bootstraps, from the sources as they are. One builds and the others wait: what they find is a moment's work.
-pub fn build_functions() {
-    let folder = workspace::target().join("lambda");
-    fs::create_dir_all(&folder).expect("the target folder can be written");
-    let lock = File::create(folder.join("lock")).expect("a lock file can be made");
-    lock.lock().expect("the lock is waited for");
-    let mut build = Command::new(workspace::root().join("infra/build"));
-    // What cargo tells the tests of themselves is part of what ring's build is made of: told of it, everything is built again.
-    for (name, _) in std::env::vars() {
-        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            build.env_remove(name);
-        }
-    }
-    run(&mut build);
 }
 
 impl Deployment {
@@ -53,7 +37,7 @@ impl Deployment {
     pub fn update(&mut self, parameters: &[&str]) {
         let mut script = self.with_settings(Command::new(workspace::root().join("localstack/bootstrap")));
         script.env("MINUTEHAND_STACK", &self.stack).env("MINUTEHAND_KEY", &self.key).args(parameters);
-        let said = run(&mut script);
+        let said = output_of(&mut script);
         let pairs = said.lines().filter_map(|line| line.split_once('\t'));
         self.outputs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     }
@@ -73,7 +57,7 @@ impl Deployment {
         let answer = self.home.path().join("answer");
         let mut invoke = self.with_settings(Command::new(&self.tools.aws));
         invoke.args(["lambda", "invoke", "--function-name", self.output("SweeperFunctionName"), "--payload", "{}"]);
-        let said = run(invoke.arg(&answer));
+        let said = output_of(invoke.arg(&answer));
         let said: Value = serde_json::from_str(&said).expect("the command line prints JSON");
         let answer = fs::read_to_string(answer).unwrap_or_default();
         assert!(said["FunctionError"].is_null(), "the sweep failed: {answer}");
@@ -92,12 +76,4 @@ impl Deployment {
         ]);
         command
     }
-}
-
-fn run(command: &mut Command) -> String {
-    let output = command.stdin(Stdio::null()).output().expect("the command starts");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?} failed:\n{said}{complaint}");
-    said
 }

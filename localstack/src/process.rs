@@ -5,11 +5,11 @@ use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
+use minutehand_aws_tests::ministack::{Ministack, REGION};
+use minutehand_aws_tests::workspace;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::deployment::Deployment;
-use crate::ministack::{Ministack, REGION};
-use crate::workspace;
 
 /// Kills the running bootstraps of a function, wherever they were unpacked to, and says how many there were. They are known by
 /// their environment: Lambda's, and this test's own emulator as their parent.

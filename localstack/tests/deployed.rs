@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws_sdk_scheduler::types::ScheduleState;
-use minutehand_aws_tests::api_client::ApiClient;
-use minutehand_aws_tests::deployment::{Deployment, build_functions};
-use minutehand_aws_tests::hook::{Called, Hook};
+use minutehand_aws_tests::bootstraps::build_functions;
 use minutehand_aws_tests::ministack::{Authorization, Ministack};
-use minutehand_aws_tests::process::{kill_bootstraps, serve_on};
 use minutehand_aws_tests::python;
 use minutehand_domain::Moment;
 use minutehand_domain::id::JobId;
 use minutehand_domain::timer::Obligation;
 use minutehand_io::clock::{Clock as _, SystemClock};
+use minutehand_localstack::api_client::ApiClient;
+use minutehand_localstack::deployment::Deployment;
+use minutehand_localstack::hook::{Called, Hook};
+use minutehand_localstack::process::{kill_bootstraps, serve_on};
 use serde_json::{Value, json};
 
 /// A deployed Minutehand of the fact's own.
