@@ -21,11 +21,11 @@ use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::job::change::{Changed, Want, change};
 use minutehand_protocol::lookup::job_of;
+use minutehand_wire::{BodyView, JobView, JobsQuery, OneJobView, Page};
 
-pub(crate) use self::batch::{BatchRequest, BatchView, batch};
+pub(crate) use self::batch::batch;
 pub(crate) use self::create::create;
 use self::filter::JobFilter;
-pub(crate) use self::filter::JobsParams;
 pub(crate) use self::patch::patch;
 use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
@@ -35,9 +35,6 @@ use crate::params::{JobPath, Params, limit_of};
 use crate::precondition::{IfMatch, etag};
 use crate::problem::{Kind, Problem};
 use crate::runs::FullRun;
-use crate::wire::body_view::BodyView;
-use crate::wire::job_view::{JobView, OneJobView};
-use crate::wire::page::Page;
 
 /// Jobs that one filtered request reads at most; its page may then hold fewer jobs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
@@ -46,10 +43,10 @@ const LOOKED_THROUGH: usize = 10_000;
 pub(crate) async fn list<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
-    Params(params): Params<JobsParams>,
+    Params(params): Params<JobsQuery>,
 ) -> Result<Response, Problem> {
     let limit = limit_of(params.limit)?;
-    let (filter, now) = (params.filter()?, app.ports.clock().now());
+    let (filter, now) = (JobFilter::of(&params)?, app.ports.clock().now());
     let scope = Scope::new(caller.tenant(), &format!("jobs {filter:?}"));
     let after = params.cursor.map(|cursor| scope.open(&cursor)).transpose()?.map(JobId::from_bytes);
     let page = looked_through(&*app.ports, caller.tenant(), after, &filter, limit, now).await?;
@@ -106,7 +103,7 @@ pub(crate) async fn show<D: Ports>(
     let now = app.ports.clock().now();
     let last_run = last_run(&*app.ports, &job, now).await?;
     let payload = bodies::fetch(&*app.ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let view = JobView::new(&job, BodyView::of(payload.as_ref()), now);
+    let view = JobView::of(&job, BodyView::of(payload.as_ref()), now);
     let last_run = last_run.as_ref().map(|run| run.view(now));
     Ok((etag(&job), Json(OneJobView { job: view, last_run })).into_response())
 }
@@ -182,7 +179,7 @@ impl Want for Command {
 
 async fn answer<D: Ports>(ports: &D, job: &Job) -> Result<Response, Problem> {
     let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let view = JobView::new(job, BodyView::of(payload.as_ref()), ports.clock().now());
+    let view = JobView::of(job, BodyView::of(payload.as_ref()), ports.clock().now());
     Ok((etag(job), Json(view)).into_response())
 }
 

@@ -10,10 +10,8 @@ use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::chain::standing::{Asked, Standing, standing};
 use minutehand_protocol::lookup::job_of;
-
-use super::audit::AuditView;
-use crate::wire::body_view::BodyView;
-use crate::wire::run_view::{Bodies, RunView, result_of};
+use minutehand_wire::run_view::{Bodies, result_of};
+use minutehand_wire::{BodyView, RunEventsView, RunView};
 
 pub(crate) struct FullRun {
     run: Run,
@@ -51,16 +49,14 @@ impl FullRun {
         Ok(Self { run, attempts, payload, result })
     }
 
-    pub(crate) fn view(&self, now: Moment) -> RunView<'_> {
+    pub(crate) fn view(&self, now: Moment) -> RunView {
         let bodies =
             Bodies { payload: BodyView::of(self.payload.as_ref()), result: BodyView::of(self.result.as_ref()) };
-        RunView::new(&self.run, &self.attempts, bodies, now)
+        RunView::of(&self.run, &self.attempts, bodies, now)
     }
-}
 
-impl FullRun {
-    pub(super) fn audit(&self) -> AuditView {
-        AuditView::of(&self.run, &self.attempts)
+    pub(super) fn events(&self) -> RunEventsView {
+        RunEventsView::of(&self.run, &self.attempts)
     }
 }
 
