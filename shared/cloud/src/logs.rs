@@ -5,6 +5,8 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
+use minutehand_io::events::TRANSITIONS;
+use tracing::Level;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -30,23 +32,37 @@ pub fn last_words(ended: Result<(), Box<dyn Error + Send + Sync>>) -> ExitCode {
 }
 
 /// What is asked for; where that cannot be read, what everybody wants. The span that knows the request's id is always let
-/// through, or a warning would not say whose it is.
+/// through, or a warning would not say whose it is. The transitions of runs only where they are named, or where everything is
+/// wanted: a log is paid for by its bytes.
 fn filter_of(wanted: Option<&str>) -> Targets {
     let usual = || Targets::new().with_default(LevelFilter::INFO);
     let asked = wanted.filter(|text| !text.is_empty()).and_then(|text| text.parse().ok());
-    asked.unwrap_or_else(usual).with_target("lambda_runtime", LevelFilter::INFO)
+    let filter = asked.unwrap_or_else(usual).with_target("lambda_runtime", LevelFilter::INFO);
+    let named = wanted.is_some_and(|text| text.contains(TRANSITIONS));
+    if named || filter.would_enable(TRANSITIONS, &Level::DEBUG) {
+        filter
+    } else {
+        filter.with_target(TRANSITIONS, LevelFilter::OFF)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use tracing::Level;
-
     use super::*;
 
     #[test]
     fn what_cannot_be_read_logs_as_usual() {
         for wanted in [None, Some(""), Some("minutehand=loudest")] {
             assert_eq!(filter_of(wanted), filter_of(Some("info")));
+        }
+    }
+
+    #[test]
+    fn transitions_are_logged_where_they_are_named_or_everything_is_wanted() {
+        for (wanted, logged) in
+            [("info", false), ("minutehand=debug", true), ("debug", true), ("info,minutehand::transitions=info", true)]
+        {
+            assert_eq!(filter_of(Some(wanted)).would_enable(TRANSITIONS, &Level::INFO), logged, "{wanted}");
         }
     }
 
