@@ -25,7 +25,7 @@ pub enum Cancelled {
 
 pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Cancelled, Fault> {
     for _ in 0..TRIES {
-        let seen = ports.store().run(tenant, key).await?;
+        let seen = ports.store().get::<Run>(tenant, key).await?;
         let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
         let run = match seen {
             Some(seen) => seen.item,
@@ -39,7 +39,7 @@ pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
             Ok(next) => next,
             Err(refusal) => return Ok(Cancelled::Refused(refusal, run)),
         };
-        if ports.store().put_run(&next, guard).await?.is_written() {
+        if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
             return Ok(Cancelled::Done(next));
         }

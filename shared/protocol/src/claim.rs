@@ -110,7 +110,7 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<
 async fn see<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Sight, Dropped>, Fault> {
     let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
     let Some(job) = job_of(ports, &hint.tenant, hint.run.job).await? else { return Ok(Err(Dropped::NoJob)) };
-    let run = ports.store().run(&hint.tenant, hint.run).await?;
+    let run = ports.store().get::<Run>(&hint.tenant, hint.run).await?;
     match (&run, hint.run.origin) {
         (Some(seen), _) if seen.item.is_finished() => {
             erase_what_is_left(ports, hint, &seen.item).await?;
@@ -158,9 +158,10 @@ async fn try_claim<D: Ports>(
         }
     };
     if let Some(attempt) = run.displaced_by_next_claim() {
-        ports.store().put_attempt(&hint.tenant, hint.run, attempt).await?;
+        // Where it stands already it is the same.
+        let _put = ports.store().put(&hint.tenant, (hint.run, attempt.number), attempt, Guard::Absent).await?;
     }
-    let Put::Written(version) = ports.store().put_run(&next, guard).await? else {
+    let Put::Written(version) = ports.store().put(&next.tenant, next.key, &next, guard).await? else {
         return Ok(Some(Claim::Dropped(Dropped::Faster)));
     };
     ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });

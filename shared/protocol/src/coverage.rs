@@ -7,7 +7,7 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Covered, Run};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::promise::{promise, promise_link};
@@ -22,7 +22,8 @@ const LINKS_FOLLOWED: usize = 720;
 /// How the record of an earlier occurrence speaks for this one too, if one does. It covers only what has no record of its
 /// own.
 pub async fn covered<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Covered>, Fault> {
-    let earlier = ports.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
+    let before = RunsOf { job: key.job, window: Moment::EPOCH..key.at };
+    let earlier = ports.store().list::<Run>(tenant, before, None, RECORDS_BACK).await?.whole()?;
     Ok(earlier.iter().filter_map(|run| run.covers(key.at)).max_by_key(|covered| covered.until))
 }
 
@@ -85,7 +86,7 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
         }
         return Ok(Link::Standing);
     }
-    if let Some(seen) = ports.store().run(&job.tenant, key).await? {
+    if let Some(seen) = ports.store().get::<Run>(&job.tenant, key).await? {
         return Ok(Link::Recorded(seen.item));
     }
     Ok(covered(ports, &job.tenant, key).await?.map_or(Link::Broken, Link::Covered))

@@ -44,7 +44,7 @@ async fn record<D: Ports>(ports: &D, hold: &Hold, event: &RunEvent<'_>) -> Resul
             Err(refusal) => return Ok(Finished::Refused(refusal)),
         };
         let again = promise_next_attempt(ports, &next, hold.hint.stamp.generation).await?;
-        match ports.store().put_run(&next, Guard::Seen(version)).await? {
+        match ports.store().put(&next.tenant, next.key, &next, Guard::Seen(version)).await? {
             Put::Written(_) => {
                 ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
                 settle(ports, &hold.hint, &next, again).await?;

@@ -44,7 +44,7 @@ pub async fn promise_of_a_change<D: Ports>(ports: &D, timer: &Timer, job: JobId)
     if now.since(timer.stamp.written) < pace::ORPHAN {
         return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
-    let Some(seen) = ports.store().head(&timer.tenant, job).await? else { return erase(ports, timer).await };
+    let Some(seen) = ports.store().get::<Head>(&timer.tenant, job).await? else { return erase(ports, timer).await };
     let guard = seen.guard();
     let waiting = seen.item.into_job().filter(|job| job.generation < timer.stamp.generation);
     let closed = match waiting {
@@ -67,7 +67,7 @@ pub async fn orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Re
 /// A tombstone where no job is: the head put of a creator who slept until now is refused by it.
 async fn bury<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
     let tombstone = Head::Tombstone { tenant: timer.tenant.clone(), id: key.job, epoch: 1 };
-    match ports.store().put_head(&tombstone, Guard::Absent).await? {
+    match ports.store().put(tombstone.tenant(), tombstone.id(), &tombstone, Guard::Absent).await? {
         Put::Written(_) => Ok(true),
         Put::Conflict(there) => Ok(there.is_none_or(|seen| seen.item.job().is_none())),
     }
@@ -76,7 +76,7 @@ async fn bury<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, F
 /// A new epoch for a job that refuses the timer, and the record of what did not fire. False where the job has changed
 /// its mind, or changed at all: the next look sees.
 async fn refuse_for_good<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
-    let Some(seen) = ports.store().head(&timer.tenant, key.job).await? else { return Ok(false) };
+    let Some(seen) = ports.store().get::<Head>(&timer.tenant, key.job).await? else { return Ok(false) };
     let guard = seen.guard();
     let Some(job) = seen.item.into_job() else { return Ok(true) };
     let Err(why) = job.admits(key.at) else { return Ok(false) };
@@ -90,14 +90,14 @@ async fn refuse_for_good<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Res
 /// A new epoch: whoever read the head before must read it again.
 async fn bump_epoch<D: Ports>(ports: &D, job: Job, guard: Guard) -> Result<bool, Fault> {
     let bumped = Head::Job(Job { epoch: job.epoch + 1, ..job });
-    Ok(ports.store().put_head(&bumped, guard).await?.is_written())
+    Ok(ports.store().put(bumped.tenant(), bumped.id(), &bumped, guard).await?.is_written())
 }
 
 /// Puts the record of what did not fire. False where a record is there already: the next look sees it.
 pub(crate) async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
     let now = ports.clock().now();
     let record = run.skipped(why, span, now);
-    let put = ports.store().put_run(&record, Guard::Absent).await?;
+    let put = ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await?;
     if put.is_written() {
         ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
     }

@@ -29,7 +29,7 @@ pub async fn inspect_overdue<D: Ports>(
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     let key = timer.key.run_key();
-    let run = ports.store().run(&timer.tenant, key).await?.map(|seen| seen.item);
+    let run = ports.store().get::<Run>(&timer.tenant, key).await?.map(|seen| seen.item);
     match (run, timer.key.obligation) {
         (None, Obligation::Run(_)) => orphaned_run(ports, timer, key).await,
         (None, Obligation::Occurrence(_) | Obligation::MovedOccurrence(..)) => {

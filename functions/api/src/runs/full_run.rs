@@ -6,7 +6,7 @@ use minutehand_domain::id::{Origin, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::lookup::job_of;
@@ -70,7 +70,7 @@ impl FullRun {
 /// The run that `key` names: as it is recorded, or as it will be if it is an occurrence that nobody has claimed.
 pub(super) async fn run_of<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<(Run, Job)>, Fault> {
     let Some(job) = job_of(ports, tenant, key.job).await? else { return Ok(None) };
-    let run = match ports.store().run(tenant, key).await? {
+    let run = match ports.store().get::<Run>(tenant, key).await? {
         Some(seen) => Some(seen.item),
         None => unrecorded(ports, &job, key).await?,
     };
@@ -82,7 +82,8 @@ async fn all_attempts<D: Ports>(ports: &D, run: &Run) -> Result<Vec<Attempt>, Fa
     if run.attempts.first().is_none_or(|attempt| attempt.number == 1) {
         return Ok(run.attempts.clone());
     }
-    Ok(run.with_older_attempts(ports.store().attempts(&run.tenant, run.key).await?))
+    let older = ports.store().list::<Attempt>(&run.tenant, run.key, None, usize::MAX).await?;
+    Ok(run.with_older_attempts(older.items))
 }
 
 /// An occurrence without a record of its own: the record of an outage speaks for it, or it waits to be claimed.
@@ -94,7 +95,8 @@ async fn unrecorded<D: Ports>(ports: &D, job: &Job, key: RunKey) -> Result<Optio
     if key.at > ports.clock().now() {
         return Ok(Some(waiting));
     }
-    let earlier = ports.store().runs_of(&job.tenant, job.id, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
+    let before = RunsOf { job: job.id, window: Moment::EPOCH..key.at };
+    let earlier = ports.store().list::<Run>(&job.tenant, before, None, RECORDS_BACK).await?.items;
     let covering = earlier.into_iter().find(|run| run.covers(key.at).is_some());
     let nominal = waiting.nominal;
     Ok(Some(covering.map_or(waiting, |record| Run { key, nominal, ..record })))
