@@ -1,4 +1,4 @@
-//! Health: whoever reads this answer knows that the process lives and that its store can be read.
+//! Health: an answer means that the process is alive and that its store can be read.
 
 use std::sync::Arc;
 
@@ -8,23 +8,13 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::schedule::cron::EDITION;
 use minutehand_io::Ports;
 use minutehand_io::store::{Cursor, Store as _};
-use schemars::JsonSchema;
-use serde::Serialize;
+use minutehand_wire::HealthView;
 
 use crate::app_state::AppState;
 use crate::problem::Problem;
 
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct HealthView {
-    live: bool,
-    ready: bool,
-    version: &'static str,
-    /// Which edition of the IANA time zones is compiled in.
-    zones: &'static str,
-}
-
 pub(crate) async fn health<D: Ports>(State(app): State<Arc<AppState<D>>>) -> Result<Json<HealthView>, Problem> {
     let _readable = app.ports.store().get::<Cursor>(&Tenant::deployment(), 0).await?;
-    let (version, zones) = (env!("CARGO_PKG_VERSION"), EDITION);
+    let (version, zones) = (env!("CARGO_PKG_VERSION").to_owned(), EDITION.to_owned());
     Ok(Json(HealthView { live: true, ready: true, version, zones }))
 }

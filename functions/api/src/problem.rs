@@ -1,16 +1,16 @@
-//! A problem: an answer that says no, in the words of RFC 9457. Handlers return it bare; `identify` writes it out, with
-//! the request's id in it.
+//! A problem: a refusal in the format of RFC 9457. Handlers return it; `identify` writes it with the request's id.
 
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
 use minutehand_io::Fault;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use minutehand_wire as wire;
+use minutehand_wire::field_errors::RequestRefusal;
+pub(crate) use minutehand_wire::problem::{FieldError, ProblemKind as Kind};
 
-/// After this many seconds a fault is worth another try: a store that was busy has committed by then.
+/// Seconds after which a retry of a fault makes sense: a busy store has committed by then.
 const RETRY_SECONDS: u64 = 1;
 
 #[derive(Clone, Debug)]
@@ -18,107 +18,10 @@ pub(crate) struct Problem {
     pub kind: Kind,
     pub detail: Cow<'static, str>,
     pub errors: Vec<FieldError>,
-    /// When it is worth asking again, in seconds.
+    /// `Retry-After`, in seconds.
     pub retry_after: Option<u64>,
-    /// For the log. The client is not told.
+    /// For the log. The client does not see it.
     pub fault: Option<Fault>,
-}
-
-/// One thing that is wrong with one field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct FieldError {
-    /// A JSON pointer into the body; for a query parameter `?` and its name.
-    pub pointer: String,
-    pub detail: String,
-}
-
-/// The kinds of problem: each has a `type` that never changes, a title and a status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Malformed,
-    Unauthorized,
-    Forbidden,
-    NotFound,
-    MethodNotAllowed,
-    Conflict,
-    VersionMismatch,
-    TooLarge,
-    UnsupportedMediaType,
-    Invalid,
-    KeyReused,
-    QuotaExceeded,
-    Unavailable,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Self; 13] = [
-        Self::Malformed,
-        Self::Unauthorized,
-        Self::Forbidden,
-        Self::NotFound,
-        Self::MethodNotAllowed,
-        Self::Conflict,
-        Self::VersionMismatch,
-        Self::TooLarge,
-        Self::UnsupportedMediaType,
-        Self::Invalid,
-        Self::KeyReused,
-        Self::QuotaExceeded,
-        Self::Unavailable,
-    ];
-
-    pub(crate) const fn slug(self) -> &'static str {
-        match self {
-            Self::Malformed => "/problems/malformed",
-            Self::Unauthorized => "/problems/unauthorized",
-            Self::Forbidden => "/problems/forbidden",
-            Self::NotFound => "/problems/not-found",
-            Self::MethodNotAllowed => "/problems/method-not-allowed",
-            Self::Conflict => "/problems/conflict",
-            Self::VersionMismatch => "/problems/version-mismatch",
-            Self::TooLarge => "/problems/too-large",
-            Self::UnsupportedMediaType => "/problems/unsupported-media-type",
-            Self::Invalid => "/problems/invalid",
-            Self::KeyReused => "/problems/idempotency-key-reused",
-            Self::QuotaExceeded => "/problems/quota-exceeded",
-            Self::Unavailable => "/problems/unavailable",
-        }
-    }
-
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Malformed => "The request is malformed",
-            Self::Unauthorized => "An API key is needed",
-            Self::Forbidden => "This key may not do that",
-            Self::NotFound => "Not found",
-            Self::MethodNotAllowed => "Method not allowed",
-            Self::Conflict => "The state forbids it",
-            Self::VersionMismatch => "It was changed since it was read",
-            Self::TooLarge => "The request is too large",
-            Self::UnsupportedMediaType => "The body is not JSON",
-            Self::Invalid => "The request is understood but impossible",
-            Self::KeyReused => "The idempotency key belongs to another request",
-            Self::QuotaExceeded => "More than the quota allows",
-            Self::Unavailable => "Not available right now",
-        }
-    }
-
-    pub(crate) const fn status(self) -> StatusCode {
-        match self {
-            Self::Malformed => StatusCode::BAD_REQUEST,
-            Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Conflict => StatusCode::CONFLICT,
-            Self::VersionMismatch => StatusCode::PRECONDITION_FAILED,
-            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::Invalid | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::QuotaExceeded => StatusCode::TOO_MANY_REQUESTS,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
 }
 
 impl Problem {
@@ -127,19 +30,19 @@ impl Problem {
         Self { kind, detail: detail.into(), errors: Vec::new(), retry_after, fault: None }
     }
 
-    /// More than the tenant may use; `seconds` until it is worth asking again.
+    /// A request beyond the quota; a retry makes sense after `seconds`.
     pub(crate) fn over_quota(detail: String, seconds: u64) -> Self {
         Self { retry_after: Some(seconds.max(1)), ..Self::new(Kind::QuotaExceeded, detail) }
     }
 
-    /// What cannot be done, field by field.
+    /// An impossible request, with an error for each field at fault.
     pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
-        Self { errors, ..Self::new(Kind::Invalid, "") }.told_by_its_errors()
+        Self { errors, ..Self::new(Kind::Invalid, "") }.with_detail_of_errors()
     }
 
     pub(crate) fn field(kind: Kind, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         let errors = vec![FieldError { pointer: pointer.into(), detail: detail.into() }];
-        Self { errors, ..Self::new(kind, "") }.told_by_its_errors()
+        Self { errors, ..Self::new(kind, "") }.with_detail_of_errors()
     }
 
     pub(crate) fn no_job() -> Self {
@@ -154,7 +57,7 @@ impl Problem {
         Self::new(Kind::Unavailable, "this took so long that it was given up; ask again")
     }
 
-    fn told_by_its_errors(self) -> Self {
+    fn with_detail_of_errors(self) -> Self {
         let detail = match self.errors.as_slice() {
             [FieldError { pointer, detail }] if pointer.is_empty() => detail.clone(),
             [FieldError { pointer, detail }] => format!("{pointer}: {detail}"),
@@ -165,18 +68,18 @@ impl Problem {
     }
 
     /// As the client reads it.
-    pub(crate) fn with_request_id<'a>(&'a self, request_id: &'a str) -> WithRequestId<'a> {
-        WithRequestId {
-            kind: self.kind.slug(),
-            title: self.kind.title(),
+    pub(crate) fn with_request_id(&self, request_id: &str) -> wire::Problem {
+        wire::Problem {
+            kind: self.kind.slug().to_owned(),
+            title: self.kind.title().to_owned(),
             status: self.kind.status().as_u16(),
-            detail: &self.detail,
-            errors: &self.errors,
-            request_id,
+            detail: self.detail.clone().into_owned(),
+            errors: self.errors.clone(),
+            request_id: request_id.to_owned(),
         }
     }
 
-    /// Turns an answer that carries this problem into what the client reads.
+    /// Writes this problem into the answer that carries it.
     pub(crate) fn write_into(self, response: Response, request_id: &str) -> Response {
         let (mut head, _empty) = response.into_parts();
         head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -191,27 +94,11 @@ impl Problem {
     }
 }
 
-/// An answer that says no, in the words of RFC 9457.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Problem")]
-pub(crate) struct WithRequestId<'a> {
-    /// What a client acts on: it never changes.
-    #[serde(rename = "type")]
-    #[schemars(schema_with = "types")]
-    kind: &'static str,
-    title: &'static str,
-    #[schemars(range(min = 400, max = 599))]
-    status: u16,
-    /// A sentence that names what is wrong.
-    detail: &'a str,
-    /// Every field that is wrong, where fields are.
-    errors: &'a [FieldError],
-    /// The same as the header `Request-Id`; the log has it too.
-    request_id: &'a str,
-}
-
-fn types(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Kind::ALL.map(Kind::slug) })
+impl From<RequestRefusal> for Problem {
+    fn from(refusal: RequestRefusal) -> Self {
+        let kind = if refusal.too_large { Kind::TooLarge } else { Kind::Invalid };
+        Self { errors: refusal.errors, ..Self::new(kind, "") }.with_detail_of_errors()
+    }
 }
 
 impl From<Fault> for Problem {

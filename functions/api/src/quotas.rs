@@ -1,4 +1,4 @@
-//! Quotas: how much of the deployment each tenant may use. Everybody reads their own; the deployment's key sets them.
+//! Quotas: how much of the deployment each tenant may use. A tenant reads its own; the deployment's key sets them.
 
 use std::sync::Arc;
 
@@ -11,14 +11,13 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
+use minutehand_wire::{QuotaRequest, QuotaView};
 
 use crate::app_state::AppState;
 use crate::body::Body;
-use crate::field_errors::FieldErrors;
 use crate::keyring::Caller;
 use crate::params::TenantPath;
 use crate::problem::Problem;
-use crate::wire::quota_view::{QuotaRequest, QuotaView};
 
 pub(crate) async fn own<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
     answer(&*app.ports, caller.tenant()).await
@@ -31,29 +30,27 @@ pub(crate) async fn show<D: Ports>(
     answer(&*app.ports, &tenant).await
 }
 
-/// Sets all of a tenant's quota: what is not named is not limited.
+/// Sets a tenant's whole quota: an absent field is no limit.
 pub(crate) async fn put<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     TenantPath(tenant): TenantPath,
     body: Body,
 ) -> Result<Response, Problem> {
     let request: QuotaRequest = body.parse()?;
-    let mut errors = FieldErrors::default();
-    let limits = request.understood(&mut errors);
-    let limits = errors.settle(Some(limits))?;
+    let limits = request.checked()?;
     write(&*app.ports, &Quota { tenant: tenant.clone(), limits }).await?;
     app.meters.set(&tenant, limits, app.ports.clock().now());
     app.ports.queues().limit(&tenant, limits.max_concurrent_runs);
-    Ok(Json(QuotaView::new(&tenant, &limits)).into_response())
+    Ok(Json(QuotaView::of(&tenant, &limits)).into_response())
 }
 
 async fn answer<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Response, Problem> {
     let there = ports.store().get::<Quota>(&Tenant::deployment(), tenant.clone()).await?;
     let limits = there.map_or_else(Limits::default, |seen| seen.item.limits);
-    Ok(Json(QuotaView::new(tenant, &limits)).into_response())
+    Ok(Json(QuotaView::of(tenant, &limits)).into_response())
 }
 
-/// The last who sets it is right: there is nothing of the former quota to keep.
+/// The last writer wins: nothing of the former quota is kept.
 async fn write<D: Ports>(ports: &D, quota: &Quota) -> Result<(), Fault> {
     let mut guard = Guard::Absent;
     loop {

@@ -1,6 +1,5 @@
-//! Runs: one, those of a job, those of all jobs, and what may be done with one.
+//! Runs: read one, list those of a job or of all jobs, cancel, retry.
 
-mod audit;
 mod full_run;
 mod list;
 mod on_demand;
@@ -12,12 +11,11 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
-use minutehand_protocol::cancel::{Cancelled, cancel as cancel_run};
+use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
-pub(crate) use self::audit::AuditView;
 pub(crate) use self::full_run::FullRun;
-pub(crate) use self::list::{AcrossParams, RunsParams, across, of_job};
-pub(crate) use self::on_demand::{RunRequest, retry, run_now};
+pub(crate) use self::list::{across, of_job};
+pub(crate) use self::on_demand::{retry, run_now};
 use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
 use crate::keyring::Caller;
@@ -34,17 +32,17 @@ pub(crate) async fn show<D: Ports>(
     Ok(Json(run.view(app.ports.clock().now())).into_response())
 }
 
-/// What happened to a run, in order, and who did what.
+/// The audit trail of a run.
 pub(crate) async fn events<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     RunPath(key): RunPath,
 ) -> Result<Response, Problem> {
     let run = FullRun::find(&*app.ports, caller.tenant(), key).await?.ok_or_else(Problem::no_run)?;
-    Ok(Json(run.audit()).into_response())
+    Ok(Json(run.events()).into_response())
 }
 
-/// Ends a run that waits; one that runs is not tried again.
+/// Cancels a waiting run; a running one finishes its attempt and is not retried.
 pub(crate) async fn cancel<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,

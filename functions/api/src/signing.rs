@@ -1,4 +1,4 @@
-//! The signing secret: what a tenant's targets know our calls by. It is shown once, when it is made anew.
+//! The signing secret: a tenant's targets verify calls with it. It is shown once, by the rotation that makes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,32 +12,17 @@ use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
-use schemars::JsonSchema;
-use serde::Serialize;
+use minutehand_wire::{RotateRequest, SigningSecretView};
 
 use crate::app_state::AppState;
 use crate::body::Body;
 use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
-use crate::wire::grace::RotateRequest;
-use crate::wire::instant::Instant;
 
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "SigningSecret")]
-pub(crate) struct SecretView {
-    /// As libraries of Standard Webhooks take it. Shown once, by the answer that made it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<String>,
-    /// Null before there is one: it is made with the tenant's first call.
-    created_at: Option<Instant>,
-    /// Until when calls are signed with the one before it, too.
-    previous_expires_at: Option<Instant>,
-}
-
-/// Since when it is the same, and until when the former one signs too. It is made with the tenant's first call.
+/// Shows when the secret was made, and until when the former one signs too. The first secret is made by the first call.
 pub(crate) async fn show<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
     let there = app.ports.store().get::<SigningSecrets>(caller.tenant(), ()).await?;
-    let view = SecretView::new(there.as_ref().map(|seen| &seen.item), None, app.ports.clock().now());
+    let view = SigningSecretView::of(there.as_ref().map(|seen| &seen.item), app.ports.clock().now());
     Ok(Json(view).into_response())
 }
 
@@ -46,14 +31,14 @@ pub(crate) async fn rotate<D: Ports>(
     caller: Caller,
     body: Body,
 ) -> Result<Response, Problem> {
-    let grace = body.parse_or_default::<RotateRequest>()?.grace()?;
+    let grace = body.parse_or_default::<RotateRequest>()?.checked()?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let secrets = rotated(ports, &caller, grace, now).await?;
-    let view = SecretView::new(Some(&secrets), Some(secrets.current.reveal()), now);
+    let view = SigningSecretView::with_secret(&secrets, now);
     Ok(Json(view).into_response())
 }
 
-/// Two who rotate at once would leave the targets with a secret that nobody signs with: the second is told to look again.
+/// Two who rotate at once would leave the targets with a secret that nobody signs with: the second is refused, and reads before it asks again.
 async fn rotated<D: Ports>(
     ports: &D,
     caller: &Caller,
@@ -72,17 +57,6 @@ async fn rotated<D: Ports>(
         Put::Written(_) => Ok(secrets),
         Put::Conflict(_) => {
             Err(Problem::new(Kind::Conflict, "it was made or rotated just now; look before you rotate again"))
-        }
-    }
-}
-
-impl SecretView {
-    fn new(secrets: Option<&SigningSecrets>, shown: Option<String>, now: Moment) -> Self {
-        let former_until = secrets.and_then(|secrets| secrets.former_until(now));
-        Self {
-            secret: shown,
-            created_at: secrets.map(|secrets| Instant(secrets.created_at)),
-            previous_expires_at: former_until.map(Instant),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{RunKey, Tenant, Worker};
-use minutehand_domain::run::{Attempt, Lease, Run, State};
+use minutehand_domain::run::{Attempt, Holder, Lease, Run, State};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::store::{Across, Bucket, Cursor, ExtendLease, Guard, KeptBody, Store, Version};
 use proptest::prelude::*;
@@ -236,7 +236,7 @@ fn any_run() -> impl Strategy<Value = RunKey> {
 fn any_changed_run() -> impl Strategy<Value = Run> {
     (any_tenant(), any_run(), 0..5_u32, 0..3_u8).prop_map(|(tenant, key, fence, state)| {
         let run = Run { fence, ..run_of(&tenant, key) };
-        let lease = Lease { holder: Worker(1), until: at(90), cancelled: false };
+        let lease = Lease { holder: Holder::Process(Worker(1)), until: at(90), cancelled: false };
         match state {
             0 => failed(run),
             1 => Run { state: State::Running(lease), ..run },

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use minutehand_domain::body::Json;
 use minutehand_domain::id::{JobId, Worker};
-use minutehand_domain::run::{Lease, Run, State};
+use minutehand_domain::run::{Holder, Lease, Run, State};
 use minutehand_io::store::{Across, Deleted, ExtendLease, Guard, KeptBody, Put, Seen, Store, Updated, Version};
 use tokio::task::JoinSet;
 
@@ -124,7 +124,7 @@ pub async fn an_update_is_a_writing_that_a_guard_has_not_seen<S: Store>(store: A
 
 /// Tried: without the condition on the fence, the second claim's lease is extended by the first.
 pub async fn a_lease_is_extended_only_by_its_own_claim<S: Store>(store: Arc<S>) {
-    let lease = Lease { holder: Worker(7), until: at(90), cancelled: true };
+    let lease = Lease { holder: Holder::Remote(Worker(7)), until: at(90), cancelled: true };
     let running = Run { state: State::Running(lease), fence: 2, ..run(1, 60) };
     put_run(&*store, &running).await;
     put_run(&*store, &run(2, 60)).await;
@@ -135,11 +135,13 @@ pub async fn a_lease_is_extended_only_by_its_own_claim<S: Store>(store: Arc<S>) 
 
     let others = extend(1, 1).await;
     let own = extend(1, 2).await;
+    let no_longer = extend(1, 2).await;
     let unclaimed = extend(2, 0).await;
 
     assert_eq!(others, Updated::Refused(Some(Seen { item: running.clone(), version: Version(1) })));
     let extended = Run { state: State::Running(Lease { until: at(500), ..lease }), ..running };
-    assert_eq!(own, Updated::Done(Seen { item: extended, version: Version(2) }));
+    assert_eq!(own, Updated::Done(Seen { item: extended.clone(), version: Version(2) }));
+    assert_eq!(no_longer, Updated::Refused(Some(Seen { item: extended, version: Version(2) })));
     assert_eq!(unclaimed, Updated::Refused(Some(Seen { item: run(2, 60), version: Version(1) })));
 }
 

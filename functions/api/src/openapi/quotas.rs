@@ -1,10 +1,10 @@
-//! What the routes of quotas say.
+//! The documentation of the routes of quotas.
 
 use http::StatusCode;
+use minutehand_wire::{QuotaRequest, QuotaView};
 use serde_json::json;
 
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
-use crate::wire::quota_view::{QuotaRequest, QuotaView};
 
 pub(crate) fn get_own_quota() -> OperationDoc {
     OperationDoc::new(Tag::Quotas, "get_own_quota", "Show your own quota").shows(shown())
@@ -15,7 +15,7 @@ pub(crate) fn get_quota() -> OperationDoc {
 }
 
 pub(crate) fn put_quota() -> OperationDoc {
-    let (asked, answer) = (
+    let (request, answer) = (
         json!({ "max_jobs": 10000, "max_requests_per_second": 50 }),
         json!({
             "tenant": "acme", "max_jobs": 10000, "max_fires_per_minute": null, "max_concurrent_runs": null,
@@ -26,9 +26,9 @@ pub(crate) fn put_quota() -> OperationDoc {
         .more("All of it: what is not named is not limited.")
         .takes::<QuotaRequest>()
         .shows(shown())
-        .example("two bounds", asked, StatusCode::OK, answer)
+        .example("two bounds", request, StatusCode::OK, answer)
 }
 
 fn shown() -> ResponseDoc {
-    ResponseDoc::json::<QuotaView<'_>>(StatusCode::OK, "The quota as it is now.")
+    ResponseDoc::json::<QuotaView>(StatusCode::OK, "The quota as it is now.")
 }

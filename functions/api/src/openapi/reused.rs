@@ -1,11 +1,11 @@
-//! What several operations speak of: parameters, headers and links, each written once.
+//! Parameters, headers and links that several operations refer to, each written once.
 
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
-use crate::wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
+use minutehand_wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
     json!({
@@ -31,7 +31,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
 }
 
 fn in_path<T: JsonSchema>(name: &str, schemas: &mut Schemas) -> Value {
-    let schema = schemas.asked(schema_of::<T>);
+    let schema = schemas.request(schema_of::<T>);
     json!({ "name": name, "in": "path", "required": true, "schema": schema })
 }
 

@@ -15,66 +15,28 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Across, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use minutehand_wire::{Page, RunStatus, RunView, RunsAcrossQuery, RunsQuery};
 
 use crate::app_state::AppState;
 use crate::cursor::{Scope, foreign};
 use crate::keyring::Caller;
-use crate::params::{DEFAULT_LIMIT, JobPath, Params, limit_of};
+use crate::params::{JobPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
-use crate::wire::instant::Instant;
-use crate::wire::page::Page;
-use crate::wire::run_status::RunStatus;
-use crate::wire::run_view::RunView;
-use crate::wire::texts::{CursorText, JobIdText};
 
-/// What is shown of a history when nobody says from when.
+/// The default window of a history.
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
-/// Runs that one request looks through for those that a filter wants; a page may then hold fewer, and go on.
+/// Runs that one filtered request reads at most; its page may then hold fewer runs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
-/// Hours that one request looks at, since the index lies by the hour: three days of silence, then its client asks on.
+/// Hours that one request reads at most, since the index is by the hour: after three empty days the client continues with
+/// the cursor.
 const HOURS: usize = 72;
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RunsParams {
-    /// How many at most.
-    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
-    limit: Option<usize>,
-    #[schemars(with = "Option<CursorText>")]
-    cursor: Option<String>,
-    status: Option<RunStatus>,
-    /// Those due then or later: a day before `to` if it is not given.
-    from: Option<Instant>,
-    /// Those due before: now if it is not given.
-    to: Option<Instant>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AcrossParams {
-    /// Only this job's.
-    #[schemars(with = "Option<JobIdText>")]
-    job_id: Option<String>,
-    /// How many at most.
-    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
-    limit: Option<usize>,
-    #[schemars(with = "Option<CursorText>")]
-    cursor: Option<String>,
-    status: Option<RunStatus>,
-    /// Those due then or later: a day before `to` if it is not given.
-    from: Option<Instant>,
-    /// Those due before: now if it is not given.
-    to: Option<Instant>,
-}
 
 /// A job's runs.
 pub(crate) async fn of_job<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
-    Params(params): Params<RunsParams>,
+    Params(params): Params<RunsQuery>,
 ) -> Result<Response, Problem> {
     page(&app, &caller, Some(id), params).await
 }
@@ -83,17 +45,17 @@ pub(crate) async fn of_job<D: Ports>(
 pub(crate) async fn across<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
-    Params(params): Params<AcrossParams>,
+    Params(params): Params<RunsAcrossQuery>,
 ) -> Result<Response, Problem> {
-    let AcrossParams { job_id, limit, cursor, status, from, to } = params;
+    let RunsAcrossQuery { job_id, limit, cursor, status, from, to } = params;
     let job = match job_id {
         Some(text) => Some(text.parse().map_err(|_| Problem::field(Kind::Invalid, "?job_id", "is not a job's id"))?),
         None => None,
     };
-    page(&app, &caller, job, RunsParams { limit, cursor, status, from, to }).await
+    page(&app, &caller, job, RunsQuery { limit, cursor, status, from, to }).await
 }
 
-/// What one list is of.
+/// The query of one list.
 struct Query<'a> {
     tenant: &'a Tenant,
     status: Option<RunStatus>,
@@ -101,14 +63,14 @@ struct Query<'a> {
     now: Moment,
 }
 
-/// Where a list stands: its window, which must not move from page to page, and the last run that was looked at.
+/// The position in a list: its window, which must not move from page to page, and the last run that was read.
 #[derive(Clone)]
 struct Position {
     window: Range<Moment>,
     before: Option<RunKey>,
 }
 
-/// Runs, and where to go on if there may be more.
+/// A page of runs, and the position of the next page if there may be one.
 struct Found {
     runs: Vec<Run>,
     next: Option<Position>,
@@ -118,14 +80,14 @@ async fn page<D: Ports>(
     app: &AppState<D>,
     caller: &Caller,
     job: Option<JobId>,
-    params: RunsParams,
+    params: RunsQuery,
 ) -> Result<Response, Problem> {
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let limit = limit_of(params.limit)?;
-    let scope = params.scope(caller.tenant(), job);
+    let scope = scope_of(&params, caller.tenant(), job);
     let position = match &params.cursor {
         Some(cursor) => Position::open(&scope, cursor, job)?,
-        None => Position { window: params.window(now)?, before: None },
+        None => Position { window: window_of(&params, now)?, before: None },
     };
     let query = Query { tenant: caller.tenant(), status: params.status, limit, now };
     let Found { runs, next } = match job {
@@ -166,7 +128,7 @@ impl Query<'_> {
         while search.goes_on() && hours < HOURS {
             let Position { window, before } = search.position.clone();
             let slice = match which {
-                // It does not lie by the hour.
+                // This index is not split by the hour.
                 Across::NeedingAttention => window.clone(),
                 Across::All => window.start.max(begin_of_hour(window.end.just_before()))..window.end,
             };
@@ -185,15 +147,15 @@ fn begin_of_hour(t: Moment) -> Moment {
     Moment::from_millis(t.millis() / hour * hour)
 }
 
-/// A list that is being gathered.
+/// A page that is being collected.
 struct Search<'a> {
     query: &'a Query<'a>,
     runs: Vec<Run>,
     looked: usize,
     position: Position,
-    /// Nothing lies beyond.
+    /// There are no more runs to read.
     at_the_end: bool,
-    /// There is one more than the page holds.
+    /// There is one run more than the page holds.
     full: bool,
 }
 
@@ -206,12 +168,12 @@ impl<'a> Search<'a> {
         !self.at_the_end && !self.full && self.looked < LOOKED_THROUGH
     }
 
-    /// Without a filter one more than the page tells whether there is another.
+    /// How many runs to read at once. Without a filter, one more than the page shows whether there is another page.
     fn at_once(&self) -> usize {
         if self.query.status.is_none() { self.query.limit + 1 - self.runs.len() } else { PAGE }
     }
 
-    /// What was read of a window that begins at `slice_from`, or of the whole one.
+    /// Takes in the runs read from the slice that begins at `slice_from`, or from the whole window.
     fn take(&mut self, read: Vec<Run>, slice_from: Option<Moment>) {
         let all_there_was = read.len() < self.at_once();
         for run in read {
@@ -239,20 +201,18 @@ impl<'a> Search<'a> {
     }
 }
 
-impl RunsParams {
-    fn scope(&self, tenant: &Tenant, job: Option<JobId>) -> Scope {
-        Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}", self.status, self.from, self.to))
-    }
+fn scope_of(params: &RunsQuery, tenant: &Tenant, job: Option<JobId>) -> Scope {
+    Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}", params.status, params.from, params.to))
+}
 
-    /// Until now, where nothing else is said; another machine's now may be a little later than ours.
-    fn window(&self, now: Moment) -> Result<Range<Moment>, Problem> {
-        let to = self.to.map_or(now + pace::SKEW, |to| to.0);
-        let from = self.from.map_or(to - WINDOW, |from| from.0);
-        if from >= to {
-            return Err(Problem::field(Kind::Invalid, "?from", format!("must lie before {to}")));
-        }
-        Ok(from..to)
+/// Until now, where nothing else is said; another machine's now may be a little later than ours.
+fn window_of(params: &RunsQuery, now: Moment) -> Result<Range<Moment>, Problem> {
+    let to = params.to.map_or(now + pace::SKEW, |to| to.0);
+    let from = params.from.map_or(to - WINDOW, |from| from.0);
+    if from >= to {
+        return Err(Problem::field(Kind::Invalid, "?from", format!("must lie before {to}")));
     }
+    Ok(from..to)
 }
 
 impl Position {

@@ -44,7 +44,8 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     Is(Path, Value),
-    IsThere(Path),
+    /// It is there, and sorts before the value.
+    IsLess(Path, Value),
     /// The set holds the word.
     Holds(Path, String),
     /// The set does not, or is empty.

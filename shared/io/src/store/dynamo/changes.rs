@@ -66,7 +66,7 @@ impl Asked {
     fn must(&mut self, condition: Condition) {
         let condition = match condition {
             Condition::Is(path, value) => format!("{} = {}", self.name(path), self.value(plain(value))),
-            Condition::IsThere(path) => format!("attribute_exists({})", self.name(path)),
+            Condition::IsLess(path, value) => format!("{} < {}", self.name(path), self.value(plain(value))),
             Condition::Holds(path, word) => format!("contains({}, {})", self.name(path), self.value(text(word))),
             Condition::HoldsNot(path, word) => {
                 format!("(NOT contains({}, {}))", self.name(path), self.value(text(word)))

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
-use minutehand_domain::run::{Lease, Run, State};
+use minutehand_domain::run::{Event, Run, State};
 use serde::Serialize;
 
 use crate::Fault;
@@ -77,7 +77,7 @@ struct InAWord<'a> {
     status: &'static str,
 }
 
-/// Keeps a claimed run its holder's for longer.
+/// Keeps a claimed run its holder's for longer: what a heartbeat asks for. A lease that is as long already stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendLease {
     /// The claim it is: another's is not extended.
@@ -89,9 +89,9 @@ impl Update for ExtendLease {
     type Item = Run;
 
     fn apply(&self, run: &Run) -> Option<Run> {
-        let lease = run.lease().filter(|_| run.fence == self.fence)?;
-        let state = State::Running(Lease { until: self.until, ..*lease });
-        Some(Run { state, ..run.clone() })
+        let is_longer = run.lease()?.until < self.until;
+        let heartbeat = Event::Heartbeat { fence: self.fence, until: self.until };
+        run.after(&heartbeat, self.until).ok().filter(|_| is_longer)
     }
 
     /// Tried: without the condition on the fence, `a_lease_is_extended_only_by_its_own_claim` fails on DynamoDB.
@@ -100,7 +100,7 @@ impl Update for ExtendLease {
         Expression {
             conditions: vec![
                 Condition::Is(&["fence"], Value::Number(self.fence.into())),
-                Condition::IsThere(&["state", "running"]),
+                Condition::IsLess(&["state", "running", "until"], until.clone()),
             ],
             actions: vec![Action::Set(&["state", "running", "until"], until)],
         }

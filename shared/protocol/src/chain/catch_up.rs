@@ -1,0 +1,163 @@
+//! Catching up: what a look makes of an occurrence that nobody has claimed, and of those after it that are past too.
+//!
+//! Rule **catch-up is decided once**: only the head of a chain decides for others, and its record, put where nothing is, is
+//! what every reader then goes by.
+
+use minutehand_domain::Moment;
+use minutehand_domain::catch_up::CatchUpPlan;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::job::Job;
+use minutehand_domain::run::{Run, Skip, SkippedSpan};
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::dispatch::{Dispatched, admitted, dispatch};
+use crate::chain::links::{first_gap, promise_gap};
+use crate::chain::passing_over::pass_over;
+use crate::chain::successor::promise_link;
+use crate::timers::hinting::hint;
+use crate::timers::promise::{erase, move_to_next_hint};
+
+/// Does what its job says of an occurrence that nobody had claimed at `now` and that no record speaks for.
+pub(crate) async fn catch_up<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    job: &Job,
+    key: RunKey,
+    now: Moment,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
+    match job.catch_up_plan(key.at, now) {
+        CatchUpPlan::FireAll if job.definition.catch_up.is_of_all() => {
+            dispatch_each(ports, key.at, timer, horizon, dispatched).await
+        }
+        CatchUpPlan::FireAll => {
+            let moved = move_to_next_hint(ports, timer, key.at).await?;
+            dispatch(ports, key.at, &moved, horizon, dispatched).await.map(|_next_look_decides| ())
+        }
+        _ if is_a_straggler(ports, job, key.at, now).await? => handle_straggler(ports, timer, job, key, now).await,
+        CatchUpPlan::FireFrom { at, passed_over } => {
+            let span = SkippedSpan { until: at, count: Some(passed_over) };
+            let Some(decided) = decide(ports, job, key, span, now).await? else { return Ok(()) };
+            dispatch_replacement(ports, timer, &decided, horizon, dispatched).await
+        }
+        CatchUpPlan::SkipAll { last, count } => {
+            let span = (last > key.at).then_some(SkippedSpan { until: last, count: Some(count) });
+            pass_over(ports, timer, job, key, Skip::Missed, span).await
+        }
+    }
+}
+
+/// Whether the chain goes on behind an occurrence whose successor is past too: then it decides for itself alone.
+async fn is_a_straggler<D: Ports>(ports: &D, job: &Job, t: Moment, now: Moment) -> Result<bool, Fault> {
+    match job.next_after(t).filter(|next| *next <= now) {
+        Some(next) => Ok(first_gap(ports, job, next).await?.is_none()),
+        None => Ok(false),
+    }
+}
+
+async fn handle_straggler<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    job: &Job,
+    key: RunKey,
+    now: Moment,
+) -> Result<(), Fault> {
+    if job.is_too_late(key.at, now) {
+        return pass_over(ports, timer, job, key, Skip::Missed, None).await;
+    }
+    let moved = move_to_next_hint(ports, timer, key.at).await?;
+    hint(ports, job.definition.priority, &Hint::behind(&moved, key, job.generation), ports.clock().now()).await
+}
+
+/// The head of the chain becomes the record of the outage, put only where nothing is. None where something else was faster:
+/// the next look sees what.
+async fn decide<D: Ports>(
+    ports: &D,
+    job: &Job,
+    key: RunKey,
+    span: SkippedSpan,
+    now: Moment,
+) -> Result<Option<Run>, Fault> {
+    let record = job.run(key).skipped(Skip::Coalesced, Some(span), now);
+    match ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await? {
+        Put::Written(_) => {
+            ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
+            Ok(Some(record))
+        }
+        Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|run| run.coalesced_until().is_some())),
+    }
+}
+
+/// Every reader of a coalescing record goes on with the occurrence that fires in its stead. It may be read long after it was
+/// decided: where by now the window or the cap begins later, the look at that occurrence decides anew.
+pub(crate) async fn dispatch_replacement<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    record: &Run,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
+    let Some(at) = record.coalesced_until() else { return Ok(()) };
+    let key = TimerKey::occurrence(record.key.job, at);
+    let promised = promise_link(ports, &timer.tenant, key, timer.stamp.generation).await?;
+    dispatch_from(ports, at, &promised, horizon, dispatched).await?;
+    erase(ports, timer).await
+}
+
+async fn dispatch_from<D: Ports>(
+    ports: &D,
+    t: Moment,
+    timer: &Timer,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
+    let Ok(job) = admitted(ports, timer, t).await? else { return Ok(()) };
+    if !job.definition.catch_up.is_of_all() {
+        return dispatch(ports, t, timer, horizon, dispatched).await.map(|_next_look_decides| ());
+    }
+    match job.catch_up_plan(t, ports.clock().now()) {
+        CatchUpPlan::FireAll => dispatch_each(ports, t, timer, horizon, dispatched).await,
+        CatchUpPlan::FireFrom { .. } | CatchUpPlan::SkipAll { .. } => Ok(()),
+    }
+}
+
+/// One after the other, **successor first** here too: promised a second ahead where its bucket is past the write line, so that
+/// whoever dies on the way is followed by the next pass; only then does this one wait for its next hint, which may be an hour
+/// away. One that a timer or a record of its own looks after is left to it.
+async fn dispatch_each<D: Ports>(
+    ports: &D,
+    t: Moment,
+    timer: &Timer,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
+    let (mut t, mut timer) = (t, timer.clone());
+    loop {
+        let Ok(job) = admitted(ports, &timer, t).await? else { return Ok(()) };
+        let now = ports.clock().now();
+        let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
+            let waiting = moved_if_past(ports, &timer, t).await?;
+            return dispatch(ports, t, &waiting, horizon, dispatched).await.map(|_next_look_decides| ());
+        };
+        let promised = promise_gap(ports, &job, next).await?;
+        let waiting = moved_if_past(ports, &timer, t).await?;
+        dispatched.add(job.id, t);
+        let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
+        hint(ports, job.definition.priority, &told, now).await?;
+        match promised.filter(|(gap, _)| *gap <= horizon && !dispatched.contains(job.id, *gap)) {
+            Some(next) => (t, timer) = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Moves a timer whose time is past; one that was just promised ahead stays for the next pass.
+async fn moved_if_past<D: Ports>(ports: &D, timer: &Timer, t: Moment) -> Result<Timer, Fault> {
+    if timer.key.due > ports.clock().now() { Ok(timer.clone()) } else { move_to_next_hint(ports, timer, t).await }
+}

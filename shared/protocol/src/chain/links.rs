@@ -1,0 +1,97 @@
+//! Links: whether a chain goes on from an instant, or breaks there.
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::job::{Job, NotAdmitted};
+use minutehand_domain::pace;
+use minutehand_domain::run::{Covered, Run};
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::coverage::covering;
+use crate::chain::successor::promise_link;
+use crate::timers::promise::promise;
+
+/// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
+const LINKS_FOLLOWED: usize = 720;
+
+/// Promises the first occurrence from `next` on that nothing stands for; none where the chain goes on.
+pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
+    let Some(gap) = first_gap(ports, job, next).await? else { return Ok(None) };
+    let timer = promise_link(ports, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
+    Ok(Some((gap, timer)))
+}
+
+/// The first occurrence from `next` on that nothing stands for: where the chain breaks. None while it goes on.
+///
+/// A run record does not prove that the chain continues: an older schedule may have produced it. Follow records until a timer
+/// exists. One made from an earlier generation is put anew, so that a hint of that time does not erase it.
+pub async fn first_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<Moment>, Fault> {
+    let mut next = Some(next);
+    for _ in 0..LINKS_FOLLOWED {
+        let Some(t) = next else { return Ok(None) };
+        next = match link_at(ports, job, t).await? {
+            Link::Timer => return Ok(None),
+            Link::Recorded(_) => job.next_after(t),
+            Link::Covered(covered) => job.next_after(covered.until.just_before()),
+            Link::Broken => return Ok(Some(t)),
+        };
+    }
+    Ok(None)
+}
+
+/// The first instant after `t` that was to fire, cannot any more, and that nothing stands for. Those before it may have run
+/// by hints that were given while their schedule was in force.
+pub async fn forgone_gap<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Option<(Moment, NotAdmitted)>, Fault> {
+    let mut t = t;
+    for _ in 0..LINKS_FOLLOWED {
+        let Some((forgone, why)) = job.forgone_after(t) else { return Ok(None) };
+        t = match link_at(ports, job, forgone).await? {
+            Link::Timer => return Ok(None),
+            Link::Recorded(run) => run.span_end(),
+            Link::Covered(covered) => covered.until.just_before(),
+            Link::Broken => return Ok(Some((forgone, why))),
+        };
+    }
+    Ok(None)
+}
+
+/// What stands for an instant.
+enum Link {
+    /// A timer: its look goes on from there.
+    Timer,
+    Recorded(Run),
+    Covered(Covered),
+    Broken,
+}
+
+async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Fault> {
+    let key = RunKey::occurrence(job.id, t);
+    if let Some(timer) = standing_timer(ports, job, t).await? {
+        if timer.stamp.generation < job.generation {
+            promise(ports, &job.tenant, timer.key, job.generation).await?;
+        }
+        return Ok(Link::Timer);
+    }
+    if let Some(seen) = ports.store().get::<Run>(&job.tenant, key).await? {
+        return Ok(Link::Recorded(seen.item));
+    }
+    Ok(covering(ports, &job.tenant, key).await?.map_or(Link::Broken, |coverage| Link::Covered(coverage.covered)))
+}
+
+/// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is
+/// made up for, one that waits for its next hint is a link as well: without that, each pass would hint a backlog whole.
+async fn standing_timer<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Option<Timer>, Fault> {
+    let (key, now) = (TimerKey::occurrence(job.id, t), ports.clock().now());
+    if now < pace::leave_line(key.minute())
+        && let Some(link) = ports.store().timer(&key).await?
+    {
+        return Ok(Some(link));
+    }
+    if job.definition.catch_up.is_of_all() {
+        return ports.store().timer(&key.moved_to(pace::next_inspection(t, now))).await;
+    }
+    Ok(None)
+}

@@ -1,0 +1,100 @@
+//! Changing a job: if the change brings a schedule into force its first timer is promised, then the head is put.
+//!
+//! Who wants a change decides on the job as it is; where somebody was faster, it decides again.
+
+use minutehand_domain::Moment;
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::job::{Change, Job, JobRefusal};
+use minutehand_domain::pace;
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::dispatch::dispatch_if_near;
+use crate::lookup::seen_job_of;
+use crate::timers::promise::promise;
+
+/// Tries against others who change the same job at the same time.
+const TRIES: u32 = 8;
+
+/// What somebody wants of a job, whatever it is by then.
+pub trait Want: Sync {
+    type No: From<Fault>;
+
+    /// The change that this job needs; none where it is as it is wanted.
+    fn of(&self, job: &Job) -> impl Future<Output = Result<Option<Change>, Self::No>> + Send;
+}
+
+/// The same of every job.
+impl Want for Change {
+    type No = Fault;
+
+    async fn of(&self, _job: &Job) -> Result<Option<Change>, Fault> {
+        Ok(Some(self.clone()))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changed {
+    Done(Job),
+    /// Nothing was wanted of it as it is.
+    AsItWas(Job),
+    /// The job says no; here is how it stands.
+    Refused(JobRefusal, Job),
+    NotFound,
+}
+
+/// Changes the job to what is wanted of it.
+pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, want: &W) -> Result<Changed, W::No> {
+    for _ in 0..TRIES {
+        let Some(seen) = seen_job_of(ports, tenant, id).await? else { return Ok(Changed::NotFound) };
+        let Some(change) = want.of(&seen.item).await? else { return Ok(Changed::AsItWas(seen.item)) };
+        if let Some(changed) = change_as_seen(ports, &seen, &change).await? {
+            return Ok(changed);
+        }
+    }
+    Err(Fault::unavailable("job", "it is being changed by too many at once").into())
+}
+
+/// Changes the job if it still is as it was seen; none where it is not, or where this took so long that the decision must
+/// be made again.
+async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) -> Result<Option<Changed>, Fault> {
+    let (job, now) = (&seen.item, ports.clock().now());
+    let next = match job.after(change, now) {
+        Ok(next) => next,
+        Err(refusal) => return Ok(Some(Changed::Refused(refusal, job.clone()))),
+    };
+    let promised = promise_first(ports, job, &next).await?;
+    if ports.clock().now().since(now) > pace::STALE_READ {
+        return Ok(None); // decided on an old clock
+    }
+    let head = Head::Job(next.clone());
+    if !ports.store().put(head.tenant(), head.id(), &head, seen.guard()).await?.is_written() {
+        return Ok(None);
+    }
+    ports.events().emit(&Event::Job { job: &next, what: word_for(change) });
+    if let Some((first, timer)) = promised {
+        dispatch_if_near(ports, &next, first, &timer).await;
+    }
+    Ok(Some(Changed::Done(next)))
+}
+
+/// A schedule newly in force is promised before the head says so. A change of payload or tags promises nothing new.
+async fn promise_first<D: Ports>(ports: &D, job: &Job, next: &Job) -> Result<Option<(Moment, Timer)>, Fault> {
+    let Some(first) = next.first_promise().filter(|_| next.since != job.since) else { return Ok(None) };
+    let timer = promise(ports, &next.tenant, TimerKey::occurrence(next.id, first), next.generation).await?;
+    Ok(Some((first, timer)))
+}
+
+fn word_for(change: &Change) -> &'static str {
+    match change {
+        Change::Pause => "paused",
+        Change::Resume => "resumed",
+        Change::Delete => "deleted",
+        Change::Edit { schedule: Some(_), .. } => "rescheduled",
+        Change::Edit { schedule: None, .. } => "changed",
+    }
+}

@@ -1,0 +1,131 @@
+//! Running a job because somebody asked: the run's timer, its record, its hint. Two askings are two runs, unless they bear
+//! the same idempotency key: then who asked first has named the run before it was made.
+
+use minutehand_domain::access::By;
+use minutehand_domain::body::Json;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
+use minutehand_domain::job::{Job, JobRefusal, Status};
+use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
+use minutehand_domain::run::{NotToRedo, Run, Skip, State};
+use minutehand_domain::timer::TimerKey;
+use minutehand_io::chance::Chance as _;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::bodies;
+use crate::lookup::job_of;
+use crate::timers::hinting::hint;
+use crate::timers::promise::promise;
+
+/// What somebody asks for.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// In place of the job's own.
+    pub payload: Option<Json>,
+    pub by: By,
+    /// The idempotency key it bears, and what it is the key of.
+    pub once: Option<(AskedName, Fingerprint)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answered {
+    Queued(Run),
+    /// The same request made it before.
+    Replayed(Run),
+    /// The idempotency key belongs to another request.
+    Taken,
+    Refused(JobRefusal),
+    NotToRedo(NotToRedo),
+    NotFound,
+    /// This asker slept so long that its promise was given up as an orphan: ask again.
+    TooSlow,
+}
+
+/// Queues a run of the job now. A paused job may be asked.
+pub async fn run_now<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, request: RunRequest) -> Result<Answered, Fault> {
+    let Some(job) = job_of(ports, tenant, id).await? else { return Ok(Answered::NotFound) };
+    let key = RunKey::manual(id, ports.clock().now(), ports.chance().number().max(1));
+    make_run(ports, &job, job.run(key), request).await
+}
+
+/// Queues another try at a run that came to nothing, as whoever asks has seen it: recorded, or spoken for by another's record.
+/// It is given its own payload, unless the request has one.
+pub async fn redrive<D: Ports>(ports: &D, of: &Run, request: RunRequest) -> Result<Answered, Fault> {
+    let Some(job) = job_of(ports, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
+    let key = RunKey::redrive(of.key.job, ports.clock().now(), ports.chance().number().max(1));
+    match of.redriven(key) {
+        Ok(run) => make_run(ports, &job, run, request).await,
+        Err(why) => Ok(Answered::NotToRedo(why)),
+    }
+}
+
+async fn make_run<D: Ports>(ports: &D, job: &Job, run: Run, request: RunRequest) -> Result<Answered, Fault> {
+    let (run, named) = match request.once {
+        Some((name, fingerprint)) => match agree(ports, run, name, fingerprint).await? {
+            Agreed::Make(run) => (run, true),
+            Agreed::Made(run) => return Ok(Answered::Replayed(run)),
+            Agreed::Taken => return Ok(Answered::Taken),
+        },
+        None => (run, false),
+    };
+    if job.status == Status::Cancelled {
+        return Ok(Answered::Refused(JobRefusal::Cancelled));
+    }
+    let payload = match request.payload {
+        Some(json) => Some(bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?),
+        None => run.payload.clone(),
+    };
+    queue(ports, job, Run { payload, asked_by: Some(request.by), ..run }, named).await
+}
+
+async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
+    let now = ports.clock().now();
+    let timer = promise(ports, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
+    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
+        Put::Written(_) => {
+            ports.events().emit(&Event::Run { run: &run, from: "none", now });
+            let _a_lost_hint_is_found_overdue = hint(ports, run.priority, &Hint::of(&timer), now).await;
+            Ok(Answered::Queued(run))
+        }
+        // Who bears the same idempotency key makes the same run; only a sweeper makes one that was given up.
+        Put::Conflict(Some(Seen { item, .. })) if named && !was_given_up(&item) => Ok(Answered::Replayed(item)),
+        Put::Conflict(_) => Ok(Answered::TooSlow),
+    }
+}
+
+/// What those who bear the same idempotency key have agreed about.
+enum Agreed {
+    /// The run is to be made, by whoever comes first.
+    Make(Run),
+    Made(Run),
+    Taken,
+}
+
+/// The first to put the key's answer decides which run it names; a run that was given up is named anew.
+async fn agree<D: Ports>(ports: &D, run: Run, name: AskedName, fingerprint: Fingerprint) -> Result<Agreed, Fault> {
+    let asked = Asked { name, fingerprint, run: run.key };
+    let mut guard = Guard::Absent;
+    loop {
+        let there = match ports.store().put(&run.tenant, name, &asked, guard).await? {
+            Put::Written(_) => return Ok(Agreed::Make(run)),
+            Put::Conflict(None) => return Err(Fault::unavailable("store", "an answer came and went")),
+            Put::Conflict(Some(there)) => there,
+        };
+        if there.item.fingerprint != fingerprint {
+            return Ok(Agreed::Taken);
+        }
+        match ports.store().get::<Run>(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
+            None => return Ok(Agreed::Make(run.under(there.item.run))),
+            Some(made) if !was_given_up(&made) => return Ok(Agreed::Made(made)),
+            Some(_given_up) => guard = there.guard(),
+        }
+    }
+}
+
+fn was_given_up(run: &Run) -> bool {
+    matches!(run.state, State::Skipped { why: Skip::Abandoned, .. })
+}

@@ -1,0 +1,71 @@
+//! Orphans: timers that point at nothing. Their writer may have crashed, or may only be slow.
+//!
+//! So a timer whose job is absent or refuses it is looked at again fifteen minutes later. At that second look the way
+//! back is closed first (a tombstone where no job is, a new epoch where one refuses, a record where a run was promised),
+//! so that a writer who wakes up after all is told so; only then is the timer erased.
+
+use minutehand_domain::head::Head;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::pace;
+use minutehand_domain::priority::Priority;
+use minutehand_domain::run::{Run, Skip};
+use minutehand_domain::timer::Timer;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::dispatch::NothingToDispatch;
+use crate::chain::passing_over::skip;
+use crate::chain::pending_change::bump_epoch;
+use crate::timers::promise::{erase, move_to};
+
+/// An occurrence that its job does not know, or not any more.
+pub async fn inspect_orphaned_occurrence<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    key: RunKey,
+    nothing: NothingToDispatch,
+) -> Result<(), Fault> {
+    let now = ports.clock().now();
+    if now.since(timer.stamp.written) < pace::ORPHAN {
+        return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
+    }
+    let closed = match nothing {
+        NothingToDispatch::Absent => write_tombstone(ports, timer, key).await?,
+        NothingToDispatch::NotAdmitted(_) => refuse_for_good(ports, timer, key).await?,
+    };
+    if closed { erase(ports, timer).await } else { Ok(()) }
+}
+
+/// A run that was promised and is not there.
+pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
+    let now = ports.clock().now();
+    if now.since(timer.stamp.written) < pace::ORPHAN {
+        return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
+    }
+    let promised = Run::new(timer.tenant.clone(), key, Priority::Normal);
+    if skip(ports, promised, Skip::Abandoned, None).await? { erase(ports, timer).await } else { Ok(()) }
+}
+
+/// A tombstone where no job is: the head put of a creator who slept until now is refused by it.
+async fn write_tombstone<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
+    let tombstone = Head::Tombstone { tenant: timer.tenant.clone(), id: key.job, epoch: 1 };
+    match ports.store().put(tombstone.tenant(), tombstone.id(), &tombstone, Guard::Absent).await? {
+        Put::Written(_) => Ok(true),
+        Put::Conflict(there) => Ok(there.is_none_or(|seen| seen.item.job().is_none())),
+    }
+}
+
+/// A new epoch for a job that refuses the timer, and the record of what did not fire. False where the job has changed
+/// its mind, or changed at all: the next look sees.
+async fn refuse_for_good<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
+    let Some(seen) = ports.store().get::<Head>(&timer.tenant, key.job).await? else { return Ok(false) };
+    let guard = seen.guard();
+    let Some(job) = seen.item.into_job() else { return Ok(true) };
+    let Err(why) = job.admits(key.at) else { return Ok(false) };
+    let (run, span) = (job.run(key), job.refused_with(key.at, why));
+    if !bump_epoch(ports, job, guard).await? {
+        return Ok(false);
+    }
+    skip(ports, run, why.into(), Some(span)).await
+}

@@ -1,0 +1,62 @@
+//! Taking over: a process that is alone with its store knows that the lease of every other process is a dead one's, and need
+//! not wait until it ends. A worker elsewhere lives on, and so does its lease.
+
+use minutehand_domain::hint::Hint;
+use minutehand_domain::pace;
+use minutehand_domain::run::Run;
+use minutehand_domain::timer::{Obligation, Timer};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Bucket, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::timers::hinting::hint;
+
+const PAGE: usize = 1000;
+
+/// Hints every run whose timer was moved to the end of a dead process's lease; says how many. The timers that are due or
+/// overdue are the first pass's.
+pub async fn take_over<D: Ports>(ports: &D, shard: u16) -> Result<u64, Fault> {
+    if !ports.me().exclusive_store {
+        return Ok(0);
+    }
+    let now = ports.clock().now();
+    let mut taken = 0;
+    for minute in pace::minute_of(now)..=pace::minute_of(now + pace::LONGEST_LEASE) {
+        taken += take_over_bucket(ports, Bucket { minute, shard }).await?;
+    }
+    Ok(taken)
+}
+
+async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fault> {
+    let (mut after, mut taken) = (None, 0);
+    loop {
+        let page = ports.store().timers(bucket, after, pace::end_of(bucket.minute), PAGE).await?;
+        for timer in &page.items {
+            taken += u64::from(take_over_run(ports, timer).await?);
+        }
+        after = page.items.last().map(|timer| timer.key);
+        if page.items.len() < PAGE {
+            return Ok(taken);
+        }
+    }
+}
+
+async fn take_over_run<D: Ports>(ports: &D, timer: &Timer) -> Result<bool, Fault> {
+    let key = match timer.key.obligation {
+        Obligation::Occurrence(_) => return Ok(false), // no timer of a claimed run that was moved is a link
+        Obligation::MovedOccurrence(..) | Obligation::Run(_) => timer.key.run_key(),
+    };
+    let now = ports.clock().now();
+    let run = match ports.store().get::<Run>(&timer.tenant, key).await {
+        Ok(Some(seen)) => seen.item,
+        // What this release cannot read is no reason not to start.
+        Ok(None) | Err(Fault::Unreadable { .. }) => return Ok(false),
+        Err(fault) => return Err(fault),
+    };
+    let dead = run.lease().is_some_and(|lease| lease.is_over(now, ports.me()));
+    if dead {
+        // It may also be the promise of a change: this hint's run must not erase it.
+        hint(ports, run.priority, &Hint::behind(timer, key, 0), now).await?;
+    }
+    Ok(dead)
+}

@@ -1,0 +1,52 @@
+//! Promises: putting timers so that none is written where no sweeper will look any more.
+//!
+//! Rule **late promise**: after any put of a timer that is not a successor the writer looks at its clock; past the
+//! bucket's write line it puts again a second ahead and looks again, before it acts.
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::pace;
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+/// Puts a timer that a sweeper will surely see, and answers with it as it stands.
+pub async fn promise<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Result<Timer, Fault> {
+    let mut timer = written_now(ports, tenant, key, generation);
+    ports.store().put_timer(&timer).await?;
+    while ports.clock().now() >= pace::write_line(timer.key.minute()) {
+        let late = timer;
+        let again = late.key.moved_to(ports.clock().now() + pace::PROMISE_AGAIN);
+        timer = written_now(ports, tenant, again, generation);
+        ports.store().put_timer(&timer).await?;
+        ports.store().erase_timer(&late.key, late.stamp).await?;
+    }
+    Ok(timer)
+}
+
+/// Moves an obligation to a later look: promised there first, erased here after. Answers with it as it stands then.
+pub async fn move_to<D: Ports>(ports: &D, timer: &Timer, due: Moment) -> Result<Timer, Fault> {
+    let there = timer.key.moved_to(due);
+    if there == timer.key {
+        return Ok(timer.clone());
+    }
+    let moved = promise(ports, &timer.tenant, there, timer.stamp.generation).await?;
+    erase(ports, timer).await?;
+    Ok(moved)
+}
+
+/// Moves the timer of something that could have been claimed since `since`: to when it is hinted the next time.
+pub async fn move_to_next_hint<D: Ports>(ports: &D, timer: &Timer, since: Moment) -> Result<Timer, Fault> {
+    move_to(ports, timer, pace::next_inspection(since, ports.clock().now())).await
+}
+
+/// Erases a timer as it was seen; if it was put anew since, it still means something and stays.
+pub async fn erase<D: Ports>(ports: &D, timer: &Timer) -> Result<(), Fault> {
+    ports.store().erase_timer(&timer.key, timer.stamp).await.map(|_erased| ())
+}
+
+/// A timer as its writer makes it now.
+pub(crate) fn written_now<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Timer {
+    Timer { key, tenant: tenant.clone(), stamp: TimerStamp { generation, written: ports.clock().now() } }
+}
