@@ -16,6 +16,7 @@ use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Across, Store as _};
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::lookup::jobs_of;
 use minutehand_wire::{Instant, JobStatus, LagView, RunStatus, StatsQuery, StatsView, Word};
 
 use crate::app_state::AppState;
@@ -69,7 +70,7 @@ async fn by_status<D: Ports>(
 ) -> Result<(BTreeMap<Word<JobStatus>, usize>, bool), Fault> {
     let (mut counts, mut counted, mut after) = (BTreeMap::new(), 0, None);
     loop {
-        let page = ports.store().jobs(tenant, after, PAGE).await?;
+        let page = jobs_of(ports, tenant, after, PAGE).await?;
         for job in &page {
             *counts.entry(JobStatus::of(job, now).into()).or_default() += 1;
         }
