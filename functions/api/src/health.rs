@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::schedule::cron::EDITION;
 use minutehand_io::Ports;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{Cursor, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +24,7 @@ pub(crate) struct HealthView {
 }
 
 pub(crate) async fn health<D: Ports>(State(app): State<Arc<AppState<D>>>) -> Result<Json<HealthView>, Problem> {
-    let _readable = app.ports.store().cursor(0).await?;
+    let _readable = app.ports.store().get::<Cursor>(&Tenant::deployment(), 0).await?;
     let (version, zones) = (env!("CARGO_PKG_VERSION"), EDITION);
     Ok(Json(HealthView { live: true, ready: true, version, zones }))
 }

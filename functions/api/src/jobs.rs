@@ -15,12 +15,13 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::limits::PAGE;
+use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::job::change::{Changed, Want, change};
-use minutehand_protocol::lookup::job_of;
+use minutehand_protocol::lookup::{job_of, jobs_of};
 
 pub(crate) use self::batch::{BatchRequest, BatchView, batch};
 pub(crate) use self::create::create;
@@ -76,7 +77,7 @@ async fn looked_through<D: Ports>(
     // Without a filter one more than the page tells whether there is another; with one, most of what is read is left out.
     let at_once = if filter.wants_all() { limit + 1 } else { PAGE };
     while looked < LOOKED_THROUGH {
-        let read = ports.store().jobs(tenant, after, at_once).await?;
+        let read = jobs_of(ports, tenant, after, at_once).await?;
         let is_last = read.len() < at_once;
         for job in read {
             looked += 1;
@@ -189,8 +190,8 @@ async fn answer<D: Ports>(ports: &D, job: &Job) -> Result<Response, Problem> {
 /// An occurrence that was cancelled ahead of its time is not the last run before that time.
 async fn last_run<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Option<FullRun>, Fault> {
     let until_now = Moment::EPOCH..Moment::from_millis(now.millis() + 1);
-    let mut newest = ports.store().runs_of(&job.tenant, job.id, until_now, None, 1).await?;
-    match newest.pop() {
+    let newest = RunsOf { job: job.id, window: until_now };
+    match ports.store().list::<Run>(&job.tenant, newest, None, 1).await?.items.pop() {
         Some(run) => FullRun::load(ports, run, job).await.map(Some),
         None => Ok(None),
     }

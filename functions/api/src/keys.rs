@@ -71,7 +71,7 @@ pub(crate) async fn create<D: Ports>(
     };
     let secret = base32(&ports.chance().bytes());
     let key = new_key(tenant, id, (name, role), &secret, fingerprint, now);
-    match ports.store().put_document(&key.tenant, &key, Guard::Absent).await? {
+    match ports.store().put(&key.tenant, id, &key, Guard::Absent).await? {
         Put::Written(_) => Ok(created(&key, &secret)),
         Put::Conflict(Some(there)) if once.is_some() && there.item.fingerprint == fingerprint => {
             Ok((replayed(), Json(KeyView::new(&there.item))).into_response())
@@ -89,8 +89,8 @@ pub(crate) async fn list<D: Ports>(
     let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
     let (limit, scope) = (limit_of(params.limit)?, Scope::new(&tenant, "keys"));
     let after = params.cursor.map(|cursor| scope.open::<10>(&cursor)).transpose()?;
-    let after = after.map(|bytes| KeyId::from_bytes(bytes).to_string());
-    let mut keys: Vec<ApiKey> = app.ports.store().documents(&tenant, after.as_deref(), limit + 1).await?;
+    let after = after.map(KeyId::from_bytes);
+    let mut keys = app.ports.store().list::<ApiKey>(&tenant, (), after, limit + 1).await?.items;
     let more = keys.len() > limit;
     keys.truncate(limit);
     let next_cursor = keys.last().filter(|_| more).map(|last| scope.seal(last.id.as_bytes()));
@@ -107,10 +107,10 @@ pub(crate) async fn revoke<D: Ports>(
 ) -> Result<StatusCode, Problem> {
     let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
-    let mut seen = ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
+    let mut seen = ports.store().get::<ApiKey>(&tenant, id).await?;
     loop {
         let there = seen.ok_or_else(no_key)?;
-        match ports.store().put_document(&tenant, &there.item.revoked(now), there.guard()).await? {
+        match ports.store().put(&tenant, id, &there.item.revoked(now), there.guard()).await? {
             Put::Written(_) => return Ok(StatusCode::NO_CONTENT),
             // Whatever somebody made of it, it is revoked now.
             Put::Conflict(now) => seen = now,
@@ -130,12 +130,12 @@ pub(crate) async fn rotate<D: Ports>(
     let grace = body.parse_or_default::<RotateRequest>()?.grace()?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let secret = base32(&ports.chance().bytes());
-    let seen = ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?.ok_or_else(no_key)?;
+    let seen = ports.store().get::<ApiKey>(&tenant, id).await?.ok_or_else(no_key)?;
     if seen.item.revoked_at.is_some() {
         return Err(Problem::new(Kind::Conflict, "the key was revoked; make a new one"));
     }
     let rotated = seen.item.rotated(SecretHash::of(&secret), grace, now);
-    match ports.store().put_document(&tenant, &rotated, seen.guard()).await? {
+    match ports.store().put(&tenant, id, &rotated, seen.guard()).await? {
         Put::Written(_) => Ok(Json(KeyView::with_secret(&rotated, &secret)).into_response()),
         // Two who rotate at once would take the grace from the secret that is in use.
         Put::Conflict(_) => Err(Problem::new(Kind::Conflict, "it was changed just now; look before you rotate again")),

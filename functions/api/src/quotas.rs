@@ -48,7 +48,7 @@ pub(crate) async fn put<D: Ports>(
 }
 
 async fn answer<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Response, Problem> {
-    let there = ports.store().document::<Quota>(&Tenant::deployment(), tenant.as_str()).await?;
+    let there = ports.store().get::<Quota>(&Tenant::deployment(), tenant.clone()).await?;
     let limits = there.map_or_else(Limits::default, |seen| seen.item.limits);
     Ok(Json(QuotaView::new(tenant, &limits)).into_response())
 }
@@ -57,7 +57,7 @@ async fn answer<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Response, Proble
 async fn write<D: Ports>(ports: &D, quota: &Quota) -> Result<(), Fault> {
     let mut guard = Guard::Absent;
     loop {
-        match ports.store().put_document(&Tenant::deployment(), quota, guard).await? {
+        match ports.store().put(&Tenant::deployment(), quota.tenant.clone(), quota, guard).await? {
             Put::Written(_) => return Ok(()),
             Put::Conflict(there) => guard = there.map_or(Guard::Absent, |seen| seen.guard()),
         }

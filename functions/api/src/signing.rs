@@ -36,7 +36,7 @@ pub(crate) struct SecretView {
 
 /// Since when it is the same, and until when the former one signs too. It is made with the tenant's first call.
 pub(crate) async fn show<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
-    let there = app.ports.store().document::<SigningSecrets>(caller.tenant(), SigningSecrets::NAME).await?;
+    let there = app.ports.store().get::<SigningSecrets>(caller.tenant(), ()).await?;
     let view = SecretView::new(there.as_ref().map(|seen| &seen.item), None, app.ports.clock().now());
     Ok(Json(view).into_response())
 }
@@ -61,14 +61,14 @@ async fn rotated<D: Ports>(
     now: Moment,
 ) -> Result<SigningSecrets, Problem> {
     let tenant = caller.tenant();
-    let seen = ports.store().document::<SigningSecrets>(tenant, SigningSecrets::NAME).await?;
+    let seen = ports.store().get::<SigningSecrets>(tenant, ()).await?;
     let chance = ports.chance().secret();
     let secrets = match &seen {
         Some(seen) => seen.item.rotated(chance, grace, now),
         None => SigningSecrets::new(chance, now),
     };
     let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-    match ports.store().put_document(tenant, &secrets, guard).await? {
+    match ports.store().put(tenant, (), &secrets, guard).await? {
         Put::Written(_) => Ok(secrets),
         Put::Conflict(_) => {
             Err(Problem::new(Kind::Conflict, "it was made or rotated just now; look before you rotate again"))

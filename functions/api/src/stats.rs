@@ -16,6 +16,7 @@ use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Across, Store as _};
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::lookup::jobs_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +107,7 @@ async fn by_status<D: Ports>(
 ) -> Result<(BTreeMap<JobStatus, usize>, bool), Fault> {
     let (mut counts, mut counted, mut after) = (BTreeMap::new(), 0, None);
     loop {
-        let page = ports.store().jobs(tenant, after, PAGE).await?;
+        let page = jobs_of(ports, tenant, after, PAGE).await?;
         for job in &page {
             *counts.entry(status_of(job, now)).or_default() += 1;
         }

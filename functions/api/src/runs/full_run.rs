@@ -80,5 +80,6 @@ async fn all_attempts<D: Ports>(ports: &D, run: &Run) -> Result<Vec<Attempt>, Fa
     if run.attempts.first().is_none_or(|attempt| attempt.number == 1) {
         return Ok(run.attempts.clone());
     }
-    Ok(run.with_older_attempts(ports.store().attempts(&run.tenant, run.key).await?))
+    let older = ports.store().list::<Attempt>(&run.tenant, run.key, None, usize::MAX).await?;
+    Ok(run.with_older_attempts(older.items))
 }

@@ -12,7 +12,7 @@ use minutehand_domain::limits::PAGE;
 use minutehand_domain::run::Run;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Across, Store as _};
+use minutehand_io::store::{Across, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
 use schemars::JsonSchema;
@@ -151,8 +151,8 @@ impl Query<'_> {
         let mut search = Search::new(self, position);
         while search.goes_on() {
             let Position { window, before } = search.position.clone();
-            let read = ports.store().runs_of(self.tenant, job, window, before, search.at_once()).await?;
-            search.take(read, None);
+            let read = ports.store().list::<Run>(self.tenant, RunsOf { job, window }, before, search.at_once()).await?;
+            search.take(read.items, None);
         }
         Ok(search.found())
     }

@@ -77,7 +77,7 @@ pub(crate) async fn retry<D: Ports>(
 async fn admit<D: Ports>(app: &AppState<D>, tenant: &Tenant, request: &on_demand::RunRequest) -> Result<(), Problem> {
     let Err(full) = app.meters.admit_run(&*app.ports, tenant).await else { return Ok(()) };
     let Some((name, fingerprint)) = &request.once else { return Err(full) };
-    match app.ports.store().document::<Asked>(tenant, &name.to_string()).await? {
+    match app.ports.store().get::<Asked>(tenant, *name).await? {
         Some(there) if there.item.fingerprint == *fingerprint => Ok(()),
         Some(_) | None => Err(full),
     }

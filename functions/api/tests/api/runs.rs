@@ -19,7 +19,8 @@ async fn after_attempts(world: &World, run: Run, terms: &Terms, attempts: u32) -
     let (mut run, mut now) = (run, START);
     for number in 1..=attempts {
         if let Some(oldest) = run.displaced_by_next_claim() {
-            world.ports.store().put_attempt(&run.tenant, run.key, oldest).await.unwrap();
+            let key = (run.key, oldest.number);
+            assert!(world.ports.store().put(&run.tenant, key, oldest, Guard::Absent).await.unwrap().is_written());
         }
         now = now + Duration::from_secs(10_000);
         run = run.after(&Event::Claim { by: ME, terms }, now).unwrap();
@@ -33,7 +34,7 @@ async fn after_attempts(world: &World, run: Run, terms: &Terms, attempts: u32) -
 }
 
 async fn put(world: &World, run: &Run) {
-    assert!(world.ports.store().put_run(run, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put(&run.tenant, run.key, run, Guard::Absent).await.unwrap().is_written());
 }
 
 fn seconds(n: u64) -> Moment {
