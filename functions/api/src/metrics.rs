@@ -28,7 +28,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// ResponseDoc what is in `registry`, and counts requests into it.
+    /// Shows what is in `registry`, and counts requests into it.
     pub fn new(registry: Registry) -> Result<Self, prometheus::Error> {
         let requests = Opts::new("minutehand_http_requests_total", "Requests answered, by route and status.");
         let spans = HistogramOpts::new("minutehand_http_request_seconds", "How long requests took, by route.");

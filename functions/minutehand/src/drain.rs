@@ -14,7 +14,7 @@ enum Stage {
     Leaving,
 }
 
-/// OperationDoc when to go.
+/// Says when to go.
 pub(crate) struct Signal(watch::Sender<Stage>);
 
 /// Hears when to go.

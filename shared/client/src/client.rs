@@ -26,9 +26,10 @@ use crate::transport::{Exchange, Transport};
 pub struct Client {
     transport: Transport,
     retries: Option<Retries>,
-    watch: Option<Arc<dyn Fn(&Exchange<'_>) + Send + Sync>>,
+    watch: Option<Arc<Watch>>,
 }
 
+type Watch = dyn Fn(&Exchange<'_>) + Send + Sync;
 type Result<T> = std::result::Result<T, ClientError>;
 
 impl Client {

@@ -43,7 +43,7 @@ pub trait Inbox: Queues {
     /// Nobody acted upon the hint: it is delivered again from `at` on. An old receipt does nothing.
     fn give_back(&self, receipt: &Self::Receipt, at: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// OperationDoc on how many deliveries its receivers can work at a time, all of them together. Queues that are told keep some
+    /// Says on how many deliveries its receivers can work at a time, all of them together. Queues that are told keep some
     /// of these hands free for tenants that have none; others deliver whatever is asked for.
     fn hands(&self, _count: u32) {}
 }

@@ -105,7 +105,7 @@ impl Ministack {
         Self { process: process.expect("an installed ministack runs"), port, home }
     }
 
-    /// OperationDoc whether it is; if not, it has ended.
+    /// Says whether it is; if not, it has ended.
     fn becomes_ready(&mut self) -> bool {
         let begin = Instant::now();
         while !self.is_ready() {

@@ -97,7 +97,7 @@ async fn answer(State(inner): State<Arc<Inner>>, headers: HeaderMap, body: Bytes
 }
 
 impl Inner {
-    /// OperationDoc how many it had kept before.
+    /// Says how many it had kept before.
     fn keep(&self, asked: Asked) -> usize {
         let mut all = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(asked);

@@ -47,7 +47,7 @@ pub fn write_raw(out: &mut impl Write, figure: &str, number: u32, readings: &[Re
     writeln!(out)
 }
 
-/// All repetitions. OperationDoc whether every median reaches what it must.
+/// All repetitions. Says whether every median reaches what it must.
 pub fn write(out: &mut impl Write, repetitions: &[Vec<Reading>]) -> io::Result<bool> {
     let lines = lines_of(repetitions);
     let widest = lines.iter().map(|line| line.what.chars().count()).max().unwrap_or(0);

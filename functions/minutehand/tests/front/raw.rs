@@ -37,12 +37,12 @@ impl Raw {
         self.stream.write_all(what).await.is_ok()
     }
 
-    /// OperationDoc no more, and listens.
+    /// Says no more, and listens.
     pub(crate) async fn half_close(&mut self) {
         let _gone = self.stream.shutdown().await;
     }
 
-    /// OperationDoc a byte now and then until it is cut or has nothing left to say. How long it could.
+    /// Says a byte now and then until it is cut or has nothing left to say. How long it could.
     pub(crate) async fn trickle(&mut self, what: &[u8], each: Duration) -> Duration {
         let begin = Instant::now();
         for byte in what {

@@ -34,7 +34,7 @@ pub(crate) fn now() -> i64 {
     i64::try_from(since.as_millis()).expect("a clock before the year 292 million")
 }
 
-/// OperationDoc something that is to be read also where the test passes: the harness keeps what is printed.
+/// Says something that is to be read also where the test passes: the harness keeps what is printed.
 pub(crate) fn say(line: &str) {
     writeln!(io::stderr(), "{line}").expect("stderr");
 }

@@ -64,13 +64,13 @@ impl<C: Clock> EmbeddedQueues<C> {
         }
     }
 
-    /// The hint was acted upon, or means nothing any more: it is gone. OperationDoc whether it was still this delivery's.
+    /// The hint was acted upon, or means nothing any more: it is gone. Says whether it was still this delivery's.
     pub fn done(&self, receipt: &Receipt) -> bool {
         let done = self.state().done(*receipt);
         self.was_its(done)
     }
 
-    /// Nobody acted upon the hint: it is delivered again from `at` on. OperationDoc whether it was still this delivery's.
+    /// Nobody acted upon the hint: it is delivered again from `at` on. Says whether it was still this delivery's.
     pub fn give_back(&self, receipt: &Receipt, at: Moment) -> bool {
         let given = self.state().give_back(*receipt, at);
         self.was_its(given)

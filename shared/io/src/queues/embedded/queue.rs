@@ -42,7 +42,7 @@ enum Standing {
 }
 
 impl Queue {
-    /// OperationDoc whether it is now the first to become visible: those who wait may wait too long.
+    /// Says whether it is now the first to become visible: those who wait may wait too long.
     pub(super) fn put(&mut self, place: Place, packed: Packed) -> bool {
         self.hints.insert(place, packed);
         match self.standing.get(&place.tenant) {
@@ -78,7 +78,7 @@ impl Queue {
         None
     }
 
-    /// OperationDoc whether it was held back here. Its turn comes after those of all who are in the ring.
+    /// Says whether it was held back here. Its turn comes after those of all who are in the ring.
     pub(super) fn resume(&mut self, tenant: TenantNumber) -> bool {
         let Some(standing) = self.standing.get_mut(&tenant) else { return false };
         if *standing != Standing::HeldBack {
@@ -142,7 +142,7 @@ impl Queue {
         self.ring.push_back(tenant);
     }
 
-    /// OperationDoc whether it is the first to wake.
+    /// Says whether it is the first to wake.
     fn sleep(&mut self, tenant: TenantNumber, until: Moment) -> bool {
         self.standing.insert(tenant, Standing::Sleeping(until));
         self.sleeping.insert((until, tenant));

@@ -122,13 +122,13 @@ impl<R: Route> Office<R> {
 }
 
 impl<P> Desk<P> {
-    /// OperationDoc whether a courier was at work; if not, one must be sent for.
+    /// Says whether a courier was at work; if not, one must be sent for.
     fn leave(&mut self, waiting: Waiting<P>) -> bool {
         self.waiting.push_back(waiting);
         std::mem::replace(&mut self.attended, true)
     }
 
-    /// OperationDoc whether the courier may go: nobody waits.
+    /// Says whether the courier may go: nobody waits.
     fn leave_unattended(&mut self) -> bool {
         self.attended = !self.waiting.is_empty();
         !self.attended

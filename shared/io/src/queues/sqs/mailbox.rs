@@ -50,7 +50,7 @@ impl Mailbox {
         Self { slots: array::from_fn(|_| Slot::default()), fault: None, visibility }
     }
 
-    /// OperationDoc which queues are to be polled: nothing of theirs lies here, and no poll of theirs is under way. It counts as
+    /// Says which queues are to be polled: nothing of theirs lies here, and no poll of theirs is under way. It counts as
     /// begun.
     pub(super) fn begin_polls(&mut self, now: Instant) -> Vec<Priority> {
         self.forget_what_is_stale(now);
