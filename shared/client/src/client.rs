@@ -26,9 +26,10 @@ use crate::transport::{Exchange, Transport};
 pub struct Client {
     transport: Transport,
     retries: Option<Retries>,
-    watch: Option<Arc<dyn Fn(&Exchange<'_>) + Send + Sync>>,
+    watch: Option<Arc<Watch>>,
 }
 
+type Watch = dyn Fn(&Exchange<'_>) + Send + Sync;
 type Result<T> = std::result::Result<T, ClientError>;
 
 impl Client {
@@ -272,6 +273,11 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -287,5 +293,46 @@ mod tests {
         let client = Client::new("http://h/prod", "secret").unwrap();
 
         assert_eq!(format!("{client:?}"), "Client of http://h/prod");
+    }
+
+    /// Answers each request with the next of these, and then no more.
+    fn answering(answers: &'static [&'static str]) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let _request = stream.read(&mut [0; 4096]).unwrap();
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        url
+    }
+
+    const BUSY: &str = "HTTP/1.1 503 Busy\r\nretry-after: 0\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    const HEALTHY: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 52\r\n\r\n\
+        {\"live\":true,\"ready\":true,\"version\":\"1\",\"zones\":\"2\"}";
+    const RETRIES: Retries = Retries { most: 1, longest_wait: Duration::from_secs(1) };
+
+    #[tokio::test]
+    async fn a_busy_server_is_asked_again_only_by_those_who_want_it() {
+        let url = answering(&[BUSY, BUSY, HEALTHY]);
+        let client = Client::without_key(&url).unwrap();
+
+        let refused = client.health().await.unwrap_err();
+        let healthy = client.retrying(RETRIES).health().await.unwrap();
+
+        assert!(matches!(refused, ClientError::Refused(no) if no.retry_after == Some(0)));
+        assert!(healthy.ready);
+    }
+
+    #[tokio::test]
+    async fn what_may_not_be_sent_twice_is_not() {
+        let url = answering(&[BUSY, HEALTHY]);
+        let client = Client::without_key(&url).unwrap().retrying(RETRIES);
+
+        let refused = client.create_job(&JobRequest::default(), None).await;
+
+        assert!(matches!(refused, Err(ClientError::Refused(no)) if no.problem.status == 503));
     }
 }

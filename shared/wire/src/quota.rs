@@ -15,7 +15,6 @@ const MOST: u32 = 1_000_000_000;
 /// What is null or not named is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_field_names, reason = "they are named as the wire names them")]
 pub struct QuotaRequest {
     /// Jobs that can still fire.
     #[serde(default, deserialize_with = "whole_number")]
