@@ -39,25 +39,25 @@ mod file {
     minutehand_tests::store_facts!(make);
 }
 
-mod lanes {
-    use minutehand_tests::conformance::lanes::embedded::Embedded;
-    use minutehand_tests::lane_facts;
+mod queues {
+    use minutehand_tests::conformance::queues::embedded::Embedded;
+    use minutehand_tests::queue_facts;
 
-    lane_facts! { #[tokio::test(start_paused = true)] Embedded::make }
+    queue_facts! { #[tokio::test(start_paused = true)] Embedded::make }
 
-    macro_rules! facts_of_embedded_lanes {
+    macro_rules! facts_of_embedded_queues {
         ($room:ident: $($fact:ident),* $(,)?) => {
             $(
                 #[tokio::test(start_paused = true)]
                 async fn $fact() {
-                    minutehand_tests::conformance::lanes::$room::$fact().await;
+                    minutehand_tests::conformance::queues::$room::$fact().await;
                 }
             )*
         };
     }
 
-    facts_of_embedded_lanes! { embedded:
-        a_lane_delivers_by_instant_and_then_in_the_order_sent,
+    facts_of_embedded_queues! { embedded:
+        a_queue_delivers_by_instant_and_then_in_the_order_sent,
         a_hint_is_delivered_at_its_millisecond_and_never_before,
         a_hint_sent_for_sooner_wakes_who_waits_for_later,
         receivers_share_what_is_there_in_its_order,
@@ -65,17 +65,17 @@ mod lanes {
         what_is_done_is_done_once,
         what_is_given_back_is_delivered_again_in_its_turn,
         what_is_given_back_for_later_is_delayed_until_then,
-        under_a_flood_every_lane_keeps_its_share,
+        under_a_flood_every_queue_keeps_its_share,
         a_hint_far_below_a_flood_is_delivered_within_sixteen,
         a_purge_forgets_everything_and_numbers_go_on,
         depths_tell_what_is_ready_delayed_and_in_flight,
         a_receiver_that_gives_up_has_taken_nothing,
     }
 
-    facts_of_embedded_lanes! { sharing:
+    facts_of_embedded_queues! { sharing:
         a_hint_behind_a_flood_of_another_tenant_is_among_the_next_two,
         tenants_take_turns_and_each_keeps_its_own_order,
-        turns_are_taken_inside_a_lane,
+        turns_are_taken_inside_a_queue,
         one_tenant_alone_leaves_a_ninth_of_the_hands_free_for_a_newcomer,
         as_hands_fall_free_two_floods_come_to_have_as_many_each,
         who_is_held_back_for_want_of_hands_is_let_in_as_soon_as_one_falls_free,
@@ -91,7 +91,7 @@ mod lanes {
 }
 
 mod sharing_in_any_order {
-    use minutehand_tests::conformance::lanes::naive::{any_events, judge};
+    use minutehand_tests::conformance::queues::naive::{any_events, judge};
     use proptest::prelude::*;
 
     proptest! {
@@ -99,7 +99,7 @@ mod sharing_in_any_order {
 
         /// Tried: without the limit, the threshold, the turns, or the second look when a hand falls free, each fails.
         #[test]
-        fn the_embedded_lanes_do_what_the_naive_ones_allow(hands in prop::option::of(1..24_u32), events in any_events(400)) {
+        fn the_embedded_queues_do_what_the_naive_ones_allow(hands in prop::option::of(1..24_u32), events in any_events(400)) {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 
             runtime.block_on(judge(hands, &events));
@@ -126,7 +126,7 @@ mod agreement {
     }
 }
 
-/// What the host asks of the embedded store beyond the door.
+/// What the host asks of the embedded store beyond the port.
 mod host {
     use std::time::Duration;
 
@@ -134,7 +134,7 @@ mod host {
     use minutehand_domain::id::RunKey;
     use minutehand_io::store::embedded::{FileStore, MemoryStore};
     use minutehand_io::store::{Guard, Store};
-    use minutehand_tests::conformance::world::{at, head, job_id, mark, run, tenant, timer};
+    use minutehand_tests::conformance::world::{at, head, job_id, run, stamp, tenant, timer};
 
     #[tokio::test]
     async fn the_first_timer_is_the_earliest_due() {
@@ -146,7 +146,7 @@ mod host {
         }
 
         assert_eq!(store.first_timer(), Ok(Some(at(60))));
-        store.erase_timer(&timer(1, 60).key, mark(1)).await.unwrap();
+        store.erase_timer(&timer(1, 60).key, stamp(1)).await.unwrap();
         assert_eq!(store.first_timer(), Ok(Some(at(90))));
     }
 

@@ -127,9 +127,9 @@ fn the_embedded_binary_compiles_no_aws_crate() {
     assert!(!tree.contains("aws"), "{tree}");
 }
 
-/// `aws_sdk_*` types never cross a door: only the doors and what holds them in its hand name an SDK.
+/// `aws_sdk_*` types never cross a port: only the ports and what holds them in its hand name an SDK.
 #[test]
-fn only_the_doors_know_an_aws_sdk() {
+fn only_the_ports_know_an_aws_sdk() {
     let metadata = metadata();
     for package in packages(&metadata).filter(|package| text(package, "name").starts_with("minutehand")) {
         let known = package["dependencies"].as_array().into_iter().flatten().map(|known| text(known, "name"));

@@ -8,7 +8,7 @@ use minutehand_domain::timer::Timer;
 use minutehand_io::Fault;
 use minutehand_io::store::embedded::{FileStore, OpenError};
 use minutehand_io::store::{Guard, Put, Seen, Store, Version};
-use minutehand_tests::conformance::world::{at, job_id, mark, run, tenant, timer};
+use minutehand_tests::conformance::world::{at, job_id, run, stamp, tenant, timer};
 use minutehand_tests::faulty_file::{Dice, Faults, FaultyFile, Unsynced};
 use tokio::task::JoinSet;
 
@@ -171,7 +171,7 @@ async fn write_until_the_power_is_cut(file: &FaultyFile) -> Vec<Diary> {
 /// Promise, act, erase, over and over, until the store no longer answers.
 async fn write(store: &FileStore, writer: u8, diary: &mut Diary) -> Result<(), Fault> {
     for round in 1..=ROUNDS {
-        let promise = Timer { mark: mark(round.into()), ..timer(writer, 60) };
+        let promise = Timer { stamp: stamp(round.into()), ..timer(writer, 60) };
         diary.timer.ask(Some(promise.clone()), store.put_timer(&promise)).await?;
 
         let guard = diary.run.acknowledged.as_ref().map_or(Guard::Absent, Seen::guard);
@@ -179,7 +179,7 @@ async fn write(store: &FileStore, writer: u8, diary: &mut Diary) -> Result<(), F
         let put = diary.run.ask(Some(next.clone()), store.put_run(&next.item, guard)).await?;
         assert_eq!(put, Put::Written(next.version), "nobody else writes here");
 
-        let erased = diary.timer.ask(None, store.erase_timer(&promise.key, promise.mark)).await?;
+        let erased = diary.timer.ask(None, store.erase_timer(&promise.key, promise.stamp)).await?;
         assert!(erased, "nobody else erases here");
     }
     Ok(())

@@ -1,7 +1,6 @@
 //! Who calls: a bearer key, kept only as its hash, says which tenant and in which role. Asked in one place, before any
 //! handler; what each route needs stands in the table of `routes`.
 
-use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
@@ -10,82 +9,14 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use minutehand_domain::access::{ApiKey, By, Role, SecretHash, read_key};
-use minutehand_domain::id::Tenant;
+use minutehand_domain::access::{ApiKey, Role, read_key};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
-use crate::face::Face;
+use crate::app_state::AppState;
+use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
-
-/// The keys that are let in without a record of them: first of all the deployment's own.
-#[derive(Clone, Default)]
-pub struct Keyring {
-    entries: Vec<Entry>,
-}
-
-#[derive(Clone)]
-struct Entry {
-    hash: SecretHash,
-    caller: Caller,
-}
-
-impl Keyring {
-    /// The deployment's own key, and whose jobs it makes.
-    pub fn single(key: &str, tenant: Tenant) -> Self {
-        Self::default().with(SecretHash::of(key), tenant, Role::Host)
-    }
-
-    /// The same for whoever does not know the key itself.
-    pub fn of_hash(sha256: [u8; 32], tenant: Tenant) -> Self {
-        Self::default().with(SecretHash::from_bytes(sha256), tenant, Role::Host)
-    }
-
-    /// Another tenant's admin.
-    #[must_use]
-    pub fn and(self, key: &str, tenant: Tenant) -> Self {
-        self.with(SecretHash::of(key), tenant, Role::Admin)
-    }
-
-    fn with(mut self, hash: SecretHash, tenant: Tenant, role: Role) -> Self {
-        self.entries.push(Entry { hash, caller: Caller { tenant: Arc::new(tenant), role, by: By::host() } });
-        self
-    }
-
-    /// Every entry is compared, and each to its end, so that the time it takes says nothing about any.
-    fn caller(&self, key: &str) -> Option<Caller> {
-        self.entries
-            .iter()
-            .fold(None, |found, entry| if entry.hash.is_of(key) { Some(&entry.caller) } else { found })
-            .cloned()
-    }
-}
-
-impl fmt::Debug for Keyring {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keyring of {}", self.entries.len())
-    }
-}
-
-/// Whose request this is, and what they may.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    tenant: Arc<Tenant>,
-    pub role: Role,
-    /// What the audit trail calls them.
-    pub by: By,
-}
-
-impl Caller {
-    pub(crate) fn tenant(&self) -> &Tenant {
-        &self.tenant
-    }
-
-    fn of(key: &ApiKey) -> Self {
-        Self { tenant: Arc::new(key.tenant.clone()), role: key.role, by: By::key(key.id) }
-    }
-}
 
 /// A handler that wants a caller and was mounted without [`authenticate`] lets nobody in.
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -97,14 +28,14 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 /// Lets through who has a key, a role of at least `needed`, and room in their quota of requests.
-pub(crate) async fn authenticate<D: Doors>(
-    State((face, needed)): State<(Arc<Face<D>>, Role)>,
+pub(crate) async fn authenticate<D: Ports>(
+    State((app, needed)): State<(Arc<AppState<D>>, Role)>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
-    let caller = caller_of(&face, key).await?.ok_or_else(unknown_key)?;
-    face.meters.let_through(&*face.doors, caller.tenant()).await?;
+    let caller = caller_of(&app, key).await?.ok_or_else(unknown_key)?;
+    app.meters.let_through(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
         return Err(not_allowed(needed));
     }
@@ -112,13 +43,13 @@ pub(crate) async fn authenticate<D: Doors>(
     Ok(next.run(request).await)
 }
 
-async fn caller_of<D: Doors>(face: &Face<D>, key: &str) -> Result<Option<Caller>, Fault> {
-    if let Some(caller) = face.keys.caller(key) {
+async fn caller_of<D: Ports>(app: &AppState<D>, key: &str) -> Result<Option<Caller>, Fault> {
+    if let Some(caller) = app.keys.caller(key) {
         return Ok(Some(caller));
     }
     let Some((tenant, id, secret)) = read_key(key) else { return Ok(None) };
-    let there = face.doors.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
-    let opened = there.filter(|seen| seen.item.opens(secret, face.doors.clock().now()));
+    let there = app.ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
+    let opened = there.filter(|seen| seen.item.opens(secret, app.ports.clock().now()));
     Ok(opened.map(|seen| Caller::of(&seen.item)))
 }
 

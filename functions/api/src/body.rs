@@ -17,40 +17,20 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Method};
 use http_body_util::BodyExt as _;
 use minutehand_domain::limits::{BATCH_BYTES, PAYLOAD_BYTES};
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use schemars::JsonSchema;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
-use crate::face::Face;
-use crate::meant;
+use crate::app_state::AppState;
+use crate::body_budget::BodyBudget;
 use crate::problem::{Kind, Problem};
+use crate::suggestion;
 
 /// The largest payload, and room for the longest URL, headers and tags around it, in any spelling.
 pub(crate) const BODY_BYTES: usize = PAYLOAD_BYTES + 64 * 1024;
-
-/// What all bodies that are being read or answered may take together. A slow client holds only what it has sent.
-const ROOM_BYTES: usize = 64 * 1024 * 1024;
-const PERMIT_BYTES: usize = 1024;
-
-/// Where bodies are while they are being read and answered.
-pub(crate) struct Room(Arc<Semaphore>);
-
-impl Default for Room {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(ROOM_BYTES / PERMIT_BYTES)))
-    }
-}
-
-impl Room {
-    fn place(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
-        let place = Arc::clone(&self.0).try_acquire_many_owned(permits);
-        place.map_err(|_| Problem::new(Kind::Unavailable, "too much is being sent at once; ask again"))
-    }
-}
 
 /// A body that is JSON, or empty.
 pub(crate) struct Body {
@@ -87,13 +67,13 @@ impl Body {
         &self.text
     }
 
-    async fn read(request: Request, most: usize, room: &Room) -> Result<Self, Problem> {
+    async fn read(request: Request, most: usize, budget: &BodyBudget) -> Result<Self, Problem> {
         let is_json = is_json(request.method(), request.headers());
         let declared = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         if declared.is_some_and(|bytes: usize| bytes > most) {
             return Err(too_large(most));
         }
-        let (bytes, place) = gathered(request.into_body(), most, room).await?;
+        let (bytes, place) = gathered(request.into_body(), most, budget).await?;
         if !bytes.is_empty() && !is_json {
             return Err(Problem::new(Kind::UnsupportedMediaType, "send JSON, with `Content-Type: application/json`"));
         }
@@ -121,7 +101,7 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem>
 fn explain<'a, T: Deserialize<'a>>(text: &'a str) -> Problem {
     let json = &mut serde_json::Deserializer::from_str(text);
     match serde_path_to_error::deserialize::<_, T>(json) {
-        Err(error) => Problem::invalid(vec![meant::explain(error.path(), error.inner())]),
+        Err(error) => Problem::invalid(vec![suggestion::explain(error.path(), error.inner())]),
         Ok(_) => Problem::new(Kind::Invalid, "the body is not what this request expects"),
     }
 }
@@ -129,7 +109,7 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a str) -> Problem {
 async fn gathered(
     mut body: Incoming,
     most: usize,
-    room: &Room,
+    budget: &BodyBudget,
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Problem> {
     let (mut bytes, mut place) = (BytesMut::new(), None::<OwnedSemaphorePermit>);
     while let Some(frame) = body.frame().await {
@@ -138,7 +118,7 @@ async fn gathered(
         if bytes.len() + data.len() > most {
             return Err(too_large(most));
         }
-        let more = room.place(data.len())?;
+        let more = budget.reserve(data.len())?;
         match &mut place {
             Some(place) => place.merge(more),
             None => place = Some(more),
@@ -152,19 +132,19 @@ fn too_large(most: usize) -> Problem {
     Problem::new(Kind::TooLarge, format!("a body has at most {most} bytes"))
 }
 
-impl<D: Doors> FromRequest<Arc<Face<D>>> for Body {
+impl<D: Ports> FromRequest<Arc<AppState<D>>> for Body {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, face: &Arc<Face<D>>) -> Result<Self, Problem> {
-        Self::read(request, BODY_BYTES, &face.room).await
+    async fn from_request(request: Request, app: &Arc<AppState<D>>) -> Result<Self, Problem> {
+        Self::read(request, BODY_BYTES, &app.body_budget).await
     }
 }
 
-impl<D: Doors> FromRequest<Arc<Face<D>>> for BatchBody {
+impl<D: Ports> FromRequest<Arc<AppState<D>>> for BatchBody {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, face: &Arc<Face<D>>) -> Result<Self, Problem> {
-        Body::read(request, BATCH_BYTES, &face.room).await.map(Self)
+    async fn from_request(request: Request, app: &Arc<AppState<D>>) -> Result<Self, Problem> {
+        Body::read(request, BATCH_BYTES, &app.body_budget).await.map(Self)
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use minutehand_domain::schedule::cron::EDITION;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use minutehand_io::store::Store as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::face::Face;
+use crate::app_state::AppState;
 use crate::problem::Problem;
 
 #[derive(Serialize, JsonSchema)]
@@ -22,8 +22,8 @@ pub(crate) struct HealthView {
     zones: &'static str,
 }
 
-pub(crate) async fn health<D: Doors>(State(face): State<Arc<Face<D>>>) -> Result<Json<HealthView>, Problem> {
-    let _readable = face.doors.store().cursor(0).await?;
+pub(crate) async fn health<D: Ports>(State(app): State<Arc<AppState<D>>>) -> Result<Json<HealthView>, Problem> {
+    let _readable = app.ports.store().cursor(0).await?;
     let (version, zones) = (env!("CARGO_PKG_VERSION"), EDITION);
     Ok(Json(HealthView { live: true, ready: true, version, zones }))
 }

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::limits::IDEMPOTENCY_KEY_CHARS;
 
-use crate::findings::Findings;
+use crate::field_errors::FieldErrors;
 use crate::problem::{Kind, Problem};
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -31,11 +31,11 @@ impl KeyHeader {
             }
             (header, field) => header.or(field),
         };
-        let mut findings = Findings::default();
+        let mut errors = FieldErrors::default();
         if let Some(key) = &key {
-            findings.line(POINTER, key, IDEMPOTENCY_KEY_CHARS);
+            errors.line(POINTER, key, IDEMPOTENCY_KEY_CHARS);
         }
-        findings.settle(Some(key))
+        errors.settle(Some(key))
     }
 
     /// For requests that make many things: better refused than silently meant for one of them.

@@ -8,10 +8,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, Method};
 use minutehand_domain::id::base32;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 
-use crate::face::Face;
+use crate::app_state::AppState;
 use crate::problem::Problem;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
@@ -46,10 +46,14 @@ impl Asked {
     }
 }
 
-pub(crate) async fn identify<D: Doors>(State(face): State<Arc<Face<D>>>, mut request: Request, next: Next) -> Response {
-    let id: Arc<str> = format!("req_{}", base32(&face.doors.chance().bytes())).into();
+pub(crate) async fn identify<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let id: Arc<str> = format!("req_{}", base32(&app.ports.chance().bytes())).into();
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
-    let asked = face.metrics.as_ref().map(|metrics| (metrics, Asked::of(&request)));
+    let asked = app.metrics.as_ref().map(|metrics| (metrics, Asked::of(&request)));
     let mut response = next.run(request).await;
     if let Some((metrics, asked)) = asked {
         metrics.answered(asked.method(), asked.route(), response.status(), asked.at.elapsed());

@@ -17,7 +17,7 @@ use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::limits::PAGE;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::change::{Changed, Want, change};
 use minutehand_protocol::lookup::job_of;
@@ -27,14 +27,14 @@ pub(crate) use self::create::create;
 use self::filter::JobFilter;
 pub(crate) use self::filter::JobsParams;
 pub(crate) use self::patch::patch;
-use crate::auth::Caller;
+use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
 use crate::cursor::Scope;
-use crate::face::Face;
+use crate::keyring::Caller;
 use crate::params::{JobPath, Params, limit_of};
 use crate::precondition::{IfMatch, etag};
 use crate::problem::{Kind, Problem};
-use crate::runs::WholeRun;
+use crate::runs::FullRun;
 use crate::wire::body_view::BodyView;
 use crate::wire::job_view::{JobView, OneJobView};
 use crate::wire::page::Page;
@@ -43,16 +43,16 @@ use crate::wire::page::Page;
 const LOOKED_THROUGH: usize = 10_000;
 
 /// The tenant's jobs, by id.
-pub(crate) async fn list<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn list<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     Params(params): Params<JobsParams>,
 ) -> Result<Response, Problem> {
     let limit = limit_of(params.limit)?;
-    let (filter, now) = (params.filter()?, face.doors.clock().now());
+    let (filter, now) = (params.filter()?, app.ports.clock().now());
     let scope = Scope::new(caller.tenant(), &format!("jobs {filter:?}"));
     let after = params.cursor.map(|cursor| scope.open(&cursor)).transpose()?.map(JobId::from_bytes);
-    let page = looked_through(&*face.doors, caller.tenant(), after, &filter, limit, now).await?;
+    let page = looked_through(&*app.ports, caller.tenant(), after, &filter, limit, now).await?;
     let next_cursor = page.last_seen.map(|last| scope.seal(last.as_bytes()));
     let items = page.jobs.iter().map(|job| JobView::listed(job, now)).collect();
     Ok(Json(Page { items, next_cursor }).into_response())
@@ -64,8 +64,8 @@ struct JobsPage {
     last_seen: Option<JobId>,
 }
 
-async fn looked_through<D: Doors>(
-    doors: &D,
+async fn looked_through<D: Ports>(
+    ports: &D,
     tenant: &Tenant,
     mut after: Option<JobId>,
     filter: &JobFilter,
@@ -76,7 +76,7 @@ async fn looked_through<D: Doors>(
     // Without a filter one more than the page tells whether there is another; with one, most of what is read is left out.
     let at_once = if filter.wants_all() { limit + 1 } else { PAGE };
     while looked < LOOKED_THROUGH {
-        let read = doors.store().jobs(tenant, after, at_once).await?;
+        let read = ports.store().jobs(tenant, after, at_once).await?;
         let is_last = read.len() < at_once;
         for job in read {
             looked += 1;
@@ -97,69 +97,69 @@ async fn looked_through<D: Doors>(
 }
 
 /// One job, with the newest of its runs.
-pub(crate) async fn show<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn show<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
 ) -> Result<Response, Problem> {
-    let job = job_of(&*face.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
-    let now = face.doors.clock().now();
-    let last_run = last_run(&*face.doors, &job, now).await?;
-    let payload = bodies::fetch(&*face.doors, &job.tenant, job.id, &job.definition.payload).await?;
+    let job = job_of(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+    let now = app.ports.clock().now();
+    let last_run = last_run(&*app.ports, &job, now).await?;
+    let payload = bodies::fetch(&*app.ports, &job.tenant, job.id, &job.definition.payload).await?;
     let view = JobView::new(&job, BodyView::of(payload.as_ref()), now);
     let last_run = last_run.as_ref().map(|run| run.view(now));
     Ok((etag(&job), Json(OneJobView { job: view, last_run })).into_response())
 }
 
-pub(crate) async fn pause<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn pause<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
     precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
     let Nothing {} = body.parse_or_default()?;
-    obey(&*face.doors, caller.tenant(), id, &Command { change: Change::Pause, precondition }).await
+    obey(&*app.ports, caller.tenant(), id, &Command { change: Change::Pause, precondition }).await
 }
 
 /// What a resumed job fires counts again.
-pub(crate) async fn resume<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn resume<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
     precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
     let Nothing {} = body.parse_or_default()?;
-    obey(&*face.doors, caller.tenant(), id, &Command { change: Change::Resume, precondition }).await
+    obey(&*app.ports, caller.tenant(), id, &Command { change: Change::Resume, precondition }).await
 }
 
 /// Cancels it: nothing starts any more, and the record stays to be read. Deleting twice is deleting once.
-pub(crate) async fn delete<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn delete<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
     precondition: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    match change(&*face.doors, caller.tenant(), id, &Command { change: Change::Delete, precondition }).await? {
+    match change(&*app.ports, caller.tenant(), id, &Command { change: Change::Delete, precondition }).await? {
         Changed::Done(_) | Changed::AsItWas(_) | Changed::Refused(_, _) => Ok(StatusCode::NO_CONTENT),
         Changed::NotFound => Err(Problem::no_job()),
     }
 }
 
 /// Answers with the job as the command leaves it.
-async fn obey<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, command: &Command) -> Result<Response, Problem> {
-    match change(doors, tenant, id, command).await? {
+async fn obey<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, command: &Command) -> Result<Response, Problem> {
+    match change(ports, tenant, id, command).await? {
         // One that changes nothing is obeyed already.
-        Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => answer(doors, &job).await,
-        changed => answer_to(doors, changed).await,
+        Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => answer(ports, &job).await,
+        changed => answer_to(ports, changed).await,
     }
 }
 
 /// The job as a change left it.
-async fn answer_to<D: Doors>(doors: &D, changed: Changed) -> Result<Response, Problem> {
+async fn answer_to<D: Ports>(ports: &D, changed: Changed) -> Result<Response, Problem> {
     match changed {
-        Changed::Done(job) | Changed::AsItWas(job) => answer(doors, &job).await,
+        Changed::Done(job) | Changed::AsItWas(job) => answer(ports, &job).await,
         Changed::Refused(why, _) => Err(Problem::new(Kind::Conflict, why.to_string())),
         Changed::NotFound => Err(Problem::no_job()),
     }
@@ -180,18 +180,18 @@ impl Want for Command {
     }
 }
 
-async fn answer<D: Doors>(doors: &D, job: &Job) -> Result<Response, Problem> {
-    let payload = bodies::fetch(doors, &job.tenant, job.id, &job.definition.payload).await?;
-    let view = JobView::new(job, BodyView::of(payload.as_ref()), doors.clock().now());
+async fn answer<D: Ports>(ports: &D, job: &Job) -> Result<Response, Problem> {
+    let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
+    let view = JobView::new(job, BodyView::of(payload.as_ref()), ports.clock().now());
     Ok((etag(job), Json(view)).into_response())
 }
 
 /// An occurrence that was cancelled ahead of its time is not the last run before that time.
-async fn last_run<D: Doors>(doors: &D, job: &Job, now: Moment) -> Result<Option<WholeRun>, Fault> {
+async fn last_run<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Option<FullRun>, Fault> {
     let until_now = Moment::EPOCH..Moment::from_millis(now.millis() + 1);
-    let mut newest = doors.store().runs_of(&job.tenant, job.id, until_now, None, 1).await?;
+    let mut newest = ports.store().runs_of(&job.tenant, job.id, until_now, None, 1).await?;
     match newest.pop() {
-        Some(run) => WholeRun::load(doors, run, job).await.map(Some),
+        Some(run) => FullRun::load(ports, run, job).await.map(Some),
         None => Ok(None),
     }
 }

@@ -12,18 +12,19 @@ use minutehand_domain::access::{ApiKey, KeyId, Role, SecretHash};
 use minutehand_domain::id::{Tenant, base32};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::limits::PAGE;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Store as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::auth::{Caller, not_allowed};
+use crate::app_state::AppState;
+use crate::auth::not_allowed;
 use crate::body::Body;
 use crate::cursor::Scope;
-use crate::face::Face;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{DEFAULT_LIMIT, KeyPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
@@ -53,8 +54,8 @@ pub(crate) struct TenantParams {
     tenant: Option<String>,
 }
 
-pub(crate) async fn create<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn create<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     header: KeyHeader,
     body: Body,
@@ -63,14 +64,14 @@ pub(crate) async fn create<D: Doors>(
     let once = header.agreed(request.idempotency_key.take())?;
     let (name, role) = request.understood()?;
     let tenant = spoken_of(&caller, request.tenant.as_deref(), "/tenant")?;
-    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
     let (id, fingerprint) = match &once {
         Some(key) => (KeyId::from_idempotency_key(&tenant, key), Some(fingerprint("POST /v1/keys", body.text())?)),
-        None => (KeyId::new(now, doors.chance().bytes()), None),
+        None => (KeyId::new(now, ports.chance().bytes()), None),
     };
-    let secret = base32(&doors.chance().bytes());
+    let secret = base32(&ports.chance().bytes());
     let key = new_key(tenant, id, (name, role), &secret, fingerprint, now);
-    match doors.store().put_document(&key.tenant, &key, Guard::Absent).await? {
+    match ports.store().put_document(&key.tenant, &key, Guard::Absent).await? {
         Put::Written(_) => Ok(created(&key, &secret)),
         Put::Conflict(Some(there)) if once.is_some() && there.item.fingerprint == fingerprint => {
             Ok((replayed(), Json(KeyView::new(&there.item))).into_response())
@@ -80,8 +81,8 @@ pub(crate) async fn create<D: Doors>(
 }
 
 /// In the order they were made, revoked ones among them.
-pub(crate) async fn list<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn list<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     Params(params): Params<KeysParams>,
 ) -> Result<Response, Problem> {
@@ -89,7 +90,7 @@ pub(crate) async fn list<D: Doors>(
     let (limit, scope) = (limit_of(params.limit)?, Scope::new(&tenant, "keys"));
     let after = params.cursor.map(|cursor| scope.open::<10>(&cursor)).transpose()?;
     let after = after.map(|bytes| KeyId::from_bytes(bytes).to_string());
-    let mut keys: Vec<ApiKey> = face.doors.store().documents(&tenant, after.as_deref(), limit + 1).await?;
+    let mut keys: Vec<ApiKey> = app.ports.store().documents(&tenant, after.as_deref(), limit + 1).await?;
     let more = keys.len() > limit;
     keys.truncate(limit);
     let next_cursor = keys.last().filter(|_| more).map(|last| scope.seal(last.id.as_bytes()));
@@ -98,18 +99,18 @@ pub(crate) async fn list<D: Doors>(
 }
 
 /// It opens nothing from now on. Revoking twice is revoking once.
-pub(crate) async fn revoke<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn revoke<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     KeyPath(id): KeyPath,
     Params(params): Params<TenantParams>,
 ) -> Result<StatusCode, Problem> {
     let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
-    let (doors, now) = (&*face.doors, face.doors.clock().now());
-    let mut seen = doors.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
+    let mut seen = ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
     loop {
         let there = seen.ok_or_else(no_key)?;
-        match doors.store().put_document(&tenant, &there.item.revoked(now), there.guard()).await? {
+        match ports.store().put_document(&tenant, &there.item.revoked(now), there.guard()).await? {
             Put::Written(_) => return Ok(StatusCode::NO_CONTENT),
             // Whatever somebody made of it, it is revoked now.
             Put::Conflict(now) => seen = now,
@@ -118,8 +119,8 @@ pub(crate) async fn revoke<D: Doors>(
 }
 
 /// A new secret for the same key; the former one opens until the grace ends.
-pub(crate) async fn rotate<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn rotate<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     KeyPath(id): KeyPath,
     Params(params): Params<TenantParams>,
@@ -127,14 +128,14 @@ pub(crate) async fn rotate<D: Doors>(
 ) -> Result<Response, Problem> {
     let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
     let grace = body.parse_or_default::<RotateRequest>()?.grace()?;
-    let (doors, now) = (&*face.doors, face.doors.clock().now());
-    let secret = base32(&doors.chance().bytes());
-    let seen = doors.store().document::<ApiKey>(&tenant, &id.to_string()).await?.ok_or_else(no_key)?;
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
+    let secret = base32(&ports.chance().bytes());
+    let seen = ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?.ok_or_else(no_key)?;
     if seen.item.revoked_at.is_some() {
         return Err(Problem::new(Kind::Conflict, "the key was revoked; make a new one"));
     }
     let rotated = seen.item.rotated(SecretHash::of(&secret), grace, now);
-    match doors.store().put_document(&tenant, &rotated, seen.guard()).await? {
+    match ports.store().put_document(&tenant, &rotated, seen.guard()).await? {
         Put::Written(_) => Ok(Json(KeyView::with_secret(&rotated, &secret)).into_response()),
         // Two who rotate at once would take the grace from the secret that is in use.
         Put::Conflict(_) => Err(Problem::new(Kind::Conflict, "it was changed just now; look before you rotate again")),

@@ -1,21 +1,21 @@
-//! The HTTP API: parse at the door, load, decide, write, answer. One router, which Lambda and the local process serve.
+//! The HTTP API: parse at the edge, load, decide, write, answer. One router, which Lambda and the local process serve.
 //!
-//! The rooms: `routes` is the table of all there is, [`auth`] says who calls, `meters` how much they may, `body`, `params`
-//! and `precondition` read what they ask, `wire` holds its shapes, the others answer, and whatever cannot be answered
-//! becomes a `problem`.
+//! The modules: `routes` is the table of every route; `auth` finds the caller, `meters` limits the caller; `body`, `params` and
+//! `precondition` read the request, `wire` holds its shapes; the others answer, and an error becomes a `problem`.
 
+mod app_state;
 mod auth;
 mod body;
+mod body_budget;
 mod cursor;
-mod face;
-mod findings;
+mod field_errors;
 mod health;
 mod idempotency;
 mod identify;
 mod jobs;
+mod keyring;
 mod keys;
 mod location;
-mod meant;
 mod merge;
 mod meters;
 mod metrics;
@@ -27,44 +27,47 @@ mod quotas;
 mod routes;
 mod runs;
 mod schedules;
+mod scrape;
 mod signing;
 mod stats;
+mod suggestion;
 mod wire;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::middleware::from_fn_with_state;
-use minutehand_io::Doors;
+use axum::{Extension, Router};
+use minutehand_io::Ports;
 
-pub use self::auth::Keyring;
-use self::body::Room;
-use self::face::Face;
-pub use self::face::TargetCheck;
+use self::app_state::AppState;
+pub use self::app_state::TargetCheck;
+use self::body_budget::BodyBudget;
+pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::problem::{Kind, Problem};
 
 /// What the router needs of its host.
 pub struct Api<D> {
-    pub doors: Arc<D>,
+    pub ports: Arc<D>,
     pub keys: Keyring,
     pub target_check: TargetCheck,
     /// None where no process stays to be scraped.
     pub metrics: Option<Metrics>,
 }
 
-pub fn router<D: Doors>(api: Api<D>) -> Router {
-    let Api { doors, keys, target_check, metrics } = api;
-    let (meters, room) = (Meters::default(), Room::default());
-    let face = Arc::new(Face { doors, keys, target_check, meters, room, metrics });
+pub fn router<D: Ports>(api: Api<D>) -> Router {
+    let Api { ports, keys, target_check, metrics } = api;
+    let (meters, body_budget) = (Meters::default(), BodyBudget::default());
+    let app = Arc::new(AppState { ports, keys, target_check, meters, body_budget, metrics });
     routes::table::<D>()
         .into_iter()
-        .fold(Router::new(), |router, route| route.mount(router, &face))
+        .fold(Router::new(), |router, route| route.mount(router, &app))
         .fallback(no_route)
         .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn_with_state(Arc::clone(&face), identify::identify::<D>))
-        .with_state(face)
+        .layer(Extension(openapi::Source(routes::operations::<D>)))
+        .layer(from_fn_with_state(Arc::clone(&app), identify::identify::<D>))
+        .with_state(app)
 }
 
 async fn no_route() -> Problem {

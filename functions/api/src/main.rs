@@ -1,4 +1,4 @@
-//! The API behind API Gateway: the router that every host serves, over the doors of AWS.
+//! The API behind API Gateway: the router that every host serves, over the ports of AWS.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,16 +22,16 @@ async fn main() -> ExitCode {
 async fn serve() -> Result<(), Error> {
     let environment = Environment::of_this_process();
     let (settings, keys, reach) = (Settings::read(&environment)?, keys(&environment)?, environment.reach()?);
-    let doors = Arc::new(Cloud::new(settings, &aws().await, NoTargets));
+    let ports = Arc::new(Cloud::new(settings, &aws().await, NoTargets));
     let target_check = TargetCheck::new(move |target| check_target(target, reach));
-    let api = router(Api { doors: Arc::clone(&doors), keys, target_check, metrics: None });
-    lambda_http::run(api.layer(from_fn_with_state(doors, tell_before_answering))).await
+    let api = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics: None });
+    lambda_http::run(api.layer(from_fn_with_state(ports, tell_before_answering))).await
 }
 
 /// Between two invocations a function stands still: what was told must be on its way before the answer is.
-async fn tell_before_answering(State(doors): State<Arc<Cloud<NoTargets>>>, request: Request, next: Next) -> Response {
+async fn tell_before_answering(State(ports): State<Arc<Cloud<NoTargets>>>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
-    doors.tell().await;
+    ports.tell().await;
     response
 }
 

@@ -16,7 +16,7 @@ use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::schedule::Schedule;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 use crate::problem::Problem;
 
@@ -58,36 +58,36 @@ struct Count {
 
 impl Meters {
     /// Takes a request out of the tenant's bucket.
-    pub(crate) async fn let_through<D: Doors>(&self, doors: &D, tenant: &Tenant) -> Result<(), Problem> {
-        let limits = self.limits(doors, tenant).await;
+    pub(crate) async fn let_through<D: Ports>(&self, ports: &D, tenant: &Tenant) -> Result<(), Problem> {
+        let limits = self.limits(ports, tenant).await;
         let Some(most) = limits.max_requests_per_second else { return Ok(()) };
-        let taken = self.with(tenant, |meter| meter.requests.take(most, Duration::from_secs(1), doors.clock().now()));
+        let taken = self.with(tenant, |meter| meter.requests.take(most, Duration::from_secs(1), ports.clock().now()));
         taken.map_err(|wait| Problem::over_quota(format!("more than {most} requests a second"), seconds(wait)))
     }
 
     /// Takes a run that is not a recurring schedule's out of the tenant's bucket.
-    pub(crate) async fn admit_run<D: Doors>(&self, doors: &D, tenant: &Tenant) -> Result<(), Problem> {
-        let limits = self.limits(doors, tenant).await;
+    pub(crate) async fn admit_run<D: Ports>(&self, ports: &D, tenant: &Tenant) -> Result<(), Problem> {
+        let limits = self.limits(ports, tenant).await;
         let Some(most) = limits.max_fires_per_minute else { return Ok(()) };
-        let taken = self.with(tenant, |meter| meter.runs.take(most, Duration::from_secs(60), doors.clock().now()));
+        let taken = self.with(tenant, |meter| meter.runs.take(most, Duration::from_secs(60), ports.clock().now()));
         taken.map_err(|wait| Problem::over_quota(format!("more than {most} runs a minute"), seconds(wait)))
     }
 
     /// Whether this tenant's jobs are counted at all.
-    pub(crate) async fn bounds_jobs<D: Doors>(&self, doors: &D, tenant: &Tenant) -> bool {
-        let limits = self.limits(doors, tenant).await;
+    pub(crate) async fn bounds_jobs<D: Ports>(&self, ports: &D, tenant: &Tenant) -> bool {
+        let limits = self.limits(ports, tenant).await;
         limits.max_jobs.is_some() || limits.max_fires_per_minute.is_some()
     }
 
     /// Makes room for a job with this schedule; `instead_of` is the one that it replaces.
-    pub(crate) async fn admit_job<D: Doors>(
+    pub(crate) async fn admit_job<D: Ports>(
         &self,
-        doors: &D,
+        ports: &D,
         tenant: &Tenant,
         schedule: &Schedule,
         instead_of: Option<&Schedule>,
     ) -> Result<(), Problem> {
-        let (limits, now) = (self.limits(doors, tenant).await, doors.clock().now());
+        let (limits, now) = (self.limits(ports, tenant).await, ports.clock().now());
         if limits.max_jobs.is_none() && limits.max_fires_per_minute.is_none() {
             return Ok(());
         }
@@ -97,12 +97,12 @@ impl Meters {
                 - instead_of.map_or(0.0, |schedule| schedule.fires_per_minute(now)),
         };
         if !schedule.is_recurring() {
-            self.admit_run(doors, tenant).await?;
+            self.admit_run(ports, tenant).await?;
         }
         if let Some(reckoned) = self.reckon(tenant, more, &limits, now) {
             return reckoned;
         }
-        let counted = Count { load: count(doors, tenant, now).await?, at: doors.clock().now() };
+        let counted = Count { load: count(ports, tenant, now).await?, at: ports.clock().now() };
         // Where another counted meanwhile, theirs stands: others have been let through by it, whom this one cannot have seen.
         self.with(tenant, |meter| meter.count = Some(meter.count.filter(|count| count.at >= now).unwrap_or(counted)));
         self.reckon(tenant, more, &limits, now).unwrap_or(Ok(()))
@@ -128,13 +128,13 @@ impl Meters {
         })
     }
 
-    async fn limits<D: Doors>(&self, doors: &D, tenant: &Tenant) -> Limits {
-        let now = doors.clock().now();
+    async fn limits<D: Ports>(&self, ports: &D, tenant: &Tenant) -> Limits {
+        let now = ports.clock().now();
         let known = self.with(tenant, |meter| meter.limits.filter(|(_, at)| now.since(*at) < READ_AGAIN));
         if let Some((limits, _)) = known {
             return limits;
         }
-        let limits = match doors.store().document::<Quota>(&Tenant::deployment(), tenant.as_str()).await {
+        let limits = match ports.store().document::<Quota>(&Tenant::deployment(), tenant.as_str()).await {
             Ok(there) => there.map(|seen| seen.item.limits).unwrap_or_default(),
             // A quota that cannot be read stops nobody: what was known of it stays in force.
             Err(_) => self.with(tenant, |meter| meter.limits).map(|(limits, _)| limits).unwrap_or_default(),
@@ -170,10 +170,10 @@ impl Load {
 }
 
 /// All the tenant's jobs that can still fire.
-async fn count<D: Doors>(doors: &D, tenant: &Tenant, now: Moment) -> Result<Load, Fault> {
+async fn count<D: Ports>(ports: &D, tenant: &Tenant, now: Moment) -> Result<Load, Fault> {
     let (mut load, mut after) = (Load::default(), None);
     loop {
-        let page = doors.store().jobs(tenant, after, PAGE).await?;
+        let page = ports.store().jobs(tenant, after, PAGE).await?;
         for job in page.iter().filter(|job| can_still_fire(job, now)) {
             load.jobs += 1;
             load.fires_per_minute += job.schedule.fires_per_minute(now);

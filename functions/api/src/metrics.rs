@@ -1,20 +1,11 @@
 //! Metrics: what a process that stays says of itself, in Prometheus' text. They count all tenants together, so that only the
 //! deployment's own key reads them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
-use minutehand_io::{Doors, Fault};
+use http::StatusCode;
+use minutehand_io::Fault;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
-
-use crate::face::Face;
-use crate::problem::{Kind, Problem};
-
-const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// How long requests take, in seconds.
 const SPANS: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 10.0];
@@ -45,14 +36,8 @@ impl Metrics {
         self.spans.with_label_values(&[method, route]).observe(took.as_secs_f64());
     }
 
-    fn text(&self) -> Result<String, Fault> {
+    pub(crate) fn text(&self) -> Result<String, Fault> {
         let text = TextEncoder::new().encode_to_string(&self.registry.gather());
         text.map_err(|error| Fault::unavailable("metrics", error.to_string()))
     }
-}
-
-pub(crate) async fn metrics<D: Doors>(State(face): State<Arc<Face<D>>>) -> Result<Response, Problem> {
-    let none = || Problem::new(Kind::NotFound, "this deployment has no process to ask: its metrics are in CloudWatch");
-    let text = face.metrics.as_ref().ok_or_else(none)?.text()?;
-    Ok(([(CONTENT_TYPE, PROMETHEUS)], text).into_response())
 }

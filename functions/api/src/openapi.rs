@@ -1,43 +1,43 @@
 //! The OpenAPI document: what the table of routes and the types of the wire say of themselves, put together. It is made
 //! once, when somebody first asks for it.
 //!
-//! The rooms: `says` is what a route adds to its row in the table, and the rooms named after what they speak of say it;
-//! `operation` makes one operation of both, `schemas` and `patch` come from the types, `problems` from the kinds, and
-//! `reused` is what many operations speak of.
+//! The modules: `operation_doc` is what a route adds to its row in the table, written in the module of its resource;
+//! `operation` makes one operation of both; `schemas` and `patch` come from the types, `problems` from the kinds of problem,
+//! and `reused` holds what many operations refer to.
 
 mod deployment;
 mod jobs;
 mod keys;
 mod operation;
+mod operation_doc;
 mod patch;
 mod problems;
 mod quotas;
+mod references;
 mod reused;
 mod runs;
-mod says;
 mod schedules;
 mod schemas;
 mod signing;
 
 use std::sync::OnceLock;
 
+use axum::Extension;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use minutehand_domain::id::base32;
-use minutehand_io::Doors;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use self::operation::Operation;
-pub(crate) use self::says::Says;
-use self::says::Tag;
+pub(crate) use self::operation::Operation;
+pub(crate) use self::operation_doc::OperationDoc;
+use self::operation_doc::Tag;
 use self::schemas::Schemas;
-use crate::routes::table;
 
 /// What each route says.
-pub(crate) mod say {
+pub(crate) mod doc_of {
     pub(crate) use super::deployment::{health, metrics, openapi, stats};
     pub(crate) use super::jobs::{
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
@@ -57,9 +57,13 @@ struct Written {
     etag: HeaderValue,
 }
 
-pub(crate) async fn show<D: Doors>(headers: HeaderMap) -> Response {
+/// Where the document's operations come from: the table of routes, which lists this module's own route as well.
+#[derive(Clone)]
+pub(crate) struct Source(pub fn() -> Vec<Operation>);
+
+pub(crate) async fn show(Extension(Source(operations)): Extension<Source>, headers: HeaderMap) -> Response {
     static WRITTEN: OnceLock<Written> = OnceLock::new();
-    let Written { text, etag } = WRITTEN.get_or_init(|| Written::of(&document::<D>()));
+    let Written { text, etag } = WRITTEN.get_or_init(|| Written::of(&written_out(&operations())));
     let tag = [(ETAG, etag.clone())];
     if headers.get_all(IF_NONE_MATCH).iter().any(|known| knows(known, etag)) {
         return (StatusCode::NOT_MODIFIED, tag).into_response();
@@ -80,22 +84,13 @@ fn knows(known: &HeaderValue, etag: &HeaderValue) -> bool {
     tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag)).any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())
 }
 
-fn document<D: Doors>() -> Value {
-    let routes = table::<D>().into_iter();
-    let told = |route: crate::routes::Route<D>| {
-        let says = (route.says)();
-        Operation { method: route.method, path: route.path, needs: route.needs, says }
-    };
-    written_out(&routes.map(told).collect::<Vec<_>>())
-}
-
 fn written_out(operations: &[Operation]) -> Value {
     let mut schemas = Schemas::new();
     let mut paths = Map::new();
     for operation in operations {
-        let told = operation.told(operations, &mut schemas);
+        let rendered = operation.render(operations, &mut schemas);
         let methods = paths.entry(operation.path).or_insert_with(|| json!({}));
-        methods[operation.method.as_str().to_lowercase()] = told;
+        methods[operation.method.as_str().to_lowercase()] = rendered;
     }
     json!({
         "openapi": "3.1.1",
@@ -125,7 +120,7 @@ fn components(operations: &[Operation], mut schemas: Schemas) -> Value {
         },
         "parameters": reused::parameters(&mut schemas),
         "headers": reused::headers(&mut schemas),
-        "links": reused::links(operations),
+        "links": operation::link_components(operations),
         "responses": problems::responses(&mut schemas),
         "schemas": schemas.components(),
     })

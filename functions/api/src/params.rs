@@ -9,8 +9,8 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
 use serde::de::DeserializeOwned;
 
-use crate::meant;
 use crate::problem::{FieldError, Kind, Problem};
+use crate::suggestion;
 
 pub(crate) const DEFAULT_LIMIT: usize = 100;
 
@@ -84,10 +84,10 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
 fn explain(text: &str) -> Problem {
     let text = text.split_once(": ").map_or(text, |(_, rest)| rest);
     let (pointer, detail) = match text.split_once(": ") {
-        Some((name, detail)) if !name.contains(' ') => meant::told(format!("?{name}"), detail),
+        Some((name, detail)) if !name.contains(' ') => suggestion::mended(format!("?{name}"), detail),
         _ => (String::new(), text.to_owned()),
     };
-    let short = |text: &str| text.chars().take(meant::DETAIL_CHARS).collect();
+    let short = |text: &str| text.chars().take(suggestion::DETAIL_CHARS).collect();
     Problem::invalid(vec![FieldError { pointer: short(&pointer), detail: short(&detail) }])
 }
 

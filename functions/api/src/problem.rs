@@ -165,8 +165,8 @@ impl Problem {
     }
 
     /// As the client reads it.
-    pub(crate) fn told<'a>(&'a self, request_id: &'a str) -> Told<'a> {
-        Told {
+    pub(crate) fn with_request_id<'a>(&'a self, request_id: &'a str) -> WithRequestId<'a> {
+        WithRequestId {
             kind: self.kind.slug(),
             title: self.kind.title(),
             status: self.kind.status().as_u16(),
@@ -186,7 +186,7 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             head.headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        let body = serde_json::to_vec(&self.told(request_id)).expect("a problem is plain text");
+        let body = serde_json::to_vec(&self.with_request_id(request_id)).expect("a problem is plain text");
         Response::from_parts(head, body.into())
     }
 }
@@ -194,7 +194,7 @@ impl Problem {
 /// An answer that says no, in the words of RFC 9457.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
-pub(crate) struct Told<'a> {
+pub(crate) struct WithRequestId<'a> {
     /// What a client acts on: it never changes.
     #[serde(rename = "type")]
     #[schemars(schema_with = "types")]

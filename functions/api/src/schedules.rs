@@ -8,23 +8,23 @@ use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::job::Status;
 use minutehand_domain::limits::PREVIEW_FIRES;
 use minutehand_domain::schedule::Spread;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::lookup::job_of;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::auth::Caller;
+use crate::app_state::AppState;
 use crate::body::Body;
-use crate::face::Face;
-use crate::findings::Findings;
+use crate::field_errors::FieldErrors;
+use crate::keyring::Caller;
 use crate::params::{JobPath, Params, bounded};
 use crate::problem::Problem;
 use crate::wire::instant::Instant;
 use crate::wire::object::object;
 use crate::wire::preview_view::PreviewView;
 use crate::wire::schedule_request::ScheduleRequest;
-use crate::wire::whole::whole;
+use crate::wire::whole_number::whole_number;
 
 const DEFAULT_FIRES: usize = 10;
 
@@ -36,7 +36,7 @@ pub(crate) struct PreviewRequest {
     /// Fires strictly after this are shown: from now on if it is not given.
     from: Option<Instant>,
     /// How many at most.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = PREVIEW_FIRES), extend("default" = DEFAULT_FIRES))]
     count: Option<usize>,
 }
@@ -51,29 +51,29 @@ pub(crate) struct NextParams {
 
 /// What a job with this schedule would fire after `from`, if it were made now, or at `from` where that is earlier. `H` and
 /// jitter are shown as nobody's: a job of one's own has its own place.
-pub(crate) async fn preview<D: Doors>(State(face): State<Arc<Face<D>>>, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn preview<D: Ports>(State(app): State<Arc<AppState<D>>>, body: Body) -> Result<Response, Problem> {
     let request: PreviewRequest = body.parse()?;
     let count = bounded("/count", request.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
-    let now = face.doors.clock().now();
+    let now = app.ports.clock().now();
     let (made_at, from) = request.from.map_or((now, now.just_before()), |from| (from.0.min(now), from.0));
-    let mut findings = Findings::default();
-    let schedule = request.schedule.understood(Spread::default(), made_at, &mut findings);
-    let schedule = findings.settle(schedule)?;
+    let mut errors = FieldErrors::default();
+    let schedule = request.schedule.understood(Spread::default(), made_at, &mut errors);
+    let schedule = errors.settle(schedule)?;
     // What is strictly after `from` is the instant it says; jitter comes on top of that.
     let view = PreviewView::walk(&schedule, schedule.effective(from), from, count, |t| schedule.next_after(t));
     Ok(Json(view).into_response())
 }
 
 /// What the job fires next, as it stands.
-pub(crate) async fn next<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn next<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
     Params(params): Params<NextParams>,
 ) -> Result<Response, Problem> {
     let count = bounded("?count", params.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
-    let job = job_of(&*face.doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
-    let now = face.doors.clock().now();
+    let job = job_of(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+    let now = app.ports.clock().now();
     let view = match job.status {
         Status::Active => PreviewView::walk(&job.schedule, now.just_before(), now, count, |t| job.next_after(t)),
         Status::Paused => PreviewView::silent(&job.schedule, now, false),

@@ -8,16 +8,16 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::Moment;
 use minutehand_domain::signing::SigningSecrets;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::auth::Caller;
+use crate::app_state::AppState;
 use crate::body::Body;
-use crate::face::Face;
+use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
 use crate::wire::grace::RotateRequest;
 use crate::wire::instant::Instant;
@@ -35,40 +35,40 @@ pub(crate) struct SecretView {
 }
 
 /// Since when it is the same, and until when the former one signs too. It is made with the tenant's first call.
-pub(crate) async fn show<D: Doors>(State(face): State<Arc<Face<D>>>, caller: Caller) -> Result<Response, Problem> {
-    let there = face.doors.store().document::<SigningSecrets>(caller.tenant(), SigningSecrets::NAME).await?;
-    let view = SecretView::new(there.as_ref().map(|seen| &seen.item), None, face.doors.clock().now());
+pub(crate) async fn show<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
+    let there = app.ports.store().document::<SigningSecrets>(caller.tenant(), SigningSecrets::NAME).await?;
+    let view = SecretView::new(there.as_ref().map(|seen| &seen.item), None, app.ports.clock().now());
     Ok(Json(view).into_response())
 }
 
-pub(crate) async fn rotate<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn rotate<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     body: Body,
 ) -> Result<Response, Problem> {
     let grace = body.parse_or_default::<RotateRequest>()?.grace()?;
-    let (doors, now) = (&*face.doors, face.doors.clock().now());
-    let secrets = rotated(doors, &caller, grace, now).await?;
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
+    let secrets = rotated(ports, &caller, grace, now).await?;
     let view = SecretView::new(Some(&secrets), Some(secrets.current.reveal()), now);
     Ok(Json(view).into_response())
 }
 
 /// Two who rotate at once would leave the targets with a secret that nobody signs with: the second is told to look again.
-async fn rotated<D: Doors>(
-    doors: &D,
+async fn rotated<D: Ports>(
+    ports: &D,
     caller: &Caller,
     grace: Duration,
     now: Moment,
 ) -> Result<SigningSecrets, Problem> {
     let tenant = caller.tenant();
-    let seen = doors.store().document::<SigningSecrets>(tenant, SigningSecrets::NAME).await?;
-    let chance = doors.chance().secret();
+    let seen = ports.store().document::<SigningSecrets>(tenant, SigningSecrets::NAME).await?;
+    let chance = ports.chance().secret();
     let secrets = match &seen {
         Some(seen) => seen.item.rotated(chance, grace, now),
         None => SigningSecrets::new(chance, now),
     };
     let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-    match doors.store().put_document(tenant, &secrets, guard).await? {
+    match ports.store().put_document(tenant, &secrets, guard).await? {
         Put::Written(_) => Ok(secrets),
         Put::Conflict(_) => {
             Err(Problem::new(Kind::Conflict, "it was made or rotated just now; look before you rotate again"))

@@ -15,12 +15,12 @@ use minutehand_domain::run::Run;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Across, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::Caller;
-use crate::face::Face;
+use crate::app_state::AppState;
+use crate::keyring::Caller;
 use crate::params::{Params, bounded};
 use crate::problem::Problem;
 use crate::wire::instant::Instant;
@@ -63,16 +63,16 @@ struct LagView {
     max: u64,
 }
 
-pub(crate) async fn stats<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn stats<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     Params(params): Params<StatsParams>,
 ) -> Result<Response, Problem> {
     let minutes = bounded("?minutes", params.minutes.unwrap_or(DEFAULT_MINUTES), MOST_MINUTES)?;
-    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
     let window = now - Duration::from_secs(60 * minutes as u64)..now + pace::SKEW;
-    let (runs, all_runs) = recent(doors, caller.tenant(), window.clone()).await?;
-    let (jobs, all_jobs) = by_status(doors, caller.tenant(), now).await?;
+    let (runs, all_runs) = recent(ports, caller.tenant(), window.clone()).await?;
+    let (jobs, all_jobs) = by_status(ports, caller.tenant(), now).await?;
     let mut counts = BTreeMap::new();
     for run in &runs {
         *counts.entry(run.status(now)).or_default() += 1;
@@ -85,10 +85,10 @@ pub(crate) async fn stats<D: Doors>(
 }
 
 /// The runs of a window, newest first; and whether these are all.
-async fn recent<D: Doors>(doors: &D, tenant: &Tenant, window: Range<Moment>) -> Result<(Vec<Run>, bool), Fault> {
+async fn recent<D: Ports>(ports: &D, tenant: &Tenant, window: Range<Moment>) -> Result<(Vec<Run>, bool), Fault> {
     let (mut runs, mut before) = (Vec::new(), None);
     loop {
-        let page = doors.store().runs_across(tenant, Across::All, window.clone(), before, PAGE).await?;
+        let page = ports.store().runs_across(tenant, Across::All, window.clone(), before, PAGE).await?;
         let Some(page) = page else { return Ok((runs, false)) };
         let is_last = page.len() < PAGE;
         before = page.last().map(|run| run.key);
@@ -99,14 +99,14 @@ async fn recent<D: Doors>(doors: &D, tenant: &Tenant, window: Range<Moment>) -> 
     }
 }
 
-async fn by_status<D: Doors>(
-    doors: &D,
+async fn by_status<D: Ports>(
+    ports: &D,
     tenant: &Tenant,
     now: Moment,
 ) -> Result<(BTreeMap<JobStatus, usize>, bool), Fault> {
     let (mut counts, mut counted, mut after) = (BTreeMap::new(), 0, None);
     loop {
-        let page = doors.store().jobs(tenant, after, PAGE).await?;
+        let page = ports.store().jobs(tenant, after, PAGE).await?;
         for job in &page {
             *counts.entry(status_of(job, now)).or_default() += 1;
         }

@@ -19,5 +19,5 @@ pub(crate) mod run_view;
 pub(crate) mod schedule_request;
 pub(crate) mod target_request;
 pub(crate) mod texts;
-pub(crate) mod whole;
+pub(crate) mod whole_number;
 pub(crate) mod words;

@@ -1,4 +1,4 @@
-//! The executor: lane, claim, target, record. A refusal consumes the hint; a fault gives it back.
+//! The executor: queue, claim, target, record. A refusal consumes the hint; a fault gives it back.
 
 pub mod batch;
 
@@ -12,9 +12,9 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::run::{Outcome, Refusal};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::lanes::Lanes;
+use minutehand_io::queues::Queues;
 use minutehand_io::targets::{Answer, Call, Targets as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::claim::{Claim, Dropped, Hold, claim};
 use minutehand_protocol::finish::{Finished, finish, hand_back};
@@ -22,12 +22,12 @@ use minutehand_protocol::finish::{Finished, finish, hand_back};
 /// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
 
-/// The receipt of a delivery on these doors' lanes.
-pub type Receipt<D> = <<D as Doors>::Lanes as Lanes>::Receipt;
+/// The receipt of a delivery on these ports' queues.
+pub type Receipt<D> = <<D as Ports>::Queues as Queues>::Receipt;
 
 /// What carrying out a hint came to. Whatever it was, the hint is used up: only a fault gives it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CarriedOut {
+pub enum Executed {
     Attempted(Finished),
     /// There was nothing to claim.
     Dropped(Dropped),
@@ -36,36 +36,36 @@ pub enum CarriedOut {
 }
 
 /// Carries out one hint. `leaving` resolves when this process must go away: a call still running then is handed back.
-pub async fn carry_out<D: Doors>(
-    doors: &D,
+pub async fn execute<D: Ports>(
+    ports: &D,
     hint: &Hint,
     receipt: &Receipt<D>,
     leaving: impl Future<Output = ()> + Send,
-) -> Result<CarriedOut, Fault> {
-    match claim(doors, hint, Moment::END).await? {
-        Claim::Mine(hold) => carry_on(doors, &hold, receipt, leaving, Moment::END).await,
-        Claim::Dropped(why) => Ok(CarriedOut::Dropped(why)),
-        Claim::NotYet(due) => Err(Fault::illegal("lanes", format!("a hint of the end of time: {due}"))),
+) -> Result<Executed, Fault> {
+    match claim(ports, hint, Moment::END).await? {
+        Claim::Mine(hold) => execute_claimed(ports, &hold, receipt, leaving, Moment::END).await,
+        Claim::Dropped(why) => Ok(Executed::Dropped(why)),
+        Claim::NotYet(due) => Err(Fault::illegal("queues", format!("a hint of the end of time: {due}"))),
     }
 }
 
 /// Carries out what is claimed. After `gone` nothing is tried again.
-async fn carry_on<D: Doors>(
-    doors: &D,
+async fn execute_claimed<D: Ports>(
+    ports: &D,
     hold: &Hold,
     receipt: &Receipt<D>,
     leaving: impl Future<Output = ()> + Send,
     gone: Moment,
-) -> Result<CarriedOut, Fault> {
-    hide_until_the_lease_ends(doors, hold, receipt).await;
-    if !may_still_call(doors, hold) {
-        return Ok(CarriedOut::GaveUp);
+) -> Result<Executed, Fault> {
+    hide_until_the_lease_ends(ports, hold, receipt).await;
+    if !may_still_call(ports, hold) {
+        return Ok(Executed::GaveUp);
     }
-    let finished = match call_unless(leaving, call(doors, hold)).await {
-        Some(answer) => record(doors, hold, answer, gone).await?,
-        None => hand_back(doors, hold).await?,
+    let finished = match call_unless(leaving, call(ports, hold)).await {
+        Some(answer) => record(ports, hold, answer, gone).await?,
+        None => hand_back(ports, hold).await?,
     };
-    Ok(CarriedOut::Attempted(finished))
+    Ok(Executed::Attempted(finished))
 }
 
 async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output = Answer>) -> Option<Answer> {
@@ -77,38 +77,38 @@ async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output
 
 /// The call was made; a store that is away must not make us forget how it went. It is told for as long as the lease is
 /// ours: given up sooner, three calls that succeeded while a table was throttled would count as three lost leases.
-async fn record<D: Doors>(doors: &D, hold: &Hold, answer: Answer, gone: Moment) -> Result<Finished, Fault> {
+async fn record<D: Ports>(ports: &D, hold: &Hold, answer: Answer, gone: Moment) -> Result<Finished, Fault> {
     let until = hold.run.lease().map_or(gone, |lease| lease.until.min(gone));
     let last = RECORD_AGAIN_AFTER[RECORD_AGAIN_AFTER.len() - 1];
     let mut pauses = RECORD_AGAIN_AFTER.into_iter().chain(std::iter::repeat(last));
     loop {
-        let recorded = match outcome_of(doors, hold, answer.clone()).await {
-            Ok(outcome) => finish(doors, hold, &outcome).await,
+        let recorded = match outcome_of(ports, hold, answer.clone()).await {
+            Ok(outcome) => finish(ports, hold, &outcome).await,
             Err(fault) => Err(fault),
         };
-        let again = pauses.next().map_or(Moment::END, |pause| doors.clock().now() + pause);
+        let again = pauses.next().map_or(Moment::END, |pause| ports.clock().now() + pause);
         match recorded {
-            Err(Fault::Unavailable { .. }) if again < until => doors.clock().sleep_until(again).await,
+            Err(Fault::Unavailable { .. }) if again < until => ports.clock().sleep_until(again).await,
             recorded => return recorded,
         }
     }
 }
 
 /// Rule **visibility is the lease's outer clock**: if this executor dies, the hint reappears just when the lease is
-/// over. It decides nothing, so that a lane that will not do it costs only time.
-async fn hide_until_the_lease_ends<D: Doors>(doors: &D, hold: &Hold, receipt: &Receipt<D>) {
+/// over. It decides nothing, so that a queue that will not do it costs only time.
+async fn hide_until_the_lease_ends<D: Ports>(ports: &D, hold: &Hold, receipt: &Receipt<D>) {
     if let Some(lease) = hold.run.lease() {
-        let _the_sweep_stands_behind_it = doors.lanes().hide(receipt, lease.until).await;
+        let _the_sweep_stands_behind_it = ports.queues().hide(receipt, lease.until).await;
     }
 }
 
 /// Rule **late claim**, its end: just before the call, what is left of the lease must cover it.
-fn may_still_call<D: Doors>(doors: &D, hold: &Hold) -> bool {
-    let now = doors.clock().now();
+fn may_still_call<D: Ports>(ports: &D, hold: &Hold) -> bool {
+    let now = ports.clock().now();
     hold.run.lease().is_some_and(|lease| lease.covers_a_call(now, &hold.job.definition.terms))
 }
 
-async fn call<D: Doors>(doors: &D, hold: &Hold) -> Answer {
+async fn call<D: Ports>(ports: &D, hold: &Hold) -> Answer {
     let definition = &hold.job.definition;
     let call = Call {
         target: &definition.target,
@@ -116,18 +116,18 @@ async fn call<D: Doors>(doors: &D, hold: &Hold) -> Answer {
         run: hold.run.key,
         attempt: hold.run.fence,
         scheduled_at: hold.run.nominal(),
-        now: doors.clock().now(),
+        now: ports.clock().now(),
         payload: hold.payload.as_ref(),
         timeout: definition.terms.timeout,
     };
-    doors.targets().call(call).await
+    ports.targets().call(call).await
 }
 
 /// A large result is written apart before the record that names it.
-async fn outcome_of<D: Doors>(doors: &D, hold: &Hold, answer: Answer) -> Result<Outcome, Fault> {
+async fn outcome_of<D: Ports>(ports: &D, hold: &Hold, answer: Answer) -> Result<Outcome, Fault> {
     Ok(match answer {
         Answer::Succeeded { result } => {
-            let result = bodies::keep(doors, &hold.run.tenant, hold.run.key.job, result, INLINE_RESULT_BYTES).await?;
+            let result = bodies::keep(ports, &hold.run.tenant, hold.run.key.job, result, INLINE_RESULT_BYTES).await?;
             Outcome::Succeeded { result }
         }
         Answer::Failed { error, retry_after } => Outcome::Failed { error, retry_after },
@@ -135,7 +135,7 @@ async fn outcome_of<D: Doors>(doors: &D, hold: &Hold, answer: Answer) -> Result<
     })
 }
 
-impl CarriedOut {
+impl Executed {
     /// Whether the attempt's outcome became the run's.
     pub fn is_recorded(&self) -> bool {
         matches!(self, Self::Attempted(Finished::Recorded(_)))

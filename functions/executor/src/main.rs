@@ -1,4 +1,4 @@
-//! The executor that the lanes' queues wake with up to ten hints: all are carried out side by side, and only what met a
+//! The executor that the queues' queues wake with up to ten hints: all are carried out side by side, and only what met a
 //! fault goes back to its queue.
 
 use std::process::ExitCode;
@@ -8,17 +8,17 @@ use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use lambda_runtime::{Context, Error, LambdaEvent, service_fn};
 use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, aws, logs};
 use minutehand_domain::Moment;
-use minutehand_executor::batch::carry_out_batch;
+use minutehand_executor::batch::execute_batch;
 use minutehand_io::Fault;
-use minutehand_io::lanes::Delivery;
-use minutehand_io::lanes::sqs::{Queues, Receipt, message};
+use minutehand_io::queues::Delivery;
+use minutehand_io::queues::sqs::{QueueUrls, Receipt, message};
 use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
 
 struct Executor {
-    doors: Cloud<Callers<DynamoStore>>,
-    queues: Queues,
+    ports: Cloud<Callers<DynamoStore>>,
+    queues: QueueUrls,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -41,8 +41,8 @@ impl Executor {
         let settings = Settings::read(environment)?;
         let queues = settings.queues.clone();
         let http = HttpCaller::new(environment.reach()?)?;
-        let doors = Cloud::new(settings, &aws().await, NoTargets).calling(|store| Callers::new(http, store));
-        Ok(Self { doors, queues })
+        let ports = Cloud::new(settings, &aws().await, NoTargets).calling(|store| Callers::new(http, store));
+        Ok(Self { ports, queues })
     }
 
     /// Answers with the messages that are to be delivered again. What cannot be read is among them: it goes to the dead
@@ -64,7 +64,7 @@ impl Executor {
             }
         }
         let deadline = Moment::from_millis(i64::try_from(context.deadline).unwrap_or(i64::MAX));
-        let carried = carry_out_batch(&self.doors, &deliveries, deadline).await;
+        let carried = execute_batch(&self.ports, &deliveries, deadline).await;
         for ((id, delivery), carried) in ids.into_iter().zip(&deliveries).zip(carried) {
             tracing::debug!(run = %delivery.hint.run, ?carried, "carried");
             if carried.is_given_back() {
@@ -72,12 +72,12 @@ impl Executor {
                 answer.add_failure(id);
             }
         }
-        self.doors.tell().await;
+        self.ports.tell().await;
         answer
     }
 
     fn delivery(&self, message: SqsMessage) -> Result<Delivery<Receipt>, Fault> {
-        let unreadable = |why: &str| Fault::unreadable("the lanes", why);
+        let unreadable = |why: &str| Fault::unreadable("the queues", why);
         let queue = message.event_source_arn.ok_or_else(|| unreadable("a message of no queue"))?;
         let priority = self.queues.priority_of(&queue).ok_or_else(|| unreadable("a message of another queue"))?;
         let handle = message.receipt_handle.ok_or_else(|| unreadable("a message without a receipt"))?;

@@ -5,7 +5,7 @@ use std::future::Future;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::Pass;
 
 use crate::group::{Group, groups};
@@ -17,18 +17,18 @@ const HANDED_OUT_AT_ONCE: usize = 16;
 /// One pass over the first group; every other is handed out to another invocation, before this one begins its own. What
 /// could not be handed out is swept here: late rather than not at all. A group that gets lost on the way waits for the
 /// next tick, as after a tick that was missed.
-pub async fn tick_in_groups<D, H, F>(doors: &D, shards_per_sweep: u16, hand_out: H) -> Result<Pass, Fault>
+pub async fn tick_in_groups<D, H, F>(ports: &D, shards_per_sweep: u16, hand_out: H) -> Result<Pass, Fault>
 where
-    D: Doors,
+    D: Ports,
     H: Fn(Group) -> F,
     F: Future<Output = Result<(), Fault>>,
 {
-    let mut groups = groups(doors.store().shards(), shards_per_sweep);
+    let mut groups = groups(ports.store().shards(), shards_per_sweep);
     let Some(first) = groups.next() else { return Ok(Pass::default()) };
     let kept = hand_out_all(groups, hand_out).await;
     let (mut whole, mut fault) = (Pass::default(), None);
     for group in [first].into_iter().chain(kept) {
-        match sweep_shards(doors, group.shards()).await {
+        match sweep_shards(ports, group.shards()).await {
             Ok(pass) => whole = whole.and(pass),
             Err(why) => fault = fault.or(Some(why)),
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::{Pass, sweep};
 
 pub use group::Group;
@@ -20,14 +20,14 @@ pub use handing_out::tick_in_groups;
 const SHARDS_AT_ONCE: usize = 8;
 
 /// One pass over every shard.
-pub async fn tick<D: Doors>(doors: &D) -> Result<Pass, Fault> {
-    sweep_shards(doors, 0..doors.store().shards()).await
+pub async fn tick<D: Ports>(ports: &D) -> Result<Pass, Fault> {
+    sweep_shards(ports, 0..ports.store().shards()).await
 }
 
 /// One pass over these shards. A shard that fails does not keep the others from being swept; the first fault is told.
-pub async fn sweep_shards<D: Doors>(doors: &D, shards: Range<u16>) -> Result<Pass, Fault> {
+pub async fn sweep_shards<D: Ports>(ports: &D, shards: Range<u16>) -> Result<Pass, Fault> {
     let mut passes = stream::iter(shards)
-        .map(|shard| async move { (shard, sweep(doors, shard).await) })
+        .map(|shard| async move { (shard, sweep(ports, shard).await) })
         .buffer_unordered(SHARDS_AT_ONCE);
     let (mut whole, mut fault) = (Pass::default(), None);
     while let Some((shard, pass)) = passes.next().await {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, Sweeps, aws, logs};
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors as _, Fault};
+use minutehand_io::{Fault, Ports as _};
 use minutehand_protocol::sweep::Pass;
 use minutehand_sweeper::{Group, sweep_shards, tick_in_groups};
 use serde_json::Value;
 
 struct Sweeper {
-    doors: Cloud<NoTargets>,
+    ports: Cloud<NoTargets>,
     sweeps: Sweeps,
     shards_per_sweep: u16,
 }
@@ -39,21 +39,21 @@ impl Sweeper {
         let queue: String = environment.required("MINUTEHAND_SWEEPS_QUEUE", "the URL of an SQS queue")?;
         let each = environment.required::<NonZeroU16>("MINUTEHAND_SHARDS_PER_SWEEP", "a number from 1 to 64")?;
         let aws = aws().await;
-        let doors = Cloud::new(settings, &aws, NoTargets);
-        Ok(Self { doors, sweeps: Sweeps::new(&aws, queue), shards_per_sweep: each.get() })
+        let ports = Cloud::new(settings, &aws, NoTargets);
+        Ok(Self { ports, sweeps: Sweeps::new(&aws, queue), shards_per_sweep: each.get() })
     }
 
     async fn sweep(&self, event: &Value) -> Result<(), Error> {
         let swept = match groups_in(event) {
             Some(messages) => self.sweep_groups(messages).await,
             None => {
-                tick_in_groups(&self.doors, self.shards_per_sweep, |group: Group| {
+                tick_in_groups(&self.ports, self.shards_per_sweep, |group: Group| {
                     self.sweeps.hand_out(group.to_message())
                 })
                 .await
             }
         };
-        self.doors.tell().await;
+        self.ports.tell().await;
         let Pass { buckets, timers_read, hinted, looked_at, moved, unreadable } = swept?;
         tracing::info!(buckets, timers_read, hinted, looked_at, moved, unreadable, "swept");
         Ok(())
@@ -63,8 +63,8 @@ impl Sweeper {
     async fn sweep_groups(&self, messages: Vec<&str>) -> Result<Pass, Fault> {
         let mut whole = Pass::default();
         for message in messages {
-            match Group::parse(message.as_bytes(), self.doors.store().shards()) {
-                Ok(group) => whole = whole.and(sweep_shards(&self.doors, group.shards()).await?),
+            match Group::parse(message.as_bytes(), self.ports.store().shards()) {
+                Ok(group) => whole = whole.and(sweep_shards(&self.ports, group.shards()).await?),
                 Err(why) => tracing::error!(told = message, %why, "this names no group of shards"),
             }
         }

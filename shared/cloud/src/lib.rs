@@ -1,10 +1,10 @@
-//! What every deployed process shares: its [`settings`], its [`logs`], and the [`doors`] of AWS.
+//! What every deployed process shares: its [`settings`], its [`logs`], and the [`ports`] of AWS.
 
-pub mod doors;
 pub mod logs;
+pub mod ports;
 pub mod settings;
 pub mod sweeps;
 
-pub use doors::{Cloud, NoTargets, aws};
+pub use ports::{Cloud, NoTargets, aws};
 pub use settings::{Environment, SettingError, Settings};
 pub use sweeps::Sweeps;

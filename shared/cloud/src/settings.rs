@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use minutehand_domain::priority::Priority;
-use minutehand_io::lanes::sqs::Queues;
+use minutehand_io::queues::sqs::QueueUrls;
 use minutehand_io::store::dynamo::{Listing, Tables};
 use minutehand_io::targets::http::Reach;
 use thiserror::Error;
@@ -31,7 +31,7 @@ pub enum SettingError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub tables: Tables,
-    pub queues: Queues,
+    pub queues: QueueUrls,
     /// Where there is none, events are only logged.
     pub bus: Option<String>,
     pub listing: Listing,
@@ -46,7 +46,7 @@ impl Settings {
         let [critical, high, normal, low] = Priority::ALL.map(queue);
         Ok(Self {
             tables: Tables { state: table("MINUTEHAND_STATE_TABLE")?, timers: table("MINUTEHAND_TIMERS_TABLE")? },
-            queues: Queues::new([critical?.0, high?.0, normal?.0, low?.0]),
+            queues: QueueUrls::new([critical?.0, high?.0, normal?.0, low?.0]),
             bus: environment.optional::<Text>("MINUTEHAND_BUS", "the name of an EventBridge bus")?.map(|text| text.0),
             listing: environment.or("MINUTEHAND_RUNS_INDEX", "on or off", RunsIndex(Listing::ByHour))?.0,
             early: environment

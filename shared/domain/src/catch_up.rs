@@ -62,13 +62,13 @@ impl Default for CatchUp {
 
 /// What becomes of an occurrence that nobody has claimed and of those after it whose time has passed too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MadeUp {
+pub enum CatchUpPlan {
     /// It fires, and each after it.
-    FromHere,
+    FireAll,
     /// The first so many do not fire; the one at `at` does, and each after it.
-    From { at: Moment, passed_over: u64 },
+    FireFrom { at: Moment, passed_over: u64 },
     /// It is too late for all of them, up to the last.
-    Nothing { last: Moment, count: u64 },
+    SkipAll { last: Moment, count: u64 },
 }
 
 impl Job {
@@ -78,14 +78,14 @@ impl Job {
     }
 
     /// What is made up for at `now` of the occurrence at `t` and those after it.
-    pub fn made_up_for(&self, t: Moment, now: Moment) -> MadeUp {
+    pub fn catch_up_plan(&self, t: Moment, now: Moment) -> CatchUpPlan {
         let (catch_up, now) = (&self.definition.catch_up, now.max(t));
         match self.newest(catch_up.most(), t.max(now - catch_up.window()), now) {
-            Some(at) if at == t => MadeUp::FromHere,
-            Some(at) => MadeUp::From { at, passed_over: self.missed(t, at.just_before()).count },
+            Some(at) if at == t => CatchUpPlan::FireAll,
+            Some(at) => CatchUpPlan::FireFrom { at, passed_over: self.missed(t, at.just_before()).count },
             None => {
                 let missed = self.missed(t, now);
-                MadeUp::Nothing { last: missed.last, count: missed.count }
+                CatchUpPlan::SkipAll { last: missed.last, count: missed.count }
             }
         }
     }

@@ -1,9 +1,9 @@
-//! A hint: a message on a lane that says "this run may be due". It carries identities, never state, and has no authority.
+//! A hint: a message on a queue that says "this run may be due". It carries identities, never state, and has no authority.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{RunKey, Tenant};
-use crate::timer::{Mark, Timer, TimerKey};
+use crate::timer::{Timer, TimerKey, TimerStamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint {
@@ -11,19 +11,20 @@ pub struct Hint {
     pub run: RunKey,
     /// The timer that stands behind this hint, and what was seen of it: whoever finishes the run erases just that.
     pub timer: TimerKey,
-    pub mark: Mark,
+    #[serde(rename = "mark")]
+    pub stamp: TimerStamp,
 }
 
 impl Hint {
     /// A hint for the run its timer is about.
     pub fn of(timer: &Timer) -> Self {
-        Self { tenant: timer.tenant.clone(), run: timer.key.run_key(), timer: timer.key, mark: timer.mark }
+        Self { tenant: timer.tenant.clone(), run: timer.key.run_key(), timer: timer.key, stamp: timer.stamp }
     }
 
     /// A hint for an occurrence of a job as it stands at `generation`. Where the timer was made from a later one, it is
     /// also the promise of a change that is being written: this hint's run must not erase it.
     pub fn behind(timer: &Timer, run: RunKey, generation: u64) -> Self {
-        let mark = Mark { generation: timer.mark.generation.min(generation), ..timer.mark };
-        Self { run, mark, ..Self::of(timer) }
+        let stamp = TimerStamp { generation: timer.stamp.generation.min(generation), ..timer.stamp };
+        Self { run, stamp, ..Self::of(timer) }
     }
 }

@@ -140,7 +140,7 @@ pub enum JobRefusal {
 
 /// What a record of something that did not fire stands for beside its own instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Also {
+pub struct SkippedSpan {
     pub until: Moment,
     /// How many there were, its own instant included; none where the schedule that knew is gone.
     pub count: Option<u64>,
@@ -296,15 +296,15 @@ impl Job {
     }
 
     /// What the refusal of `t` stands for: `t` and all after it that cannot fire any more either.
-    pub fn refused_with(&self, t: Moment, why: NotAdmitted) -> Also {
+    pub fn refused_with(&self, t: Moment, why: NotAdmitted) -> SkippedSpan {
         match why {
             NotAdmitted::Paused | NotAdmitted::Cancelled => {
                 let until = self.changed_at.max(t);
-                Also { until, count: Some(self.missed(t, until).count) }
+                SkippedSpan { until, count: Some(self.missed(t, until).count) }
             }
             NotAdmitted::Superseded => {
                 let in_force = self.before.as_ref().map_or(self.since, |before| before.since);
-                Also { until: in_force.max(t), count: None }
+                SkippedSpan { until: in_force.max(t), count: None }
             }
         }
     }

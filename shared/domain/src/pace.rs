@@ -24,9 +24,9 @@ pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
 /// Clocks apart by this much are still right.
 pub const SKEW: Duration = Duration::from_secs(2);
 /// A claim this late asks first whether its occurrence was coalesced into another.
-pub const LATE: Duration = Duration::from_secs(20);
+pub const LATE_CLAIM: Duration = Duration::from_secs(20);
 /// A job read longer ago than this is read again before anything is decided on it.
-pub const STALE: Duration = Duration::from_secs(5);
+pub const STALE_READ: Duration = Duration::from_secs(5);
 /// An executor holds a hint at most this long before its time. One that comes sooner was delivered again while its run
 /// waits out a backoff: that has a hint and a timer of its own, and a hand that held this one would do nothing else.
 pub const HOLD: Duration = Duration::from_secs(40);
@@ -85,7 +85,7 @@ pub fn next_hint(due: Moment, t: Moment) -> Moment {
 }
 
 /// Where the timer of something that could have been claimed since `since` waits for its next hint.
-pub fn next_look(since: Moment, now: Moment) -> Moment {
+pub fn next_inspection(since: Moment, now: Moment) -> Moment {
     (next_hint(since, now) - OVERDUE).max(now + PROMISE_AGAIN)
 }
 

@@ -1,4 +1,4 @@
-//! Priority: which lane a hint travels on. A lane is one queue, so that a flood of one priority never waits on another.
+//! Priority: which queue a hint travels on. A queue is one queue, so that a flood of one priority never waits on another.
 
 use serde::{Deserialize, Serialize};
 

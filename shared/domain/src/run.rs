@@ -17,7 +17,7 @@ use crate::Moment;
 use crate::access::By;
 use crate::body::Body;
 use crate::id::{RunKey, Tenant, Worker};
-use crate::job::{Also, NotAdmitted, Terms};
+use crate::job::{NotAdmitted, SkippedSpan, Terms};
 use crate::pace;
 use crate::priority::Priority;
 
@@ -78,7 +78,8 @@ pub enum State {
         at: Moment,
         why: Skip,
         /// The later occurrences that did not fire either, and have no record of their own.
-        also: Option<Also>,
+        #[serde(rename = "also")]
+        span: Option<SkippedSpan>,
     },
 }
 
@@ -153,7 +154,7 @@ pub enum Event<'a> {
 pub struct Claimant {
     pub worker: Worker,
     /// Nobody else can be alive: the store is this process's alone, so another worker's lease is a dead one's.
-    pub alone: bool,
+    pub exclusive_store: bool,
 }
 
 /// How an attempt went, as its executor saw it.
@@ -234,8 +235,8 @@ impl Run {
 
     /// The record that it did not fire.
     #[must_use]
-    pub fn skipped(self, why: Skip, also: Option<Also>, now: Moment) -> Self {
-        Self { state: State::Skipped { at: now, why, also }, ..self }
+    pub fn skipped(self, why: Skip, span: Option<SkippedSpan>, now: Moment) -> Self {
+        Self { state: State::Skipped { at: now, why, span }, ..self }
     }
 
     /// Another try at this run, under its own key: what it was given it is given again.
@@ -289,39 +290,39 @@ impl Run {
     /// The later occurrence that fires in this one's stead, where this is the record of an outage that was made up for.
     pub fn coalesced_until(&self) -> Option<Moment> {
         match self.state {
-            State::Skipped { why: Skip::Coalesced, also: Some(also), .. } => Some(also.until),
+            State::Skipped { why: Skip::Coalesced, span: Some(span), .. } => Some(span.until),
             _ => None,
         }
     }
 
     /// What else a record of something that did not fire stands for.
-    pub fn stands_also_for(&self) -> Option<Also> {
+    pub fn skipped_span(&self) -> Option<SkippedSpan> {
         match self.state {
-            State::Skipped { also, .. } => also,
+            State::Skipped { span, .. } => span,
             _ => None,
         }
     }
 
     /// The last instant that did not fire and that this record stands for; its own where it stands for itself.
-    pub fn speaks_up_to(&self) -> Moment {
-        let also = self.stands_also_for().filter(|_| self.coalesced_until().is_none());
-        also.map_or(self.key.at, |also| also.until)
+    pub fn span_end(&self) -> Moment {
+        let span = self.skipped_span().filter(|_| self.coalesced_until().is_none());
+        span.map_or(self.key.at, |span| span.until)
     }
 
     /// Whether this record, of an earlier occurrence, also speaks for the one at `t`: why that did not fire, and up to
     /// which instant, itself not covered, nothing did.
     pub fn covers(&self, t: Moment) -> Option<Covered> {
-        let State::Skipped { why, also: Some(also), .. } = self.state else { return None };
+        let State::Skipped { why, span: Some(span), .. } = self.state else { return None };
         let until = match why {
-            Skip::Coalesced => also.until,
-            Skip::Missed => also.until.just_after(),
+            Skip::Coalesced => span.until,
+            Skip::Missed => span.until.just_after(),
             Skip::Paused | Skip::Cancelled | Skip::Superseded | Skip::Abandoned => return None,
         };
         (self.key.at < t && t < until).then_some(Covered { why, until })
     }
 
     /// What the sweeper makes of an overdue timer of this run.
-    pub fn look(&self, now: Moment, by: Claimant) -> Look {
+    pub fn inspect_overdue(&self, now: Moment, by: Claimant) -> Look {
         match &self.state {
             State::Scheduled { due } if now < *due => Look::Later(*due),
             State::Scheduled { due } => Look::Claimable { since: *due },
@@ -366,7 +367,7 @@ impl Run {
 impl Lease {
     /// Whether another may claim: its time is over, or its holder cannot be alive.
     pub fn is_over(&self, now: Moment, by: Claimant) -> bool {
-        self.until <= now || (by.alone && self.holder != by.worker)
+        self.until <= now || (by.exclusive_store && self.holder != by.worker)
     }
 
     /// Whether enough of it is left to call the target and write down how it went.

@@ -10,12 +10,13 @@ use crate::pace;
 /// What a timer asks to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Thing {
+pub enum Obligation {
     /// The occurrence of this job at the timer's own instant: one link of the job's chain.
     Occurrence(JobId),
     /// The occurrence of this job at another instant than the timer's: an orphan, a straggler, a promise made again.
     /// Its key differs from every link's, so that moving one timer can never overwrite another.
-    Again(JobId, Moment),
+    #[serde(rename = "again")]
+    MovedOccurrence(JobId, Moment),
     /// This run: a lease to check, a backoff to end, a manual run to start.
     Run(RunKey),
 }
@@ -24,31 +25,32 @@ pub enum Thing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TimerKey {
     pub due: Moment,
-    pub thing: Thing,
+    #[serde(rename = "thing")]
+    pub obligation: Obligation,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
     pub key: TimerKey,
     pub tenant: Tenant,
-    pub mark: Mark,
+    pub stamp: TimerStamp,
 }
 
 /// What an eraser has seen of a timer: if either differs, the timer was put anew and still means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct TimerStamp {
     /// The job's generation it was made from.
     pub generation: u64,
     /// When it was written, by its writer's clock.
     pub written: Moment,
 }
 
-impl Thing {
+impl Obligation {
     /// The run a timer at `due` is about.
     pub fn run_at(&self, due: Moment) -> RunKey {
         match *self {
             Self::Occurrence(job) => RunKey::occurrence(job, due),
-            Self::Again(job, at) => RunKey::occurrence(job, at),
+            Self::MovedOccurrence(job, at) => RunKey::occurrence(job, at),
             Self::Run(key) => key,
         }
     }
@@ -56,7 +58,7 @@ impl Thing {
     /// Whose bucket shard it lies in. By the job, so that a job's timers of one minute lie together; for ever.
     pub fn shard(&self, shards: u16) -> u16 {
         let job = match self {
-            Self::Occurrence(job) | Self::Again(job, _) => job,
+            Self::Occurrence(job) | Self::MovedOccurrence(job, _) => job,
             Self::Run(key) => &key.job,
         };
         let digest = Sha256::digest(job.as_bytes());
@@ -66,11 +68,11 @@ impl Thing {
 
 impl TimerKey {
     pub fn occurrence(job: JobId, at: Moment) -> Self {
-        Self { due: at, thing: Thing::Occurrence(job) }
+        Self { due: at, obligation: Obligation::Occurrence(job) }
     }
 
     pub fn run(key: RunKey, due: Moment) -> Self {
-        Self { due, thing: Thing::Run(key) }
+        Self { due, obligation: Obligation::Run(key) }
     }
 
     pub fn minute(&self) -> i64 {
@@ -79,18 +81,18 @@ impl TimerKey {
 
     /// The run this timer is about.
     pub fn run_key(&self) -> RunKey {
-        self.thing.run_at(self.due)
+        self.obligation.run_at(self.due)
     }
 
     /// The same obligation at another instant, under a key that no link of a chain has.
     #[must_use]
     pub fn moved_to(&self, due: Moment) -> Self {
-        let thing = match self.thing {
-            Thing::Occurrence(job) if due == self.due => Thing::Occurrence(job),
-            Thing::Occurrence(job) => Thing::Again(job, self.due),
-            other @ (Thing::Again(..) | Thing::Run(_)) => other,
+        let obligation = match self.obligation {
+            Obligation::Occurrence(job) if due == self.due => Obligation::Occurrence(job),
+            Obligation::Occurrence(job) => Obligation::MovedOccurrence(job, self.due),
+            other @ (Obligation::MovedOccurrence(..) | Obligation::Run(_)) => other,
         };
-        Self { due, thing }
+        Self { due, obligation }
     }
 }
 
@@ -126,7 +128,7 @@ mod tests {
         for n in 0..6400_u32 {
             let mut bytes = [0; 16];
             bytes[..4].copy_from_slice(&n.to_be_bytes());
-            counts[usize::from(Thing::Occurrence(JobId::from_bytes(bytes)).shard(64))] += 1;
+            counts[usize::from(Obligation::Occurrence(JobId::from_bytes(bytes)).shard(64))] += 1;
         }
         assert!(counts.iter().all(|n| (50..=160).contains(n)), "{counts:?}");
     }

@@ -10,7 +10,7 @@ use minutehand_domain::job::Job;
 use minutehand_domain::run::Run;
 
 pub trait Events: Send + Sync + 'static {
-    fn tell(&self, event: &Event<'_>);
+    fn emit(&self, event: &Event<'_>);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub enum Event<'a> {
 pub struct Log;
 
 impl Events for Log {
-    fn tell(&self, event: &Event<'_>) {
+    fn emit(&self, event: &Event<'_>) {
         match event {
             Event::Job { job, what } => {
                 tracing::debug!(tenant = job.tenant.as_str(), job = %job.id, generation = job.generation, what, "job");

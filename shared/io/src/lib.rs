@@ -1,16 +1,16 @@
-//! Every door: a small trait for each, and its implementations. Whoever is handed [`Doors`] can reach the world and
+//! Every port: a small trait for each, and its implementations. Whoever is handed [`Ports`] can reach the world and
 //! cannot tell which world it is: AWS, one machine, or the simulation.
 //!
-//! No door method makes more than one write, so a crash between two writes is always a crash between two calls.
+//! No port method makes more than one write, so a crash between two writes is always a crash between two calls.
 
 pub mod chance;
 pub mod clock;
-pub mod doors;
 pub mod events;
 pub mod fault;
-pub mod lanes;
+pub mod ports;
+pub mod queues;
 pub mod store;
 pub mod targets;
 
-pub use doors::Doors;
 pub use fault::Fault;
+pub use ports::Ports;

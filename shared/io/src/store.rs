@@ -18,7 +18,7 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use serde::{Deserialize, Serialize};
 
 use crate::Fault;
@@ -104,7 +104,7 @@ pub trait Store: Send + Sync + 'static {
     /// Never overwrites: answers with the timer that stands there afterwards.
     fn put_timer_if_absent(&self, timer: &Timer) -> impl Future<Output = Result<Timer, Fault>> + Send;
     /// Erases a timer only as it was seen; says whether it did.
-    fn erase_timer(&self, key: &TimerKey, seen: Mark) -> impl Future<Output = Result<bool, Fault>> + Send;
+    fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> impl Future<Output = Result<bool, Fault>> + Send;
     /// The timers of one bucket due at `until` or earlier, in order, after `after`.
     fn timers(
         &self,

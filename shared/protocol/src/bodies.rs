@@ -3,12 +3,12 @@
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 /// Keeps `json` inside the item if it has at most `limit` bytes; else writes it apart first. Content names it, so that
 /// racing writers cannot overwrite each other's.
-pub async fn keep<D: Doors>(
-    doors: &D,
+pub async fn keep<D: Ports>(
+    ports: &D,
     tenant: &Tenant,
     job: JobId,
     json: Option<Json>,
@@ -17,17 +17,17 @@ pub async fn keep<D: Doors>(
     let Some(json) = json else { return Ok(Body::Empty) };
     let (body, apart) = Body::split(json, limit);
     if let Some(json) = apart {
-        doors.store().put_body(tenant, job, &json).await?;
+        ports.store().put_body(tenant, job, &json).await?;
     }
     Ok(body)
 }
 
 /// Reads a body wherever it is.
-pub async fn fetch<D: Doors>(doors: &D, tenant: &Tenant, job: JobId, body: &Body) -> Result<Option<Json>, Fault> {
+pub async fn fetch<D: Ports>(ports: &D, tenant: &Tenant, job: JobId, body: &Body) -> Result<Option<Json>, Fault> {
     match body {
         Body::Empty => Ok(None),
         Body::Inside(json) => Ok(Some(json.clone())),
-        Body::Apart(digest) => match doors.store().body(tenant, job, *digest).await? {
+        Body::Apart(digest) => match ports.store().body(tenant, job, *digest).await? {
             Some(json) => Ok(Some(json)),
             None => Err(Fault::unreadable("store", "a body that was written first is not there")),
         },

@@ -4,82 +4,88 @@
 //! what every reader then goes by.
 
 use minutehand_domain::Moment;
-use minutehand_domain::catch_up::MadeUp;
+use minutehand_domain::catch_up::CatchUpPlan;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::{Also, Job};
+use minutehand_domain::job::{Job, SkippedSpan};
 use minutehand_domain::run::{Run, Skip};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 use crate::coverage::{first_gap, promise_gap};
-use crate::fire::{Fired, admitted, fire, hint};
-use crate::look::{pass_over, wait_on};
+use crate::dispatch::{Dispatched, admitted, dispatch, hint};
+use crate::overdue::{pass_over, wait_on};
 use crate::promise::{erase, promise_link};
 
 /// Does what its job says of an occurrence that nobody had claimed at `now` and that no record speaks for.
-pub(crate) async fn catch_up<D: Doors>(
-    doors: &D,
+pub(crate) async fn catch_up<D: Ports>(
+    ports: &D,
     timer: &Timer,
     job: &Job,
     key: RunKey,
     now: Moment,
     horizon: Moment,
-    fired: &Fired,
+    dispatched: &Dispatched,
 ) -> Result<(), Fault> {
-    match job.made_up_for(key.at, now) {
-        MadeUp::FromHere if job.definition.catch_up.is_of_all() => {
-            fire_each(doors, key.at, timer, horizon, fired).await
+    match job.catch_up_plan(key.at, now) {
+        CatchUpPlan::FireAll if job.definition.catch_up.is_of_all() => {
+            dispatch_each(ports, key.at, timer, horizon, dispatched).await
         }
-        MadeUp::FromHere => {
-            let moved = wait_on(doors, timer, key.at).await?;
-            fire(doors, key.at, &moved, horizon, fired).await.map(|_next_look_decides| ())
+        CatchUpPlan::FireAll => {
+            let moved = wait_on(ports, timer, key.at).await?;
+            dispatch(ports, key.at, &moved, horizon, dispatched).await.map(|_next_look_decides| ())
         }
-        _ if is_a_straggler(doors, job, key.at, now).await? => see_to_straggler(doors, timer, job, key, now).await,
-        MadeUp::From { at, passed_over } => {
-            let also = Also { until: at, count: Some(passed_over) };
-            let Some(decided) = decide(doors, job, key, also, now).await? else { return Ok(()) };
-            fire_in_its_stead(doors, timer, &decided, horizon, fired).await
+        _ if is_a_straggler(ports, job, key.at, now).await? => see_to_straggler(ports, timer, job, key, now).await,
+        CatchUpPlan::FireFrom { at, passed_over } => {
+            let span = SkippedSpan { until: at, count: Some(passed_over) };
+            let Some(decided) = decide(ports, job, key, span, now).await? else { return Ok(()) };
+            dispatch_replacement(ports, timer, &decided, horizon, dispatched).await
         }
-        MadeUp::Nothing { last, count } => {
-            let also = (last > key.at).then_some(Also { until: last, count: Some(count) });
-            pass_over(doors, timer, job, key, Skip::Missed, also).await
+        CatchUpPlan::SkipAll { last, count } => {
+            let span = (last > key.at).then_some(SkippedSpan { until: last, count: Some(count) });
+            pass_over(ports, timer, job, key, Skip::Missed, span).await
         }
     }
 }
 
 /// Whether the chain goes on behind an occurrence whose successor is past too: then it decides for itself alone.
-async fn is_a_straggler<D: Doors>(doors: &D, job: &Job, t: Moment, now: Moment) -> Result<bool, Fault> {
+async fn is_a_straggler<D: Ports>(ports: &D, job: &Job, t: Moment, now: Moment) -> Result<bool, Fault> {
     match job.next_after(t).filter(|next| *next <= now) {
-        Some(next) => Ok(first_gap(doors, job, next).await?.is_none()),
+        Some(next) => Ok(first_gap(ports, job, next).await?.is_none()),
         None => Ok(false),
     }
 }
 
-async fn see_to_straggler<D: Doors>(
-    doors: &D,
+async fn see_to_straggler<D: Ports>(
+    ports: &D,
     timer: &Timer,
     job: &Job,
     key: RunKey,
     now: Moment,
 ) -> Result<(), Fault> {
     if job.is_too_late(key.at, now) {
-        return pass_over(doors, timer, job, key, Skip::Missed, None).await;
+        return pass_over(ports, timer, job, key, Skip::Missed, None).await;
     }
-    let moved = wait_on(doors, timer, key.at).await?;
-    hint(doors, job.definition.priority, &Hint::behind(&moved, key, job.generation), doors.clock().now()).await
+    let moved = wait_on(ports, timer, key.at).await?;
+    hint(ports, job.definition.priority, &Hint::behind(&moved, key, job.generation), ports.clock().now()).await
 }
 
 /// The head of the chain becomes the record of the outage, put only where nothing is. None where something else was faster:
 /// the next look sees what.
-async fn decide<D: Doors>(doors: &D, job: &Job, key: RunKey, also: Also, now: Moment) -> Result<Option<Run>, Fault> {
-    let record = job.run(key).skipped(Skip::Coalesced, Some(also), now);
-    match doors.store().put_run(&record, Guard::Absent).await? {
+async fn decide<D: Ports>(
+    ports: &D,
+    job: &Job,
+    key: RunKey,
+    span: SkippedSpan,
+    now: Moment,
+) -> Result<Option<Run>, Fault> {
+    let record = job.run(key).skipped(Skip::Coalesced, Some(span), now);
+    match ports.store().put_run(&record, Guard::Absent).await? {
         Put::Written(_) => {
-            doors.events().tell(&Event::Run { run: &record, from: "scheduled", now });
+            ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
             Ok(Some(record))
         }
         Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|run| run.coalesced_until().is_some())),
@@ -88,49 +94,61 @@ async fn decide<D: Doors>(doors: &D, job: &Job, key: RunKey, also: Also, now: Mo
 
 /// Every reader of a coalescing record goes on with the occurrence that fires in its stead. It may be read long after it was
 /// decided: where by now the window or the cap begins later, the look at that occurrence decides anew.
-pub(crate) async fn fire_in_its_stead<D: Doors>(
-    doors: &D,
+pub(crate) async fn dispatch_replacement<D: Ports>(
+    ports: &D,
     timer: &Timer,
     record: &Run,
     horizon: Moment,
-    fired: &Fired,
+    dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     let Some(at) = record.coalesced_until() else { return Ok(()) };
     let key = TimerKey::occurrence(record.key.job, at);
-    let promised = promise_link(doors, &timer.tenant, key, timer.mark.generation).await?;
-    go_on(doors, at, &promised, horizon, fired).await?;
-    erase(doors, timer).await
+    let promised = promise_link(ports, &timer.tenant, key, timer.stamp.generation).await?;
+    go_on(ports, at, &promised, horizon, dispatched).await?;
+    erase(ports, timer).await
 }
 
-async fn go_on<D: Doors>(doors: &D, t: Moment, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
-    let Ok(job) = admitted(doors, timer, t).await? else { return Ok(()) };
+async fn go_on<D: Ports>(
+    ports: &D,
+    t: Moment,
+    timer: &Timer,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
+    let Ok(job) = admitted(ports, timer, t).await? else { return Ok(()) };
     if !job.definition.catch_up.is_of_all() {
-        return fire(doors, t, timer, horizon, fired).await.map(|_next_look_decides| ());
+        return dispatch(ports, t, timer, horizon, dispatched).await.map(|_next_look_decides| ());
     }
-    match job.made_up_for(t, doors.clock().now()) {
-        MadeUp::FromHere => fire_each(doors, t, timer, horizon, fired).await,
-        MadeUp::From { .. } | MadeUp::Nothing { .. } => Ok(()),
+    match job.catch_up_plan(t, ports.clock().now()) {
+        CatchUpPlan::FireAll => dispatch_each(ports, t, timer, horizon, dispatched).await,
+        CatchUpPlan::FireFrom { .. } | CatchUpPlan::SkipAll { .. } => Ok(()),
     }
 }
 
 /// One after the other, **successor first** here too: promised a second ahead where its bucket is past the write line, so that
 /// whoever dies on the way is followed by the next pass; only then does this one wait for its next hint, which may be an hour
 /// away. One that a timer or a record of its own looks after is left to it.
-async fn fire_each<D: Doors>(doors: &D, t: Moment, timer: &Timer, horizon: Moment, fired: &Fired) -> Result<(), Fault> {
+async fn dispatch_each<D: Ports>(
+    ports: &D,
+    t: Moment,
+    timer: &Timer,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
     let (mut t, mut timer) = (t, timer.clone());
     loop {
-        let Ok(job) = admitted(doors, &timer, t).await? else { return Ok(()) };
-        let now = doors.clock().now();
+        let Ok(job) = admitted(ports, &timer, t).await? else { return Ok(()) };
+        let now = ports.clock().now();
         let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
-            let waiting = waiting(doors, &timer, t).await?;
-            return fire(doors, t, &waiting, horizon, fired).await.map(|_next_look_decides| ());
+            let waiting = waiting(ports, &timer, t).await?;
+            return dispatch(ports, t, &waiting, horizon, dispatched).await.map(|_next_look_decides| ());
         };
-        let promised = promise_gap(doors, &job, next).await?;
-        let waiting = waiting(doors, &timer, t).await?;
-        fired.add(job.id, t);
+        let promised = promise_gap(ports, &job, next).await?;
+        let waiting = waiting(ports, &timer, t).await?;
+        dispatched.add(job.id, t);
         let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
-        hint(doors, job.definition.priority, &told, now).await?;
-        match promised.filter(|(gap, _)| *gap <= horizon && !fired.contains(job.id, *gap)) {
+        hint(ports, job.definition.priority, &told, now).await?;
+        match promised.filter(|(gap, _)| *gap <= horizon && !dispatched.contains(job.id, *gap)) {
             Some(next) => (t, timer) = next,
             None => return Ok(()),
         }
@@ -138,6 +156,6 @@ async fn fire_each<D: Doors>(doors: &D, t: Moment, timer: &Timer, horizon: Momen
 }
 
 /// Moves a timer whose time is past; one that was just promised ahead stays for the next pass.
-async fn waiting<D: Doors>(doors: &D, timer: &Timer, t: Moment) -> Result<Timer, Fault> {
-    if timer.key.due > doors.clock().now() { Ok(timer.clone()) } else { wait_on(doors, timer, t).await }
+async fn waiting<D: Ports>(ports: &D, timer: &Timer, t: Moment) -> Result<Timer, Fault> {
+    if timer.key.due > ports.clock().now() { Ok(timer.clone()) } else { wait_on(ports, timer, t).await }
 }

@@ -11,9 +11,9 @@ use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Seen, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
-use crate::fire::fire_if_near;
+use crate::dispatch::dispatch_if_near;
 use crate::lookup::seen_job_of;
 use crate::promise::promise;
 
@@ -48,11 +48,11 @@ pub enum Changed {
 }
 
 /// Changes the job to what is wanted of it.
-pub async fn change<D: Doors, W: Want>(doors: &D, tenant: &Tenant, id: JobId, want: &W) -> Result<Changed, W::No> {
+pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, want: &W) -> Result<Changed, W::No> {
     for _ in 0..TRIES {
-        let Some(seen) = seen_job_of(doors, tenant, id).await? else { return Ok(Changed::NotFound) };
+        let Some(seen) = seen_job_of(ports, tenant, id).await? else { return Ok(Changed::NotFound) };
         let Some(change) = want.of(&seen.item).await? else { return Ok(Changed::AsItWas(seen.item)) };
-        if let Some(changed) = change_as_seen(doors, &seen, &change).await? {
+        if let Some(changed) = change_as_seen(ports, &seen, &change).await? {
             return Ok(changed);
         }
     }
@@ -61,30 +61,30 @@ pub async fn change<D: Doors, W: Want>(doors: &D, tenant: &Tenant, id: JobId, wa
 
 /// Changes the job if it still is as it was seen; none where it is not, or where this took so long that the decision must
 /// be made again.
-async fn change_as_seen<D: Doors>(doors: &D, seen: &Seen<Job>, change: &Change) -> Result<Option<Changed>, Fault> {
-    let (job, now) = (&seen.item, doors.clock().now());
+async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) -> Result<Option<Changed>, Fault> {
+    let (job, now) = (&seen.item, ports.clock().now());
     let next = match job.after(change, now) {
         Ok(next) => next,
         Err(refusal) => return Ok(Some(Changed::Refused(refusal, job.clone()))),
     };
-    let promised = promise_first(doors, job, &next).await?;
-    if doors.clock().now().since(now) > pace::STALE {
+    let promised = promise_first(ports, job, &next).await?;
+    if ports.clock().now().since(now) > pace::STALE_READ {
         return Ok(None); // decided on an old clock
     }
-    if !doors.store().put_head(&Head::Job(next.clone()), seen.guard()).await?.is_written() {
+    if !ports.store().put_head(&Head::Job(next.clone()), seen.guard()).await?.is_written() {
         return Ok(None);
     }
-    doors.events().tell(&Event::Job { job: &next, what: word_for(change) });
+    ports.events().emit(&Event::Job { job: &next, what: word_for(change) });
     if let Some((first, timer)) = promised {
-        fire_if_near(doors, &next, first, &timer).await;
+        dispatch_if_near(ports, &next, first, &timer).await;
     }
     Ok(Some(Changed::Done(next)))
 }
 
 /// A schedule newly in force is promised before the head says so. A change of payload or tags promises nothing new.
-async fn promise_first<D: Doors>(doors: &D, job: &Job, next: &Job) -> Result<Option<(Moment, Timer)>, Fault> {
+async fn promise_first<D: Ports>(ports: &D, job: &Job, next: &Job) -> Result<Option<(Moment, Timer)>, Fault> {
     let Some(first) = next.first_promise().filter(|_| next.since != job.since) else { return Ok(None) };
-    let timer = promise(doors, &next.tenant, TimerKey::occurrence(next.id, first), next.generation).await?;
+    let timer = promise(ports, &next.tenant, TimerKey::occurrence(next.id, first), next.generation).await?;
     Ok(Some((first, timer)))
 }
 

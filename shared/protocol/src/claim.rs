@@ -13,7 +13,7 @@ use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
 use crate::coverage::covered;
@@ -50,7 +50,7 @@ pub enum Dropped {
     /// It is due so much later that nobody should wait for it here: its timer stands.
     TooSoon,
     /// So late that its job no longer wants it to begin. Its timer stays: the look that finds it writes the record.
-    TooLate,
+    PastCatchUpWindow,
     /// The record of an outage speaks for it.
     Covered,
     /// It was finished before; what was left of its timer is erased.
@@ -70,50 +70,50 @@ struct Sight {
 }
 
 /// Waits until the hinted run is due and claims it, if that is at `leaving` or before.
-pub async fn claim<D: Doors>(doors: &D, hint: &Hint, leaving: Moment) -> Result<Claim, Fault> {
+pub async fn claim<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<Claim, Fault> {
     loop {
-        let sight = match see(doors, hint).await? {
+        let sight = match see(ports, hint).await? {
             Ok(sight) => sight,
             Err(dropped) => return Ok(Claim::Dropped(dropped)),
         };
-        let (due, now) = (sight.due(hint), doors.clock().now());
+        let (due, now) = (sight.due(hint), ports.clock().now());
         if due.since(now) > pace::HOLD {
             return Ok(Claim::Dropped(Dropped::TooSoon));
         }
         if due.max(now) > leaving {
             return Ok(Claim::NotYet(due));
         }
-        doors.clock().sleep_until(due).await;
-        if sight.is_stale(doors.clock().now()) {
+        ports.clock().sleep_until(due).await;
+        if sight.is_stale(ports.clock().now()) {
             continue;
         }
-        if sight.run.is_none() && doors.clock().now().since(hint.run.at) > pace::LATE {
-            if covered(doors, &hint.tenant, hint.run).await?.is_some() {
+        if sight.run.is_none() && ports.clock().now().since(hint.run.at) > pace::LATE_CLAIM {
+            if covered(ports, &hint.tenant, hint.run).await?.is_some() {
                 return Ok(Claim::Dropped(Dropped::Covered));
             }
-            if sight.is_stale(doors.clock().now()) {
+            if sight.is_stale(ports.clock().now()) {
                 continue;
             }
         }
         // Read before the claim: a fault now costs no attempt, and after it a lease.
-        let payload = bodies::fetch(doors, &hint.tenant, hint.run.job, sight.payload()).await?;
-        if sight.is_stale(doors.clock().now()) {
+        let payload = bodies::fetch(ports, &hint.tenant, hint.run.job, sight.payload()).await?;
+        if sight.is_stale(ports.clock().now()) {
             continue;
         }
-        if let Some(answer) = try_claim(doors, hint, sight, payload).await? {
+        if let Some(answer) = try_claim(ports, hint, sight, payload).await? {
             return Ok(answer);
         }
     }
 }
 
 /// Reads the job and the run, and says at once where there is nothing to claim.
-async fn see<D: Doors>(doors: &D, hint: &Hint) -> Result<Result<Sight, Dropped>, Fault> {
-    let read_at = doors.clock().now(); // before the read: its answer may have been long on its way
-    let Some(job) = job_of(doors, &hint.tenant, hint.run.job).await? else { return Ok(Err(Dropped::NoJob)) };
-    let run = doors.store().run(&hint.tenant, hint.run).await?;
+async fn see<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Sight, Dropped>, Fault> {
+    let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
+    let Some(job) = job_of(ports, &hint.tenant, hint.run.job).await? else { return Ok(Err(Dropped::NoJob)) };
+    let run = ports.store().run(&hint.tenant, hint.run).await?;
     match (&run, hint.run.origin) {
         (Some(seen), _) if seen.item.is_finished() => {
-            erase_what_is_left(doors, hint, &seen.item).await?;
+            erase_what_is_left(ports, hint, &seen.item).await?;
             return Ok(Err(Dropped::Finished));
         }
         (Some(_), _) => {}
@@ -128,28 +128,28 @@ async fn see<D: Doors>(doors: &D, hint: &Hint) -> Result<Result<Sight, Dropped>,
 }
 
 /// A finished run needs no timer, but the record of an outage does: the sweeper fires its last occurrence.
-async fn erase_what_is_left<D: Doors>(doors: &D, hint: &Hint, run: &Run) -> Result<(), Fault> {
+async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &Run) -> Result<(), Fault> {
     if run.coalesced_until().is_none() {
-        doors.store().erase_timer(&hint.timer, hint.mark).await?;
+        ports.store().erase_timer(&hint.timer, hint.stamp).await?;
     }
     Ok(())
 }
 
 /// None where the clock says it is too early after all: look again.
-async fn try_claim<D: Doors>(
-    doors: &D,
+async fn try_claim<D: Ports>(
+    ports: &D,
     hint: &Hint,
     sight: Sight,
     payload: Option<Json>,
 ) -> Result<Option<Claim>, Fault> {
     let guard = sight.run.as_ref().map_or(Guard::Absent, Seen::guard);
     let job = sight.job;
-    let now = doors.clock().now();
+    let now = ports.clock().now();
     if sight.run.is_none() && job.is_too_late(hint.run.at, now) {
-        return Ok(Some(Claim::Dropped(Dropped::TooLate)));
+        return Ok(Some(Claim::Dropped(Dropped::PastCatchUpWindow)));
     }
     let run = sight.run.map_or_else(|| job.run(hint.run), |seen| seen.item);
-    let next = match claimed(&run, &job, doors.me(), now) {
+    let next = match claimed(&run, &job, ports.me(), now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { .. }) => return Ok(None),
         Err(Refusal::Finished) => return Ok(Some(Claim::Dropped(Dropped::Finished))),
@@ -158,14 +158,14 @@ async fn try_claim<D: Doors>(
         }
     };
     if let Some(attempt) = run.displaced_by_next_claim() {
-        doors.store().put_attempt(&hint.tenant, hint.run, attempt).await?;
+        ports.store().put_attempt(&hint.tenant, hint.run, attempt).await?;
     }
-    let Put::Written(version) = doors.store().put_run(&next, guard).await? else {
+    let Put::Written(version) = ports.store().put_run(&next, guard).await? else {
         return Ok(Some(Claim::Dropped(Dropped::Faster)));
     };
-    doors.events().tell(&Event::Run { run: &next, from: run.status(now), now });
+    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
     if next.is_finished() {
-        doors.store().erase_timer(&hint.timer, hint.mark).await?;
+        ports.store().erase_timer(&hint.timer, hint.stamp).await?;
         return Ok(Some(Claim::Dropped(Dropped::Ended)));
     }
     Ok(Some(Claim::Mine(Hold { job, run: next, version, hint: hint.clone(), payload })))
@@ -199,6 +199,6 @@ impl Sight {
 
     /// Rule **late claim**: what was read too long ago is read again before anything is decided on it.
     fn is_stale(&self, now: Moment) -> bool {
-        now.since(self.read_at) > pace::STALE
+        now.since(self.read_at) > pace::STALE_READ
     }
 }

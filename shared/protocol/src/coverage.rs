@@ -8,7 +8,7 @@ use minutehand_domain::run::{Covered, Run};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 use crate::promise::{promise, promise_link};
 
@@ -21,15 +21,15 @@ const LINKS_FOLLOWED: usize = 720;
 
 /// How the record of an earlier occurrence speaks for this one too, if one does. It covers only what has no record of its
 /// own.
-pub async fn covered<D: Doors>(doors: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Covered>, Fault> {
-    let earlier = doors.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
+pub async fn covered<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Covered>, Fault> {
+    let earlier = ports.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
     Ok(earlier.iter().filter_map(|run| run.covers(key.at)).max_by_key(|covered| covered.until))
 }
 
 /// Promises the first occurrence from `next` on that nothing stands for; none where the chain goes on.
-pub async fn promise_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
-    let Some(gap) = first_gap(doors, job, next).await? else { return Ok(None) };
-    let timer = promise_link(doors, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
+pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
+    let Some(gap) = first_gap(ports, job, next).await? else { return Ok(None) };
+    let timer = promise_link(ports, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
     Ok(Some((gap, timer)))
 }
 
@@ -38,11 +38,11 @@ pub async fn promise_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result
 /// A record is not enough to say that it goes on: the run may have been hinted by a schedule that was in force before,
 /// whose own successor was another. So the chain is followed from record to record until a timer stands; and one made
 /// from an earlier generation is put anew, so that a hint of that time does not erase it.
-pub async fn first_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<Option<Moment>, Fault> {
+pub async fn first_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<Moment>, Fault> {
     let mut next = Some(next);
     for _ in 0..LINKS_FOLLOWED {
         let Some(t) = next else { return Ok(None) };
-        next = match link_at(doors, job, t).await? {
+        next = match link_at(ports, job, t).await? {
             Link::Standing => return Ok(None),
             Link::Recorded(_) => job.next_after(t),
             Link::Covered(covered) => job.next_after(covered.until.just_before()),
@@ -54,13 +54,13 @@ pub async fn first_gap<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<O
 
 /// The first instant after `t` that was to fire, cannot any more, and that nothing stands for. Those before it may have run
 /// by hints that were given while their schedule was in force.
-pub async fn forgone_gap<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<Option<(Moment, NotAdmitted)>, Fault> {
+pub async fn forgone_gap<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Option<(Moment, NotAdmitted)>, Fault> {
     let mut t = t;
     for _ in 0..LINKS_FOLLOWED {
         let Some((forgone, why)) = job.forgone_after(t) else { return Ok(None) };
-        t = match link_at(doors, job, forgone).await? {
+        t = match link_at(ports, job, forgone).await? {
             Link::Standing => return Ok(None),
-            Link::Recorded(run) => run.speaks_up_to(),
+            Link::Recorded(run) => run.span_end(),
             Link::Covered(covered) => covered.until.just_before(),
             Link::Broken => return Ok(Some((forgone, why))),
         };
@@ -77,31 +77,31 @@ enum Link {
     Broken,
 }
 
-async fn link_at<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<Link, Fault> {
+async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Fault> {
     let key = RunKey::occurrence(job.id, t);
-    if let Some(timer) = standing_timer(doors, job, t).await? {
-        if timer.mark.generation < job.generation {
-            promise(doors, &job.tenant, timer.key, job.generation).await?;
+    if let Some(timer) = standing_timer(ports, job, t).await? {
+        if timer.stamp.generation < job.generation {
+            promise(ports, &job.tenant, timer.key, job.generation).await?;
         }
         return Ok(Link::Standing);
     }
-    if let Some(seen) = doors.store().run(&job.tenant, key).await? {
+    if let Some(seen) = ports.store().run(&job.tenant, key).await? {
         return Ok(Link::Recorded(seen.item));
     }
-    Ok(covered(doors, &job.tenant, key).await?.map_or(Link::Broken, Link::Covered))
+    Ok(covered(ports, &job.tenant, key).await?.map_or(Link::Broken, Link::Covered))
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is
 /// made up for, one that waits for its next hint is a link as well: without that, each pass would hint a backlog whole.
-async fn standing_timer<D: Doors>(doors: &D, job: &Job, t: Moment) -> Result<Option<Timer>, Fault> {
-    let (key, now) = (TimerKey::occurrence(job.id, t), doors.clock().now());
+async fn standing_timer<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Option<Timer>, Fault> {
+    let (key, now) = (TimerKey::occurrence(job.id, t), ports.clock().now());
     if now < pace::leave_line(key.minute())
-        && let Some(link) = doors.store().timer(&key).await?
+        && let Some(link) = ports.store().timer(&key).await?
     {
         return Ok(Some(link));
     }
     if job.definition.catch_up.is_of_all() {
-        return doors.store().timer(&key.moved_to(pace::next_look(t, now))).await;
+        return ports.store().timer(&key.moved_to(pace::next_inspection(t, now))).await;
     }
     Ok(None)
 }

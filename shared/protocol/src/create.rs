@@ -14,10 +14,10 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
-use crate::fire::fire_if_near;
+use crate::dispatch::dispatch_if_near;
 use crate::promise::promise;
 
 /// What a client asks for, parsed.
@@ -45,52 +45,52 @@ pub enum Created {
     TooSlow,
 }
 
-pub async fn create<D: Doors>(doors: &D, new: NewJob) -> Result<Created, Fault> {
-    let there = who_is_there(doors, &new).await?;
+pub async fn create<D: Ports>(ports: &D, new: NewJob) -> Result<Created, Fault> {
+    let there = who_is_there(ports, &new).await?;
     if let Some(Head::Job(job)) = there.as_ref().map(|seen| &seen.item) {
         return Ok(answer_of(job, new.fingerprint));
     }
     let guard = there.as_ref().map_or(Guard::Absent, Seen::guard);
-    let job = job_of(doors, new, there.map_or(0, |seen| seen.item.epoch())).await?;
+    let job = job_of(ports, new, there.map_or(0, |seen| seen.item.epoch())).await?;
     let promised = match job.first_promise() {
         Some(first) => {
             let key = TimerKey::occurrence(job.id, first);
-            Some((first, promise(doors, &job.tenant, key, job.generation).await?))
+            Some((first, promise(ports, &job.tenant, key, job.generation).await?))
         }
         None => None,
     };
-    put_head(doors, job, guard, promised).await
+    put_head(ports, job, guard, promised).await
 }
 
 /// An id that was not made from a key is this creator's own: nobody can be there.
-async fn who_is_there<D: Doors>(doors: &D, new: &NewJob) -> Result<Option<Seen<Head>>, Fault> {
+async fn who_is_there<D: Ports>(ports: &D, new: &NewJob) -> Result<Option<Seen<Head>>, Fault> {
     match new.fingerprint {
-        Some(_) => doors.store().head(&new.tenant, new.id).await,
+        Some(_) => ports.store().head(&new.tenant, new.id).await,
         None => Ok(None),
     }
 }
 
-async fn job_of<D: Doors>(doors: &D, new: NewJob, epoch: u32) -> Result<Job, Fault> {
-    let payload = bodies::keep(doors, &new.tenant, new.id, new.payload, INLINE_PAYLOAD_BYTES).await?;
+async fn job_of<D: Ports>(ports: &D, new: NewJob, epoch: u32) -> Result<Job, Fault> {
+    let payload = bodies::keep(ports, &new.tenant, new.id, new.payload, INLINE_PAYLOAD_BYTES).await?;
     let definition = Definition { payload, ..new.definition };
     let job = Job::new(new.tenant, new.id, new.schedule, definition, epoch, new.now);
     Ok(Job { fingerprint: new.fingerprint, ..job })
 }
 
-async fn put_head<D: Doors>(
-    doors: &D,
+async fn put_head<D: Ports>(
+    ports: &D,
     job: Job,
     guard: Guard,
     promised: Option<(Moment, Timer)>,
 ) -> Result<Created, Fault> {
     let fingerprint = job.fingerprint;
     let head = Head::Job(job);
-    let put = doors.store().put_head(&head, guard).await?;
+    let put = ports.store().put_head(&head, guard).await?;
     match (put, head) {
         (Put::Written(_), Head::Job(job)) => {
-            doors.events().tell(&Event::Job { job: &job, what: "created" });
+            ports.events().emit(&Event::Job { job: &job, what: "created" });
             if let Some((first, timer)) = promised {
-                fire_if_near(doors, &job, first, &timer).await;
+                dispatch_if_near(ports, &job, first, &timer).await;
             }
             Ok(Created::New(job))
         }

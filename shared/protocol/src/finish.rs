@@ -10,10 +10,10 @@ use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 use crate::claim::Hold;
-use crate::fire::hint;
+use crate::dispatch::hint;
 use crate::promise::promise;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,30 +24,30 @@ pub enum Finished {
 }
 
 /// Records how the attempt went.
-pub async fn finish<D: Doors>(doors: &D, hold: &Hold, outcome: &Outcome) -> Result<Finished, Fault> {
+pub async fn finish<D: Ports>(ports: &D, hold: &Hold, outcome: &Outcome) -> Result<Finished, Fault> {
     let event = RunEvent::Finish { fence: hold.run.fence, outcome, terms: &hold.job.definition.terms };
-    record(doors, hold, &event).await
+    record(ports, hold, &event).await
 }
 
 /// Hands the run back unfinished: this process is going away.
-pub async fn hand_back<D: Doors>(doors: &D, hold: &Hold) -> Result<Finished, Fault> {
+pub async fn hand_back<D: Ports>(ports: &D, hold: &Hold) -> Result<Finished, Fault> {
     let event = RunEvent::HandBack { fence: hold.run.fence, terms: &hold.job.definition.terms };
-    record(doors, hold, &event).await
+    record(ports, hold, &event).await
 }
 
-async fn record<D: Doors>(doors: &D, hold: &Hold, event: &RunEvent<'_>) -> Result<Finished, Fault> {
+async fn record<D: Ports>(ports: &D, hold: &Hold, event: &RunEvent<'_>) -> Result<Finished, Fault> {
     let (mut run, mut version) = (hold.run.clone(), hold.version);
     loop {
-        let now = doors.clock().now();
+        let now = ports.clock().now();
         let next = match run.after(event, now) {
             Ok(next) => next,
             Err(refusal) => return Ok(Finished::Refused(refusal)),
         };
-        let again = promise_next_attempt(doors, &next, hold.hint.mark.generation).await?;
-        match doors.store().put_run(&next, Guard::Seen(version)).await? {
+        let again = promise_next_attempt(ports, &next, hold.hint.stamp.generation).await?;
+        match ports.store().put_run(&next, Guard::Seen(version)).await? {
             Put::Written(_) => {
-                doors.events().tell(&Event::Run { run: &next, from: run.status(now), now });
-                settle(doors, &hold.hint, &next, again).await?;
+                ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+                settle(ports, &hold.hint, &next, again).await?;
                 return Ok(Finished::Recorded(next));
             }
             Put::Conflict(Some(seen)) => (run, version) = (seen.item, seen.version),
@@ -56,20 +56,20 @@ async fn record<D: Doors>(doors: &D, hold: &Hold, event: &RunEvent<'_>) -> Resul
     }
 }
 
-async fn promise_next_attempt<D: Doors>(doors: &D, next: &Run, generation: u64) -> Result<Option<Timer>, Fault> {
+async fn promise_next_attempt<D: Ports>(ports: &D, next: &Run, generation: u64) -> Result<Option<Timer>, Fault> {
     let State::Scheduled { due } = next.state else { return Ok(None) };
-    promise(doors, &next.tenant, TimerKey::run(next.key, due), generation).await.map(Some)
+    promise(ports, &next.tenant, TimerKey::run(next.key, due), generation).await.map(Some)
 }
 
 /// Hints the next attempt if it is near, and erases the timer of the one that is recorded.
-async fn settle<D: Doors>(doors: &D, old: &Hint, run: &Run, again: Option<Timer>) -> Result<(), Fault> {
+async fn settle<D: Ports>(ports: &D, old: &Hint, run: &Run, again: Option<Timer>) -> Result<(), Fault> {
     if let (Some(timer), State::Scheduled { due }) = (again, &run.state) {
-        if *due <= doors.clock().now() + pace::HORIZON {
-            let _a_lost_hint_is_found_overdue = hint(doors, run.priority, &Hint::of(&timer), *due).await;
+        if *due <= ports.clock().now() + pace::HORIZON {
+            let _a_lost_hint_is_found_overdue = hint(ports, run.priority, &Hint::of(&timer), *due).await;
         }
         if timer.key == old.timer {
             return Ok(()); // handed back within the millisecond it was due: the promise took the old timer's place
         }
     }
-    doors.store().erase_timer(&old.timer, old.mark).await.map(|_erased| ())
+    ports.store().erase_timer(&old.timer, old.stamp).await.map(|_erased| ())
 }

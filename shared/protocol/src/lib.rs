@@ -1,4 +1,4 @@
-//! The flows: in which order things are written. Each decision is the domain's and each write is one door call; what
+//! The flows: in which order things are written. Each decision is the domain's and each write is one port call; what
 //! stands here, once for AWS, one machine and the simulation, is what comes before what.
 //!
 //! **Promise, act, erase**: the timer first, then the state that needs it, and the timer goes only when the table shows
@@ -11,12 +11,12 @@ pub mod change;
 pub mod claim;
 pub mod coverage;
 pub mod create;
+pub mod dispatch;
 pub mod finish;
-pub mod fire;
-pub mod look;
 pub mod lookup;
 pub mod on_demand;
 pub mod orphan;
+pub mod overdue;
 pub mod promise;
 pub mod sweep;
 pub mod take_over;

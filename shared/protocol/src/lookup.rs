@@ -3,15 +3,15 @@
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_io::store::{Seen, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 /// The tenant's job of this id. A tombstone is no job, and another tenant's is not there.
-pub async fn job_of<D: Doors>(doors: &D, tenant: &Tenant, id: JobId) -> Result<Option<Job>, Fault> {
-    Ok(seen_job_of(doors, tenant, id).await?.map(|seen| seen.item))
+pub async fn job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Job>, Fault> {
+    Ok(seen_job_of(ports, tenant, id).await?.map(|seen| seen.item))
 }
 
 /// The same, for whoever is going to change it.
-pub async fn seen_job_of<D: Doors>(doors: &D, tenant: &Tenant, id: JobId) -> Result<Option<Seen<Job>>, Fault> {
-    let Some(Seen { item, version }) = doors.store().head(tenant, id).await? else { return Ok(None) };
+pub async fn seen_job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Seen<Job>>, Fault> {
+    let Some(Seen { item, version }) = ports.store().head(tenant, id).await? else { return Ok(None) };
     Ok(item.into_job().map(|item| Seen { item, version }))
 }

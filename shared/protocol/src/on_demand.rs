@@ -14,10 +14,10 @@ use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
-use crate::fire::hint;
+use crate::dispatch::hint;
 use crate::lookup::job_of;
 use crate::promise::promise;
 
@@ -46,26 +46,26 @@ pub enum Answered {
 }
 
 /// Queues a run of the job now. A paused job may be asked.
-pub async fn run_now<D: Doors>(doors: &D, tenant: &Tenant, id: JobId, wish: Wish) -> Result<Answered, Fault> {
-    let Some(job) = job_of(doors, tenant, id).await? else { return Ok(Answered::NotFound) };
-    let key = RunKey::manual(id, doors.clock().now(), doors.chance().number().max(1));
-    ask(doors, &job, job.run(key), wish).await
+pub async fn run_now<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, wish: Wish) -> Result<Answered, Fault> {
+    let Some(job) = job_of(ports, tenant, id).await? else { return Ok(Answered::NotFound) };
+    let key = RunKey::manual(id, ports.clock().now(), ports.chance().number().max(1));
+    ask(ports, &job, job.run(key), wish).await
 }
 
 /// Queues another try at a run that came to nothing, as whoever asks has seen it: recorded, or spoken for by another's record.
 /// It is given its own payload, unless the wish has one.
-pub async fn redrive<D: Doors>(doors: &D, of: &Run, wish: Wish) -> Result<Answered, Fault> {
-    let Some(job) = job_of(doors, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
-    let key = RunKey::redrive(of.key.job, doors.clock().now(), doors.chance().number().max(1));
+pub async fn redrive<D: Ports>(ports: &D, of: &Run, wish: Wish) -> Result<Answered, Fault> {
+    let Some(job) = job_of(ports, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
+    let key = RunKey::redrive(of.key.job, ports.clock().now(), ports.chance().number().max(1));
     match of.redriven(key) {
-        Ok(run) => ask(doors, &job, run, wish).await,
+        Ok(run) => ask(ports, &job, run, wish).await,
         Err(why) => Ok(Answered::NotToRedo(why)),
     }
 }
 
-async fn ask<D: Doors>(doors: &D, job: &Job, run: Run, wish: Wish) -> Result<Answered, Fault> {
+async fn ask<D: Ports>(ports: &D, job: &Job, run: Run, wish: Wish) -> Result<Answered, Fault> {
     let (run, named) = match wish.once {
-        Some((name, fingerprint)) => match agree(doors, run, name, fingerprint).await? {
+        Some((name, fingerprint)) => match agree(ports, run, name, fingerprint).await? {
             Agreed::Make(run) => (run, true),
             Agreed::Made(run) => return Ok(Answered::Replayed(run)),
             Agreed::Taken => return Ok(Answered::Taken),
@@ -76,19 +76,19 @@ async fn ask<D: Doors>(doors: &D, job: &Job, run: Run, wish: Wish) -> Result<Ans
         return Ok(Answered::Refused(JobRefusal::Cancelled));
     }
     let payload = match wish.payload {
-        Some(json) => Some(bodies::keep(doors, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?),
+        Some(json) => Some(bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?),
         None => run.payload.clone(),
     };
-    put(doors, job, Run { payload, asked_by: Some(wish.by), ..run }, named).await
+    put(ports, job, Run { payload, asked_by: Some(wish.by), ..run }, named).await
 }
 
-async fn put<D: Doors>(doors: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
-    let now = doors.clock().now();
-    let timer = promise(doors, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
-    match doors.store().put_run(&run, Guard::Absent).await? {
+async fn put<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
+    let now = ports.clock().now();
+    let timer = promise(ports, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
+    match ports.store().put_run(&run, Guard::Absent).await? {
         Put::Written(_) => {
-            doors.events().tell(&Event::Run { run: &run, from: "none", now });
-            let _a_lost_hint_is_found_overdue = hint(doors, run.priority, &Hint::of(&timer), now).await;
+            ports.events().emit(&Event::Run { run: &run, from: "none", now });
+            let _a_lost_hint_is_found_overdue = hint(ports, run.priority, &Hint::of(&timer), now).await;
             Ok(Answered::Queued(run))
         }
         // Who bears the same idempotency key makes the same run; only a sweeper makes one that was given up.
@@ -106,11 +106,11 @@ enum Agreed {
 }
 
 /// The first to put the key's answer decides which run it names; a run that was given up is named anew.
-async fn agree<D: Doors>(doors: &D, run: Run, name: AskedName, fingerprint: Fingerprint) -> Result<Agreed, Fault> {
+async fn agree<D: Ports>(ports: &D, run: Run, name: AskedName, fingerprint: Fingerprint) -> Result<Agreed, Fault> {
     let asked = Asked { name, fingerprint, run: run.key };
     let mut guard = Guard::Absent;
     loop {
-        let there = match doors.store().put_document(&run.tenant, &asked, guard).await? {
+        let there = match ports.store().put_document(&run.tenant, &asked, guard).await? {
             Put::Written(_) => return Ok(Agreed::Make(run)),
             Put::Conflict(None) => return Err(Fault::unavailable("store", "an answer came and went")),
             Put::Conflict(Some(there)) => there,
@@ -118,7 +118,7 @@ async fn agree<D: Doors>(doors: &D, run: Run, name: AskedName, fingerprint: Fing
         if there.item.fingerprint != fingerprint {
             return Ok(Agreed::Taken);
         }
-        match doors.store().run(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
+        match ports.store().run(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
             None => return Ok(Agreed::Make(run.under(there.item.run))),
             Some(made) if !was_given_up(&made) => return Ok(Agreed::Made(made)),
             Some(_given_up) => guard = there.guard(),

@@ -7,35 +7,35 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::Job;
 use minutehand_domain::pace;
-use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
 /// Puts a timer that a sweeper will surely see, and answers with it as it stands.
-pub async fn promise<D: Doors>(doors: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Result<Timer, Fault> {
-    let mut timer = written_now(doors, tenant, key, generation);
-    doors.store().put_timer(&timer).await?;
-    while doors.clock().now() >= pace::write_line(timer.key.minute()) {
+pub async fn promise<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Result<Timer, Fault> {
+    let mut timer = written_now(ports, tenant, key, generation);
+    ports.store().put_timer(&timer).await?;
+    while ports.clock().now() >= pace::write_line(timer.key.minute()) {
         let late = timer;
-        let again = late.key.moved_to(doors.clock().now() + pace::PROMISE_AGAIN);
-        timer = written_now(doors, tenant, again, generation);
-        doors.store().put_timer(&timer).await?;
-        doors.store().erase_timer(&late.key, late.mark).await?;
+        let again = late.key.moved_to(ports.clock().now() + pace::PROMISE_AGAIN);
+        timer = written_now(ports, tenant, again, generation);
+        ports.store().put_timer(&timer).await?;
+        ports.store().erase_timer(&late.key, late.stamp).await?;
     }
     Ok(timer)
 }
 
 /// Puts a link of a chain where another may stand. If that one is the promise of a change that is still being written, it
 /// stays one: otherwise nobody would tell the changer that it was too slow.
-pub async fn promise_link<D: Doors>(
-    doors: &D,
+pub async fn promise_link<D: Ports>(
+    ports: &D,
     tenant: &Tenant,
     key: TimerKey,
     generation: u64,
 ) -> Result<Timer, Fault> {
-    let standing = doors.store().timer(&key).await?.map_or(0, |there| there.mark.generation);
-    promise(doors, tenant, key, generation.max(standing)).await
+    let standing = ports.store().timer(&key).await?.map_or(0, |there| there.stamp.generation);
+    promise(ports, tenant, key, generation.max(standing)).await
 }
 
 /// Puts the timer of a job's next occurrence unless it is there. None if its bucket is past the write line by now: a
@@ -43,36 +43,36 @@ pub async fn promise_link<D: Doors>(
 ///
 /// A timer that is there was promised in time by its writer, or will be moved by the sweeper that finds it was not. One
 /// made from an earlier generation is put anew: a hint given then knows another successor, and must not erase it.
-pub async fn promise_successor<D: Doors>(doors: &D, job: &Job, next: Moment) -> Result<Option<Timer>, Fault> {
+pub async fn promise_successor<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<Timer>, Fault> {
     let key = TimerKey::occurrence(job.id, next);
-    let ours = written_now(doors, &job.tenant, key, job.generation);
-    let there = doors.store().put_timer_if_absent(&ours).await?;
-    let timer = if there.mark.generation < job.generation {
-        doors.store().put_timer(&ours).await?;
+    let ours = written_now(ports, &job.tenant, key, job.generation);
+    let there = ports.store().put_timer_if_absent(&ours).await?;
+    let timer = if there.stamp.generation < job.generation {
+        ports.store().put_timer(&ours).await?;
         ours
     } else {
         there
     };
-    let in_time = doors.clock().now() < pace::write_line(key.minute());
+    let in_time = ports.clock().now() < pace::write_line(key.minute());
     Ok(in_time.then_some(timer))
 }
 
 /// Moves an obligation to a later look: promised there first, erased here after. Answers with it as it stands then.
-pub async fn move_to<D: Doors>(doors: &D, timer: &Timer, due: Moment) -> Result<Timer, Fault> {
+pub async fn move_to<D: Ports>(ports: &D, timer: &Timer, due: Moment) -> Result<Timer, Fault> {
     let there = timer.key.moved_to(due);
     if there == timer.key {
         return Ok(timer.clone());
     }
-    let moved = promise(doors, &timer.tenant, there, timer.mark.generation).await?;
-    erase(doors, timer).await?;
+    let moved = promise(ports, &timer.tenant, there, timer.stamp.generation).await?;
+    erase(ports, timer).await?;
     Ok(moved)
 }
 
 /// Erases a timer as it was seen; if it was put anew since, it still means something and stays.
-pub async fn erase<D: Doors>(doors: &D, timer: &Timer) -> Result<(), Fault> {
-    doors.store().erase_timer(&timer.key, timer.mark).await.map(|_erased| ())
+pub async fn erase<D: Ports>(ports: &D, timer: &Timer) -> Result<(), Fault> {
+    ports.store().erase_timer(&timer.key, timer.stamp).await.map(|_erased| ())
 }
 
-fn written_now<D: Doors>(doors: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Timer {
-    Timer { key, tenant: tenant.clone(), mark: Mark { generation, written: doors.clock().now() } }
+fn written_now<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Timer {
+    Timer { key, tenant: tenant.clone(), stamp: TimerStamp { generation, written: ports.clock().now() } }
 }

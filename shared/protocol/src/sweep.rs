@@ -9,13 +9,13 @@ use futures_util::stream;
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::pace;
-use minutehand_domain::timer::{Thing, Timer};
+use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Bucket, Cursor, Guard, Put, Seen, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
-use crate::fire::{Fired, fire, hint};
-use crate::look::look;
+use crate::dispatch::{Dispatched, dispatch, hint};
+use crate::overdue::inspect_overdue;
 use crate::promise::move_to;
 
 /// Timers read at once.
@@ -50,24 +50,30 @@ impl Pass {
 }
 
 /// One pass over one shard.
-pub async fn sweep<D: Doors>(doors: &D, shard: u16) -> Result<Pass, Fault> {
-    let now = doors.clock().now();
-    let mut place = Place::find(doors, shard, now).await?;
-    let sweep =
-        Sweep { doors, shard, cursor: place.cursor, now, horizon: now + pace::HORIZON, fired: Fired::default() };
+pub async fn sweep<D: Ports>(ports: &D, shard: u16) -> Result<Pass, Fault> {
+    let now = ports.clock().now();
+    let mut place = Place::find(ports, shard, now).await?;
+    let sweep = Sweep {
+        ports,
+        shard,
+        cursor: place.cursor,
+        now,
+        horizon: now + pace::HORIZON,
+        dispatched: Dispatched::default(),
+    };
     let pass = sweep.pass(&mut place).await?;
-    place.move_to(doors, sweep.swept(place.cursor.oldest)).await?;
+    place.move_to(ports, sweep.swept(place.cursor.oldest)).await?;
     Ok(pass)
 }
 
 /// Forgets that hints were given: the next pass gives all of them again, from the bucket of `first` if that lies before
-/// the oldest known. For a process whose lanes died with the last one, and for an operator whose queue was purged.
-pub async fn forget_hints<D: Doors>(doors: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
-    let Some(seen) = doors.store().cursor(shard).await? else { return Ok(()) };
+/// the oldest known. For a process whose queues died with the last one, and for an operator whose queue was purged.
+pub async fn forget_hints<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
+    let Some(seen) = ports.store().cursor(shard).await? else { return Ok(()) };
     let oldest = first.map_or(seen.item.oldest, |first| pace::minute_of(first).min(seen.item.oldest));
     let cursor = Cursor { hinted_to: Moment::EPOCH, oldest, swept_at: Moment::EPOCH };
     // A conflict is a pass that ran meanwhile: it has hinted, and another forgetting is the caller's to ask for.
-    let _put = doors.store().put_cursor(shard, &cursor, seen.guard()).await?;
+    let _put = ports.store().put_cursor(shard, &cursor, seen.guard()).await?;
     Ok(())
 }
 
@@ -77,12 +83,12 @@ fn first_cursor(now: Moment) -> Cursor {
 }
 
 struct Sweep<'a, D> {
-    doors: &'a D,
+    ports: &'a D,
     shard: u16,
     cursor: Cursor,
     now: Moment,
     horizon: Moment,
-    fired: Fired,
+    dispatched: Dispatched,
 }
 
 /// Where a shard's cursor stands, as this pass has seen it.
@@ -99,21 +105,21 @@ struct Place {
 const TELL_AFTER: i64 = 16;
 
 impl Place {
-    async fn find<D: Doors>(doors: &D, shard: u16, now: Moment) -> Result<Self, Fault> {
-        let seen = doors.store().cursor(shard).await?;
+    async fn find<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Self, Fault> {
+        let seen = ports.store().cursor(shard).await?;
         let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
         let cursor = seen.map_or_else(|| first_cursor(now), |seen| seen.item);
         Ok(Self { shard, cursor, guard, saved: cursor.oldest })
     }
 
-    async fn leave<D: Doors>(&mut self, doors: &D, minute: i64) -> Result<(), Fault> {
+    async fn leave<D: Ports>(&mut self, ports: &D, minute: i64) -> Result<(), Fault> {
         self.cursor.oldest = minute + 1;
-        if self.cursor.oldest - self.saved >= TELL_AFTER { self.move_to(doors, self.cursor).await } else { Ok(()) }
+        if self.cursor.oldest - self.saved >= TELL_AFTER { self.move_to(ports, self.cursor).await } else { Ok(()) }
     }
 
     /// Only if no other pass moved it meanwhile: that one gave its hints too, and the next starts from there.
-    async fn move_to<D: Doors>(&mut self, doors: &D, cursor: Cursor) -> Result<(), Fault> {
-        if let Put::Written(version) = doors.store().put_cursor(self.shard, &cursor, self.guard).await? {
+    async fn move_to<D: Ports>(&mut self, ports: &D, cursor: Cursor) -> Result<(), Fault> {
+        if let Put::Written(version) = ports.store().put_cursor(self.shard, &cursor, self.guard).await? {
             self.guard = Guard::Seen(version);
             self.saved = cursor.oldest;
         }
@@ -125,11 +131,11 @@ impl Place {
 enum Done {
     Nothing,
     Hinted,
-    LookedAt,
+    Inspected,
     Moved,
 }
 
-impl<D: Doors> Sweep<'_, D> {
+impl<D: Ports> Sweep<'_, D> {
     /// Goes through the buckets from the oldest not yet left, and leaves those that are done.
     async fn pass(&self, place: &mut Place) -> Result<Pass, Fault> {
         let mut pass = Pass::default();
@@ -137,7 +143,7 @@ impl<D: Doors> Sweep<'_, D> {
             let bucket = Bucket { minute, shard: self.shard };
             let found = self.sweep_bucket(bucket, &mut pass).await?;
             if minute == place.cursor.oldest && self.may_leave(bucket, found).await? {
-                place.leave(self.doors, minute).await?;
+                place.leave(self.ports, minute).await?;
             }
         }
         Ok(pass)
@@ -152,7 +158,7 @@ impl<D: Doors> Sweep<'_, D> {
         let (mut after, mut found) = (None, 0);
         pass.buckets += 1;
         loop {
-            let page = self.doors.store().timers(bucket, after, self.horizon, PAGE).await?;
+            let page = self.ports.store().timers(bucket, after, self.horizon, PAGE).await?;
             found += page.len();
             pass.timers_read += page.len() as u64;
             after = page.last().map(|timer| timer.key);
@@ -176,7 +182,7 @@ impl<D: Doors> Sweep<'_, D> {
             match each {
                 Ok(Done::Nothing) => {}
                 Ok(Done::Hinted) => pass.hinted += 1,
-                Ok(Done::LookedAt) => pass.looked_at += 1,
+                Ok(Done::Inspected) => pass.looked_at += 1,
                 Ok(Done::Moved) => pass.moved += 1,
                 Err(Fault::Unreadable { .. } | Fault::Illegal { .. }) => pass.unreadable += 1,
                 Err(why @ Fault::Unavailable { .. }) => fault = fault.or(Some(why)),
@@ -187,12 +193,12 @@ impl<D: Doors> Sweep<'_, D> {
 
     async fn handle(&self, timer: &Timer) -> Result<Done, Fault> {
         if was_written_late(timer) {
-            move_to(self.doors, timer, self.doors.clock().now() + pace::PROMISE_AGAIN).await?;
+            move_to(self.ports, timer, self.ports.clock().now() + pace::PROMISE_AGAIN).await?;
             return Ok(Done::Moved);
         }
         if timer.key.due + pace::OVERDUE <= self.now {
-            look(self.doors, timer, self.horizon, &self.fired).await?;
-            return Ok(Done::LookedAt);
+            inspect_overdue(self.ports, timer, self.horizon, &self.dispatched).await?;
+            return Ok(Done::Inspected);
         }
         if self.was_hinted(timer) {
             return Ok(Done::Nothing);
@@ -201,23 +207,23 @@ impl<D: Doors> Sweep<'_, D> {
     }
 
     async fn hint(&self, timer: &Timer) -> Result<Done, Fault> {
-        match timer.key.thing {
-            Thing::Occurrence(job) if self.fired.contains(job, timer.key.due) => Ok(Done::Nothing),
-            Thing::Occurrence(_) => {
-                fire(self.doors, timer.key.due, timer, self.horizon, &self.fired).await?;
+        match timer.key.obligation {
+            Obligation::Occurrence(job) if self.dispatched.contains(job, timer.key.due) => Ok(Done::Nothing),
+            Obligation::Occurrence(_) => {
+                dispatch(self.ports, timer.key.due, timer, self.horizon, &self.dispatched).await?;
                 Ok(Done::Hinted)
             }
-            Thing::Run(_) => self.hint_run(timer, Hint::of(timer)).await,
+            Obligation::Run(_) => self.hint_run(timer, Hint::of(timer)).await,
             // It may also be the promise of a change: this hint's run must not erase it.
-            Thing::Again(..) => self.hint_run(timer, Hint::behind(timer, timer.key.run_key(), 0)).await,
+            Obligation::MovedOccurrence(..) => self.hint_run(timer, Hint::behind(timer, timer.key.run_key(), 0)).await,
         }
     }
 
     /// A lease or a backoff ends at the timer's own time. What has no record is looked at when it is overdue.
     async fn hint_run(&self, timer: &Timer, told: Hint) -> Result<Done, Fault> {
-        match self.doors.store().run(&timer.tenant, told.run).await? {
+        match self.ports.store().run(&timer.tenant, told.run).await? {
             Some(run) if !run.item.is_finished() => {
-                hint(self.doors, run.item.priority, &told, timer.key.due).await?;
+                hint(self.ports, run.item.priority, &told, timer.key.due).await?;
                 Ok(Done::Hinted)
             }
             _ => Ok(Done::Nothing),
@@ -226,7 +232,7 @@ impl<D: Doors> Sweep<'_, D> {
 
     /// Whether an earlier pass hinted it: it lies behind the cursor, and was there when that pass began.
     fn was_hinted(&self, timer: &Timer) -> bool {
-        timer.key.due <= self.cursor.hinted_to && timer.mark.written + 2 * pace::SKEW < self.cursor.swept_at
+        timer.key.due <= self.cursor.hinted_to && timer.stamp.written + 2 * pace::SKEW < self.cursor.swept_at
     }
 
     /// Guard **drain**: a bucket is left only past its leave line, after a strong read that found nothing.
@@ -234,7 +240,7 @@ impl<D: Doors> Sweep<'_, D> {
         if self.now < pace::leave_line(bucket.minute) {
             return Ok(false);
         }
-        let left = found > 0 && !self.doors.store().timers(bucket, None, Moment::END, 1).await?.is_empty();
+        let left = found > 0 && !self.ports.store().timers(bucket, None, Moment::END, 1).await?.is_empty();
         Ok(!left)
     }
 }
@@ -242,5 +248,5 @@ impl<D: Doors> Sweep<'_, D> {
 /// Guard **write line**: a timer written after its bucket's line promises nothing where it is: an earlier pass may have
 /// left the bucket already.
 fn was_written_late(timer: &Timer) -> bool {
-    timer.mark.written >= pace::write_line(timer.key.minute()) - pace::SKEW
+    timer.stamp.written >= pace::write_line(timer.key.minute()) - pace::SKEW
 }

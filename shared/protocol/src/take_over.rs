@@ -3,35 +3,35 @@
 
 use minutehand_domain::hint::Hint;
 use minutehand_domain::pace;
-use minutehand_domain::timer::{Thing, Timer};
+use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Bucket, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 
-use crate::fire::hint;
+use crate::dispatch::hint;
 
 const PAGE: usize = 1000;
 
 /// Hints every run whose timer was moved to the end of a dead worker's lease; says how many. The timers that are due or
 /// overdue are the first pass's.
-pub async fn take_over<D: Doors>(doors: &D, shard: u16) -> Result<u64, Fault> {
-    if !doors.me().alone {
+pub async fn take_over<D: Ports>(ports: &D, shard: u16) -> Result<u64, Fault> {
+    if !ports.me().exclusive_store {
         return Ok(0);
     }
-    let now = doors.clock().now();
+    let now = ports.clock().now();
     let mut taken = 0;
     for minute in pace::minute_of(now)..=pace::minute_of(now + pace::LONGEST_LEASE) {
-        taken += take_over_bucket(doors, Bucket { minute, shard }).await?;
+        taken += take_over_bucket(ports, Bucket { minute, shard }).await?;
     }
     Ok(taken)
 }
 
-async fn take_over_bucket<D: Doors>(doors: &D, bucket: Bucket) -> Result<u64, Fault> {
+async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fault> {
     let (mut after, mut taken) = (None, 0);
     loop {
-        let page = doors.store().timers(bucket, after, pace::end_of(bucket.minute), PAGE).await?;
+        let page = ports.store().timers(bucket, after, pace::end_of(bucket.minute), PAGE).await?;
         for timer in &page {
-            taken += u64::from(take_over_run(doors, timer).await?);
+            taken += u64::from(take_over_run(ports, timer).await?);
         }
         after = page.last().map(|timer| timer.key);
         if page.len() < PAGE {
@@ -40,17 +40,17 @@ async fn take_over_bucket<D: Doors>(doors: &D, bucket: Bucket) -> Result<u64, Fa
     }
 }
 
-async fn take_over_run<D: Doors>(doors: &D, timer: &Timer) -> Result<bool, Fault> {
-    if matches!(timer.key.thing, Thing::Occurrence(_)) {
+async fn take_over_run<D: Ports>(ports: &D, timer: &Timer) -> Result<bool, Fault> {
+    if matches!(timer.key.obligation, Obligation::Occurrence(_)) {
         return Ok(false);
     }
-    let now = doors.clock().now();
+    let now = ports.clock().now();
     let key = timer.key.run_key();
-    let Some(run) = doors.store().run(&timer.tenant, key).await?.map(|seen| seen.item) else { return Ok(false) };
-    let dead = run.lease().is_some_and(|lease| lease.is_over(now, doors.me()));
+    let Some(run) = ports.store().run(&timer.tenant, key).await?.map(|seen| seen.item) else { return Ok(false) };
+    let dead = run.lease().is_some_and(|lease| lease.is_over(now, ports.me()));
     if dead {
         // It may also be the promise of a change: this hint's run must not erase it.
-        hint(doors, run.priority, &Hint::behind(timer, key, 0), now).await?;
+        hint(ports, run.priority, &Hint::behind(timer, key, 0), now).await?;
     }
     Ok(dead)
 }

@@ -17,16 +17,16 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{Tenant, Worker};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{AttemptError, Claimant};
-use minutehand_executor::carry_out;
+use minutehand_executor::execute;
 use minutehand_io::chance::SystemChance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
-use minutehand_io::lanes::Lanes;
-use minutehand_io::lanes::embedded::{EmbeddedLanes, Receipt};
+use minutehand_io::queues::Queues;
+use minutehand_io::queues::embedded::{EmbeddedQueues, Receipt};
 use minutehand_io::store::Store as _;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Place, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::sweep_shards;
 use serde_json::Value;
 use tower::ServiceExt as _;
@@ -38,7 +38,7 @@ const KEY: &str = "the-key-of-the-stage";
 /// A full hour.
 pub const BEGIN: Moment = Moment::from_secs(1_800_000_000);
 
-/// The API, the sweeper and the executor, each with doors of its own on the same world.
+/// The API, the sweeper and the executor, each with ports of its own on the same world.
 pub struct Stage {
     pub api: Arc<Function>,
     pub sweeper: Arc<Function>,
@@ -46,16 +46,16 @@ pub struct Stage {
     /// A second sweeper, which sweeps a shard where nothing is: what a tick costs that finds nothing.
     idle: Arc<Function>,
     clock: JumpingClock,
-    lanes: Arc<EmbeddedLanes<JumpingClock>>,
+    queues: Arc<EmbeddedQueues<JumpingClock>>,
     target: Arc<Target>,
     router: Router,
     dynamo: Dynamo,
 }
 
-/// The doors of one function.
+/// The ports of one function.
 pub struct Function {
     store: DynamoStore,
-    lanes: Counted,
+    queues: Counted,
     target: Arc<Target>,
     clock: JumpingClock,
     me: Claimant,
@@ -80,9 +80,9 @@ struct Time {
     stride: AtomicI64,
 }
 
-/// Lanes in memory that count what is asked of them.
+/// Queues in memory that count what is asked of them.
 pub struct Counted {
-    lanes: Arc<EmbeddedLanes<JumpingClock>>,
+    queues: Arc<EmbeddedQueues<JumpingClock>>,
     sent: AtomicU64,
     hidden: AtomicU64,
 }
@@ -97,23 +97,23 @@ impl Stage {
     pub async fn new(listing: Listing) -> Self {
         let dynamo = Dynamo::start().await;
         let clock = JumpingClock(Arc::new(Time { now: AtomicI64::new(BEGIN.millis()), stride: AtomicI64::new(0) }));
-        let lanes = Arc::new(EmbeddedLanes::new(clock.clone()));
+        let queues = Arc::new(EmbeddedQueues::new(clock.clone()));
         let target = Arc::new(Target::default());
         let function = |number| {
-            let lanes = Counted { lanes: Arc::clone(&lanes), sent: AtomicU64::new(0), hidden: AtomicU64::new(0) };
-            let me = Claimant { worker: Worker(number), alone: false };
+            let queues = Counted { queues: Arc::clone(&queues), sent: AtomicU64::new(0), hidden: AtomicU64::new(0) };
+            let me = Claimant { worker: Worker(number), exclusive_store: false };
             let store = dynamo.store(listing);
-            Arc::new(Function { store, lanes, target: Arc::clone(&target), clock: clock.clone(), me })
+            Arc::new(Function { store, queues, target: Arc::clone(&target), clock: clock.clone(), me })
         };
         let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
         let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
         let router = router(Api {
-            doors: Arc::clone(&api),
+            ports: Arc::clone(&api),
             keys,
             target_check: TargetCheck::new(|_reachable| Ok(())),
             metrics: None,
         });
-        Self { api, sweeper, executor, idle, clock, lanes, target, router, dynamo }
+        Self { api, sweeper, executor, idle, clock, queues, target, router, dynamo }
     }
 
     pub fn dynamo(&self) -> &Dynamo {
@@ -138,9 +138,9 @@ impl Stage {
         self.target.fails.store(fails, Ordering::Relaxed);
     }
 
-    /// Whatever lies in the lanes is lost.
+    /// Whatever lies in the queues is lost.
     pub fn purge(&self) {
-        self.lanes.purge();
+        self.queues.purge();
     }
 
     /// Asks by the deployment's own key.
@@ -192,8 +192,8 @@ impl Stage {
     pub async fn work_until(&self, end: Moment) {
         while let Some(delivery) = self.next_before(end).await {
             let never = std::future::pending();
-            carry_out(&*self.executor, &delivery.hint, &delivery.receipt, never).await.expect("nothing breaks here");
-            self.lanes.done(&delivery.receipt);
+            execute(&*self.executor, &delivery.hint, &delivery.receipt, never).await.expect("nothing breaks here");
+            self.queues.done(&delivery.receipt);
         }
         self.jump_to(end);
     }
@@ -207,17 +207,17 @@ impl Stage {
         }
     }
 
-    async fn next_before(&self, end: Moment) -> Option<minutehand_io::lanes::embedded::Delivery> {
-        let (from, depths) = (self.now(), self.lanes.depths());
+    async fn next_before(&self, end: Moment) -> Option<minutehand_io::queues::embedded::Delivery> {
+        let (from, depths) = (self.now(), self.queues.depths());
         if depths.iter().all(|depth| depth.ready + depth.delayed == 0) {
             return None;
         }
-        let taken = self.lanes.receive(1).await.pop()?;
+        let taken = self.queues.receive(1).await.pop()?;
         if self.now() <= end {
             return Some(taken);
         }
         // Too far: put back for later, and the clock with it.
-        self.lanes.give_back(&taken.receipt, self.now());
+        self.queues.give_back(&taken.receipt, self.now());
         self.clock.0.now.store(from.millis(), Ordering::Relaxed);
         None
     }
@@ -226,7 +226,7 @@ impl Stage {
 impl Function {
     pub fn bill(&self) -> Bill {
         let table = self.store.spent().into_values().fold(Spent::default(), |all, spent| all + spent);
-        let messages = self.lanes.sent.load(Ordering::Relaxed) + self.lanes.hidden.load(Ordering::Relaxed);
+        let messages = self.queues.sent.load(Ordering::Relaxed) + self.queues.hidden.load(Ordering::Relaxed);
         Bill { table, messages }
     }
 
@@ -236,11 +236,11 @@ impl Function {
     }
 
     pub fn sends(&self) -> bool {
-        self.lanes.sent.load(Ordering::Relaxed) > 0
+        self.queues.sent.load(Ordering::Relaxed) > 0
     }
 
     pub fn hides(&self) -> bool {
-        self.lanes.hidden.load(Ordering::Relaxed) > 0
+        self.queues.hidden.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -262,17 +262,17 @@ impl Clock for JumpingClock {
     }
 }
 
-impl Lanes for Counted {
+impl Queues for Counted {
     type Receipt = Receipt;
 
     async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
         self.sent.fetch_add(1, Ordering::Relaxed);
-        self.lanes.send(priority, hint, at).await
+        self.queues.send(priority, hint, at).await
     }
 
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
         self.hidden.fetch_add(1, Ordering::Relaxed);
-        self.lanes.hide(receipt, until).await
+        self.queues.hide(receipt, until).await
     }
 }
 
@@ -286,9 +286,9 @@ impl Targets for Target {
     }
 }
 
-impl Doors for Function {
+impl Ports for Function {
     type Store = DynamoStore;
-    type Lanes = Counted;
+    type Queues = Counted;
     type Targets = Target;
     type Events = Log;
     type Clock = JumpingClock;
@@ -298,8 +298,8 @@ impl Doors for Function {
         &self.store
     }
 
-    fn lanes(&self) -> &Counted {
-        &self.lanes
+    fn queues(&self) -> &Counted {
+        &self.queues
     }
 
     fn targets(&self) -> &Target {

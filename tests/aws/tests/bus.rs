@@ -133,11 +133,11 @@ async fn telling_neither_waits_nor_grows_without_end() {
 }
 
 fn created(bus: &Bus, job: &Job) {
-    bus.tell(&Event::Job { job, what: "created" });
+    bus.emit(&Event::Job { job, what: "created" });
 }
 
 fn told(bus: &Bus, run: &Run) {
-    bus.tell(&Event::Run { run, from: "running", now: at(70) });
+    bus.emit(&Event::Run { run, from: "running", now: at(70) });
 }
 
 fn ended() -> Run {

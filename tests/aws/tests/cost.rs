@@ -11,7 +11,7 @@ use http::StatusCode;
 use minutehand_aws_tests::stage::{BEGIN, Bill, Stage};
 use minutehand_domain::Moment;
 use minutehand_domain::id::JobId;
-use minutehand_domain::timer::Thing;
+use minutehand_domain::timer::Obligation;
 use minutehand_io::store::dynamo::Listing;
 use serde_json::{Value, json};
 
@@ -100,7 +100,7 @@ fn at(moment: Moment) -> Value {
 }
 
 fn shard_of(job: &str) -> u16 {
-    Thing::Occurrence(job.parse::<JobId>().unwrap()).shard(64)
+    Obligation::Occurrence(job.parse::<JobId>().unwrap()).shard(64)
 }
 
 async fn measure(kind: Kind, bytes: usize, listing: Listing) -> Cost {

@@ -13,7 +13,7 @@ use minutehand_aws_tests::process::{kill_bootstraps, serve_on};
 use minutehand_aws_tests::python;
 use minutehand_domain::Moment;
 use minutehand_domain::id::JobId;
-use minutehand_domain::timer::Thing;
+use minutehand_domain::timer::Obligation;
 use minutehand_io::clock::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ impl World {
 }
 
 fn shard_of(job: &str) -> u16 {
-    Thing::Occurrence(job.parse::<JobId>().expect("an id")).shard(64)
+    Obligation::Occurrence(job.parse::<JobId>().expect("an id")).shard(64)
 }
 
 fn after(seconds: u64) -> Moment {

@@ -42,7 +42,7 @@ mod far_away {
     use minutehand_domain::Moment;
     use minutehand_domain::body::Json;
     use minutehand_domain::id::RunKey;
-    use minutehand_domain::timer::{Thing, Timer, TimerKey};
+    use minutehand_domain::timer::{Obligation, Timer, TimerKey};
     use minutehand_io::Fault;
     use minutehand_io::store::dynamo::{DynamoStore, Listing};
     use minutehand_io::store::{Across, Bucket, Guard, Put, Store, Version};
@@ -149,7 +149,7 @@ mod far_away {
             between.trouble("Query", Trouble::ShortPages);
         }
 
-        let bucket = Bucket { minute: at(60).millis() / 60_000, shard: Thing::Occurrence(job_id(1)).shard(64) };
+        let bucket = Bucket { minute: at(60).millis() / 60_000, shard: Obligation::Occurrence(job_id(1)).shard(64) };
         let found = store.timers(bucket, None, Moment::END, 100).await.unwrap();
 
         assert_eq!(found.iter().map(|timer| timer.key).collect::<Vec<_>>(), (1..=7).map(key).collect::<Vec<_>>());
@@ -162,7 +162,7 @@ mod far_away {
         let (store, between, _dynamo) = far().await;
         store.put_head(&head(1), Guard::Absent).await.unwrap().is_written();
         store.put_timer(&timer(1, 60)).await.unwrap();
-        store.erase_timer(&timer(1, 60).key, timer(1, 60).mark).await.unwrap();
+        store.erase_timer(&timer(1, 60).key, timer(1, 60).stamp).await.unwrap();
         store.timer(&timer(1, 60).key).await.unwrap();
         store.cursor(3).await.unwrap();
         store.run(&tenant(), run(1, 0).key).await.unwrap();

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_aws_tests::dynamo::tables;
 use minutehand_aws_tests::stage::{BEGIN, Stage};
 use minutehand_domain::id::JobId;
-use minutehand_domain::timer::Thing;
+use minutehand_domain::timer::Obligation;
 use minutehand_io::store::dynamo::Listing;
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ async fn items_of_the_hot_path_are_attributes_under_a_kilobyte() {
     let failing = stage.create(&once).await;
     stage.target_fails(true);
     stage
-        .live_until(due + Duration::from_secs(120), Thing::Occurrence(failing.parse::<JobId>().unwrap()).shard(64))
+        .live_until(due + Duration::from_secs(120), Obligation::Occurrence(failing.parse::<JobId>().unwrap()).shard(64))
         .await;
 
     let (items, timers) = (all(&stage, &tables().state).await, all(&stage, &tables().timers).await);

@@ -9,12 +9,12 @@ use minutehand_aws_tests::stage::{BEGIN, Function, Stage};
 use minutehand_aws_tests::template::{Grant, Template};
 use minutehand_domain::id::JobId;
 use minutehand_domain::pace;
-use minutehand_domain::timer::Thing;
+use minutehand_domain::timer::Obligation;
 use minutehand_io::store::dynamo::{Listing, Place, Table};
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_secs(60);
-const LANES: [&str; 4] = ["CriticalQueue", "HighQueue", "NormalQueue", "LowQueue"];
+const QUEUES: [&str; 4] = ["CriticalQueue", "HighQueue", "NormalQueue", "LowQueue"];
 /// What Lambda itself does in a function's name with a queue that wakes it.
 const EVENT_SOURCE: [&str; 3] = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
 
@@ -27,7 +27,7 @@ async fn each_role_grants_what_its_function_does_and_nothing_more() {
     let api = recorded(&stage.api);
     let sweeps = EVENT_SOURCE.into_iter().chain(["sqs:SendMessage"]).map(|action| grant(action, "SweepsQueue"));
     let sweeper = recorded(&stage.sweeper).into_iter().chain(sweeps).collect();
-    let woken = LANES.iter().flat_map(|lane| EVENT_SOURCE.map(|action| grant(action, lane)));
+    let woken = QUEUES.iter().flat_map(|queue| EVENT_SOURCE.map(|action| grant(action, queue)));
     let executor = recorded(&stage.executor).into_iter().chain(woken).collect();
 
     for (function, used) in [("ApiFunction", api), ("SweeperFunction", sweeper), ("ExecutorFunction", executor)] {
@@ -57,7 +57,7 @@ fn recorded(function: &Function) -> BTreeSet<Grant> {
     let sends = function.sends().then_some("sqs:SendMessage");
     let hides = function.hides().then_some("sqs:ChangeMessageVisibility");
     // Which of the four is the job's to say.
-    let queues = sends.into_iter().chain(hides).flat_map(|action| LANES.map(|lane| grant(action, lane)));
+    let queues = sends.into_iter().chain(hides).flat_map(|action| QUEUES.map(|queue| grant(action, queue)));
     tables.chain(queues).collect()
 }
 
@@ -187,5 +187,5 @@ fn job(schedule: &Value, bytes: usize) -> Value {
 }
 
 fn shard_of(job: &str) -> u16 {
-    Thing::Occurrence(job.parse::<JobId>().expect("an id")).shard(64)
+    Obligation::Occurrence(job.parse::<JobId>().expect("an id")).shard(64)
 }

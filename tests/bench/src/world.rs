@@ -1,4 +1,4 @@
-//! A world for the sweep alone, in this process: any embedded store, lanes in memory, a clock that is set by hand.
+//! A world for the sweep alone, in this process: any embedded store, queues in memory, a clock that is set by hand.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use minutehand_domain::retry::RetryPolicy;
 use minutehand_domain::run::Claimant;
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::target::Target;
-use minutehand_domain::timer::{Mark, Timer, TimerKey};
-use minutehand_io::Doors;
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
+use minutehand_io::Ports;
 use minutehand_io::chance::SystemChance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
-use minutehand_io::lanes::embedded::EmbeddedLanes;
+use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -40,7 +40,7 @@ const AT_ONCE: usize = 1000;
 
 pub struct World<E> {
     store: Embedded<E>,
-    lanes: EmbeddedLanes<HandClock>,
+    queues: EmbeddedQueues<HandClock>,
     clock: HandClock,
 }
 
@@ -66,13 +66,13 @@ impl<E: Engine> World<E> {
     /// of them overdue and half of them due soon, whose hints were lost with the process that gave them.
     pub async fn filled(store: Embedded<E>, pending: u32, due: u32) -> Outcome<Self> {
         let clock = HandClock(Arc::new(AtomicI64::new(NOW.millis())));
-        let world = Self { store, lanes: EmbeddedLanes::new(clock.clone()), clock };
+        let world = Self { store, queues: EmbeddedQueues::new(clock.clone()), clock };
         stream::iter(0..pending).map(Ok).try_for_each_concurrent(AT_ONCE, |n| world.put_pending(n)).await?;
         for n in 0..due {
             let offset = if n % 2 == 0 { pace::OVERDUE * 2 } else { LATER + pace::OVERDUE };
             world.create_due(n, NOW + offset).await?;
         }
-        world.lanes.purge();
+        world.queues.purge();
         world.clock.set(NOW + LATER);
         Ok(world)
     }
@@ -95,7 +95,7 @@ impl<E: Engine> World<E> {
         const SPREAD_MILLIS: u32 = 3_600_000;
         let due = NOW + LATER + pace::HORIZON + Duration::from_millis(u64::from(1 + n % SPREAD_MILLIS));
         let key = TimerKey::occurrence(job_id(1, n), due);
-        let timer = Timer { key, tenant: tenant(), mark: Mark { generation: 1, written: NOW } };
+        let timer = Timer { key, tenant: tenant(), stamp: TimerStamp { generation: 1, written: NOW } };
         Ok(self.store.put_timer(&timer).await?)
     }
 
@@ -158,9 +158,9 @@ impl Targets for NoTargets {
     }
 }
 
-impl<E: Engine> Doors for World<E> {
+impl<E: Engine> Ports for World<E> {
     type Store = Embedded<E>;
-    type Lanes = EmbeddedLanes<HandClock>;
+    type Queues = EmbeddedQueues<HandClock>;
     type Targets = NoTargets;
     type Events = Log;
     type Clock = HandClock;
@@ -170,8 +170,8 @@ impl<E: Engine> Doors for World<E> {
         &self.store
     }
 
-    fn lanes(&self) -> &EmbeddedLanes<HandClock> {
-        &self.lanes
+    fn queues(&self) -> &EmbeddedQueues<HandClock> {
+        &self.queues
     }
 
     fn targets(&self) -> &NoTargets {
@@ -191,7 +191,7 @@ impl<E: Engine> Doors for World<E> {
     }
 
     fn me(&self) -> Claimant {
-        Claimant { worker: Worker(1), alone: true }
+        Claimant { worker: Worker(1), exclusive_store: true }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A client of one API process: real requests through the real router, over that process's doors.
+//! A client of one API process: real requests through the real router, over that process's ports.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use minutehand_domain::id::Tenant;
 use serde_json::Value;
 use tower::ServiceExt as _;
 
-use crate::doors::SimDoors;
+use crate::ports::SimPorts;
 
 const KEY: &str = "the-key-of-the-simulation";
 
@@ -24,9 +24,9 @@ pub struct Answer {
 }
 
 impl Client {
-    pub fn of(doors: SimDoors, tenant: Tenant) -> Self {
+    pub fn of(ports: SimPorts, tenant: Tenant) -> Self {
         let target_check = TargetCheck::new(|_| Ok(()));
-        Self(router(Api { doors: Arc::new(doors), keys: Keyring::single(KEY, tenant), target_check, metrics: None }))
+        Self(router(Api { ports: Arc::new(ports), keys: Keyring::single(KEY, tenant), target_check, metrics: None }))
     }
 
     pub async fn send(self, method: &str, path: &str, idempotency_key: Option<&str>, body: &Value) -> Answer {

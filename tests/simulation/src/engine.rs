@@ -188,7 +188,7 @@ impl Sim {
         }
     }
 
-    /// A step of a process at a door: passes some time, and whatever fate has in store. True where the call fails.
+    /// A step of a process at a port: passes some time, and whatever fate has in store. True where the call fails.
     pub async fn step(&self, process: &Process, step: Step<'_>) -> bool {
         let (fate, pause) = {
             let mut state = self.state();
@@ -201,13 +201,13 @@ impl Sim {
             Fate::Stall(pause) => i64::try_from(pause.as_millis()).unwrap_or(i64::MAX),
         };
         if fate != Fate::Go {
-            self.trace(process, || format!("{fate:?} {:?} {}", step.phase, step.door));
+            self.trace(process, || format!("{fate:?} {:?} {}", step.phase, step.port));
             let word = match fate {
                 Fate::Crash => "crash",
                 Fate::Stall(_) => "stall",
                 Fate::Fault | Fate::Go => "fault",
             };
-            self.count(format!("{word} {:?} {}", step.phase, step.door));
+            self.count(format!("{word} {:?} {}", step.phase, step.port));
         }
         self.sleep_until(self.now() + pause).await;
         if fate == Fate::Crash {

@@ -1,11 +1,11 @@
-//! Fate: what happens to a process at a door. Either chance decides, or a script that a directed test wrote.
+//! Fate: what happens to a process at a port. Either chance decides, or a script that a directed test wrote.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::dice::Dice;
 
-/// A door call is two steps: before it acts, and after, when the answer is on its way back.
+/// A port call is two steps: before it acts, and after, when the answer is on its way back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Before,
@@ -16,7 +16,7 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     pub process: &'a str,
-    pub door: &'static str,
+    pub port: &'static str,
     pub phase: Phase,
 }
 
@@ -83,7 +83,7 @@ impl Rates {
 #[derive(Clone, Debug)]
 pub struct Line {
     pub process: &'static str,
-    pub door: &'static str,
+    pub port: &'static str,
     pub phase: Phase,
     pub nth: u32,
     pub fate: Fate,
@@ -111,10 +111,10 @@ impl Fates {
         match self {
             Self::Chance(rates) => by_chance(*rates, dice),
             Self::Script { lines, visits } => {
-                let visit = visits.entry((step.process.to_owned(), step.door, step.phase)).or_default();
+                let visit = visits.entry((step.process.to_owned(), step.port, step.phase)).or_default();
                 *visit += 1;
                 let here = |line: &&Line| {
-                    (line.process, line.door, line.phase) == (step.process, step.door, step.phase) && line.nth == *visit
+                    (line.process, line.port, line.phase) == (step.process, step.port, step.phase) && line.nth == *visit
                 };
                 lines.iter().find(here).map_or(Fate::Go, |line| line.fate)
             }

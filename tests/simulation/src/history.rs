@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::priority::Priority;
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
 use minutehand_judge::Finding;
 use minutehand_protocol::sweep::forget_hints;
@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
 use crate::dice::Dice;
-use crate::doors::SimDoors;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
+use crate::ports::SimPorts;
 use crate::setting::Setting;
 use crate::witness::{Driven, account};
 use crate::world::{Behaviour, World};
@@ -248,8 +248,8 @@ impl Play {
 
     fn create_at(&self, at: i64, id: JobId, key: &str, wish: Value) {
         let (play, key) = (self.clone(), key.to_owned());
-        self.act_at(at, "creator", move |doors| async move {
-            let answer = Client::of(doors, play.tenant.clone()).send("POST", "/v1/jobs", Some(&key), &wish).await;
+        self.act_at(at, "creator", move |ports| async move {
+            let answer = Client::of(ports, play.tenant.clone()).send("POST", "/v1/jobs", Some(&key), &wish).await;
             match answer.status.as_u16() {
                 201 => play.know(id, |driven| {
                     driven.acknowledged = true;
@@ -272,17 +272,17 @@ impl Play {
     /// What needs only a path: pause, resume, delete.
     fn command_at(&self, at: i64, method: &'static str, path: String) {
         let play = self.clone();
-        self.act_at(at, "changer", move |doors| async move {
-            let answer = Client::of(doors, play.tenant.clone()).command(method, &path).await;
+        self.act_at(at, "changer", move |ports| async move {
+            let answer = Client::of(ports, play.tenant.clone()).command(method, &path).await;
             assert_ne!(answer.status.as_u16(), 500, "{}", answer.body);
         });
     }
 
     fn change_at(&self, at: i64, id: JobId, changes: Value) {
         let play = self.clone();
-        self.act_at(at, "changer", move |doors| async move {
+        self.act_at(at, "changer", move |ports| async move {
             let path = format!("/v1/jobs/{id}");
-            let answer = Client::of(doors, play.tenant.clone()).send("PATCH", &path, None, &changes).await;
+            let answer = Client::of(ports, play.tenant.clone()).send("PATCH", &path, None, &changes).await;
             match answer.status.as_u16() {
                 200 => play.sim.count("patched"),
                 404 | 409 | 422 | 503 => play.sim.count("patch refused"),
@@ -294,8 +294,8 @@ impl Play {
     /// Whoever bears the same idempotency key is told of the same run.
     fn ask_at(&self, at: i64, id: JobId, key: Option<String>) {
         let play = self.clone();
-        self.act_at(at, "asker", move |doors| async move {
-            let client = Client::of(doors, play.tenant.clone());
+        self.act_at(at, "asker", move |ports| async move {
+            let client = Client::of(ports, play.tenant.clone());
             let answer = client.send("POST", &format!("/v1/jobs/{id}/run"), key.as_deref(), &json!({})).await;
             let Some(run) = run_key(&answer).filter(|_| answer.status.is_success()) else { return };
             if answer.replayed {
@@ -308,8 +308,8 @@ impl Play {
     /// Somebody looks for a run that failed, and asks for another try at it.
     fn retry_at(&self, at: i64, id: JobId) {
         let play = self.clone();
-        self.act_at(at, "retrier", move |doors| async move {
-            let client = || Client::of(doors.clone(), play.tenant.clone());
+        self.act_at(at, "retrier", move |ports| async move {
+            let client = || Client::of(ports.clone(), play.tenant.clone());
             let failed = client().command("GET", &format!("/v1/jobs/{id}/runs?status=failed&limit=1")).await;
             let Some(run) = failed.body["items"][0]["run_id"].as_str() else { return };
             let answer = client().command("POST", &format!("/v1/runs/{run}/retry")).await;
@@ -322,10 +322,10 @@ impl Play {
 
     fn cancel_at(&self, at: i64, id: JobId, instant: i64) {
         let play = self.clone();
-        self.act_at(at, "canceller", move |doors| async move {
+        self.act_at(at, "canceller", move |ports| async move {
             let run = RunKey::occurrence(id, Moment::from_millis(instant));
             let path = format!("/v1/runs/{run}/cancel");
-            let answer = Client::of(doors, play.tenant.clone()).command("POST", &path).await;
+            let answer = Client::of(ports, play.tenant.clone()).command("POST", &path).await;
             if answer.status == 200 {
                 let waited = answer.body["status"] == "cancelled";
                 play.sim.count(format!("cancelled while {}", if waited { "waiting" } else { "running" }));
@@ -334,14 +334,14 @@ impl Play {
         });
     }
 
-    fn act_at<F>(&self, at: i64, name: &'static str, act: impl FnOnce(SimDoors) -> F + Send + 'static)
+    fn act_at<F>(&self, at: i64, name: &'static str, act: impl FnOnce(SimPorts) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let world = self.world.clone();
         self.sim.at(at, move |sim| {
-            let (process, doors) = world.process(name);
-            sim.spawn(&process, act(doors));
+            let (process, ports) = world.process(name);
+            sim.spawn(&process, act(ports));
         });
     }
 
@@ -373,9 +373,9 @@ impl Play {
 
     fn sweep_at(&self, at: i64) {
         let play = self.clone();
-        self.act_at(at, "sweeper", move |doors| async move {
+        self.act_at(at, "sweeper", move |ports| async move {
             let each = play.world.setting().shards_per_sweep;
-            if let Ok(pass) = tick_in_groups(&doors, each, |group| doors.hand_out(group)).await {
+            if let Ok(pass) = tick_in_groups(&ports, each, |group| ports.hand_out(group)).await {
                 for (what, count) in [("hinted", pass.hinted), ("looked at", pass.looked_at), ("moved", pass.moved)] {
                     if count > 0 {
                         play.sim.count(format!("pass {what}"));
@@ -391,9 +391,9 @@ impl Play {
             let world = self.world.clone();
             self.sim.at(at, move |_| world.purge());
             if self.sim.dice(|dice| dice.chance(0.5)) {
-                self.act_at(at + 1000, "operator", |doors| async move {
-                    for shard in 0..doors.store().shards() {
-                        let _whatever_came_of_it = forget_hints(&doors, shard, None).await;
+                self.act_at(at + 1000, "operator", |ports| async move {
+                    for shard in 0..ports.store().shards() {
+                        let _whatever_came_of_it = forget_hints(&ports, shard, None).await;
                     }
                 });
             }

@@ -1,23 +1,23 @@
-//! Hosting: who takes hints from the lanes and carries them out. A process with a hand for each, or invocations that take
+//! Hosting: who takes hints from the queues and carries them out. A process with a hand for each, or invocations that take
 //! batches, of which there are few when a burst begins.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_domain::priority::Priority;
-use minutehand_executor::batch::{Back, Carried, carry_out_batch};
-use minutehand_executor::{CarriedOut, carry_out};
-use minutehand_io::lanes::Delivery;
+use minutehand_executor::batch::{Back, Handled, execute_batch};
+use minutehand_executor::{Executed, execute};
+use minutehand_io::queues::Delivery;
 
 use crate::engine::Process;
-use crate::lanes::Receipt;
+use crate::queues::Receipt;
 use crate::setting::{Host, Lambda, MOST_AT_ONCE, RAMP_UP};
 use crate::world::World;
 
 /// How a process gives back what met a fault.
 const PAUSE_AFTER_A_FAULT: i64 = 1_000;
 
-/// The invocations of one lane.
+/// The invocations of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Invocations {
     busy: u32,
@@ -27,20 +27,20 @@ pub(crate) struct Invocations {
 }
 
 impl World {
-    pub(crate) fn somebody_takes(&self, lane: Priority) {
+    pub(crate) fn somebody_takes(&self, queue: Priority) {
         match self.setting().host {
-            Host::Process => self.take(lane, 1).into_iter().for_each(|delivery| self.execute(delivery)),
-            Host::Lambda(lambda) => self.invoke_all(lane, lambda),
+            Host::Process => self.take(queue, 1).into_iter().for_each(|delivery| self.execute(delivery)),
+            Host::Lambda(lambda) => self.invoke_all(queue, lambda),
         }
     }
 
     fn execute(&self, delivery: Delivery<Receipt>) {
-        let (process, doors) = self.process("executor");
+        let (process, ports) = self.process("executor");
         let world = self.clone();
         let leaves_at = self.leaving();
         self.sim().spawn(&process, async move {
             let leaving = world.sim().sleep_until(leaves_at);
-            match carry_out(&doors, &delivery.hint, &delivery.receipt, leaving).await {
+            match execute(&ports, &delivery.hint, &delivery.receipt, leaving).await {
                 Ok(done) => {
                     world.sim().count(word_for(&done));
                     world.used_up(delivery.receipt);
@@ -62,46 +62,46 @@ impl World {
         sim.now().saturating_add(pause)
     }
 
-    fn invoke_all(&self, lane: Priority, lambda: Lambda) {
-        while self.waiting(lane) > 0 {
-            let invocations = self.invocations(lane);
+    fn invoke_all(&self, queue: Priority, lambda: Lambda) {
+        while self.waiting(queue) > 0 {
+            let invocations = self.invocations(queue);
             if invocations.busy >= (lambda.concurrency + invocations.more).min(MOST_AT_ONCE) {
-                return self.ramp_up(lane, lambda);
+                return self.ramp_up(queue, lambda);
             }
             let most = self.sim().dice(|dice| dice.within(1..i64::try_from(lambda.batch).unwrap_or(1) + 1));
-            let batch = self.take(lane, usize::try_from(most).unwrap_or(1));
+            let batch = self.take(queue, usize::try_from(most).unwrap_or(1));
             if !batch.is_empty() {
-                self.invoke(lane, batch, lambda);
+                self.invoke(queue, batch, lambda);
             }
         }
     }
 
     /// A burst waits until the platform has got used to it.
-    fn ramp_up(&self, lane: Priority, lambda: Lambda) {
-        let growing = self.change_invocations(lane, |invocations| std::mem::replace(&mut invocations.growing, true));
+    fn ramp_up(&self, queue: Priority, lambda: Lambda) {
+        let growing = self.change_invocations(queue, |invocations| std::mem::replace(&mut invocations.growing, true));
         if growing {
             return;
         }
         self.sim().count("burst waited for invocations");
         let world = self.clone();
         self.sim().at(self.sim().now() + RAMP_UP, move |_| {
-            let waits = world.waiting(lane) > 0;
-            world.change_invocations(lane, |invocations| {
+            let waits = world.waiting(queue) > 0;
+            world.change_invocations(queue, |invocations| {
                 invocations.growing = false;
                 invocations.more = if waits { invocations.more + lambda.more } else { 0 };
             });
-            world.somebody_takes(lane);
+            world.somebody_takes(queue);
         });
     }
 
-    fn invoke(&self, lane: Priority, batch: Vec<Delivery<Receipt>>, lambda: Lambda) {
-        let (process, doors) = self.process("executor");
+    fn invoke(&self, queue: Priority, batch: Vec<Delivery<Receipt>>, lambda: Lambda) {
+        let (process, ports) = self.process("executor");
         let timeout = self.timeout_of_an_invocation(lambda);
-        let busy = Busy::new(self, lane, &process, batch.len());
+        let busy = Busy::new(self, queue, &process, batch.len());
         let (world, deadline) = (self.clone(), process.now(self.sim()) + timeout);
         self.sim().count(if batch.len() > 1 { "batch of several" } else { "batch of one" });
         self.sim().spawn(&process, async move {
-            let carried = carry_out_batch(&doors, &batch, deadline).await;
+            let carried = execute_batch(&ports, &batch, deadline).await;
             world.answer(&batch, &carried);
             busy.answered();
         });
@@ -118,43 +118,43 @@ impl World {
     }
 
     /// The platform deletes what was used up; or it never hears the answer, and all of it comes again.
-    fn answer(&self, batch: &[Delivery<Receipt>], carried: &[Carried]) {
+    fn answer(&self, batch: &[Delivery<Receipt>], carried: &[Handled]) {
         let (sim, rates) = (self.sim(), self.sim().rates());
         let lost = sim.dice(|dice| dice.chance(rates.lose_answer));
         if lost {
             sim.count("answer of a batch lost");
         }
-        if carried.iter().any(Carried::is_given_back) && !carried.iter().all(Carried::is_given_back) {
+        if carried.iter().any(Handled::is_given_back) && !carried.iter().all(Handled::is_given_back) {
             sim.count("batch given back in part");
         }
         for (delivery, carried) in batch.iter().zip(carried) {
             match carried {
-                Carried::Out(done) => {
+                Handled::Done(done) => {
                     sim.count(word_for(done));
                     if !lost {
                         self.used_up(delivery.receipt);
                     }
                 }
-                Carried::Back(Back::Fault(_)) => sim.count("given back for a fault"),
-                Carried::Back(Back::NotYet(_)) => sim.count("given back unclaimed"),
+                Handled::GivenBack(Back::Fault(_)) => sim.count("given back for a fault"),
+                Handled::GivenBack(Back::NotYet(_)) => sim.count("given back unclaimed"),
             }
         }
     }
 }
 
-/// One invocation of a lane; it ends with its answer, its deadline or its death.
+/// One invocation of a queue; it ends with its answer, its deadline or its death.
 struct Busy {
     world: World,
-    lane: Priority,
+    queue: Priority,
     process: Arc<Process>,
     hints: usize,
     answered: bool,
 }
 
 impl Busy {
-    fn new(world: &World, lane: Priority, process: &Arc<Process>, hints: usize) -> Self {
-        world.change_invocations(lane, |invocations| invocations.busy += 1);
-        Self { world: world.clone(), lane, process: process.clone(), hints, answered: false }
+    fn new(world: &World, queue: Priority, process: &Arc<Process>, hints: usize) -> Self {
+        world.change_invocations(queue, |invocations| invocations.busy += 1);
+        Self { world: world.clone(), queue, process: process.clone(), hints, answered: false }
     }
 
     fn answered(mut self) {
@@ -164,22 +164,22 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.world.change_invocations(self.lane, |invocations| invocations.busy -= 1);
+        self.world.change_invocations(self.queue, |invocations| invocations.busy -= 1);
         if !self.answered && self.hints > 1 {
             self.world.sim().count("batch lost with its process");
         }
         self.process.die();
-        let (world, lane) = (self.world.clone(), self.lane);
-        self.world.sim().at(self.world.sim().now(), move |_| world.somebody_takes(lane));
+        let (world, queue) = (self.world.clone(), self.queue);
+        self.world.sim().at(self.world.sim().now(), move |_| world.somebody_takes(queue));
     }
 }
 
-fn word_for(done: &CarriedOut) -> String {
+fn word_for(done: &Executed) -> String {
     match done {
-        CarriedOut::Attempted(_) if done.is_recorded() => "attempt recorded".to_owned(),
-        CarriedOut::Attempted(_) if done.was_fenced() => "attempt fenced".to_owned(),
-        CarriedOut::Attempted(_) => "attempt of a run that was over".to_owned(),
-        CarriedOut::Dropped(why) => format!("dropped: {why:?}"),
-        CarriedOut::GaveUp => "gave up before the call".to_owned(),
+        Executed::Attempted(_) if done.is_recorded() => "attempt recorded".to_owned(),
+        Executed::Attempted(_) if done.was_fenced() => "attempt fenced".to_owned(),
+        Executed::Attempted(_) => "attempt of a run that was over".to_owned(),
+        Executed::Dropped(why) => format!("dropped: {why:?}"),
+        Executed::GaveUp => "gave up before the call".to_owned(),
     }
 }

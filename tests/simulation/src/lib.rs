@@ -1,18 +1,18 @@
-//! The simulation: the real handlers over memory doors and a virtual clock. One seed is one history, and the same seed
+//! The simulation: the real handlers over memory ports and a virtual clock. One seed is one history, and the same seed
 //! is the same history again, to the last step.
 //!
-//! Every door call is a place where a process can be slow, fail, lose its answer, or die. What a history leaves behind is
+//! Every port call is a place where a process can be slow, fail, lose its answer, or die. What a history leaves behind is
 //! handed to the judge, who shares no code with any of this.
 
 pub mod campaign;
 pub mod client;
 pub mod dice;
-pub mod doors;
 pub mod engine;
 pub mod fate;
 pub mod history;
 mod hosting;
-pub mod lanes;
+pub mod ports;
+pub mod queues;
 pub mod setting;
 pub mod stage;
 mod sweeps;

@@ -17,7 +17,7 @@ pub struct Setting {
     pub throttles: Vec<Throttle>,
 }
 
-/// Who takes what becomes visible on a lane.
+/// Who takes what becomes visible on a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
     /// A process with a hand for each hint.
@@ -30,7 +30,7 @@ pub enum Host {
 pub struct Lambda {
     /// Most hints in a batch.
     pub batch: usize,
-    /// Milliseconds an invocation may take; also how long a lane hides what it delivered.
+    /// Milliseconds an invocation may take; also how long a queue hides what it delivered.
     pub timeout: i64,
     /// Invocations at once when a burst begins, and how many more each [`RAMP_UP`] while it waits.
     pub concurrency: u32,

@@ -22,13 +22,13 @@ use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::target::Target;
-use minutehand_domain::timer::{Thing, Timer, TimerKey};
-use minutehand_executor::batch::{Carried, carry_out_batch};
-use minutehand_executor::{CarriedOut, carry_out};
+use minutehand_domain::timer::{Obligation, Timer, TimerKey};
+use minutehand_executor::batch::{Handled, execute_batch};
+use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::lanes::Delivery as Delivered;
+use minutehand_io::queues::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Store as _};
-use minutehand_io::{Doors as _, Fault};
+use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::Finding;
 use minutehand_protocol::cancel::{Cancelled, cancel};
 use minutehand_protocol::change::{Changed, change};
@@ -37,11 +37,11 @@ use minutehand_protocol::on_demand::{self, Answered, run_now};
 use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::{tick, tick_in_groups};
 
-use crate::doors::SimDoors;
 use crate::engine::Sim;
 use crate::fate::{Fate, Fates, Line, Phase};
 use crate::history::BEGIN;
-use crate::lanes::Receipt;
+use crate::ports::SimPorts;
+use crate::queues::Receipt;
 use crate::setting::Setting;
 use crate::witness::{Driven, account, at_once};
 use crate::world::{Behaviour, World};
@@ -121,28 +121,28 @@ pub fn every(seconds: u64, from: i64) -> Plan {
 }
 
 /// The first time that a process of this name comes there; `Line { nth: 2, ..line }` is the second.
-fn line(process: &'static str, door: &'static str, phase: Phase, fate: Fate) -> Line {
-    Line { process, door, phase, nth: 1, fate }
+fn line(process: &'static str, port: &'static str, phase: Phase, fate: Fate) -> Line {
+    Line { process, port, phase, nth: 1, fate }
 }
 
-pub fn dies_before(process: &'static str, door: &'static str) -> Line {
-    line(process, door, Phase::Before, Fate::Crash)
+pub fn dies_before(process: &'static str, port: &'static str) -> Line {
+    line(process, port, Phase::Before, Fate::Crash)
 }
 
-pub fn dies_after(process: &'static str, door: &'static str) -> Line {
-    line(process, door, Phase::After, Fate::Crash)
+pub fn dies_after(process: &'static str, port: &'static str) -> Line {
+    line(process, port, Phase::After, Fate::Crash)
 }
 
-pub fn sleeps_before(process: &'static str, door: &'static str, seconds: u64) -> Line {
-    line(process, door, Phase::Before, Fate::Stall(Duration::from_secs(seconds)))
+pub fn sleeps_before(process: &'static str, port: &'static str, seconds: u64) -> Line {
+    line(process, port, Phase::Before, Fate::Stall(Duration::from_secs(seconds)))
 }
 
-pub fn sleeps_after(process: &'static str, door: &'static str, seconds: u64) -> Line {
-    line(process, door, Phase::After, Fate::Stall(Duration::from_secs(seconds)))
+pub fn sleeps_after(process: &'static str, port: &'static str, seconds: u64) -> Line {
+    line(process, port, Phase::After, Fate::Stall(Duration::from_secs(seconds)))
 }
 
-pub fn fails_before(process: &'static str, door: &'static str) -> Line {
-    line(process, door, Phase::Before, Fate::Fault)
+pub fn fails_before(process: &'static str, port: &'static str) -> Line {
+    line(process, port, Phase::Before, Fate::Fault)
 }
 
 /// What a process answers, once it has.
@@ -199,7 +199,7 @@ impl Stage {
     }
 
     /// A process that begins at that second and answers when it is done.
-    fn act<T, F>(&self, at: i64, name: &'static str, act: impl FnOnce(SimDoors) -> F + Send + 'static) -> Answer<T>
+    fn act<T, F>(&self, at: i64, name: &'static str, act: impl FnOnce(SimPorts) -> F + Send + 'static) -> Answer<T>
     where
         T: Clone + fmt::Debug + Send + 'static,
         F: Future<Output = Result<T, Fault>> + Send + 'static,
@@ -207,8 +207,8 @@ impl Stage {
         let (answer, world) = (Answer::new(), self.world.clone());
         let told = answer.clone();
         self.sim.at(moment(at).millis(), move |sim| {
-            let (process, doors) = world.process(name);
-            let acting = act(doors);
+            let (process, ports) = world.process(name);
+            let acting = act(ports);
             sim.spawn(&process, async move {
                 let outcome = acting.await;
                 *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
@@ -227,8 +227,8 @@ impl Stage {
     /// A creation under the job's one idempotency key, by a request that asks for this.
     pub fn create_for(&self, at: i64, name: &'static str, request: u64) -> Answer<Created> {
         let stage = self.clone();
-        self.act(at, name, move |doors| async move {
-            let now = doors.clock().now();
+        self.act(at, name, move |ports| async move {
+            let now = ports.clock().now();
             let new = NewJob {
                 tenant: stage.tenant.clone(),
                 id: stage.id,
@@ -238,7 +238,7 @@ impl Stage {
                 fingerprint: Fingerprint::of(&request.to_string(), "", ""),
                 now,
             };
-            let created = create(&doors, new).await?;
+            let created = create(&ports, new).await?;
             stage.know(|driven| match created {
                 Created::New(_) => (driven.acknowledged, driven.creations) = (true, driven.creations + 1),
                 Created::Replayed(_) => driven.acknowledged = true,
@@ -250,7 +250,7 @@ impl Stage {
 
     pub fn change(&self, at: i64, name: &'static str, wish: Change) -> Answer<Changed> {
         let stage = self.clone();
-        self.act(at, name, move |doors| async move { change(&doors, &stage.tenant, stage.id, &wish).await })
+        self.act(at, name, move |ports| async move { change(&ports, &stage.tenant, stage.id, &wish).await })
     }
 
     pub fn reschedule(&self, at: i64, name: &'static str, plan: &Plan) -> Answer<Changed> {
@@ -269,10 +269,10 @@ impl Stage {
 
     fn ask_as(&self, at: i64, name: &'static str, key: Option<&'static str>) -> Answer<Answered> {
         let stage = self.clone();
-        self.act(at, name, move |doors| async move {
+        self.act(at, name, move |ports| async move {
             let once = key.and_then(|key| Some((AskedName::of(key), Fingerprint::of("this", "", "")?)));
             let wish = on_demand::Wish { payload: None, by: By::host(), once };
-            let answered = run_now(&doors, &stage.tenant, stage.id, wish).await?;
+            let answered = run_now(&ports, &stage.tenant, stage.id, wish).await?;
             if let Answered::Queued(run) | Answered::Replayed(run) = &answered {
                 stage.know(|driven| driven.tell_of(run.key, key.map(ToOwned::to_owned)));
             }
@@ -283,11 +283,11 @@ impl Stage {
     pub fn cancel(&self, at: i64, name: &'static str, instant: i64) -> Answer<Cancelled> {
         let stage = self.clone();
         let key = self.key(instant);
-        self.act(at, name, move |doors| async move { cancel(&doors, &stage.tenant, key, &By::host()).await })
+        self.act(at, name, move |ports| async move { cancel(&ports, &stage.tenant, key, &By::host()).await })
     }
 
     pub fn sweep(&self, at: i64, name: &'static str) -> Answer<Pass> {
-        self.act(at, name, |doors| async move { tick(&doors).await })
+        self.act(at, name, |ports| async move { tick(&ports).await })
     }
 
     /// A sweeper each minute, from the one second to the other.
@@ -298,25 +298,25 @@ impl Stage {
     }
 
     pub fn forget_hints(&self, at: i64, name: &'static str) -> Answer<()> {
-        self.act(at, name, |doors| async move { forget_hints(&doors, 0, None).await })
+        self.act(at, name, |ports| async move { forget_hints(&ports, 0, None).await })
     }
 
-    /// Carries out a hint as an executor to whom it is delivered at that second. It is no lane's: it does not come again.
-    pub fn execute(&self, at: i64, name: &'static str, hint: &Hint) -> Answer<CarriedOut> {
+    /// Carries out a hint as an executor to whom it is delivered at that second. It is no queue's: it does not come again.
+    pub fn execute(&self, at: i64, name: &'static str, hint: &Hint) -> Answer<Executed> {
         let hint = hint.clone();
         self.act(
             at,
             name,
-            |doors| async move { carry_out(&doors, &hint, &Receipt::STALE, std::future::pending()).await },
+            |ports| async move { execute(&ports, &hint, &Receipt::EXPIRED, std::future::pending()).await },
         )
     }
 
     /// Carries out a batch as an invocation does that ends at the second `deadline`.
-    pub fn execute_batch(&self, at: i64, name: &'static str, hints: &[Hint], deadline: i64) -> Answer<Vec<Carried>> {
+    pub fn execute_batch(&self, at: i64, name: &'static str, hints: &[Hint], deadline: i64) -> Answer<Vec<Handled>> {
         let delivery =
-            |hint: &Hint| Delivered { hint: hint.clone(), priority: Priority::Normal, receipt: Receipt::STALE };
+            |hint: &Hint| Delivered { hint: hint.clone(), priority: Priority::Normal, receipt: Receipt::EXPIRED };
         let batch: Vec<_> = hints.iter().map(delivery).collect();
-        self.act(at, name, move |doors| async move { Ok(carry_out_batch(&doors, &batch, moment(deadline)).await) })
+        self.act(at, name, move |ports| async move { Ok(execute_batch(&ports, &batch, moment(deadline)).await) })
     }
 
     /// A sweeper that hands out groups of the setting's size.
@@ -325,11 +325,11 @@ impl Stage {
         self.act(
             at,
             name,
-            move |doors| async move { tick_in_groups(&doors, each, |group| doors.hand_out(group)).await },
+            move |ports| async move { tick_in_groups(&ports, each, |group| ports.hand_out(group)).await },
         )
     }
 
-    /// Whatever is given to the lanes in these seconds is lost.
+    /// Whatever is given to the queues in these seconds is lost.
     pub fn lose_hints(&self, seconds: Range<i64>) {
         for (at, losing) in [(seconds.start, true), (seconds.end, false)] {
             let world = self.world.clone();
@@ -376,7 +376,7 @@ impl Stage {
 
     /// In which shard the job's timers lie.
     pub fn shard(&self) -> u16 {
-        Thing::Occurrence(self.id).shard(self.world.setting().shards)
+        Obligation::Occurrence(self.id).shard(self.world.setting().shards)
     }
 
     /// A hint as it was given of the timer that stands at this instant.

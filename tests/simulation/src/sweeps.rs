@@ -1,5 +1,5 @@
 //! The queue of groups: how one sweeper hands a part of the minute to another. It loses, doubles and delays them as the
-//! lanes do with hints, and delivers a group again when its sweeper met a fault.
+//! queues do with hints, and delivers a group again when its sweeper met a fault.
 
 use minutehand_sweeper::{Group, sweep_shards};
 
@@ -21,12 +21,12 @@ impl World {
     fn deliver_group(&self, message: String, at: i64, receives: u32) {
         let world = self.clone();
         self.sim().at(at, move |sim| {
-            let (process, doors) = world.process("sweeper");
+            let (process, ports) = world.process("sweeper");
             let shards = world.setting().shards;
             let group = Group::parse(message.as_bytes(), shards).expect("a group as it was handed out");
             sim.count("group swept");
             sim.spawn(&process, async move {
-                if sweep_shards(&doors, group.shards()).await.is_err() && receives < MOST_RECEIVES {
+                if sweep_shards(&ports, group.shards()).await.is_err() && receives < MOST_RECEIVES {
                     world.sim().count("group delivered again after a fault");
                     world.deliver_group(message, world.sim().now() + AGAIN, receives + 1);
                 }

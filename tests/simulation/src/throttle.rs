@@ -11,7 +11,7 @@ use crate::dice::Dice;
 pub enum Resource {
     State,
     Timers,
-    Lanes,
+    Queues,
 }
 
 /// Where a request goes.
@@ -44,7 +44,7 @@ impl Throttle {
                 Resource::State,
                 Resource::Timers,
                 Resource::Timers,
-                Resource::Lanes,
+                Resource::Queues,
             ]),
             shard: hot,
             span: begin..end,
@@ -64,7 +64,7 @@ impl fmt::Display for Resource {
         f.write_str(match self {
             Self::State => "state",
             Self::Timers => "timers",
-            Self::Lanes => "lanes",
+            Self::Queues => "queues",
         })
     }
 }

@@ -13,7 +13,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Job, Status};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Schedule, When};
-use minutehand_domain::timer::{Thing, Timer};
+use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::store::{Bucket, Store as _};
 use minutehand_judge as judge;
 
@@ -149,7 +149,7 @@ fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> j
         status: run.status(Moment::from_millis(end)).to_owned(),
         reason: run.reason().map(str::to_owned),
         at: run.finished_at().map(Moment::millis),
-        covers_until: run.stands_also_for().map(|also| also.until.millis()),
+        covers_until: run.skipped_span().map(|span| span.until.millis()),
         fence: run.fence,
         unended_attempts: u32::try_from(attempts.iter().filter(|a| a.ended.is_none()).count()).unwrap_or(u32::MAX),
         attempts: attempts.iter().map(|attempt| attempt.number).collect(),
@@ -177,7 +177,7 @@ fn told(timer: &Timer, numbers: &BTreeMap<JobId, u32>, oldest: i64) -> judge::Ti
         job: numbers.get(&key.job).copied().unwrap_or(u32::MAX),
         instant: key.at.millis(),
         due: timer.key.due.millis(),
-        link: matches!(timer.key.thing, Thing::Occurrence(_)),
+        link: matches!(timer.key.obligation, Obligation::Occurrence(_)),
         reachable: timer.key.minute() >= oldest,
     }
 }

@@ -1,4 +1,4 @@
-//! The world of one history: the table, the lanes and the targets, and what the judge will be told of them.
+//! The world of one history: the table, the queues and the targets, and what the judge will be told of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +13,10 @@ use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::{Cursor, Guard, Store as _};
 use minutehand_judge::{Call, Head};
 
-use crate::doors::SimDoors;
 use crate::engine::{Process, Sim};
 use crate::hosting::Invocations;
-use crate::lanes::Lanes;
+use crate::ports::SimPorts;
+use crate::queues::Queues;
 use crate::setting::Setting;
 use crate::throttle::Place;
 use crate::witness::at_once;
@@ -31,7 +31,7 @@ struct Inner {
     sim: Sim,
     setting: Setting,
     store: Arc<MemoryStore>,
-    lanes: Mutex<Lanes>,
+    queues: Mutex<Queues>,
     invocations: Mutex<[Invocations; Priority::ALL.len()]>,
     seen: Mutex<Seen>,
 }
@@ -76,7 +76,7 @@ impl World {
             sim: sim.clone(),
             setting,
             store,
-            lanes: Mutex::default(),
+            queues: Mutex::default(),
             invocations: Mutex::default(),
             seen: Mutex::default(),
         }))
@@ -98,15 +98,15 @@ impl World {
         self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn doors(&self, process: &Arc<Process>) -> SimDoors {
-        SimDoors::new(self.clone(), process.clone())
+    pub fn ports(&self, process: &Arc<Process>) -> SimPorts {
+        SimPorts::new(self.clone(), process.clone())
     }
 
-    /// A new process of this name with its doors.
-    pub fn process(&self, name: &'static str) -> (Arc<Process>, SimDoors) {
+    /// A new process of this name with its ports.
+    pub fn process(&self, name: &'static str) -> (Arc<Process>, SimPorts) {
         let process = self.0.sim.process(name, self.0.setting.skew);
-        let doors = self.doors(&process);
-        (process, doors)
+        let ports = self.ports(&process);
+        (process, ports)
     }
 
     /// Whether a request is refused because too many go where it goes.
@@ -136,19 +136,19 @@ impl World {
     }
 
     pub fn claimant(process: &Process) -> Claimant {
-        Claimant { worker: Worker(process.number), alone: false }
+        Claimant { worker: Worker(process.number), exclusive_store: false }
     }
 
-    pub(crate) fn invocations(&self, lane: Priority) -> Invocations {
-        self.change_invocations(lane, |invocations| *invocations)
+    pub(crate) fn invocations(&self, queue: Priority) -> Invocations {
+        self.change_invocations(queue, |invocations| *invocations)
     }
 
-    pub(crate) fn change_invocations<T>(&self, lane: Priority, change: impl FnOnce(&mut Invocations) -> T) -> T {
-        change(&mut self.0.invocations.lock().unwrap_or_else(PoisonError::into_inner)[lane.index()])
+    pub(crate) fn change_invocations<T>(&self, queue: Priority, change: impl FnOnce(&mut Invocations) -> T) -> T {
+        change(&mut self.0.invocations.lock().unwrap_or_else(PoisonError::into_inner)[queue.index()])
     }
 
-    pub(crate) fn lanes(&self) -> MutexGuard<'_, Lanes> {
-        self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn queues(&self) -> MutexGuard<'_, Queues> {
+        self.0.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

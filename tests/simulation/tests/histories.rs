@@ -20,7 +20,7 @@ fn no_history_loses_doubles_or_forgets_anything() {
 
 /// What each thousand histories must at least have met, so that the suite cannot become empty.
 const LEAST_IN_A_THOUSAND: [(&str, u64); 110] = [
-    // Faults: at every door, before it acts and after.
+    // Faults: at every port, before it acts and after.
     ("crash Before put_head", 5),
     ("crash After put_head", 5),
     ("crash Before put_run", 100),
@@ -55,15 +55,15 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 110] = [
     ("visibility expired early", 45),
     ("queue purged", 50),
     ("sweeper dead for minutes", 100),
-    // Faults of AWS's doors.
+    // Faults of AWS's ports.
     ("throttled state head", 1000),
     ("throttled state put_run", 200),
     ("throttled state put_head", 5),
     ("throttled timers put_timer", 300),
     ("throttled timers timers", 100),
     ("throttled timers put_cursor", 1),
-    ("throttled lanes send", 50),
-    ("throttled lanes hide", 50),
+    ("throttled queues send", 50),
+    ("throttled queues hide", 50),
     ("only throttled", 100),
     ("write tried twice", 1000),
     ("own write overtaken before its second try", 1),
@@ -105,7 +105,7 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 110] = [
     ("jittered", 200),
     ("schedule back and forth", 130),
     ("schedule back and forth in a pause", 40),
-    ("dropped: TooLate", 33),
+    ("dropped: PastCatchUpWindow", 33),
     ("patched", 500),
     ("patch refused", 50),
     ("run asked for again", 100),

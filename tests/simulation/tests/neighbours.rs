@@ -1,5 +1,5 @@
-//! Neighbours: one tenant floods the most urgent lane with twenty thousand runs of a slow target, another's critical jobs fall
-//! due in the same minute. The real handlers and the real lanes of one machine, under the virtual clock.
+//! Neighbours: one tenant floods the most urgent queue with twenty thousand runs of a slow target, another's critical jobs fall
+//! due in the same minute. The real handlers and the real queues of one machine, under the virtual clock.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,13 +13,13 @@ use minutehand_api::{Api, Keyring, TargetCheck, router};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{Tenant, Worker};
 use minutehand_domain::run::Claimant;
-use minutehand_executor::carry_out;
-use minutehand_io::Doors;
+use minutehand_executor::execute;
+use minutehand_io::Ports;
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
-use minutehand_io::lanes::Inbox as _;
-use minutehand_io::lanes::embedded::EmbeddedLanes;
+use minutehand_io::queues::Inbox as _;
+use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_simulation::engine::Sim;
@@ -40,7 +40,7 @@ const HANDS: u32 = 64;
 /// One a second, before, during and after the flood.
 const CRITICAL: i64 = 90;
 
-/// In a lane that serves in the order of instants it would wait as in its own flood, which is the test below: for a minute.
+/// In a queue that serves in the order of instants it would wait as in its own flood, which is the test below: for a minute.
 #[test]
 fn a_noisy_tenant_does_not_delay_anothers_critical_job() {
     let quiet = critical_lags(None);
@@ -98,13 +98,13 @@ async fn create(api: Router, due: i64, name: &'static str) {
     assert_eq!(status, 201);
 }
 
-/// One machine: a store in memory, the lanes of `minutehand serve`, targets that take their time.
+/// One machine: a store in memory, the queues of `minutehand serve`, targets that take their time.
 #[derive(Clone)]
 struct Machine(Arc<Inside>);
 
 struct Inside {
     store: MemoryStore,
-    lanes: EmbeddedLanes<SimClock>,
+    queues: EmbeddedQueues<SimClock>,
     clock: SimClock,
     drawn: AtomicU64,
     /// Of the calm tenant's own calls.
@@ -117,15 +117,15 @@ struct SimClock(Sim);
 impl Machine {
     fn new(sim: &Sim) -> Self {
         let clock = SimClock(sim.clone());
-        let lanes = EmbeddedLanes::new(clock.clone());
+        let queues = EmbeddedQueues::new(clock.clone());
         let (store, drawn, late) = (MemoryStore::in_memory(), AtomicU64::new(1), Mutex::default());
-        Self(Arc::new(Inside { store, lanes, clock, drawn, late }))
+        Self(Arc::new(Inside { store, queues, clock, drawn, late }))
     }
 
     fn api_of(&self, tenant: &str) -> Router {
         let keys = Keyring::single(KEY, Tenant::new(tenant).unwrap());
         let target_check = TargetCheck::new(|_| Ok(()));
-        router(Api { doors: Arc::new(self.clone()), keys, target_check, metrics: None })
+        router(Api { ports: Arc::new(self.clone()), keys, target_check, metrics: None })
     }
 
     async fn sweeping(self) {
@@ -137,15 +137,15 @@ impl Machine {
 
     /// As the local process does it: a hand for each delivery.
     fn execute(&self, sim: &Sim) {
-        self.lanes().hands(HANDS);
+        self.queues().hands(HANDS);
         let process = sim.process("hand", 0);
         for _ in 0..HANDS {
             let machine = self.clone();
             sim.spawn(&process, async move {
                 loop {
-                    for delivery in machine.lanes().receive(1).await {
-                        carry_out(&machine, &delivery.hint, &delivery.receipt, std::future::pending()).await.unwrap();
-                        machine.lanes().done(&delivery.receipt);
+                    for delivery in machine.queues().receive(1).await {
+                        execute(&machine, &delivery.hint, &delivery.receipt, std::future::pending()).await.unwrap();
+                        machine.queues().done(&delivery.receipt);
                     }
                 }
             });
@@ -165,9 +165,9 @@ impl Targets for Machine {
     }
 }
 
-impl Doors for Machine {
+impl Ports for Machine {
     type Store = MemoryStore;
-    type Lanes = EmbeddedLanes<SimClock>;
+    type Queues = EmbeddedQueues<SimClock>;
     type Targets = Self;
     type Events = Log;
     type Clock = SimClock;
@@ -177,8 +177,8 @@ impl Doors for Machine {
         &self.0.store
     }
 
-    fn lanes(&self) -> &EmbeddedLanes<SimClock> {
-        &self.0.lanes
+    fn queues(&self) -> &EmbeddedQueues<SimClock> {
+        &self.0.queues
     }
 
     fn targets(&self) -> &Self {
@@ -198,7 +198,7 @@ impl Doors for Machine {
     }
 
     fn me(&self) -> Claimant {
-        Claimant { worker: Worker(1), alone: true }
+        Claimant { worker: Worker(1), exclusive_store: true }
     }
 }
 

@@ -65,19 +65,19 @@ impl Question {
         world.introduce(JobId::from_key(&tenant, "question"), 1, Behaviour { takes: 0, fails: 0.0 });
         let (creator, schedule) = (world.clone(), self.schedule.clone());
         sim.at(self.created, move |sim| {
-            let (process, doors) = creator.process("creator");
+            let (process, ports) = creator.process("creator");
             sim.spawn(&process, async move {
                 let wish = json!({ "schedule": schedule, "target": { "noop": {} } });
-                let answer = Client::of(doors, tenant).send("POST", "/v1/jobs", Some("question"), &wish).await;
+                let answer = Client::of(ports, tenant).send("POST", "/v1/jobs", Some("question"), &wish).await;
                 assert_eq!(answer.status, 201, "{}", answer.body);
             });
         });
         for at in (self.created..=self.expected).step_by(usize::try_from(MINUTE).expect("a minute is short")) {
             let sweeper = world.clone();
             sim.at(at, move |sim| {
-                let (process, doors) = sweeper.process("sweeper");
+                let (process, ports) = sweeper.process("sweeper");
                 sim.spawn(&process, async move {
-                    tick(&doors).await.expect("nothing goes wrong here");
+                    tick(&ports).await.expect("nothing goes wrong here");
                 });
             });
         }

@@ -6,13 +6,13 @@ use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::{Run, State};
-use minutehand_domain::timer::{Thing, Timer, TimerKey};
+use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::store::{Across, Bucket, Cursor, Guard, Store, Version};
 use proptest::prelude::*;
 
-use super::world::{Note, at, attempt, failed, job, job_id, mark, named, note, run_of};
+use super::world::{Note, at, attempt, failed, job, job_id, named, note, run_of, stamp};
 
-/// One call of the door. The world is small, so that calls meet.
+/// One call of the port. The world is small, so that calls meet.
 #[derive(Clone, Debug)]
 pub enum Ask {
     Head(Tenant, u8),
@@ -85,10 +85,10 @@ async fn answer<S: Store>(store: &S, ask: &Ask) -> String {
         Ask::Timer(key) => format!("{:?}", store.timer(&key).await),
         Ask::PutTimer(timer) => format!("{:?}", store.put_timer(&timer).await),
         Ask::PutTimerIfAbsent(timer) => format!("{:?}", store.put_timer_if_absent(&timer).await),
-        Ask::EraseTimer(key, generation) => format!("{:?}", store.erase_timer(&key, mark(generation)).await),
+        Ask::EraseTimer(key, generation) => format!("{:?}", store.erase_timer(&key, stamp(generation)).await),
         Ask::Timers(job, after, until, limit) => {
             let shards = store.shards();
-            let shard = job.map_or(shards, |job| Thing::Occurrence(job_id(job)).shard(shards));
+            let shard = job.map_or(shards, |job| Obligation::Occurrence(job_id(job)).shard(shards));
             let bucket = Bucket { minute: at(60).millis() / 60_000, shard };
             format!("{:?}", store.timers(bucket, after, at(until), limit).await)
         }
@@ -182,20 +182,20 @@ fn any_name() -> impl Strategy<Value = &'static str> {
 }
 
 fn any_key() -> impl Strategy<Value = TimerKey> {
-    let thing = prop_oneof![
-        any_job().prop_map(|job| Thing::Occurrence(job_id(job))),
-        (any_job(), 0..2_u64).prop_map(|(job, minute)| Thing::Again(job_id(job), at(minute * 60))),
-        any_run().prop_map(Thing::Run),
+    let obligation = prop_oneof![
+        any_job().prop_map(|job| Obligation::Occurrence(job_id(job))),
+        (any_job(), 0..2_u64).prop_map(|(job, minute)| Obligation::MovedOccurrence(job_id(job), at(minute * 60))),
+        any_run().prop_map(Obligation::Run),
     ];
-    (prop_oneof![Just(59_u64), Just(60), Just(90), Just(119), Just(120)], thing)
-        .prop_map(|(due, thing)| TimerKey { due: at(due), thing })
+    (prop_oneof![Just(59_u64), Just(60), Just(90), Just(119), Just(120)], obligation)
+        .prop_map(|(due, obligation)| TimerKey { due: at(due), obligation })
 }
 
 fn any_timer() -> impl Strategy<Value = Timer> {
     (any_key(), any_tenant(), 0..3_u64).prop_map(|(key, tenant, generation)| Timer {
         key,
         tenant,
-        mark: mark(generation),
+        stamp: stamp(generation),
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minutehand_domain::body::Body;
 use minutehand_domain::body::Json;
 use minutehand_domain::id::Worker;
-use minutehand_domain::job::Also;
+use minutehand_domain::job::SkippedSpan;
 use minutehand_domain::limits::PAYLOAD_BYTES;
 use minutehand_domain::run::attempt::{Ended, Ending};
 use minutehand_domain::run::{Attempt, AttemptError, Lease, Run, Skip, State};
@@ -56,7 +56,11 @@ pub async fn a_run_in_every_state_is_found_as_it_was<S: Store>(store: Arc<S>) {
         State::Scheduled { due: at(60) },
         State::Running(lease),
         State::Succeeded { at: at(61), result },
-        State::Skipped { at: at(61), why: Skip::Coalesced, also: Some(Also { until: at(600), count: Some(u64::MAX) }) },
+        State::Skipped {
+            at: at(61),
+            why: Skip::Coalesced,
+            span: Some(SkippedSpan { until: at(600), count: Some(u64::MAX) }),
+        },
     ];
 
     for (seconds, state) in (60..).zip(states) {

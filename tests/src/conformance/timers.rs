@@ -8,10 +8,10 @@ use minutehand_domain::pace;
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::store::{Bucket, Store};
 
-use super::world::{at, job_id, mark, named, tenant, timer};
+use super::world::{at, job_id, named, stamp, tenant, timer};
 
 pub async fn a_put_timer_overwrites<S: Store>(store: Arc<S>) {
-    let newer = Timer { mark: mark(2), ..timer(1, 60) };
+    let newer = Timer { stamp: stamp(2), ..timer(1, 60) };
 
     store.put_timer(&timer(1, 60)).await.unwrap();
     store.put_timer(&newer).await.unwrap();
@@ -20,7 +20,7 @@ pub async fn a_put_timer_overwrites<S: Store>(store: Arc<S>) {
 }
 
 pub async fn a_timer_put_if_absent_never_overwrites<S: Store>(store: Arc<S>) {
-    let newer = Timer { mark: mark(2), ..timer(1, 60) };
+    let newer = Timer { stamp: stamp(2), ..timer(1, 60) };
 
     let first = store.put_timer_if_absent(&timer(1, 60)).await.unwrap();
     let second = store.put_timer_if_absent(&newer).await.unwrap();
@@ -33,14 +33,14 @@ pub async fn a_timer_put_if_absent_never_overwrites<S: Store>(store: Arc<S>) {
 pub async fn a_timer_is_erased_only_as_it_was_seen<S: Store>(store: Arc<S>) {
     let key = timer(1, 60).key;
     store.put_timer(&timer(1, 60)).await.unwrap();
-    let rewritten = minutehand_domain::timer::Mark { written: at(1), ..mark(1) };
+    let rewritten = minutehand_domain::timer::TimerStamp { written: at(1), ..stamp(1) };
 
-    assert!(!store.erase_timer(&key, mark(2)).await.unwrap(), "of another generation");
+    assert!(!store.erase_timer(&key, stamp(2)).await.unwrap(), "of another generation");
     assert!(!store.erase_timer(&key, rewritten).await.unwrap(), "written at another time");
     assert_eq!(store.timer(&key).await.unwrap(), Some(timer(1, 60)));
 
-    assert!(store.erase_timer(&key, mark(1)).await.unwrap());
-    assert!(!store.erase_timer(&key, mark(1)).await.unwrap(), "it is gone already");
+    assert!(store.erase_timer(&key, stamp(1)).await.unwrap());
+    assert!(!store.erase_timer(&key, stamp(1)).await.unwrap(), "it is gone already");
     assert_eq!(store.timer(&key).await.unwrap(), None);
 }
 
@@ -50,7 +50,7 @@ pub async fn of_many_erasers_one_is_told_that_it_did<S: Store>(store: Arc<S>) {
     let mut erasers = tokio::task::JoinSet::new();
     for _ in 0..64 {
         let store = Arc::clone(&store);
-        erasers.spawn(async move { store.erase_timer(&timer(1, 60).key, mark(1)).await.unwrap() });
+        erasers.spawn(async move { store.erase_timer(&timer(1, 60).key, stamp(1)).await.unwrap() });
     }
 
     assert_eq!(erasers.join_all().await.into_iter().filter(|erased| *erased).count(), 1);
@@ -131,7 +131,7 @@ pub async fn every_timer_lies_in_one_shard_of_its_minute<S: Store>(store: Arc<S>
     for shard in 0..store.shards() {
         let bucket = Bucket { shard, ..bucket(&*store, &all[0]) };
         let inside = store.timers(bucket, None, at(600), 1000).await.unwrap();
-        assert!(inside.iter().all(|timer| timer.key.thing.shard(store.shards()) == shard), "shard {shard}");
+        assert!(inside.iter().all(|timer| timer.key.obligation.shard(store.shards()) == shard), "shard {shard}");
         found.extend(inside);
     }
     found.sort_by_key(|timer| timer.key);
@@ -160,5 +160,5 @@ fn one_jobs_timers() -> Vec<Timer> {
 }
 
 fn bucket<S: Store>(store: &S, timer: &Timer) -> Bucket {
-    Bucket { minute: pace::minute_of(timer.key.due), shard: timer.key.thing.shard(store.shards()) }
+    Bucket { minute: pace::minute_of(timer.key.due), shard: timer.key.obligation.shard(store.shards()) }
 }

@@ -15,7 +15,7 @@ use minutehand_domain::retry::RetryPolicy;
 use minutehand_domain::run::{Attempt, Failure, Run, State};
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::target::Target;
-use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use serde::{Deserialize, Serialize};
 
 /// The full minute at which everything begins.
@@ -108,11 +108,11 @@ pub fn attempt(number: u32) -> Attempt {
 
 pub fn timer(number: u8, seconds: u64) -> Timer {
     let key = TimerKey::occurrence(job_id(number), at(seconds));
-    Timer { key, tenant: tenant(), mark: mark(1) }
+    Timer { key, tenant: tenant(), stamp: stamp(1) }
 }
 
-pub fn mark(generation: u64) -> Mark {
-    Mark { generation, written: START }
+pub fn stamp(generation: u64) -> TimerStamp {
+    TimerStamp { generation, written: START }
 }
 
 fn definition() -> Definition {

@@ -12,19 +12,19 @@ use http::StatusCode;
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::BATCH_JOBS;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::create::{Made, made_of};
-use crate::auth::Caller;
+use crate::app_state::AppState;
 use crate::body::BatchBody;
-use crate::face::Face;
 use crate::idempotency::KeyHeader;
 use crate::identify::RequestId;
-use crate::problem::{Kind, Problem, Told};
+use crate::keyring::Caller;
+use crate::problem::{Kind, Problem, WithRequestId};
 use crate::wire::job_request::JobRequest;
 use crate::wire::job_view::JobView;
 
@@ -62,11 +62,11 @@ struct ResultView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<JobView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<Told<'a>>,
+    problem: Option<WithRequestId<'a>>,
 }
 
-pub(crate) async fn batch<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn batch<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     Extension(RequestId(request_id)): Extension<RequestId>,
     header: KeyHeader,
@@ -78,8 +78,8 @@ pub(crate) async fn batch<D: Doors>(
         let detail = format!("at most {BATCH_JOBS} jobs; this has {}", jobs.len());
         return Err(Problem::field(Kind::Invalid, "/jobs", detail));
     }
-    let answers = make_all(&face, caller.tenant(), &jobs).await;
-    let now = face.doors.clock().now();
+    let answers = make_all(&app, caller.tenant(), &jobs).await;
+    let now = app.ports.clock().now();
     let result = |(index, answer)| ResultView::new(index, answer, now, &request_id);
     let results = answers.iter().enumerate().map(result).collect();
     Ok((StatusCode::OK, Json(BatchView { results })).into_response())
@@ -87,11 +87,11 @@ pub(crate) async fn batch<D: Doors>(
 
 /// In the order they came. Of those that bear the same idempotency key, the first is made before the others are looked at:
 /// which of them makes the job is not left to chance.
-async fn make_all<D: Doors>(face: &Face<D>, tenant: &Tenant, jobs: &[&RawValue]) -> Vec<Result<Made, Problem>> {
+async fn make_all<D: Ports>(app: &AppState<D>, tenant: &Tenant, jobs: &[&RawValue]) -> Vec<Result<Made, Problem>> {
     let mut keys = HashSet::new();
     let mut is_first = |text: &RawValue| key_of(text).is_none_or(|key| keys.insert(key));
     let (first, later): (Vec<_>, Vec<_>) = jobs.iter().enumerate().partition(|(_, text)| is_first(text));
-    let make = async |(index, text): (usize, &&RawValue)| (index, made_of(face, tenant, text.get()).await);
+    let make = async |(index, text): (usize, &&RawValue)| (index, made_of(app, tenant, text.get()).await);
     let mut answers: Vec<_> = iter(first.into_iter().map(make)).buffered(AT_ONCE).collect().await;
     for job in later {
         answers.push(make(job).await);
@@ -109,7 +109,7 @@ impl<'a> ResultView<'a> {
             }
             Err(problem) => {
                 let status = problem.kind.status().as_u16();
-                Self { index, status, job: None, problem: Some(problem.told(request_id)) }
+                Self { index, status, job: None, problem: Some(problem.with_request_id(request_id)) }
             }
         }
     }

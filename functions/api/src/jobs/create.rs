@@ -10,17 +10,17 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::Job;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
 use minutehand_protocol::create::{Created, NewJob, create as create_job};
 use minutehand_protocol::lookup::job_of;
 
-use crate::auth::Caller;
+use crate::app_state::AppState;
 use crate::body::{Body, parse};
-use crate::face::Face;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::keyring::Caller;
 use crate::location::location;
 use crate::precondition::etag;
 use crate::problem::Problem;
@@ -44,65 +44,65 @@ pub(super) enum Made {
     Before(Job),
 }
 
-pub(crate) async fn create<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn create<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     header: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
     let request: JobRequest<'_> = body.parse()?;
     let key = header.agreed(request.idempotency_key.clone())?;
-    let made = made(&face, caller.tenant(), request, key, body.text()).await?;
-    answer(&*face.doors, &made).await
+    let made = made(&app, caller.tenant(), request, key, body.text()).await?;
+    answer(&*app.ports, &made).await
 }
 
 /// One of a batch's: its text, parsed like a body of its own.
-pub(super) async fn made_of<D: Doors>(face: &Face<D>, tenant: &Tenant, text: &str) -> Result<Made, Problem> {
+pub(super) async fn made_of<D: Ports>(app: &AppState<D>, tenant: &Tenant, text: &str) -> Result<Made, Problem> {
     let request: JobRequest<'_> = parse(text)?;
     let key = KeyHeader::absent().agreed(request.idempotency_key.clone())?;
-    made(face, tenant, request, key, text).await
+    made(app, tenant, request, key, text).await
 }
 
-async fn made<D: Doors>(
-    face: &Face<D>,
+async fn made<D: Ports>(
+    app: &AppState<D>,
     tenant: &Tenant,
     request: JobRequest<'_>,
     key: Option<String>,
     text: &str,
 ) -> Result<Made, Problem> {
-    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
     let identity = match &key {
         Some(key) => Identity { id: JobId::from_key(tenant, key), fingerprint: Some(fingerprint(ADDRESS, text)?) },
-        None => Identity { id: JobId::new(now, doors.chance().bytes()), fingerprint: None },
+        None => Identity { id: JobId::new(now, ports.chance().bytes()), fingerprint: None },
     };
-    let admitted = match request.understood(identity.id, now, &face.target_check) {
-        Ok(understood) => admit(face, tenant, &identity, &understood).await.map(|()| understood),
+    let admitted = match request.understood(identity.id, now, &app.target_check) {
+        Ok(understood) => admit(app, tenant, &identity, &understood).await.map(|()| understood),
         Err(problem) => Err(problem),
     };
     match admitted {
-        Ok(understood) => make(doors, identity.of_job(tenant, understood, now)).await,
-        Err(problem) => made_before(doors, tenant, identity, problem).await,
+        Ok(understood) => make(ports, identity.of_job(tenant, understood, now)).await,
+        Err(problem) => made_before(ports, tenant, identity, problem).await,
     }
 }
 
 /// What is there already takes no room, however often it is asked for.
-async fn admit<D: Doors>(
-    face: &Face<D>,
+async fn admit<D: Ports>(
+    app: &AppState<D>,
     tenant: &Tenant,
     identity: &Identity,
     understood: &Understood,
 ) -> Result<(), Problem> {
-    let doors = &*face.doors;
-    let may_be_there = identity.fingerprint.is_some() && face.meters.bounds_jobs(doors, tenant).await;
-    if may_be_there && job_of(doors, tenant, identity.id).await?.is_some() {
+    let ports = &*app.ports;
+    let may_be_there = identity.fingerprint.is_some() && app.meters.bounds_jobs(ports, tenant).await;
+    if may_be_there && job_of(ports, tenant, identity.id).await?.is_some() {
         return Ok(());
     }
-    face.meters.admit_job(doors, tenant, &understood.schedule, None).await
+    app.meters.admit_job(ports, tenant, &understood.schedule, None).await
 }
 
-async fn make<D: Doors>(doors: &D, new: NewJob) -> Result<Made, Problem> {
+async fn make<D: Ports>(ports: &D, new: NewJob) -> Result<Made, Problem> {
     let has_key = new.fingerprint.is_some();
-    match create_job(doors, new).await? {
+    match create_job(ports, new).await? {
         Created::Replayed(job) if has_key => Ok(Made::Before(job)),
         // Without a key the id is this request's own: what was there is what it wrote itself.
         Created::New(job) | Created::Replayed(job) => Ok(Made::Now(job)),
@@ -113,8 +113,8 @@ async fn make<D: Doors>(doors: &D, new: NewJob) -> Result<Made, Problem> {
 
 /// A request that is impossible now, an `at` that has passed or a quota that is used up, may have been possible the first
 /// time.
-async fn made_before<D: Doors>(
-    doors: &D,
+async fn made_before<D: Ports>(
+    ports: &D,
     tenant: &Tenant,
     identity: Identity,
     problem: Problem,
@@ -122,7 +122,7 @@ async fn made_before<D: Doors>(
     if identity.fingerprint.is_none() {
         return Err(problem);
     }
-    match job_of(doors, tenant, identity.id).await? {
+    match job_of(ports, tenant, identity.id).await? {
         Some(job) if job.fingerprint == identity.fingerprint => Ok(Made::Before(job)),
         Some(_) | None => Err(problem),
     }
@@ -164,10 +164,10 @@ impl Made {
     }
 }
 
-async fn answer<D: Doors>(doors: &D, made: &Made) -> Result<Response, Problem> {
+async fn answer<D: Ports>(ports: &D, made: &Made) -> Result<Response, Problem> {
     let job = made.job();
-    let payload = bodies::fetch(doors, &job.tenant, job.id, &job.definition.payload).await?;
-    let view = JobView::new(job, BodyView::of(payload.as_ref()), made.seen_from(doors.clock().now()));
+    let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
+    let view = JobView::new(job, BodyView::of(payload.as_ref()), made.seen_from(ports.clock().now()));
     let whole = (made.status(), etag(job), Json(view));
     Ok(match made {
         Made::Now(job) => (location(format!("/v1/jobs/{}", job.id)), whole).into_response(),

@@ -7,7 +7,7 @@ use minutehand_domain::priority::Priority;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::findings::Findings;
+use crate::field_errors::FieldErrors;
 use crate::params::DEFAULT_LIMIT;
 use crate::problem::Problem;
 use crate::wire::job_view::{JobStatus, status_of};
@@ -47,15 +47,15 @@ pub(super) struct JobFilter {
 
 impl JobsParams {
     pub(super) fn filter(&self) -> Result<JobFilter, Problem> {
-        let mut findings = Findings::default();
+        let mut errors = FieldErrors::default();
         for (pointer, word, most) in
             [("?tag", &self.tag, WORD_CHARS), ("?owner", &self.owner, WORD_CHARS), ("?name", &self.name, NAME_CHARS)]
         {
             if let Some(word) = word {
-                findings.line(pointer, word, most);
+                errors.line(pointer, word, most);
             }
         }
-        findings.settle(Some(JobFilter {
+        errors.settle(Some(JobFilter {
             tag: self.tag.clone(),
             status: self.status,
             priority: self.priority,

@@ -10,7 +10,7 @@ use minutehand_domain::id::JobId;
 use minutehand_domain::job::{Change, Definition, Job, JobRefusal, Status};
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::schedule::Schedule;
-use minutehand_io::Doors;
+use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
 use minutehand_protocol::change::{Want, change};
@@ -18,9 +18,9 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::answer_to;
-use crate::auth::Caller;
+use crate::app_state::AppState;
 use crate::body::{Body, parse};
-use crate::face::Face;
+use crate::keyring::Caller;
 use crate::merge::{self, fields_of, make_room};
 use crate::params::JobPath;
 use crate::precondition::IfMatch;
@@ -35,38 +35,38 @@ use crate::wire::target_request::TARGET_KINDS;
 /// Parts of a job with fields that are known; in a payload or among headers any name will do.
 const STRUCTS: [&str; 6] = ["schedule", "target", "http", "noop", "retry", "catch_up"];
 
-pub(crate) async fn patch<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn patch<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
     precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
-    let patch = Patch { face: &face, precondition, changes: body.raw()? };
-    let changed = change(&*face.doors, caller.tenant(), id, &patch).await?;
-    answer_to(&*face.doors, changed).await
+    let patch = Patch { app: &app, precondition, changes: body.raw()? };
+    let changed = change(&*app.ports, caller.tenant(), id, &patch).await?;
+    answer_to(&*app.ports, changed).await
 }
 
 /// A patch, meant for the job that the client saw.
 struct Patch<'a, D> {
-    face: &'a Face<D>,
+    app: &'a AppState<D>,
     precondition: IfMatch,
     changes: &'a RawValue,
 }
 
-impl<D: Doors> Want for Patch<'_, D> {
+impl<D: Ports> Want for Patch<'_, D> {
     type No = Problem;
 
     async fn of(&self, job: &Job) -> Result<Option<Change>, Problem> {
         self.precondition.check(job)?;
-        change_of(self.face, job, self.changes).await
+        change_of(self.app, job, self.changes).await
     }
 }
 
 /// What the patch makes of the job; none where that is what it is.
-async fn change_of<D: Doors>(face: &Face<D>, job: &Job, patch: &RawValue) -> Result<Option<Change>, Problem> {
-    let doors = &*face.doors;
-    let payload = bodies::fetch(doors, &job.tenant, job.id, &job.definition.payload).await?;
+async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> Result<Option<Change>, Problem> {
+    let ports = &*app.ports;
+    let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
     let asked = to_raw_value(&AskedView::new(job, BodyView::of(payload.as_ref()))).expect("a job is JSON");
     let merged = merged(&asked, patch)?;
     // The domain says this too; but a deleted job's patch is not worth understanding.
@@ -74,17 +74,17 @@ async fn change_of<D: Doors>(face: &Face<D>, job: &Job, patch: &RawValue) -> Res
         return Err(Problem::new(Kind::Conflict, JobRefusal::Cancelled.to_string()));
     }
     let schedule = if says_the_same(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
-    let understood = understood(face, &with_its_nulls(&merged, patch), job.id, schedule, doors.clock().now())?;
+    let understood = understood(app, &with_its_nulls(&merged, patch), job.id, schedule, ports.clock().now())?;
     let payload = if understood.payload == payload {
         job.definition.payload.clone()
     } else {
-        bodies::keep(doors, &job.tenant, job.id, understood.payload, INLINE_PAYLOAD_BYTES).await?
+        bodies::keep(ports, &job.tenant, job.id, understood.payload, INLINE_PAYLOAD_BYTES).await?
     };
     let definition = Definition { payload, ..understood.definition };
     let definition = (definition != job.definition).then_some(definition);
     let schedule = (understood.schedule != job.schedule).then_some(understood.schedule);
     if let Some(new) = &schedule {
-        face.meters.admit_job(doors, &job.tenant, new, Some(&job.schedule)).await?;
+        app.meters.admit_job(ports, &job.tenant, new, Some(&job.schedule)).await?;
     }
     Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))
 }
@@ -146,7 +146,7 @@ fn says_the_same(one: &RawValue, other: &RawValue, field: &str) -> bool {
 
 /// A schedule that stays is not understood again: what was possible when it was asked for may have passed by now.
 fn understood<D>(
-    face: &Face<D>,
+    app: &AppState<D>,
     merged: &RawValue,
     id: JobId,
     stays: Option<&Schedule>,
@@ -154,7 +154,7 @@ fn understood<D>(
 ) -> Result<Understood, Problem> {
     let request: JobRequest<'_> = parse(merged.get())?;
     match stays {
-        Some(schedule) => request.understood_with(schedule.clone(), &face.target_check),
-        None => request.understood(id, now, &face.target_check),
+        Some(schedule) => request.understood_with(schedule.clone(), &app.target_check),
+        None => request.understood(id, now, &app.target_check),
     }
 }

@@ -3,8 +3,8 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::says::AnswerHeader::{ETag, Replayed};
-use super::says::{Says, Shows, Tag};
+use super::operation_doc::AnswerHeader::{ETag, Replayed};
+use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
 use crate::body::Nothing;
 use crate::jobs::{BatchRequest, BatchView, JobsParams};
 use crate::problem::Kind;
@@ -12,18 +12,18 @@ use crate::wire::job_request::JobRequest;
 use crate::wire::job_view::{JobView, OneJobView};
 use crate::wire::page::Page;
 
-pub(crate) fn create_job() -> Says {
-    Says::new(Tag::Jobs, "create_job", "Make a job")
+pub(crate) fn create_job() -> OperationDoc {
+    OperationDoc::new(Tag::Jobs, "create_job", "Make a job")
         .more("Without a schedule it runs once, now.")
         .takes::<JobRequest<'_>>()
         .once()
         .shows(
-            Shows::json::<JobView<'_>>(StatusCode::CREATED, "The job that was made, every default spelled out.")
+            ResponseDoc::json::<JobView<'_>>(StatusCode::CREATED, "The job that was made, every default spelled out.")
                 .makes("job_id")
                 .with(ETag),
         )
         .shows(
-            Shows::json::<JobView<'_>>(StatusCode::OK, "The job that the same request made before.")
+            ResponseDoc::json::<JobView<'_>>(StatusCode::OK, "The job that the same request made before.")
                 .with(ETag)
                 .with(Replayed),
         )
@@ -32,32 +32,32 @@ pub(crate) fn create_job() -> Says {
         .example("do nothing on demand", on_demand(), StatusCode::CREATED, on_demand_made())
 }
 
-pub(crate) fn list_jobs() -> Says {
-    Says::new(Tag::Jobs, "list_jobs", "List jobs")
+pub(crate) fn list_jobs() -> OperationDoc {
+    OperationDoc::new(Tag::Jobs, "list_jobs", "List jobs")
         .more("By id. All filters that are given must hold.")
         .query::<JobsParams>()
-        .shows(Shows::json::<Page<JobView<'_>>>(StatusCode::OK, "A page of jobs."))
+        .shows(ResponseDoc::json::<Page<JobView<'_>>>(StatusCode::OK, "A page of jobs."))
 }
 
-pub(crate) fn create_jobs() -> Says {
-    Says::new(Tag::Jobs, "create_jobs", "Make many jobs")
+pub(crate) fn create_jobs() -> OperationDoc {
+    OperationDoc::new(Tag::Jobs, "create_jobs", "Make many jobs")
         .more(
             "Each is answered on its own, in order, and one bad one spoils no other. An idempotency key stands inside the job \
              that it is for: the header would name one for all, and is refused.",
         )
         .takes_many::<BatchRequest<'_>>()
-        .shows(Shows::json::<BatchView<'_>>(StatusCode::OK, "What each job was answered with."))
+        .shows(ResponseDoc::json::<BatchView<'_>>(StatusCode::OK, "What each job was answered with."))
         .example("one good and one bad", batch(), StatusCode::OK, batch_made())
 }
 
-pub(crate) fn get_job() -> Says {
-    Says::new(Tag::Jobs, "get_job", "Show a job, with its last run")
+pub(crate) fn get_job() -> OperationDoc {
+    OperationDoc::new(Tag::Jobs, "get_job", "Show a job, with its last run")
         .more("One that was deleted stays to be read: it is `cancelled`.")
-        .shows(Shows::json::<OneJobView<'_>>(StatusCode::OK, "The job.").with(ETag))
+        .shows(ResponseDoc::json::<OneJobView<'_>>(StatusCode::OK, "The job.").with(ETag))
 }
 
-pub(crate) fn patch_job() -> Says {
-    Says::new(Tag::Jobs, "patch_job", "Change a job")
+pub(crate) fn patch_job() -> OperationDoc {
+    OperationDoc::new(Tag::Jobs, "patch_job", "Change a job")
         .more(
             "By merge-patch (RFC 7396): what it says is laid over the job as it was asked for, and the whole is understood \
              anew. Naming another kind of schedule or target replaces the one that is there. A schedule that comes out as it \
@@ -71,15 +71,15 @@ pub(crate) fn patch_job() -> Says {
         .example("take back its owner", json!({ "owner": null, "priority": "critical" }), StatusCode::OK, taken_back())
 }
 
-pub(crate) fn delete_job() -> Says {
-    Says::new(Tag::Jobs, "delete_job", "Delete a job")
+pub(crate) fn delete_job() -> OperationDoc {
+    OperationDoc::new(Tag::Jobs, "delete_job", "Delete a job")
         .more("Nothing of it starts any more, and the record stays to be read. Deleting twice is deleting once.")
         .if_match()
-        .shows(Shows::nothing(StatusCode::NO_CONTENT, "It is deleted."))
+        .shows(ResponseDoc::nothing(StatusCode::NO_CONTENT, "It is deleted."))
 }
 
-pub(crate) fn pause_job() -> Says {
-    Says::new(Tag::Jobs, "pause_job", "Pause a job")
+pub(crate) fn pause_job() -> OperationDoc {
+    OperationDoc::new(Tag::Jobs, "pause_job", "Pause a job")
         .more("What has not started does not start; what runs goes on. Pausing twice is pausing once.")
         .may_take::<Nothing>()
         .if_match()
@@ -87,8 +87,8 @@ pub(crate) fn pause_job() -> Says {
         .shows(changed())
 }
 
-pub(crate) fn resume_job() -> Says {
-    Says::new(Tag::Jobs, "resume_job", "Resume a job")
+pub(crate) fn resume_job() -> OperationDoc {
+    OperationDoc::new(Tag::Jobs, "resume_job", "Resume a job")
         .more("It goes on from now: what it missed it skips. Resuming twice is resuming once.")
         .may_take::<Nothing>()
         .if_match()
@@ -96,8 +96,8 @@ pub(crate) fn resume_job() -> Says {
         .shows(changed())
 }
 
-fn changed() -> Shows {
-    Shows::json::<JobView<'_>>(StatusCode::OK, "The job as it is now.").with(ETag)
+fn changed() -> ResponseDoc {
+    ResponseDoc::json::<JobView<'_>>(StatusCode::OK, "The job as it is now.").with(ETag)
 }
 
 fn billing() -> Value {

@@ -3,21 +3,23 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::says::AnswerHeader::Replayed;
-use super::says::{Says, Shows, Tag};
+use super::operation_doc::AnswerHeader::Replayed;
+use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
 use crate::keys::{KeysParams, TenantParams};
 use crate::problem::Kind;
 use crate::wire::grace::RotateRequest;
 use crate::wire::key_view::{KeyRequest, KeyView};
 use crate::wire::page::Page;
 
-pub(crate) fn create_key() -> Says {
-    Says::new(Tag::Keys, "create_key", "Make a key")
+pub(crate) fn create_key() -> OperationDoc {
+    OperationDoc::new(Tag::Keys, "create_key", "Make a key")
         .takes::<KeyRequest>()
         .once()
-        .shows(Shows::json::<KeyView<'_>>(StatusCode::CREATED, "The key, and this once its secret.").makes("key_id"))
         .shows(
-            Shows::json::<KeyView<'_>>(
+            ResponseDoc::json::<KeyView<'_>>(StatusCode::CREATED, "The key, and this once its secret.").makes("key_id"),
+        )
+        .shows(
+            ResponseDoc::json::<KeyView<'_>>(
                 StatusCode::OK,
                 "The key that the same request made before, without its secret.",
             )
@@ -26,27 +28,27 @@ pub(crate) fn create_key() -> Says {
         .example("for a build", json!({ "name": "ci", "role": "operator" }), StatusCode::CREATED, made())
 }
 
-pub(crate) fn list_keys() -> Says {
-    Says::new(Tag::Keys, "list_keys", "List keys")
+pub(crate) fn list_keys() -> OperationDoc {
+    OperationDoc::new(Tag::Keys, "list_keys", "List keys")
         .more("In the order they were made, revoked ones among them.")
         .query::<KeysParams>()
-        .shows(Shows::json::<Page<KeyView<'_>>>(StatusCode::OK, "A page of keys."))
+        .shows(ResponseDoc::json::<Page<KeyView<'_>>>(StatusCode::OK, "A page of keys."))
 }
 
-pub(crate) fn revoke_key() -> Says {
-    Says::new(Tag::Keys, "revoke_key", "Revoke a key")
+pub(crate) fn revoke_key() -> OperationDoc {
+    OperationDoc::new(Tag::Keys, "revoke_key", "Revoke a key")
         .more("It opens nothing from now on, and is still listed. Revoking twice is revoking once.")
         .query::<TenantParams>()
-        .shows(Shows::nothing(StatusCode::NO_CONTENT, "It is revoked."))
+        .shows(ResponseDoc::nothing(StatusCode::NO_CONTENT, "It is revoked."))
 }
 
-pub(crate) fn rotate_key() -> Says {
-    Says::new(Tag::Keys, "rotate_key", "Give a key another secret")
+pub(crate) fn rotate_key() -> OperationDoc {
+    OperationDoc::new(Tag::Keys, "rotate_key", "Give a key another secret")
         .more("The former one opens until the grace ends.")
         .query::<TenantParams>()
         .may_take::<RotateRequest>()
         .refuses(Kind::Conflict)
-        .shows(Shows::json::<KeyView<'_>>(StatusCode::OK, "The key, and this once its new secret."))
+        .shows(ResponseDoc::json::<KeyView<'_>>(StatusCode::OK, "The key, and this once its new secret."))
         .example("within a day", json!({ "grace_seconds": 86400 }), StatusCode::OK, made())
 }
 

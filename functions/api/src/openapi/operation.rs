@@ -4,17 +4,17 @@ use http::{Method, StatusCode};
 use minutehand_domain::access::Role;
 use serde_json::{Map, Value, json};
 
+use super::operation_doc::{AnswerHeader, Content, Example, OperationDoc, RequestHeader, ResponseDoc, Takes};
 use super::problems;
-use super::reused::{header, link, parameter, response};
-use super::says::{AnswerHeader, Content, Example, RequestHeader, Says, Shows, Takes};
+use super::references::{header, link, parameter, response};
 use super::schemas::{Schemas, without_null};
 use crate::problem::Kind;
 
-pub(super) struct Operation {
+pub(crate) struct Operation {
     pub method: Method,
     pub path: &'static str,
     pub needs: Option<Role>,
-    pub says: Says,
+    pub doc: OperationDoc,
 }
 
 impl Operation {
@@ -23,24 +23,24 @@ impl Operation {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    pub(super) fn told(&self, others: &[Self], schemas: &mut Schemas) -> Value {
-        let says = &self.says;
-        let mut told = json!({
-            "operationId": says.id,
-            "tags": [says.tag.name()],
-            "summary": says.summary,
+    pub(super) fn render(&self, others: &[Self], schemas: &mut Schemas) -> Value {
+        let doc = &self.doc;
+        let mut rendered = json!({
+            "operationId": doc.id,
+            "tags": [doc.tag.name()],
+            "summary": doc.summary,
             "description": self.description(),
             "security": self.security(),
             "responses": self.responses(others, schemas),
         });
         let parameters = self.parameters(schemas);
         if !parameters.is_empty() {
-            told["parameters"] = parameters.into();
+            rendered["parameters"] = parameters.into();
         }
-        if let Some(takes) = &says.takes {
-            told["requestBody"] = takes.told(&self.method, &says.examples, schemas);
+        if let Some(takes) = &doc.takes {
+            rendered["requestBody"] = takes.render(&self.method, &doc.examples, schemas);
         }
-        told
+        rendered
     }
 
     fn description(&self) -> String {
@@ -50,7 +50,7 @@ impl Operation {
             Some(role) => format!("Needs a key of the role {} or more.", role.as_str()),
         };
         let paragraphs =
-            [self.says.more.to_owned(), self.says.takes.as_ref().map_or_else(String::new, Takes::bound), who];
+            [self.doc.more.to_owned(), self.doc.takes.as_ref().map_or_else(String::new, Takes::bound), who];
         paragraphs.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
@@ -60,25 +60,25 @@ impl Operation {
 
     fn parameters(&self, schemas: &mut Schemas) -> Vec<Value> {
         let path = self.names().map(parameter);
-        let headers = self.says.headers.iter().map(|header| parameter(header.name()));
-        let query = self.says.query.map(|query| of_query(schemas.asked(query))).unwrap_or_default();
+        let headers = self.doc.headers.iter().map(|header| parameter(header.name()));
+        let query = self.doc.query.map(|query| of_query(schemas.asked(query))).unwrap_or_default();
         path.chain(headers).chain(query).collect()
     }
 
     fn responses(&self, others: &[Self], schemas: &mut Schemas) -> Map<String, Value> {
-        let good = self.says.shows.iter().map(|shows| {
-            let examples = self.says.examples.iter().filter(|example| example.status == shows.status);
-            let mut told = shows.told(examples, schemas);
+        let good = self.doc.shows.iter().map(|shows| {
+            let examples = self.doc.examples.iter().filter(|example| example.status == shows.status);
+            let mut rendered = shows.render(examples, schemas);
             if let Some(id) = shows.leads_on {
-                told["links"] = links(others, id);
+                rendered["links"] = links(others, id);
             }
-            (shows.status.as_str().to_owned(), told)
+            (shows.status.as_str().to_owned(), rendered)
         });
         let mut all: Map<_, _> = good.collect();
         for (status, kinds) in self.refusals() {
             all.insert(status.as_str().to_owned(), response(&problems::name(&kinds)));
         }
-        if self.says.takes.is_some() {
+        if self.doc.takes.is_some() {
             all.insert(StatusCode::REQUEST_TIMEOUT.as_str().to_owned(), response("TooSlow"));
         }
         all
@@ -86,7 +86,7 @@ impl Operation {
 
     /// The kinds of problem that can come of it, by status.
     fn refusals(&self) -> Vec<(StatusCode, Vec<Kind>)> {
-        let can_happen = |kind: &Kind| self.says.refuses.contains(kind) || self.invites(*kind);
+        let can_happen = |kind: &Kind| self.doc.refuses.contains(kind) || self.invites(*kind);
         let mut all = Vec::<(StatusCode, Vec<Kind>)>::new();
         for kind in Kind::ALL.into_iter().filter(can_happen) {
             match all.last_mut().filter(|(status, _)| *status == kind.status()) {
@@ -99,13 +99,13 @@ impl Operation {
 
     /// Whether the operation's own shape lets this happen.
     fn invites(&self, kind: Kind) -> bool {
-        let says = &self.says;
+        let doc = &self.doc;
         match kind {
             Kind::Unauthorized | Kind::QuotaExceeded | Kind::Unavailable => self.needs.is_some(),
             Kind::Forbidden => self.needs.is_some_and(|role| role > Role::Viewer),
             Kind::NotFound => self.names().next().is_some(),
-            Kind::Malformed | Kind::TooLarge | Kind::UnsupportedMediaType => says.takes.is_some(),
-            Kind::Invalid => says.takes.is_some() || says.query.is_some(),
+            Kind::Malformed | Kind::TooLarge | Kind::UnsupportedMediaType => doc.takes.is_some(),
+            Kind::Invalid => doc.takes.is_some() || doc.query.is_some(),
             Kind::MethodNotAllowed | Kind::Conflict | Kind::VersionMismatch | Kind::KeyReused => false,
         }
     }
@@ -116,12 +116,12 @@ impl Takes {
         format!("The body has at most {} bytes.", self.most_bytes)
     }
 
-    fn told(&self, method: &Method, examples: &[Example], schemas: &mut Schemas) -> Value {
+    fn render(&self, method: &Method, examples: &[Example], schemas: &mut Schemas) -> Value {
         let schema = if self.as_patch { schemas.patch(self.schema) } else { schemas.asked(self.schema) };
         let mut content = json!({ "schema": schema });
         if !examples.is_empty() {
-            let told = examples.iter().map(|it| (it.name.to_owned(), json!({ "value": it.asked })));
-            content["examples"] = told.collect::<Map<_, _>>().into();
+            let rendered = examples.iter().map(|it| (it.name.to_owned(), json!({ "value": it.asked })));
+            content["examples"] = rendered.collect::<Map<_, _>>().into();
         }
         let media_types = ["application/json", "application/merge-patch+json"].into_iter();
         let media_types = media_types.take(if method == Method::PATCH { 2 } else { 1 });
@@ -130,29 +130,39 @@ impl Takes {
     }
 }
 
-impl Shows {
-    fn told<'a>(&self, examples: impl Iterator<Item = &'a Example>, schemas: &mut Schemas) -> Value {
+impl ResponseDoc {
+    fn render<'a>(&self, examples: impl Iterator<Item = &'a Example>, schemas: &mut Schemas) -> Value {
         let mut headers = json!({ "Request-Id": header("RequestId") });
         for (name, component) in self.headers.iter().map(|it| it.names()) {
             headers[name] = header(component);
         }
-        let mut told = json!({ "description": self.description, "headers": headers });
+        let mut rendered = json!({ "description": self.description, "headers": headers });
         if let Some(Content { media_type, schema }) = &self.content {
             let mut content = json!({ "schema": schemas.shown(*schema) });
             let examples: Map<_, _> = examples.map(|it| (it.name.to_owned(), json!({ "value": it.shown }))).collect();
             if !examples.is_empty() {
                 content["examples"] = examples.into();
             }
-            told["content"] = json!({ *media_type: content });
+            rendered["content"] = json!({ *media_type: content });
         }
-        told
+        rendered
     }
+}
+
+/// The components that `links` refers to: from an answer that shows a thing to what can be done with it.
+pub(super) fn link_components(operations: &[Operation]) -> Map<String, Value> {
+    let with_id = operations.iter().filter_map(|it| Some((it, it.names().find(|name| name.ends_with("_id"))?)));
+    let link = |(it, id): (&Operation, &str)| {
+        let rendered = json!({ "operationId": it.doc.id, "parameters": { id: format!("$response.body#/{id}") } });
+        (it.doc.id.to_owned(), rendered)
+    };
+    with_id.map(link).collect()
 }
 
 /// Where one can go on from a new thing: to all that is done with what bears its id.
 fn links(all: &[Operation], id: &str) -> Value {
     let onwards = all.iter().filter(|it| it.names().any(|name| name == id));
-    onwards.map(|it| (it.says.id.to_owned(), link(it.says.id))).collect::<Map<_, _>>().into()
+    onwards.map(|it| (it.doc.id.to_owned(), link(it.doc.id))).collect::<Map<_, _>>().into()
 }
 
 /// Each field of the struct that a query is parsed into.
@@ -166,11 +176,11 @@ fn of_query(schema: Value) -> Vec<Value> {
 fn query_parameter(name: &str, mut schema: Value) -> Value {
     without_null(&mut schema);
     let description = schema.as_object_mut().and_then(|fields| fields.remove("description"));
-    let mut told = json!({ "name": name, "in": "query", "schema": schema });
+    let mut rendered = json!({ "name": name, "in": "query", "schema": schema });
     if let Some(description) = description {
-        told["description"] = description;
+        rendered["description"] = description;
     }
-    told
+    rendered
 }
 
 impl RequestHeader {

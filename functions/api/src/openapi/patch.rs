@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schemas::{named, reference, walk};
+use super::references::{named, reference, walk};
 
 /// What belongs to the creation of a thing and is no part of it.
 const OF_THE_CREATION: &str = "idempotency_key";

@@ -3,10 +3,10 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::reused::header;
-use super::says::schema_of;
+use super::operation_doc::schema_of;
+use super::references::header;
 use super::schemas::Schemas;
-use crate::problem::{Kind, Told};
+use crate::problem::{Kind, WithRequestId};
 
 /// A body that a process waited for in vain. Its front answers that, before any route does.
 const TOO_SLOW: &str = "/problems/too-slow";
@@ -17,7 +17,7 @@ pub(super) fn name(kinds: &[Kind]) -> String {
 }
 
 pub(super) fn responses(schemas: &mut Schemas) -> Map<String, Value> {
-    let problem = schemas.shown(schema_of::<Told<'_>>);
+    let problem = schemas.shown(schema_of::<WithRequestId<'_>>);
     let mut all: Map<_, _> = Kind::ALL.iter().map(|kind| (name(&[*kind]), response(&[*kind], &problem))).collect();
     let either = [Kind::Invalid, Kind::KeyReused];
     all.insert(name(&either), response(&either, &problem));

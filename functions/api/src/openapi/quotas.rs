@@ -3,18 +3,18 @@
 use http::StatusCode;
 use serde_json::json;
 
-use super::says::{Says, Shows, Tag};
+use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
 use crate::wire::quota_view::{QuotaRequest, QuotaView};
 
-pub(crate) fn get_own_quota() -> Says {
-    Says::new(Tag::Quotas, "get_own_quota", "Show your own quota").shows(shown())
+pub(crate) fn get_own_quota() -> OperationDoc {
+    OperationDoc::new(Tag::Quotas, "get_own_quota", "Show your own quota").shows(shown())
 }
 
-pub(crate) fn get_quota() -> Says {
-    Says::new(Tag::Quotas, "get_quota", "Show a tenant's quota").shows(shown())
+pub(crate) fn get_quota() -> OperationDoc {
+    OperationDoc::new(Tag::Quotas, "get_quota", "Show a tenant's quota").shows(shown())
 }
 
-pub(crate) fn put_quota() -> Says {
+pub(crate) fn put_quota() -> OperationDoc {
     let (asked, answer) = (
         json!({ "max_jobs": 10000, "max_requests_per_second": 50 }),
         json!({
@@ -22,13 +22,13 @@ pub(crate) fn put_quota() -> Says {
             "max_requests_per_second": 50
         }),
     );
-    Says::new(Tag::Quotas, "put_quota", "Set a tenant's quota")
+    OperationDoc::new(Tag::Quotas, "put_quota", "Set a tenant's quota")
         .more("All of it: what is not named is not limited.")
         .takes::<QuotaRequest>()
         .shows(shown())
         .example("two bounds", asked, StatusCode::OK, answer)
 }
 
-fn shown() -> Shows {
-    Shows::json::<QuotaView<'_>>(StatusCode::OK, "The quota as it is now.")
+fn shown() -> ResponseDoc {
+    ResponseDoc::json::<QuotaView<'_>>(StatusCode::OK, "The quota as it is now.")
 }

@@ -1,28 +1,11 @@
 //! What several operations speak of: parameters, headers and links, each written once.
 
 use schemars::JsonSchema;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::operation::Operation;
-use super::says::schema_of;
+use super::operation_doc::schema_of;
 use super::schemas::Schemas;
 use crate::wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
-
-pub(super) fn parameter(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/parameters/{name}") })
-}
-
-pub(super) fn header(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/headers/{name}") })
-}
-
-pub(super) fn response(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/responses/{name}") })
-}
-
-pub(super) fn link(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/links/{name}") })
-}
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
     json!({
@@ -68,14 +51,4 @@ pub(super) fn headers(schemas: &mut Schemas) -> Value {
 
 fn required(description: &str, schema: &Value) -> Value {
     json!({ "description": description, "required": true, "schema": schema })
-}
-
-/// From an answer that shows a thing to what can be done with it.
-pub(super) fn links(operations: &[Operation]) -> Map<String, Value> {
-    let with_id = operations.iter().filter_map(|it| Some((it, it.names().find(|name| name.ends_with("_id"))?)));
-    let link = |(it, id): (&Operation, &str)| {
-        let told = json!({ "operationId": it.says.id, "parameters": { id: format!("$response.body#/{id}") } });
-        (it.says.id.to_owned(), told)
-    };
-    with_id.map(link).collect()
 }

@@ -3,16 +3,16 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::says::AnswerHeader::Replayed;
-use super::says::{Says, Shows, Tag};
+use super::operation_doc::AnswerHeader::Replayed;
+use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
 use crate::body::Nothing;
 use crate::problem::Kind;
 use crate::runs::{AcrossParams, AuditView, RunRequest, RunsParams};
 use crate::wire::page::Page;
 use crate::wire::run_view::RunView;
 
-pub(crate) fn run_job() -> Says {
-    queued(Says::new(Tag::Runs, "run_job", "Run a job now"))
+pub(crate) fn run_job() -> OperationDoc {
+    queued(OperationDoc::new(Tag::Runs, "run_job", "Run a job now"))
         .more("Beside its schedule, and with another payload if one is given.")
         .refuses(Kind::Conflict)
         .example(
@@ -23,8 +23,8 @@ pub(crate) fn run_job() -> Says {
         )
 }
 
-pub(crate) fn retry_run() -> Says {
-    queued(Says::new(Tag::Runs, "retry_run", "Try a run again"))
+pub(crate) fn retry_run() -> OperationDoc {
+    queued(OperationDoc::new(Tag::Runs, "retry_run", "Try a run again"))
         .more(
             "A new run that names the old one, with an edited payload if one is given. The old one must have failed, timed \
              out, been cancelled or been skipped.",
@@ -33,15 +33,18 @@ pub(crate) fn retry_run() -> Says {
         .example("with an edited payload", json!({ "payload": { "month": "2027-01" } }), StatusCode::ACCEPTED, redriven())
 }
 
-fn queued(says: Says) -> Says {
-    says.may_take::<RunRequest<'_>>()
+fn queued(doc: OperationDoc) -> OperationDoc {
+    doc.may_take::<RunRequest<'_>>()
         .once()
-        .shows(Shows::json::<RunView<'_>>(StatusCode::ACCEPTED, "The run: it is queued.").makes("run_id"))
-        .shows(Shows::json::<RunView<'_>>(StatusCode::OK, "The run that the same request made before.").with(Replayed))
+        .shows(ResponseDoc::json::<RunView<'_>>(StatusCode::ACCEPTED, "The run: it is queued.").makes("run_id"))
+        .shows(
+            ResponseDoc::json::<RunView<'_>>(StatusCode::OK, "The run that the same request made before.")
+                .with(Replayed),
+        )
 }
 
-pub(crate) fn list_runs() -> Says {
-    Says::new(Tag::Runs, "list_runs", "List the runs of all jobs")
+pub(crate) fn list_runs() -> OperationDoc {
+    OperationDoc::new(Tag::Runs, "list_runs", "List the runs of all jobs")
         .more(
             "Newest first. A deployment without an index of all runs lists those of one `job_id`, and those that failed or \
              timed out.",
@@ -51,38 +54,34 @@ pub(crate) fn list_runs() -> Says {
         .shows(page())
 }
 
-pub(crate) fn list_runs_of_job() -> Says {
-    Says::new(Tag::Runs, "list_runs_of_job", "List the runs of a job")
+pub(crate) fn list_runs_of_job() -> OperationDoc {
+    OperationDoc::new(Tag::Runs, "list_runs_of_job", "List the runs of a job")
         .more("Newest first.")
         .query::<RunsParams>()
         .shows(page())
 }
 
-fn page() -> Shows {
-    Shows::json::<Page<RunView<'_>>>(StatusCode::OK, "A page of runs.")
+fn page() -> ResponseDoc {
+    ResponseDoc::json::<Page<RunView<'_>>>(StatusCode::OK, "A page of runs.")
 }
 
-pub(crate) fn get_run() -> Says {
-    Says::new(Tag::Runs, "get_run", "Show a run, with all its attempts")
+pub(crate) fn get_run() -> OperationDoc {
+    OperationDoc::new(Tag::Runs, "get_run", "Show a run, with all its attempts")
         .more("An occurrence that nobody has started is shown as it waits.")
-        .shows(Shows::json::<RunView<'_>>(StatusCode::OK, "The run."))
+        .shows(ResponseDoc::json::<RunView<'_>>(StatusCode::OK, "The run."))
 }
 
-pub(crate) fn list_run_events() -> Says {
-    Says::new(Tag::Runs, "list_run_events", "Show what happened to a run, and who did what").shows(Shows::json::<
-        AuditView,
-    >(
-        StatusCode::OK,
-        "All that happened, in order.",
-    ))
+pub(crate) fn list_run_events() -> OperationDoc {
+    OperationDoc::new(Tag::Runs, "list_run_events", "Show what happened to a run, and who did what")
+        .shows(ResponseDoc::json::<AuditView>(StatusCode::OK, "All that happened, in order."))
 }
 
-pub(crate) fn cancel_run() -> Says {
-    Says::new(Tag::Runs, "cancel_run", "Cancel a run")
+pub(crate) fn cancel_run() -> OperationDoc {
+    OperationDoc::new(Tag::Runs, "cancel_run", "Cancel a run")
         .more("One that waits ends now; of one that runs, no further attempt is made.")
         .may_take::<Nothing>()
         .refuses(Kind::Conflict)
-        .shows(Shows::json::<RunView<'_>>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
+        .shows(ResponseDoc::json::<RunView<'_>>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
 }
 
 fn asked_for() -> Value {

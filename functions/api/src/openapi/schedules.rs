@@ -3,25 +3,22 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::says::{Says, Shows, Tag};
+use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
 use crate::schedules::{NextParams, PreviewRequest};
 use crate::wire::preview_view::PreviewView;
 
-pub(crate) fn preview_schedule() -> Says {
-    Says::new(Tag::Schedules, "preview_schedule", "Preview a schedule")
+pub(crate) fn preview_schedule() -> OperationDoc {
+    OperationDoc::new(Tag::Schedules, "preview_schedule", "Preview a schedule")
         .more("In words, and by its next instants with what daylight saving does to them.")
         .takes::<PreviewRequest>()
-        .shows(Shows::json::<PreviewView>(StatusCode::OK, "What a job with this schedule would fire."))
+        .shows(ResponseDoc::json::<PreviewView>(StatusCode::OK, "What a job with this schedule would fire."))
         .example("a night that has no 02:30", spring(), StatusCode::OK, spring_shown())
 }
 
-pub(crate) fn next_fires() -> Says {
-    Says::new(Tag::Schedules, "next_fires", "Show when a job fires next").query::<NextParams>().shows(Shows::json::<
-        PreviewView,
-    >(
-        StatusCode::OK,
-        "What the job fires next, as it stands.",
-    ))
+pub(crate) fn next_fires() -> OperationDoc {
+    OperationDoc::new(Tag::Schedules, "next_fires", "Show when a job fires next")
+        .query::<NextParams>()
+        .shows(ResponseDoc::json::<PreviewView>(StatusCode::OK, "What the job fires next, as it stands."))
 }
 
 fn spring() -> Value {

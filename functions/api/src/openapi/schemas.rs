@@ -5,10 +5,9 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::operation_doc::SchemaOf;
 use super::patch::{add_patch, patch_name};
-use super::says::SchemaOf;
-
-const COMPONENTS: &str = "/components/schemas";
+use super::references::{COMPONENTS, named, reference, walk};
 
 pub(super) struct Schemas {
     asked: SchemaGenerator,
@@ -58,15 +57,6 @@ impl Schemas {
     }
 }
 
-pub(super) fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#{COMPONENTS}/{name}") })
-}
-
-/// Of a reference's text.
-pub(super) fn named(reference: &str) -> Option<&str> {
-    reference.strip_prefix('#')?.strip_prefix(COMPONENTS)?.strip_prefix('/')
-}
-
 /// The same schema for what may be left out and is never null.
 pub(super) fn without_null(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else { return };
@@ -84,18 +74,6 @@ pub(super) fn without_null(schema: &mut Value) {
             Ok([only]) => drop(fields.insert("anyOf".to_owned(), json!([only]))),
             Err(choices) => drop(fields.insert("anyOf".to_owned(), choices.into())),
         }
-    }
-}
-
-/// Goes through a schema and all inside it.
-pub(super) fn walk(schema: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
-    match schema {
-        Value::Object(fields) => {
-            change(fields);
-            fields.values_mut().for_each(|value| walk(value, change));
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| walk(value, change)),
-        _ => {}
     }
 }
 

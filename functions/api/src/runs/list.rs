@@ -13,14 +13,14 @@ use minutehand_domain::run::Run;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Across, Store as _};
-use minutehand_io::{Doors, Fault};
+use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::auth::Caller;
+use crate::app_state::AppState;
 use crate::cursor::{Scope, foreign};
-use crate::face::Face;
+use crate::keyring::Caller;
 use crate::params::{DEFAULT_LIMIT, JobPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::wire::instant::Instant;
@@ -70,18 +70,18 @@ pub(crate) struct AcrossParams {
 }
 
 /// A job's runs.
-pub(crate) async fn of_job<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn of_job<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
     Params(params): Params<RunsParams>,
 ) -> Result<Response, Problem> {
-    page(&face, &caller, Some(id), params).await
+    page(&app, &caller, Some(id), params).await
 }
 
 /// The runs of all jobs, or of the one that the query names.
-pub(crate) async fn across<D: Doors>(
-    State(face): State<Arc<Face<D>>>,
+pub(crate) async fn across<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     Params(params): Params<AcrossParams>,
 ) -> Result<Response, Problem> {
@@ -90,7 +90,7 @@ pub(crate) async fn across<D: Doors>(
         Some(text) => Some(text.parse().map_err(|_| Problem::field(Kind::Invalid, "?job_id", "is not a job's id"))?),
         None => None,
     };
-    page(&face, &caller, job, RunsParams { limit, cursor, status, from, to }).await
+    page(&app, &caller, job, RunsParams { limit, cursor, status, from, to }).await
 }
 
 /// What one list is of.
@@ -114,13 +114,13 @@ struct Found {
     next: Option<Position>,
 }
 
-async fn page<D: Doors>(
-    face: &Face<D>,
+async fn page<D: Ports>(
+    app: &AppState<D>,
     caller: &Caller,
     job: Option<JobId>,
     params: RunsParams,
 ) -> Result<Response, Problem> {
-    let (doors, now) = (&*face.doors, face.doors.clock().now());
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
     let limit = limit_of(params.limit)?;
     let scope = params.scope(caller.tenant(), job);
     let position = match &params.cursor {
@@ -130,10 +130,10 @@ async fn page<D: Doors>(
     let query = Query { tenant: caller.tenant(), status: params.status, limit, now };
     let Found { runs, next } = match job {
         Some(id) => {
-            job_of(doors, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
-            query.of_job(doors, id, position).await?
+            job_of(ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
+            query.of_job(ports, id, position).await?
         }
-        None => query.across(doors, position).await?.ok_or_else(no_index)?,
+        None => query.across(ports, position).await?.ok_or_else(no_index)?,
     };
     let next_cursor = next.map(|next| next.seal(&scope));
     let items = runs.iter().map(|run| RunView::listed(run, now)).collect();
@@ -147,18 +147,18 @@ fn no_index() -> Problem {
 }
 
 impl Query<'_> {
-    async fn of_job<D: Doors>(&self, doors: &D, job: JobId, position: Position) -> Result<Found, Fault> {
+    async fn of_job<D: Ports>(&self, ports: &D, job: JobId, position: Position) -> Result<Found, Fault> {
         let mut search = Search::new(self, position);
         while search.goes_on() {
             let Position { window, before } = search.position.clone();
-            let read = doors.store().runs_of(self.tenant, job, window, before, search.at_once()).await?;
+            let read = ports.store().runs_of(self.tenant, job, window, before, search.at_once()).await?;
             search.take(read, None);
         }
         Ok(search.found())
     }
 
     /// Hour by hour, from the newest back. None where there is no index.
-    async fn across<D: Doors>(&self, doors: &D, position: Position) -> Result<Option<Found>, Fault> {
+    async fn across<D: Ports>(&self, ports: &D, position: Position) -> Result<Option<Found>, Fault> {
         let which =
             if self.status.is_some_and(RunStatus::needs_attention) { Across::NeedingAttention } else { Across::All };
         let mut search = Search::new(self, position);
@@ -171,7 +171,7 @@ impl Query<'_> {
                 Across::All => window.start.max(begin_of_hour(window.end.just_before()))..window.end,
             };
             let begins = slice.start;
-            let read = doors.store().runs_across(self.tenant, which, slice, before, search.at_once()).await?;
+            let read = ports.store().runs_across(self.tenant, which, slice, before, search.at_once()).await?;
             let Some(read) = read else { return Ok(None) };
             search.take(read, Some(begins));
             hours += 1;

@@ -10,8 +10,8 @@ use minutehand_domain::limits::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::whole::whole;
-use crate::findings::Findings;
+use super::whole_number::whole_number;
+use crate::field_errors::FieldErrors;
 
 /// What becomes of occurrences that an outage kept from starting.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -20,11 +20,11 @@ pub(crate) struct CatchUpRequest {
     #[schemars(extend("default" = CatchUpPolicy::default()))]
     policy: Option<CatchUpPolicy>,
     /// At most so many of the newest are made up for. It goes with `all`.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = CATCH_UP_RUNS), extend("default" = DEFAULT_CATCH_UP_RUNS))]
     max_runs: Option<u64>,
     /// What is later than this is never made up for. It does not go with `none`.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(
         range(min = LEAST_CATCH_UP_WINDOW_SECONDS, max = CATCH_UP_WINDOW_SECONDS),
         extend("default" = DEFAULT_CATCH_UP_WINDOW_SECONDS)
@@ -54,17 +54,17 @@ impl CatchUpPolicy {
 }
 
 impl CatchUpRequest {
-    pub(crate) fn understood(&self, findings: &mut Findings) -> CatchUp {
+    pub(crate) fn understood(&self, errors: &mut FieldErrors) -> CatchUp {
         let policy = self.policy.unwrap_or_default();
         for (field, given) in [("max_runs", self.max_runs), ("window_seconds", self.window_seconds)] {
             if given.is_some() && policy.goes_without().contains(&field) {
-                findings.add(format!("/catch_up/{field}"), goes_with(field));
+                errors.add(format!("/catch_up/{field}"), goes_with(field));
             }
         }
         match policy {
-            CatchUpPolicy::Last => CatchUp::Last { window: self.window(findings) },
+            CatchUpPolicy::Last => CatchUp::Last { window: self.window(errors) },
             CatchUpPolicy::None => CatchUp::None,
-            CatchUpPolicy::All => CatchUp::All { window: self.window(findings), max_runs: self.max_runs(findings) },
+            CatchUpPolicy::All => CatchUp::All { window: self.window(errors), max_runs: self.max_runs(errors) },
         }
     }
 
@@ -78,15 +78,15 @@ impl CatchUpRequest {
         Self { policy: Some(policy), max_runs: max_runs.map(u64::from), window_seconds: window.map(Duration::as_secs) }
     }
 
-    fn window(&self, findings: &mut Findings) -> Duration {
+    fn window(&self, errors: &mut FieldErrors) -> Duration {
         let Some(seconds) = self.window_seconds else { return CatchUp::DEFAULT_WINDOW };
         let range = LEAST_CATCH_UP_WINDOW_SECONDS..=CATCH_UP_WINDOW_SECONDS;
-        Duration::from_secs(findings.in_range("/catch_up/window_seconds", seconds, range))
+        Duration::from_secs(errors.in_range("/catch_up/window_seconds", seconds, range))
     }
 
-    fn max_runs(&self, findings: &mut Findings) -> u32 {
+    fn max_runs(&self, errors: &mut FieldErrors) -> u32 {
         let Some(runs) = self.max_runs else { return CatchUp::DEFAULT_RUNS };
-        let runs = findings.in_range("/catch_up/max_runs", runs, 1..=u64::from(CATCH_UP_RUNS));
+        let runs = errors.in_range("/catch_up/max_runs", runs, 1..=u64::from(CATCH_UP_RUNS));
         u32::try_from(runs).unwrap_or(CATCH_UP_RUNS)
     }
 }

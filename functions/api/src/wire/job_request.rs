@@ -23,10 +23,10 @@ use super::retry_request::RetryRequest;
 use super::schedule_request::ScheduleRequest;
 use super::target_request::TargetRequest;
 use super::texts::Line;
-use super::whole::whole;
+use super::whole_number::whole_number;
 use super::words::{DeliveryWord, PriorityWord};
-use crate::face::TargetCheck;
-use crate::findings::Findings;
+use crate::app_state::TargetCheck;
+use crate::field_errors::FieldErrors;
 use crate::problem::{Kind, Problem};
 
 /// A job as it is asked for. What is null is not given.
@@ -54,7 +54,7 @@ pub(crate) struct JobRequest<'a> {
     #[schemars(with = "Option<PriorityWord>", extend("default" = Priority::default()))]
     priority: Option<Priority>,
     /// How long an attempt may take.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = TIMEOUT_SECONDS), extend("default" = DEFAULT_TIMEOUT_SECONDS))]
     timeout_seconds: Option<u64>,
     #[serde(default, deserialize_with = "maybe_object")]
@@ -79,28 +79,28 @@ pub(crate) struct Understood {
 impl JobRequest<'_> {
     /// As the wish for the job of this id.
     pub(crate) fn understood(mut self, id: JobId, now: Moment, check: &TargetCheck) -> Result<Understood, Problem> {
-        let mut findings = Findings::default();
-        let schedule = self.schedule.take().unwrap_or_default().understood(Spread::of(id), now, &mut findings);
-        self.understood_beside(schedule, check, findings)
+        let mut errors = FieldErrors::default();
+        let schedule = self.schedule.take().unwrap_or_default().understood(Spread::of(id), now, &mut errors);
+        self.understood_beside(schedule, check, errors)
     }
 
     /// With a schedule that was understood before.
     pub(crate) fn understood_with(self, schedule: Schedule, check: &TargetCheck) -> Result<Understood, Problem> {
-        self.understood_beside(Some(schedule), check, Findings::default())
+        self.understood_beside(Some(schedule), check, FieldErrors::default())
     }
 
     fn understood_beside(
         self,
         schedule: Option<Schedule>,
         check: &TargetCheck,
-        mut findings: Findings,
+        mut errors: FieldErrors,
     ) -> Result<Understood, Problem> {
         let payload = payload_of(self.payload)?;
-        self.words(&mut findings);
-        let terms = self.terms(&mut findings);
-        let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.understood(&mut findings)).unwrap_or_default();
-        let target = self.target.understood(check, &mut findings);
-        let (schedule, target) = findings.settle(schedule.zip(target))?;
+        self.words(&mut errors);
+        let terms = self.terms(&mut errors);
+        let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.understood(&mut errors)).unwrap_or_default();
+        let target = self.target.understood(check, &mut errors);
+        let (schedule, target) = errors.settle(schedule.zip(target))?;
         let definition = Definition {
             name: self.name,
             owner: self.owner,
@@ -114,28 +114,28 @@ impl JobRequest<'_> {
         Ok(Understood { schedule, definition, payload })
     }
 
-    fn words(&self, findings: &mut Findings) {
+    fn words(&self, errors: &mut FieldErrors) {
         if let Some(name) = &self.name {
-            findings.line("/name", name, NAME_CHARS);
+            errors.line("/name", name, NAME_CHARS);
         }
         if let Some(owner) = &self.owner {
-            findings.line("/owner", owner, WORD_CHARS);
+            errors.line("/owner", owner, WORD_CHARS);
         }
         let tags = self.tags.as_deref().unwrap_or_default();
         if tags.len() > TAGS {
-            findings.add("/tags", format!("at most {TAGS} tags"));
+            errors.add("/tags", format!("at most {TAGS} tags"));
             return;
         }
         for (index, tag) in tags.iter().enumerate() {
-            findings.line(format!("/tags/{index}"), tag, WORD_CHARS);
+            errors.line(format!("/tags/{index}"), tag, WORD_CHARS);
         }
     }
 
-    fn terms(&self, findings: &mut Findings) -> Terms {
+    fn terms(&self, errors: &mut FieldErrors) -> Terms {
         let timeout = self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
         Terms {
-            timeout: Duration::from_secs(findings.in_range("/timeout_seconds", timeout, 1..=TIMEOUT_SECONDS)),
-            retry: self.retry.as_ref().map(|retry| retry.understood(findings)).unwrap_or_default(),
+            timeout: Duration::from_secs(errors.in_range("/timeout_seconds", timeout, 1..=TIMEOUT_SECONDS)),
+            retry: self.retry.as_ref().map(|retry| retry.understood(errors)).unwrap_or_default(),
             delivery: self.delivery.unwrap_or_default(),
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::instant::Instant;
 use super::texts::{KeyIdText, Line, TenantText};
 use super::words::RoleWord;
-use crate::findings::Findings;
+use crate::field_errors::FieldErrors;
 use crate::problem::Problem;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -54,14 +54,14 @@ pub(crate) struct KeyView<'a> {
 
 impl KeyRequest {
     pub(crate) fn understood(&self) -> Result<(String, Role), Problem> {
-        let mut findings = Findings::default();
-        findings.line("/name", &self.name, NAME_CHARS);
+        let mut errors = FieldErrors::default();
+        errors.line("/name", &self.name, NAME_CHARS);
         let role = match self.role {
             RoleRequest::Viewer => Role::Viewer,
             RoleRequest::Operator => Role::Operator,
             RoleRequest::Admin => Role::Admin,
         };
-        findings.settle(Some((self.name.clone(), role)))
+        errors.settle(Some((self.name.clone(), role)))
     }
 }
 

@@ -13,8 +13,8 @@ pub(crate) struct Kind {
 
 pub(crate) fn one_of_the_kinds(schema: &mut Schema, kinds: &[Kind]) {
     let Some(fields) = schema.get("properties").and_then(Value::as_object).cloned() else { return };
-    let told: Vec<Value> = kinds.iter().map(|kind| kind.told(&fields)).collect();
-    schema.insert("oneOf".to_owned(), told.into());
+    let rendered: Vec<Value> = kinds.iter().map(|kind| kind.render(&fields)).collect();
+    schema.insert("oneOf".to_owned(), rendered.into());
 }
 
 impl Kind {
@@ -26,7 +26,7 @@ impl Kind {
         self.with.iter().copied().filter(move |field| !others(field))
     }
 
-    fn told(&self, fields: &Map<String, Value>) -> Value {
+    fn render(&self, fields: &Map<String, Value>) -> Value {
         let others = fields.iter().filter(|(name, _)| !self.with.contains(&name.as_str()));
         let properties: Map<_, _> = others
             .map(|(name, field)| (name.clone(), if self.named == Some(name) { given(field) } else { not_given(field) }))

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::texts::TenantText;
-use super::whole::whole;
-use crate::findings::Findings;
+use super::whole_number::whole_number;
+use crate::field_errors::FieldErrors;
 
 /// A bound beyond this bounds nothing: it is ten times what the largest deployment is designed to hold.
 const MOST: u32 = 1_000_000_000;
@@ -18,17 +18,17 @@ const MOST: u32 = 1_000_000_000;
 #[expect(clippy::struct_field_names, reason = "they are named as the wire names them")]
 pub(crate) struct QuotaRequest {
     /// Jobs that can still fire.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(max = MOST))]
     max_jobs: Option<u64>,
     /// What all recurring schedules fire together, and as many one-time runs again.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(max = MOST))]
     max_fires_per_minute: Option<u64>,
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = MOST))]
     max_concurrent_runs: Option<u64>,
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = MOST))]
     max_requests_per_second: Option<u64>,
 }
@@ -48,9 +48,9 @@ pub(crate) struct QuotaView<'a> {
 
 impl QuotaRequest {
     /// A tenant that may do nothing at all has no keys; at least one request a second lets it say what it sees.
-    pub(crate) fn understood(&self, findings: &mut Findings) -> Limits {
+    pub(crate) fn understood(&self, errors: &mut FieldErrors) -> Limits {
         let mut limit = |pointer, value: Option<u64>, least| {
-            let value = findings.in_range(pointer, value?, least..=u64::from(MOST));
+            let value = errors.in_range(pointer, value?, least..=u64::from(MOST));
             u32::try_from(value).ok()
         };
         Limits {

@@ -7,53 +7,53 @@ use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::whole::whole;
+use super::whole_number::whole_number;
 use super::words::{BackoffWord, JitterWord};
-use crate::findings::Findings;
+use crate::field_errors::FieldErrors;
 
 /// How failure is treated.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RetryRequest {
     /// How often a run is tried again after it failed or timed out.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(max = RETRIES), extend("default" = RetryPolicy::default().max_retries))]
     max_retries: Option<u64>,
     #[schemars(with = "Option<BackoffWord>", extend("default" = RetryPolicy::default().backoff))]
     backoff: Option<Backoff>,
     /// The delay before the first retry.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(max = BACKOFF_SECONDS), extend("default" = RetryPolicy::default().initial_delay.as_secs()))]
     initial_delay_seconds: Option<u64>,
     /// No delay is longer: at least the first one.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(max = BACKOFF_SECONDS), extend("default" = RetryPolicy::default().max_delay.as_secs()))]
     max_delay_seconds: Option<u64>,
     #[schemars(with = "Option<JitterWord>", extend("default" = RetryPolicy::default().jitter))]
     jitter: Option<Jitter>,
     /// No attempt starts later than this after the first one did.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = SPAN_SECONDS))]
     give_up_after_seconds: Option<u64>,
     /// So many failures in a row, each under a second, end the run.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = RETRIES))]
     break_after_instant_failures: Option<u64>,
 }
 
 impl RetryRequest {
     /// What is not asked for is the default's; the ceiling is at least the first delay.
-    pub(crate) fn understood(&self, findings: &mut Findings) -> RetryPolicy {
+    pub(crate) fn understood(&self, errors: &mut FieldErrors) -> RetryPolicy {
         let usual = RetryPolicy::default();
-        let initial_delay = self.initial_delay(findings).unwrap_or(usual.initial_delay);
+        let initial_delay = self.initial_delay(errors).unwrap_or(usual.initial_delay);
         RetryPolicy {
-            max_retries: self.max_retries(findings).unwrap_or(usual.max_retries),
+            max_retries: self.max_retries(errors).unwrap_or(usual.max_retries),
             backoff: self.backoff.unwrap_or(usual.backoff),
             initial_delay,
-            max_delay: self.max_delay(initial_delay, findings).unwrap_or(usual.max_delay.max(initial_delay)),
+            max_delay: self.max_delay(initial_delay, errors).unwrap_or(usual.max_delay.max(initial_delay)),
             jitter: self.jitter.unwrap_or(usual.jitter),
-            give_up_after: self.give_up_after(findings),
-            break_after_instant_failures: self.break_after(findings),
+            give_up_after: self.give_up_after(errors),
+            break_after_instant_failures: self.break_after(errors),
         }
     }
 
@@ -69,32 +69,32 @@ impl RetryRequest {
         }
     }
 
-    fn max_retries(&self, findings: &mut Findings) -> Option<u16> {
-        count(findings, "/retry/max_retries", self.max_retries?, 0)
+    fn max_retries(&self, errors: &mut FieldErrors) -> Option<u16> {
+        count(errors, "/retry/max_retries", self.max_retries?, 0)
     }
 
-    fn break_after(&self, findings: &mut Findings) -> Option<u16> {
-        count(findings, "/retry/break_after_instant_failures", self.break_after_instant_failures?, 1)
+    fn break_after(&self, errors: &mut FieldErrors) -> Option<u16> {
+        count(errors, "/retry/break_after_instant_failures", self.break_after_instant_failures?, 1)
     }
 
-    fn initial_delay(&self, findings: &mut Findings) -> Option<Duration> {
-        Some(seconds(findings, "/retry/initial_delay_seconds", self.initial_delay_seconds?, 0, BACKOFF_SECONDS))
+    fn initial_delay(&self, errors: &mut FieldErrors) -> Option<Duration> {
+        Some(seconds(errors, "/retry/initial_delay_seconds", self.initial_delay_seconds?, 0, BACKOFF_SECONDS))
     }
 
-    fn max_delay(&self, initial: Duration, findings: &mut Findings) -> Option<Duration> {
+    fn max_delay(&self, initial: Duration, errors: &mut FieldErrors) -> Option<Duration> {
         let least = initial.as_secs().min(BACKOFF_SECONDS);
-        Some(seconds(findings, "/retry/max_delay_seconds", self.max_delay_seconds?, least, BACKOFF_SECONDS))
+        Some(seconds(errors, "/retry/max_delay_seconds", self.max_delay_seconds?, least, BACKOFF_SECONDS))
     }
 
-    fn give_up_after(&self, findings: &mut Findings) -> Option<Duration> {
-        Some(seconds(findings, "/retry/give_up_after_seconds", self.give_up_after_seconds?, 1, SPAN_SECONDS))
+    fn give_up_after(&self, errors: &mut FieldErrors) -> Option<Duration> {
+        Some(seconds(errors, "/retry/give_up_after_seconds", self.give_up_after_seconds?, 1, SPAN_SECONDS))
     }
 }
 
-fn count(findings: &mut Findings, pointer: &'static str, value: u64, least: u64) -> Option<u16> {
-    u16::try_from(findings.in_range(pointer, value, least..=u64::from(RETRIES))).ok()
+fn count(errors: &mut FieldErrors, pointer: &'static str, value: u64, least: u64) -> Option<u16> {
+    u16::try_from(errors.in_range(pointer, value, least..=u64::from(RETRIES))).ok()
 }
 
-fn seconds(findings: &mut Findings, pointer: &'static str, value: u64, least: u64, most: u64) -> Duration {
-    Duration::from_secs(findings.in_range(pointer, value, least..=most))
+fn seconds(errors: &mut FieldErrors, pointer: &'static str, value: u64, least: u64, most: u64) -> Duration {
+    Duration::from_secs(errors.in_range(pointer, value, least..=most))
 }

@@ -97,7 +97,7 @@ pub(crate) struct Bodies<'a> {
 impl<'a> RunView<'a> {
     /// The run with `attempts`, oldest first.
     pub(crate) fn new(run: &'a Run, attempts: &'a [Attempt], bodies: Bodies<'a>, now: Moment) -> Self {
-        let also = run.stands_also_for();
+        let span = run.skipped_span();
         Self {
             run_id: run.key.to_string(),
             job_id: run.key.job.to_string(),
@@ -116,8 +116,8 @@ impl<'a> RunView<'a> {
             redrive_of: run.redrive_of.map(|key| key.to_string()),
             workflow_run_id: (),
             task_key: (),
-            count: also.and_then(|also| also.count),
-            covers_until: also.map(|also| Instant(also.until)),
+            count: span.and_then(|span| span.count),
+            covers_until: span.map(|span| Instant(span.until)),
         }
     }
 

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::instant::Instant;
 use super::kinds::{Kind, one_of_the_kinds};
 use super::texts::{CronText, ZoneText};
-use super::whole::whole;
+use super::whole_number::whole_number;
 use super::words::{DayRuleWord, DstGapWord, DstOverlapWord};
-use crate::findings::Findings;
+use crate::field_errors::FieldErrors;
 
 /// When a job fires: exactly one of `at`, `after_seconds`, `every_seconds`, `cron` and `on_demand`, or none of them for once,
 /// now.
@@ -24,11 +24,11 @@ pub(crate) struct ScheduleRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Instant>,
     /// Once, so long after the job's creation.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = SPAN_SECONDS))]
     after_seconds: Option<u64>,
     /// Again and again, counted from `start_at` or else from the job's creation. It knows no zones and never drifts.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SPAN_SECONDS))]
     every_seconds: Option<u64>,
     /// Whenever the clock of `timezone` matches.
@@ -58,14 +58,14 @@ pub(crate) struct ScheduleRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     end_at: Option<Instant>,
     /// How many times it fires, skipped occurrences among them.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_FIRES))]
     max_fires: Option<u32>,
     /// Never by itself: only when it is asked to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     on_demand: Option<bool>,
     /// At most so much later than it says: how much is the job's own, and the same for each of its occurrences.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = JITTER_SECONDS))]
     jitter_seconds: Option<u32>,
 }
@@ -85,11 +85,11 @@ pub(crate) const SCHEDULE_KINDS: [Kind; 6] = [
 
 impl ScheduleRequest {
     /// What it means for this job, seen from `now`.
-    pub(crate) fn understood(self, spread: Spread, now: Moment, findings: &mut Findings) -> Option<Schedule> {
+    pub(crate) fn understood(self, spread: Spread, now: Moment, errors: &mut FieldErrors) -> Option<Schedule> {
         Schedule::new(&self.plan(spread), now)
             .map_err(|refusal| {
                 let field = refusal.field().map_or_else(String::new, |field| format!("/{field}"));
-                findings.add(format!("/schedule{field}"), refusal.to_string());
+                errors.add(format!("/schedule{field}"), refusal.to_string());
             })
             .ok()
     }

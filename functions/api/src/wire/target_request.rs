@@ -11,8 +11,8 @@ use super::kinds::{Kind, one_of_the_kinds};
 use super::object::maybe_object;
 use super::texts::UrlText;
 use super::words::MethodWord;
-use crate::face::TargetCheck;
-use crate::findings::Findings;
+use crate::app_state::TargetCheck;
+use crate::field_errors::FieldErrors;
 
 /// What each run calls: exactly one kind, named by its field.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -52,12 +52,12 @@ pub(crate) const TARGET_KINDS: [Kind; 2] = [
 ];
 
 impl TargetRequest {
-    pub(crate) fn understood(self, check: &TargetCheck, findings: &mut Findings) -> Option<Target> {
+    pub(crate) fn understood(self, check: &TargetCheck, errors: &mut FieldErrors) -> Option<Target> {
         match (self.http, self.noop) {
-            (Some(http), None) => http.understood(check, findings).map(Target::Http),
+            (Some(http), None) => http.understood(check, errors).map(Target::Http),
             (None, Some(NoopRequest {})) => Some(Target::Noop),
             (None, None) | (Some(_), Some(_)) => {
-                findings.add("/target", "give exactly one of http and noop");
+                errors.add("/target", "give exactly one of http and noop");
                 None
             }
         }
@@ -65,7 +65,7 @@ impl TargetRequest {
 }
 
 impl HttpRequest {
-    fn understood(self, check: &TargetCheck, findings: &mut Findings) -> Option<HttpTarget> {
+    fn understood(self, check: &TargetCheck, errors: &mut FieldErrors) -> Option<HttpTarget> {
         let target = HttpTarget {
             url: self.url,
             method: self.method.unwrap_or_default(),
@@ -74,7 +74,7 @@ impl HttpRequest {
         match check.check(&target) {
             Ok(()) => Some(target),
             Err(refusal) => {
-                findings.add(format!("/target/http/{}", refusal.field), refusal.detail);
+                errors.add(format!("/target/http/{}", refusal.field), refusal.detail);
                 None
             }
         }

@@ -24,7 +24,7 @@ macro_rules! words {
 }
 
 words!(PriorityWord = "Priority", Priority: Critical, High, Normal, Low;
-    "Which lane a run travels on. A flood of one priority never waits on another.");
+    "Which queue a run travels on. A flood of one priority never waits on another.");
 words!(DeliveryWord = "Delivery", Delivery: AtLeastOnce, AtMostOnce;
     "`at_most_once` is never tried again once the target may have been reached.");
 words!(BackoffWord = "Backoff", Backoff: Fixed, Linear, Exponential;
@@ -55,10 +55,10 @@ component!(
 );
 
 component!(ErrorCodeWord = "ErrorCode", {
-    let told = ErrorCode::ALL.map(|code| format!("- `{}`: {}", code.as_str(), code.sentence())).join("\n");
+    let codes = ErrorCode::ALL.map(|code| format!("- `{}`: {}", code.as_str(), code.sentence())).join("\n");
     json_schema!({
         "type": "string",
-        "description": format!("A stable word for how an attempt went wrong.\n\n{told}"),
+        "description": format!("A stable word for how an attempt went wrong.\n\n{codes}"),
         "enum": ErrorCode::ALL.map(ErrorCode::as_str),
     })
 });

@@ -6,7 +6,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{ErrorCode, Failure, Outcome, Run, Skip, State};
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ async fn put_as(world: &World, tenant: &Tenant, job: &str, t: Moment, number: u6
     let job: JobId = job.parse().unwrap();
     let run = Run::new(tenant.clone(), RunKey::manual(job, t, number), Priority::Normal);
     let run = Run { state, ..run };
-    assert!(world.doors.store().put_run(&run, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put_run(&run, Guard::Absent).await.unwrap().is_written());
     run.key.to_string()
 }
 
@@ -141,7 +141,7 @@ async fn each_status_is_found_as_it_is_by_now() {
         cancelled: false,
     });
     expected.push(("running", put_as(&world, &acme(), &job, START, 98, running).await));
-    let skipped = State::Skipped { at: START, why: Skip::Paused, also: None };
+    let skipped = State::Skipped { at: START, why: Skip::Paused, span: None };
     expected.push(("skipped", put_as(&world, &acme(), &job, START, 99, skipped).await));
     expected.push(("queued", world.run_of(&job).await));
 
@@ -192,7 +192,7 @@ async fn paging_loses_and_doubles_nothing_while_runs_are_born_and_end() {
     for path in [format!("/v1/runs?limit=3&from={}", at(0)), format!("/v1/jobs/{job}/runs?limit=3&from={}", at(0))] {
         let paged = pages(&world, &path, "run_id", async || {
             // Born inside the window and after it, older and newer than where the list stands.
-            let number = world.doors.chance.fresh();
+            let number = world.ports.chance.fresh();
             put(&world, &acme(), &job, seconds(number % 30_000), number).await;
             world.run_of(&job).await;
             world.work(|_, _| succeeded()).await;

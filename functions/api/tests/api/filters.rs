@@ -3,7 +3,7 @@
 use minutehand_domain::head::Head;
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::Job;
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
 
@@ -199,7 +199,7 @@ async fn a_page_looks_through_many_jobs_and_may_hold_few() {
             job.id = JobId::from_bytes(bytes);
             job.definition.tags.insert("rare".to_owned());
         }
-        assert!(world.doors.store().put_head(&Head::Job(job), Guard::Absent).await.unwrap().is_written());
+        assert!(world.ports.store().put_head(&Head::Job(job), Guard::Absent).await.unwrap().is_written());
     }
 
     let first = world.get("/v1/jobs?tag=rare").await;

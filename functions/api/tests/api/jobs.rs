@@ -3,7 +3,7 @@
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::head::Head;
 use minutehand_domain::job::{Definition, Job};
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, Store as _, Version};
 use serde_json::{Value, json};
 
@@ -179,7 +179,7 @@ async fn what_the_store_cannot_read_is_a_fault_that_the_client_is_not_told_of() 
     let job = world.stored_job(&id).await;
     let payload = Body::Apart(Json::null().digest());
     let broken = Job { definition: Definition { payload, ..job.definition.clone() }, ..job };
-    let put = world.doors.store().put_head(&Head::Job(broken), Guard::Seen(Version(1))).await.unwrap();
+    let put = world.ports.store().put_head(&Head::Job(broken), Guard::Seen(Version(1))).await.unwrap();
     assert!(put.is_written());
 
     let answer = world.get(&format!("/v1/jobs/{id}")).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use minutehand_domain::access::{ApiKey, KeyId};
 use minutehand_domain::id::Tenant;
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ async fn opens(world: &World, key: &str) -> bool {
 }
 
 async fn stored(world: &World, tenant: &Tenant, id: &str) -> ApiKey {
-    world.doors.store().document::<ApiKey>(tenant, id).await.unwrap().unwrap().item
+    world.ports.store().document::<ApiKey>(tenant, id).await.unwrap().unwrap().item
 }
 
 fn secret_part(text: &str) -> &str {

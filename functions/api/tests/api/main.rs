@@ -1,21 +1,21 @@
-//! The API, through its router, over the embedded doors in memory and a clock that the tests set.
+//! The API, through its router, over the embedded ports in memory and a clock that the tests set.
 
 mod across;
 mod addresses;
-mod asking;
 mod auth;
 mod bad_input;
 mod batch;
 mod creating;
-mod doors;
 mod events;
 mod examples;
 mod filters;
 mod hostile;
 mod jobs;
 mod keys;
+mod on_demand;
 mod openapi;
 mod patch;
+mod ports;
 mod process;
 mod quotas;
 mod random;

@@ -186,7 +186,7 @@ async fn a_job_whose_instant_has_passed_can_still_be_renamed() {
     let world = World::new();
     let once_at_eight = json!({"cron": "30 8 * * *", "max_fires": 1});
     for schedule in [json!({"at": at(30)}), json!({"after_seconds": 5}), json!({}), once_at_eight] {
-        world.doors.clock.set(START);
+        world.ports.clock.set(START);
         let path = format!("/v1/jobs/{}", world.job(schedule.clone()).await);
         world.pass(7200);
 

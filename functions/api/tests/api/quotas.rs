@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use minutehand_domain::id::Tenant;
 use minutehand_domain::quota::{Limits, Quota};
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
 
@@ -294,12 +294,12 @@ async fn who_was_answered_before_is_answered_again_whatever_the_quota() {
 }
 
 #[tokio::test]
-async fn the_lanes_are_told_how_many_may_run_at_a_time() {
+async fn the_queues_are_told_how_many_may_run_at_a_time() {
     let world = limited(json!({"max_concurrent_runs": 3})).await;
     world.put(THEIRS, json!({})).await;
     world.put("/v1/quotas/acme", json!({"max_concurrent_runs": 1})).await;
 
-    assert_eq!(world.doors.lanes.limits(), [(other(), Some(3)), (other(), None), (acme(), Some(1))]);
+    assert_eq!(world.ports.queues.limits(), [(other(), Some(3)), (other(), None), (acme(), Some(1))]);
 }
 
 #[tokio::test]
@@ -309,9 +309,9 @@ async fn a_quota_that_another_process_set_is_in_force_within_seconds() {
     let limits = Limits { max_requests_per_second: Some(1), ..Limits::default() };
     let quota = Quota { tenant: other(), limits };
     let deployment = Tenant::new("default").unwrap();
-    assert!(world.doors.store().put_document(&deployment, &quota, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put_document(&deployment, &quota, Guard::Absent).await.unwrap().is_written());
 
-    world.doors.clock.pass(Duration::from_secs(5));
+    world.ports.clock.pass(Duration::from_secs(5));
 
     assert_eq!(theirs(&world, "GET", "/v1/jobs", None).await.status, 200);
     refused(&theirs(&world, "GET", "/v1/jobs", None).await, 1);

@@ -5,9 +5,9 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::{Also, Terms};
+use minutehand_domain::job::{SkippedSpan, Terms};
 use minutehand_domain::run::{AttemptError, Event, Outcome, Run, Skip, State};
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn after_attempts(world: &World, run: Run, terms: &Terms, attempts: u32) -
     let (mut run, mut now) = (run, START);
     for number in 1..=attempts {
         if let Some(oldest) = run.displaced_by_next_claim() {
-            world.doors.store().put_attempt(&run.tenant, run.key, oldest).await.unwrap();
+            world.ports.store().put_attempt(&run.tenant, run.key, oldest).await.unwrap();
         }
         now = now + Duration::from_secs(10_000);
         run = run.after(&Event::Claim { by: ME, terms }, now).unwrap();
@@ -33,7 +33,7 @@ async fn after_attempts(world: &World, run: Run, terms: &Terms, attempts: u32) -
 }
 
 async fn put(world: &World, run: &Run) {
-    assert!(world.doors.store().put_run(run, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put_run(run, Guard::Absent).await.unwrap().is_written());
 }
 
 fn seconds(n: u64) -> Moment {
@@ -156,12 +156,12 @@ async fn the_record_of_an_outage_speaks_for_what_it_covers() {
     let id = world.job(json!({"every_seconds": 60})).await;
     let job = id.parse().unwrap();
     world.pass(600);
-    let (key, also) = (RunKey::occurrence(job, seconds(60)), Also { until: seconds(600), count: Some(9) });
+    let (key, span) = (RunKey::occurrence(job, seconds(60)), SkippedSpan { until: seconds(600), count: Some(9) });
     put(
         &world,
         &Run::new(acme(), key, minutehand_domain::priority::Priority::Normal).skipped(
             Skip::Coalesced,
-            Some(also),
+            Some(span),
             seconds(600),
         ),
     )
@@ -264,12 +264,12 @@ async fn an_occurrence_that_another_record_speaks_for_cannot_be_cancelled() {
     let id = world.job(json!({"every_seconds": 10})).await;
     let job = id.parse().unwrap();
     world.pass(60);
-    let (key, also) = (RunKey::occurrence(job, seconds(10)), Also { until: seconds(60), count: Some(5) });
+    let (key, span) = (RunKey::occurrence(job, seconds(10)), SkippedSpan { until: seconds(60), count: Some(5) });
     put(
         &world,
         &Run::new(acme(), key, minutehand_domain::priority::Priority::Normal).skipped(
             Skip::Coalesced,
-            Some(also),
+            Some(span),
             seconds(60),
         ),
     )

@@ -157,9 +157,9 @@ async fn what_a_job_fires_next_is_what_it_then_fires() {
         world.work(|_, _| crate::world::succeeded()).await;
     }
 
-    let mut fired = world.get(&format!("{path}/runs")).await.items("scheduled_at");
-    fired.reverse();
-    assert_eq!(fired, told);
+    let mut dispatched = world.get(&format!("{path}/runs")).await.items("scheduled_at");
+    dispatched.reverse();
+    assert_eq!(dispatched, told);
 }
 
 #[tokio::test]
@@ -263,5 +263,5 @@ async fn a_preview_reads_nothing_and_writes_nothing() {
     world.post("/v1/schedules/preview", json!({"schedule": {"every_seconds": 1}, "count": 1000})).await;
 
     assert_eq!(world.get("/v1/jobs").await.field("/items"), json!([]));
-    assert!(world.doors.lanes.take(minutehand_domain::Moment::END).is_empty());
+    assert!(world.ports.queues.take(minutehand_domain::Moment::END).is_empty());
 }

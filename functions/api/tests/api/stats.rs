@@ -4,7 +4,7 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{ErrorCode, Outcome};
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, Store as _};
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ async fn a_count_that_had_to_stop_says_so() {
         let mut bytes = *job.id.as_bytes();
         bytes[8..].copy_from_slice(&n.to_be_bytes());
         let job = Job { id: JobId::from_bytes(bytes), ..job.clone() };
-        assert!(world.doors.store().put_head(&Head::Job(job), Guard::Absent).await.unwrap().is_written());
+        assert!(world.ports.store().put_head(&Head::Job(job), Guard::Absent).await.unwrap().is_written());
     }
 
     let answer = world.get("/v1/stats").await;

@@ -16,8 +16,8 @@
 //! What it cannot see: a cursor that opens for another tenant leads into that one's own list, so that other facts hold its
 //! binding; and bodies and attempts are found by a job's id, which is never that of two tenants.
 
+mod conversation;
 mod script;
-mod telling;
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{ErrorCode, Outcome, Run};
 
+use self::conversation::Conversation;
 use self::script::{Asking, Step, Who};
-use self::telling::Telling;
 use crate::random::Random;
 use crate::roles::ROUTES;
 use crate::world::{Answer, World, failed, succeeded};
@@ -58,7 +58,7 @@ async fn play(world: &World, step: &Step) -> Option<Answer> {
         Step::Pass(seconds) => world.pass(*seconds),
         Step::Work => world.work_if(end).await,
         Step::Ask(asking) => {
-            world.doors.chance.sow(asking.chance);
+            world.ports.chance.sow(asking.chance);
             return Some(world.send(asking.request()).await);
         }
     }
@@ -67,13 +67,13 @@ async fn play(world: &World, step: &Step) -> Option<Answer> {
 
 /// Plays a new history with both, and answers with what was asked and answered.
 async fn together(seed: u64) -> Vec<(Step, Option<Answer>)> {
-    let (world, mut telling) = (world(), Telling::new(Random::of(seed)));
+    let (world, mut conversation) = (world(), Conversation::new(Random::of(seed)));
     let mut history = Vec::with_capacity(STEPS);
     for _ in 0..STEPS {
-        let step = telling.next(world.now());
+        let step = conversation.next(world.now());
         let answer = play(&world, &step).await;
         if let (Step::Ask(asking), Some(answer)) = (&step, &answer) {
-            telling.hears(asking, answer);
+            conversation.note(asking, answer);
         }
         history.push((step, answer));
     }

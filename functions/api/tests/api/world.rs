@@ -1,4 +1,4 @@
-//! A world to ask: the router, its doors, a clock to set, two tenants, and an executor that does as it is told.
+//! A world to ask: the router, its ports, a clock to set, two tenants, and an executor that does as it is told.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use minutehand_domain::body::Body as Kept;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{ErrorCode, Outcome, Run};
-use minutehand_io::Doors as _;
+use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::targets::TargetRefusal;
@@ -22,8 +22,8 @@ use minutehand_protocol::sweep::sweep;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-pub(crate) use crate::doors::ME;
-use crate::doors::TestDoors;
+pub(crate) use crate::ports::ME;
+use crate::ports::TestPorts;
 
 /// 2027-01-15T08:00:00Z, a Friday.
 pub(crate) const START: Moment = Moment::from_secs(1_800_000_000);
@@ -33,7 +33,7 @@ pub(crate) const ACME_KEY: &str = "mh_acme";
 pub(crate) const OTHER_KEY: &str = "mh_other";
 
 pub(crate) struct World {
-    pub doors: Arc<TestDoors>,
+    pub ports: Arc<TestPorts>,
     router: Router,
 }
 
@@ -59,9 +59,9 @@ impl World {
     }
 
     pub(crate) fn whole(keys: Keyring, target_check: TargetCheck, metrics: Option<Metrics>) -> Self {
-        let doors = TestDoors::new(START);
-        let router = router(Api { doors: Arc::clone(&doors), keys, target_check, metrics });
-        Self { doors, router }
+        let ports = TestPorts::new(START);
+        let router = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics });
+        Self { ports, router }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -133,20 +133,20 @@ impl World {
 
     pub(crate) async fn stored_job(&self, id: &str) -> Job {
         let id: JobId = id.parse().unwrap();
-        self.doors.store().head(&acme(), id).await.unwrap().unwrap().item.into_job().unwrap()
+        self.ports.store().head(&acme(), id).await.unwrap().unwrap().item.into_job().unwrap()
     }
 
     pub(crate) async fn stored_run(&self, id: &str) -> Option<Run> {
         let key: RunKey = id.parse().unwrap();
-        self.doors.store().run(&acme(), key).await.unwrap().map(|seen| seen.item)
+        self.ports.store().run(&acme(), key).await.unwrap().map(|seen| seen.item)
     }
 
     pub(crate) fn pass(&self, seconds: u64) {
-        self.doors.clock.pass(Duration::from_secs(seconds));
+        self.ports.clock.pass(Duration::from_secs(seconds));
     }
 
     pub(crate) fn now(&self) -> Moment {
-        self.doors.clock.now()
+        self.ports.clock.now()
     }
 
     /// What the sweeper and the executors do at this instant: all that is due is attempted, each with the outcome that is
@@ -157,16 +157,16 @@ impl World {
 
     /// The same; an attempt of which nothing is said does not end.
     pub(crate) async fn work_if(&self, ends: impl Fn(&Job, &Run) -> Option<Outcome>) {
-        for shard in 0..self.doors.store().shards() {
-            sweep(&*self.doors, shard).await.unwrap();
+        for shard in 0..self.ports.store().shards() {
+            sweep(&*self.ports, shard).await.unwrap();
         }
         loop {
-            let hints = self.doors.lanes.take(self.now());
+            let hints = self.ports.queues.take(self.now());
             if hints.is_empty() {
                 return;
             }
             for hint in hints {
-                let Claim::Mine(hold) = claim(&*self.doors, &hint, self.now()).await.unwrap() else { continue };
+                let Claim::Mine(hold) = claim(&*self.ports, &hint, self.now()).await.unwrap() else { continue };
                 if let Some(outcome) = ends(&hold.job, &hold.run) {
                     self.finish(&hold, &outcome).await;
                 }
@@ -178,16 +178,16 @@ impl World {
 impl World {
     /// Claims what is due, and leaves it running.
     pub(crate) async fn hold(&self) -> Hold {
-        let hints = self.doors.lanes.take(self.now());
+        let hints = self.ports.queues.take(self.now());
         let [hint] = &hints[..] else { panic!("not one hint: {hints:?}") };
-        match claim(&*self.doors, hint, self.now()).await.unwrap() {
+        match claim(&*self.ports, hint, self.now()).await.unwrap() {
             Claim::Mine(hold) => hold,
             other => panic!("not claimed: {other:?}"),
         }
     }
 
     pub(crate) async fn finish(&self, hold: &Hold, outcome: &Outcome) {
-        finish(&*self.doors, hold, outcome).await.unwrap();
+        finish(&*self.ports, hold, outcome).await.unwrap();
     }
 }
 

@@ -28,12 +28,12 @@ fn all(window: u64, max_runs: u32) -> CatchUp {
     CatchUp::All { window: seconds(window), max_runs }
 }
 
-fn from(second: i64, passed_over: u64) -> MadeUp {
-    MadeUp::From { at: at(second), passed_over }
+fn from(second: i64, passed_over: u64) -> CatchUpPlan {
+    CatchUpPlan::FireFrom { at: at(second), passed_over }
 }
 
-fn nothing(last: i64, count: u64) -> MadeUp {
-    MadeUp::Nothing { last: at(last), count }
+fn nothing(last: i64, count: u64) -> CatchUpPlan {
+    CatchUpPlan::SkipAll { last: at(last), count }
 }
 
 fn every(seconds: u64) -> Schedule {
@@ -60,24 +60,24 @@ fn job(schedule: Schedule, catch_up: CatchUp) -> Job {
 #[test]
 fn the_window_says_what_is_too_late_and_the_policy_what_becomes_of_the_rest() {
     for (catch_up, now, expected) in [
-        (last(600), 119, MadeUp::FromHere),
+        (last(600), 119, CatchUpPlan::FireAll),
         (last(600), 120, from(120, 1)),
         (last(600), 630, from(600, 9)),
         (last(60), 120, from(120, 1)),
         (last(60), 659, from(600, 9)),
-        (CatchUp::None, 119, MadeUp::FromHere),
+        (CatchUp::None, 119, CatchUpPlan::FireAll),
         (CatchUp::None, 3_630, from(3_600, 59)),
-        (all(600, 100), 119, MadeUp::FromHere),
-        (all(600, 100), 630, MadeUp::FromHere),
-        (all(600, 100), 660, MadeUp::FromHere),
+        (all(600, 100), 119, CatchUpPlan::FireAll),
+        (all(600, 100), 630, CatchUpPlan::FireAll),
+        (all(600, 100), 660, CatchUpPlan::FireAll),
         (all(600, 100), 661, from(120, 1)),
-        (all(600, 10), 630, MadeUp::FromHere),
+        (all(600, 10), 630, CatchUpPlan::FireAll),
         (all(600, 9), 630, from(120, 1)),
         (all(600, 1), 630, from(600, 9)),
         (all(300, 100), 3_630, from(3_360, 55)),
         (all(300, 2), 3_630, from(3_540, 58)),
     ] {
-        assert_eq!(job(every(60), catch_up).made_up_for(at(60), at(now)), expected, "{catch_up:?} at {now}");
+        assert_eq!(job(every(60), catch_up).catch_up_plan(at(60), at(now)), expected, "{catch_up:?} at {now}");
     }
 }
 
@@ -85,16 +85,16 @@ fn the_window_says_what_is_too_late_and_the_policy_what_becomes_of_the_rest() {
 #[test]
 fn where_all_is_too_late_nothing_is_made_up_for() {
     for (catch_up, now, expected) in [
-        (last(600), 4_200, MadeUp::FromHere),
+        (last(600), 4_200, CatchUpPlan::FireAll),
         (last(600), 4_201, nothing(3_600, 1)),
         (last(600), 11_500, nothing(10_800, 3)),
         (last(600), 11_400, from(10_800, 2)),
-        (CatchUp::None, 3_900, MadeUp::FromHere),
+        (CatchUp::None, 3_900, CatchUpPlan::FireAll),
         (CatchUp::None, 3_901, nothing(3_600, 1)),
         (all(600, 5), 11_500, nothing(10_800, 3)),
-        (CatchUp::default(), 3_600 + 86_400, MadeUp::From { at: at(90_000), passed_over: 24 }),
+        (CatchUp::default(), 3_600 + 86_400, CatchUpPlan::FireFrom { at: at(90_000), passed_over: 24 }),
     ] {
-        assert_eq!(job(every(3_600), catch_up).made_up_for(at(3_600), at(now)), expected, "{catch_up:?} at {now}");
+        assert_eq!(job(every(3_600), catch_up).catch_up_plan(at(3_600), at(now)), expected, "{catch_up:?} at {now}");
     }
 }
 
@@ -103,9 +103,9 @@ fn what_fires_no_more_is_made_up_for_as_well() {
     let plan = Plan { every_seconds: Some(60), start_at: Some(START), max_fires: Some(4), ..Plan::default() };
     let schedule = Schedule::new(&plan, START).unwrap();
 
-    assert_eq!(job(schedule.clone(), all(3_600, 2)).made_up_for(at(60), at(600)), from(120, 1));
-    assert_eq!(job(schedule.clone(), last(3_600)).made_up_for(at(60), at(600)), from(180, 2));
-    assert_eq!(job(schedule, last(60)).made_up_for(at(60), at(600)), nothing(180, 3));
+    assert_eq!(job(schedule.clone(), all(3_600, 2)).catch_up_plan(at(60), at(600)), from(120, 1));
+    assert_eq!(job(schedule.clone(), last(3_600)).catch_up_plan(at(60), at(600)), from(180, 2));
+    assert_eq!(job(schedule, last(60)).catch_up_plan(at(60), at(600)), nothing(180, 3));
 }
 
 #[test]
@@ -116,19 +116,19 @@ fn months_of_seconds_and_a_burst_at_their_end_are_not_walked() {
 
     let passed_over = COALESCE_COUNT;
     assert_eq!(
-        each_second.made_up_for(at(0), at(300_000_000)),
-        MadeUp::From { at: at(300_000_000 - 999), passed_over }
+        each_second.catch_up_plan(at(0), at(300_000_000)),
+        CatchUpPlan::FireFrom { at: at(300_000_000 - 999), passed_over }
     );
     assert_eq!(
-        job(every(1), last(60)).made_up_for(at(0), at(300_000_000)),
-        MadeUp::From { at: at(300_000_000), passed_over }
+        job(every(1), last(60)).catch_up_plan(at(0), at(300_000_000)),
+        CatchUpPlan::FireFrom { at: at(300_000_000), passed_over }
     );
     let first = monthly.next_after(START).unwrap();
-    assert_eq!(monthly.made_up_for(first, first + seconds(86_400)), MadeUp::FromHere);
+    assert_eq!(monthly.catch_up_plan(first, first + seconds(86_400)), CatchUpPlan::FireAll);
 }
 
 /// Lists every occurrence from `t` to `now`, leaves out what is too late, and takes the newest.
-fn oracle(job: &Job, t: Moment, now: Moment) -> MadeUp {
+fn oracle(job: &Job, t: Moment, now: Moment) -> CatchUpPlan {
     let mut past = vec![t];
     while let Some(next) = job.next_after(past[past.len() - 1]).filter(|next| *next <= now) {
         past.push(next);
@@ -141,9 +141,9 @@ fn oracle(job: &Job, t: Moment, now: Moment) -> MadeUp {
     let too_late = past.iter().filter(|at| now.since(**at) > window).count();
     let passed_over = too_late.max(past.len().saturating_sub(most));
     match past.get(passed_over) {
-        Some(_) if passed_over == 0 => MadeUp::FromHere,
-        Some(at) => MadeUp::From { at: *at, passed_over: passed_over as u64 },
-        None => MadeUp::Nothing { last: past[past.len() - 1], count: past.len() as u64 },
+        Some(_) if passed_over == 0 => CatchUpPlan::FireAll,
+        Some(at) => CatchUpPlan::FireFrom { at: *at, passed_over: passed_over as u64 },
+        None => CatchUpPlan::SkipAll { last: past[past.len() - 1], count: past.len() as u64 },
     }
 }
 
@@ -188,6 +188,6 @@ proptest! {
         let Some(t) = job.next_after(at(after)) else { return Ok(()) };
         let now = t + seconds(late);
 
-        prop_assert_eq!(job.made_up_for(t, now), oracle(&job, t, now));
+        prop_assert_eq!(job.catch_up_plan(t, now), oracle(&job, t, now));
     }
 }

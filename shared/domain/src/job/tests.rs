@@ -157,9 +157,9 @@ fn a_refusal_speaks_for_all_that_cannot_fire_any_more() {
 
     let (by_pause, by_resume) = (NotAdmitted::Paused, NotAdmitted::Superseded);
 
-    assert_eq!(paused.refused_with(at(60), by_pause), Also { until: at(200), count: Some(3) });
-    assert_eq!(paused.refused_with(at(240), by_pause), Also { until: at(240), count: Some(1) });
-    assert_eq!(resumed.refused_with(at(60), by_resume), Also { until: at(500), count: None });
+    assert_eq!(paused.refused_with(at(60), by_pause), SkippedSpan { until: at(200), count: Some(3) });
+    assert_eq!(paused.refused_with(at(240), by_pause), SkippedSpan { until: at(240), count: Some(1) });
+    assert_eq!(resumed.refused_with(at(60), by_resume), SkippedSpan { until: at(500), count: None });
 }
 
 #[test]

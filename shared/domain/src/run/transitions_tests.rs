@@ -13,8 +13,8 @@ use crate::priority::Priority;
 use crate::retry::{Jitter, RetryPolicy};
 
 const DUE: Moment = Moment::from_secs(1_800_000_000);
-const ANN: Claimant = Claimant { worker: Worker(1), alone: false };
-const BOB: Claimant = Claimant { worker: Worker(2), alone: false };
+const ANN: Claimant = Claimant { worker: Worker(1), exclusive_store: false };
+const BOB: Claimant = Claimant { worker: Worker(2), exclusive_store: false };
 
 fn at(seconds: u64) -> Moment {
     DUE + Duration::from_secs(seconds)
@@ -90,7 +90,7 @@ fn a_run_is_held_until_its_lease_ends() {
 
 #[test]
 fn a_lease_of_a_process_that_cannot_be_alive_is_over_at_once() {
-    let alone = Claimant { alone: true, ..BOB };
+    let alone = Claimant { exclusive_store: true, ..BOB };
 
     let run = claim(&running(), alone, &terms(), at(1)).unwrap();
 
@@ -281,12 +281,15 @@ fn an_overdue_timer_is_erased_moved_or_hinted() {
     let done = finish(&running(), success(), &terms(), at(1));
     let waiting = finish(&running(), failure(), &terms(), at(1));
 
-    assert_eq!(done.look(at(40), BOB), Look::Erase);
-    assert_eq!(running().look(at(40), BOB), Look::Later(at(90)));
-    assert_eq!(running().look(at(95), BOB), Look::Claimable { since: at(90) });
-    assert_eq!(running().look(at(40), Claimant { alone: true, ..BOB }), Look::Claimable { since: at(40) });
-    assert_eq!(waiting.look(at(5), BOB), Look::Later(at(11)));
-    assert_eq!(waiting.look(at(40), BOB), Look::Claimable { since: at(11) });
+    assert_eq!(done.inspect_overdue(at(40), BOB), Look::Erase);
+    assert_eq!(running().inspect_overdue(at(40), BOB), Look::Later(at(90)));
+    assert_eq!(running().inspect_overdue(at(95), BOB), Look::Claimable { since: at(90) });
+    assert_eq!(
+        running().inspect_overdue(at(40), Claimant { exclusive_store: true, ..BOB }),
+        Look::Claimable { since: at(40) }
+    );
+    assert_eq!(waiting.inspect_overdue(at(5), BOB), Look::Later(at(11)));
+    assert_eq!(waiting.inspect_overdue(at(40), BOB), Look::Claimable { since: at(11) });
 }
 
 #[test]
@@ -310,7 +313,7 @@ enum Act {
 }
 
 fn any_act() -> impl Strategy<Value = Act> {
-    let who = prop::sample::select(vec![ANN, BOB, Claimant { alone: true, ..ANN }]);
+    let who = prop::sample::select(vec![ANN, BOB, Claimant { exclusive_store: true, ..ANN }]);
     let outcome = prop::sample::select(vec![success(), failure(), permanent_failure(), unreached(), Outcome::TimedOut]);
     prop_oneof![
         4 => who.prop_map(Act::Claim),

@@ -102,8 +102,8 @@ impl Bus {
 }
 
 impl Events for Bus {
-    fn tell(&self, event: &Event<'_>) {
-        Log.tell(event);
+    fn emit(&self, event: &Event<'_>) {
+        Log.emit(event);
         if self.line.is_some()
             && let Some(notice) = Notice::of(event)
         {

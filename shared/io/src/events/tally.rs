@@ -50,11 +50,11 @@ impl<E: Events> Tally<E> {
 }
 
 impl<E: Events> Events for Tally<E> {
-    fn tell(&self, event: &Event<'_>) {
+    fn emit(&self, event: &Event<'_>) {
         match event {
             Event::Job { what, .. } => self.jobs.with_label_values(&[what]).inc(),
             Event::Run { run, now, .. } => self.count_run(run, run.status(*now)),
         }
-        self.on.tell(event);
+        self.on.emit(event);
     }
 }

@@ -25,9 +25,9 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant, base32};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
-use self::conditions::{it_bears_this_mark, nothing_stands_there};
+use self::conditions::{it_bears_this_stamp, nothing_stands_there};
 use self::items::{Filed, KeptBody, Record, VERSION, WRITE, number, text, versioned};
 pub use self::keys::{Index, Place, Table};
 use self::keys::{Key, Span};
@@ -38,7 +38,7 @@ use super::{Across, Bucket, Cursor, Guard, Put, Seen, Store};
 use crate::Fault;
 use crate::chance::{Chance as _, SystemChance};
 
-const DOOR: &str = "DynamoDB";
+const PORT: &str = "DynamoDB";
 
 /// Into how many shards a minute is divided, for ever: at a thousand writes a second each, 64,000 timers of one second.
 const SHARDS: u16 = 64;
@@ -225,8 +225,8 @@ impl Store for DynamoStore {
         }
     }
 
-    async fn erase_timer(&self, key: &TimerKey, seen: Mark) -> Result<bool, Fault> {
-        self.erase(&keys::timer(key, SHARDS), it_bears_this_mark(seen)).await
+    async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {
+        self.erase(&keys::timer(key, SHARDS), it_bears_this_stamp(seen)).await
     }
 
     async fn timers(

@@ -18,7 +18,7 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -172,7 +172,7 @@ impl<E: Engine> Embedded<E> {
     }
 
     async fn put_timer_guarded(&self, timer: &Timer, guard: engine::Guard) -> Result<Applied, Fault> {
-        let value = Some(codec::encode(Stamp::Mark(timer.mark), timer)?);
+        let value = Some(codec::encode(Stamp::Timer(timer.stamp), timer)?);
         let write = Write { table: Table::Timers, key: keys::timer(&timer.key), guard, value, entry: None };
         let applied = self.apply(write).await?;
         if applied == Applied::Done {
@@ -293,8 +293,8 @@ impl<E: Engine> Store for Embedded<E> {
         }
     }
 
-    async fn erase_timer(&self, key: &TimerKey, seen: Mark) -> Result<bool, Fault> {
-        let guard = engine::Guard::Stamped(Stamp::Mark(seen));
+    async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {
+        let guard = engine::Guard::Stamped(Stamp::Timer(seen));
         let erase = Write { table: Table::Timers, key: keys::timer(key), guard, value: None, entry: None };
         Ok(self.apply(erase).await? == Applied::Done)
     }
@@ -310,7 +310,7 @@ impl<E: Engine> Store for Embedded<E> {
             return Ok(Vec::new());
         };
         // A single shard holds them all, and asking which one costs a hash.
-        let is_inside = |timer: &Timer| self.shards == 1 || timer.key.thing.shard(self.shards) == bucket.shard;
+        let is_inside = |timer: &Timer| self.shards == 1 || timer.key.obligation.shard(self.shards) == bucket.shard;
         self.page(Table::Timers, &span, limit, |bytes| codec::timer(bytes).map(|timer| Some(timer).filter(is_inside)))
     }
 

@@ -38,7 +38,7 @@ use self::dial::{Connector, Dial};
 use super::{Answer, Call, TargetRefusal};
 use crate::Fault;
 
-/// Node and Apache leave an idle connection after 5 s: leaving it before they do, no call meets a closing door, which
+/// Node and Apache leave an idle connection after 5 s: leaving it before they do, no call meets a closing port, which
 /// a run that is tried at most once could not survive. A target called every second still keeps its connection.
 const IDLE: Duration = Duration::from_secs(4);
 /// A burst to one target finds its connections again; more would be file descriptors held for nothing.

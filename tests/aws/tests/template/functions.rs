@@ -77,10 +77,10 @@ fn only_the_api_knows_the_key_and_only_the_sweeper_hands_out() {
     assert_eq!(knowing(template, "MINUTEHAND_SHARDS_PER_SWEEP"), ["SweeperFunction"]);
 }
 
-/// All three write to the same places: one that had another table would lose what it promises. Tried: two lanes swapped in
+/// All three write to the same places: one that had another table would lose what it promises. Tried: two queues swapped in
 /// the sweeper; the two tables swapped in the executor.
 #[test]
-fn all_functions_mean_the_same_tables_and_lanes() {
+fn all_functions_mean_the_same_tables_and_queues() {
     let Some(template) = template() else { return };
 
     let places = [

@@ -61,7 +61,7 @@ fn nobody_scans_a_table_or_deletes_from_the_state() {
 
 /// Tried: `sqs:ReceiveMessage` for the API; the sweeps given to the executor.
 #[test]
-fn only_the_executor_takes_from_the_lanes_and_only_the_sweeper_from_the_sweeps() {
+fn only_the_executor_takes_from_the_queues_and_only_the_sweeper_from_the_sweeps() {
     let Some(template) = template() else { return };
 
     assert_eq!(taking(template, "ApiFunction"), [""; 0]);

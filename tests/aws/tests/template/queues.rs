@@ -19,7 +19,7 @@ fn every_queue_is_encrypted() {
     }
 }
 
-/// Tried: without the redrive of one lane; with the dead letters of another lane; with dead letters kept an hour.
+/// Tried: without the redrive of one queue; with the dead letters of another queue; with dead letters kept an hour.
 #[test]
 fn every_queue_has_dead_letters_of_its_own_that_are_kept_longer() {
     let Some(template) = template() else { return };
@@ -40,7 +40,7 @@ fn every_queue_has_dead_letters_of_its_own_that_are_kept_longer() {
     assert_eq!(template.of_type(QUEUE).count(), 2 * dead_letters.len(), "every other queue is somebody's dead letters");
 }
 
-/// AWS refuses such an event source, the emulators do not. Tried: a visibility of 899 for a lane, of 299 for the sweeps.
+/// AWS refuses such an event source, the emulators do not. Tried: a visibility of 899 for a queue, of 299 for the sweeps.
 #[test]
 fn a_message_stays_hidden_for_as_long_as_its_function_may_run() {
     let Some(template) = template() else { return };
@@ -52,7 +52,7 @@ fn a_message_stays_hidden_for_as_long_as_its_function_may_run() {
     }
 }
 
-/// Every message is a receive that is paid for, and so is every empty answer. Tried: without the wait on one lane.
+/// Every message is a receive that is paid for, and so is every empty answer. Tried: without the wait on one queue.
 #[test]
 fn an_empty_queue_is_asked_as_seldom_as_can_be() {
     let Some(template) = template() else { return };
@@ -64,7 +64,7 @@ fn an_empty_queue_is_asked_as_seldom_as_can_be() {
 
 /// A FIFO queue has no delays for single messages. Tried: `FifoQueue: true`.
 #[test]
-fn the_lanes_are_standard_queues() {
+fn the_queues_are_standard_queues() {
     let Some(template) = template() else { return };
 
     assert!(template.of_type(QUEUE).all(|(_, queue)| queue["FifoQueue"].is_null()));

@@ -1,15 +1,15 @@
-//! What wakes the functions: the lanes, the sweeps that are handed out, and the minute.
+//! What wakes the functions: the queues, the sweeps that are handed out, and the minute.
 
 use minutehand_aws_tests::template::{Template, target};
 use serde_json::{Value, json};
 
 use crate::template;
 
-const LANES: [&str; 4] = ["Critical", "High", "Normal", "Low"];
+const QUEUES: [&str; 4] = ["Critical", "High", "Normal", "Low"];
 
-/// Tried: without the event source of one lane; with two lanes on one queue.
+/// Tried: without the event source of one queue; with two queues on one queue.
 #[test]
-fn every_lane_wakes_the_executor_and_the_sweeps_the_sweeper() {
+fn every_queue_wakes_the_executor_and_the_sweeps_the_sweeper() {
     let Some(template) = template() else { return };
 
     let mut woken: Vec<(String, String)> = sources(template)
@@ -38,27 +38,27 @@ fn a_hint_does_not_wait_for_company() {
     }
 }
 
-/// Without it one fault gives the whole batch back. Tried: without it on one lane.
+/// Without it one fault gives the whole batch back. Tried: without it on one queue.
 #[test]
 fn a_fault_gives_back_its_own_hint_only() {
     let Some(template) = template() else { return };
 
-    for lane in LANES {
-        let source = template.properties(&format!("ExecutorFunction{lane}"));
-        assert_eq!(source["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{lane}");
+    for queue in QUEUES {
+        let source = template.properties(&format!("ExecutorFunction{queue}"));
+        assert_eq!(source["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{queue}");
     }
 }
 
-/// What AWS takes, what an account has, and what the lanes are for. Tried: a low lane of 1; of 200; a sum of 1,000; a lane
+/// What AWS takes, what an account has, and what the queues are for. Tried: a low queue of 1; of 200; a sum of 1,000; a queue
 /// without a limit.
 #[test]
-fn at_every_scale_the_urgent_lanes_get_more_and_all_fit_into_an_account() {
+fn at_every_scale_the_urgent_queues_get_more_and_all_fit_into_an_account() {
     let Some(template) = template() else { return };
 
     let scales = &template.parameters()["Scale"]["AllowedValues"];
     for scale in scales.as_array().expect("the scales are listed") {
         let limits: Vec<u64> =
-            LANES.iter().map(|lane| limit(template, &format!("ExecutorFunction{lane}"), scale)).collect();
+            QUEUES.iter().map(|queue| limit(template, &format!("ExecutorFunction{queue}"), scale)).collect();
         let sweeps = limit(template, "SweeperFunctionGroup", scale);
         assert!(limits.is_sorted_by(|more, less| more >= less), "{scale}: {limits:?}");
         assert!(

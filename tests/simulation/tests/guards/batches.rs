@@ -1,7 +1,7 @@
 //! What an invocation does with its batch, near its deadline and while a table is throttled.
 
-use minutehand_executor::CarriedOut;
-use minutehand_executor::batch::{Back, Carried};
+use minutehand_executor::Executed;
+use minutehand_executor::batch::{Back, Handled};
 use minutehand_protocol::claim::Dropped;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, fails_before, moment};
@@ -17,7 +17,7 @@ fn a_hint_due_after_the_deadline_is_given_back_unclaimed() {
     let batch = stage.execute_batch(85, "executor", &[stage.hint(120)], 105);
     stage.play_to(105);
 
-    assert_eq!(batch.given(), [Carried::Back(Back::NotYet(moment(120)))]);
+    assert_eq!(batch.given(), [Handled::GivenBack(Back::NotYet(moment(120)))]);
     assert_eq!(stage.state(120), "no record");
 }
 
@@ -32,7 +32,7 @@ fn a_call_that_runs_near_the_deadline_is_handed_back() {
     let batch = stage.execute_batch(19, "executor", &[stage.hint(20)], 40);
     stage.play_to(40);
 
-    assert!(matches!(batch.given()[..], [Carried::Out(CarriedOut::Attempted(_))]));
+    assert!(matches!(batch.given()[..], [Handled::Done(Executed::Attempted(_))]));
     assert_eq!(stage.state(20), "queued");
     assert_eq!(stage.run(20).unwrap().attempts[0].outcome(), Some("lost"));
 }
@@ -50,8 +50,8 @@ fn in_a_batch_a_fault_gives_back_its_own_hint_alone() {
     stage.play_to(60);
 
     let [first, others @ ..] = &batch.given()[..] else { panic!("three went in") };
-    assert!(matches!(first, Carried::Back(Back::Fault(_))));
-    assert_eq!(others.iter().filter(|other| **other == Carried::Out(CarriedOut::Dropped(Dropped::Faster))).count(), 1);
+    assert!(matches!(first, Handled::GivenBack(Back::Fault(_))));
+    assert_eq!(others.iter().filter(|other| **other == Handled::Done(Executed::Dropped(Dropped::Faster))).count(), 1);
     assert!(others.iter().all(|other| !other.is_given_back()));
     assert_eq!(stage.called(), [40]);
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
-use minutehand_domain::job::Also;
-use minutehand_executor::CarriedOut;
+use minutehand_domain::job::SkippedSpan;
+use minutehand_executor::Executed;
 use minutehand_protocol::claim::Dropped;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, moment, sleeps_after, sleeps_before};
 
-/// A job of every minute that was created, and then nobody did anything, until after 580 seconds the lanes are back.
+/// A job of every minute that was created, and then nobody did anything, until after 580 seconds the queues are back.
 fn after_an_outage(script: impl IntoIterator<Item = Line>) -> Stage {
     let stage = Stage::new(Wish::every(60, 60), script);
     stage.lose_hints(0..580);
@@ -82,7 +82,7 @@ fn a_late_hint_of_a_covered_occurrence_runs_nothing() {
     stage.play_to(660);
 
     assert!(!stage.called().contains(&120));
-    assert_eq!(late.given(), CarriedOut::Dropped(Dropped::Covered));
+    assert_eq!(late.given(), Executed::Dropped(Dropped::Covered));
 }
 
 /// Rule **catch-up is decided once**, of those covered: an executor has looked for a covering record before it was there,
@@ -100,7 +100,7 @@ fn an_executor_that_slept_while_its_occurrence_was_covered_runs_nothing() {
     stage.play_to(660);
 
     assert!(!stage.called().contains(&120));
-    assert_eq!(slept.given(), CarriedOut::Dropped(Dropped::Faster));
+    assert_eq!(slept.given(), Executed::Dropped(Dropped::Faster));
 }
 
 /// Rule **catch-up is decided once**, every reader fires the last: the sweeper dies once the record is there, and a late
@@ -148,7 +148,7 @@ fn what_is_too_late_is_one_missed_record_and_the_chain_goes_on() {
     stage.play_to(3100);
 
     assert_eq!((stage.state(60), stage.state(1260)), ("skipped: missed".to_owned(), "no record".to_owned()));
-    assert_eq!(stage.run(60).unwrap().stands_also_for(), Some(Also { until: moment(1860), count: Some(4) }));
+    assert_eq!(stage.run(60).unwrap().skipped_span(), Some(SkippedSpan { until: moment(1860), count: Some(4) }));
     assert_eq!((stage.starts(), stage.judge()), (vec![(2460, 2460), (3060, 3060)], vec![]));
 }
 
@@ -165,7 +165,7 @@ fn a_straggler_beyond_its_window_is_missed_alone() {
     stage.play_to(239);
 
     assert_eq!(
-        (stage.state(60), stage.run(60).and_then(|run| run.stands_also_for())),
+        (stage.state(60), stage.run(60).and_then(|run| run.skipped_span())),
         ("skipped: missed".to_owned(), None)
     );
     assert_eq!(stage.starts(), [(120, 125), (180, 180)]);
@@ -183,7 +183,7 @@ fn a_late_hint_of_what_is_missed_runs_nothing_and_leaves_the_timer() {
     stage.sweep_each_minute(420..800);
     stage.play_to(800);
 
-    assert_eq!(late.given(), CarriedOut::Dropped(Dropped::TooLate));
+    assert_eq!(late.given(), Executed::Dropped(Dropped::PastCatchUpWindow));
     assert_eq!((stage.state(60), stage.starts()), ("skipped: missed".to_owned(), vec![(660, 660)]));
 }
 
@@ -201,7 +201,7 @@ fn whoever_dies_with_a_missed_record_just_written_leaves_the_chain_behind() {
     stage.sweep_each_minute(2440..3100);
     stage.play_to(3100);
 
-    assert_eq!(late.given(), CarriedOut::Dropped(Dropped::Finished));
+    assert_eq!(late.given(), Executed::Dropped(Dropped::Finished));
     assert_eq!((stage.starts(), stage.judge()), (vec![(2460, 2460), (3060, 3060)], vec![]));
 }
 
@@ -216,8 +216,8 @@ fn a_missed_record_speaks_for_those_after_it_too() {
     stage.sweep_each_minute(2440..3100);
     stage.play_to(3100);
 
-    let also = [60, 660].map(|instant| stage.run(instant).unwrap().stands_also_for());
-    assert_eq!(also, [Some(Also { until: moment(1860), count: Some(4) }), None]);
+    let span = [60, 660].map(|instant| stage.run(instant).unwrap().skipped_span());
+    assert_eq!(span, [Some(SkippedSpan { until: moment(1860), count: Some(4) }), None]);
     assert_eq!((stage.starts(), stage.judge()), (vec![(2460, 2460), (3060, 3060)], vec![]));
 }
 
@@ -233,7 +233,7 @@ fn two_sweepers_at_the_edge_of_the_window_decide_once() {
     stage.sweep(970, "quick");
     stage.play_to(1200);
 
-    assert_eq!(stage.run(60).unwrap().stands_also_for(), Some(Also { until: moment(660), count: Some(2) }));
+    assert_eq!(stage.run(60).unwrap().skipped_span(), Some(SkippedSpan { until: moment(660), count: Some(2) }));
     assert_eq!((stage.hinted(660).iter().filter(|at| **at > 940).count(), stage.called()), (0, vec![]));
 }
 
@@ -268,8 +268,8 @@ fn each_of_the_newest_inside_the_window_runs_once() {
         stage.sweep_each_minute(590..800);
         stage.play_to(710);
 
-        let also = Also { until: moment(first), count: Some(passed_over) };
-        assert_eq!(stage.run(60).unwrap().stands_also_for(), Some(also));
+        let span = SkippedSpan { until: moment(first), count: Some(passed_over) };
+        assert_eq!(stage.run(60).unwrap().skipped_span(), Some(span));
         assert_eq!(stage.called(), (first..=660).step_by(60).collect::<Vec<_>>());
         assert!(stage.starts().iter().all(|(instant, at)| *at <= 592.max(*instant)), "{:?}", stage.starts());
         assert_eq!(stage.judge(), []);

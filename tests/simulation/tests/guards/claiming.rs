@@ -2,7 +2,7 @@
 
 use minutehand_domain::job::Change;
 use minutehand_domain::run::{Ending, Refusal};
-use minutehand_executor::CarriedOut;
+use minutehand_executor::Executed;
 use minutehand_protocol::claim::Dropped;
 use minutehand_protocol::finish::Finished;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_before, sleeps_after, sleeps_before};
@@ -24,7 +24,7 @@ fn of_two_executors_who_saw_no_run_one_calls() {
 
     assert_eq!(stage.called(), [60]);
     assert!(first.given().is_recorded());
-    assert_eq!(second.given(), CarriedOut::Dropped(Dropped::Faster));
+    assert_eq!(second.given(), Executed::Dropped(Dropped::Faster));
 }
 
 /// It was delivered again while its run waits: its own hint comes in its time, and a hand that held this one until then
@@ -41,7 +41,7 @@ fn a_hint_that_comes_far_too_soon_is_dropped_and_its_timer_stands() {
     let early = stage.execute(30, "executor", &stage.hint(120));
     stage.play_to(60);
 
-    assert_eq!(early.given(), CarriedOut::Dropped(Dropped::TooSoon));
+    assert_eq!(early.given(), Executed::Dropped(Dropped::TooSoon));
     assert!(stage.timer(120).is_some());
     assert_eq!(stage.state(120), "no record");
 }
@@ -82,7 +82,7 @@ fn of_two_executors_who_saw_a_dead_ones_lease_one_calls() {
     stage.play_to(300);
 
     assert_eq!(stage.starts(), [(60, 151)]);
-    assert_eq!(second.given(), CarriedOut::Dropped(Dropped::Faster));
+    assert_eq!(second.given(), Executed::Dropped(Dropped::Faster));
 }
 
 /// Guard **fence**: a zombie wakes up after its lease, while another holds the run, and says how its attempt went.
@@ -102,7 +102,7 @@ fn a_zombie_does_not_speak_for_the_run_of_another() {
     stage.play_to(300);
 
     let fenced = Refusal::Fenced { offered: 1, current: 2 };
-    assert_eq!(zombie.given(), CarriedOut::Attempted(Finished::Refused(fenced)));
+    assert_eq!(zombie.given(), Executed::Attempted(Finished::Refused(fenced)));
     assert!(other.given().is_recorded());
     let endings: Vec<_> = stage.run(60).unwrap().attempts.into_iter().map(|a| a.ended.unwrap().how).collect();
     assert_eq!(endings, [Ending::Lost, Ending::Succeeded]);
@@ -141,7 +141,7 @@ fn an_executor_that_slept_over_its_lease_does_not_call() {
     stage.play_to(300);
 
     assert_eq!(stage.starts(), [(60, 151)]);
-    assert_eq!(slept.given(), CarriedOut::GaveUp);
+    assert_eq!(slept.given(), Executed::GaveUp);
 }
 
 /// Rule **visibility is the lease's outer clock**: nobody sweeps, and the executor dies in its call.

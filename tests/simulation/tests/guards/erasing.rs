@@ -25,7 +25,7 @@ fn an_old_hint_does_not_erase_a_timer_put_anew() {
     stage.play_to(70);
 
     assert_eq!(stage.state(60), "succeeded");
-    assert_eq!(stage.timer(60).map(|timer| timer.mark.generation), Some(2));
+    assert_eq!(stage.timer(60).map(|timer| timer.stamp.generation), Some(2));
 }
 
 /// Rule **erase what you saw**, its second half: the sweeper that finds the run finished knows of no successor.

@@ -5,7 +5,7 @@ use minutehand_simulation::stage::{Stage, Wish, dies_before, every, sleeps_befor
 
 /// Guard **creator's hint**: nobody sweeps.
 ///
-/// Removed: `fire_if_near` does nothing. Nothing started.
+/// Removed: `dispatch_if_near` does nothing. Nothing started.
 #[test]
 fn what_is_due_soon_starts_on_time_though_nobody_sweeps() {
     let stage = Stage::new(Wish::every(60, 20), []);

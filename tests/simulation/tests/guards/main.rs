@@ -3,7 +3,6 @@
 //! under *Removed* is what it then found.
 
 mod admitting;
-mod asking;
 mod batches;
 mod catching_up;
 mod claiming;
@@ -12,6 +11,7 @@ mod draining;
 mod erasing;
 mod hinting;
 mod looking;
+mod on_demand;
 mod orphans;
 mod promising;
 mod sharding;

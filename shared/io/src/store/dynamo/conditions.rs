@@ -1,7 +1,7 @@
 //! Conditions: what must be true where a write is made, for it to be made. One write, one guarantee, one name.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use minutehand_domain::timer::Mark;
+use minutehand_domain::timer::TimerStamp;
 
 use super::items::{GENERATION, PARTITION, VERSION, WRITTEN, number, text};
 use crate::store::{Guard, Version};
@@ -33,11 +33,11 @@ pub(super) fn it_stands_as_seen(seen: Version) -> Condition {
 }
 
 /// The timer is the one that was seen: one that was put anew since still means something.
-pub(super) fn it_bears_this_mark(mark: Mark) -> Condition {
+pub(super) fn it_bears_this_stamp(stamp: TimerStamp) -> Condition {
     Condition {
         expression: "#generation = :generation AND #written = :written",
         names: &[("#generation", GENERATION), ("#written", WRITTEN)],
-        values: vec![(":generation", number(mark.generation)), (":written", text(mark.written.to_string()))],
+        values: vec![(":generation", number(stamp.generation)), (":written", text(stamp.written.to_string()))],
     }
 }
 

@@ -13,13 +13,13 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Run, State};
-use minutehand_domain::timer::{Mark, Timer, TimerKey};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::keys::{self, Key, Table};
-use super::{DOOR, Listing};
+use super::{Listing, PORT};
 use crate::Fault;
 use crate::store::{Seen, Version};
 
@@ -111,13 +111,13 @@ struct TimerItem {
 
 impl Record for Timer {
     fn attributes(&self, _listing: Listing) -> Result<Item, Fault> {
-        let Mark { generation, written } = self.mark;
+        let TimerStamp { generation, written } = self.stamp;
         spread(&TimerItem { tenant: self.tenant.clone(), key: self.key, generation, written })
     }
 
     fn read(item: Item) -> Result<Self, Fault> {
         let TimerItem { tenant, key, generation, written } = gather(item)?;
-        Ok(Self { key, tenant, mark: Mark { generation, written } })
+        Ok(Self { key, tenant, stamp: TimerStamp { generation, written } })
     }
 }
 
@@ -171,7 +171,7 @@ pub(super) fn versioned<T: Record>(item: Item) -> Result<Seen<T>, Fault> {
         Some(AttributeValue::N(number)) => number.parse().ok(),
         _ => None,
     };
-    let version = version.ok_or_else(|| Fault::unreadable(DOOR, "an item has no version"))?;
+    let version = version.ok_or_else(|| Fault::unreadable(PORT, "an item has no version"))?;
     Ok(Seen { item: T::read(item)?, version: Version(version) })
 }
 
@@ -181,7 +181,7 @@ pub(super) fn under(key: &Key, mut item: Item) -> Result<Item, Fault> {
     item.insert(SORT.to_owned(), text(&key.sort));
     let bytes = size_of(&item);
     if bytes > LONGEST_BYTES {
-        return Err(Fault::illegal(DOOR, format!("an item of {bytes} bytes is longer than {LONGEST_BYTES}")));
+        return Err(Fault::illegal(PORT, format!("an item of {bytes} bytes is longer than {LONGEST_BYTES}")));
     }
     Ok(item)
 }
@@ -220,12 +220,12 @@ fn size_of_value(value: &AttributeValue) -> usize {
 }
 
 fn spread<T: Serialize>(record: &T) -> Result<Item, Fault> {
-    let item: Item = to_item(record).map_err(|error| Fault::unreadable(DOOR, error.to_string()))?;
+    let item: Item = to_item(record).map_err(|error| Fault::unreadable(PORT, error.to_string()))?;
     Ok(without_nothing(item))
 }
 
 fn gather<T: DeserializeOwned>(item: Item) -> Result<T, Fault> {
-    from_item(item).map_err(|error| Fault::unreadable(DOOR, error.to_string()))
+    from_item(item).map_err(|error| Fault::unreadable(PORT, error.to_string()))
 }
 
 /// An item without its empty attributes: each would cost its name, and say nothing.

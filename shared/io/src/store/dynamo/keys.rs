@@ -28,7 +28,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Digest;
 use minutehand_domain::id::{JobId, Origin, RunKey, Tenant, base32};
 use minutehand_domain::pace;
-use minutehand_domain::timer::{Thing, TimerKey};
+use minutehand_domain::timer::{Obligation, TimerKey};
 use sha2::{Digest as _, Sha256};
 
 use crate::store::{Across, Bucket};
@@ -148,7 +148,7 @@ pub(super) fn documents(tenant: &Tenant, kind: &str, after: Option<&str>) -> Spa
 }
 
 pub(super) fn timer(key: &TimerKey, shards: u16) -> Key {
-    let bucket = Bucket { minute: key.minute(), shard: key.thing.shard(shards) };
+    let bucket = Bucket { minute: key.minute(), shard: key.obligation.shard(shards) };
     Key { table: Table::Timers, partition: bucket_partition(bucket), sort: within_bucket(key) }
 }
 
@@ -313,10 +313,10 @@ fn within_history(key: RunKey) -> String {
 /// By instant, then by thing: as timer keys compare.
 fn within_bucket(key: &TimerKey) -> String {
     let due = key.due;
-    match key.thing {
-        Thing::Occurrence(job) => format!("{due}#0#{job}"),
-        Thing::Again(job, at) => format!("{due}#1#{job}#{at}"),
-        Thing::Run(run) => format!("{due}#2#{}#{}", run.job, within_history(run)),
+    match key.obligation {
+        Obligation::Occurrence(job) => format!("{due}#0#{job}"),
+        Obligation::MovedOccurrence(job, at) => format!("{due}#1#{job}#{at}"),
+        Obligation::Run(run) => format!("{due}#2#{}#{}", run.job, within_history(run)),
     }
 }
 
@@ -356,7 +356,7 @@ mod tests {
 
         assert_eq!(run(&tenant(), run_key).partition, format!("acme#{JOB}"));
         assert_eq!(run(&tenant(), run_key).sort, "run#2027-01-15T08:00:00.000Z#1#00000000000000ff");
-        assert_eq!(timer(&timer_key, 64).partition, format!("2027-01-15T08:00#{:02}", timer_key.thing.shard(64)));
+        assert_eq!(timer(&timer_key, 64).partition, format!("2027-01-15T08:00#{:02}", timer_key.obligation.shard(64)));
         assert_eq!(timer(&timer_key, 64).sort, format!("2027-01-15T08:00:00.000Z#0#{JOB}"));
         assert!(hour(&tenant(), run_key).starts_with("acme#2027-01-15T08#"));
         assert_eq!(document(&tenant(), "key", "key_1").partition, "acme#key");
@@ -416,8 +416,12 @@ mod tests {
         let mut keys = Vec::new();
         for due in [at(0), at(1), at(59)] {
             for job in [JOB, JobId::from_bytes([8; 16])] {
-                let things = [Thing::Occurrence(job), Thing::Again(job, at(1)), Thing::Again(job, at(2))];
-                keys.extend(things.map(|thing| TimerKey { due, thing }));
+                let obligations = [
+                    Obligation::Occurrence(job),
+                    Obligation::MovedOccurrence(job, at(1)),
+                    Obligation::MovedOccurrence(job, at(2)),
+                ];
+                keys.extend(obligations.map(|obligation| TimerKey { due, obligation }));
             }
             keys.extend([TimerKey::run(run, due), TimerKey::run(RunKey::occurrence(JOB, at(9)), due)]);
         }

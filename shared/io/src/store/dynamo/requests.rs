@@ -15,7 +15,7 @@ use super::conditions::Condition;
 use super::items::{self, ATTENTION, HOUR, Item, LISTED_AT, PARTITION, SORT, text, under};
 use super::keys::{Index, Key, Order, Place, Span, Table};
 use super::meter::Operation;
-use super::{DOOR, DynamoStore};
+use super::{DynamoStore, PORT};
 use crate::Fault;
 
 /// How many keys DynamoDB takes in one batch.
@@ -78,7 +78,7 @@ impl DynamoStore {
                 return Ok(keys.iter().filter_map(|key| found.remove(key)).collect());
             }
             let again =
-                pauses.next().ok_or_else(|| Fault::unavailable(DOOR, "keys are left for later again and again"))?;
+                pauses.next().ok_or_else(|| Fault::unavailable(PORT, "keys are left for later again and again"))?;
             sleep(*again).await;
             left = left_over;
         }
@@ -91,7 +91,7 @@ impl DynamoStore {
         let answer = self
             .client
             .batch_get_item()
-            .request_items(name, asked.map_err(|why| Fault::illegal(DOOR, why.to_string()))?)
+            .request_items(name, asked.map_err(|why| Fault::illegal(PORT, why.to_string()))?)
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
             .await
@@ -236,7 +236,7 @@ where
     let code = error.code().map(ToOwned::to_owned);
     let why = DisplayErrorContext(error).to_string();
     match code.as_deref() {
-        Some("ValidationException" | "SerializationException") => Fault::illegal(DOOR, why),
-        _ => Fault::unavailable(DOOR, why),
+        Some("ValidationException" | "SerializationException") => Fault::illegal(PORT, why),
+        _ => Fault::unavailable(PORT, why),
     }
 }

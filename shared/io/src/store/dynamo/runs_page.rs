@@ -9,7 +9,7 @@ use minutehand_domain::run::Run;
 use super::items::{Item, LISTED_AT, Record as _, key_in, said};
 use super::keys::{INDEX_PARTITIONS, Key, Span};
 use super::requests::BATCH;
-use super::{DOOR, DynamoStore};
+use super::{DynamoStore, PORT};
 use crate::Fault;
 
 /// The least that is read of a partition at a time.
@@ -103,6 +103,6 @@ impl Part {
 
 fn entry(item: &Item) -> Result<Entry, Fault> {
     let found = said(item, LISTED_AT).zip(key_in(item));
-    let (listed_at, key) = found.ok_or_else(|| Fault::unreadable(DOOR, "an index names no item"))?;
+    let (listed_at, key) = found.ok_or_else(|| Fault::unreadable(PORT, "an index names no item"))?;
     Ok(Entry { listed_at: listed_at.clone(), key })
 }

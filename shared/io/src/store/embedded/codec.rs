@@ -2,14 +2,14 @@
 //! decoding anything; then the item in postcard. The first two stay where they are in every format to come.
 
 use minutehand_domain::Moment;
-use minutehand_domain::timer::{Mark, Timer};
+use minutehand_domain::timer::{Timer, TimerStamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Fault;
 use crate::store::{Seen, Version};
 
-const DOOR: &str = "the store";
+const PORT: &str = "the store";
 
 /// The format this version writes, and the only one it reads.
 const FORMAT: u8 = 2;
@@ -23,7 +23,7 @@ pub enum Stamp {
     /// Nobody guards it: it is written once.
     None,
     Version(Version),
-    Mark(Mark),
+    Timer(TimerStamp),
 }
 
 pub(super) fn encode<T: Serialize>(stamp: Stamp, item: &T) -> Result<Vec<u8>, Fault> {
@@ -32,9 +32,9 @@ pub(super) fn encode<T: Serialize>(stamp: Stamp, item: &T) -> Result<Vec<u8>, Fa
     match stamp {
         Stamp::None => {}
         Stamp::Version(version) => bytes.extend_from_slice(&version_bytes(version)),
-        Stamp::Mark(mark) => bytes.extend_from_slice(&mark_bytes(mark)),
+        Stamp::Timer(stamp) => bytes.extend_from_slice(&timer_stamp_bytes(stamp)),
     }
-    postcard::to_extend(item, bytes).map_err(|error| Fault::unreadable(DOOR, error.to_string()))
+    postcard::to_extend(item, bytes).map_err(|error| Fault::unreadable(PORT, error.to_string()))
 }
 
 pub(super) fn plain<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
@@ -48,7 +48,7 @@ pub(super) fn versioned<T: DeserializeOwned>(bytes: &[u8]) -> Result<Seen<T>, Fa
 }
 
 pub(super) fn timer(bytes: &[u8]) -> Result<Timer, Fault> {
-    let (_mark, payload) = open::<MARK_BYTES>(bytes)?;
+    let (_mark, payload) = open::<TIMER_STAMP_BYTES>(bytes)?;
     decode(payload)
 }
 
@@ -58,21 +58,21 @@ impl Stamp {
         match self {
             Self::None => false,
             Self::Version(version) => open(value).is_ok_and(|(stamp, _)| *stamp == version_bytes(version)),
-            Self::Mark(mark) => open(value).is_ok_and(|(stamp, _)| *stamp == mark_bytes(mark)),
+            Self::Timer(timer) => open(value).is_ok_and(|(stamp, _)| *stamp == timer_stamp_bytes(timer)),
         }
     }
 }
 
-const MARK_BYTES: usize = 16;
+const TIMER_STAMP_BYTES: usize = 16;
 
 fn version_bytes(version: Version) -> [u8; 8] {
     version.0.to_be_bytes()
 }
 
-fn mark_bytes(mark: Mark) -> [u8; MARK_BYTES] {
-    let mut bytes = [0; MARK_BYTES];
-    bytes[..8].copy_from_slice(&mark.generation.to_be_bytes());
-    bytes[8..].copy_from_slice(&Moment::millis(mark.written).to_be_bytes());
+fn timer_stamp_bytes(stamp: TimerStamp) -> [u8; TIMER_STAMP_BYTES] {
+    let mut bytes = [0; TIMER_STAMP_BYTES];
+    bytes[..8].copy_from_slice(&stamp.generation.to_be_bytes());
+    bytes[8..].copy_from_slice(&Moment::millis(stamp.written).to_be_bytes());
     bytes
 }
 
@@ -80,17 +80,17 @@ fn mark_bytes(mark: Mark) -> [u8; MARK_BYTES] {
 fn open<const STAMP: usize>(bytes: &[u8]) -> Result<(&[u8; STAMP], &[u8]), Fault> {
     match bytes.split_first() {
         Some((&FORMAT, rest)) => {
-            rest.split_first_chunk().ok_or_else(|| Fault::unreadable(DOOR, "an item is cut short"))
+            rest.split_first_chunk().ok_or_else(|| Fault::unreadable(PORT, "an item is cut short"))
         }
         Some((format, _)) => {
-            Err(Fault::unreadable(DOOR, format!("an item has format {format}, this version reads {FORMAT}")))
+            Err(Fault::unreadable(PORT, format!("an item has format {format}, this version reads {FORMAT}")))
         }
-        None => Err(Fault::unreadable(DOOR, "an item is empty")),
+        None => Err(Fault::unreadable(PORT, "an item is empty")),
     }
 }
 
 fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Fault> {
-    postcard::from_bytes(payload).map_err(|error| Fault::unreadable(DOOR, error.to_string()))
+    postcard::from_bytes(payload).map_err(|error| Fault::unreadable(PORT, error.to_string()))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use super::engine::{Applied, Engine, Order, Span, Table, Write};
 use super::{Embedded, FileStore};
 use crate::Fault;
 
-const DOOR: &str = "the store";
+const PORT: &str = "the store";
 
 /// Who waits beyond this waits for a place in the queue first. Four commits' worth: the writer never finds it empty while
 /// anybody waits, and a stuck disk is not answered with memory.
@@ -91,7 +91,7 @@ impl File {
 
     fn fault(&self) -> Fault {
         let why = self.failure.borrow().clone();
-        Fault::unavailable(DOOR, why.unwrap_or_else(|| "the thread that writes is gone".to_owned()))
+        Fault::unavailable(PORT, why.unwrap_or_else(|| "the thread that writes is gone".to_owned()))
     }
 }
 
@@ -188,7 +188,7 @@ fn definition(table: Table) -> TableDefinition<'static, &'static [u8], &'static 
 
 fn unavailable(error: impl Into<redb::Error>) -> Fault {
     match error.into() {
-        redb::Error::Corrupted(why) => Fault::unreadable(DOOR, why),
-        error => Fault::unavailable(DOOR, error.to_string()),
+        redb::Error::Corrupted(why) => Fault::unreadable(PORT, why),
+        error => Fault::unavailable(PORT, error.to_string()),
     }
 }

@@ -9,7 +9,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Digest;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::pace;
-use minutehand_domain::timer::{Thing, TimerKey};
+use minutehand_domain::timer::{Obligation, TimerKey};
 
 use super::engine::{Order, Span};
 
@@ -77,17 +77,17 @@ pub(super) fn body(tenant: &Tenant, job: JobId, digest: Digest) -> Vec<u8> {
 pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MOMENT_BYTES + 1 + RunKey::BYTES);
     bytes.extend_from_slice(&moment(key.due));
-    match key.thing {
-        Thing::Occurrence(job) => {
+    match key.obligation {
+        Obligation::Occurrence(job) => {
             bytes.push(0);
             bytes.extend_from_slice(job.as_bytes());
         }
-        Thing::Again(job, at) => {
+        Obligation::MovedOccurrence(job, at) => {
             bytes.push(1);
             bytes.extend_from_slice(job.as_bytes());
             bytes.extend_from_slice(&moment(at));
         }
-        Thing::Run(run) => {
+        Obligation::Run(run) => {
             bytes.push(2);
             bytes.extend_from_slice(&run.to_bytes());
         }
@@ -199,8 +199,12 @@ mod tests {
         for due in [early, late, Moment::END] {
             for job in [JOB, JobId::from_bytes([8; 16])] {
                 keys.extend(
-                    [Thing::Occurrence(job), Thing::Again(job, early), Thing::Again(job, late)]
-                        .map(|thing| TimerKey { due, thing }),
+                    [
+                        Obligation::Occurrence(job),
+                        Obligation::MovedOccurrence(job, early),
+                        Obligation::MovedOccurrence(job, late),
+                    ]
+                    .map(|obligation| TimerKey { due, obligation }),
                 );
             }
             keys.extend([TimerKey::run(run, due), TimerKey::run(RunKey::occurrence(JOB, late), due)]);

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use redb::{Durability, ReadableTable, WriteTransaction};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{Committed, DOOR, definition};
+use super::{Committed, PORT, definition};
 use crate::Fault;
 use crate::store::embedded::engine::{Applied, Table, Write};
 
@@ -54,7 +54,7 @@ impl Writer {
                 Ok(answers) => answer(&mut batch, answers.into_iter().map(Ok)),
                 Err(why) => {
                     self.failed.send_if_modified(|failure| failure.replace(why.clone()).is_none());
-                    answer(&mut batch, std::iter::repeat(Err(Fault::unavailable(DOOR, why))));
+                    answer(&mut batch, std::iter::repeat(Err(Fault::unavailable(PORT, why))));
                 }
             }
         }

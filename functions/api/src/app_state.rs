@@ -1,0 +1,44 @@
+//! The state of the API: what one process needs to answer requests, beside the ports.
+
+use std::fmt;
+use std::sync::Arc;
+
+use minutehand_domain::target::HttpTarget;
+use minutehand_io::targets::TargetRefusal;
+
+use crate::body_budget::BodyBudget;
+use crate::keyring::Keyring;
+use crate::meters::Meters;
+use crate::metrics::Metrics;
+
+pub(crate) struct AppState<D> {
+    pub ports: Arc<D>,
+    pub keys: Keyring,
+    pub target_check: TargetCheck,
+    pub meters: Meters,
+    /// For the bodies that are being read.
+    pub body_budget: BodyBudget,
+    pub metrics: Option<Metrics>,
+}
+
+/// Whether this deployment may call a target, as far as can be known when the job is made.
+#[derive(Clone)]
+pub struct TargetCheck(Arc<Check>);
+
+type Check = dyn Fn(&HttpTarget) -> Result<(), TargetRefusal> + Send + Sync;
+
+impl TargetCheck {
+    pub fn new(check: impl Fn(&HttpTarget) -> Result<(), TargetRefusal> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(check))
+    }
+
+    pub(crate) fn check(&self, target: &HttpTarget) -> Result<(), TargetRefusal> {
+        (self.0)(target)
+    }
+}
+
+impl fmt::Debug for TargetCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TargetCheck")
+    }
+}

@@ -1,0 +1,42 @@
+//! Findings: everything that is wrong with a request, gathered so that its writer mends it once.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use crate::problem::{FieldError, Problem};
+
+#[derive(Debug, Default)]
+pub(crate) struct FieldErrors(Vec<FieldError>);
+
+impl FieldErrors {
+    pub(crate) fn add(&mut self, pointer: impl Into<String>, detail: impl Into<String>) {
+        self.0.push(FieldError { pointer: pointer.into(), detail: detail.into() });
+    }
+
+    /// The value, for going on; noted if it lies outside.
+    pub(crate) fn in_range<T: PartialOrd + Display>(
+        &mut self,
+        pointer: &'static str,
+        value: T,
+        range: RangeInclusive<T>,
+    ) -> T {
+        if !range.contains(&value) {
+            self.add(pointer, format!("must be from {} to {}", range.start(), range.end()));
+        }
+        value
+    }
+
+    /// Text for people: not empty, one line, bounded.
+    pub(crate) fn line(&mut self, pointer: impl Into<String>, text: &str, most: usize) {
+        if text.is_empty() || text.chars().count() > most {
+            self.add(pointer, format!("must have from 1 to {most} characters"));
+        } else if text.chars().any(char::is_control) {
+            self.add(pointer, "must not contain control characters");
+        }
+    }
+
+    /// The value, if nothing was found and there is one.
+    pub(crate) fn settle<T>(self, value: Option<T>) -> Result<T, Problem> {
+        value.filter(|_| self.0.is_empty()).ok_or_else(|| Problem::invalid(self.0))
+    }
+}

@@ -1,0 +1,221 @@
+//! What a route says of itself: everything that its method, its address and its role do not say already.
+
+use http::StatusCode;
+use minutehand_domain::limits::BATCH_BYTES;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+use crate::body::BODY_BYTES;
+use crate::problem::Kind;
+
+/// The schema of a type, from a generator that knows whether it is read or written.
+pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+pub(crate) struct OperationDoc {
+    /// Unique, and what generated clients call it.
+    pub(super) id: &'static str,
+    pub(super) tag: Tag,
+    pub(super) summary: &'static str,
+    pub(super) more: &'static str,
+    pub(super) query: Option<SchemaOf>,
+    pub(super) headers: Vec<RequestHeader>,
+    pub(super) takes: Option<Takes>,
+    pub(super) shows: Vec<ResponseDoc>,
+    /// Beside what follows from the rest.
+    pub(super) refuses: Vec<Kind>,
+    pub(super) examples: Vec<Example>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Jobs,
+    Runs,
+    Schedules,
+    Keys,
+    Signing,
+    Quotas,
+    Deployment,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum RequestHeader {
+    IfMatch,
+    IfNoneMatch,
+    IdempotencyKey,
+}
+
+/// A request's body.
+pub(super) struct Takes {
+    pub schema: SchemaOf,
+    pub required: bool,
+    /// As a change of what the schema is of.
+    pub as_patch: bool,
+    pub most_bytes: usize,
+}
+
+/// An answer that says yes.
+pub(crate) struct ResponseDoc {
+    pub(super) status: StatusCode,
+    pub(super) description: &'static str,
+    pub(super) content: Option<Content>,
+    pub(super) headers: Vec<AnswerHeader>,
+    /// The name of the id of what it shows, where one goes on from there.
+    pub(super) leads_on: Option<&'static str>,
+}
+
+pub(super) struct Content {
+    pub media_type: &'static str,
+    pub schema: SchemaOf,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum AnswerHeader {
+    Location,
+    ETag,
+    Replayed,
+}
+
+/// A request and what it is answered with. Each is run as a test.
+pub(super) struct Example {
+    pub name: &'static str,
+    pub asked: Value,
+    pub status: StatusCode,
+    pub shown: Value,
+}
+
+impl OperationDoc {
+    pub(super) fn new(tag: Tag, id: &'static str, summary: &'static str) -> Self {
+        Self {
+            id,
+            tag,
+            summary,
+            more: "",
+            query: None,
+            headers: Vec::new(),
+            takes: None,
+            shows: Vec::new(),
+            refuses: Vec::new(),
+            examples: Vec::new(),
+        }
+    }
+
+    pub(super) fn more(self, more: &'static str) -> Self {
+        Self { more, ..self }
+    }
+
+    pub(super) fn query<T: JsonSchema>(self) -> Self {
+        Self { query: Some(T::json_schema), ..self }
+    }
+
+    pub(super) fn takes<T: JsonSchema>(self) -> Self {
+        self.takes_that(Takes { schema: schema_of::<T>, required: true, as_patch: false, most_bytes: BODY_BYTES })
+    }
+
+    pub(super) fn may_take<T: JsonSchema>(self) -> Self {
+        self.takes_that(Takes { schema: schema_of::<T>, required: false, as_patch: false, most_bytes: BODY_BYTES })
+    }
+
+    pub(super) fn takes_many<T: JsonSchema>(self) -> Self {
+        self.takes_that(Takes { schema: schema_of::<T>, required: true, as_patch: false, most_bytes: BATCH_BYTES })
+    }
+
+    pub(super) fn takes_patch_of<T: JsonSchema>(self) -> Self {
+        self.takes_that(Takes { schema: schema_of::<T>, required: true, as_patch: true, most_bytes: BODY_BYTES })
+    }
+
+    fn takes_that(self, takes: Takes) -> Self {
+        Self { takes: Some(takes), ..self }
+    }
+
+    /// Repeating it with the same key does it once.
+    pub(super) fn once(self) -> Self {
+        self.header(RequestHeader::IdempotencyKey).refuses(Kind::KeyReused)
+    }
+
+    /// Done only if the thing is as the client saw it.
+    pub(super) fn if_match(self) -> Self {
+        self.header(RequestHeader::IfMatch).refuses(Kind::VersionMismatch).refuses(Kind::Malformed)
+    }
+
+    pub(super) fn header(mut self, header: RequestHeader) -> Self {
+        self.headers.push(header);
+        self
+    }
+
+    pub(super) fn shows(mut self, answer: ResponseDoc) -> Self {
+        self.shows.push(answer);
+        self
+    }
+
+    pub(super) fn refuses(mut self, kind: Kind) -> Self {
+        self.refuses.push(kind);
+        self
+    }
+
+    pub(super) fn example(mut self, name: &'static str, asked: Value, status: StatusCode, shown: Value) -> Self {
+        self.examples.push(Example { name, asked, status, shown });
+        self
+    }
+}
+
+impl ResponseDoc {
+    pub(super) fn json<T: JsonSchema>(status: StatusCode, description: &'static str) -> Self {
+        Self::content(status, description, Content { media_type: "application/json", schema: schema_of::<T> })
+    }
+
+    pub(super) fn content(status: StatusCode, description: &'static str, content: Content) -> Self {
+        Self { status, description, content: Some(content), headers: Vec::new(), leads_on: None }
+    }
+
+    pub(super) fn nothing(status: StatusCode, description: &'static str) -> Self {
+        Self { status, description, content: None, headers: Vec::new(), leads_on: None }
+    }
+
+    pub(super) fn with(mut self, header: AnswerHeader) -> Self {
+        self.headers.push(header);
+        self
+    }
+
+    /// It shows something new, and where to find it.
+    pub(super) fn makes(self, id: &'static str) -> Self {
+        self.leads_on(id).with(AnswerHeader::Location)
+    }
+
+    /// What it shows is what other operations are about.
+    pub(super) fn leads_on(self, id: &'static str) -> Self {
+        Self { leads_on: Some(id), ..self }
+    }
+}
+
+impl Tag {
+    pub(super) const ALL: [Self; 7] =
+        [Self::Jobs, Self::Runs, Self::Schedules, Self::Keys, Self::Signing, Self::Quotas, Self::Deployment];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Jobs => "Jobs",
+            Self::Runs => "Runs",
+            Self::Schedules => "Schedules",
+            Self::Keys => "Keys",
+            Self::Signing => "Signing",
+            Self::Quotas => "Quotas",
+            Self::Deployment => "Deployment",
+        }
+    }
+
+    pub(super) const fn description(self) -> &'static str {
+        match self {
+            Self::Jobs => "What to do, when, and how failure is treated.",
+            Self::Runs => "One occurrence of a job being carried out, with every attempt.",
+            Self::Schedules => "What a schedule means, before it is given to a job.",
+            Self::Keys => "Who may call this API, for which tenant, in which role. Secrets are shown once.",
+            Self::Signing => "The secret that a tenant's targets know our calls by, as Standard Webhooks say.",
+            Self::Quotas => "How much of the deployment each tenant may use.",
+            Self::Deployment => "How the deployment is doing, and this document.",
+        }
+    }
+}
+
+pub(super) fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}

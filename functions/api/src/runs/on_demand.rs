@@ -1,0 +1,114 @@
+//! Asking for a run: of a job, now, or of another try at one that came to nothing.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::idempotency::{Asked, AskedName};
+use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, PAYLOAD_BYTES};
+use minutehand_domain::run::Run;
+use minutehand_io::Ports;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_protocol::on_demand::{Answered, Wish, redrive, run_now as ask};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::FullRun;
+use super::full_run::run_of;
+use crate::app_state::AppState;
+use crate::body::Body;
+use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::keyring::Caller;
+use crate::location::location;
+use crate::params::{JobPath, RunPath};
+use crate::problem::{Kind, Problem};
+use crate::wire::job_request::payload_of;
+use crate::wire::texts::Line;
+
+/// What a run is given in place of the job's payload.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunRequest<'a> {
+    /// Any JSON; what the target would have been given anyway, if it is not given.
+    #[serde(borrow)]
+    #[schemars(with = "Option<Value>", extend("x-max-bytes" = PAYLOAD_BYTES))]
+    payload: Option<&'a RawValue>,
+    /// The same as the header `Idempotency-Key`.
+    #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
+    idempotency_key: Option<String>,
+}
+
+/// Queues a run of the job now.
+pub(crate) async fn run_now<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    JobPath(id): JobPath,
+    header: KeyHeader,
+    body: Body,
+) -> Result<Response, Problem> {
+    let wish = wish(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
+    admit(&app, caller.tenant(), &wish).await?;
+    let answered = ask(&*app.ports, caller.tenant(), id, wish).await?;
+    answer(&*app.ports, answered, Problem::no_job).await
+}
+
+/// Queues another try at a run that failed, timed out, was cancelled or skipped.
+pub(crate) async fn retry<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    RunPath(of): RunPath,
+    header: KeyHeader,
+    body: Body,
+) -> Result<Response, Problem> {
+    let wish = wish(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
+    admit(&app, caller.tenant(), &wish).await?;
+    let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
+    let answered = redrive(&*app.ports, &run, wish).await?;
+    answer(&*app.ports, answered, Problem::no_run).await
+}
+
+/// Takes the run out of the quota. Who was answered before is answered again, also when it is used up.
+async fn admit<D: Ports>(app: &AppState<D>, tenant: &Tenant, wish: &Wish) -> Result<(), Problem> {
+    let Err(full) = app.meters.admit_run(&*app.ports, tenant).await else { return Ok(()) };
+    let Some((name, fingerprint)) = &wish.once else { return Err(full) };
+    match app.ports.store().document::<Asked>(tenant, &name.to_string()).await? {
+        Some(there) if there.item.fingerprint == *fingerprint => Ok(()),
+        Some(_) | None => Err(full),
+    }
+}
+
+fn wish(caller: &Caller, header: KeyHeader, body: &Body, address: &str) -> Result<Wish, Problem> {
+    let request: RunRequest<'_> = body.parse_or_default()?;
+    let payload = payload_of(request.payload)?;
+    let once = match header.agreed(request.idempotency_key)? {
+        Some(key) => Some((AskedName::of(&key), fingerprint(address, body.text())?)),
+        None => None,
+    };
+    Ok(Wish { payload, by: caller.by.clone(), once })
+}
+
+async fn answer<D: Ports>(ports: &D, answered: Answered, not_found: fn() -> Problem) -> Result<Response, Problem> {
+    match answered {
+        Answered::Queued(run) => {
+            let location = location(format!("/v1/runs/{}", run.key));
+            Ok((StatusCode::ACCEPTED, location, whole(ports, run).await?).into_response())
+        }
+        Answered::Replayed(run) => Ok((replayed(), whole(ports, run).await?).into_response()),
+        Answered::Taken => Err(taken()),
+        Answered::Refused(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
+        Answered::NotToRedo(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
+        Answered::NotFound => Err(not_found()),
+        Answered::TooSlow => Err(Problem::too_slow()),
+    }
+}
+
+async fn whole<D: Ports>(ports: &D, run: Run) -> Result<Response, Problem> {
+    let run = FullRun::of(ports, run).await?;
+    Ok(Json(run.view(ports.clock().now())).into_response())
+}

@@ -1,0 +1,176 @@
+//! The ports of a world: a store in memory, queues that only write down what they are given, a clock to set, chance to seed.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{Tenant, Worker};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::run::Claimant;
+use minutehand_io::chance::{Chance, SystemChance};
+use minutehand_io::clock::Clock;
+use minutehand_io::events::Log;
+use minutehand_io::queues::Queues;
+use minutehand_io::store::embedded::MemoryStore;
+use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::{Fault, Ports};
+
+use crate::random::Random;
+
+pub(crate) const ME: Claimant = Claimant { worker: Worker(1), exclusive_store: true };
+
+pub(crate) struct TestPorts {
+    store: MemoryStore,
+    pub queues: TestQueues,
+    pub clock: TestClock,
+    pub chance: TestChance,
+}
+
+pub(crate) struct TestClock(AtomicI64);
+
+/// What was sent, in order; and how many at a time each tenant was allowed last.
+#[derive(Default)]
+pub(crate) struct TestQueues {
+    sent: Mutex<Vec<(Moment, Hint)>>,
+    limits: Mutex<Vec<(Tenant, Option<u32>)>>,
+}
+
+/// The system's, until it is given a seed.
+#[derive(Default)]
+pub(crate) struct TestChance(Mutex<Option<Random>>);
+
+/// Nobody calls anything here: how an attempt ends is said by whoever carries it out.
+pub(crate) struct NoTargets;
+
+impl TestPorts {
+    pub(crate) fn new(start: Moment) -> Arc<Self> {
+        Arc::new(Self {
+            store: MemoryStore::in_memory(),
+            queues: TestQueues::default(),
+            clock: TestClock(AtomicI64::new(start.millis())),
+            chance: TestChance::default(),
+        })
+    }
+}
+
+impl TestClock {
+    pub(crate) fn pass(&self, span: Duration) {
+        self.set(self.now() + span);
+    }
+
+    pub(crate) fn set(&self, now: Moment) {
+        self.0.store(now.millis(), Ordering::Relaxed);
+    }
+}
+
+impl TestQueues {
+    /// What is visible by now, in the order it was sent.
+    pub(crate) fn take(&self, now: Moment) -> Vec<Hint> {
+        let (due, later) = locked(&self.sent).drain(..).partition(|(at, _)| *at <= now);
+        *locked(&self.sent) = later;
+        due.into_iter().map(|(_, hint)| hint).collect()
+    }
+
+    pub(crate) fn limits(&self) -> Vec<(Tenant, Option<u32>)> {
+        locked(&self.limits).clone()
+    }
+}
+
+impl TestChance {
+    pub(crate) fn fresh(&self) -> u64 {
+        self.number()
+    }
+
+    /// From here on the same as after every other sowing of this seed.
+    pub(crate) fn sow(&self, seed: u64) {
+        *locked(&self.0) = Some(Random::of(seed));
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ports for TestPorts {
+    type Store = MemoryStore;
+    type Queues = TestQueues;
+    type Targets = NoTargets;
+    type Events = Log;
+    type Clock = TestClock;
+    type Chance = TestChance;
+
+    fn store(&self) -> &MemoryStore {
+        &self.store
+    }
+
+    fn queues(&self) -> &TestQueues {
+        &self.queues
+    }
+
+    fn targets(&self) -> &NoTargets {
+        &NoTargets
+    }
+
+    fn events(&self) -> &Log {
+        &Log
+    }
+
+    fn clock(&self) -> &TestClock {
+        &self.clock
+    }
+
+    fn chance(&self) -> &TestChance {
+        &self.chance
+    }
+
+    fn me(&self) -> Claimant {
+        ME
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Moment {
+        Moment::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send {
+        async move {
+            self.0.fetch_max(moment.millis(), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Queues for TestQueues {
+    type Receipt = ();
+
+    async fn send(&self, _priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+        locked(&self.sent).push((at, hint.clone()));
+        Ok(())
+    }
+
+    async fn hide(&self, _receipt: &(), _until: Moment) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn limit(&self, tenant: &Tenant, concurrent: Option<u32>) {
+        locked(&self.limits).push((tenant.clone(), concurrent));
+    }
+}
+
+impl Chance for TestChance {
+    fn bytes(&self) -> [u8; 16] {
+        match locked(&self.0).as_mut() {
+            Some(random) => (u128::from(random.number()) << 64 | u128::from(random.number())).to_be_bytes(),
+            None => SystemChance.bytes(),
+        }
+    }
+}
+
+impl Targets for NoTargets {
+    fn call(&self, _call: Call<'_>) -> impl Future<Output = Answer> + Send {
+        async { Answer::Succeeded { result: None } }
+    }
+}

@@ -1,0 +1,355 @@
+//! Conversation a history: what is asked next, made of what was answered so far, to whomever.
+
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use serde_json::{Map, Value, json};
+
+use super::script::{Asking, Step, Who};
+use crate::random::Random;
+use crate::roles::{ROUTES, address};
+use crate::world::Answer;
+
+/// Of each kind so many are remembered.
+const REMEMBERED: usize = 24;
+const WORDS: [&str; 4] = ["a", "ab", "b", "nightly"];
+
+pub(super) struct Conversation {
+    random: Random,
+    /// How often time has passed, and what each of the two has asked since: both are given the same chance for the same.
+    epoch: u64,
+    asked: [u64; 2],
+    known: [Known; 2],
+}
+
+/// What somebody has been told.
+#[derive(Default)]
+struct Known {
+    jobs: Vec<String>,
+    runs: Vec<String>,
+    keys: Vec<String>,
+    secrets: Vec<String>,
+    /// With the address that gave it.
+    cursors: Vec<(String, String)>,
+}
+
+impl Conversation {
+    pub(super) fn new(random: Random) -> Self {
+        Self { random, epoch: 0, asked: [0; 2], known: <[Known; 2]>::default() }
+    }
+
+    pub(super) fn next(&mut self, now: Moment) -> Step {
+        match self.random.below(10) {
+            0 => {
+                self.epoch += 1;
+                self.asked = [0; 2];
+                Step::Pass(*self.random.pick(&[1, 1, 2, 30, 60, 90, 600, 5000]))
+            }
+            1 => Step::Work,
+            _ => Step::Ask(self.asking(now)),
+        }
+    }
+
+    pub(super) fn note(&mut self, asking: &Asking, answer: &Answer) {
+        let Ok(json) = serde_json::from_str::<Value>(&answer.text) else { return };
+        let known = &mut self.known[asking.about as usize];
+        known.learn(&json);
+        if let Some(cursor) = json.get("next_cursor").and_then(Value::as_str) {
+            let address = asking.path.split("cursor=").next().unwrap_or_default().trim_end_matches(['&', '?']);
+            remember(&mut known.cursors, (address.to_owned(), cursor.to_owned()));
+        }
+    }
+
+    fn asking(&mut self, now: Moment) -> Asking {
+        let about = if self.random.one_in(2) { Who::One } else { Who::Two };
+        let (method, route, role) = self.route();
+        self.asked[about as usize] += 1;
+        // Where jobs are made both are given chance of their own: timers lie together, each under its job's id, which nobody
+        // can choose and chance does not give twice. With the same ids this test saw one's timer overwrite the other's.
+        let own = if matches!((method, route), ("POST", "/v1/jobs" | "/v1/jobs/batch")) { about as u64 + 1 } else { 0 };
+        let chance = (own << 32) + self.epoch * 1000 + self.asked[about as usize];
+        let by_host = if role == "host" {
+            !self.random.one_in(6)
+        } else {
+            route.starts_with("/v1/keys") && self.random.one_in(3)
+        };
+        let mut asking = Asking {
+            about,
+            key: self.key(about, by_host),
+            method,
+            route,
+            path: self.path(about, method, route, now),
+            headers: Vec::new(),
+            body: self.body(about, method, route, now),
+            chance,
+        };
+        match asking.key.as_str() {
+            Who::HOST_KEY => speak_of(about, &mut asking),
+            // Nobody but the deployment may; who tries is told so, whether that tenant is there or not.
+            _ if self.random.one_in(8) => speak_of(about.other(), &mut asking),
+            _ => {}
+        }
+        if method != "GET" && self.random.one_in(6) {
+            asking.headers.push(("idempotency-key", self.idempotency_key()));
+        }
+        if matches!(method, "PATCH" | "DELETE") && self.random.one_in(4) {
+            asking.headers.push(("if-match", format!("\"{}\"", self.random.below(4))));
+        }
+        asking
+    }
+
+    /// Most of the time something is made to speak of.
+    fn route(&mut self) -> (&'static str, &'static str, &'static str) {
+        let wanted = match self.random.below(8) {
+            0 | 1 => ("POST", "/v1/jobs"),
+            2 => ("POST", "/v1/jobs/{job_id}/run"),
+            3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
+            _ => return *self.random.pick(&ROUTES),
+        };
+        *ROUTES.iter().find(|(method, route, _)| (*method, *route) == wanted).expect("both are there")
+    }
+
+    /// Their own admin key, a key they made, the deployment's, or what is none: a secret of the other's under their own name.
+    fn key(&mut self, about: Who, by_host: bool) -> String {
+        if by_host {
+            return Who::HOST_KEY.to_owned();
+        }
+        let other = about.other();
+        let (own, foreign) = (&self.known[about as usize].secrets, &self.known[other as usize].secrets);
+        match self.random.below(12) {
+            0 | 1 if !own.is_empty() => self.random.pick(own).clone(),
+            2 if !foreign.is_empty() => {
+                let stolen = self.random.pick(foreign);
+                stolen.replacen(&format!("mh_{}_", other.tenant()), &format!("mh_{}_", about.tenant()), 1)
+            }
+            _ => about.key().to_owned(),
+        }
+    }
+
+    fn path(&mut self, about: Who, method: &str, route: &'static str, now: Moment) -> String {
+        let id = match route {
+            route if route.starts_with("/v1/jobs/{") => self.of(about, |known| &known.jobs),
+            route if route.starts_with("/v1/runs/{") => self.of(about, |known| &known.runs),
+            route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
+            _ => Some(about.tenant().to_owned()),
+        };
+        let path = address(route, &id.unwrap_or_else(|| "job_00000000000000000000000000".to_owned()));
+        let query = if method == "GET" { self.query(about, route, now) } else { String::new() };
+        let Some((address, cursor)) = self.cursor(about) else { return path + &query };
+        if method != "GET" || !matches!(route, "/v1/jobs" | "/v1/runs" | "/v1/keys" | "/v1/jobs/{job_id}/runs") {
+            return path + &query;
+        }
+        match self.random.below(4) {
+            // On with the list it came from, or with whatever this is.
+            0 | 1 if address.starts_with(&path) => with(&address, &format!("cursor={cursor}")),
+            2 => with(&(path + &query), &format!("cursor={cursor}")),
+            _ => path + &query,
+        }
+    }
+
+    fn query(&mut self, about: Who, route: &str, now: Moment) -> String {
+        let mut said = Vec::new();
+        let word = |random: &mut Random| (*random.pick(&WORDS)).to_owned();
+        let statuses = ["succeeded", "failed", "timed_out", "cancelled", "queued", "scheduled", "running", "skipped"];
+        match route {
+            "/v1/jobs" => {
+                for filter in ["tag", "name", "owner"] {
+                    if self.random.one_in(6) {
+                        said.push(format!("{filter}={}", word(&mut self.random)));
+                    }
+                }
+                if self.random.one_in(6) {
+                    said.push(format!("status={}", self.random.pick(&["active", "paused", "completed", "cancelled"])));
+                }
+            }
+            "/v1/runs" | "/v1/jobs/{job_id}/runs" => {
+                if self.random.one_in(4) {
+                    said.push(format!("status={}", self.random.pick(&statuses)));
+                }
+                if self.random.one_in(4) {
+                    let back = Duration::from_secs(*self.random.pick(&[10, 5000, 400_000]));
+                    said.push(format!("from={}", now - back));
+                }
+                if route == "/v1/runs" && self.random.one_in(3) {
+                    said.extend(self.of(about, |known| &known.jobs).map(|job| format!("job_id={job}")));
+                }
+            }
+            "/v1/stats" if self.random.one_in(2) => said.push("minutes=1440".to_owned()),
+            _ => return String::new(),
+        }
+        if self.random.one_in(2) && route != "/v1/stats" {
+            said.push(format!("limit={}", 1 + self.random.below(3)));
+        }
+        if said.is_empty() { String::new() } else { format!("?{}", said.join("&")) }
+    }
+
+    fn body(&mut self, about: Who, method: &str, route: &str, now: Moment) -> Option<String> {
+        let body = match (method, route) {
+            ("POST", "/v1/jobs") => self.job(now),
+            ("POST", "/v1/jobs/batch") => json!({"jobs": [self.job(now), self.job(now), self.job(now)]}),
+            ("PATCH", _) => self.patch(now),
+            ("POST", "/v1/schedules/preview") => json!({"schedule": self.schedule(now), "count": 3}),
+            ("POST", "/v1/keys") => self.new_key(),
+            ("POST", "/v1/jobs/{job_id}/run" | "/v1/runs/{run_id}/retry") => self.wish(about),
+            ("POST", "/v1/keys/{key_id}/rotate" | "/v1/signing-secret/rotate") => {
+                json!({"grace_seconds": self.random.pick(&[0, 60, 3600])})
+            }
+            ("PUT", _) => self.quota(),
+            _ => return None,
+        };
+        Some(body.to_string())
+    }
+
+    fn job(&mut self, now: Moment) -> Value {
+        let mut job = json!({"target": {"noop": {}}, "schedule": self.schedule(now)});
+        let fields = job.as_object_mut().unwrap();
+        for field in ["name", "owner"] {
+            if self.random.one_in(2) {
+                fields.insert(field.to_owned(), json!(self.random.pick(&WORDS)));
+            }
+        }
+        if self.random.one_in(2) {
+            fields.insert("tags".to_owned(), json!([self.random.pick(&WORDS), self.random.pick(&WORDS)]));
+        }
+        if self.random.one_in(3) {
+            fields.insert("payload".to_owned(), json!("x".repeat(*self.random.pick(&[1, 600]))));
+        }
+        if self.random.one_in(3) {
+            fields.insert("idempotency_key".to_owned(), json!(self.idempotency_key()));
+        }
+        if self.random.one_in(3) {
+            let retries = self.random.below(3);
+            fields.insert("retry".to_owned(), json!({"max_retries": retries, "initial_delay_seconds": 1}));
+        }
+        if self.random.one_in(20) {
+            fields.insert("nmae".to_owned(), json!("typo"));
+        }
+        job
+    }
+
+    fn schedule(&mut self, now: Moment) -> Value {
+        match self.random.below(7) {
+            0 => json!({}),
+            1 => json!({"at": now + Duration::from_secs(30)}),
+            2 => json!({"after_seconds": 2}),
+            3 => json!({"every_seconds": self.random.pick(&[30, 60, 3600])}),
+            4 => json!({"cron": "*/5 * * * *"}),
+            5 => json!({"every_seconds": 10, "max_fires": 3}),
+            _ => json!({"on_demand": true}),
+        }
+    }
+
+    fn patch(&mut self, now: Moment) -> Value {
+        let mut patch = Map::new();
+        if self.random.one_in(2) {
+            patch.insert("name".to_owned(), json!(self.random.pick(&WORDS)));
+        }
+        if self.random.one_in(3) {
+            patch.insert("schedule".to_owned(), self.schedule(now));
+        }
+        if self.random.one_in(3) {
+            patch.insert("payload".to_owned(), json!({"a": self.random.below(3)}));
+        }
+        patch.into()
+    }
+
+    fn wish(&mut self, about: Who) -> Value {
+        let mut wish = Map::new();
+        if self.random.one_in(3) {
+            wish.insert("payload".to_owned(), json!(about.tenant()));
+        }
+        if self.random.one_in(2) {
+            wish.insert("idempotency_key".to_owned(), json!(self.idempotency_key()));
+        }
+        wish.into()
+    }
+
+    fn new_key(&mut self) -> Value {
+        let mut key =
+            json!({"name": self.random.pick(&WORDS), "role": self.random.pick(&["viewer", "operator", "admin"])});
+        if self.random.one_in(3) {
+            key["idempotency_key"] = json!(self.idempotency_key());
+        }
+        key
+    }
+
+    /// Tight ones seldom: who may do nothing sees nothing.
+    fn quota(&mut self) -> Value {
+        match self.random.below(4) {
+            0 => json!({"max_jobs": 3}),
+            1 => json!({"max_fires_per_minute": 20}),
+            2 => json!({"max_requests_per_second": 3}),
+            _ => json!({}),
+        }
+    }
+
+    fn idempotency_key(&mut self) -> String {
+        format!("k{}", self.random.below(6))
+    }
+
+    /// Something of their own, or now and then of the other's.
+    fn of(&mut self, about: Who, kind: impl Fn(&Known) -> &Vec<String>) -> Option<String> {
+        let whose = if self.random.one_in(4) { 1 - about as usize } else { about as usize };
+        let there = kind(&self.known[whose]);
+        (!there.is_empty()).then(|| self.random.pick(there).clone())
+    }
+
+    fn cursor(&mut self, about: Who) -> Option<(String, String)> {
+        let whose = if self.random.one_in(3) { 1 - about as usize } else { about as usize };
+        let there = &self.known[whose].cursors;
+        (!there.is_empty()).then(|| self.random.pick(there).clone())
+    }
+}
+
+impl Known {
+    fn learn(&mut self, json: &Value) {
+        match json {
+            Value::Array(items) => items.iter().for_each(|item| self.learn(item)),
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    match (name.as_str(), value.as_str()) {
+                        ("job_id", Some(id)) => remember(&mut self.jobs, id.to_owned()),
+                        ("run_id" | "next_run_id", Some(id)) => remember(&mut self.runs, id.to_owned()),
+                        ("key_id", Some(id)) => remember(&mut self.keys, id.to_owned()),
+                        ("secret", Some(text)) if text.starts_with("mh_") => {
+                            remember(&mut self.secrets, text.to_owned());
+                        }
+                        _ => self.learn(value),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Names the tenant that the request speaks of, where a request can.
+fn speak_of(whom: Who, asking: &mut Asking) {
+    match asking.route {
+        "/v1/keys" if asking.method == "POST" => {
+            let body = asking.body.take().and_then(|body| serde_json::from_str::<Value>(&body).ok());
+            let mut body = body.unwrap_or_else(|| json!({}));
+            body["tenant"] = json!(whom.tenant());
+            asking.body = Some(body.to_string());
+        }
+        route if route.starts_with("/v1/keys") => {
+            let path = asking.path.split('?').next().unwrap_or_default();
+            asking.path = format!("{path}?tenant={}", whom.tenant());
+        }
+        route if route.starts_with("/v1/quotas/") => asking.path = address(route, whom.tenant()),
+        _ => {}
+    }
+}
+
+fn remember<T: PartialEq>(known: &mut Vec<T>, new: T) {
+    if !known.contains(&new) {
+        known.push(new);
+    }
+    if known.len() > REMEMBERED {
+        known.remove(0);
+    }
+}
+
+fn with(path: &str, parameter: &str) -> String {
+    format!("{path}{}{parameter}", if path.contains('?') { '&' } else { '?' })
+}

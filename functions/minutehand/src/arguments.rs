@@ -1,0 +1,187 @@
+//! What can be said on the command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use clap::{Args, Parser, Subcommand};
+use minutehand_domain::schedule::cron::EDITION;
+
+use crate::client::{self, EXIT_CODES};
+
+/// With the edition of the time zones: two builds that differ in it may fire at different instants.
+static VERSION: LazyLock<String> = LazyLock::new(|| format!("{} (time zones {})", env!("CARGO_PKG_VERSION"), EDITION));
+
+const EXAMPLES: &str = "\
+Examples:
+  minutehand                                   # leave it running
+  minutehand jobs create --noop --every 10s    # in another terminal
+  minutehand runs tail
+  minutehand preview '0 2 1 * *' --tz Europe/Paris";
+
+/// A job scheduler that fires each occurrence once, on time, and can prove what happened.
+#[derive(Debug, Parser)]
+#[command(name = "minutehand", version = VERSION.as_str(), args_conflicts_with_subcommands = true)]
+#[command(next_help_heading = "Options of serve, which is what happens without a command")]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: Serve,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the whole scheduler on this machine (this is also what happens without a command)
+    #[command(after_help = "\
+Examples:
+  minutehand serve
+  minutehand serve --memory --listen 127.0.0.1:0
+  minutehand serve --data /var/lib/minutehand")]
+    Serve(Serve),
+    #[command(flatten)]
+    Client(client::Command),
+}
+
+/// What is wanted of this process.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    Serve(Serve),
+    Client(client::Command),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Serve {
+    /// Where the HTTP API listens; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", env = "MINUTEHAND_LISTEN")]
+    pub(crate) listen: SocketAddr,
+    /// Where everything is kept; survives `kill -9` with nothing acknowledged lost
+    #[arg(long, value_name = "DIRECTORY", default_value = "data", env = "MINUTEHAND_DATA")]
+    pub(crate) data: PathBuf,
+    /// Keep nothing: everything is gone when the process ends
+    #[arg(long, conflicts_with = "data")]
+    pub(crate) memory: bool,
+    /// Keep everything in DynamoDB, SQS and EventBridge, at the usual AWS settings or `AWS_ENDPOINT_URL`; which tables and
+    /// queues, `MINUTEHAND_STATE_TABLE` and its like say
+    #[arg(long, conflicts_with_all = ["data", "memory"])]
+    pub(crate) aws: bool,
+    /// The admin's key; without it one is made at the first start and kept in the data directory
+    #[arg(long, value_name = "KEY", env = "MINUTEHAND_KEY", hide_env_values = true)]
+    pub(crate) key: Option<String>,
+    /// How many runs are carried out at the same time
+    #[arg(long, value_name = "RUNS", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) at_once: u32,
+    /// How long running attempts may take to finish after SIGTERM, before they are handed back
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) drain_seconds: u64,
+}
+
+impl Arguments {
+    pub(crate) fn wanted(self) -> Wanted {
+        match self.command {
+            Some(Command::Serve(serve)) => Wanted::Serve(serve),
+            Some(Command::Client(client)) => Wanted::Client(client),
+            None => Wanted::Serve(self.serve),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Wanted, clap::Error> {
+        Arguments::try_parse_from([&["minutehand"], words].concat()).map(Arguments::wanted)
+    }
+
+    fn serving(words: &[&str]) -> Serve {
+        match parsed(words) {
+            Ok(Wanted::Serve(serve)) => serve,
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn without_a_command_it_serves() {
+        assert_eq!(serving(&[]).listen.port(), 8080);
+        assert!(serving(&["--memory"]).memory);
+        assert!(serving(&["serve", "--memory"]).memory);
+    }
+
+    #[test]
+    fn memory_data_and_aws_contradict_each_other() {
+        for both in [["--memory", "--aws"], ["--data=x", "--aws"], ["--memory", "--data=x"]] {
+            assert!(parsed(&both).is_err(), "{both:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_of_the_client_serves_nothing() {
+        for words in [&["jobs", "list"][..], &["runs", "tail"], &["preview", "@daily"], &["stats"], &["keys", "list"]] {
+            assert!(matches!(parsed(words), Ok(Wanted::Client(_))), "{words:?}");
+        }
+        assert!(parsed(&["--memory", "jobs", "list"]).is_err());
+        assert!(parsed(&["jobs", "list", "--memory"]).is_err());
+    }
+
+    #[test]
+    fn what_every_command_takes_may_stand_anywhere_behind_it() {
+        for words in [&["jobs", "--json", "list"][..], &["jobs", "list", "--json", "--key=k", "--server=http://x"]] {
+            assert!(matches!(parsed(words), Ok(Wanted::Client(_))), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example_in_its_help() {
+        fn look(command: &clap::Command) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let is_group = command.get_subcommands().next().is_some();
+            assert!(help.contains("Examples:") || is_group && help.contains("Exit codes:"), "{}", command.get_name());
+            command.get_subcommands().for_each(look);
+        }
+        let whole = Arguments::command();
+
+        whole.clone().debug_assert();
+        look(&whole);
+    }
+
+    #[test]
+    fn every_example_is_understood() {
+        fn helps(command: &clap::Command) -> String {
+            let own = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            command.get_subcommands().map(helps).fold(own, |all, help| format!("{all}\n{help}"))
+        }
+        let examples = format!("{}\n{}", include_str!("../../../docs/cli.md"), helps(&Arguments::command()));
+        let lines: Vec<&str> = examples.lines().filter_map(command_in).collect();
+
+        for line in &lines {
+            let parsed = Arguments::try_parse_from(words(line));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+        }
+        assert!(lines.len() > 70, "only {} were found", lines.len());
+    }
+
+    /// The command of ours that a line of shell begins with or pipes into, if there is one.
+    fn command_in(line: &str) -> Option<&str> {
+        let line = line.trim_start().split(" #").next()?;
+        let begin =
+            if line.starts_with("minutehand") { 0 } else { line.find("(minutehand ").or(line.find("| minutehand "))? };
+        let command = line[begin..].trim_start_matches(['(', '|', ' ']);
+        if command != "minutehand" && !command.starts_with("minutehand ") {
+            return None;
+        }
+        [" | ", " || ", " && ", " > "].iter().try_fold(command, |command, end| command.split(end).next())
+    }
+
+    /// As a shell would split it, as far as the examples go: single quotes, and names for ids.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate().flat_map(|(index, part)| match index % 2 {
+            0 => part.replace('$', "").split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        parts.collect()
+    }
+}

@@ -1,0 +1,129 @@
+//! The client: `minutehand` as those use it who have a server already.
+//!
+//! What is said on the command line becomes a `request`, which a `session` asks of the `server` that the `connection`
+//! names; its `answer` is shown as a `table`, or is `trouble`. Each command has a room of its own.
+
+mod answer;
+mod clock;
+mod completion;
+mod connection;
+mod given;
+mod instant;
+mod jobs;
+mod keys;
+mod list;
+mod preview;
+mod problem;
+mod quotas;
+mod request;
+mod runs;
+mod server;
+mod session;
+mod signing_secret;
+mod span;
+mod stats;
+mod table;
+mod trouble;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use self::completion::Completion;
+use self::connection::Connection;
+use self::jobs::Jobs;
+use self::keys::Keys;
+use self::quotas::Quotas;
+use self::runs::Runs;
+use self::session::Session;
+use self::signing_secret::SigningSecret;
+pub(crate) use self::trouble::EXIT_CODES;
+use self::trouble::Trouble;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make, show, change and run jobs
+    #[command(after_help = EXIT_CODES)]
+    Jobs(Group<Jobs>),
+    /// Show, follow, retry and cancel runs
+    #[command(after_help = EXIT_CODES)]
+    Runs(Group<Runs>),
+    /// Say when a cron expression fires, in words and in instants
+    #[command(after_help = "\
+Examples:
+  minutehand preview '0 2 1 * *' --tz Europe/Paris
+  minutehand preview '30 2 * * *' --tz America/New_York --from 2027-03-13T00:00:00Z --count 3
+  minutehand preview @hourly --json | jq -r '.fires[].at'")]
+    Preview(preview::Ask),
+    /// Make, list, revoke and rotate API keys
+    #[command(after_help = EXIT_CODES)]
+    Keys(Group<Keys>),
+    /// Show and set a tenant's limits
+    #[command(after_help = EXIT_CODES)]
+    Quotas(Group<Quotas>),
+    /// Show and rotate the secret by which calls to targets are signed
+    #[command(after_help = EXIT_CODES)]
+    SigningSecret(Group<SigningSecret>),
+    /// Show how things go: counts, rate and lag of the last runs
+    #[command(after_help = "\
+Examples:
+  minutehand stats
+  minutehand stats --minutes 5
+  minutehand stats --json | jq .lag_ms.p99")]
+    Stats(stats::Ask),
+    /// Print a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  minutehand completion bash > ~/.local/share/bash-completion/completions/minutehand
+  minutehand completion zsh > \"${fpath[1]}/_minutehand\"
+  minutehand completion fish > ~/.config/fish/completions/minutehand.fish")]
+    Completion(Completion),
+}
+
+/// Commands about one thing.
+#[derive(Debug, Args)]
+pub(crate) struct Group<C: Subcommand> {
+    #[command(subcommand)]
+    command: C,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Carries the command out; its exit code is what it came to.
+pub(crate) async fn client(command: Command) -> ExitCode {
+    let verbose = command.connection().is_some_and(|connection| connection.verbose);
+    match execute(command).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(trouble) => trouble.exit(verbose),
+    }
+}
+
+async fn execute(command: Command) -> Result<(), Trouble> {
+    match command {
+        Command::Jobs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Runs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Preview(preview) => preview.execute().await,
+        Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::SigningSecret(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Stats(stats) => stats.execute().await,
+        Command::Completion(completion) => completion.execute(),
+    }
+}
+
+impl Command {
+    /// None where no server is asked.
+    fn connection(&self) -> Option<&Connection> {
+        match self {
+            Self::Jobs(group) => Some(&group.connection),
+            Self::Runs(group) => Some(&group.connection),
+            Self::Preview(preview) => Some(&preview.connection),
+            Self::Keys(group) => Some(&group.connection),
+            Self::Quotas(group) => Some(&group.connection),
+            Self::SigningSecret(group) => Some(&group.connection),
+            Self::Stats(stats) => Some(&stats.connection),
+            Self::Completion(_) => None,
+        }
+    }
+}

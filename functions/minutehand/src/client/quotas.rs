@@ -1,0 +1,158 @@
+//! `minutehand quotas`: how much a tenant may ask for.
+
+use clap::{ArgGroup, Args, Subcommand};
+use http::Method;
+use serde::{Deserialize, Serialize};
+
+use super::request::{Request, id};
+use super::session::{Paper, Session};
+use super::table::{Card, Cell};
+use super::trouble::Trouble;
+
+const LIMITS: [&str; 4] = ["max_jobs", "max_fires_per_minute", "max_concurrent_runs", "max_requests_per_second"];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Quotas {
+    /// Show your limits, or those of a tenant
+    #[command(after_help = "\
+Examples:
+  minutehand quotas show
+  minutehand quotas show acme        # with the deployment's own key")]
+    Show(Show),
+    /// Set limits of a tenant, with the deployment's own key; those that are not named stay as they are
+    #[command(after_help = "\
+Examples:
+  minutehand quotas set acme --max-jobs 1000 --max-requests-per-second 50
+  minutehand quotas set acme --max-jobs unlimited")]
+    Set(Set),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Whose; only the deployment's own key may say so
+    #[arg(value_parser = id)]
+    tenant: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("limits").args(LIMITS).required(true).multiple(true))]
+pub(crate) struct Set {
+    /// Whose
+    #[arg(value_parser = id)]
+    tenant: String,
+    /// Jobs that are not deleted; `unlimited` takes the limit away
+    #[arg(long, value_name = "COUNT")]
+    max_jobs: Option<Limit>,
+    /// Occurrences that fire in one minute
+    #[arg(long, value_name = "COUNT")]
+    max_fires_per_minute: Option<Limit>,
+    /// Runs that are carried out at the same time
+    #[arg(long, value_name = "COUNT")]
+    max_concurrent_runs: Option<Limit>,
+    /// Requests to the API in one second
+    #[arg(long, value_name = "COUNT")]
+    max_requests_per_second: Option<Limit>,
+}
+
+/// None is unlimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limit(Option<u64>);
+
+impl std::str::FromStr for Limit {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "unlimited" => Ok(Self(None)),
+            number => number.parse().map(|number| Self(Some(number))).map_err(|_| "write a number, or unlimited"),
+        }
+    }
+}
+
+/// As the API has it; null is unlimited.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+struct Limits {
+    #[serde(skip_serializing)]
+    tenant: Option<String>,
+    max_jobs: Option<u64>,
+    max_fires_per_minute: Option<u64>,
+    max_concurrent_runs: Option<u64>,
+    max_requests_per_second: Option<u64>,
+}
+
+impl Quotas {
+    pub(crate) async fn execute(self, session: &Session) -> Result<(), Trouble> {
+        match self {
+            Self::Show(Show { tenant: None }) => session.ask_and_show(&Request::get(&["quotas"]), card).await,
+            Self::Show(Show { tenant: Some(tenant) }) => {
+                session.ask_and_show(&Request::get(&["quotas", &tenant]), card).await
+            }
+            Self::Set(set) => {
+                // A put says all of them: those that no flag names are read first.
+                let before: Limits = session.ask(&Request::get(&["quotas", &set.tenant])).await?.read()?;
+                let request = Request::new(Method::PUT, &["quotas", &set.tenant]).json(&set.over(before));
+                session.ask_and_show(&request, card).await
+            }
+        }
+    }
+}
+
+impl Set {
+    fn over(&self, before: Limits) -> Limits {
+        let now = |flag: Option<Limit>, before| flag.map_or(before, |Limit(limit)| limit);
+        Limits {
+            max_jobs: now(self.max_jobs, before.max_jobs),
+            max_fires_per_minute: now(self.max_fires_per_minute, before.max_fires_per_minute),
+            max_concurrent_runs: now(self.max_concurrent_runs, before.max_concurrent_runs),
+            max_requests_per_second: now(self.max_requests_per_second, before.max_requests_per_second),
+            tenant: before.tenant,
+        }
+    }
+}
+
+fn card(limits: &Limits, _paper: Paper) -> String {
+    let limit =
+        |limit: Option<u64>| limit.map_or_else(|| Cell::faint("unlimited"), |most| Cell::from(most.to_string()));
+    Card::default()
+        .maybe("Tenant", limits.tenant.as_ref())
+        .with("Jobs", limit(limits.max_jobs))
+        .with("Fires per minute", limit(limits.max_fires_per_minute))
+        .with("Runs at the same time", limit(limits.max_concurrent_runs))
+        .with("Requests per second", limit(limits.max_requests_per_second))
+        .draw()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        set: Set,
+    }
+
+    fn set(words: &[&str]) -> Result<Set, clap::Error> {
+        Line::try_parse_from([&["set"], words].concat()).map(|line| line.set)
+    }
+
+    #[test]
+    fn what_is_not_named_stays_as_it_is() {
+        let before = Limits { max_jobs: Some(5), max_concurrent_runs: Some(7), ..Limits::default() };
+
+        let after = set(&["acme", "--max-jobs=unlimited", "--max-fires-per-minute=9"]).unwrap().over(before);
+
+        let wanted =
+            r#"{"max_jobs":null,"max_fires_per_minute":9,"max_concurrent_runs":7,"max_requests_per_second":null}"#;
+        assert_eq!(serde_json::to_string(&after).unwrap(), wanted);
+    }
+
+    #[test]
+    fn a_limit_is_a_number_or_none() {
+        for words in [&["acme"][..], &["acme", "--max-jobs=-1"], &["acme", "--max-jobs=many"], &["--max-jobs=1"]] {
+            assert!(set(words).is_err(), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The host: the three handlers in one process, until it is told to stop; and then until what runs has ended or is handed
+//! back.
+
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use minutehand_api::{Api, Keyring, Metrics, TargetCheck, router};
+use minutehand_domain::id::Tenant;
+use minutehand_io::Ports;
+use minutehand_io::queues::Inbox;
+use minutehand_io::targets::http::{Reach, check_target};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::admin_key::AdminKey;
+use crate::arguments::Serve;
+use crate::drain::{self, Drain};
+use crate::executing::executing;
+use crate::front::{self, Bounds};
+use crate::limiting::limit_tenants;
+use crate::serve_error::ServeError;
+use crate::welcome::welcome;
+
+/// One process that hosts the three handlers.
+pub(crate) struct Host<'a> {
+    pub(crate) wanted: &'a Serve,
+    pub(crate) key: &'a AdminKey,
+    pub(crate) keeps: &'a str,
+    /// Which addresses targets may have.
+    pub(crate) reach: Reach,
+    pub(crate) metrics: Metrics,
+}
+
+impl Host<'_> {
+    pub(crate) async fn run<D, S>(
+        &self,
+        ports: Arc<D>,
+        listener: TcpListener,
+        sweeping: impl FnOnce(Drain) -> S,
+        failed: impl Future<Output = String>,
+    ) -> Result<(), ServeError>
+    where
+        D: Ports,
+        D::Queues: Inbox,
+        S: Future<Output: Send> + Send + 'static,
+    {
+        limit_tenants(&*ports).await?;
+        writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps))?;
+        let (signal, drain) = drain::signal();
+        let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.clone(), self.wanted.at_once);
+        let (reach, metrics) = (self.reach, self.metrics.clone());
+        let handlers = tokio::spawn(async move {
+            tokio::join!(
+                answering(Arc::clone(&ports), listener, &key, reach, metrics, drain.clone()),
+                executing(ports, at_once, drain),
+                sweeping
+            )
+        });
+        tokio::select! {
+            why = failed => return Err(ServeError::StoreFailed(why)),
+            told = told_to_stop() => told?,
+        }
+        let patience = self.wanted.drain_seconds;
+        tracing::info!(seconds = patience, "draining: running attempts may finish");
+        signal.go(Duration::from_secs(patience));
+        tokio::select! {
+            // What was handed back must be written, too: give that as long again.
+            () = tokio::time::sleep(Duration::from_secs(2 * patience + 1)) => {
+                tracing::warn!("some attempts would not end; their leases will");
+            }
+            _ended = handlers => {}
+            told = told_to_stop() => told?,
+        }
+        Ok(())
+    }
+}
+
+/// Answers requests, until the process drains.
+async fn answering<D: Ports>(
+    ports: Arc<D>,
+    listener: TcpListener,
+    key: &str,
+    reach: Reach,
+    metrics: Metrics,
+    drain: Drain,
+) {
+    let keys = Keyring::single(key, Tenant::deployment());
+    let target_check = TargetCheck::new(move |target| check_target(target, reach));
+    let api = Api { ports, keys, target_check, metrics: Some(metrics) };
+    front::answering(listener, router(api), Bounds::of_this_process(), drain).await;
+}
+
+async fn told_to_stop() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _term = terminate.recv() => Ok(()),
+        interrupt = tokio::signal::ctrl_c() => interrupt,
+    }
+}
+
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(address).await.map_err(|why| ServeError::Listen { address, why })
+}

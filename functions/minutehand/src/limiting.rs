@@ -1,0 +1,23 @@
+//! Limiting: the queues learn at the start how many runs of each tenant may go on at a time. What is changed later the API
+//! tells them itself.
+
+use minutehand_domain::id::Tenant;
+use minutehand_domain::limits::PAGE;
+use minutehand_domain::quota::Quota;
+use minutehand_io::queues::Queues as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+pub(crate) async fn limit_tenants<D: Ports>(ports: &D) -> Result<(), Fault> {
+    let mut after = None;
+    loop {
+        let quotas: Vec<Quota> = ports.store().documents(&Tenant::deployment(), after.as_deref(), PAGE).await?;
+        for quota in &quotas {
+            ports.queues().limit(&quota.tenant, quota.limits.max_concurrent_runs);
+        }
+        match quotas.last() {
+            Some(last) => after = Some(last.tenant.as_str().to_owned()),
+            None => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The ports of one machine: an embedded store, queues in memory, HTTP targets, and the system's clock and chance.
+
+use std::fmt;
+use std::sync::Arc;
+
+use minutehand_domain::id::Worker;
+use minutehand_domain::run::Claimant;
+use minutehand_io::Ports;
+use minutehand_io::chance::{Chance as _, SystemChance};
+use minutehand_io::clock::SystemClock;
+use minutehand_io::events::Log;
+use minutehand_io::events::tally::Tally;
+use minutehand_io::queues::embedded::EmbeddedQueues;
+use minutehand_io::store::Store;
+use minutehand_io::targets::Callers;
+use minutehand_io::targets::http::HttpCaller;
+
+/// The store may be a file or memory; everything else is the same.
+pub(crate) struct Local<S> {
+    store: Arc<S>,
+    queues: EmbeddedQueues<SystemClock>,
+    targets: Callers<S>,
+    events: Tally<Log>,
+    me: Claimant,
+}
+
+impl<S: Store> Local<S> {
+    /// The embedded store is this process's alone, so that a lease of any other worker is a dead one's.
+    pub(crate) fn new(store: Arc<S>, http: HttpCaller, events: Tally<Log>) -> Self {
+        let me = Claimant { worker: Worker(SystemChance.number()), exclusive_store: true };
+        let targets = Callers::new(http, Arc::clone(&store));
+        Self { store, queues: EmbeddedQueues::new(SystemClock), targets, events, me }
+    }
+}
+
+impl<S: Store> Ports for Local<S> {
+    type Store = S;
+    type Queues = EmbeddedQueues<SystemClock>;
+    type Targets = Callers<S>;
+    type Events = Tally<Log>;
+    type Clock = SystemClock;
+    type Chance = SystemChance;
+
+    fn store(&self) -> &S {
+        &self.store
+    }
+
+    fn queues(&self) -> &EmbeddedQueues<SystemClock> {
+        &self.queues
+    }
+
+    fn targets(&self) -> &Callers<S> {
+        &self.targets
+    }
+
+    fn events(&self) -> &Tally<Log> {
+        &self.events
+    }
+
+    fn clock(&self) -> &SystemClock {
+        &SystemClock
+    }
+
+    fn chance(&self) -> &SystemChance {
+        &SystemChance
+    }
+
+    fn me(&self) -> Claimant {
+        self.me
+    }
+}
+
+impl<S> fmt::Debug for Local<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Local as {}", self.me.worker)
+    }
+}

@@ -1,0 +1,67 @@
+//! Metrics of this process: what its events were, and, looked up when somebody scrapes, what lies in the queues and what the
+//! store was asked for.
+
+use std::sync::Arc;
+
+use minutehand_domain::priority::Priority;
+use minutehand_io::Ports as _;
+use minutehand_io::store::embedded::{Embedded, Engine};
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
+use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
+
+use crate::local::Local;
+
+/// Looked up when it is collected.
+struct Gauges<E> {
+    ports: Arc<Local<Embedded<E>>>,
+    queues: IntGaugeVec,
+    store: IntCounterVec,
+}
+
+/// Adds what these ports can say to `registry`.
+pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E>>>) -> Result<(), prometheus::Error> {
+    let queues =
+        Opts::new("minutehand_lane_hints", "Hints in the queues, by priority and by whether they can be taken.");
+    let store =
+        Opts::new("minutehand_store_items_total", "Items read and written, and commits that made them durable.");
+    let gauges = Gauges {
+        ports: Arc::clone(ports),
+        queues: IntGaugeVec::new(queues, &["priority", "state"])?,
+        store: IntCounterVec::new(store, &["what"])?,
+    };
+    registry.register(Box::new(gauges))
+}
+
+impl<E: Engine> Gauges<E> {
+    fn look_at_queues(&self) {
+        let depths = self.ports.queues().depths();
+        for (priority, depth) in Priority::ALL.into_iter().zip(depths) {
+            for (state, hints) in [("ready", depth.ready), ("delayed", depth.delayed), ("in_flight", depth.in_flight)] {
+                let hints = i64::try_from(hints).unwrap_or(i64::MAX);
+                self.queues.with_label_values(&[priority.as_str(), state]).set(hints);
+            }
+        }
+    }
+
+    /// The store counts by itself; its counters only show that.
+    fn look_at_store(&self) {
+        let meter = self.ports.store().meter();
+        for (what, count) in [("read", meter.reads), ("written", meter.writes), ("commits", meter.commits)] {
+            let counter = self.store.with_label_values(&[what]);
+            counter.inc_by(count.saturating_sub(counter.get()));
+        }
+    }
+}
+
+impl<E: Engine> Collector for Gauges<E> {
+    fn desc(&self) -> Vec<&Desc> {
+        [self.queues.desc(), self.store.desc()].concat()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        self.look_at_queues();
+        self.look_at_store();
+        [self.queues.collect(), self.store.collect()].concat()
+    }
+}

@@ -1,0 +1,35 @@
+//! Why `minutehand serve` could not start, or could not go on.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use minutehand_io::Fault;
+use minutehand_io::store::embedded::OpenError;
+use thiserror::Error;
+
+use crate::admin_key::KeyError;
+
+#[derive(Debug, Error)]
+pub(crate) enum ServeError {
+    #[error("cannot use the store in {directory}: {why}", directory = directory.display())]
+    Store { directory: PathBuf, why: OpenError },
+    #[cfg(not(feature = "aws"))]
+    #[error("this binary was built without AWS: `cargo run --features aws -- serve --aws` builds one with it")]
+    NoAws,
+    #[cfg(feature = "aws")]
+    #[error(transparent)]
+    Setting(#[from] minutehand_cloud::SettingError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error("cannot listen on {address}: {why}")]
+    Listen { address: SocketAddr, why: io::Error },
+    #[error("stopped, because the store can no longer be written: {0}")]
+    StoreFailed(String),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    #[error(transparent)]
+    Metrics(#[from] prometheus::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}

@@ -1,0 +1,125 @@
+//! Sweeping: woken by the next due time rather than by the minute, so that an idle machine sleeps.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use minutehand_domain::{Moment, pace};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::embedded::{Embedded, Engine};
+use minutehand_io::{Fault, Ports};
+use minutehand_protocol::sweep::forget_hints;
+use minutehand_protocol::take_over::take_over;
+use minutehand_sweeper::tick;
+
+use crate::drain::Drain;
+use crate::local::Local;
+
+/// The queues died with the last process: every hint is given again, from the oldest timer there is; and what it was
+/// carrying out is taken over.
+pub(crate) async fn start_over<E: Engine>(ports: &Local<Embedded<E>>) -> Result<(), Fault> {
+    let first = ports.store().first_timer()?;
+    forget_hints(ports, 0, first).await?;
+    let taken = take_over(ports, 0).await?;
+    if taken > 0 {
+        tracing::info!(runs = taken, "taking over what was under way when the last process ended");
+    }
+    Ok(())
+}
+
+/// Until the process drains.
+pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: Drain) {
+    loop {
+        let pass = async {
+            if let Err(fault) = tick(&*ports).await {
+                tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
+            }
+            rest(&ports).await;
+        };
+        tokio::select! {
+            biased;
+            () = drain.draining() => return,
+            () = pass => {}
+        }
+    }
+}
+
+/// Where nobody says when the next timer is due: a pass each minute, until the process drains.
+#[cfg(feature = "aws")]
+pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) {
+    loop {
+        let pass = async {
+            if let Err(fault) = tick(&*ports).await {
+                tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
+            }
+            ports.clock().sleep_until(pace::end_of(pace::minute_of(ports.clock().now()))).await;
+        };
+        tokio::select! {
+            biased;
+            () = drain.draining() => return,
+            () = pass => {}
+        }
+    }
+}
+
+/// Sleeps until something could be due.
+async fn rest<E: Engine>(ports: &Local<Embedded<E>>) {
+    let Ok(first) = ports.store().first_timer() else {
+        return tokio::time::sleep(pace::TICK).await;
+    };
+    match Rest::after(first, ports.clock().now()) {
+        Rest::Until(moment) => ports.clock().sleep_until(moment).await,
+        Rest::UntilOrEarlier(moment, first) => tokio::select! {
+            () = ports.clock().sleep_until(moment) => {}
+            _earlier = ports.store().earlier_than(first) => {}
+        },
+    }
+}
+
+/// How long a sweeper may sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Until(Moment),
+    /// Or until a timer is put that is due before the second moment.
+    UntilOrEarlier(Moment, Moment),
+}
+
+impl Rest {
+    /// What is due within the horizon has been hinted: it is looked at if it is still there when it is overdue, and at the
+    /// latest after a tick, when more has come into the horizon. What lies beyond need not be thought of until it has.
+    fn after(first: Option<Moment>, now: Moment) -> Self {
+        let soon = now + Duration::from_secs(1);
+        match first {
+            None => Self::UntilOrEarlier(Moment::END, Moment::END),
+            Some(first) if first > now + pace::HORIZON => Self::UntilOrEarlier(first - pace::HORIZON, first),
+            Some(first) => Self::Until((first + pace::OVERDUE).clamp(soon, now + pace::TICK)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::from_secs(1_800_000_000);
+
+    fn after(seconds: u64) -> Moment {
+        NOW + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn with_nothing_to_do_it_sleeps_until_something_is_put() {
+        assert_eq!(Rest::after(None, NOW), Rest::UntilOrEarlier(Moment::END, Moment::END));
+    }
+
+    #[test]
+    fn what_is_far_away_is_slept_for_until_it_comes_into_the_horizon() {
+        assert_eq!(Rest::after(Some(after(1000)), NOW), Rest::UntilOrEarlier(after(700), after(1000)));
+    }
+
+    #[test]
+    fn what_is_near_is_looked_at_when_it_is_overdue_or_after_a_tick() {
+        assert_eq!(Rest::after(Some(after(5)), NOW), Rest::Until(after(35)));
+        assert_eq!(Rest::after(Some(after(100)), NOW), Rest::Until(after(60)));
+        assert_eq!(Rest::after(Some(NOW - pace::TICK), NOW), Rest::Until(after(1)), "and never in a hurry");
+    }
+}

@@ -1,0 +1,123 @@
+//! The ports of AWS in one hand: DynamoDB, SQS, EventBridge, and the system's clock and chance.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, SdkConfig};
+use minutehand_domain::id::Worker;
+use minutehand_domain::run::{Claimant, ErrorCode};
+use minutehand_io::Ports;
+use minutehand_io::chance::{Chance as _, SystemChance};
+use minutehand_io::clock::SystemClock;
+use minutehand_io::events::bridge::Bus;
+use minutehand_io::queues::sqs::SqsQueues;
+use minutehand_io::store::dynamo::DynamoStore;
+use minutehand_io::targets::{Answer, Call, Targets};
+
+use crate::settings::Settings;
+
+/// A request that AWS does not answer is asked again after this, and given up after three times as long: a claim and its
+/// record need several, and a lease must outlive them.
+const ATTEMPT: Duration = Duration::from_secs(3);
+
+/// The bus has this long.
+const TELL_WITHIN: Duration = Duration::from_secs(2);
+
+/// Generic over the targets: only an executor calls any.
+pub struct Cloud<T> {
+    store: Arc<DynamoStore>,
+    queues: SqsQueues<SystemClock>,
+    targets: T,
+    events: Bus,
+    me: Claimant,
+}
+
+/// The targets of a process that calls none.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTargets;
+
+/// How AWS is reached, from the usual places: the environment, the profile.
+pub async fn aws() -> SdkConfig {
+    let patience = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).operation_timeout(3 * ATTEMPT).build();
+    aws_config::defaults(BehaviorVersion::latest()).timeout_config(patience).load().await
+}
+
+impl<T> Cloud<T> {
+    pub fn new(settings: Settings, aws: &SdkConfig, targets: T) -> Self {
+        let Settings { tables, queues, bus, listing, early } = settings;
+        Self {
+            store: Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(aws), tables, listing)),
+            queues: SqsQueues::new(aws_sdk_sqs::Client::new(aws), queues, SystemClock, early),
+            targets,
+            events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
+            me: Claimant { worker: Worker(SystemChance.number()), exclusive_store: false },
+        }
+    }
+
+    /// The same, with targets that know its store.
+    #[must_use]
+    pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
+        let Self { store, queues, targets: _, events, me } = self;
+        Cloud { targets: targets(Arc::clone(&store)), store, queues, events, me }
+    }
+
+    /// Sends what was told, within a time that an answer can wait. A function stands still between two invocations, and one
+    /// that is late with its answer is ended: an event is not worth that.
+    pub async fn tell(&self) {
+        if tokio::time::timeout(TELL_WITHIN, self.events.flush()).await.is_err() {
+            tracing::warn!("the bus does not answer: some events are lost");
+        }
+    }
+}
+
+impl<T: Targets> Ports for Cloud<T> {
+    type Store = DynamoStore;
+    type Queues = SqsQueues<SystemClock>;
+    type Targets = T;
+    type Events = Bus;
+    type Clock = SystemClock;
+    type Chance = SystemChance;
+
+    fn store(&self) -> &DynamoStore {
+        &self.store
+    }
+
+    fn queues(&self) -> &SqsQueues<SystemClock> {
+        &self.queues
+    }
+
+    fn targets(&self) -> &T {
+        &self.targets
+    }
+
+    fn events(&self) -> &Bus {
+        &self.events
+    }
+
+    fn clock(&self) -> &SystemClock {
+        &SystemClock
+    }
+
+    fn chance(&self) -> &SystemChance {
+        &SystemChance
+    }
+
+    fn me(&self) -> Claimant {
+        self.me
+    }
+}
+
+impl Targets for NoTargets {
+    async fn call(&self, _call: Call<'_>) -> Answer {
+        let error = ErrorCode::Unavailable.error("this process calls no targets");
+        Answer::Failed { error, retry_after: None }
+    }
+}
+
+impl<T> fmt::Debug for Cloud<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cloud as {}", self.me.worker)
+    }
+}

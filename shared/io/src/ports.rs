@@ -1,0 +1,29 @@
+//! All ports in one hand. The handlers are generic over it.
+
+use minutehand_domain::run::Claimant;
+
+use crate::chance::Chance;
+use crate::clock::Clock;
+use crate::events::Events;
+use crate::queues::Queues;
+use crate::store::Store;
+use crate::targets::Targets;
+
+pub trait Ports: Send + Sync + 'static {
+    type Store: Store;
+    type Queues: Queues;
+    type Targets: Targets;
+    type Events: Events;
+    type Clock: Clock;
+    type Chance: Chance;
+
+    fn store(&self) -> &Self::Store;
+    fn queues(&self) -> &Self::Queues;
+    fn targets(&self) -> &Self::Targets;
+    fn events(&self) -> &Self::Events;
+    fn clock(&self) -> &Self::Clock;
+    fn chance(&self) -> &Self::Chance;
+
+    /// Which process this is, and whether it has the store to itself.
+    fn me(&self) -> Claimant;
+}

@@ -1,0 +1,142 @@
+//! Queues on SQS: a standard queue for each priority. Requests that come together travel together, and what AWS would refuse
+//! is refused here first, because the emulators take it.
+//!
+//! In Lambda the platform receives: a host there needs [`message::read`], [`QueueUrls::priority_of`] and [`Receipt::new`].
+//! A process receives through [`Inbox`].
+
+mod answers;
+mod courier;
+mod deleting;
+mod hiding;
+mod mailbox;
+pub mod message;
+mod polling;
+mod queue_urls;
+mod sending;
+mod timing;
+mod trouble;
+
+use std::array;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_sqs::Client;
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::priority::Priority;
+
+use self::courier::Courier;
+use self::deleting::Deleting;
+use self::hiding::{Hidden, Hiding};
+use self::polling::Polling;
+pub use self::queue_urls::QueueUrls;
+use self::sending::{Outgoing, Sending};
+use super::{Delivery, Inbox, Queues};
+use crate::Fault;
+use crate::clock::Clock;
+
+/// Hints become visible this much before their time: SQS delays to the whole second and delivers when it gets to it, and
+/// the executor holds to the millisecond.
+pub const EARLY: Duration = Duration::from_secs(1);
+
+/// For how long a delivered hint is its receiver's. Asked for with each poll, because the queue's own visibility is made for
+/// Lambda, which must not see a message again before its time-out: as long as an hour.
+pub const VISIBILITY: Duration = Duration::from_secs(30);
+
+/// What this port calls itself in a fault.
+const PORT: &str = "the queues";
+
+/// Names one delivery of one message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    priority: Priority,
+    handle: String,
+}
+
+pub struct SqsQueues<C: Clock> {
+    clock: Arc<C>,
+    early: Duration,
+    queues: [Queue<C>; Priority::ALL.len()],
+    polling: Polling,
+}
+
+/// Who travels to one queue.
+struct Queue<C: Clock> {
+    sending: Courier<Sending<C>>,
+    hiding: Courier<Hiding<C>>,
+    deleting: Courier<Deleting>,
+}
+
+impl Receipt {
+    pub fn new(priority: Priority, handle: impl Into<String>) -> Self {
+        Self { priority, handle: handle.into() }
+    }
+}
+
+impl<C: Clock> SqsQueues<C> {
+    /// The queues on these queues, with hints visible `early` before their time.
+    pub fn new(client: Client, queues: QueueUrls, clock: C, early: Duration) -> Self {
+        let clock = Arc::new(clock);
+        let to = |index: usize| Queue::new(&client, queues.url(Priority::ALL[index]), &clock);
+        Self { queues: array::from_fn(to), polling: Polling::new(client, queues, VISIBILITY), clock, early }
+    }
+
+    /// With another visibility of what it receives, in whole seconds.
+    #[must_use]
+    pub fn with_visibility(self, visibility: Duration) -> Self {
+        Self { polling: self.polling.with_visibility(visibility), ..self }
+    }
+
+    fn queue(&self, priority: Priority) -> &Queue<C> {
+        &self.queues[priority.index()]
+    }
+
+    /// Sets a message's visibility so that it ends at `until`.
+    async fn set_visibility(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
+        timing::visibility(until, self.clock.now())?;
+        self.queue(receipt.priority).hiding.take(Hidden { handle: receipt.handle.clone(), until }).await
+    }
+}
+
+impl<C: Clock> Queue<C> {
+    fn new(client: &Client, url: &str, clock: &Arc<C>) -> Self {
+        let (client, url) = (client.clone(), url.to_owned());
+        Self {
+            sending: Courier::new(Sending { client: client.clone(), url: url.clone(), clock: Arc::clone(clock) }),
+            hiding: Courier::new(Hiding { client: client.clone(), url: url.clone(), clock: Arc::clone(clock) }),
+            deleting: Courier::new(Deleting { client, url }),
+        }
+    }
+}
+
+impl<C: Clock> Queues for SqsQueues<C> {
+    type Receipt = Receipt;
+
+    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+        let body = message::write(hint)?;
+        let visible_from = at - self.early;
+        timing::delay(visible_from, self.clock.now())?;
+        let tenant = hint.tenant.as_str().to_owned();
+        self.queue(priority).sending.take(Outgoing { body, tenant, visible_from }).await
+    }
+
+    /// An old receipt hides nothing, and that is no fault: the hint has been delivered to another, whose claim will be
+    /// refused as long as ours holds.
+    async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
+        self.set_visibility(receipt, until).await
+    }
+}
+
+impl<C: Clock> Inbox for SqsQueues<C> {
+    async fn receive(&self, max: usize) -> Result<Vec<Delivery<Receipt>>, Fault> {
+        self.polling.receive(max).await
+    }
+
+    async fn done(&self, receipt: &Receipt) -> Result<(), Fault> {
+        self.queue(receipt.priority).deleting.take(receipt.handle.clone()).await
+    }
+
+    async fn give_back(&self, receipt: &Receipt, at: Moment) -> Result<(), Fault> {
+        self.set_visibility(receipt, at).await
+    }
+}

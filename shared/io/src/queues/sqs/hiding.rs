@@ -1,0 +1,62 @@
+//! Hiding: the visibility of messages of one queue, up to ten with one request.
+
+use std::sync::Arc;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::error::BuildError;
+use aws_sdk_sqs::types::{
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, ChangeMessageVisibilityBatchResultEntry,
+};
+use minutehand_domain::Moment;
+
+use super::answers::answers;
+use super::courier::Route;
+use super::{PORT, timing, trouble};
+use crate::Fault;
+use crate::clock::Clock;
+
+pub(super) struct Hiding<C> {
+    pub(super) client: Client,
+    pub(super) url: String,
+    pub(super) clock: Arc<C>,
+}
+
+#[derive(Debug)]
+pub(super) struct Hidden {
+    pub(super) handle: String,
+    pub(super) until: Moment,
+}
+
+impl<C: Clock> Route for Hiding<C> {
+    type Parcel = Hidden;
+
+    fn bytes(parcel: &Hidden) -> usize {
+        parcel.handle.len()
+    }
+
+    async fn carry(&self, parcels: &[Hidden]) -> Result<Vec<Result<(), Fault>>, Fault> {
+        let now = self.clock.now();
+        let entries: Result<_, _> =
+            parcels.iter().enumerate().map(|(place, parcel)| parcel.entry(place, now)).collect();
+        let request = self.client.change_message_visibility_batch().queue_url(&self.url).set_entries(Some(entries?));
+        let changed = request.send().await.map_err(|error| trouble::fault(&error))?;
+        let successful = changed.successful().iter().map(ChangeMessageVisibilityBatchResultEntry::id);
+        Ok(answers(parcels.len(), successful, changed.failed(), unless_the_receipt_is_old))
+    }
+}
+
+impl Hidden {
+    fn entry(&self, place: usize, now: Moment) -> Result<ChangeMessageVisibilityBatchRequestEntry, Fault> {
+        ChangeMessageVisibilityBatchRequestEntry::builder()
+            .id(place.to_string())
+            .receipt_handle(&self.handle)
+            .visibility_timeout(timing::capped_visibility(self.until, now))
+            .build()
+            .map_err(|error: BuildError| Fault::illegal(PORT, error.to_string()))
+    }
+}
+
+/// An old receipt does nothing, which is what is wanted of it.
+pub(super) fn unless_the_receipt_is_old(entry: &BatchResultErrorEntry) -> Result<(), Fault> {
+    if trouble::is_of_an_old_receipt(entry) { Ok(()) } else { Err(trouble::entry_fault(entry)) }
+}

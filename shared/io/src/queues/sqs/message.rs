@@ -1,0 +1,113 @@
+//! A hint as a message's body: JSON, so that an operator can read what lies in a queue.
+
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Tenant;
+
+use super::PORT;
+use crate::Fault;
+
+/// What SQS took of one message, and of one batch of them, until it became a mebibyte; some regions and emulators still
+/// take no more. A hint has less than a thousandth of it.
+pub(super) const BYTES: usize = 256 * 1024;
+
+pub(super) fn write(hint: &Hint) -> Result<String, Fault> {
+    let body = serde_json::to_string(hint).map_err(|error| Fault::illegal(PORT, error.to_string()))?;
+    if body.len() > BYTES {
+        return Err(Fault::illegal(PORT, format!("a message of {} bytes, and SQS takes {BYTES}", body.len())));
+    }
+    Ok(body)
+}
+
+/// The hint in the body of a message. Anybody who may write to the queue may have written it.
+pub fn read(body: &str) -> Result<Hint, Fault> {
+    let hint: Hint = serde_json::from_str(body).map_err(|error| Fault::unreadable(PORT, error.to_string()))?;
+    // A tenant becomes part of a key.
+    Tenant::new(hint.tenant.as_str()).map_err(|error| Fault::unreadable(PORT, error.to_string()))?;
+    Ok(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use minutehand_domain::Moment;
+    use minutehand_domain::id::{JobId, RunKey};
+    use minutehand_domain::timer::{Obligation, TimerKey, TimerStamp};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const JOB: JobId = JobId::from_bytes([7; 16]);
+
+    fn any_moment() -> impl Strategy<Value = Moment> {
+        (0..=Moment::END.millis()).prop_map(Moment::from_millis)
+    }
+
+    fn any_run() -> impl Strategy<Value = RunKey> {
+        (any::<[u8; 16]>(), any_moment(), any::<bool>(), any::<u64>()).prop_map(|(job, at, manual, number)| {
+            let job = JobId::from_bytes(job);
+            if manual { RunKey::manual(job, at, number) } else { RunKey::occurrence(job, at) }
+        })
+    }
+
+    fn any_obligation() -> impl Strategy<Value = Obligation> {
+        prop_oneof![
+            any::<[u8; 16]>().prop_map(|job| Obligation::Occurrence(JobId::from_bytes(job))),
+            (any::<[u8; 16]>(), any_moment())
+                .prop_map(|(job, at)| Obligation::MovedOccurrence(JobId::from_bytes(job), at)),
+            any_run().prop_map(Obligation::Run),
+        ]
+    }
+
+    prop_compose! {
+        fn any_hint()(
+            tenant in "[a-z0-9-]{1,64}",
+            run in any_run(),
+            (due, obligation) in (any_moment(), any_obligation()),
+            (generation, written) in (any::<u64>(), any_moment()),
+        ) -> Hint {
+            let tenant = Tenant::new(&tenant).unwrap();
+            Hint { tenant, run, timer: TimerKey { due, obligation }, stamp: TimerStamp { generation, written } }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_hint_reads_back_as_it_was_written(hint in any_hint()) {
+            let body = write(&hint).unwrap();
+
+            prop_assert!(body.len() < 1024, "{body}");
+            prop_assert_eq!(read(&body), Ok(hint));
+        }
+
+        #[test]
+        fn any_text_is_unreadable(text in "\\PC{0,200}") {
+            let unreadable = matches!(read(&text), Err(Fault::Unreadable { .. }));
+            prop_assert!(unreadable);
+        }
+
+        /// A true message with one character changed: still a hint, or unreadable, and no panic.
+        #[test]
+        fn a_damaged_hint_never_panics(hint in any_hint(), at in any::<prop::sample::Index>(), to in "[ -~]") {
+            let mut body = write(&hint).unwrap();
+            let at = at.index(body.len());
+            body.replace_range(at..=at, &to);
+
+            let sound = match read(&body) {
+                Ok(other) => !format!("{other:?}").is_empty(),
+                Err(fault) => matches!(fault, Fault::Unreadable { .. }),
+            };
+            prop_assert!(sound);
+        }
+    }
+
+    /// Tried: without the look at the tenant, `acme#other` would become part of a key.
+    #[test]
+    fn a_tenant_that_is_none_is_unreadable() {
+        let timer = TimerKey::occurrence(JOB, Moment::EPOCH);
+        let stamp = TimerStamp { generation: 1, written: Moment::EPOCH };
+        let hint = Hint { tenant: Tenant::new("acme").unwrap(), run: timer.run_key(), timer, stamp };
+
+        let forged = write(&hint).unwrap().replace("acme", "acme#other");
+
+        assert!(matches!(read(&forged), Err(Fault::Unreadable { .. })));
+    }
+}

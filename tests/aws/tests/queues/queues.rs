@@ -1,0 +1,31 @@
+//! Four queues, named as their priorities are.
+
+use aws_sdk_sqs::Client;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::priority::Priority;
+use minutehand_io::queues::sqs::QueueUrls;
+use minutehand_tests::conformance::world::timer;
+
+pub(crate) async fn make_queues(client: &Client) -> QueueUrls {
+    let mut urls = Vec::new();
+    for priority in Priority::ALL {
+        let made = client.create_queue().queue_name(priority.as_str()).send().await.expect("ministack makes queues");
+        urls.push(made.queue_url.expect("a queue has a URL"));
+    }
+    QueueUrls::new(urls.try_into().expect("one for each priority"))
+}
+
+/// QueueUrls that nobody has made: whoever is scripted does not ask for them.
+pub(crate) fn named_queues() -> QueueUrls {
+    QueueUrls::new(Priority::ALL.map(|priority| format!("http://scripted/0/{}", priority.as_str())))
+}
+
+/// Hints that differ by a number.
+pub(crate) fn hint(number: u8) -> Hint {
+    Hint::of(&timer(number, 60))
+}
+
+/// Of the hint in an entry of a batch.
+pub(crate) fn number_in(body: &str) -> Option<u8> {
+    Some(minutehand_io::queues::sqs::message::read(body).ok()?.run.job.as_bytes()[0])
+}

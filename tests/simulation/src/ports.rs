@@ -1,0 +1,514 @@
+//! The ports of a simulated process: every call passes through fate twice, before it acts and before its answer arrives.
+//! And they are AWS's ports: requests are throttled, sends fail in parts of batches, writes are tried twice, lists lag.
+
+use std::future::Future;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::{Digest, Json};
+use minutehand_domain::document::Document;
+use minutehand_domain::head::Head;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::job::Job;
+use minutehand_domain::priority::Priority;
+use minutehand_domain::run::{Attempt, AttemptError, Claimant, Run};
+use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
+use minutehand_io::chance::Chance;
+use minutehand_io::clock::Clock;
+use minutehand_io::events::{Event, Events};
+use minutehand_io::queues::Queues;
+use minutehand_io::store::{Across, Bucket, Cursor, Guard, Put, Seen, Store};
+use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::{Fault, Ports};
+use minutehand_sweeper::Group;
+
+use crate::engine::Process;
+use crate::fate::{Phase, Step};
+use crate::queues::Receipt;
+use crate::throttle::{Place, Resource};
+use crate::witness::{self, at_once};
+use crate::world::{Behaviour, World};
+
+/// All ports of one process.
+#[derive(Clone, Debug)]
+pub struct SimPorts(Port);
+
+#[derive(Clone, Debug)]
+pub struct Port {
+    world: World,
+    process: Arc<Process>,
+}
+
+impl SimPorts {
+    pub fn new(world: World, process: Arc<Process>) -> Self {
+        Self(Port { world, process })
+    }
+}
+
+impl SimPorts {
+    /// Hands a group of shards to another sweeper.
+    pub async fn hand_out(&self, group: Group) -> Result<(), Fault> {
+        let hand_out = async {
+            self.0.world.hand_out(group);
+            Ok(())
+        };
+        self.0.pass("hand_out", QUEUES, hand_out).await
+    }
+}
+
+impl Ports for SimPorts {
+    type Store = Port;
+    type Queues = Port;
+    type Targets = Port;
+    type Events = Port;
+    type Clock = Port;
+    type Chance = Port;
+
+    fn store(&self) -> &Port {
+        &self.0
+    }
+    fn queues(&self) -> &Port {
+        &self.0
+    }
+    fn targets(&self) -> &Port {
+        &self.0
+    }
+    fn events(&self) -> &Port {
+        &self.0
+    }
+    fn clock(&self) -> &Port {
+        &self.0
+    }
+    fn chance(&self) -> &Port {
+        &self.0
+    }
+    fn me(&self) -> Claimant {
+        World::claimant(&self.0.process)
+    }
+}
+
+impl Port {
+    /// One call: fate, the act itself, fate again. A fault before means it did not happen, one after that it did.
+    async fn pass<T>(
+        &self,
+        port: &'static str,
+        place: Place,
+        act: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Fault> {
+        self.step(port, Phase::Before).await?;
+        self.let_through(port, place).await?;
+        let answer = act.await?;
+        self.step(port, Phase::After).await?;
+        Ok(answer)
+    }
+
+    /// A request that is throttled fails before it acts, after the tries that a client of AWS makes by itself.
+    async fn let_through(&self, port: &'static str, place: Place) -> Result<(), Fault> {
+        if !self.world.throttles(place) {
+            return Ok(());
+        }
+        let sim = self.world.sim();
+        sim.count(format!("throttled {} {port}", place.resource));
+        self.trace(|| format!("Throttled {port}"));
+        let tries = sim.dice(|dice| dice.within(20..1500));
+        sim.sleep_until(sim.now() + tries).await;
+        Err(Fault::unavailable(port, "throttled"))
+    }
+
+    /// A request about one job goes where that job lies.
+    fn state(&self, job: JobId) -> Place {
+        Place { resource: Resource::State, shard: Some(self.shard_of(&Obligation::Occurrence(job))) }
+    }
+
+    fn timers_of(&self, obligation: &Obligation) -> Place {
+        Place { resource: Resource::Timers, shard: Some(self.shard_of(obligation)) }
+    }
+
+    fn shard_of(&self, obligation: &Obligation) -> u16 {
+        obligation.shard(self.world.setting().shards)
+    }
+
+    /// Sometimes a guarded write acts and its answer is lost, and the table's own client tries it again. The port knows
+    /// its writing when it meets it; but another may have written since.
+    async fn tried_twice<T>(
+        &self,
+        put: Put<T>,
+        read_again: impl Future<Output = Result<Option<Seen<T>>, Fault>>,
+    ) -> Result<Put<T>, Fault> {
+        let Put::Written(version) = put else { return Ok(put) };
+        if !self.tries_twice().await {
+            return Ok(Put::Written(version));
+        }
+        match read_again.await? {
+            Some(seen) if seen.version == version => Ok(Put::Written(version)),
+            there => {
+                self.world.sim().count("own write overtaken before its second try");
+                Ok(Put::Conflict(there))
+            }
+        }
+    }
+
+    /// A request that was given up and tried again may still arrive: it puts the timer once more, over whatever stands
+    /// there by then. No guarded write can be repeated like this.
+    fn echoes(&self, timer: &Timer) {
+        let (sim, rates) = (self.world.sim(), self.world.sim().rates());
+        if sim.dice(|dice| dice.chance(rates.echo)) {
+            let at = sim.now() + sim.dice(|dice| dice.magnitude(1.0, 4.8));
+            let (world, timer) = (self.world.clone(), timer.clone());
+            sim.at(at, move |sim| {
+                sim.count("timer put again by an echo");
+                let _put = at_once(world.store().put_timer(&timer));
+            });
+        }
+    }
+
+    /// True where the client of the table tries a write again, a moment after it acted.
+    async fn tries_twice(&self) -> bool {
+        let (sim, rates) = (self.world.sim(), self.world.sim().rates());
+        if !sim.dice(|dice| dice.chance(rates.try_twice)) {
+            return false;
+        }
+        sim.count("write tried twice");
+        let pause = sim.dice(|dice| dice.magnitude(1.0, 4.0));
+        sim.sleep_until(sim.now() + pause).await;
+        true
+    }
+
+    async fn step(&self, port: &'static str, phase: Phase) -> Result<(), Fault> {
+        let step = Step { process: self.process.name, port, phase };
+        if self.world.sim().step(&self.process, step).await {
+            return Err(Fault::unavailable(port, format!("{phase:?}")));
+        }
+        Ok(())
+    }
+
+    fn trace(&self, line: impl FnOnce() -> String) {
+        self.world.sim().trace(&self.process, line);
+    }
+
+    fn witness_head(&self, head: &Head) {
+        let now = self.world.sim().now();
+        if let Head::Job(job) = head
+            && let Some(told) = self.world.seen().jobs.get_mut(&job.id)
+        {
+            let head = witness::head(job, now);
+            // A payload or an epoch is no change of what is in force.
+            let same = |last: &minutehand_judge::Head| {
+                (last.status, &last.schedule, last.catch_up) == (head.status, &head.schedule, head.catch_up)
+            };
+            if !told.heads.last().is_some_and(same) {
+                told.heads.push(head);
+            }
+        }
+    }
+
+    fn witness_lease(&self, run: &Run) {
+        if let Some(lease) = run.lease() {
+            // When it was decided: its write may have been long on its way.
+            let decided = run.attempts.last().map_or(0, |attempt| attempt.started_at.millis());
+            let claim = (decided - self.process.skew, lease.until.millis() - self.process.skew);
+            self.world.seen().claims.entry((run.key, run.fence)).or_insert(claim);
+        }
+    }
+}
+
+const QUEUES: Place = Place { resource: Resource::Queues, shard: None };
+const EVERYWHERE: Place = Place { resource: Resource::State, shard: None };
+
+fn at_shard(shard: u16) -> Place {
+    Place { resource: Resource::Timers, shard: Some(shard) }
+}
+
+impl Store for Port {
+    fn shards(&self) -> u16 {
+        self.world.store().shards()
+    }
+
+    async fn head(&self, tenant: &Tenant, job: JobId) -> Result<Option<Seen<Head>>, Fault> {
+        self.pass("head", self.state(job), self.world.store().head(tenant, job)).await
+    }
+
+    async fn put_head(&self, head: &Head, guard: Guard) -> Result<Put<Head>, Fault> {
+        let put = async {
+            let put = self.world.store().put_head(head, guard).await?;
+            self.trace(|| {
+                format!("put_head {:?} written {}", head.job().map(|job| (job.status, &job.since)), put.is_written())
+            });
+            if put.is_written() {
+                self.witness_head(head);
+            }
+            self.tried_twice(put, self.world.store().head(head.tenant(), head.id())).await
+        };
+        self.pass("put_head", self.state(head.id()), put).await
+    }
+
+    async fn jobs(&self, tenant: &Tenant, after: Option<JobId>, limit: usize) -> Result<Vec<Job>, Fault> {
+        let list = async {
+            let mut jobs = self.world.store().jobs(tenant, after, limit).await?;
+            let all = jobs.len();
+            let lag = Duration::from_secs(self.world.sim().dice(|dice| dice.within(0..60)).unsigned_abs());
+            jobs.retain(|job| job.changed_at + lag < self.process.now(self.world.sim()));
+            if jobs.len() < all {
+                self.world.sim().count("list of jobs lagged");
+            }
+            Ok(jobs)
+        };
+        self.pass("jobs", EVERYWHERE, list).await
+    }
+
+    async fn run(&self, tenant: &Tenant, key: RunKey) -> Result<Option<Seen<Run>>, Fault> {
+        self.pass("run", self.state(key.job), self.world.store().run(tenant, key)).await
+    }
+
+    async fn put_run(&self, run: &Run, guard: Guard) -> Result<Put<Run>, Fault> {
+        let put = async {
+            let put = self.world.store().put_run(run, guard).await?;
+            self.trace(|| {
+                format!("put_run {:?} {:?} fence {} written {}", run.key, run.state, run.fence, put.is_written())
+            });
+            if put.is_written() {
+                self.witness_lease(run);
+            }
+            self.tried_twice(put, self.world.store().run(&run.tenant, run.key)).await
+        };
+        self.pass("put_run", self.state(run.key.job), put).await
+    }
+
+    async fn runs_of(
+        &self,
+        tenant: &Tenant,
+        job: JobId,
+        window: Range<Moment>,
+        before: Option<RunKey>,
+        limit: usize,
+    ) -> Result<Vec<Run>, Fault> {
+        self.pass("runs_of", self.state(job), self.world.store().runs_of(tenant, job, window, before, limit)).await
+    }
+
+    async fn runs_across(
+        &self,
+        tenant: &Tenant,
+        which: Across,
+        window: Range<Moment>,
+        before: Option<RunKey>,
+        limit: usize,
+    ) -> Result<Option<Vec<Run>>, Fault> {
+        let listing = self.world.store().runs_across(tenant, which, window, before, limit);
+        self.pass("runs_across", EVERYWHERE, listing).await
+    }
+
+    async fn put_attempt(&self, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
+        self.pass("put_attempt", self.state(run.job), self.world.store().put_attempt(tenant, run, attempt)).await
+    }
+
+    async fn attempts(&self, tenant: &Tenant, run: RunKey) -> Result<Vec<Attempt>, Fault> {
+        self.pass("attempts", self.state(run.job), self.world.store().attempts(tenant, run)).await
+    }
+
+    async fn put_body(&self, tenant: &Tenant, job: JobId, body: &Json) -> Result<(), Fault> {
+        self.pass("put_body", self.state(job), self.world.store().put_body(tenant, job, body)).await
+    }
+
+    async fn body(&self, tenant: &Tenant, job: JobId, digest: Digest) -> Result<Option<Json>, Fault> {
+        self.pass("body", self.state(job), self.world.store().body(tenant, job, digest)).await
+    }
+
+    async fn document<T: Document>(&self, tenant: &Tenant, name: &str) -> Result<Option<Seen<T>>, Fault> {
+        self.pass("document", EVERYWHERE, self.world.store().document(tenant, name)).await
+    }
+
+    async fn put_document<T: Document>(&self, tenant: &Tenant, document: &T, guard: Guard) -> Result<Put<T>, Fault> {
+        self.pass("put_document", EVERYWHERE, self.world.store().put_document(tenant, document, guard)).await
+    }
+
+    async fn documents<T: Document>(
+        &self,
+        tenant: &Tenant,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<T>, Fault> {
+        self.pass("documents", EVERYWHERE, self.world.store().documents(tenant, after, limit)).await
+    }
+
+    async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
+        self.pass("timer", self.timers_of(&key.obligation), self.world.store().timer(key)).await
+    }
+
+    async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
+        let put = async {
+            self.trace(|| format!("put_timer {timer:?}"));
+            self.world.store().put_timer(timer).await?;
+            if self.tries_twice().await {
+                self.world.store().put_timer(timer).await?;
+            }
+            self.echoes(timer);
+            Ok(())
+        };
+        self.pass("put_timer", self.timers_of(&timer.key.obligation), put).await
+    }
+
+    async fn put_timer_if_absent(&self, timer: &Timer) -> Result<Timer, Fault> {
+        let put = async {
+            let there = self.world.store().put_timer_if_absent(timer).await?;
+            self.trace(|| format!("put_timer_if_absent {timer:?} put {}", there == *timer));
+            if there == *timer && self.tries_twice().await {
+                return self.world.store().put_timer_if_absent(timer).await;
+            }
+            Ok(there)
+        };
+        self.pass("put_timer_if_absent", self.timers_of(&timer.key.obligation), put).await
+    }
+
+    async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {
+        let erase = async {
+            let erased = self.world.store().erase_timer(key, seen).await?;
+            self.trace(|| format!("erase_timer {key:?} erased {erased}"));
+            if erased && self.tries_twice().await {
+                return self.world.store().erase_timer(key, seen).await;
+            }
+            Ok(erased)
+        };
+        self.pass("erase_timer", self.timers_of(&key.obligation), erase).await
+    }
+
+    async fn timers(
+        &self,
+        bucket: Bucket,
+        after: Option<TimerKey>,
+        until: Moment,
+        limit: usize,
+    ) -> Result<Vec<Timer>, Fault> {
+        self.pass("timers", at_shard(bucket.shard), self.world.store().timers(bucket, after, until, limit)).await
+    }
+
+    async fn cursor(&self, shard: u16) -> Result<Option<Seen<Cursor>>, Fault> {
+        let cursor = self.pass("cursor", at_shard(shard), self.world.store().cursor(shard)).await?;
+        if let Some(seen) = &cursor {
+            let span = self.world.sim().now() / 60_000 - seen.item.oldest;
+            let mut seen = self.world.seen();
+            seen.widest_sweep = seen.widest_sweep.max(span);
+        }
+        Ok(cursor)
+    }
+
+    async fn put_cursor(&self, shard: u16, cursor: &Cursor, guard: Guard) -> Result<Put<Cursor>, Fault> {
+        let put = async {
+            let put = self.world.store().put_cursor(shard, cursor, guard).await?;
+            self.trace(|| format!("put_cursor {cursor:?} written {}", put.is_written()));
+            self.tried_twice(put, self.world.store().cursor(shard)).await
+        };
+        self.pass("put_cursor", at_shard(shard), put).await
+    }
+}
+
+impl Queues for Port {
+    type Receipt = Receipt;
+
+    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+        let send = async {
+            if self.world.breaks(self.process.number) {
+                return Err(Fault::unavailable("send", "others of its batch went through"));
+            }
+            self.trace(|| format!("send {:?} for {at} behind {:?}", hint.run, hint.timer));
+            self.world.send(priority, hint, at.millis());
+            Ok(())
+        };
+        self.pass("send", QUEUES, send).await
+    }
+
+    async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
+        let hide = async {
+            self.world.hide(*receipt, until.millis() - self.process.skew);
+            Ok(())
+        };
+        self.pass("hide", QUEUES, hide).await
+    }
+}
+
+impl Targets for Port {
+    async fn call(&self, call: Call<'_>) -> Answer {
+        let (behaviour, _ends_when_dropped) = self.witness_call(&call);
+        self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));
+        let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);
+        self.world.sim().sleep_until(self.world.sim().now() + behaviour.takes.min(allowed)).await;
+        // A zombie: its call is over, and it sleeps before it can say so.
+        let _a_call_has_no_fault = self.step("call", Phase::After).await;
+        if behaviour.takes > allowed {
+            return Answer::TimedOut;
+        }
+        if self.world.sim().dice(|dice| dice.chance(behaviour.fails)) {
+            let error = AttemptError::new("http_500", "the target answered 500");
+            return Answer::Failed { error, retry_after: None };
+        }
+        Answer::Succeeded { result: None }
+    }
+}
+
+/// Notes the end of a call, also where its process dies or hands it back.
+struct CallEnds {
+    world: World,
+    call: usize,
+}
+
+impl Drop for CallEnds {
+    fn drop(&mut self) {
+        let now = self.world.sim().now();
+        self.world.seen().calls[self.call].ended_at = Some(now);
+    }
+}
+
+impl Port {
+    fn witness_call(&self, call: &Call<'_>) -> (Behaviour, CallEnds) {
+        let (at, own_clock) = (self.world.sim().now(), self.process.now(self.world.sim()).millis());
+        let mut seen = self.world.seen();
+        let told = seen.jobs.get(&call.run.job).expect("every job is introduced before it is created");
+        let (job, behaviour) = (told.number, told.behaviour);
+        let (claimed_at, lease_until) = seen.claims.get(&(call.run, call.attempt)).copied().unwrap_or((at, at));
+        seen.calls.push(minutehand_judge::Call {
+            at,
+            claimed_at,
+            own_clock,
+            job,
+            instant: call.run.at.millis(),
+            number: call.run.discriminator,
+            fence: call.attempt,
+            lease_until,
+            ended_at: None,
+        });
+        (behaviour, CallEnds { world: self.world.clone(), call: seen.calls.len() - 1 })
+    }
+}
+
+impl Events for Port {
+    fn emit(&self, event: &Event<'_>) {
+        match event {
+            Event::Job { what, .. } => self.world.sim().count(format!("job {what}")),
+            Event::Run { run, from, now } => self.world.sim().count(format!("run {from} -> {}", run.status(*now))),
+        }
+    }
+}
+
+impl Clock for Port {
+    fn now(&self) -> Moment {
+        self.process.now(self.world.sim())
+    }
+
+    async fn sleep_until(&self, moment: Moment) {
+        if self.now() < moment {
+            self.world.sim().sleep_until(moment.millis() - self.process.skew).await;
+        }
+    }
+}
+
+impl Chance for Port {
+    fn bytes(&self) -> [u8; 16] {
+        let (a, b) = self.world.sim().dice(|dice| (dice.number(), dice.number()));
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&a.to_be_bytes());
+        bytes[8..].copy_from_slice(&b.to_be_bytes());
+        bytes
+    }
+}

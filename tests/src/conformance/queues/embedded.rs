@@ -1,0 +1,259 @@
+//! The embedded queues: exact order and milliseconds, shares, depths. Time stands still until everybody waits
+//! (`start_paused`), and is only ever compared exactly.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::priority::Priority;
+use minutehand_io::clock::Clock;
+use minutehand_io::queues::Queues;
+use minutehand_io::queues::embedded::{Depth, EmbeddedQueues, VISIBILITY};
+use tokio::time::{Instant, advance, sleep_until, timeout};
+
+use super::{Arena, hint, numbers};
+use crate::conformance::world::{START, at};
+
+/// Tokio's time, counted from `START`.
+#[derive(Clone, Copy, Debug)]
+pub struct TestClock {
+    origin: Instant,
+}
+
+impl TestClock {
+    /// It is `START` now.
+    fn starting() -> Self {
+        Self { origin: Instant::now() }
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Moment {
+        START + self.origin.elapsed()
+    }
+
+    fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send {
+        sleep_until(self.origin + moment.since(START))
+    }
+}
+
+/// Queues without tolerance.
+pub struct Embedded {
+    queues: Arc<EmbeddedQueues<TestClock>>,
+    clock: TestClock,
+}
+
+impl Embedded {
+    #[expect(clippy::unused_async, reason = "other arenas are waited for")]
+    pub async fn make() -> Option<Self> {
+        let (queues, clock) = queues_and_clock();
+        Some(Self { queues: Arc::new(queues), clock })
+    }
+}
+
+impl Arena for Embedded {
+    type Queues = EmbeddedQueues<TestClock>;
+    type Clock = TestClock;
+
+    fn queues(&self) -> &Arc<EmbeddedQueues<TestClock>> {
+        &self.queues
+    }
+
+    fn clock(&self) -> &TestClock {
+        &self.clock
+    }
+
+    fn visibility(&self) -> Duration {
+        VISIBILITY
+    }
+
+    fn early(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn late(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+pub async fn a_queue_delivers_by_instant_and_then_in_the_order_sent() {
+    let queues = queues();
+    advance(secs(60)).await;
+    for (number, due) in [(1, 20), (2, 10), (3, 20), (4, 10), (5, 0)] {
+        queues.send(Priority::Normal, &hint(number), at(due)).await.unwrap();
+    }
+
+    assert_eq!(numbers(&queues.receive(3).await), [5, 2, 4]);
+    assert_eq!(numbers(&queues.receive(3).await), [1, 3]);
+}
+
+pub async fn a_hint_is_delivered_at_its_millisecond_and_never_before() {
+    let (queues, clock) = queues_and_clock();
+    let due = START + Duration::from_millis(12_345);
+    queues.send(Priority::Normal, &hint(1), due).await.unwrap();
+
+    assert!(timeout(Duration::from_millis(12_344), queues.receive(1)).await.is_err(), "a millisecond too early");
+    let delivered = queues.receive(1).await;
+
+    assert_eq!(numbers(&delivered), [1]);
+    assert_eq!(clock.now(), due);
+}
+
+pub async fn a_hint_sent_for_sooner_wakes_who_waits_for_later() {
+    let (queues, clock) = queues_and_clock();
+    queues.send(Priority::Low, &hint(1), at(60)).await.unwrap();
+    let send_sooner = async {
+        tokio::time::sleep(secs(5)).await;
+        queues.send(Priority::Low, &hint(2), at(10)).await.unwrap();
+    };
+
+    let (delivered, ()) = tokio::join!(queues.receive(9), send_sooner);
+
+    assert_eq!(numbers(&delivered), [2]);
+    assert_eq!(clock.now(), at(10));
+}
+
+pub async fn receivers_share_what_is_there_in_its_order() {
+    let queues = queues();
+    for number in 1..=3 {
+        queues.send(Priority::Normal, &hint(number), at(0)).await.unwrap();
+    }
+
+    let (one, other) = tokio::join!(queues.receive(2), queues.receive(2));
+
+    assert_eq!((numbers(&one), numbers(&other)), (vec![1, 2], vec![3]));
+}
+
+/// Tried: with receipts that name the hint and not the delivery, the late receiver deletes what another one works on.
+pub async fn an_old_receipt_refuses_to_act() {
+    let (queues, clock) = queues_and_clock();
+    queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
+    let old = queues.receive(1).await[0].receipt;
+    let new = queues.receive(1).await[0].receipt;
+
+    assert!(!queues.done(&old));
+    assert!(!queues.give_back(&old, at(0)));
+    queues.hide(&old, at(600)).await.unwrap();
+
+    assert_eq!(queues.receive(1).await.len(), 1, "neither deleted nor hidden");
+    assert_eq!(clock.now(), START + VISIBILITY * 2);
+    assert!(!queues.done(&new), "it is old by now");
+}
+
+pub async fn what_is_done_is_done_once() {
+    let queues = queues();
+    queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
+    let receipt = queues.receive(1).await[0].receipt;
+
+    assert!(queues.done(&receipt));
+
+    assert!(!queues.done(&receipt), "once");
+    assert!(timeout(VISIBILITY * 10, queues.receive(1)).await.is_err());
+    assert_eq!(queues.depths(), [Depth::default(); 4]);
+}
+
+pub async fn what_is_given_back_is_delivered_again_in_its_turn() {
+    let (queues, clock) = queues_and_clock();
+    for number in 1..=2 {
+        queues.send(Priority::Normal, &hint(number), at(0)).await.unwrap();
+    }
+    let first = queues.receive(1).await;
+
+    assert!(queues.give_back(&first[0].receipt, at(0)));
+
+    assert_eq!(numbers(&queues.receive(2).await), [1, 2]);
+    assert_eq!(clock.now(), at(0));
+}
+
+pub async fn what_is_given_back_for_later_is_delayed_until_then() {
+    let (queues, clock) = queues_and_clock();
+    queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
+    let first = queues.receive(1).await;
+
+    assert!(queues.give_back(&first[0].receipt, at(3)));
+
+    assert_eq!(queues.depths()[2], Depth { ready: 0, delayed: 1, in_flight: 0 });
+    assert_eq!(numbers(&queues.receive(1).await), [1]);
+    assert_eq!(clock.now(), at(3));
+}
+
+/// Tried: with a rotation of nothing but `Critical`, it has all of it, and the next fact fails too.
+pub async fn under_a_flood_every_queue_keeps_its_share() {
+    let queues = queues();
+    for number in 0..64 {
+        for priority in Priority::ALL {
+            queues.send(priority, &hint(number), at(0)).await.unwrap();
+        }
+    }
+
+    let mut shares = [0; 4];
+    for delivery in queues.receive(32).await {
+        shares[delivery.priority.index()] += 1;
+    }
+
+    assert_eq!(shares, [24, 4, 2, 2]);
+}
+
+pub async fn a_hint_far_below_a_flood_is_delivered_within_sixteen() {
+    let queues = queues();
+    for number in 0..100 {
+        queues.send(Priority::Critical, &hint(number), at(0)).await.unwrap();
+    }
+    queues.send(Priority::Low, &hint(200), at(0)).await.unwrap();
+
+    let delivered = queues.receive(16).await;
+
+    assert!(numbers(&delivered).contains(&200));
+}
+
+/// Tried: with numbers that begin again, the receipt from before the purge deletes what was sent after it.
+pub async fn a_purge_forgets_everything_and_numbers_go_on() {
+    let queues = queues();
+    queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
+    let old = queues.receive(1).await[0].receipt;
+    for due in [0, 60] {
+        queues.send(Priority::Normal, &hint(1), at(due)).await.unwrap();
+    }
+
+    queues.purge();
+
+    assert_eq!(queues.depths(), [Depth::default(); 4]);
+    queues.send(Priority::Normal, &hint(2), at(0)).await.unwrap();
+    let new = queues.receive(9).await;
+    assert_eq!(numbers(&new), [2]);
+    assert!(!queues.done(&old) && queues.done(&new[0].receipt));
+}
+
+pub async fn depths_tell_what_is_ready_delayed_and_in_flight() {
+    let queues = queues();
+    for number in 0..20_000_u64 {
+        queues.send(Priority::High, &hint(1), at(number % 2 * 60)).await.unwrap();
+    }
+    assert_eq!(queues.receive(10).await.len(), 10);
+
+    assert_eq!(queues.depths()[1], Depth { ready: 9_990, delayed: 10_000, in_flight: 10 });
+    advance(secs(60)).await;
+    assert_eq!(queues.depths()[1], Depth { ready: 19_990, delayed: 0, in_flight: 10 });
+}
+
+pub async fn a_receiver_that_gives_up_has_taken_nothing() {
+    let queues = queues();
+    queues.send(Priority::Normal, &hint(1), at(10)).await.unwrap();
+
+    assert!(timeout(secs(9), queues.receive(1)).await.is_err());
+
+    assert_eq!(queues.depths()[2], Depth { ready: 0, delayed: 1, in_flight: 0 });
+}
+
+pub(super) fn queues() -> EmbeddedQueues<TestClock> {
+    queues_and_clock().0
+}
+
+pub(super) fn queues_and_clock() -> (EmbeddedQueues<TestClock>, TestClock) {
+    let clock = TestClock::starting();
+    (EmbeddedQueues::new(clock), clock)
+}
+
+pub(super) fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
