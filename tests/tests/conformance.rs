@@ -59,16 +59,16 @@ mod queues {
     facts_of_embedded_queues! { embedded:
         a_queue_delivers_by_instant_and_then_in_the_order_sent,
         a_hint_is_delivered_at_its_millisecond_and_never_before,
-        a_hint_sent_for_sooner_wakes_who_waits_for_later,
-        receivers_share_what_is_there_in_its_order,
+        a_sooner_hint_wakes_a_receiver_that_waits_for_a_later_one,
+        receivers_share_the_hints_in_order,
         an_old_receipt_refuses_to_act,
-        what_is_done_is_done_once,
-        what_is_given_back_is_delivered_again_in_its_turn,
-        what_is_given_back_for_later_is_delayed_until_then,
+        a_hint_is_done_once,
+        a_hint_that_is_given_back_keeps_its_turn,
+        a_hint_that_is_given_back_for_later_is_delayed_until_then,
         under_a_flood_every_queue_keeps_its_share,
         a_hint_far_below_a_flood_is_delivered_within_sixteen,
         a_purge_forgets_everything_and_numbers_go_on,
-        depths_tell_what_is_ready_delayed_and_in_flight,
+        depths_count_ready_delayed_and_in_flight_hints,
         a_receiver_that_gives_up_has_taken_nothing,
     }
 
@@ -76,17 +76,17 @@ mod queues {
         a_hint_behind_a_flood_of_another_tenant_is_among_the_next_two,
         tenants_take_turns_and_each_keeps_its_own_order,
         turns_are_taken_inside_a_queue,
-        one_tenant_alone_leaves_a_ninth_of_the_hands_free_for_a_newcomer,
-        as_hands_fall_free_two_floods_come_to_have_as_many_each,
-        who_is_held_back_for_want_of_hands_is_let_in_as_soon_as_one_falls_free,
-        one_hand_carries_out_everything_in_turn,
-        a_delivery_nobody_ends_does_not_keep_its_hand_from_the_next,
+        one_tenant_alone_leaves_a_ninth_of_the_capacity_free_for_a_newcomer,
+        two_floods_converge_to_equal_shares,
+        a_tenant_held_back_for_want_of_capacity_resumes_when_a_delivery_ends,
+        a_concurrency_of_one_delivers_every_hint_in_turn,
+        a_delivery_that_never_ends_does_not_block_its_receiver,
         a_limit_holds_a_tenants_hints_back_until_one_of_its_own_is_done,
-        what_is_given_back_and_what_expires_make_room_under_a_limit,
-        a_limit_that_is_raised_or_lifted_lets_in_who_waits,
-        a_lowered_limit_lets_what_is_in_flight_end,
-        a_purge_forgets_what_is_in_flight_and_no_limit,
-        depths_are_told_over_all_tenants,
+        a_given_back_or_expired_hint_frees_its_share_of_a_limit,
+        a_raised_or_lifted_limit_resumes_its_tenant,
+        a_lowered_limit_lets_hints_in_flight_end,
+        a_purge_forgets_hints_in_flight_and_keeps_limits,
+        depths_count_all_tenants,
     }
 }
 
@@ -99,10 +99,10 @@ mod sharing_in_any_order {
 
         /// Tried: without the limit, the threshold, the turns, or the second look when a hand falls free, each fails.
         #[test]
-        fn the_embedded_queues_do_what_the_naive_ones_allow(hands in prop::option::of(1..24_u32), events in any_events(400)) {
+        fn the_embedded_queues_do_what_the_naive_ones_allow(concurrency in prop::option::of(1..24_u32), events in any_events(400)) {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 
-            runtime.block_on(judge(hands, &events));
+            runtime.block_on(judge(concurrency, &events));
         }
     }
 }

@@ -16,12 +16,12 @@ pub(crate) struct AppState<D> {
     pub keys: Keyring,
     pub target_check: TargetCheck,
     pub meters: Meters,
-    /// For the bodies that are being read.
+    /// The memory that request bodies share.
     pub body_budget: BodyBudget,
     pub metrics: Option<Metrics>,
 }
 
-/// Whether this deployment may call a target, as far as can be known when the job is made.
+/// Whether this deployment may call a target, as far as that is known when the job is created.
 #[derive(Clone)]
 pub struct TargetCheck(Arc<Check>);
 

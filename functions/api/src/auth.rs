@@ -1,5 +1,5 @@
-//! Who calls: a bearer key, kept only as its hash, says which tenant and in which role. Asked in one place, before any
-//! handler; what each route needs stands in the table of `routes`.
+//! Authentication: a bearer key, stored only as its hash, gives the caller's tenant and role. Checked in one place, before
+//! any handler; the role that each route needs is in the table of `routes`.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::app_state::AppState;
 use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
 
-/// A handler that wants a caller and was mounted without [`authenticate`] lets nobody in.
+/// A handler that needs a caller and was mounted without [`authenticate`] refuses every request.
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
@@ -27,7 +27,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Lets through who has a key, a role of at least `needed`, and room in their quota of requests.
+/// Admits a request with a valid key, a role of at least `needed`, and requests left in its tenant's quota.
 pub(crate) async fn authenticate<D: Ports>(
     State((app, needed)): State<(Arc<AppState<D>>, Role)>,
     mut request: Request,
@@ -35,7 +35,7 @@ pub(crate) async fn authenticate<D: Ports>(
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
     let caller = caller_of(&app, key).await?.ok_or_else(unknown_key)?;
-    app.meters.let_through(&*app.ports, caller.tenant()).await?;
+    app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
         return Err(not_allowed(needed));
     }

@@ -1,8 +1,8 @@
-//! A request's body, read in three steps: bounded before it is looked at, JSON before it is understood, then a shape.
-//! All that are being read share a room, so that many large ones cannot take the memory of the process.
+//! A request's body, read in three steps: its size is checked, then that it is JSON, then it is parsed into a type. All
+//! bodies share a memory budget, so that many large ones cannot exhaust the process.
 //!
-//! The first look goes through the whole of it, so that what a shape skips (a payload) is JSON too: no key twice, no
-//! broken escape, at most 128 deep. It answers 400. What a shape refuses is 422, and says where.
+//! The second step reads the whole text, so that parts the type skips (a payload) are JSON too: no key twice, no broken
+//! escape, at most 128 deep. Its refusal is 400. A type's refusal is 422 and points at the field.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ use crate::body_budget::BodyBudget;
 use crate::problem::{Kind, Problem};
 use crate::suggestion;
 
-/// The largest payload, and room for the longest URL, headers and tags around it, in any spelling.
+/// The size of the largest payload with the longest URL, headers and tags, in any spelling.
 pub(crate) const BODY_BYTES: usize = PAYLOAD_BYTES + 64 * 1024;
 
 /// A body that is JSON, or empty.
@@ -38,7 +38,7 @@ pub(crate) struct Body {
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// The body of a request that brings many things at once.
+/// The body of a batch request.
 pub(crate) struct BatchBody(pub Body);
 
 impl Body {
@@ -46,7 +46,7 @@ impl Body {
         self.given().and_then(parse)
     }
 
-    /// For requests whose shape depends on what is there.
+    /// The raw JSON, for requests whose type depends on the stored state.
     pub(crate) fn raw(&self) -> Result<&RawValue, Problem> {
         let not_json = |_| Problem::new(Kind::Malformed, "the body is not JSON");
         self.given().and_then(|text| serde_json::from_str(text).map_err(not_json))
@@ -57,12 +57,12 @@ impl Body {
         Some(self.text.as_str()).filter(|text| !text.is_empty()).ok_or_else(nothing)
     }
 
-    /// For requests that may say nothing.
+    /// Parses a body that may be empty.
     pub(crate) fn parse_or_default<'a, T: Deserialize<'a> + Default>(&'a self) -> Result<T, Problem> {
         if self.text.is_empty() { Ok(T::default()) } else { self.parse() }
     }
 
-    /// As it was sent.
+    /// The text as sent.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -81,23 +81,23 @@ impl Body {
             serde_json::from_slice::<WellFormed>(&bytes)
                 .map_err(|error| Problem::new(Kind::Malformed, format!("the body is not JSON: {error}")))?;
         }
-        // Whatever is JSON is UTF-8.
+        // Valid JSON is UTF-8.
         let text =
             String::from_utf8(bytes.into()).map_err(|_| Problem::new(Kind::Malformed, "the body is not UTF-8"))?;
         Ok(Self { text, _place: place })
     }
 }
 
-/// A shape of a text that is JSON, or what is wrong with it.
+/// Parses JSON into a type, or explains what is wrong.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
-    // Serde would take an array of a struct's values too.
+    // Serde would also accept an array of a struct's values.
     if !text.trim_ascii_start().starts_with('{') {
         return Err(Problem::field(Kind::Invalid, "", "this must be an object"));
     }
     serde_json::from_str(text).map_err(|_| explain::<T>(text))
 }
 
-/// Parsed again, slowly, to learn where it went wrong: bodies that are right do not pay for it.
+/// Parses again, slowly, to find the field at fault: valid bodies do not pay for it.
 fn explain<'a, T: Deserialize<'a>>(text: &'a str) -> Problem {
     let json = &mut serde_json::Deserializer::from_str(text);
     match serde_path_to_error::deserialize::<_, T>(json) {
@@ -148,7 +148,7 @@ impl<D: Ports> FromRequest<Arc<AppState<D>>> for BatchBody {
     }
 }
 
-/// A merge-patch says that it is one, or just JSON.
+/// Whether the content type is JSON; a PATCH may also send `merge-patch+json`.
 fn is_json(method: &Method, headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
@@ -156,13 +156,13 @@ fn is_json(method: &Method, headers: &HeaderMap) -> bool {
         || (*method == Method::PATCH && essence.eq_ignore_ascii_case("application/merge-patch+json"))
 }
 
-/// For requests whose address says it all: an empty object is fine, a field is not.
+/// The body of a request that takes no fields: an empty object is accepted, a field is refused.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct Nothing {}
 
-/// JSON of any shape, looked through and not kept.
+/// Any valid JSON, read and not kept.
 struct WellFormed;
 
 impl<'de> Deserialize<'de> for WellFormed {
@@ -222,7 +222,7 @@ impl<'de> Visitor<'de> for Look {
     }
 }
 
-/// An object's key, borrowed where it is spelled without escapes.
+/// An object's key, borrowed where it has no escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);

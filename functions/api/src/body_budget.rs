@@ -1,4 +1,4 @@
-//! The budget of bodies: what all requests that are being read or answered may hold in memory together.
+//! The budget of bodies: the memory that all requests being read or answered share.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::problem::{Kind, Problem};
 
-/// What all bodies that are being read or answered may take together. A slow client holds only what it has sent.
+/// The memory of all bodies being read or answered together. A slow client takes only what it has sent.
 const BUDGET_BYTES: usize = 64 * 1024 * 1024;
 const PERMIT_BYTES: usize = 1024;
 

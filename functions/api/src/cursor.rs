@@ -1,6 +1,6 @@
-//! A cursor: where a list goes on. Opaque text, bound to the tenant and the query it came from.
+//! A cursor: the position where a list continues. Opaque text, bound to its tenant and query.
 //!
-//! It is not a secret: every read it leads to is its caller's own. The binding catches what was mixed up.
+//! It is not a secret: every read with it is limited to the caller's tenant. The binding catches mixed-up cursors.
 
 use minutehand_domain::id::{Tenant, base32, from_base32};
 use sha2::{Digest as _, Sha256};
@@ -9,7 +9,7 @@ use crate::problem::{Kind, Problem};
 
 const TAG_BYTES: usize = 8;
 
-/// One tenant's one query: whose pages a cursor may lead through.
+/// One query of one tenant: the list that a cursor belongs to.
 pub(crate) struct Scope([u8; TAG_BYTES]);
 
 impl Scope {

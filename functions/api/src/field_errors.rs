@@ -1,4 +1,4 @@
-//! Findings: everything that is wrong with a request, gathered so that its writer mends it once.
+//! Field errors: everything that is wrong with a request, collected so that the client can correct all of it at once.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ impl FieldErrors {
         self.0.push(FieldError { pointer: pointer.into(), detail: detail.into() });
     }
 
-    /// The value, for going on; noted if it lies outside.
+    /// Returns the value; adds an error if it lies outside the range.
     pub(crate) fn in_range<T: PartialOrd + Display>(
         &mut self,
         pointer: &'static str,
@@ -26,7 +26,7 @@ impl FieldErrors {
         value
     }
 
-    /// Text for people: not empty, one line, bounded.
+    /// Checks a text for people: not empty, one line, bounded.
     pub(crate) fn line(&mut self, pointer: impl Into<String>, text: &str, most: usize) {
         if text.is_empty() || text.chars().count() > most {
             self.add(pointer, format!("must have from 1 to {most} characters"));
@@ -35,7 +35,7 @@ impl FieldErrors {
         }
     }
 
-    /// The value, if nothing was found and there is one.
+    /// The value, if there is one and no error was added.
     pub(crate) fn settle<T>(self, value: Option<T>) -> Result<T, Problem> {
         value.filter(|_| self.0.is_empty()).ok_or_else(|| Problem::invalid(self.0))
     }

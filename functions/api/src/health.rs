@@ -1,4 +1,4 @@
-//! Health: whoever reads this answer knows that the process lives and that its store can be read.
+//! Health: an answer means that the process is alive and that its store can be read.
 
 use std::sync::Arc;
 

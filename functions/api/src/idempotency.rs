@@ -1,4 +1,4 @@
-//! The idempotency key of a creating request: a header, or a field of the body; where both are given they agree.
+//! The idempotency key of a creating request: a header or a field of the body; if both are given they must agree.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -17,12 +17,12 @@ const POINTER: &str = "/idempotency_key";
 pub(crate) struct KeyHeader(Option<String>);
 
 impl KeyHeader {
-    /// Where there is no header to be had.
+    /// For a request without headers of its own, such as a job in a batch.
     pub(crate) const fn absent() -> Self {
         Self(None)
     }
 
-    /// The one key of a request whose body says `field`.
+    /// The key of a request with `field` in its body.
     pub(crate) fn agreed(self, field: Option<String>) -> Result<Option<String>, Problem> {
         let key = match (self.0, field) {
             (Some(header), Some(field)) if header != field => {
@@ -38,7 +38,7 @@ impl KeyHeader {
         errors.settle(Some(key))
     }
 
-    /// For requests that make many things: better refused than silently meant for one of them.
+    /// Refuses the header on a batch: it could only apply to one of the jobs.
     pub(crate) fn none(self) -> Result<(), Problem> {
         match self.0 {
             None => Ok(()),
@@ -62,14 +62,14 @@ impl<S: Sync> FromRequestParts<S> for KeyHeader {
     }
 }
 
-/// What is asked of an address beside the key, in whatever spelling.
+/// The fingerprint of a request's address and body without the key, independent of spelling.
 pub(crate) fn fingerprint(address: &str, body: &str) -> Result<Fingerprint, Problem> {
     Fingerprint::of(address, body, FIELD).ok_or_else(|| Problem::new(Kind::Malformed, "the body is not JSON"))
 }
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// Marks an answer that was given before.
+/// Marks the replay of an earlier answer.
 pub(crate) fn replayed() -> [(HeaderName, HeaderValue); 1] {
     [(REPLAYED, HeaderValue::from_static("true"))]
 }

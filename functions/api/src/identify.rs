@@ -16,24 +16,24 @@ use crate::problem::Problem;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// For whoever tells of problems inside an answer.
+/// The request's id, for handlers that put problems inside an answer.
 #[derive(Clone)]
 pub(crate) struct RequestId(pub Arc<str>);
 
-/// What a request was, for whoever counts it when it is answered.
-struct Asked {
+/// A request's labels in the metrics, taken before it is answered.
+struct RequestLabels {
     method: Method,
     route: Option<MatchedPath>,
-    /// No decision hangs on it: only how long the answer took.
+    /// Only for the duration of the answer: no decision depends on it.
     at: Instant,
 }
 
-impl Asked {
+impl RequestLabels {
     fn of(request: &Request) -> Self {
         Self { method: request.method().clone(), route: request.extensions().get().cloned(), at: Instant::now() }
     }
 
-    /// Whoever invents methods must not make a series each.
+    /// Invented methods must not make a series each.
     fn method(&self) -> &str {
         match self.method.as_str() {
             known @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE") => known,
@@ -53,10 +53,10 @@ pub(crate) async fn identify<D: Ports>(
 ) -> Response {
     let id: Arc<str> = format!("req_{}", base32(&app.ports.chance().bytes())).into();
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
-    let asked = app.metrics.as_ref().map(|metrics| (metrics, Asked::of(&request)));
+    let labels = app.metrics.as_ref().map(|metrics| (metrics, RequestLabels::of(&request)));
     let mut response = next.run(request).await;
-    if let Some((metrics, asked)) = asked {
-        metrics.answered(asked.method(), asked.route(), response.status(), asked.at.elapsed());
+    if let Some((metrics, labels)) = labels {
+        metrics.answered(labels.method(), labels.route(), response.status(), labels.at.elapsed());
     }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         if let Some(fault) = &problem.fault {

@@ -1,4 +1,4 @@
-//! Jobs: one, all, and what may be done with one.
+//! Jobs: read one, list all, pause, resume, delete.
 
 mod batch;
 mod create;
@@ -19,7 +19,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
-use minutehand_protocol::change::{Changed, Want, change};
+use minutehand_protocol::job::change::{Changed, Want, change};
 use minutehand_protocol::lookup::job_of;
 
 pub(crate) use self::batch::{BatchRequest, BatchView, batch};
@@ -39,7 +39,7 @@ use crate::wire::body_view::BodyView;
 use crate::wire::job_view::{JobView, OneJobView};
 use crate::wire::page::Page;
 
-/// Jobs that one request looks through for those that a filter wants; a page may then hold fewer, and go on.
+/// Jobs that one filtered request reads at most; its page may then hold fewer jobs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
 
 /// The tenant's jobs, by id.
@@ -73,7 +73,7 @@ async fn looked_through<D: Ports>(
     now: Moment,
 ) -> Result<JobsPage, Fault> {
     let (mut jobs, mut looked) = (Vec::new(), 0);
-    // Without a filter one more than the page tells whether there is another; with one, most of what is read is left out.
+    // Without a filter, one job more than the page shows whether there is another page; with one, most jobs are left out.
     let at_once = if filter.wants_all() { limit + 1 } else { PAGE };
     while looked < LOOKED_THROUGH {
         let read = ports.store().jobs(tenant, after, at_once).await?;
@@ -96,7 +96,7 @@ async fn looked_through<D: Ports>(
     Ok(JobsPage { jobs, last_seen: after })
 }
 
-/// One job, with the newest of its runs.
+/// One job with its newest run.
 pub(crate) async fn show<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -119,10 +119,10 @@ pub(crate) async fn pause<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let Nothing {} = body.parse_or_default()?;
-    obey(&*app.ports, caller.tenant(), id, &Command { change: Change::Pause, precondition }).await
+    apply(&*app.ports, caller.tenant(), id, &Command { change: Change::Pause, precondition }).await
 }
 
-/// What a resumed job fires counts again.
+/// The fires of a resumed job count against the quota again.
 pub(crate) async fn resume<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -131,10 +131,10 @@ pub(crate) async fn resume<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let Nothing {} = body.parse_or_default()?;
-    obey(&*app.ports, caller.tenant(), id, &Command { change: Change::Resume, precondition }).await
+    apply(&*app.ports, caller.tenant(), id, &Command { change: Change::Resume, precondition }).await
 }
 
-/// Cancels it: nothing starts any more, and the record stays to be read. Deleting twice is deleting once.
+/// Cancels the job: nothing starts any more, and the record stays readable. Deleting twice is deleting once.
 pub(crate) async fn delete<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -147,16 +147,16 @@ pub(crate) async fn delete<D: Ports>(
     }
 }
 
-/// Answers with the job as the command leaves it.
-async fn obey<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, command: &Command) -> Result<Response, Problem> {
+/// Applies a command and answers with the changed job.
+async fn apply<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, command: &Command) -> Result<Response, Problem> {
     match change(ports, tenant, id, command).await? {
-        // One that changes nothing is obeyed already.
+        // A command that changes nothing has been applied already.
         Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => answer(ports, &job).await,
         changed => answer_to(ports, changed).await,
     }
 }
 
-/// The job as a change left it.
+/// The answer to a change.
 async fn answer_to<D: Ports>(ports: &D, changed: Changed) -> Result<Response, Problem> {
     match changed {
         Changed::Done(job) | Changed::AsItWas(job) => answer(ports, &job).await,
@@ -165,7 +165,7 @@ async fn answer_to<D: Ports>(ports: &D, changed: Changed) -> Result<Response, Pr
     }
 }
 
-/// The same change to whatever the job is by then, as long as it is what the client saw.
+/// A change that can be applied to any version of the job that matches `If-Match`.
 struct Command {
     change: Change,
     precondition: IfMatch,
@@ -186,7 +186,7 @@ async fn answer<D: Ports>(ports: &D, job: &Job) -> Result<Response, Problem> {
     Ok((etag(job), Json(view)).into_response())
 }
 
-/// An occurrence that was cancelled ahead of its time is not the last run before that time.
+/// The newest run, without occurrences that were cancelled before they were due.
 async fn last_run<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Option<FullRun>, Fault> {
     let until_now = Moment::EPOCH..Moment::from_millis(now.millis() + 1);
     let mut newest = ports.store().runs_of(&job.tenant, job.id, until_now, None, 1).await?;

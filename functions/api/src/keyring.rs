@@ -1,4 +1,4 @@
-//! The keyring: the keys that open without a record of theirs in the store, and the caller that a key makes of a request.
+//! The keyring: the keys that are valid without a record in the store, and the caller of a request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minutehand_domain::access::{ApiKey, By, Role, SecretHash};
 use minutehand_domain::id::Tenant;
 
-/// The keys that are let in without a record of them: first of all the deployment's own.
+/// The keys that are valid without a record in the store, such as the deployment's own.
 #[derive(Clone, Default)]
 pub struct Keyring {
     entries: Vec<Entry>,
@@ -19,17 +19,17 @@ struct Entry {
 }
 
 impl Keyring {
-    /// The deployment's own key, and whose jobs it makes.
+    /// The deployment's own key, and the tenant of its jobs.
     pub fn single(key: &str, tenant: Tenant) -> Self {
         Self::default().with(SecretHash::of(key), tenant, Role::Host)
     }
 
-    /// The same for whoever does not know the key itself.
+    /// The same for a host that knows only the key's hash.
     pub fn of_hash(sha256: [u8; 32], tenant: Tenant) -> Self {
         Self::default().with(SecretHash::from_bytes(sha256), tenant, Role::Host)
     }
 
-    /// Another tenant's admin.
+    /// Adds the admin key of another tenant.
     #[must_use]
     pub fn and(self, key: &str, tenant: Tenant) -> Self {
         self.with(SecretHash::of(key), tenant, Role::Admin)
@@ -40,7 +40,7 @@ impl Keyring {
         self
     }
 
-    /// Every entry is compared, and each to its end, so that the time it takes says nothing about any.
+    /// Compares every entry to its end, so that the time taken reveals nothing about any of them.
     pub(crate) fn caller(&self, key: &str) -> Option<Caller> {
         self.entries
             .iter()
@@ -55,12 +55,12 @@ impl fmt::Debug for Keyring {
     }
 }
 
-/// Whose request this is, and what they may.
+/// The tenant and the role of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     tenant: Arc<Tenant>,
     pub role: Role,
-    /// What the audit trail calls them.
+    /// The name in the audit trail.
     pub by: By,
 }
 

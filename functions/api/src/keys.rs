@@ -1,5 +1,5 @@
-//! Keys: made, listed, rotated, revoked. A secret is shown once and kept as its hash. The deployment's own key may speak of
-//! another tenant's; everybody else's word for a tenant is their key.
+//! API keys: create, list, rotate, revoke. A secret is shown once and stored as its hash. The deployment's own key may name
+//! another tenant; for every other key the tenant is its own.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub(crate) async fn create<D: Ports>(
     let mut request: KeyRequest = body.parse()?;
     let once = header.agreed(request.idempotency_key.take())?;
     let (name, role) = request.understood()?;
-    let tenant = spoken_of(&caller, request.tenant.as_deref(), "/tenant")?;
+    let tenant = named_tenant(&caller, request.tenant.as_deref(), "/tenant")?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let (id, fingerprint) = match &once {
         Some(key) => (KeyId::from_idempotency_key(&tenant, key), Some(fingerprint("POST /v1/keys", body.text())?)),
@@ -80,13 +80,13 @@ pub(crate) async fn create<D: Ports>(
     }
 }
 
-/// In the order they were made, revoked ones among them.
+/// Lists keys by age, with the revoked ones.
 pub(crate) async fn list<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     Params(params): Params<KeysParams>,
 ) -> Result<Response, Problem> {
-    let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
+    let tenant = named_tenant(&caller, params.tenant.as_deref(), "?tenant")?;
     let (limit, scope) = (limit_of(params.limit)?, Scope::new(&tenant, "keys"));
     let after = params.cursor.map(|cursor| scope.open::<10>(&cursor)).transpose()?;
     let after = after.map(|bytes| KeyId::from_bytes(bytes).to_string());
@@ -98,27 +98,27 @@ pub(crate) async fn list<D: Ports>(
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 
-/// It opens nothing from now on. Revoking twice is revoking once.
+/// Ends a key's access. Revoking twice is revoking once.
 pub(crate) async fn revoke<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     KeyPath(id): KeyPath,
     Params(params): Params<TenantParams>,
 ) -> Result<StatusCode, Problem> {
-    let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
+    let tenant = named_tenant(&caller, params.tenant.as_deref(), "?tenant")?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let mut seen = ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
     loop {
         let there = seen.ok_or_else(no_key)?;
         match ports.store().put_document(&tenant, &there.item.revoked(now), there.guard()).await? {
             Put::Written(_) => return Ok(StatusCode::NO_CONTENT),
-            // Whatever somebody made of it, it is revoked now.
+            // A concurrent writer changed the key; it is revoked in any case.
             Put::Conflict(now) => seen = now,
         }
     }
 }
 
-/// A new secret for the same key; the former one opens until the grace ends.
+/// Makes a new secret for the same key; the former one is accepted until the grace ends.
 pub(crate) async fn rotate<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -126,7 +126,7 @@ pub(crate) async fn rotate<D: Ports>(
     Params(params): Params<TenantParams>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let tenant = spoken_of(&caller, params.tenant.as_deref(), "?tenant")?;
+    let tenant = named_tenant(&caller, params.tenant.as_deref(), "?tenant")?;
     let grace = body.parse_or_default::<RotateRequest>()?.grace()?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let secret = base32(&ports.chance().bytes());
@@ -137,13 +137,13 @@ pub(crate) async fn rotate<D: Ports>(
     let rotated = seen.item.rotated(SecretHash::of(&secret), grace, now);
     match ports.store().put_document(&tenant, &rotated, seen.guard()).await? {
         Put::Written(_) => Ok(Json(KeyView::with_secret(&rotated, &secret)).into_response()),
-        // Two who rotate at once would take the grace from the secret that is in use.
+        // A second concurrent rotation would end the grace of the secret that is in use.
         Put::Conflict(_) => Err(Problem::new(Kind::Conflict, "it was changed just now; look before you rotate again")),
     }
 }
 
 /// The caller's own tenant, unless the deployment's key names another.
-fn spoken_of(caller: &Caller, named: Option<&str>, pointer: &'static str) -> Result<Tenant, Problem> {
+fn named_tenant(caller: &Caller, named: Option<&str>, pointer: &'static str) -> Result<Tenant, Problem> {
     match named {
         None => Ok(caller.tenant().clone()),
         Some(_) if caller.role < Role::Host => Err(not_allowed(Role::Host)),

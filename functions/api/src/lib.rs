@@ -47,12 +47,12 @@ use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::problem::{Kind, Problem};
 
-/// What the router needs of its host.
+/// What the router needs from its host.
 pub struct Api<D> {
     pub ports: Arc<D>,
     pub keys: Keyring,
     pub target_check: TargetCheck,
-    /// None where no process stays to be scraped.
+    /// None in Lambda, where no process stays to be scraped.
     pub metrics: Option<Metrics>,
 }
 

@@ -16,7 +16,7 @@ use minutehand_io::targets::http::check_target;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     logs::to_stdout();
-    logs::last_words(serve().await)
+    logs::exit_code(serve().await)
 }
 
 async fn serve() -> Result<(), Error> {
@@ -25,13 +25,17 @@ async fn serve() -> Result<(), Error> {
     let ports = Arc::new(Cloud::new(settings, &aws().await, NoTargets));
     let target_check = TargetCheck::new(move |target| check_target(target, reach));
     let api = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics: None });
-    lambda_http::run(api.layer(from_fn_with_state(ports, tell_before_answering))).await
+    lambda_http::run(api.layer(from_fn_with_state(ports, flush_events_before_answering))).await
 }
 
-/// Between two invocations a function stands still: what was told must be on its way before the answer is.
-async fn tell_before_answering(State(ports): State<Arc<Cloud<NoTargets>>>, request: Request, next: Next) -> Response {
+/// A function is frozen between two invocations: its events must be sent before the answer.
+async fn flush_events_before_answering(
+    State(ports): State<Arc<Cloud<NoTargets>>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let response = next.run(request).await;
-    ports.tell().await;
+    ports.flush_events().await;
     response
 }
 

@@ -1,8 +1,7 @@
-//! Merging: RFC 7396, on the text itself, so that a number nobody touched keeps every digit it was written with, and a field
-//! its place.
+//! Merging by RFC 7396, on the text itself, so that an unchanged number keeps every digit and a field its position.
 //!
-//! One thing is added: of fields that exclude each other (the kinds of a schedule, of a target) a patch that names another
-//! one replaces the one that is there, and what goes with it.
+//! One addition: of fields that exclude each other (the kinds of a schedule, of a target), a patch that names one replaces
+//! the present one together with the fields that belong to it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,14 +12,14 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::wire::kinds::Kind;
 
-/// An object's fields, each with its place in it.
+/// An object's fields, with their positions.
 #[derive(Default)]
 pub(crate) struct Fields {
     by_name: BTreeMap<String, (usize, Box<RawValue>)>,
     end: usize,
 }
 
-/// What `target` becomes. Both are JSON, looked through before.
+/// Merges `patch` into `target`. Both have been checked to be JSON.
 pub(crate) fn merge(target: Option<&RawValue>, patch: &RawValue) -> Box<RawValue> {
     let Some(changes) = fields_of(patch) else { return patch.to_owned() };
     let mut merged = target.and_then(fields_of).unwrap_or_default();
@@ -35,8 +34,8 @@ pub(crate) fn merge(target: Option<&RawValue>, patch: &RawValue) -> Box<RawValue
     text_of(&merged)
 }
 
-/// The target's object, without the fields that exclude what the patch names.
-pub(crate) fn make_room(target: &RawValue, patch: &RawValue, kinds: &[Kind]) -> Box<RawValue> {
+/// The target's object without the fields that the patch's fields exclude.
+pub(crate) fn without_excluded(target: &RawValue, patch: &RawValue, kinds: &[Kind]) -> Box<RawValue> {
     let (Some(mut fields), Some(changes)) = (fields_of(target), fields_of(patch)) else { return target.to_owned() };
     // `"on_demand": false` names no kind either.
     let is_named = |name: &&str| changes.get(name).is_some_and(|change| !matches!(change.get(), "null" | "false"));
@@ -66,7 +65,7 @@ impl Fields {
         self.by_name.get(name).map(|(_, value)| value.as_ref())
     }
 
-    /// Where it stood; at the end if it is new.
+    /// Replaces a field in its position; a new field goes to the end.
     pub(crate) fn set(&mut self, name: &str, value: Box<RawValue>) {
         if let Some((_, there)) = self.by_name.get_mut(name) {
             *there = value;
@@ -76,7 +75,7 @@ impl Fields {
         }
     }
 
-    /// Says whether it was there.
+    /// True if the field was present.
     pub(crate) fn remove(&mut self, name: &str) -> bool {
         self.by_name.remove(name).is_some()
     }
@@ -96,13 +95,13 @@ impl Serialize for Fields {
 
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Gather)
+        deserializer.deserialize_map(FieldsVisitor)
     }
 }
 
-struct Gather;
+struct FieldsVisitor;
 
-impl<'de> Visitor<'de> for Gather {
+impl<'de> Visitor<'de> for FieldsVisitor {
     type Value = Fields;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn digits_that_a_float_would_lose_stay() {
+    fn digits_that_a_float_would_lose_are_kept() {
         let long = r#"{"a":12345678901234567890123,"b":1.50}"#;
 
         assert_eq!(merged(long, r#"{"c":1E5}"#), r#"{"a":12345678901234567890123,"b":1.50,"c":1E5}"#);
     }
 
     #[test]
-    fn a_field_stays_where_it_stood_and_a_new_one_comes_last() {
+    fn a_field_keeps_its_position_and_a_new_one_comes_last() {
         let target = r#"{"z":1,"a":{"y":1,"b":2},"m":3}"#;
 
         let result = merged(target, r#"{"n":4,"a":{"y":5},"z":null}"#);
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn naming_another_kind_makes_room_for_it() {
+    fn naming_another_kind_removes_the_present_one() {
         let kinds = [
             Kind { title: "", named: None, with: &[] },
             Kind { title: "", named: Some("cron"), with: &["timezone", "max_fires"] },
@@ -187,7 +186,7 @@ mod tests {
             (r#"{"max_fires":null}"#, cron.get()),
             ("7", cron.get()),
         ] {
-            assert_eq!(make_room(&cron, &raw(patch), &kinds).get(), left, "{patch}");
+            assert_eq!(without_excluded(&cron, &raw(patch), &kinds).get(), left, "{patch}");
         }
     }
 }

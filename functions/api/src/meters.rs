@@ -1,8 +1,8 @@
-//! Meters: how much of its quota a tenant has used, as this process knows it.
+//! Meters: how much of its quota a tenant has used, as far as this process knows.
 //!
-//! What a quota bounds is admitted here or not at all; the hot path pays nothing. Requests and one-time runs are counted in
-//! buckets of this process; jobs, and what their schedules fire, are counted in the table when there is need and reckoned
-//! on from there. So another process may let through a little more, never for longer than [`COUNT_AGAIN`].
+//! Quotas are enforced at admission, and the hot path pays nothing. Requests and one-time runs are counted in buckets of
+//! this process; jobs and the rates of their schedules are counted in the table when needed, and the count is kept current
+//! here until the next. So another process may admit a little more, never for longer than [`COUNT_AGAIN`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,21 +20,21 @@ use minutehand_io::{Fault, Ports};
 
 use crate::problem::Problem;
 
-/// A quota is read again after this long: what an operator sets is in force everywhere by then.
+/// A quota is read again after this long: by then a new quota is in force in every process.
 const READ_AGAIN: Duration = Duration::from_secs(5);
 /// Jobs are counted again after this long.
 const COUNT_AGAIN: Duration = Duration::from_secs(60);
-/// And when the last count leaves no room, after this long: jobs end by themselves.
+/// Jobs are counted again after this long when the last count was at the limit: jobs end by themselves.
 const COUNT_WHEN_FULL: Duration = Duration::from_secs(1);
-/// Tenants remembered at a time. Beyond that all are forgotten, which gives each a fresh bucket, once.
+/// Tenants kept at a time. Beyond that all are dropped, which gives each a fresh bucket, once.
 const TENANTS: usize = 10_000;
-/// What is worth asking again after, where room comes only when jobs end.
+/// `Retry-After` where only the end of other jobs can help.
 const FULL_SECONDS: u64 = 60;
 
 #[derive(Default)]
 pub(crate) struct Meters(Mutex<HashMap<Tenant, Meter>>);
 
-/// One tenant's.
+/// The meter of one tenant.
 #[derive(Default)]
 struct Meter {
     limits: Option<(Limits, Moment)>,
@@ -43,7 +43,7 @@ struct Meter {
     count: Option<Count>,
 }
 
-/// How many jobs a tenant has that can still fire, and what their schedules fire.
+/// A tenant's jobs that can still fire, and the rate of their schedules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Load {
     jobs: u32,
@@ -57,15 +57,15 @@ struct Count {
 }
 
 impl Meters {
-    /// Takes a request out of the tenant's bucket.
-    pub(crate) async fn let_through<D: Ports>(&self, ports: &D, tenant: &Tenant) -> Result<(), Problem> {
+    /// Takes one request from the tenant's bucket.
+    pub(crate) async fn admit_request<D: Ports>(&self, ports: &D, tenant: &Tenant) -> Result<(), Problem> {
         let limits = self.limits(ports, tenant).await;
         let Some(most) = limits.max_requests_per_second else { return Ok(()) };
         let taken = self.with(tenant, |meter| meter.requests.take(most, Duration::from_secs(1), ports.clock().now()));
         taken.map_err(|wait| Problem::over_quota(format!("more than {most} requests a second"), seconds(wait)))
     }
 
-    /// Takes a run that is not a recurring schedule's out of the tenant's bucket.
+    /// Takes one run from the tenant's bucket; runs of recurring schedules are not taken here.
     pub(crate) async fn admit_run<D: Ports>(&self, ports: &D, tenant: &Tenant) -> Result<(), Problem> {
         let limits = self.limits(ports, tenant).await;
         let Some(most) = limits.max_fires_per_minute else { return Ok(()) };
@@ -73,13 +73,13 @@ impl Meters {
         taken.map_err(|wait| Problem::over_quota(format!("more than {most} runs a minute"), seconds(wait)))
     }
 
-    /// Whether this tenant's jobs are counted at all.
+    /// Whether a quota limits this tenant's jobs.
     pub(crate) async fn bounds_jobs<D: Ports>(&self, ports: &D, tenant: &Tenant) -> bool {
         let limits = self.limits(ports, tenant).await;
         limits.max_jobs.is_some() || limits.max_fires_per_minute.is_some()
     }
 
-    /// Makes room for a job with this schedule; `instead_of` is the one that it replaces.
+    /// Admits a job with this schedule; `instead_of` is the schedule it replaces.
     pub(crate) async fn admit_job<D: Ports>(
         &self,
         ports: &D,
@@ -99,22 +99,22 @@ impl Meters {
         if !schedule.is_recurring() {
             self.admit_run(ports, tenant).await?;
         }
-        if let Some(reckoned) = self.reckon(tenant, more, &limits, now) {
-            return reckoned;
+        if let Some(admitted) = self.admit_by_count(tenant, more, &limits, now) {
+            return admitted;
         }
         let counted = Count { load: count(ports, tenant, now).await?, at: ports.clock().now() };
-        // Where another counted meanwhile, theirs stands: others have been let through by it, whom this one cannot have seen.
+        // A concurrent count is kept: it includes jobs admitted meanwhile that this count cannot have seen.
         self.with(tenant, |meter| meter.count = Some(meter.count.filter(|count| count.at >= now).unwrap_or(counted)));
-        self.reckon(tenant, more, &limits, now).unwrap_or(Ok(()))
+        self.admit_by_count(tenant, more, &limits, now).unwrap_or(Ok(()))
     }
 
-    /// A quota was set: it is in force here at once.
+    /// Puts a new quota in force in this process at once.
     pub(crate) fn set(&self, tenant: &Tenant, limits: Limits, now: Moment) {
         self.with(tenant, |meter| *meter = Meter { limits: Some((limits, now)), ..Meter::default() });
     }
 
-    /// By the last count, if that is new enough to say.
-    fn reckon(&self, tenant: &Tenant, more: Load, limits: &Limits, now: Moment) -> Option<Result<(), Problem>> {
+    /// Decides by the last count, if that is recent enough.
+    fn admit_by_count(&self, tenant: &Tenant, more: Load, limits: &Limits, now: Moment) -> Option<Result<(), Problem>> {
         self.with(tenant, |meter| {
             let count = meter.count.as_mut().filter(|count| now.since(count.at) < COUNT_AGAIN)?;
             match count.load.with(more, limits) {
@@ -136,7 +136,7 @@ impl Meters {
         }
         let limits = match ports.store().document::<Quota>(&Tenant::deployment(), tenant.as_str()).await {
             Ok(there) => there.map(|seen| seen.item.limits).unwrap_or_default(),
-            // A quota that cannot be read stops nobody: what was known of it stays in force.
+            // A quota that cannot be read refuses no request: the last one read stays in force.
             Err(_) => self.with(tenant, |meter| meter.limits).map(|(limits, _)| limits).unwrap_or_default(),
         };
         self.with(tenant, |meter| meter.limits = Some((limits, now)));
@@ -153,7 +153,7 @@ impl Meters {
 }
 
 impl Load {
-    /// With `more` of it, if the limits allow that.
+    /// This load and `more`, if the limits allow it.
     fn with(self, more: Self, limits: &Limits) -> Result<Self, Problem> {
         let sum = Self { jobs: self.jobs + more.jobs, fires_per_minute: self.fires_per_minute + more.fires_per_minute };
         if let Some(most) = limits.max_jobs.filter(|most| more.jobs > 0 && sum.jobs > *most) {
@@ -189,10 +189,10 @@ fn can_still_fire(job: &Job, now: Moment) -> bool {
     job.status != Status::Cancelled && !job.is_completed(now)
 }
 
-/// So many in a span, and no more at once than that.
+/// A token bucket: at most `most` in a span, and at most `most` at once.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    /// What was taken and has not been given back by time yet.
+    /// Tokens taken and not yet refilled by time.
     used: f64,
     at: Moment,
 }
@@ -204,7 +204,7 @@ impl Default for Bucket {
 }
 
 impl Bucket {
-    /// Takes one, or says how long until there is one.
+    /// Takes one token, or returns the wait until there is one.
     fn take(&mut self, most: u32, span: Duration, now: Moment) -> Result<(), Duration> {
         let rate = f64::from(most) / span.as_secs_f64();
         let used = (self.used - now.since(self.at).as_secs_f64() * rate).max(0.0);
@@ -218,7 +218,7 @@ impl Bucket {
     }
 }
 
-/// Whole seconds, as `Retry-After` says them: never too few.
+/// Whole seconds for `Retry-After`, rounded up.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
@@ -231,7 +231,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_bucket_gives_so_many_at_once_and_then_as_many_in_each_span() {
+    fn a_bucket_refills_its_whole_size_in_each_span() {
         let mut bucket = Bucket::default();
 
         let at_once = (0..100).filter(|_| bucket.take(10, SECOND, NOW).is_ok()).count();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_of_none_gives_nothing() {
+    fn an_empty_bucket_gives_nothing() {
         assert_eq!(Bucket::default().take(0, SECOND, NOW), Err(Duration::from_secs(60)));
     }
 
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_adds_nothing_is_let_through_a_full_quota() {
+    fn a_change_that_adds_nothing_passes_a_full_quota() {
         let limits = Limits { max_jobs: Some(1), max_fires_per_minute: Some(1), ..Limits::default() };
         let over = Load { jobs: 5, fires_per_minute: 100.0 };
 
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_told_in_whole_seconds_and_never_too_short() {
+    fn a_wait_is_rounded_up_to_whole_seconds() {
         assert_eq!([0, 1, 999, 1000, 1001].map(|ms| seconds(Duration::from_millis(ms))), [0, 1, 1, 1, 2]);
     }
 }

@@ -1,5 +1,5 @@
-//! Metrics: what a process that stays says of itself, in Prometheus' text. They count all tenants together, so that only the
-//! deployment's own key reads them.
+//! Metrics of a long-running process, in Prometheus' text format. They count all tenants together, so only the deployment's
+//! own key may read them.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use http::StatusCode;
 use minutehand_io::Fault;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
 
-/// How long requests take, in seconds.
+/// Buckets of request durations, in seconds.
 const SPANS: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 10.0];
 
-/// What the host counts, and the requests beside it.
+/// The host's registry, and the request metrics in it.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -19,7 +19,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Shows what is in `registry`, and counts requests into it.
+    /// Exports `registry`, and counts requests into it.
     pub fn new(registry: Registry) -> Result<Self, prometheus::Error> {
         let requests = Opts::new("minutehand_http_requests_total", "Requests answered, by route and status.");
         let spans = HistogramOpts::new("minutehand_http_request_seconds", "How long requests took, by route.");
@@ -30,7 +30,7 @@ impl Metrics {
         Ok(Self { registry, requests, spans })
     }
 
-    /// `route` as the table of routes writes it: ids would make a series each.
+    /// Counts a request. `route` is the template of the table of routes: ids would make a series each.
     pub(crate) fn answered(&self, method: &str, route: &str, status: StatusCode, took: Duration) {
         self.requests.with_label_values(&[method, route, status.as_str()]).inc();
         self.spans.with_label_values(&[method, route]).observe(took.as_secs_f64());

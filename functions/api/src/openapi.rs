@@ -1,5 +1,5 @@
-//! The OpenAPI document: what the table of routes and the types of the wire say of themselves, put together. It is made
-//! once, when somebody first asks for it.
+//! The OpenAPI document, built from the table of routes and the types of the wire. It is built once, at the first request
+//! for it.
 //!
 //! The modules: `operation_doc` is what a route adds to its row in the table, written in the module of its resource;
 //! `operation` makes one operation of both; `schemas` and `patch` come from the types, `problems` from the kinds of problem,
@@ -36,7 +36,7 @@ pub(crate) use self::operation_doc::OperationDoc;
 use self::operation_doc::Tag;
 use self::schemas::Schemas;
 
-/// What each route says.
+/// The documentation of each route.
 pub(crate) mod doc_of {
     pub(crate) use super::deployment::{health, metrics, openapi, stats};
     pub(crate) use super::jobs::{
@@ -51,7 +51,7 @@ pub(crate) mod doc_of {
     pub(crate) use super::signing::{get_signing_secret, rotate_signing_secret};
 }
 
-/// The document as it is sent.
+/// The document as sent.
 struct Written {
     text: Bytes,
     etag: HeaderValue,

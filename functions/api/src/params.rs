@@ -1,4 +1,4 @@
-//! What the address says: ids in the path, parameters in the query.
+//! The parts of an address: ids in the path, parameters in the query.
 
 use std::str::FromStr;
 
@@ -14,19 +14,19 @@ use crate::suggestion;
 
 pub(crate) const DEFAULT_LIMIT: usize = 100;
 
-/// The job that the path names. A text that is no job's id names none.
+/// The job named by the path. A text that is no job id is 404.
 pub(crate) struct JobPath(pub JobId);
 
-/// The run that the path names.
+/// The run named by the path.
 pub(crate) struct RunPath(pub RunKey);
 
-/// The key that the path names.
+/// The key named by the path.
 pub(crate) struct KeyPath(pub KeyId);
 
-/// The tenant that the path names.
+/// The tenant named by the path.
 pub(crate) struct TenantPath(pub Tenant);
 
-/// The query, as a shape.
+/// The query, parsed into a type.
 pub(crate) struct Params<T>(pub T);
 
 impl<S: Send + Sync> FromRequestParts<S> for JobPath {
@@ -80,20 +80,20 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// Axum says `Failed to deserialize query string: limit: invalid digit found in string`.
+/// Axum's text is `Failed to deserialize query string: limit: invalid digit found in string`.
 fn explain(text: &str) -> Problem {
     let text = text.split_once(": ").map_or(text, |(_, rest)| rest);
     let (pointer, detail) = match text.split_once(": ") {
-        Some((name, detail)) if !name.contains(' ') => suggestion::mended(format!("?{name}"), detail),
+        Some((name, detail)) if !name.contains(' ') => suggestion::with_suggestion(format!("?{name}"), detail),
         _ => (String::new(), text.to_owned()),
     };
     let short = |text: &str| text.chars().take(suggestion::DETAIL_CHARS).collect();
     Problem::invalid(vec![FieldError { pointer: short(&pointer), detail: short(&detail) }])
 }
 
-/// How many items a page has.
-pub(crate) fn limit_of(asked: Option<usize>) -> Result<usize, Problem> {
-    bounded("?limit", asked.unwrap_or(DEFAULT_LIMIT), PAGE)
+/// The size of a page.
+pub(crate) fn limit_of(requested: Option<usize>) -> Result<usize, Problem> {
+    bounded("?limit", requested.unwrap_or(DEFAULT_LIMIT), PAGE)
 }
 
 pub(crate) fn bounded(pointer: &'static str, value: usize, most: usize) -> Result<usize, Problem> {

@@ -1,4 +1,4 @@
-//! A precondition: which writing of a job a change is meant for. Its name on the wire is the job's generation.
+//! A precondition: the version of a job that a change applies to. The ETag is the job's generation.
 
 use axum::extract::FromRequestParts;
 use http::header::{ETAG, IF_MATCH};
@@ -8,11 +8,11 @@ use minutehand_domain::job::Job;
 
 use crate::problem::{Kind, Problem};
 
-/// The tags of `If-Match`, if it is there.
+/// The tags of `If-Match`, if present.
 pub(crate) struct IfMatch(Option<Vec<String>>);
 
 impl IfMatch {
-    /// Whether the change is meant for the job as it is.
+    /// Checks that the change applies to the job's current version.
     pub(crate) fn check(&self, job: &Job) -> Result<(), Problem> {
         let Some(tags) = &self.0 else { return Ok(()) };
         let tag = tag_of(job);
@@ -43,7 +43,7 @@ fn unreadable() -> Problem {
     Problem::new(Kind::Malformed, "the header If-Match must be visible ASCII")
 }
 
-/// Strong: two answers with the same tag show the same job.
+/// A strong tag: two answers with the same tag show the same job.
 fn tag_of(job: &Job) -> String {
     format!("\"{}\"", job.generation)
 }

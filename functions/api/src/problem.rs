@@ -1,5 +1,4 @@
-//! A problem: an answer that says no, in the words of RFC 9457. Handlers return it bare; `identify` writes it out, with
-//! the request's id in it.
+//! A problem: a refusal in the format of RFC 9457. Handlers return it; `identify` writes it with the request's id.
 
 use std::borrow::Cow;
 
@@ -10,7 +9,7 @@ use minutehand_io::Fault;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-/// After this many seconds a fault is worth another try: a store that was busy has committed by then.
+/// Seconds after which a retry of a fault makes sense: a busy store has committed by then.
 const RETRY_SECONDS: u64 = 1;
 
 #[derive(Clone, Debug)]
@@ -18,9 +17,9 @@ pub(crate) struct Problem {
     pub kind: Kind,
     pub detail: Cow<'static, str>,
     pub errors: Vec<FieldError>,
-    /// When it is worth asking again, in seconds.
+    /// `Retry-After`, in seconds.
     pub retry_after: Option<u64>,
-    /// For the log. The client is not told.
+    /// For the log, never for the client.
     pub fault: Option<Fault>,
 }
 
@@ -127,19 +126,19 @@ impl Problem {
         Self { kind, detail: detail.into(), errors: Vec::new(), retry_after, fault: None }
     }
 
-    /// More than the tenant may use; `seconds` until it is worth asking again.
+    /// A request beyond the quota; a retry makes sense after `seconds`.
     pub(crate) fn over_quota(detail: String, seconds: u64) -> Self {
         Self { retry_after: Some(seconds.max(1)), ..Self::new(Kind::QuotaExceeded, detail) }
     }
 
-    /// What cannot be done, field by field.
+    /// An impossible request, with an error for each field at fault.
     pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
-        Self { errors, ..Self::new(Kind::Invalid, "") }.told_by_its_errors()
+        Self { errors, ..Self::new(Kind::Invalid, "") }.with_detail_of_errors()
     }
 
     pub(crate) fn field(kind: Kind, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         let errors = vec![FieldError { pointer: pointer.into(), detail: detail.into() }];
-        Self { errors, ..Self::new(kind, "") }.told_by_its_errors()
+        Self { errors, ..Self::new(kind, "") }.with_detail_of_errors()
     }
 
     pub(crate) fn no_job() -> Self {
@@ -154,7 +153,7 @@ impl Problem {
         Self::new(Kind::Unavailable, "this took so long that it was given up; ask again")
     }
 
-    fn told_by_its_errors(self) -> Self {
+    fn with_detail_of_errors(self) -> Self {
         let detail = match self.errors.as_slice() {
             [FieldError { pointer, detail }] if pointer.is_empty() => detail.clone(),
             [FieldError { pointer, detail }] => format!("{pointer}: {detail}"),
@@ -164,7 +163,7 @@ impl Problem {
         Self { detail: detail.into(), ..self }
     }
 
-    /// As the client reads it.
+    /// The body that the client reads.
     pub(crate) fn with_request_id<'a>(&'a self, request_id: &'a str) -> WithRequestId<'a> {
         WithRequestId {
             kind: self.kind.slug(),
@@ -176,7 +175,7 @@ impl Problem {
         }
     }
 
-    /// Turns an answer that carries this problem into what the client reads.
+    /// Writes this problem into the answer that carries it.
     pub(crate) fn write_into(self, response: Response, request_id: &str) -> Response {
         let (mut head, _empty) = response.into_parts();
         head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -1,4 +1,4 @@
-//! Quotas: how much of the deployment each tenant may use. Everybody reads their own; the deployment's key sets them.
+//! Quotas: how much of the deployment each tenant may use. A tenant reads its own; the deployment's key sets them.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) async fn show<D: Ports>(
     answer(&*app.ports, &tenant).await
 }
 
-/// Sets all of a tenant's quota: what is not named is not limited.
+/// Sets a tenant's whole quota: an absent field is no limit.
 pub(crate) async fn put<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     TenantPath(tenant): TenantPath,
@@ -53,7 +53,7 @@ async fn answer<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Response, Proble
     Ok(Json(QuotaView::new(tenant, &limits)).into_response())
 }
 
-/// The last who sets it is right: there is nothing of the former quota to keep.
+/// The last writer wins: nothing of the former quota is kept.
 async fn write<D: Ports>(ports: &D, quota: &Quota) -> Result<(), Fault> {
     let mut guard = Guard::Absent;
     loop {

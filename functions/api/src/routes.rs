@@ -1,5 +1,5 @@
-//! The routes: every address, its method, whose role may call it, who answers, and what it says of itself in the OpenAPI
-//! document. One table, seen whole.
+//! The routes: every address with its method, the role it needs, its handler and its OpenAPI documentation. One table, seen
+//! whole.
 
 use std::sync::Arc;
 

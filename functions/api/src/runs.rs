@@ -1,4 +1,4 @@
-//! Runs: one, those of a job, those of all jobs, and what may be done with one.
+//! Runs: read one, list those of a job or of all jobs, cancel, retry.
 
 mod audit;
 mod full_run;
@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
-use minutehand_protocol::cancel::{Cancelled, cancel as cancel_run};
+use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
 pub(crate) use self::audit::AuditView;
 pub(crate) use self::full_run::FullRun;
@@ -34,7 +34,7 @@ pub(crate) async fn show<D: Ports>(
     Ok(Json(run.view(app.ports.clock().now())).into_response())
 }
 
-/// What happened to a run, in order, and who did what.
+/// The audit trail of a run.
 pub(crate) async fn events<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -44,7 +44,7 @@ pub(crate) async fn events<D: Ports>(
     Ok(Json(run.audit()).into_response())
 }
 
-/// Ends a run that waits; one that runs is not tried again.
+/// Cancels a waiting run; a running one finishes its attempt and is not retried.
 pub(crate) async fn cancel<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! Schedules: what one would do, and what a job's will.
+//! Schedules: the fires of a schedule in a request, and the next fires of a job.
 
 use std::sync::Arc;
 
@@ -49,8 +49,8 @@ pub(crate) struct NextParams {
     count: Option<usize>,
 }
 
-/// What a job with this schedule would fire after `from`, if it were made now, or at `from` where that is earlier. `H` and
-/// jitter are shown as nobody's: a job of one's own has its own place.
+/// The fires after `from` of a job with this schedule, created now, or at `from` where that is earlier. `H` and jitter
+/// depend on a job's id, so a real job fires at other instants.
 pub(crate) async fn preview<D: Ports>(State(app): State<Arc<AppState<D>>>, body: Body) -> Result<Response, Problem> {
     let request: PreviewRequest = body.parse()?;
     let count = bounded("/count", request.count.unwrap_or(DEFAULT_FIRES), PREVIEW_FIRES)?;
@@ -59,12 +59,12 @@ pub(crate) async fn preview<D: Ports>(State(app): State<Arc<AppState<D>>>, body:
     let mut errors = FieldErrors::default();
     let schedule = request.schedule.understood(Spread::default(), made_at, &mut errors);
     let schedule = errors.settle(schedule)?;
-    // What is strictly after `from` is the instant it says; jitter comes on top of that.
+    // `from` is compared with the nominal instant; jitter is added to that.
     let view = PreviewView::walk(&schedule, schedule.effective(from), from, count, |t| schedule.next_after(t));
     Ok(Json(view).into_response())
 }
 
-/// What the job fires next, as it stands.
+/// The next fires of a job.
 pub(crate) async fn next<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,

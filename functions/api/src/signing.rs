@@ -1,4 +1,4 @@
-//! The signing secret: what a tenant's targets know our calls by. It is shown once, when it is made anew.
+//! The signing secret: a tenant's targets verify calls with it. It is shown once, by the rotation that makes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) struct SecretView {
     previous_expires_at: Option<Instant>,
 }
 
-/// Since when it is the same, and until when the former one signs too. It is made with the tenant's first call.
+/// Shows when the secret was made, and until when the former one signs too. The first secret is made by the first call.
 pub(crate) async fn show<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
     let there = app.ports.store().document::<SigningSecrets>(caller.tenant(), SigningSecrets::NAME).await?;
     let view = SecretView::new(there.as_ref().map(|seen| &seen.item), None, app.ports.clock().now());
@@ -53,7 +53,7 @@ pub(crate) async fn rotate<D: Ports>(
     Ok(Json(view).into_response())
 }
 
-/// Two who rotate at once would leave the targets with a secret that nobody signs with: the second is told to look again.
+/// Of two concurrent rotations the second is refused: otherwise targets would get a secret that signs no call.
 async fn rotated<D: Ports>(
     ports: &D,
     caller: &Caller,

@@ -1,5 +1,5 @@
-//! Stats: how a tenant's runs and jobs are doing. Counted when asked, from the tenant's own records only, so that nothing of
-//! anybody else's can be read off them; a count that had to stop says so.
+//! Stats of a tenant's runs and jobs. Counted at the request, from the tenant's own records only, so that they reveal
+//! nothing of other tenants; an incomplete count is marked.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,7 +29,7 @@ use crate::wire::run_status::RunStatus;
 
 const DEFAULT_MINUTES: usize = 60;
 const MOST_MINUTES: usize = 24 * 60;
-/// Runs and jobs that are counted at most: beyond it the numbers are "at least".
+/// Runs and jobs counted at most: beyond it the numbers are lower bounds.
 const COUNTED: usize = 20_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -84,7 +84,7 @@ pub(crate) async fn stats<D: Ports>(
     Ok(Json(StatsView { from, to, runs: counts, runs_per_minute, lag_ms, jobs, complete }).into_response())
 }
 
-/// The runs of a window, newest first; and whether these are all.
+/// The runs of a window, newest first, and whether these are all.
 async fn recent<D: Ports>(ports: &D, tenant: &Tenant, window: Range<Moment>) -> Result<(Vec<Run>, bool), Fault> {
     let (mut runs, mut before) = (Vec::new(), None);
     loop {

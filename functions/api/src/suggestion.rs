@@ -1,22 +1,22 @@
-//! What was meant: a refusal of the parser's, told as a field, a sentence and, for a typo, the word that is near.
+//! Suggestions: a parser's error as a field, a sentence and, for a typo, the nearest known word.
 
 use serde_path_to_error::{Path, Segment};
 
 use crate::problem::FieldError;
 
-/// Details quote what the client sent; nobody needs more of it back.
+/// The longest detail: it quotes the request, and the client needs no more of it.
 pub(crate) const DETAIL_CHARS: usize = 300;
 
 pub(crate) fn explain(path: &Path, error: &serde_json::Error) -> FieldError {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let text = text.strip_suffix(&place).unwrap_or(&text);
-    let (pointer, detail) = mended(pointer_of(path), text);
+    let (pointer, detail) = with_suggestion(pointer_of(path), text);
     FieldError { pointer, detail: detail.chars().take(DETAIL_CHARS).collect() }
 }
 
-/// Mends what serde says: a missing field is pointed at itself rather than at its object, an unknown one gets a guess.
-pub(crate) fn mended(pointer: String, text: &str) -> (String, String) {
+/// Improves serde's text: a missing field is pointed at directly rather than at its object, an unknown one gets a guess.
+pub(crate) fn with_suggestion(pointer: String, text: &str) -> (String, String) {
     if let Some(field) = text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         return (format!("{pointer}/{field}"), "is required".to_owned());
     }
@@ -31,14 +31,14 @@ pub(crate) fn mended(pointer: String, text: &str) -> (String, String) {
     (pointer, detail)
 }
 
-/// Of the words in backticks the nearest to `word`, if it is near.
+/// The word in backticks nearest to `word`, if it is near.
 fn nearest<'a>(word: &str, known: &'a str) -> Option<&'a str> {
     let words = known.split('`').skip(1).step_by(2);
     let near = words.map(|candidate| (distance(word, candidate), candidate));
     near.min().filter(|(steps, near)| *steps <= near.len() / 3).map(|(_, near)| near)
 }
 
-/// Letters to add, to drop, to change or to swap. Words too long to be a typo are far.
+/// Letters to add, drop, change or swap. A word too long to be a typo is far.
 fn distance(one: &str, other: &str) -> usize {
     const LONGEST: usize = 64;
     if one.len() > LONGEST { usize::MAX } else { strsim::osa_distance(one, other) }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_typo_is_answered_with_the_word_that_is_near() {
+    fn a_typo_is_answered_with_the_nearest_word() {
         let known = "one of `name`, `schedule`, `timeout_seconds`, `retry`";
 
         assert_eq!(nearest("shedule", known), Some("schedule"));

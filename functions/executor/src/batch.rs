@@ -8,7 +8,7 @@ use minutehand_domain::Moment;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::{Delivery, Queues as _};
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::claim::{Claim, claim};
+use minutehand_protocol::run::claim::{Claim, claim};
 
 use crate::{Executed, Receipt, execute_claimed};
 
@@ -47,8 +47,8 @@ pub async fn execute_batch<D: Ports>(ports: &D, deliveries: &[Delivery<Receipt<D
 }
 
 async fn handle<D: Ports>(ports: &D, delivery: &Delivery<Receipt<D>>, leaving: Moment) -> Handled {
-    let hold = match claim(ports, &delivery.hint, leaving).await {
-        Ok(Claim::Mine(hold)) => hold,
+    let claimed = match claim(ports, &delivery.hint, leaving).await {
+        Ok(Claim::Mine(claimed)) => claimed,
         Ok(Claim::Dropped(why)) => return Handled::Done(Executed::Dropped(why)),
         Ok(Claim::NotYet(due)) => return give_back(ports, delivery, due, Back::NotYet(due)).await,
         Err(fault) => {
@@ -57,7 +57,7 @@ async fn handle<D: Ports>(ports: &D, delivery: &Delivery<Receipt<D>>, leaving: M
         }
     };
     // From here on the queue has been told until when the lease lasts: a fault needs no other time.
-    match execute_claimed(ports, &hold, &delivery.receipt, ports.clock().sleep_until(leaving), leaving).await {
+    match execute_claimed(ports, &claimed, &delivery.receipt, ports.clock().sleep_until(leaving), leaving).await {
         Ok(done) => Handled::Done(done),
         Err(fault) => Handled::GivenBack(Back::Fault(fault)),
     }

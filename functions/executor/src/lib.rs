@@ -10,14 +10,14 @@ use futures_util::future::{Either, select};
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
-use minutehand_domain::run::{Outcome, Refusal};
+use minutehand_domain::run::{Outcome, Refusal, Run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues;
 use minutehand_io::targets::{Answer, Call, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
-use minutehand_protocol::claim::{Claim, Dropped, Hold, claim};
-use minutehand_protocol::finish::{Finished, finish, hand_back};
+use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim};
+use minutehand_protocol::run::finish::{Finished, finish, hand_back};
 
 /// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
@@ -43,7 +43,7 @@ pub async fn execute<D: Ports>(
     leaving: impl Future<Output = ()> + Send,
 ) -> Result<Executed, Fault> {
     match claim(ports, hint, Moment::END).await? {
-        Claim::Mine(hold) => execute_claimed(ports, &hold, receipt, leaving, Moment::END).await,
+        Claim::Mine(claimed) => execute_claimed(ports, &claimed, receipt, leaving, Moment::END).await,
         Claim::Dropped(why) => Ok(Executed::Dropped(why)),
         Claim::NotYet(due) => Err(Fault::illegal("queues", format!("a hint of the end of time: {due}"))),
     }
@@ -52,18 +52,21 @@ pub async fn execute<D: Ports>(
 /// Carries out what is claimed. After `gone` nothing is tried again.
 async fn execute_claimed<D: Ports>(
     ports: &D,
-    hold: &Hold,
+    claimed: &ClaimedRun,
     receipt: &Receipt<D>,
     leaving: impl Future<Output = ()> + Send,
     gone: Moment,
 ) -> Result<Executed, Fault> {
-    hide_until_the_lease_ends(ports, hold, receipt).await;
-    if !may_still_call(ports, hold) {
+    hide_until_the_lease_ends(ports, claimed, receipt).await;
+    if !may_still_call(ports, claimed) {
         return Ok(Executed::GaveUp);
     }
-    let finished = match call_unless(leaving, call(ports, hold)).await {
-        Some(answer) => record(ports, hold, answer, gone).await?,
-        None => hand_back(ports, hold).await?,
+    let finished = match call_unless(leaving, call(ports, claimed)).await {
+        Some(answer) => record(ports, claimed, answer, gone).await?,
+        None => {
+            let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
+            hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint)).await?
+        }
     };
     Ok(Executed::Attempted(finished))
 }
@@ -77,15 +80,12 @@ async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output
 
 /// The call was made; a store that is away must not make us forget how it went. It is told for as long as the lease is
 /// ours: given up sooner, three calls that succeeded while a table was throttled would count as three lost leases.
-async fn record<D: Ports>(ports: &D, hold: &Hold, answer: Answer, gone: Moment) -> Result<Finished, Fault> {
-    let until = hold.run.lease().map_or(gone, |lease| lease.until.min(gone));
+async fn record<D: Ports>(ports: &D, claimed: &ClaimedRun, answer: Answer, gone: Moment) -> Result<Finished, Fault> {
+    let until = claimed.run.lease().map_or(gone, |lease| lease.until.min(gone));
     let last = RECORD_AGAIN_AFTER[RECORD_AGAIN_AFTER.len() - 1];
     let mut pauses = RECORD_AGAIN_AFTER.into_iter().chain(std::iter::repeat(last));
     loop {
-        let recorded = match outcome_of(ports, hold, answer.clone()).await {
-            Ok(outcome) => finish(ports, hold, &outcome).await,
-            Err(fault) => Err(fault),
-        };
+        let recorded = try_to_record(ports, claimed, answer.clone()).await;
         let again = pauses.next().map_or(Moment::END, |pause| ports.clock().now() + pause);
         match recorded {
             Err(Fault::Unavailable { .. }) if again < until => ports.clock().sleep_until(again).await,
@@ -94,40 +94,46 @@ async fn record<D: Ports>(ports: &D, hold: &Hold, answer: Answer, gone: Moment) 
     }
 }
 
+async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, answer: Answer) -> Result<Finished, Fault> {
+    let outcome = outcome_of(ports, &claimed.run, answer).await?;
+    let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
+    finish(ports, claimed.as_claimed(), fence, &outcome, terms, Some(&claimed.hint)).await
+}
+
 /// Rule **visibility is the lease's outer clock**: if this executor dies, the hint reappears just when the lease is
 /// over. It decides nothing, so that a queue that will not do it costs only time.
-async fn hide_until_the_lease_ends<D: Ports>(ports: &D, hold: &Hold, receipt: &Receipt<D>) {
-    if let Some(lease) = hold.run.lease() {
+async fn hide_until_the_lease_ends<D: Ports>(ports: &D, claimed: &ClaimedRun, receipt: &Receipt<D>) {
+    if let Some(lease) = claimed.run.lease() {
         let _the_sweep_stands_behind_it = ports.queues().hide(receipt, lease.until).await;
     }
 }
 
 /// Rule **late claim**, its end: just before the call, what is left of the lease must cover it.
-fn may_still_call<D: Ports>(ports: &D, hold: &Hold) -> bool {
+fn may_still_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> bool {
     let now = ports.clock().now();
-    hold.run.lease().is_some_and(|lease| lease.covers_a_call(now, &hold.job.definition.terms))
+    claimed.run.lease().is_some_and(|lease| lease.covers_a_call(now, &claimed.order.terms))
 }
 
-async fn call<D: Ports>(ports: &D, hold: &Hold) -> Answer {
-    let definition = &hold.job.definition;
+async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
+    let ClaimedRun { run, order, payload, .. } = claimed;
     let call = Call {
-        target: &definition.target,
-        tenant: &hold.run.tenant,
-        run: hold.run.key,
-        attempt: hold.run.fence,
-        scheduled_at: hold.run.nominal(),
+        target: &order.target,
+        tenant: &run.tenant,
+        run: run.key,
+        attempt: run.fence,
+        scheduled_at: run.nominal(),
         now: ports.clock().now(),
-        payload: hold.payload.as_ref(),
-        timeout: definition.terms.timeout,
+        payload: payload.as_ref(),
+        timeout: order.terms.timeout,
     };
     ports.targets().call(call).await
 }
 
 /// A large result is written apart before the record that names it.
-async fn outcome_of<D: Ports>(ports: &D, hold: &Hold, answer: Answer) -> Result<Outcome, Fault> {
+async fn outcome_of<D: Ports>(ports: &D, run: &Run, answer: Answer) -> Result<Outcome, Fault> {
     Ok(match answer {
         Answer::Succeeded { result } => {
-            let result = bodies::keep(ports, &hold.run.tenant, hold.run.key.job, result, INLINE_RESULT_BYTES).await?;
+            let result = bodies::keep(ports, &run.tenant, run.key.job, result, INLINE_RESULT_BYTES).await?;
             Outcome::Succeeded { result }
         }
         Answer::Failed { error, retry_after } => Outcome::Failed { error, retry_after },

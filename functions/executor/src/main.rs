@@ -24,7 +24,7 @@ struct Executor {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     logs::to_stdout();
-    logs::last_words(serve().await)
+    logs::exit_code(serve().await)
 }
 
 async fn serve() -> Result<(), Error> {
@@ -72,7 +72,7 @@ impl Executor {
                 answer.add_failure(id);
             }
         }
-        self.ports.tell().await;
+        self.ports.flush_events().await;
         answer
     }
 

@@ -1,4 +1,4 @@
-//! The admin's key: given, found, or made at the first start. Only its owner may read the file it is kept in.
+//! The admin's key: given, found, or made at the first start. Only its owner may read its file.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,11 +20,11 @@ pub(crate) struct AdminKey {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// By the operator.
+    /// Given by the operator.
     Given,
-    /// In the data directory.
+    /// Found in the data directory.
     Found(PathBuf),
-    /// Just now; it is shown once.
+    /// Made at this start and shown once; kept in the file, if there is one.
     Made(Option<PathBuf>),
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum KeyError {
 }
 
 impl AdminKey {
-    /// The given one; else that of the directory, where there is one; else a new one.
+    /// The given key; else the key of the directory, if there is one; else a new key.
     pub(crate) fn settle(given: Option<&str>, directory: Option<&Path>) -> Result<Self, KeyError> {
         if let Some(key) = given {
             return if is_strong(key) { Ok(Self::of(key, Origin::Given)) } else { Err(KeyError::Weak) };
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_key_is_kept_nowhere_and_a_weak_one_refused() {
+    fn a_given_key_is_not_kept_and_a_weak_one_is_refused() {
         let directory = tempfile::tempdir().unwrap();
 
         let given = AdminKey::settle(Some("correct-horse-battery"), Some(directory.path())).unwrap();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_key_file_is_said_and_not_replaced() {
+    fn a_damaged_key_file_is_reported_and_not_replaced() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(FILE), "\n").unwrap();
 

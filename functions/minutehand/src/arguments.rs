@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The arguments of the command line.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use minutehand_domain::schedule::cron::EDITION;
 
 use crate::client::{self, EXIT_CODES};
 
-/// With the edition of the time zones: two builds that differ in it may fire at different instants.
+/// The version with the edition of the time zones: builds with different editions may fire at different instants.
 static VERSION: LazyLock<String> = LazyLock::new(|| format!("{} (time zones {})", env!("CARGO_PKG_VERSION"), EDITION));
 
 const EXAMPLES: &str = "\
@@ -44,9 +44,9 @@ Examples:
     Client(client::Command),
 }
 
-/// What is wanted of this process.
+/// The chosen command.
 #[derive(Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum Chosen {
     Serve(Serve),
     Client(client::Command),
 }
@@ -78,11 +78,11 @@ pub(crate) struct Serve {
 }
 
 impl Arguments {
-    pub(crate) fn wanted(self) -> Wanted {
+    pub(crate) fn chosen(self) -> Chosen {
         match self.command {
-            Some(Command::Serve(serve)) => Wanted::Serve(serve),
-            Some(Command::Client(client)) => Wanted::Client(client),
-            None => Wanted::Serve(self.serve),
+            Some(Command::Serve(serve)) => Chosen::Serve(serve),
+            Some(Command::Client(client)) => Chosen::Client(client),
+            None => Chosen::Serve(self.serve),
         }
     }
 }
@@ -93,13 +93,13 @@ mod tests {
 
     use super::*;
 
-    fn parsed(words: &[&str]) -> Result<Wanted, clap::Error> {
-        Arguments::try_parse_from([&["minutehand"], words].concat()).map(Arguments::wanted)
+    fn parsed(words: &[&str]) -> Result<Chosen, clap::Error> {
+        Arguments::try_parse_from([&["minutehand"], words].concat()).map(Arguments::chosen)
     }
 
     fn serving(words: &[&str]) -> Serve {
         match parsed(words) {
-            Ok(Wanted::Serve(serve)) => serve,
+            Ok(Chosen::Serve(serve)) => serve,
             other => panic!("{words:?}: {other:?}"),
         }
     }
@@ -121,16 +121,16 @@ mod tests {
     #[test]
     fn a_command_of_the_client_serves_nothing() {
         for words in [&["jobs", "list"][..], &["runs", "tail"], &["preview", "@daily"], &["stats"], &["keys", "list"]] {
-            assert!(matches!(parsed(words), Ok(Wanted::Client(_))), "{words:?}");
+            assert!(matches!(parsed(words), Ok(Chosen::Client(_))), "{words:?}");
         }
         assert!(parsed(&["--memory", "jobs", "list"]).is_err());
         assert!(parsed(&["jobs", "list", "--memory"]).is_err());
     }
 
     #[test]
-    fn what_every_command_takes_may_stand_anywhere_behind_it() {
+    fn common_options_may_be_anywhere_after_the_command() {
         for words in [&["jobs", "--json", "list"][..], &["jobs", "list", "--json", "--key=k", "--server=http://x"]] {
-            assert!(matches!(parsed(words), Ok(Wanted::Client(_))), "{words:?}");
+            assert!(matches!(parsed(words), Ok(Chosen::Client(_))), "{words:?}");
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
         assert!(lines.len() > 70, "only {} were found", lines.len());
     }
 
-    /// The command of ours that a line of shell begins with or pipes into, if there is one.
+    /// The `minutehand` command that a line of shell begins with or pipes into, if there is one.
     fn command_in(line: &str) -> Option<&str> {
         let line = line.trim_start().split(" #").next()?;
         let begin =
@@ -176,7 +176,7 @@ mod tests {
         [" | ", " || ", " && ", " > "].iter().try_fold(command, |command, end| command.split(end).next())
     }
 
-    /// As a shell would split it, as far as the examples go: single quotes, and names for ids.
+    /// Splits a line like a shell, as far as the examples need it: single quotes, and names for ids.
     fn words(line: &str) -> Vec<String> {
         let parts = line.split('\'').enumerate().flat_map(|(index, part)| match index % 2 {
             0 => part.replace('$', "").split_whitespace().map(str::to_owned).collect(),

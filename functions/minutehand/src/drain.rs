@@ -1,23 +1,23 @@
-//! Draining: first nothing new is begun, then what runs may finish, then it is handed back.
+//! Draining: no new work is begun, running attempts may finish, and after a while they are given back.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// How far the process has come in going away.
+/// The stages of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Working,
     /// No new claims, no new connections.
     Draining,
-    /// What still runs is handed back.
+    /// Attempts that still run are given back.
     Leaving,
 }
 
-/// Says when to go.
+/// Starts the drain.
 pub(crate) struct Signal(watch::Sender<Stage>);
 
-/// Hears when to go.
+/// Observes the drain.
 #[derive(Clone)]
 pub(crate) struct Drain(watch::Receiver<Stage>);
 
@@ -48,8 +48,8 @@ impl Drain {
     }
 
     async fn reached(&self, stage: Stage) {
-        let mut heard = self.0.clone();
-        // A signal that was dropped is a process that is going down anyway.
-        let _reached_or_gone = heard.wait_for(|now| *now >= stage).await.is_ok();
+        let mut stage_seen = self.0.clone();
+        // A dropped signal means that the process is going down anyway.
+        let _reached_or_gone = stage_seen.wait_for(|now| *now >= stage).await.is_ok();
     }
 }

@@ -1,5 +1,5 @@
-//! Executing: hints are taken from the queues as fast as there are hands free, each is carried out, and its fate decides
-//! whether it is used up or given back.
+//! Executing: hints are received while permits are free, each is executed, and the outcome decides whether the hint is
+//! deleted or given back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,36 +12,36 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::drain::Drain;
 
-/// Hints taken at once: one look at the queues for many hands, and few enough that the urgent ones come first.
+/// Hints received at once: one look at the queues for many permits, and few enough that urgent hints come first.
 const TAKE: usize = 64;
-/// When a store or queue fails, trying at once would only fail again.
+/// A store or queue that failed would only fail again at once.
 const PAUSE_AFTER_A_FAULT: Duration = Duration::from_secs(1);
 
-/// Until the process drains and all hands are free again.
+/// Executes hints until the process drains and every execution has ended.
 pub(crate) async fn executing<D>(ports: Arc<D>, at_once: u32, drain: Drain)
 where
     D: Ports,
     D::Queues: Inbox,
 {
-    let hands = Arc::new(Semaphore::new(at_once as usize));
-    ports.queues().hands(at_once);
+    let permits = Arc::new(Semaphore::new(at_once as usize));
+    ports.queues().set_concurrency(at_once);
     loop {
-        let free = Arc::clone(&hands).acquire_owned().await.expect("nobody closes it");
+        let free = Arc::clone(&permits).acquire_owned().await.expect("nobody closes it");
         let received = tokio::select! {
             biased;
             () = drain.draining() => break,
-            received = ports.queues().receive(TAKE.min(hands.available_permits() + 1)) => received,
+            received = ports.queues().receive(TAKE.min(permits.available_permits() + 1)) => received,
         };
         let mut free = Some(free);
         for delivery in or_pause(received).await {
-            let hand = match free.take() {
-                Some(hand) => hand,
-                None => Arc::clone(&hands).acquire_owned().await.expect("nobody closes it"),
+            let permit = match free.take() {
+                Some(permit) => permit,
+                None => Arc::clone(&permits).acquire_owned().await.expect("nobody closes it"),
             };
-            tokio::spawn(execute_delivery(Arc::clone(&ports), delivery, hand, drain.clone()));
+            tokio::spawn(execute_delivery(Arc::clone(&ports), delivery, permit, drain.clone()));
         }
     }
-    let _all_hands_are_free = hands.acquire_many(at_once).await;
+    let _all_permits = permits.acquire_many(at_once).await;
 }
 
 async fn or_pause<R>(received: Result<Vec<Delivery<R>>, Fault>) -> Vec<Delivery<R>> {

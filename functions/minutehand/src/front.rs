@@ -1,9 +1,9 @@
-//! The front: whoever connects is served, and cut off when it only holds what others need. Nothing that a client does or
-//! leaves undone keeps a connection, its memory or its place for longer than the bounds say.
+//! The front: serves connections, and cuts those that only hold resources. No behaviour of a client keeps a connection, its
+//! memory or its permit for longer than the bounds.
 
-mod arriving;
 mod bounds;
-mod patience;
+mod incoming_body;
+mod timed_io;
 
 use std::convert::Infallible;
 use std::io;
@@ -25,31 +25,31 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
-use self::arriving::{Arriving, Late};
 pub(crate) use self::bounds::Bounds;
-use self::patience::{Conversation, Patient};
+use self::incoming_body::{IncomingBody, Late};
+use self::timed_io::{TimedIo, Turns};
 use crate::drain::Drain;
 
-/// When a connection cannot be accepted there are no files left, as a rule, and none will be free a moment later.
+/// When a connection cannot be accepted, files have usually run out, and none will be free a moment later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
-/// In a drain: until an answer that is being written is, where no request is under way.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// In a drain: how long an answer may take to be written where no request is under way.
+const FINISH: Duration = Duration::from_secs(1);
 
-/// Answers requests, until the process drains; then no connection is accepted, and requests under way are answered.
+/// Answers requests until the process drains; then accepts no connection and answers the requests under way.
 pub(crate) async fn answering(listener: TcpListener, router: Router, bounds: Bounds, drain: Drain) {
-    let places = Arc::new(Semaphore::new(bounds.connections as usize));
+    let connections = Arc::new(Semaphore::new(bounds.connections as usize));
     let front = Arc::new(Front { http: http(&bounds), router, bounds });
     loop {
-        let (stream, place) = tokio::select! {
+        let (stream, permit) = tokio::select! {
             biased;
             () = drain.draining() => break,
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept(&listener, &connections) => accepted,
         };
-        tokio::spawn(Arc::clone(&front).attend(stream, drain.clone(), place));
+        tokio::spawn(Arc::clone(&front).serve(stream, drain.clone(), permit));
     }
     drop(listener);
     tokio::select! {
-        _all_are_gone = places.acquire_many(bounds.connections) => {}
+        _all_are_gone = connections.acquire_many(bounds.connections) => {}
         () = drain.leaving() => {}
     }
 }
@@ -63,17 +63,17 @@ struct Front {
 fn http(bounds: &Bounds) -> http1::Builder {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new());
-    // It counts from the end of the last answer on: so it is how long a connection may idle.
+    // Measured from the end of the last answer: so this is how long a connection may idle.
     http.header_read_timeout(bounds.idle).max_buf_size(bounds::BUFFER_BYTES).half_close(false);
     http
 }
 
-/// The next connection and its place. While all places are taken whoever comes waits where the kernel keeps them.
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
-    let place = Arc::clone(places).acquire_owned().await.expect("nobody closes it");
+/// The next connection and its permit. While all permits are taken, new connections wait in the kernel's backlog.
+async fn accept(listener: &TcpListener, connections: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
+    let permit = Arc::clone(connections).acquire_owned().await.expect("nobody closes it");
     loop {
         match listener.accept().await {
-            Ok((stream, _peer)) => return (stream, place),
+            Ok((stream, _peer)) => return (stream, permit),
             Err(error) if is_its_own(&error) => {}
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -83,26 +83,26 @@ async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, 
     }
 }
 
-/// Whether it says something of this connection and nothing of the next.
+/// Whether the error concerns only this connection and not the next one.
 fn is_its_own(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
 impl Front {
-    async fn attend(self: Arc<Self>, stream: TcpStream, drain: Drain, _place: OwnedSemaphorePermit) {
-        // Answers are written whole: nothing is gained by waiting for more. Where either fails, it is only less good.
+    async fn serve(self: Arc<Self>, stream: TcpStream, drain: Drain, _permit: OwnedSemaphorePermit) {
+        // Answers are written whole: waiting for more gains nothing. A failure of either call costs only speed or memory.
         let _quick = stream.set_nodelay(true);
         let _small = set_socket_send_buffer_size(&stream, bounds::UNREAD_BYTES);
-        let conversation = Conversation::default();
-        let io = Patient::new(TokioIo::new(stream), &conversation, self.bounds);
-        let service = service_fn(|request| self.answer(request, &conversation));
+        let turns = Turns::default();
+        let io = TimedIo::new(TokioIo::new(stream), &turns, self.bounds);
+        let service = service_fn(|request| self.answer(request, &turns));
         let mut connection = pin!(self.http.serve_connection(io, service));
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
             () = drain.draining() => {
                 connection.as_mut().graceful_shutdown();
-                last_words(connection, &conversation).await
+                finish(connection, &turns).await
             }
         };
         if let Err(error) = ended {
@@ -110,23 +110,20 @@ impl Front {
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>, conversation: &Conversation) -> Result<Response, Infallible> {
-        conversation.request_begins();
+    async fn answer(&self, request: Request<Incoming>, turns: &Turns) -> Result<Response, Infallible> {
+        turns.request_begins();
         let late = Late::default();
-        let request = request.map(|body| Body::new(Arriving::new(body, &self.bounds, late.clone())));
+        let request = request.map(|body| Body::new(IncomingBody::new(body, &self.bounds, late.clone())));
         let answer = self.router.clone().oneshot(request).await?;
-        conversation.request_is_answered();
-        Ok(if late.is_so() { arriving::too_slow(answer) } else { answer })
+        turns.request_is_answered();
+        Ok(if late.is_set() { incoming_body::too_slow(answer) } else { answer })
     }
 }
 
-/// A request that is under way is answered. One whose head is not there yet is not waited for.
-async fn last_words(
-    connection: impl Future<Output = hyper::Result<()>>,
-    conversation: &Conversation,
-) -> hyper::Result<()> {
-    if conversation.is_under_way() {
+/// Answers a request under way. A request without a complete head is not waited for.
+async fn finish(connection: impl Future<Output = hyper::Result<()>>, turns: &Turns) -> hyper::Result<()> {
+    if turns.is_under_way() {
         return connection.await;
     }
-    timeout(LAST_WORDS, connection).await.unwrap_or(Ok(()))
+    timeout(FINISH, connection).await.unwrap_or(Ok(()))
 }

@@ -1,5 +1,5 @@
-//! The host: the three handlers in one process, until it is told to stop; and then until what runs has ended or is handed
-//! back.
+//! The host: runs the three handlers in one process until it is stopped, and then until running attempts have ended or are
+//! given back.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -25,10 +25,10 @@ use crate::welcome::welcome;
 
 /// One process that hosts the three handlers.
 pub(crate) struct Host<'a> {
-    pub(crate) wanted: &'a Serve,
+    pub(crate) options: &'a Serve,
     pub(crate) key: &'a AdminKey,
     pub(crate) keeps: &'a str,
-    /// Which addresses targets may have.
+    /// The addresses that targets may have.
     pub(crate) reach: Reach,
     pub(crate) metrics: Metrics,
 }
@@ -49,7 +49,7 @@ impl Host<'_> {
         limit_tenants(&*ports).await?;
         writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps))?;
         let (signal, drain) = drain::signal();
-        let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.clone(), self.wanted.at_once);
+        let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.clone(), self.options.at_once);
         let (reach, metrics) = (self.reach, self.metrics.clone());
         let handlers = tokio::spawn(async move {
             tokio::join!(
@@ -60,18 +60,18 @@ impl Host<'_> {
         });
         tokio::select! {
             why = failed => return Err(ServeError::StoreFailed(why)),
-            told = told_to_stop() => told?,
+            stopped = stop_signal() => stopped?,
         }
-        let patience = self.wanted.drain_seconds;
+        let patience = self.options.drain_seconds;
         tracing::info!(seconds = patience, "draining: running attempts may finish");
         signal.go(Duration::from_secs(patience));
         tokio::select! {
-            // What was handed back must be written, too: give that as long again.
+            // Attempts that are given back must be recorded, too: allow as long again.
             () = tokio::time::sleep(Duration::from_secs(2 * patience + 1)) => {
                 tracing::warn!("some attempts would not end; their leases will");
             }
             _ended = handlers => {}
-            told = told_to_stop() => told?,
+            stopped = stop_signal() => stopped?,
         }
         Ok(())
     }
@@ -92,7 +92,7 @@ async fn answering<D: Ports>(
     front::answering(listener, router(api), Bounds::of_this_process(), drain).await;
 }
 
-async fn told_to_stop() -> io::Result<()> {
+async fn stop_signal() -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         _term = terminate.recv() => Ok(()),

@@ -1,5 +1,5 @@
-//! Limiting: the queues learn at the start how many runs of each tenant may go on at a time. What is changed later the API
-//! tells them itself.
+//! Limiting: sets in the queues, at the start, how many runs of each tenant may be executed at a time. The API sets later
+//! changes itself.
 
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::PAGE;

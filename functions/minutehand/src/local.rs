@@ -15,7 +15,7 @@ use minutehand_io::store::Store;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
 
-/// The store may be a file or memory; everything else is the same.
+/// The ports over a store in a file or in memory.
 pub(crate) struct Local<S> {
     store: Arc<S>,
     queues: EmbeddedQueues<SystemClock>,
@@ -25,7 +25,7 @@ pub(crate) struct Local<S> {
 }
 
 impl<S: Store> Local<S> {
-    /// The embedded store is this process's alone, so that a lease of any other worker is a dead one's.
+    /// This process has the embedded store to itself, so a lease of any other worker belongs to a dead process.
     pub(crate) fn new(store: Arc<S>, http: HttpCaller, events: Tally<Log>) -> Self {
         let me = Claimant { worker: Worker(SystemChance.number()), exclusive_store: true };
         let targets = Callers::new(http, Arc::clone(&store));

@@ -25,19 +25,19 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use self::arguments::{Arguments, Serve, Wanted};
+use self::arguments::{Arguments, Chosen, Serve};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Arguments::parse().wanted() {
-        Wanted::Serve(wanted) => serve(&wanted).await,
-        Wanted::Client(command) => client::client(command).await,
+    match Arguments::parse().chosen() {
+        Chosen::Serve(options) => serve(&options).await,
+        Chosen::Client(command) => client::client(command).await,
     }
 }
 
-async fn serve(wanted: &Serve) -> ExitCode {
+async fn serve(options: &Serve) -> ExitCode {
     log_to_stderr();
-    match serve::serve(wanted).await {
+    match serve::serve(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("minutehand: {error}");
@@ -48,8 +48,8 @@ async fn serve(wanted: &Serve) -> ExitCode {
 
 /// `RUST_LOG=debug` shows a line for each committed change.
 fn log_to_stderr() {
-    let wanted = std::env::var("RUST_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
-    let filter = wanted.unwrap_or_else(|| Targets::new().with_default(tracing::Level::INFO));
+    let levels = std::env::var("RUST_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
+    let filter = levels.unwrap_or_else(|| Targets::new().with_default(tracing::Level::INFO));
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     tracing_subscriber::registry().with(filter).with(lines).init();

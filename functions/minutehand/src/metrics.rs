@@ -1,5 +1,5 @@
-//! Metrics of this process: what its events were, and, looked up when somebody scrapes, what lies in the queues and what the
-//! store was asked for.
+//! Metrics of this process: counts of its events and, read at each scrape, the depths of the queues and the counters of the
+//! store.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 
 use crate::local::Local;
 
-/// Looked up when it is collected.
+/// Metrics that are read when they are collected.
 struct Gauges<E> {
     ports: Arc<Local<Embedded<E>>>,
     queues: IntGaugeVec,
     store: IntCounterVec,
 }
 
-/// Adds what these ports can say to `registry`.
+/// Registers the metrics of these ports.
 pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E>>>) -> Result<(), prometheus::Error> {
     let queues =
         Opts::new("minutehand_lane_hints", "Hints in the queues, by priority and by whether they can be taken.");
@@ -34,7 +34,7 @@ pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E
 }
 
 impl<E: Engine> Gauges<E> {
-    fn look_at_queues(&self) {
+    fn read_queues(&self) {
         let depths = self.ports.queues().depths();
         for (priority, depth) in Priority::ALL.into_iter().zip(depths) {
             for (state, hints) in [("ready", depth.ready), ("delayed", depth.delayed), ("in_flight", depth.in_flight)] {
@@ -44,8 +44,8 @@ impl<E: Engine> Gauges<E> {
         }
     }
 
-    /// The store counts by itself; its counters only show that.
-    fn look_at_store(&self) {
+    /// The store counts by itself; these counters only show its counts.
+    fn read_store(&self) {
         let meter = self.ports.store().meter();
         for (what, count) in [("read", meter.reads), ("written", meter.writes), ("commits", meter.commits)] {
             let counter = self.store.with_label_values(&[what]);
@@ -60,8 +60,8 @@ impl<E: Engine> Collector for Gauges<E> {
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        self.look_at_queues();
-        self.look_at_store();
+        self.read_queues();
+        self.read_store();
         [self.queues.collect(), self.store.collect()].concat()
     }
 }

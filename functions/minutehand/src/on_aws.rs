@@ -1,5 +1,5 @@
-//! On AWS: the same three handlers over DynamoDB, SQS and EventBridge, at the usual AWS settings or an endpoint that stands
-//! for them. Other processes, and the deployed functions, may do the same work beside this one.
+//! On AWS: the same three handlers over DynamoDB, SQS and EventBridge, at the usual AWS settings or another endpoint. Other
+//! processes and the deployed functions may do the same work at the same time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,33 +18,33 @@ use crate::host::{Host, listen};
 use crate::serve_error::ServeError;
 use crate::sweeping::sweeping_each_minute;
 
-const TELL_EACH: Duration = Duration::from_secs(1);
+const FLUSH_EACH: Duration = Duration::from_secs(1);
 
-pub(crate) async fn on_aws(wanted: &Serve) -> Result<(), ServeError> {
+pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let environment = Environment::of_this_process();
     let (settings, reach) = (Settings::read(&environment)?, environment.reach()?);
     let keeps = format!("everything in the tables {} and {}", settings.tables.state, settings.tables.timers);
-    let key = AdminKey::settle(wanted.key.as_deref(), None)?;
-    let listener = listen(wanted.listen).await?;
+    let key = AdminKey::settle(options.key.as_deref(), None)?;
+    let listener = listen(options.listen).await?;
     let http = HttpCaller::new(reach)?;
     let ports = Cloud::new(settings, &aws().await, NoTargets).calling(|store| Callers::new(http, store));
     let ports = Arc::new(ports);
     let sweeper = Arc::clone(&ports);
     let sweeping = move |drain: Drain| async move {
-        tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), telling(sweeper, drain))
+        tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), flushing_events(sweeper, drain))
     };
-    let host = Host { wanted, key: &key, keeps: &keeps, reach, metrics: Metrics::new(Registry::new())? };
+    let host = Host { options, key: &key, keeps: &keeps, reach, metrics: Metrics::new(Registry::new())? };
     host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await?;
-    ports.tell().await;
+    ports.flush_events().await;
     Ok(())
 }
 
-/// What was told goes to the bus, until the process drains; what is told after that goes there at the end.
-async fn telling(ports: Arc<Cloud<Callers<DynamoStore>>>, drain: Drain) {
+/// Sends events to the bus until the process drains; later events are sent at the end.
+async fn flushing_events(ports: Arc<Cloud<Callers<DynamoStore>>>, drain: Drain) {
     loop {
         tokio::select! {
             () = drain.draining() => return,
-            () = tokio::time::sleep(TELL_EACH) => ports.tell().await,
+            () = tokio::time::sleep(FLUSH_EACH) => ports.flush_events().await,
         }
     }
 }

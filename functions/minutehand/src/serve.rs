@@ -19,43 +19,43 @@ use crate::on_aws::on_aws;
 use crate::serve_error::ServeError;
 use crate::sweeping::{start_over, sweeping};
 
-/// On one machine targets on loopback and in private networks are what people try first.
+/// On one machine, targets on loopback and in private networks are the usual first ones.
 const REACH: Reach = Reach::Local;
 
 /// Runs until SIGTERM or ctrl-c, or until the store fails.
-pub(crate) async fn serve(wanted: &Serve) -> Result<(), ServeError> {
-    if wanted.aws {
+pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
+    if options.aws {
         #[cfg(feature = "aws")]
-        return on_aws(wanted).await;
+        return on_aws(options).await;
         #[cfg(not(feature = "aws"))]
         return Err(ServeError::NoAws);
     }
-    if wanted.memory {
-        let key = AdminKey::settle(wanted.key.as_deref(), None)?;
+    if options.memory {
+        let key = AdminKey::settle(options.key.as_deref(), None)?;
         let keeps = "everything in memory: it is gone when this process ends";
-        return embedded(Arc::new(MemoryStore::in_memory()), wanted, &key, keeps, std::future::pending()).await;
+        return embedded(Arc::new(MemoryStore::in_memory()), options, &key, keeps, std::future::pending()).await;
     }
-    let directory = &wanted.data;
+    let directory = &options.data;
     let opened = FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.clone(), why })?;
     let store = Arc::new(opened);
-    let key = AdminKey::settle(wanted.key.as_deref(), Some(directory))?;
+    let key = AdminKey::settle(options.key.as_deref(), Some(directory))?;
     let failed = { Arc::clone(&store) };
     let keeps = format!("everything in {}", directory.display());
-    embedded(store, wanted, &key, &keeps, async move { failed.failed().await }).await
+    embedded(store, options, &key, &keeps, async move { failed.failed().await }).await
 }
 
 async fn embedded<E: Engine>(
     store: Arc<Embedded<E>>,
-    wanted: &Serve,
+    options: &Serve,
     key: &AdminKey,
     keeps: &str,
     failed: impl Future<Output = String>,
 ) -> Result<(), ServeError> {
-    let listener = listen(wanted.listen).await?;
+    let listener = listen(options.listen).await?;
     let registry = Registry::new();
     let ports = Arc::new(Local::new(store, HttpCaller::new(REACH)?, Tally::new(Log, &registry)?));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
-    let host = Host { wanted, key, keeps, reach: REACH, metrics: Metrics::new(registry)? };
+    let host = Host { options, key, keeps, reach: REACH, metrics: Metrics::new(registry)? };
     host.run(Arc::clone(&ports), listener, |drain| sweeping(ports, drain), failed).await
 }

@@ -1,4 +1,4 @@
-//! Why `minutehand serve` could not start, or could not go on.
+//! Errors that keep `minutehand serve` from starting or end it.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Sweeping: woken by the next due time rather than by the minute, so that an idle machine sleeps.
+//! Sweeping: the sweeper wakes at the next due time rather than each minute, so that an idle machine sleeps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::forget_hints;
-use minutehand_protocol::take_over::take_over;
+use minutehand_protocol::sweep::take_over::take_over;
 use minutehand_sweeper::tick;
 
 use crate::drain::Drain;
 use crate::local::Local;
 
-/// The queues died with the last process: every hint is given again, from the oldest timer there is; and what it was
-/// carrying out is taken over.
+/// After a restart: the queues were in memory, so every hint is sent again, from the oldest timer on; and the runs that the
+/// last process had claimed are taken over.
 pub(crate) async fn start_over<E: Engine>(ports: &Local<Embedded<E>>) -> Result<(), Fault> {
     let first = ports.store().first_timer()?;
     forget_hints(ports, 0, first).await?;
@@ -26,7 +26,7 @@ pub(crate) async fn start_over<E: Engine>(ports: &Local<Embedded<E>>) -> Result<
     Ok(())
 }
 
-/// Until the process drains.
+/// Sweeps until the process drains.
 pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: Drain) {
     loop {
         let pass = async {
@@ -43,7 +43,7 @@ pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: D
     }
 }
 
-/// Where nobody says when the next timer is due: a pass each minute, until the process drains.
+/// Sweeps each minute until the process drains, over a store that cannot wait for the next timer.
 #[cfg(feature = "aws")]
 pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) {
     loop {
@@ -61,7 +61,7 @@ pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) 
     }
 }
 
-/// Sleeps until something could be due.
+/// Sleeps until a timer could be due.
 async fn rest<E: Engine>(ports: &Local<Embedded<E>>) {
     let Ok(first) = ports.store().first_timer() else {
         return tokio::time::sleep(pace::TICK).await;
@@ -84,8 +84,8 @@ enum Rest {
 }
 
 impl Rest {
-    /// What is due within the horizon has been hinted: it is looked at if it is still there when it is overdue, and at the
-    /// latest after a tick, when more has come into the horizon. What lies beyond need not be thought of until it has.
+    /// Timers due within the horizon have been hinted: the sweeper wakes when the first is overdue, and at the latest after a
+    /// tick, when others have entered the horizon. Timers beyond the horizon matter only when they enter it.
     fn after(first: Option<Moment>, now: Moment) -> Self {
         let soon = now + Duration::from_secs(1);
         match first {
@@ -107,17 +107,17 @@ mod tests {
     }
 
     #[test]
-    fn with_nothing_to_do_it_sleeps_until_something_is_put() {
+    fn without_timers_it_sleeps_until_one_is_put() {
         assert_eq!(Rest::after(None, NOW), Rest::UntilOrEarlier(Moment::END, Moment::END));
     }
 
     #[test]
-    fn what_is_far_away_is_slept_for_until_it_comes_into_the_horizon() {
+    fn a_far_timer_is_slept_for_until_it_enters_the_horizon() {
         assert_eq!(Rest::after(Some(after(1000)), NOW), Rest::UntilOrEarlier(after(700), after(1000)));
     }
 
     #[test]
-    fn what_is_near_is_looked_at_when_it_is_overdue_or_after_a_tick() {
+    fn a_near_timer_is_inspected_when_it_is_overdue_or_after_a_tick() {
         assert_eq!(Rest::after(Some(after(5)), NOW), Rest::Until(after(35)));
         assert_eq!(Rest::after(Some(after(100)), NOW), Rest::Until(after(60)));
         assert_eq!(Rest::after(Some(NOW - pace::TICK), NOW), Rest::Until(after(1)), "and never in a hurry");

@@ -1,10 +1,10 @@
-//! What a start says: where it listens, the key, and three lines to paste.
+//! The text at the start: the address, the key, and three lines to paste.
 
 use std::net::SocketAddr;
 
 use crate::admin_key::{AdminKey, Origin};
 
-/// The key itself is shown only when it was just made; later the lines read it from where it is.
+/// The key itself is shown only when it was just made; later the lines read it from its file.
 pub(crate) fn welcome(address: SocketAddr, key: &AdminKey, keeps: &str) -> String {
     let (about, export) = match &key.origin {
         Origin::Made(None) => ("made for this start, shown once".to_owned(), key.key.clone()),
@@ -38,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    fn said(origin: Origin) -> String {
+    fn text(origin: Origin) -> String {
         let key = AdminKey { key: "mh_secret".into(), origin };
         welcome(SocketAddr::from(([127, 0, 0, 1], 8080)), &key, "everything in data")
     }
@@ -47,9 +47,9 @@ mod tests {
     fn a_key_is_shown_once_when_it_is_made() {
         let path = PathBuf::from("data/admin.key");
 
-        assert!(said(Origin::Made(Some(path.clone()))).contains("mh_secret"));
-        assert!(said(Origin::Made(None)).contains("mh_secret"));
-        assert!(!said(Origin::Found(path)).contains("mh_secret"));
-        assert!(!said(Origin::Given).contains("mh_secret"));
+        assert!(text(Origin::Made(Some(path.clone()))).contains("mh_secret"));
+        assert!(text(Origin::Made(None)).contains("mh_secret"));
+        assert!(!text(Origin::Found(path)).contains("mh_secret"));
+        assert!(!text(Origin::Given).contains("mh_secret"));
     }
 }

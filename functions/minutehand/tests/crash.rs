@@ -1,9 +1,9 @@
 //! Crash: the real process under load, killed with SIGKILL at random moments, started again on the same data each time,
-//! left in peace until all is settled; then everything is read back over HTTP and judged by the simulation's judge, which
-//! knows nothing of the domain. The targets are the test's own, so that it is not the process who says what was called.
+//! left alone until all runs have ended; then everything is read back over HTTP and judged by the simulation's judge, which
+//! shares no code with the domain. The targets are the test's own, so that the calls are recorded outside of the process.
 //!
-//! `CRASH_SEED` asks for the choices of an earlier history again (what the machine then does with them is its own
-//! chance), `CRASH_ROUNDS` for more kills.
+//! `CRASH_SEED` repeats the choices of an earlier history (the machine's timing still varies), `CRASH_ROUNDS` sets the number
+//! of kills.
 
 #[path = "crash/asked.rs"]
 mod asked;
@@ -45,7 +45,7 @@ use self::server::{Process, Server, serve};
 use self::target::Target;
 use self::witness::Witness;
 
-/// Kills of a run that nobody asked more of: 7 rounds take about 17 s.
+/// The default number of kills: 7 rounds take about 17 s.
 const ROUNDS: u64 = 7;
 /// The shortest and the longest time, in milliseconds, from a start to the next kill.
 const ROUND: (u64, u64) = (700, 3_300);
@@ -60,7 +60,7 @@ const CALM: Duration = Duration::from_secs(20);
 /// Tried by removing, one at a time, one history of seven kills each. Each of these made it fail:
 /// - durable commits (`Durability::None` in the store's writer); answering before the commit;
 /// - the promise before a new job's head; the record before a run's timer is erased (`finish`);
-/// - the look at the start (`start_over`); that another process's lease is a dead one's (`alone`);
+/// - the look at the start (`start_over`); that another process's lease is a dead one's (`exclusive_store`);
 /// - a job's id from its key.
 ///
 /// It does not notice these: a hint before its successor's promise (one commit wide; the simulation's guards are the
@@ -85,15 +85,15 @@ async fn a_process_killed_again_and_again_does_all_it_acknowledged_and_nothing_t
     let witness = Witness { asked_for, target: &target };
     let judged = witness.settled(&server.client(), CALM).await;
     say(&format!("crash: {}", judged.tally));
-    assert_eq!(judged.findings, [], "CRASH_SEED={seed}");
+    assert_eq!(judged.violations, [], "CRASH_SEED={seed}");
     judged.tally.assert_not_empty(rounds);
 }
 
 /// When a process is killed.
 struct Moment {
-    /// So many milliseconds after it was ready.
+    /// Milliseconds after it was ready.
     after: u64,
-    /// And the next one while it starts, so many milliseconds after it began to.
+    /// The next process while it starts, milliseconds after its start.
     starting: Option<u64>,
 }
 
@@ -124,7 +124,7 @@ fn asked(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
-/// Another seed each time.
+/// A new seed each time.
 fn chance() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::from(since.subsec_nanos()))
 }

@@ -1,7 +1,7 @@
-//! The front of the real process, and what comes through it that nobody should send: slowly, half, never read, too much,
-//! all at once. Whoever behaves is served meanwhile.
+//! The front of the real process against bad clients: slow, incomplete, never reading, too large, too many. Good clients are
+//! served meanwhile.
 //!
-//! The bounds are made short, so that the tests are: what they are otherwise stands in `src/front/bounds.rs`.
+//! The bounds are made short, so that the tests are; the real ones are in `src/front/bounds.rs`.
 
 #[path = "support/client.rs"]
 #[expect(dead_code, reason = "what process.rs asks more of it")]
@@ -30,13 +30,13 @@ use std::time::Duration;
 
 use self::server::{KEY, Server, serve};
 
-/// Every bound, in milliseconds: so far apart that it can be told which one was met.
+/// Every bound, in milliseconds: so far apart that a test can recognize which one applied.
 const BOUNDS: &str = "head=500,idle=1000,frame=400,body=1500,answer=700";
 const HEAD: Duration = Duration::from_millis(500);
 const IDLE: Duration = Duration::from_millis(1_000);
 const FRAME: Duration = Duration::from_millis(400);
 const BODY: Duration = Duration::from_millis(1_500);
-/// A machine that has much to do is late by less than that.
+/// A busy machine is late by less than that.
 const LATE: Duration = Duration::from_secs(3);
 
 /// The process with short bounds.
@@ -46,7 +46,7 @@ fn bounded(data: &Path, more: &str) -> Server {
     Server::started(command)
 }
 
-/// The same, with so many files and no more.
+/// The same, with a limit on open files.
 fn bounded_with_files(data: &Path, files: u32, more: &str) -> Server {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_minutehand")]);

@@ -1,5 +1,4 @@
-//! Neighbours: tenants of one process, of whom one is noisy. What it does to the others is measured at the targets, which
-//! are the test's own.
+//! Neighbours: tenants of one process, one of them noisy. Its effect on the others is measured at the test's own targets.
 
 #[path = "support/client.rs"]
 #[expect(dead_code, reason = "what process.rs asks more of it")]
@@ -24,19 +23,19 @@ use self::patience::{eventually, now, say, until};
 use self::server::Server;
 use self::target::{Call, Target};
 
-/// What the noisy one asks for at one instant: with every hand this process has, some eight seconds of calls.
+/// The noisy tenant's jobs at one instant: some eight seconds of calls with this process's whole concurrency.
 const FLOOD: usize = 20_000;
 const SLOW_MS: u64 = 200;
-/// Of 512 hands, what one tenant may have alone.
+/// Of a concurrency of 512, the share of one tenant alone.
 const ALONE: usize = 456;
-/// What the other one asks for from that instant on, one after the other.
+/// The other tenant's jobs from that instant on, one after the other.
 const QUIET: usize = 200;
 const EACH_MS: i64 = 25;
 /// Jobs in one request.
 const BATCH: usize = 500;
 /// From the first request to the instant: the flood has been written by then on two busy cores, without optimization.
 const LEAD_MS: i64 = 25_000;
-/// By when 99 of 100 jobs of the other one have begun where nothing but hands is short. Alone they begin within some
+/// By when 99 of 100 jobs of the other tenant have begun where only concurrency is short. Alone they begin within some
 /// milliseconds.
 const LATEST_MS: i64 = 500;
 /// In a flood the cores are short, too: the flood's targets and this test run on them as well, without optimization. How late
@@ -71,9 +70,9 @@ async fn a_noisy_tenant_does_not_delay_anothers_critical_jobs() {
     assert!(beside.percentile(99) * MOST_BETTER < usual, "some are hardly better off than the flood: {beside}");
 }
 
-/// Tried: without the threshold the flood holds every hand, and the quiet one waits until its calls end.
+/// Tried: without the threshold the flood takes the whole concurrency, and the quiet tenant waits until its calls end.
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_that_take_long_do_not_hold_all_hands() {
+async fn long_calls_do_not_take_all_of_the_concurrency() {
     let data = tempfile::tempdir().unwrap();
     let (slow, quick) = (Target::start().await, Target::start().await);
     let server = Server::on(data.path());
@@ -91,7 +90,7 @@ async fn calls_that_take_long_do_not_hold_all_hands() {
 
 /// Tried: without the queues' limit there are more, and without `limit_tenants` after the restart.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_more_runs_go_on_at_a_time_than_a_quota_says_also_after_a_restart() {
+async fn a_quota_limits_concurrent_runs_also_after_a_restart() {
     let data = tempfile::tempdir().unwrap();
     let (before, after) = (Target::start().await, Target::start().await);
     let server = Server::on(data.path());
@@ -109,7 +108,7 @@ async fn no_more_runs_go_on_at_a_time_than_a_quota_says_also_after_a_restart() {
     assert!((2..=5).contains(&most_after), "{most_after} at a time after the restart");
 }
 
-/// How many calls there are at a time when many jobs are due.
+/// The most concurrent calls when many jobs are due.
 async fn most_of_sixty(server: &Server, key: &str, target: &Target) -> usize {
     let client = Client::new(server.address(), Some(key));
     create(&client, &vec![job(target, "/slow/50", now() + 1_000); 60]).await;
@@ -120,7 +119,7 @@ async fn most_of_sixty(server: &Server, key: &str, target: &Target) -> usize {
     most_at_a_time(&eventually(Duration::from_secs(30), "all are called", all).await)
 }
 
-/// A new tenant, and whoever acts for it.
+/// A new tenant with its client.
 async fn tenant(server: &Server, name: &str) -> Client {
     Client::new(server.address(), Some(&key_of_a_new_tenant(server, name).await))
 }
@@ -159,7 +158,7 @@ async fn quiet_calls(client: &Client, target: &Target, from: i64) -> Vec<Call> {
     eventually(Duration::from_secs(60), "all of them are called", all).await
 }
 
-/// How many calls were under way when there were most of them.
+/// The largest number of concurrent calls.
 fn most_at_a_time(calls: &[Call]) -> usize {
     let under_way =
         |at: i64| calls.iter().filter(|call| call.at <= at && call.ended_at.is_none_or(|end| at < end)).count();

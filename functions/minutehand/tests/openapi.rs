@@ -1,5 +1,5 @@
-//! The OpenAPI document, judged by others: it is valid, and the real process does as it says under thousands of requests
-//! that schemathesis makes up from it.
+//! The OpenAPI document, checked by other tools: it is valid, and the real process conforms to it under thousands of requests
+//! that schemathesis generates from it.
 //!
 //! By hand: `minutehand serve --memory`, and in `functions/minutehand/tests/openapi`
 //! `PYTHONPATH=. MINUTEHAND_KEY=… st run http://127.0.0.1:8080/openapi.json --seed 7`.
@@ -24,7 +24,7 @@ const REQUIREMENTS: Requirements = Requirements {
     text: include_str!("openapi/requirements.txt"),
     tests: "the tests of the OpenAPI document",
 };
-/// Fewer would mean that something keeps schemathesis from asking.
+/// Fewer would mean that something keeps schemathesis from sending requests.
 const LEAST_CASES: usize = 5_000;
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn the_document_is_valid_openapi() {
 }
 
 #[test]
-fn whatever_fits_the_document_is_answered_as_it_says() {
+fn every_request_is_answered_as_documented() {
     let Some(venv) = REQUIREMENTS.installed() else { return };
     let (server, leavings) = (in_memory(), tempfile::tempdir().expect("a folder"));
 

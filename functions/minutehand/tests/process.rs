@@ -1,4 +1,4 @@
-//! The real process: started, talked to over HTTP, stopped in every way there is, and started again.
+//! The real process: started, used over HTTP, stopped in every way, and started again.
 
 #[path = "support/client.rs"]
 mod client;

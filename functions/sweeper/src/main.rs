@@ -21,7 +21,7 @@ struct Sweeper {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     logs::to_stdout();
-    logs::last_words(serve().await)
+    logs::exit_code(serve().await)
 }
 
 async fn serve() -> Result<(), Error> {
@@ -53,7 +53,7 @@ impl Sweeper {
                 .await
             }
         };
-        self.ports.tell().await;
+        self.ports.flush_events().await;
         let Pass { buckets, timers_read, hinted, looked_at, moved, unreadable } = swept?;
         tracing::info!(buckets, timers_read, hinted, looked_at, moved, unreadable, "swept");
         Ok(())

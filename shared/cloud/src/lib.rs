@@ -1,4 +1,4 @@
-//! What every deployed process shares: its [`settings`], its [`logs`], and the [`ports`] of AWS.
+//! The parts that every deployed process shares: [`settings`], [`logs`], and the [`ports`] of AWS.
 
 pub mod logs;
 pub mod ports;

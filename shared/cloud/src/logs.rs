@@ -1,5 +1,5 @@
-//! Logs: one JSON object a line on standard output, with its time and, inside an invocation, the request's id; CloudWatch
-//! finds its fields by name. `RUST_LOG=minutehand=debug` shows a line for each committed change.
+//! Logs: one JSON object a line on standard output, with its time and, inside an invocation, the request's id, so that
+//! CloudWatch can query the fields. `RUST_LOG=minutehand=debug` shows a line for each committed change.
 
 use std::error::Error;
 use std::io;
@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Once, before anything is said.
+/// Sets up logging. Called once, before the first line is logged.
 pub fn to_stdout() {
     let filter = filter_of(std::env::var("RUST_LOG").ok().as_deref());
     let lines =
@@ -18,8 +18,8 @@ pub fn to_stdout() {
     tracing_subscriber::registry().with(filter).with(lines).init();
 }
 
-/// How a process says why it cannot go on.
-pub fn last_words(ended: Result<(), Box<dyn Error + Send + Sync>>) -> ExitCode {
+/// Logs the error that ended a process, and gives the exit code.
+pub fn exit_code(ended: Result<(), Box<dyn Error + Send + Sync>>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
@@ -29,11 +29,11 @@ pub fn last_words(ended: Result<(), Box<dyn Error + Send + Sync>>) -> ExitCode {
     }
 }
 
-/// What is asked for; where that cannot be read, what everybody wants. The span that knows the request's id is always let
-/// through, or a warning would not say whose it is.
-fn filter_of(wanted: Option<&str>) -> Targets {
+/// The levels of `RUST_LOG`; the default where they cannot be parsed. The span with the request's id is always enabled, so
+/// that every warning carries it.
+fn filter_of(levels: Option<&str>) -> Targets {
     let usual = || Targets::new().with_default(LevelFilter::INFO);
-    let asked = wanted.filter(|text| !text.is_empty()).and_then(|text| text.parse().ok());
+    let asked = levels.filter(|text| !text.is_empty()).and_then(|text| text.parse().ok());
     asked.unwrap_or_else(usual).with_target("lambda_runtime", LevelFilter::INFO)
 }
 
@@ -44,14 +44,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_logs_as_usual() {
-        for wanted in [None, Some(""), Some("minutehand=loudest")] {
-            assert_eq!(filter_of(wanted), filter_of(Some("info")));
+    fn invalid_levels_log_as_by_default() {
+        for levels in [None, Some(""), Some("minutehand=loudest")] {
+            assert_eq!(filter_of(levels), filter_of(Some("info")));
         }
     }
 
     #[test]
-    fn whatever_is_asked_for_the_requests_id_is_known() {
+    fn at_every_level_lines_have_the_requests_id() {
         let quiet = filter_of(Some("error"));
 
         assert!(quiet.would_enable("lambda_runtime::layers::trace", &Level::INFO));

@@ -1,4 +1,4 @@
-//! The ports of AWS in one hand: DynamoDB, SQS, EventBridge, and the system's clock and chance.
+//! The ports of AWS: DynamoDB, SQS, EventBridge, and the system's clock and chance.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use minutehand_io::targets::{Answer, Call, Targets};
 
 use crate::settings::Settings;
 
-/// A request that AWS does not answer is asked again after this, and given up after three times as long: a claim and its
-/// record need several, and a lease must outlive them.
+/// A request that AWS does not answer is retried after this, and given up after three times as long: a claim and its record
+/// need several requests, and a lease must outlive them.
 const ATTEMPT: Duration = Duration::from_secs(3);
 
-/// The bus has this long.
-const TELL_WITHIN: Duration = Duration::from_secs(2);
+/// The longest a flush of events may take.
+const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
-/// Generic over the targets: only an executor calls any.
+/// The ports of AWS, generic over the targets: only an executor calls any.
 pub struct Cloud<T> {
     store: Arc<DynamoStore>,
     queues: SqsQueues<SystemClock>,
@@ -38,7 +38,7 @@ pub struct Cloud<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct NoTargets;
 
-/// How AWS is reached, from the usual places: the environment, the profile.
+/// The AWS configuration from the usual sources: the environment, the profile.
 pub async fn aws() -> SdkConfig {
     let patience = TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).operation_timeout(3 * ATTEMPT).build();
     aws_config::defaults(BehaviorVersion::latest()).timeout_config(patience).load().await
@@ -56,17 +56,17 @@ impl<T> Cloud<T> {
         }
     }
 
-    /// The same, with targets that know its store.
+    /// These ports with targets over the same store.
     #[must_use]
     pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
         let Self { store, queues, targets: _, events, me } = self;
         Cloud { targets: targets(Arc::clone(&store)), store, queues, events, me }
     }
 
-    /// Sends what was told, within a time that an answer can wait. A function stands still between two invocations, and one
-    /// that is late with its answer is ended: an event is not worth that.
-    pub async fn tell(&self) {
-        if tokio::time::timeout(TELL_WITHIN, self.events.flush()).await.is_err() {
+    /// Sends the buffered events, within a time by which an answer may be delayed. A function is frozen between two
+    /// invocations, and one that answers too late is killed: an event is not worth that.
+    pub async fn flush_events(&self) {
+        if tokio::time::timeout(FLUSH_WITHIN, self.events.flush()).await.is_err() {
             tracing::warn!("the bus does not answer: some events are lost");
         }
     }

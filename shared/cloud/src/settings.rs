@@ -1,4 +1,5 @@
-//! Settings: read once from the environment, and refused in a sentence that names the variable. `template.yaml` sets them.
+//! Settings: read once from the environment. An invalid one is refused in a sentence that names the variable.
+//! `template.yaml` sets them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,11 +11,11 @@ use minutehand_io::store::dynamo::{Listing, Tables};
 use minutehand_io::targets::http::Reach;
 use thiserror::Error;
 
-/// Hints may be asked to be visible this much early at most: an executor holds them for `pace::HOLD` and drops what comes
-/// sooner.
+/// The earliest that hints may be set to become visible before their time: an executor holds a hint for `pace::HOLD` and
+/// drops one that comes sooner.
 const EARLY_SECONDS: u64 = 30;
 
-/// Where the variables come from: the process, or a test.
+/// The source of the variables: the process, or a test.
 pub struct Environment(Box<Lookup>);
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
@@ -27,12 +28,12 @@ pub enum SettingError {
     Illegal { name: &'static str, value: String, expected: &'static str },
 }
 
-/// What every deployed process must know.
+/// The settings of every deployed process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub tables: Tables,
     pub queues: QueueUrls,
-    /// Where there is none, events are only logged.
+    /// None where events are only logged.
     pub bus: Option<String>,
     pub listing: Listing,
     /// How long before its time a hint becomes visible.
@@ -73,7 +74,7 @@ impl Environment {
         Ok(self.optional(name, expected)?.unwrap_or(default))
     }
 
-    /// An empty variable is one that is not set: CloudFormation cannot leave one out.
+    /// An empty variable counts as not set: CloudFormation cannot leave one out.
     pub fn optional<T: FromStr>(&self, name: &'static str, expected: &'static str) -> Result<Option<T>, SettingError> {
         let Some(value) = (self.0)(name).filter(|value| !value.is_empty()) else { return Ok(None) };
         match value.parse() {
@@ -82,7 +83,7 @@ impl Environment {
         }
     }
 
-    /// Which addresses targets may have.
+    /// The addresses that targets may have.
     pub fn reach(&self) -> Result<Reach, SettingError> {
         Ok(self.or("MINUTEHAND_REACH", "public or local", TargetReach(Reach::Public))?.0)
     }
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_a_default() {
+    fn a_variable_that_is_not_set_has_a_default() {
         let settings = read("MINUTEHAND_BUS", "").unwrap();
 
         assert_eq!((settings.bus, settings.listing), (None, Listing::ByHour));
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn each_setting_that_makes_no_sense_is_refused_by_its_name() {
+    fn each_invalid_setting_is_refused_by_its_name() {
         for (name, value) in [
             ("MINUTEHAND_STATE_TABLE", ""),
             ("MINUTEHAND_TIMERS_TABLE", "two words"),
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_inside_are_reached_only_where_the_deployment_says_so() {
+    fn private_targets_are_called_only_where_the_deployment_allows_them() {
         let reach = |value: &'static str| Environment::new(move |_| Some(value.to_owned())).reach();
 
         assert_eq!(reach(""), Ok(Reach::Public));

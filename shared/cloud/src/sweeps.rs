@@ -1,4 +1,4 @@
-//! Sweeps: the queue through which a tick hands groups of shards to further invocations of the sweeper.
+//! Sweeps: the queue by which a tick distributes groups of shards to further invocations of the sweeper.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! Access: who may do what. A key says whose it is, which role it has, and is kept as a hash of its secret.
+//! Access: API keys and their roles. A key has a tenant and a role, and is stored as a hash of its secret.
 //!
-//! The key's text names its tenant and its record, so that looking it up is one read: `mh_{tenant}_{key id}_{secret}`.
+//! The key's text names its tenant and its record, so that a lookup is one read: `mh_{tenant}_{key id}_{secret}`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,17 +15,17 @@ use crate::id::{NotAnId, Tenant, base32, from_base32};
 use crate::idempotency::Fingerprint;
 use crate::spelled::spelled_for_people;
 
-/// What a caller may do; each may also do what those before it may.
+/// The roles of callers; each role includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Reads.
     Viewer,
-    /// Makes and changes jobs, and decides about runs.
+    /// Creates and changes jobs, and cancels and retries runs.
     Operator,
     /// Makes keys and secrets.
     Admin,
-    /// Runs the deployment: may speak of every tenant. No key that is made has this role, only the deployment's own.
+    /// Runs the deployment, and may name every tenant. Only the deployment's own key has this role.
     Host,
 }
 
@@ -40,7 +40,7 @@ impl Role {
     }
 }
 
-/// Who asked for something: a key's id, or a word for whoever has none. What the audit trail shows.
+/// The author of an action in the audit trail: a key's id, or a word for a caller without one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct By(String);
@@ -60,7 +60,7 @@ impl By {
     }
 }
 
-/// Which key. It is no secret.
+/// The id of a key. It is not secret.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct KeyId([u8; 10]);
@@ -68,7 +68,7 @@ pub struct KeyId([u8; 10]);
 spelled_for_people!(KeyId);
 
 impl KeyId {
-    /// Time first, so that a list of keys is in the order they were made.
+    /// Time first, so that a list of keys is sorted by age.
     pub fn new(now: Moment, chance: [u8; 16]) -> Self {
         let [_, _, m0, m1, m2, m3, m4, m5] = now.millis().to_be_bytes();
         let [c0, c1, c2, c3, ..] = chance;
@@ -83,7 +83,7 @@ impl KeyId {
         &self.0
     }
 
-    /// The same tenant and idempotency key give the same id: asking twice is the same conditional put.
+    /// The same tenant and idempotency key give the same id: a repeated request is the same conditional put.
     pub fn from_idempotency_key(tenant: &Tenant, key: &str) -> Self {
         let parts = [b"minutehand key 1", tenant.as_str().as_bytes(), key.as_bytes()];
         let digest =
@@ -129,7 +129,7 @@ impl SecretHash {
         Self(bytes)
     }
 
-    /// Compares to the end, so that the time it takes says nothing.
+    /// Compares to the end, so that the time taken reveals nothing.
     pub fn is_of(&self, secret: &str) -> bool {
         let other = Self::of(secret);
         self.0.iter().zip(other.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
@@ -157,7 +157,7 @@ impl FromStr for SecretHash {
     }
 }
 
-/// A key as it is kept: everything but its secret.
+/// A key as stored: everything but its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiKey {
     pub tenant: Tenant,
@@ -167,9 +167,9 @@ pub struct ApiKey {
     pub created_at: Moment,
     pub revoked_at: Option<Moment>,
     pub secret: SecretHash,
-    /// The one before the last rotation, while it still opens.
+    /// The secret before the last rotation, while it is still accepted.
     pub former: Option<Former>,
-    /// Of the request that created it, where that carried an idempotency key.
+    /// The fingerprint of the creating request, where it had an idempotency key.
     pub fingerprint: Option<Fingerprint>,
 }
 
@@ -185,20 +185,20 @@ impl ApiKey {
         (self.secret.is_of(secret) || by_former) && self.revoked_at.is_none()
     }
 
-    /// With another secret; the one until now opens for `grace` longer.
+    /// This key with a new secret; the present one is accepted for `grace` longer.
     #[must_use]
     pub fn rotated(&self, secret: SecretHash, grace: Duration, now: Moment) -> Self {
         let former = Former { secret: self.secret, until: now + grace };
         Self { secret, former: Some(former), ..self.clone() }
     }
 
-    /// Opens nothing any more. Revoking twice keeps the first time.
+    /// This key without access. Revoking twice keeps the first instant.
     #[must_use]
     pub fn revoked(&self, now: Moment) -> Self {
         Self { revoked_at: Some(self.revoked_at.unwrap_or(now)), former: None, ..self.clone() }
     }
 
-    /// What its holder keeps, shown once.
+    /// The text of the key for its owner, shown once.
     pub fn text(&self, secret: &str) -> String {
         KeyText { tenant: &self.tenant, id: self.id, secret }.to_string()
     }
@@ -212,7 +212,7 @@ impl Document for ApiKey {
     }
 }
 
-/// A key as its holder sends it.
+/// The text of a key, as sent by its owner.
 struct KeyText<'a> {
     tenant: &'a Tenant,
     id: KeyId,
@@ -225,7 +225,7 @@ impl fmt::Display for KeyText<'_> {
     }
 }
 
-/// Where to look a key up, and the secret to try on what is there. None where the text is no key of a tenant's.
+/// Reads a key's text: the tenant and the id of its record, and the secret to check. None where the text is no key.
 pub fn read_key(text: &str) -> Option<(Tenant, KeyId, &str)> {
     let mut parts = text.strip_prefix("mh_")?.splitn(3, '_');
     let tenant = Tenant::new(parts.next()?).ok()?;
@@ -293,12 +293,12 @@ mod tests {
     }
 
     #[test]
-    fn each_role_may_what_those_before_it_may() {
+    fn each_role_includes_those_before_it() {
         assert!(Role::Viewer < Role::Operator && Role::Operator < Role::Admin && Role::Admin < Role::Host);
     }
 
     #[test]
-    fn a_key_asked_for_by_the_same_name_in_another_tenant_is_another() {
+    fn the_same_idempotency_key_gives_other_tenants_other_key_ids() {
         let (a, b) = (Tenant::new("a").unwrap(), Tenant::new("b").unwrap());
 
         assert_eq!(KeyId::from_idempotency_key(&a, "k"), KeyId::from_idempotency_key(&a, "k"));

@@ -1,5 +1,5 @@
-//! A body: JSON that a client or a target gave us, kept as the text it was. A large one is kept apart, in an item
-//! of its own that is written first and named by its content, so that two writers can never overwrite each other's.
+//! A body: JSON from a client or a target, stored as text. A large body is an item of its own that is written first and
+//! named by its content, so that two writers can never overwrite each other's.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::id::{NotAnId, base32, sixteen_bytes};
 use crate::spelled::spelled_for_people;
 
-/// JSON text, compact, already checked.
+/// Compact JSON text that has been checked.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Json(String);
@@ -20,7 +20,7 @@ impl Json {
         Self(value.to_string())
     }
 
-    /// Of text that was parsed before: numbers keep their digits and keys their order, white space between them goes.
+    /// Compacts text that has been parsed before: numbers keep their digits and keys their order, white space is dropped.
     pub fn compact(raw: &serde_json::value::RawValue) -> Self {
         let (mut in_string, mut escaped) = (false, false);
         let told = |c: &char| {
@@ -60,7 +60,7 @@ impl fmt::Debug for Json {
     }
 }
 
-/// Names a body that is kept apart.
+/// Names a body that is an item of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Digest(pub [u8; 16]);
@@ -91,7 +91,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// Inside while it is at most `limit` bytes; else its name, and the text to write under that name first.
+    /// Inline up to `limit` bytes; else the body's name, and the text to write under that name first.
     pub fn split(json: Json, limit: usize) -> (Self, Option<Json>) {
         if json.len() <= limit { (Self::Inside(json), None) } else { (Self::Apart(json.digest()), Some(json)) }
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compacting_takes_white_space_between_tokens_and_nothing_else() {
+    fn compacting_drops_white_space_between_tokens_and_nothing_else() {
         let text = "{ \"a b\" : [ 1 ,\t12345678901234567890123, 1.50 ],\r\n \"c\\\" \\\\\" : \" x \\\\\" }";
         let raw = serde_json::from_str(text).unwrap();
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_body_stays_inside_and_a_large_one_is_named_by_its_content() {
+    fn a_small_body_is_inline_and_a_large_one_is_named_by_its_content() {
         let json = Json::of(&serde_json::json!({"a": [1, 2]}));
 
         assert_eq!(Body::split(json.clone(), 11), (Body::Inside(json.clone()), None));

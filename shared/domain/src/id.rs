@@ -153,6 +153,12 @@ impl Origin {
     }
 }
 
+/// Whose a run is: who gives it its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    Job(JobId),
+}
+
 /// Which run: its id spells this key out, so a run is found without an index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
@@ -179,6 +185,20 @@ impl RunKey {
 
     pub fn redrive(job: JobId, at: Moment, discriminator: u64) -> Self {
         Self { job, at, origin: Origin::Redrive, discriminator }
+    }
+
+    pub fn owner(&self) -> Owner {
+        match self.origin {
+            Origin::Schedule | Origin::Manual | Origin::Redrive => Owner::Job(self.job),
+        }
+    }
+
+    /// Whether it is the one run that (job, instant) may have; an instant of its job's schedule or not.
+    pub fn is_occurrence(&self) -> bool {
+        match self.origin {
+            Origin::Schedule => self.discriminator == 0,
+            Origin::Manual | Origin::Redrive => false,
+        }
     }
 
     /// Sorts as the key does: job, instant, origin, discriminator.

@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::id::{NotAnId, RunKey, base32, sixteen_bytes};
 use crate::spelled::spelled_for_people;
 
-/// What a creating request asked for, in 16 bytes. Kept with what it created.
+/// The fingerprint of a creating request, in 16 bytes. Stored with the created resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Fingerprint([u8; 16]);
@@ -20,10 +20,10 @@ pub struct Fingerprint([u8; 16]);
 spelled_for_people!(Fingerprint);
 
 impl Fingerprint {
-    /// Of what is asked of `address`: of the request's meaning, not its spelling. Object keys are sorted, white space and
-    /// escapes gone; numbers keep every digit they were written with. None of a text that is not JSON.
+    /// The fingerprint of a request to `address`: of its meaning, not its spelling. Object keys are sorted, white space and
+    /// escapes removed; numbers keep every digit. None for a text that is not JSON.
     ///
-    /// `key_field` is left out of it: where a body may say the idempotency key, the header may too.
+    /// The field `key_field` is left out: the idempotency key may be in the body or in the header.
     pub fn of(address: &str, body: &str, key_field: &str) -> Option<Self> {
         let mut said = format!("{address}\0");
         if !body.is_empty() {
@@ -38,7 +38,7 @@ impl Fingerprint {
     }
 }
 
-/// One level of a JSON text: what lies deeper is still as it was written.
+/// One level of a JSON text: deeper levels are still raw.
 enum Node<'a> {
     Object(BTreeMap<String, &'a RawValue>),
     Array(Vec<&'a RawValue>),
@@ -97,7 +97,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// Names the answer that an idempotency key got, where what it made has a name of its own.
+/// Names the stored answer to an idempotency key, where the created resource has a random name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct AskedName([u8; 16]);
@@ -125,7 +125,7 @@ impl FromStr for AskedName {
     }
 }
 
-/// What an idempotency key asked for, and the run it got.
+/// The request of an idempotency key, and the run that answered it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     pub name: AskedName,
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_itself_is_no_part_of_what_is_asked() {
+    fn the_key_itself_is_not_in_the_fingerprint() {
         assert_eq!(of(r#"{"a":1,"idempotency_key":"k"}"#), of(r#"{"a":1}"#));
         assert_ne!(of(r#"{"a":{"idempotency_key":"k"}}"#), of(r#"{"a":{}}"#), "only at the top");
     }

@@ -1,8 +1,9 @@
 //! A job: the definition. What to do, when, how failure is treated; and, as the head of a chain of occurrences, which
 //! instants are true. A timer or a hint has no authority: [`Job::admits`] has.
 
+mod catching_up;
+
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -13,12 +14,10 @@ use crate::catch_up::CatchUp;
 use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::idempotency::Fingerprint;
 use crate::limits::COALESCE_COUNT;
-use crate::pace;
+use crate::order::{Order, Terms};
 use crate::priority::Priority;
-use crate::retry::RetryPolicy;
-use crate::run::Run;
+use crate::run::{Run, Skip, SkippedSpan};
 use crate::schedule::{Schedule, When};
-use crate::spelled;
 use crate::target::Target;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,28 +68,19 @@ pub struct Definition {
     pub catch_up: CatchUp,
 }
 
-/// On which terms a run is carried out: all that its state machine needs to know of the job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Terms {
-    #[serde(with = "spelled::span")]
-    pub timeout: Duration,
-    pub retry: RetryPolicy,
-    pub delivery: Delivery,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Delivery {
-    #[default]
-    AtLeastOnce,
-    /// Claimed, and never tried again once the target may have been reached.
-    AtMostOnce,
-}
-
-impl Terms {
-    /// How long a claim holds: the call's own timeout, and room to write down how it went.
-    pub fn lease(&self) -> Duration {
-        self.timeout + pace::LEASE_MARGIN
+/// A job of nobody in particular that calls nothing: what is said of another is its difference.
+impl Default for Definition {
+    fn default() -> Self {
+        Self {
+            name: None,
+            owner: None,
+            tags: BTreeSet::new(),
+            target: Target::Noop,
+            payload: Body::Empty,
+            priority: Priority::default(),
+            terms: Terms::default(),
+            catch_up: CatchUp::default(),
+        }
     }
 }
 
@@ -138,14 +128,6 @@ pub enum JobRefusal {
     AlreadyActive,
 }
 
-/// What a record of something that did not fire stands for beside its own instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SkippedSpan {
-    pub until: Moment,
-    /// How many there were, its own instant included; none where the schedule that knew is gone.
-    pub count: Option<u64>,
-}
-
 /// The occurrences of an outage, from the first one missed to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missed {
@@ -190,6 +172,12 @@ impl Job {
             Origin::Manual | Origin::Redrive => None,
         };
         Run { nominal, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+    }
+
+    /// What its runs carry out.
+    pub fn order(self) -> Order {
+        let Definition { target, terms, payload, priority, .. } = self.definition;
+        Order { target, terms, payload, priority }
     }
 
     /// What `t` was meant for by the schedule that fires then, in force or not: its timer may outlast it.
@@ -311,7 +299,7 @@ impl Job {
 
     /// The oldest of the newest `n` occurrences from `floor` to `now`; where there are fewer, the first. Halves the time
     /// between the two, so that not even years of seconds are walked: each step asks for at most `n` of them.
-    pub(crate) fn newest(&self, n: u32, floor: Moment, now: Moment) -> Option<Moment> {
+    fn newest(&self, n: u32, floor: Moment, now: Moment) -> Option<Moment> {
         let due = |t| self.next_after(t).filter(|next| *next <= now);
         let are_enough_after = |t| (0..n).try_fold(t, |t, _| due(t)).is_some();
         let (mut enough, mut too_few) = (floor.just_before().millis(), now.millis());
@@ -330,6 +318,16 @@ impl Job {
         self.status == Status::Active
             && self.schedule.when != When::OnDemand
             && self.next_after(now.just_before()).is_none()
+    }
+}
+
+impl From<NotAdmitted> for Skip {
+    fn from(why: NotAdmitted) -> Self {
+        match why {
+            NotAdmitted::Cancelled => Self::Cancelled,
+            NotAdmitted::Paused => Self::Paused,
+            NotAdmitted::Superseded => Self::Superseded,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The domain: what a job, a run and a schedule are, and what they become. Nothing here does anything.
 //!
-//! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`run`] what becomes of one,
-//! [`timer`] and [`pace`] how none of them is forgotten. [`access`] says who may ask.
+//! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`order`] what a run carries out and
+//! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
+//! who may ask.
 
 pub mod access;
 pub mod body;
@@ -14,6 +15,8 @@ pub mod idempotency;
 pub mod job;
 pub mod limits;
 pub mod moment;
+pub mod order;
+pub mod owner;
 pub mod pace;
 pub mod priority;
 pub mod quota;

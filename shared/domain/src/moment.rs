@@ -24,10 +24,10 @@ pub struct NotAMoment;
 
 impl Moment {
     pub const EPOCH: Self = Self(0);
-    /// The last moment we speak of: four-digit years are all that RFC 3339 can write.
+    /// The last moment: RFC 3339 can only write four-digit years.
     pub const END: Self = Self(253_402_300_799_999);
 
-    /// Held inside `EPOCH..=END`, so that arithmetic on moments cannot leave what can be written down.
+    /// Clamped to `EPOCH..=END`, so that arithmetic on moments never leaves the range that can be written.
     pub const fn from_millis(millis: i64) -> Self {
         if millis < 0 {
             Self::EPOCH
@@ -46,7 +46,7 @@ impl Moment {
         self.0
     }
 
-    /// Parses RFC 3339 with any offset; what is finer than a millisecond is cut off.
+    /// Parses RFC 3339 with any offset; fractions of a millisecond are cut off.
     pub fn parse(text: &str) -> Option<Self> {
         let millis = DateTime::parse_from_rfc3339(text).ok()?.timestamp_millis();
         (0..=Self::END.0).contains(&millis).then_some(Self(millis))
@@ -57,7 +57,7 @@ impl Moment {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
-    /// The moment one millisecond earlier: `next_after(t.just_before())` asks for "at or after t".
+    /// The moment one millisecond earlier: `next_after(t.just_before())` means "at or after t".
     #[must_use]
     pub fn just_before(self) -> Self {
         Self::from_millis(self.0 - 1)
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_back_is_not_a_moment() {
+    fn a_time_that_cannot_be_written_back_is_not_a_moment() {
         for text in
             ["", "yesterday", "2026-11-20", "2026-11-20T12:30:00", "1969-12-31T23:59:59Z", "+10000-01-01T00:00:00Z"]
         {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_stays_inside_what_can_be_written() {
+    fn arithmetic_stays_inside_the_range_that_can_be_written() {
         assert_eq!(Moment::EPOCH - Duration::from_secs(1), Moment::EPOCH);
         assert_eq!(Moment::END + Duration::MAX, Moment::END);
         assert_eq!(Moment::from_secs(5).since(Moment::from_secs(9)), Duration::ZERO);

@@ -1,51 +1,51 @@
-//! Pace: the constants of the protocol, and the questions of time that every flow asks in the same words.
+//! Pace: the time constants of the protocol, and the calculations with them that every flow shares.
 //!
-//! A bucket is one minute of timers. It takes promises until its **write line** and is left at its **leave line**; between
-//! the two lie the clocks that are apart and the writers that are slow.
+//! A bucket is one minute of timers. It takes promises until its **write line** and is left at its **leave line**; the time
+//! between the two covers skewed clocks and slow writers.
 
 use std::time::Duration;
 
 use crate::Moment;
 use crate::limits::TIMEOUT_SECONDS;
 
-/// A timer this late was forgotten by its hint: it is looked at.
+/// A timer this late has lost its hint: it is inspected.
 pub const OVERDUE: Duration = Duration::from_secs(30);
 /// A bucket takes promises until its end and this much more.
 pub const WRITE_LINE: Duration = Duration::from_secs(30);
 /// A bucket is left at its end and this much more, after an empty strong read.
 pub const LEAVE_LINE: Duration = Duration::from_secs(60);
-/// Hints are given this far ahead: a tick may be a minute late, and another missed, and nothing is late.
+/// Hints are sent this far ahead: even if a tick is a minute late and another is missed, no run is late.
 pub const HORIZON: Duration = Duration::from_secs(300);
-/// Lost hints and late ticks are made good within this, as what was hinted a horizon ahead is: so late a job without a
-/// catch-up still fires.
+/// Normal recovery from lost hints and late ticks takes at most this, like hints sent a horizon ahead: a job without a
+/// catch-up still fires this late.
 pub const RECOVERY: Duration = HORIZON;
-/// How long a timer that points at nothing waits before its second look: longer than any writer is slow.
+/// How long an orphaned timer waits before its second look: longer than any writer takes.
 pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
-/// Clocks apart by this much are still right.
+/// Clocks may differ by this much.
 pub const SKEW: Duration = Duration::from_secs(2);
-/// A claim this late asks first whether its occurrence was coalesced into another.
+/// A claim this late first checks whether its occurrence was coalesced into another.
 pub const LATE_CLAIM: Duration = Duration::from_secs(20);
-/// A job read longer ago than this is read again before anything is decided on it.
+/// A job read longer ago than this is read again before any decision.
 pub const STALE_READ: Duration = Duration::from_secs(5);
-/// An executor holds a hint at most this long before its time. One that comes sooner was delivered again while its run
-/// waits out a backoff: that has a hint and a timer of its own, and a hand that held this one would do nothing else.
+/// An executor holds a hint at most this long before its time. A hint that comes sooner was redelivered while its run waits
+/// out a backoff: the backoff has a hint and a timer of its own, and holding this one would only block a permit.
 pub const HOLD: Duration = Duration::from_secs(40);
-/// The lease outlives the call's own timeout by this: room for the record to be written.
+/// The lease outlives the call's own timeout by this: time to write the record.
 pub const LEASE_MARGIN: Duration = Duration::from_secs(30);
 /// No lease is longer.
 pub const LONGEST_LEASE: Duration = Duration::from_secs(TIMEOUT_SECONDS + LEASE_MARGIN.as_secs());
-/// What of the margin must be left just before the call; a holder with less gives up without calling.
+/// The part of the margin that must be left just before the call; a holder with less gives up without calling.
 pub const CALL_MARGIN: Duration = Duration::from_secs(5);
-/// A promise that came too late is made again this far ahead.
+/// A late promise is put again this far ahead.
 pub const PROMISE_AGAIN: Duration = Duration::from_secs(1);
 /// A tick of the sweeper.
 pub const TICK: Duration = Duration::from_secs(60);
-/// A sweeper that finds no cursor starts this far back: what a creator wrote before the first tick is inside.
+/// A sweeper without a cursor starts this far back: timers written before the first tick are inside.
 pub const FIRST_LOOK_BACK: Duration = Duration::from_secs(3600);
 
 const MINUTE: i64 = 60_000;
 
-/// The minute a moment lies in, counted from the epoch: the name of its bucket.
+/// The minute of a moment, counted from the epoch: the name of its bucket.
 pub fn minute_of(moment: Moment) -> i64 {
     moment.millis() / MINUTE
 }
@@ -64,7 +64,7 @@ pub fn leave_line(minute: i64) -> Moment {
     end_of(minute) + LEAVE_LINE
 }
 
-/// Whether the hint of something due at `due` is repeated in (`last`, `now`]: 1, 2, 4 … minutes after it was due, at
+/// Whether the hint of an obligation due at `due` is repeated in (`last`, `now`]: 1, 2, 4 … minutes after it was due, at
 /// most an hour apart, so that a backlog is not hinted every minute.
 pub fn hint_again(due: Moment, last: Moment, now: Moment) -> bool {
     now >= next_hint(due, last.max(due)) && now > last
@@ -84,7 +84,7 @@ pub fn next_hint(due: Moment, t: Moment) -> Moment {
     due + Duration::from_secs(next)
 }
 
-/// Where the timer of something that could have been claimed since `since` waits for its next hint.
+/// The instant to which the timer of a run that could have been claimed since `since` is moved for its next hint.
 pub fn next_inspection(since: Moment, now: Moment) -> Moment {
     (next_hint(since, now) - OVERDUE).max(now + PROMISE_AGAIN)
 }

@@ -1,11 +1,11 @@
-//! A quota: how much of the deployment one tenant may use. What it does not name is not limited.
+//! A quota: how much of the deployment one tenant may use. An absent limit means unlimited.
 
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::id::Tenant;
 
-/// Kept among the deployment's own documents, under the tenant's name.
+/// Stored among the deployment's own documents, under the tenant's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     pub tenant: Tenant,
@@ -16,7 +16,7 @@ pub struct Quota {
 pub struct Limits {
     /// Jobs that can still fire.
     pub max_jobs: Option<u32>,
-    /// What all recurring schedules fire together, and as many one-time runs again.
+    /// The rate of all recurring schedules together, and separately the rate of one-time runs.
     pub max_fires_per_minute: Option<u32>,
     pub max_concurrent_runs: Option<u32>,
     pub max_requests_per_second: Option<u32>,

@@ -19,7 +19,7 @@ pub struct RetryPolicy {
     /// No attempt starts later than this after the first one started.
     #[serde(default, with = "spelled::maybe_span")]
     pub give_up_after: Option<Duration>,
-    /// That many failures in a row, each under a second, end the run early: it fails faster than it is worth trying.
+    /// This many failures in a row, each under a second, end the run early.
     pub break_after_instant_failures: Option<u16>,
 }
 
@@ -36,9 +36,9 @@ pub enum Backoff {
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {
     None,
-    /// Half of the delay is certain, half is chance.
+    /// Half of the delay is fixed, half is random.
     Equal,
-    /// All of it is chance.
+    /// The whole delay is random.
     #[default]
     Full,
     /// Between the initial delay and three times the last one.
@@ -60,8 +60,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long to wait after the `failures`-th failure (from 1). `chance(n)` is the run's own number for turn n, so
-    /// that whoever computes the delay again finds the same one.
+    /// How long to wait after the `failures`-th failure (from 1). `chance(n)` is the run's own number for turn n, so that every
+    /// process computes the same delay.
     pub fn delay(&self, failures: u16, chance: impl Fn(u32) -> u64) -> Duration {
         let delay = match self.jitter {
             Jitter::None => self.steady(failures),

@@ -4,6 +4,7 @@
 
 pub mod attempt;
 pub mod error_code;
+mod holder;
 mod transitions;
 
 use std::time::Duration;
@@ -13,11 +14,12 @@ use thiserror::Error;
 
 pub use self::attempt::{Attempt, AttemptError, Ending};
 pub use self::error_code::ErrorCode;
+pub use self::holder::Holder;
 use crate::Moment;
 use crate::access::By;
 use crate::body::Body;
 use crate::id::{RunKey, Tenant, Worker};
-use crate::job::{NotAdmitted, SkippedSpan, Terms};
+use crate::order::Terms;
 use crate::pace;
 use crate::priority::Priority;
 
@@ -86,7 +88,7 @@ pub enum State {
 /// Until when a claimed run is its holder's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    pub holder: Worker,
+    pub holder: Holder,
     pub until: Moment,
     /// Somebody asked to cancel: no further attempt starts.
     pub cancelled: bool,
@@ -119,6 +121,14 @@ pub enum Skip {
     Abandoned,
 }
 
+/// What a record of something that did not fire stands for beside its own instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedSpan {
+    pub until: Moment,
+    /// How many there were, its own instant included; none where the schedule that knew is gone.
+    pub count: Option<u64>,
+}
+
 /// What the rules about repeated failure count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -144,7 +154,13 @@ pub enum Event<'a> {
         fence: u32,
         terms: &'a Terms,
     },
-    /// Somebody's wish, or what follows from the job's end.
+    /// The holder is alive and wants the run until then; it may hold it longer already. The lease that comes of it says
+    /// whether somebody asked to cancel.
+    Heartbeat {
+        fence: u32,
+        until: Moment,
+    },
+    /// Somebody's wish, or what follows from the owner's end.
     Cancel {
         by: Option<&'a By>,
     },
@@ -153,7 +169,8 @@ pub enum Event<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claimant {
     pub worker: Worker,
-    /// Nobody else can be alive: the store is this process's alone, so another worker's lease is a dead one's.
+    /// No other process can be alive: the store is this one's alone, so the lease of another process is a dead one's. Who
+    /// works elsewhere is not concerned.
     pub exclusive_store: bool,
 }
 
@@ -367,7 +384,13 @@ impl Run {
 impl Lease {
     /// Whether another may claim: its time is over, or its holder cannot be alive.
     pub fn is_over(&self, now: Moment, by: Claimant) -> bool {
-        self.until <= now || (by.exclusive_store && self.holder != by.worker)
+        self.until <= now || self.holder.cannot_be_alive(by)
+    }
+
+    /// The same, at least until then: a heartbeat that was overtaken by a later one takes nothing back.
+    #[must_use]
+    pub fn extended(self, until: Moment) -> Self {
+        Self { until: self.until.max(until), ..self }
     }
 
     /// Whether enough of it is left to call the target and write down how it went.
@@ -396,16 +419,6 @@ impl Skip {
             Self::Cancelled => "cancelled",
             Self::Superseded => "superseded",
             Self::Abandoned => "abandoned",
-        }
-    }
-}
-
-impl From<NotAdmitted> for Skip {
-    fn from(why: NotAdmitted) -> Self {
-        match why {
-            NotAdmitted::Cancelled => Self::Cancelled,
-            NotAdmitted::Paused => Self::Paused,
-            NotAdmitted::Superseded => Self::Superseded,
         }
     }
 }

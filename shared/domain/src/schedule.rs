@@ -1,4 +1,4 @@
-//! A schedule: the when of a job. It answers one question, [`Schedule::next_after`], and always strictly forward.
+//! A schedule: the when of a job. Its main function is [`Schedule::next_after`], which moves strictly forward.
 
 pub mod cron;
 mod describe;
@@ -23,14 +23,14 @@ use crate::limits::{JITTER_SECONDS, MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     pub when: When,
-    /// How the interval or the instant was written, where that was in place of a cron expression.
+    /// The text of the interval or the instant, if it was written in the field `cron`.
     #[serde(default)]
     pub short_form: Option<ShortForm>,
     /// Nothing fires before.
     pub start_at: Option<Moment>,
     /// Nothing fires then or later.
     pub end_at: Option<Moment>,
-    /// As it was asked for; what it means is `last`.
+    /// As requested; its meaning is `last`.
     pub max_fires: Option<u32>,
     /// The last instant that `max_fires` allows, found once.
     last: Option<Moment>,
@@ -57,13 +57,13 @@ pub enum When {
         seconds: u64,
         from: Moment,
     },
-    /// Large beside the others.
+    /// Boxed: large compared with the other variants.
     Cron(Box<Cron>),
-    /// Only when somebody asks.
+    /// Only by run-now.
     OnDemand,
 }
 
-/// A schedule as a client asks for it. Exactly one of `at`, `after_seconds`, `every_seconds`, `cron`; or none of them.
+/// A schedule as requested by a client. At most one of `at`, `after_seconds`, `every_seconds`, `cron`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub at: Option<Moment>,
@@ -79,7 +79,7 @@ pub struct Plan {
     pub max_fires: Option<u32>,
     pub on_demand: bool,
     pub jitter_seconds: Option<u32>,
-    /// Whose it is: what `H` and jitter are found by.
+    /// The job's spread, from which `H` and jitter are derived.
     pub spread: Spread,
 }
 
@@ -124,7 +124,7 @@ impl ScheduleRefusal {
 }
 
 impl Schedule {
-    /// Turns what was asked for into what it means, seen from `now`.
+    /// Builds the schedule of a request, seen from `now`.
     pub fn new(plan: &Plan, now: Moment) -> Result<Self, ScheduleRefusal> {
         let (when, short_form) = plan.when(now)?;
         plan.goes_with(&when)?;
@@ -149,12 +149,12 @@ impl Schedule {
         jitter.effective(nominal)
     }
 
-    /// The instant that the one at `t` was meant for, before it was spread.
+    /// The nominal instant of the occurrence at `t`, before jitter.
     pub fn nominal(&self, t: Moment) -> Moment {
         self.jitter.as_ref().map_or(t, |jitter| jitter.nominal(t))
     }
 
-    /// When the occurrence that is meant for `nominal` fires.
+    /// When the occurrence with the nominal instant `nominal` fires.
     pub fn effective(&self, nominal: Moment) -> Moment {
         self.jitter.as_ref().map_or(nominal, |jitter| nominal + jitter.by)
     }
@@ -171,7 +171,7 @@ impl Schedule {
         (!ended).then_some(next)
     }
 
-    /// What there is to say of the occurrence that fires at `t`.
+    /// The preview's note on the occurrence that fires at `t`.
     pub fn note_at(&self, t: Moment) -> Option<Note> {
         let jittered = self.jitter.map(|_| Note::Jittered);
         match &self.when {
@@ -180,12 +180,12 @@ impl Schedule {
         }
     }
 
-    /// What the clock that it speaks of shows at `t`, with the offset that tells the two passes of an overlap apart.
+    /// The local time of the schedule's zone at `t`, with the offset that distinguishes the two passes of an overlap.
     pub fn local(&self, t: Moment) -> String {
         cron::local(self.zone(), t)
     }
 
-    /// Whose clock it speaks of.
+    /// The zone of the schedule.
     pub fn zone(&self) -> Tz {
         match (&self.when, &self.short_form) {
             (When::Cron(cron), _) => cron.zone(),
@@ -194,8 +194,8 @@ impl Schedule {
         }
     }
 
-    /// From when on a change to this schedule at `now` is in force. One instant may have passed while the change was on its
-    /// way: it was still possible when it was asked for.
+    /// When a change to this schedule at `now` comes into force. A one-time instant may have passed while the change was being
+    /// written: it was still possible when it was requested.
     pub(crate) fn in_force_from(&self, now: Moment) -> Moment {
         match self.when {
             When::Now { at } | When::At { at } | When::After { at, .. } => now.min(self.effective(at)),
@@ -207,8 +207,8 @@ impl Schedule {
         self.when.is_recurring()
     }
 
-    /// How often a recurring schedule fires from `now` on, at the pace of its next sixty fires: a burst counts
-    /// as what it is while it lasts. Nothing for a schedule that fires once.
+    /// How often a recurring schedule fires from `now` on, at the rate of its next sixty fires: a burst counts with its full
+    /// rate while it lasts. Zero for a schedule that fires once.
     pub fn fires_per_minute(&self, now: Moment) -> f64 {
         const LOOKED_AT: u32 = 60;
         if !self.is_recurring() {
@@ -240,7 +240,7 @@ impl When {
 impl Plan {
     fn when(&self, now: Moment) -> Result<(When, Option<ShortForm>), ScheduleRefusal> {
         self.names_one_kind()?;
-        self.speaks_of_clocks_only_with_cron()?;
+        self.has_clock_fields_only_with_cron()?;
         let when = match self {
             Self { at: Some(at), .. } => When::At { at: not_past("at", *at, now)? },
             Self { after_seconds: Some(seconds), .. } => {
@@ -257,7 +257,7 @@ impl Plan {
         Ok((when, None))
     }
 
-    /// Counted from its creation, the first fire is one period later; counted from `start_at`, it is then.
+    /// Without `start_at` the first fire is one period after creation; with it, the first fire is at `start_at`.
     fn every(&self, seconds: u64, now: Moment) -> When {
         When::Every { seconds, from: self.start_at.unwrap_or(now + Duration::from_secs(seconds)) }
     }
@@ -299,7 +299,7 @@ impl Plan {
         }
     }
 
-    fn speaks_of_clocks_only_with_cron(&self) -> Result<(), ScheduleRefusal> {
+    fn has_clock_fields_only_with_cron(&self) -> Result<(), ScheduleRefusal> {
         let manner = [
             ("timezone", self.timezone.is_some()),
             ("days", self.days.is_some()),
@@ -312,7 +312,7 @@ impl Plan {
         }
     }
 
-    /// Bounds go with what fires again and again, jitter with what fires at all.
+    /// Bounds need a recurring schedule, jitter any schedule that fires by itself.
     fn goes_with(&self, when: &When) -> Result<(), ScheduleRefusal> {
         let bounds = [
             ("start_at", self.start_at.is_some()),
@@ -346,7 +346,7 @@ fn every_after(seconds: u64, from: Moment, t: Moment) -> Option<Moment> {
     (next < Moment::END.millis()).then(|| Moment::from_millis(next))
 }
 
-/// A little past means now: a client's slow clock or network is not an error.
+/// An instant a little in the past means now: a client's slow clock or network is not an error.
 fn not_past(field: &'static str, at: Moment, now: Moment) -> Result<Moment, ScheduleRefusal> {
     if now.since(at) > PAST_GRACE { Err(ScheduleRefusal::Past { field, at }) } else { Ok(at.max(now)) }
 }

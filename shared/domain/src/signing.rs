@@ -1,7 +1,7 @@
-//! Signing: how a target knows that a call is ours and is whole. A tenant has one secret, and for a while after a rotation
-//! also the one before it; a signature by either is enough, so that a target may change its secret at its leisure.
+//! Signing: a target verifies that a call is from Minutehand and unaltered. A tenant has one secret, and for a while after
+//! a rotation also the former one; a signature by either is enough, so that targets have time to change their secret.
 //!
-//! The scheme is that of Standard Webhooks: HMAC-SHA256 over `{id}.{seconds}.{body}`, told in base 64 behind `v1,`.
+//! The scheme is that of Standard Webhooks: HMAC-SHA256 over `{id}.{seconds}.{body}`, in base 64 after `v1,`.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -17,17 +17,17 @@ use crate::Moment;
 use crate::document::Document;
 use crate::id::NotAnId;
 
-/// What the scheme allows a secret to have.
+/// The sizes of a secret that the scheme allows, in bytes.
 const SECRET_BYTES: RangeInclusive<usize> = 24..=64;
 
 const PREFIX: &str = "whsec_";
 
-/// A tenant's secrets, as they are kept: nobody is shown them again, but every call is signed with them.
+/// A tenant's secrets, as stored: readable, because every call is signed with them, and never shown again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SigningSecrets {
     pub current: SigningSecret,
     pub created_at: Moment,
-    /// The one before the last rotation, while calls are signed with it too.
+    /// The secret before the last rotation, while calls are signed with it too.
     pub former: Option<FormerSecret>,
 }
 
@@ -37,7 +37,7 @@ pub struct FormerSecret {
     pub until: Moment,
 }
 
-/// Shared with whoever runs a tenant's targets. Its `Debug` shows nothing; whoever means to show it says [`Self::reveal`].
+/// A secret shared with the owners of a tenant's targets. Its `Debug` shows nothing; showing it takes [`Self::reveal`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct SigningSecret(Vec<u8>);
@@ -50,19 +50,19 @@ impl SigningSecrets {
         Self { current: SigningSecret::of_chance(chance), created_at: now, former: None }
     }
 
-    /// With another secret; calls are signed with the one until now for `grace` longer.
+    /// These secrets with a new one; calls are signed with the present one for `grace` longer.
     #[must_use]
     pub fn rotated(&self, chance: [u8; 32], grace: Duration, now: Moment) -> Self {
         let former = FormerSecret { secret: self.current.clone(), until: now + grace };
         Self { former: Some(former), ..Self::new(chance, now) }
     }
 
-    /// What a call is signed with, newest first.
+    /// The secrets that a call is signed with, newest first.
     pub fn in_force(&self, now: Moment) -> impl Iterator<Item = &SigningSecret> {
         std::iter::once(&self.current).chain(self.former_at(now).map(|former| &former.secret))
     }
 
-    /// Until when the one before the last rotation signs too, if it still does.
+    /// Until when the former secret signs too, if it still does.
     pub fn former_until(&self, now: Moment) -> Option<Moment> {
         self.former_at(now).map(|former| former.until)
     }
@@ -87,7 +87,7 @@ impl Document for SigningSecrets {
 }
 
 impl SigningSecret {
-    /// As many bytes as the hash has: more would not make it harder to guess.
+    /// A secret of as many bytes as the hash: more would not make it harder to guess.
     pub fn of_chance(chance: [u8; 32]) -> Self {
         Self(chance.to_vec())
     }
@@ -195,14 +195,14 @@ mod tests {
         let (within, after) = (NOW + HOUR, NOW + HOUR + HOUR);
         let by = |byte, at| secret(byte).signature("run_1", at, b"{}");
 
-        let told = |at| rotated_once().signatures("run_1", at, b"{}");
+        let signatures_at = |at| rotated_once().signatures("run_1", at, b"{}");
 
-        assert_eq!(told(within), format!("{} {}", by(2, within), by(1, within)));
-        assert_eq!(told(after), by(2, after));
+        assert_eq!(signatures_at(within), format!("{} {}", by(2, within), by(1, within)));
+        assert_eq!(signatures_at(after), by(2, after));
     }
 
     #[test]
-    fn whatever_is_signed_counts() {
+    fn every_signed_part_changes_the_signature() {
         let signature = secret(1).signature("run_1", NOW, b"{}");
 
         for other in [
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_kept_as_its_text_and_debugged_as_nothing() {
+    fn a_secret_is_stored_as_text_and_hidden_in_debug() {
         let kept = serde_json::to_string(&rotated_once()).unwrap();
 
         let debugged = format!("{:?}", rotated_once());

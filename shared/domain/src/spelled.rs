@@ -1,8 +1,8 @@
-//! Spelling: in a format that people read (JSON, the attributes of an item) an identity or an instant is the text that the
-//! wire shows; in a format for machines it stays the bytes it is.
+//! Spelling: in a human-readable format (JSON, the attributes of an item) an id or an instant is the text of the wire; in a
+//! binary format it is its bytes.
 
-/// For types that derive serde with `#[serde(remote = "Self")]`, which gives them the machine's form, and that can be
-/// displayed and parsed, which gives them the people's.
+/// For types that derive serde with `#[serde(remote = "Self")]`, which gives the binary form, and that implement `Display`
+/// and `FromStr`, which give the readable form.
 macro_rules! spelled_for_people {
     ($type:ty) => {
         impl serde::Serialize for $type {
@@ -83,7 +83,7 @@ pub(crate) mod span {
     }
 }
 
-/// The same for a span that may be missing. Used with `#[serde(default)]`, since items leave out what is not there.
+/// The same for an optional span. Used with `#[serde(default)]`, since items leave out absent fields.
 pub(crate) mod maybe_span {
     use std::time::Duration;
 

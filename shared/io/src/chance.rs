@@ -1,9 +1,9 @@
-//! Chance: sixteen bytes nobody could have guessed.
+//! Chance: sixteen bytes that nobody can guess.
 
 pub trait Chance: Send + Sync + 'static {
     fn bytes(&self) -> [u8; 16];
 
-    /// Thirty-two of them, for what is shared with others and signs.
+    /// Thirty-two bytes, for a secret that is shared and signs.
     fn secret(&self) -> [u8; 32] {
         let mut secret = [0; 32];
         secret[..16].copy_from_slice(&self.bytes());
@@ -17,7 +17,7 @@ pub trait Chance: Send + Sync + 'static {
     }
 }
 
-/// The operating system's.
+/// The operating system's random bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemChance;
 

@@ -22,7 +22,7 @@ mod system {
     #[derive(Clone, Copy, Debug, Default)]
     pub struct SystemClock;
 
-    /// A wall clock may be set while we sleep; nobody oversleeps that by more than this.
+    /// A wall clock may be set during a sleep; no sleeper is late by more than this.
     const LONGEST_NAP: Duration = Duration::from_secs(30);
 
     impl Clock for SystemClock {

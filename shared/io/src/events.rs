@@ -1,4 +1,4 @@
-//! Events: what was committed is told to whoever listens. Telling never decides anything and never fails anything.
+//! Events: committed changes are published to listeners. Publishing never decides anything and never fails a request.
 
 #[cfg(feature = "aws")]
 pub mod bridge;

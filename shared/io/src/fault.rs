@@ -1,17 +1,16 @@
-//! A fault: the world broke. Neither the domain said no (a refusal) nor was someone faster (a conflict): let it be
-//! retried.
+//! A fault: a port failed. It is neither the domain's no (a refusal) nor a lost race (a conflict), and the caller retries.
 
 use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// It may work the next time.
+    /// A retry may succeed.
     #[error("{port} is unavailable: {why}")]
     Unavailable { port: &'static str, why: String },
-    /// What was read is not what was written, or comes from a later version.
+    /// Stored bytes are damaged, or a later version wrote them.
     #[error("{port} holds what cannot be read: {why}")]
     Unreadable { port: &'static str, why: String },
-    /// The world would not take it: a bound that the domain must keep was not kept. Trying again changes nothing.
+    /// The port refuses the request: it breaks a bound that the domain must keep. A retry fails too.
     #[error("{port} does not take this: {why}")]
     Illegal { port: &'static str, why: String },
 }

@@ -1,5 +1,5 @@
-//! Every port: a small trait for each, and its implementations. Whoever is handed [`Ports`] can reach the world and
-//! cannot tell which world it is: AWS, one machine, or the simulation.
+//! Every port: a small trait for each, and its adapters. Code that is generic over [`Ports`] runs on AWS, on one machine
+//! and in the simulation.
 //!
 //! No port method makes more than one write, so a crash between two writes is always a crash between two calls.
 

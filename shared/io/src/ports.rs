@@ -1,4 +1,4 @@
-//! All ports in one hand. The handlers are generic over it.
+//! All ports in one trait. The handlers are generic over it.
 
 use minutehand_domain::run::Claimant;
 
@@ -24,6 +24,6 @@ pub trait Ports: Send + Sync + 'static {
     fn clock(&self) -> &Self::Clock;
     fn chance(&self) -> &Self::Chance;
 
-    /// Which process this is, and whether it has the store to itself.
+    /// This process as a claimant of runs, and whether it has the store to itself.
     fn me(&self) -> Claimant;
 }

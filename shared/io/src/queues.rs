@@ -20,32 +20,32 @@ pub trait Queues: Send + Sync + 'static {
     /// Names one delivery of one hint.
     type Receipt: Clone + fmt::Debug + Send + Sync;
 
-    /// Gives a hint that becomes visible at `at` or a little earlier; at once where `at` is past.
+    /// Sends a hint that becomes visible at `at` or a little earlier; at once where `at` is past.
     fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
 
     /// Keeps a delivered hint from being delivered again before `until`.
     fn hide(&self, receipt: &Self::Receipt, until: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// From now on at most so many of a tenant's hints are in flight at a time, or again as many as come; what is in flight
-    /// stays so. Queues that many processes share know nothing of it: there it does nothing.
+    /// Limits how many of a tenant's hints are in flight at a time, or lifts the limit. Hints in flight stay in flight.
+    /// Queues that many processes share cannot count them: there this does nothing.
     fn limit(&self, _tenant: &Tenant, _concurrent: Option<u32>) {}
 }
 
-/// The receiving end of the queues, for a host that takes its hints itself. In Lambda the platform does.
+/// The receiving end of the queues, for a host that receives hints itself. In Lambda the platform receives them.
 pub trait Inbox: Queues {
-    /// Waits until something is visible, and takes up to `max` of it, the most urgent first. May come back with nothing.
-    /// A receiver that is dropped while it waits loses nothing for longer than a delivery's visibility.
+    /// Waits until a hint is visible, and takes up to `max` hints, the most urgent first. May return none. Dropping this
+    /// future while it waits withholds no hint for longer than a delivery's visibility.
     fn receive(&self, max: usize) -> impl Future<Output = Result<Vec<Delivery<Self::Receipt>>, Fault>> + Send;
 
-    /// The hint was acted upon, or means nothing any more: it is gone. An old receipt does nothing.
+    /// Deletes a hint that was acted upon or has become meaningless. An old receipt does nothing.
     fn done(&self, receipt: &Self::Receipt) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Nobody acted upon the hint: it is delivered again from `at` on. An old receipt does nothing.
+    /// Returns a hint that was not acted upon: it is delivered again from `at` on. An old receipt does nothing.
     fn give_back(&self, receipt: &Self::Receipt, at: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Says on how many deliveries its receivers can work at a time, all of them together. Queues that are told keep some
-    /// of these hands free for tenants that have none; others deliver whatever is asked for.
-    fn hands(&self, _count: u32) {}
+    /// Sets how many deliveries all receivers together can work on at a time. Queues that use the number keep some of this
+    /// capacity free for tenants that have nothing in flight; the others deliver whatever is requested.
+    fn set_concurrency(&self, _count: u32) {}
 }
 
 /// A hint as it was delivered.

@@ -23,7 +23,7 @@ use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::AttemptError;
 use minutehand_domain::target::Target;
 
-/// Why a target may not be called, as far as can be known without calling it: the field at fault, and a sentence.
+/// Why a target may not be called, as far as that is known without calling it: the field at fault, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetRefusal {
     pub field: &'static str,
@@ -31,7 +31,7 @@ pub struct TargetRefusal {
 }
 
 pub trait Targets: Send + Sync + 'static {
-    /// Makes one call and says how it went, within `call.timeout`. Whatever goes wrong is an answer, not a fault.
+    /// Makes one call within `call.timeout` and returns its outcome. Every failure is an answer, never a fault.
     fn call(&self, call: Call<'_>) -> impl Future<Output = Answer> + Send;
 }
 

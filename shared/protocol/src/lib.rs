@@ -3,20 +3,14 @@
 //!
 //! **Promise, act, erase**: the timer first, then the state that needs it, and the timer goes only when the table shows
 //! that its obligation is met. A crash between any two steps leaves a timer too many, never one too few.
+//!
+//! Who stands on whom, lowest first: [`timers`], [`chain`], [`run`] and [`job`], [`sweep`]; a module uses only those before it.
+//! [`bodies`] and [`lookup`] are everybody's.
 
 pub mod bodies;
-pub mod cancel;
-pub mod catch_up;
-pub mod change;
-pub mod claim;
-pub mod coverage;
-pub mod create;
-pub mod dispatch;
-pub mod finish;
+pub mod chain;
+pub mod job;
 pub mod lookup;
-pub mod on_demand;
-pub mod orphan;
-pub mod overdue;
-pub mod promise;
+pub mod run;
 pub mod sweep;
-pub mod take_over;
+pub mod timers;

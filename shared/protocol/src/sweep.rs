@@ -4,6 +4,10 @@
 //! It takes no input that matters: the cursor says where the last pass came to, and it may be wrong without harm. Two
 //! passes at once hint twice and harm nothing.
 
+pub mod orphan;
+pub mod overdue;
+pub mod take_over;
+
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use minutehand_domain::Moment;
@@ -14,9 +18,10 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Bucket, Cursor, Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::dispatch::{Dispatched, dispatch, hint};
-use crate::overdue::inspect_overdue;
-use crate::promise::move_to;
+use crate::chain::dispatch::{Dispatched, dispatch};
+use crate::sweep::overdue::inspect_overdue;
+use crate::timers::hinting::hint;
+use crate::timers::promise::move_to;
 
 /// Timers read at once.
 const PAGE: usize = 1000;
@@ -102,7 +107,7 @@ struct Place {
 
 /// Buckets left before the table is told in the middle of a pass: after an outage of days no pass may live long enough to
 /// tell it at the end.
-const TELL_AFTER: i64 = 16;
+const SAVE_AFTER: i64 = 16;
 
 impl Place {
     async fn find<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Self, Fault> {
@@ -114,7 +119,7 @@ impl Place {
 
     async fn leave<D: Ports>(&mut self, ports: &D, minute: i64) -> Result<(), Fault> {
         self.cursor.oldest = minute + 1;
-        if self.cursor.oldest - self.saved >= TELL_AFTER { self.move_to(ports, self.cursor).await } else { Ok(()) }
+        if self.cursor.oldest - self.saved >= SAVE_AFTER { self.move_to(ports, self.cursor).await } else { Ok(()) }
     }
 
     /// Only if no other pass moved it meanwhile: that one gave its hints too, and the next starts from there.

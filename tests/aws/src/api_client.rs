@@ -1,4 +1,4 @@
-//! A client of a deployed API: JSON over HTTP with one key, first of all the deployment's own.
+//! A client of a deployed API: JSON over HTTP with one key, by default the deployment's own.
 
 use std::time::{Duration, Instant};
 
@@ -16,17 +16,17 @@ pub struct ApiClient {
     client: Client<HttpConnector, Body>,
 }
 
-/// Longer than anything takes that is waited for: a lease, a look at what is overdue.
+/// Longer than any awaited event takes: the end of a lease, an overdue inspection.
 const PATIENCE: Duration = Duration::from_secs(150);
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 impl ApiClient {
-    /// Of the API at this address; paths are added to it.
+    /// A client of the API at this address; paths are appended to it.
     pub fn new(base: &str, key: &str) -> Self {
         Self { base: base.to_owned(), key: key.to_owned(), client: Client::builder(TokioExecutor::new()).build_http() }
     }
 
-    /// The same API by another key.
+    /// The same API with another key.
     #[must_use]
     pub fn by(&self, key: &str) -> Self {
         Self { key: key.to_owned(), ..self.clone() }
@@ -46,14 +46,14 @@ impl ApiClient {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
-    /// Creates a job and says which it is.
+    /// Creates a job and returns its id.
     pub async fn create(&self, job: &Value) -> String {
         let (status, created) = self.ask("POST", "/v1/jobs", Some(job)).await;
         assert_eq!(status, StatusCode::CREATED, "{created}");
         created["job_id"].as_str().expect("a job has an id").to_owned()
     }
 
-    /// Creates a job as a client does that knows that an answer may be lost: with a key, and again until there is one.
+    /// Creates a job like a client that expects lost answers: with a key, repeated until there is an answer.
     pub async fn create_surely(&self, job: &Value, idempotency_key: &str) -> String {
         let (begin, mut job) = (Instant::now(), job.clone());
         job["idempotency_key"] = idempotency_key.into();
@@ -67,7 +67,7 @@ impl ApiClient {
         }
     }
 
-    /// The runs of a job, with all their attempts, once there is one and none is under way or waits.
+    /// The runs of a job with all their attempts, once there is one and all have finished.
     pub async fn ended_runs(&self, job: &str) -> Vec<Value> {
         let begin = Instant::now();
         loop {

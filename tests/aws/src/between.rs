@@ -1,5 +1,5 @@
-//! Between a client and an emulator: passes requests on, keeps what was asked, and does what no emulator does: loses an
-//! answer after the act, throttles before it, cuts pages short, leaves a part of a batch for later.
+//! A proxy between a client and an emulator: it records requests, and injects faults that no emulator has: it loses an answer
+//! after the act, throttles before it, cuts pages short, leaves a part of a batch unprocessed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,25 +17,25 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// More than any request of ours.
+/// More than any request needs.
 const BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// What befalls a request.
+/// A fault that is injected into a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// It is carried out, and its answer says that something broke.
+    /// The request is executed, and its answer is an error.
     LosesTheAnswer,
-    /// It is not carried out: the error of this name.
+    /// The request is not executed, and its answer is the error of this name.
     Refused(&'static str),
-    /// A query gives at most two items a page.
+    /// A query returns at most two items a page.
     ShortPages,
-    /// So many keys of a batch are read, and the others left for later.
+    /// Only some keys of a batch are read, and the others are unprocessed.
     LeavesAllBut(usize),
-    /// So many keys of a batch are read, and at the others there is nothing.
+    /// Only some keys of a batch are read, and the others are reported missing.
     FindsOnly(usize),
 }
 
-/// One request as it was asked: `PutItem` and its body.
+/// One request as sent: `PutItem` and its body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     pub operation: String,
@@ -52,7 +52,7 @@ pub struct Between {
 struct Inner {
     to: String,
     client: Client<HttpConnector, Body>,
-    /// Of the requests of this operation, in order.
+    /// The faults for the requests of this operation, in order.
     troubles: Mutex<VecDeque<(&'static str, Trouble)>>,
     asked: Mutex<Vec<Asked>>,
 }
@@ -68,7 +68,7 @@ impl Between {
         Self { endpoint, inner }
     }
 
-    /// The next request of this operation meets this trouble; one trouble for one request, in the order they are given.
+    /// Injects a fault into the next request of this operation; one fault for one request, in order.
     pub fn trouble(&self, operation: &'static str, trouble: Trouble) {
         locked(&self.inner.troubles).push_back((operation, trouble));
     }
@@ -103,7 +103,7 @@ async fn pass_on(State(inner): State<Arc<Inner>>, request: Request) -> Response 
         }
         Trouble::LeavesAllBut(some) => {
             let left = split_batch(&mut changed, some);
-            // A batch of none is none that may be asked.
+            // An empty batch may not be sent.
             if some == 0 {
                 return json_of(&json!({"UnprocessedKeys": left}));
             }
@@ -112,7 +112,7 @@ async fn pass_on(State(inner): State<Arc<Inner>>, request: Request) -> Response 
     }
 }
 
-/// Leaves the first `some` keys of a batch in it; the same request with the others is what comes of it.
+/// Keeps the first `some` keys of a batch; returns the same request with the others.
 fn split_batch(request: &mut Value, some: usize) -> Value {
     let mut others = request["RequestItems"].clone();
     let tables = request["RequestItems"].as_object_mut().into_iter().flatten();
@@ -123,7 +123,7 @@ fn split_batch(request: &mut Value, some: usize) -> Value {
     others
 }
 
-/// The same answer, which says one thing more.
+/// The same answer with one more field.
 async fn also(answer: Response, name: &str, what: Value) -> Response {
     let body = to_bytes(answer.into_body(), BODY_BYTES).await.expect("an answer");
     let mut said: Value = serde_json::from_slice(&body).expect("an answer of DynamoDB's");

@@ -1,4 +1,4 @@
-//! A deployment: the template's stack on an emulator, put there by the scripts that people use.
+//! A deployment: the template's stack on an emulator, deployed by the same scripts that people use.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,18 +18,18 @@ pub struct Deployment {
     pub key: String,
     tools: Tools,
     outputs: BTreeMap<String, String>,
-    /// Where the scripts find no settings of whoever runs the tests.
+    /// A home without AWS settings of the developer who runs the tests.
     home: TempDir,
 }
 
-/// The three bootstraps, from the sources as they are. One builds and the others wait: what they find is a moment's work.
+/// Builds the three bootstraps from the present sources. One test builds and the others wait; their own build is then fast.
 pub fn build_functions() {
     let folder = workspace::target().join("lambda");
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let lock = File::create(folder.join("lock")).expect("a lock file can be made");
     lock.lock().expect("the lock is waited for");
     let mut build = Command::new(workspace::root().join("infra/build"));
-    // What cargo tells the tests of themselves is part of what ring's build is made of: told of it, everything is built again.
+    // Cargo's variables for tests are inputs of ring's build: passing them on would rebuild everything.
     for (name, _) in std::env::vars() {
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
             build.env_remove(name);
@@ -39,7 +39,7 @@ pub fn build_functions() {
 }
 
 impl Deployment {
-    /// With the template's parameters, as `Name=Value`.
+    /// Deploys with the template's parameters, as `Name=Value`.
     pub fn new(tools: &Tools, endpoint: &str, stack: &str, parameters: &[&str]) -> Self {
         let home = tempfile::tempdir().expect("tests can make directories");
         let key = format!("mh_the_admin_key_of_{stack}");
@@ -49,7 +49,7 @@ impl Deployment {
         deployment
     }
 
-    /// Brings the stack to the template and the bootstraps as they are now. A parameter that is not named stays as it was.
+    /// Updates the stack to the present template and bootstraps. A parameter that is not named keeps its value.
     pub fn update(&mut self, parameters: &[&str]) {
         let mut script = self.with_settings(Command::new(workspace::root().join("localstack/bootstrap")));
         script.env("MINUTEHAND_STACK", &self.stack).env("MINUTEHAND_KEY", &self.key).args(parameters);
@@ -63,12 +63,12 @@ impl Deployment {
         self.outputs.get(name).unwrap_or_else(|| panic!("the stack has no output {name}: {:?}", self.outputs))
     }
 
-    /// Where the emulator answers for the API.
+    /// The emulator's address of the API.
     pub fn url(&self, path: &str) -> String {
         format!("{}/_aws/execute-api/{}/$default{path}", self.endpoint, self.output("ApiId"))
     }
 
-    /// What the tick does each minute, now; comes back when the sweep is done.
+    /// Runs the minute's tick now; returns when the sweep is done.
     pub fn tick(&self) {
         let answer = self.home.path().join("answer");
         let mut invoke = self.with_settings(Command::new(&self.tools.aws));
@@ -79,7 +79,7 @@ impl Deployment {
         assert!(said["FunctionError"].is_null(), "the sweep failed: {answer}");
     }
 
-    /// The emulator's address and credentials, and nothing of whoever runs the tests.
+    /// The emulator's address and credentials, and no settings of the developer who runs the tests.
     fn with_settings(&self, mut command: Command) -> Command {
         let tools = self.tools.aws.parent().expect("a program is in a folder");
         let path = std::env::var("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! DynamoDB in the test's own process: dynoxide behind a socket, and the two tables as the template makes them.
+//! DynamoDB in the test's own process: dynoxide behind a socket, and the two tables of the template.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::{
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Tables};
 use tokio::net::TcpListener;
 
-/// A DynamoDB of its own, with empty tables.
+/// A separate DynamoDB with empty tables.
 #[derive(Debug)]
 pub struct Dynamo {
     pub endpoint: String,
@@ -37,7 +37,7 @@ impl Dynamo {
         self.store_at(&self.endpoint, listing)
     }
 
-    /// The same tables by another way.
+    /// The same tables through another endpoint.
     pub fn store_at(&self, endpoint: &str, listing: Listing) -> DynamoStore {
         DynamoStore::new(Client::new(&config_of(endpoint)), tables(), listing)
     }

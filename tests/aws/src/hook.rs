@@ -1,4 +1,4 @@
-//! A hook: the target of deployed jobs. It notes each call, and answers as the path of the call says.
+//! A hook: the target of deployed jobs. It records each call, and the path of a call selects the answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,7 +14,7 @@ pub struct Called {
     pub job: String,
     pub run: String,
     pub attempt: u32,
-    /// When, in milliseconds since the epoch; and when it was due.
+    /// When the call came, in milliseconds since the epoch; and when it was due.
     pub at: i64,
     pub scheduled_at: String,
     pub signature: String,

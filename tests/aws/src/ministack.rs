@@ -1,7 +1,7 @@
-//! Ministack: an AWS of the test's own, started on a free port of the loopback and gone with the test. No Docker.
+//! Ministack: a separate AWS for each test, started on a free loopback port and ended with the test. No Docker.
 //!
-//! `let Some(aws) = Ministack::start(Authorization::Off) else { return };` is how a test begins: where there is no Python,
-//! [`python::tools`] has said so.
+//! A test begins with `let Some(aws) = Ministack::start(Authorization::Off) else { return };`: without Python,
+//! [`python::tools`] has printed so.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,16 +18,16 @@ use tempfile::TempDir;
 
 use crate::python;
 
-/// Whether requests are checked against their signer's policies.
+/// Whether requests are checked against the policies of their signer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authorization {
     Off,
     On,
 }
 
-/// Another process may take the port between our looking for it and ministack's taking it.
+/// Tries: another process may take the port between the search for it and ministack's start.
 const TRIES: usize = 3;
-/// A hundred times as long as it takes alone.
+/// A hundred times as long as a start takes on an idle machine.
 const START: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -37,12 +37,12 @@ pub const ACCOUNT: &str = "000000000000";
 pub struct Ministack {
     process: Child,
     port: u16,
-    /// Where it lives and writes what it says.
+    /// Its working folder, with its log.
     home: TempDir,
 }
 
 impl Ministack {
-    /// Started and ready; none where there is no Python to run it.
+    /// Starts it and waits until it is ready; none without Python.
     pub fn start(authorization: Authorization) -> Option<Self> {
         let program = python::tools()?.ministack;
         let mut said = String::new();
@@ -60,7 +60,7 @@ impl Ministack {
         endpoint(self.port)
     }
 
-    /// How an SDK reaches it, whatever the environment of the tests says about AWS.
+    /// The SDK configuration for it, independent of the environment of the tests.
     pub fn sdk(&self) -> SdkConfig {
         sdk_for(&self.endpoint())
     }
@@ -85,13 +85,13 @@ impl Ministack {
         self.process.id()
     }
 
-    /// All it has written so far: what a failing test shows.
+    /// Its log so far, for the message of a failing test.
     pub fn said(&self) -> String {
         fs::read_to_string(self.home.path().join("said")).unwrap_or_default()
     }
 
-    /// Functions inherit its environment, so that this is clean, and knows where AWS is. A group of its own, because it
-    /// starts processes too.
+    /// Functions inherit its environment, so it is cleared and has the endpoint of AWS. It gets a process group of its own,
+    /// because it starts processes too.
     fn spawn(mut command: Command, authorization: Authorization) -> Self {
         let (home, port) = (tempfile::tempdir().expect("tests can make directories"), free_port());
         let said = File::create(home.path().join("said")).expect("an empty directory takes a file");
@@ -105,7 +105,7 @@ impl Ministack {
         Self { process: process.expect("an installed ministack runs"), port, home }
     }
 
-    /// Says whether it is; if not, it has ended.
+    /// True if it is ready; false if it has ended.
     fn becomes_ready(&mut self) -> bool {
         let begin = Instant::now();
         while !self.is_ready() {
@@ -118,13 +118,13 @@ impl Ministack {
         true
     }
 
-    /// It says so itself: another that had taken the port would answer too.
+    /// Read from its own log: another process on the port would answer too.
     fn is_ready(&self) -> bool {
         self.said().contains(&format!("Running on {}", self.endpoint()))
     }
 }
 
-/// The whole group: a function's bootstrap outlives whoever started it.
+/// Kills the whole group: a function's bootstrap outlives its parent.
 impl Drop for Ministack {
     fn drop(&mut self) {
         let group = Pid::from_child(&self.process);
@@ -133,7 +133,7 @@ impl Drop for Ministack {
     }
 }
 
-/// How an SDK reaches an AWS at this endpoint.
+/// The SDK configuration for an AWS at this endpoint.
 pub fn sdk_for(endpoint: &str) -> SdkConfig {
     let credentials = Credentials::new("test", "test", None, None, "tests");
     SdkConfig::builder()

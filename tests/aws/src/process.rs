@@ -11,8 +11,8 @@ use crate::deployment::Deployment;
 use crate::ministack::{Ministack, REGION};
 use crate::workspace;
 
-/// Kills the running bootstraps of a function, wherever they were unpacked to, and says how many there were. They are known by
-/// their environment: Lambda's, and this test's own emulator as their parent.
+/// Kills the running bootstraps of a function, wherever they were unpacked to, and returns their number. They are recognized
+/// by Lambda's environment, and by this test's own emulator as their parent.
 pub fn kill_bootstraps(of: &Ministack, function: &str) -> usize {
     let parent = of.process_id();
     let all = fs::read_dir("/proc").expect("this is Linux").flatten();
@@ -39,18 +39,18 @@ pub struct Served {
     process: Child,
     pub url: String,
     pub key: String,
-    /// Open for as long as it lives: it may have more to say.
+    /// Kept open while the process runs: it may print more.
     _said: Lines<BufReader<ChildStdout>>,
 }
 
-/// Starts it, as `infra/build` built it for the deployment, and waits until it says where it listens.
+/// Starts the binary that `infra/build` built for the deployment, and waits until it prints its address.
 pub async fn serve_on(aws: &Ministack, deployment: &Deployment) -> Served {
     let (command, key) = (serve_command(aws, deployment), deployment.key.clone());
     tokio::task::spawn_blocking(move || start(command, key)).await.expect("it starts")
 }
 
 impl Served {
-    /// SIGTERM, and how it ended.
+    /// Sends SIGTERM and returns the exit status.
     pub fn terminate(mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.process), Signal::TERM).expect("it runs");
         self.process.wait().expect("a child")

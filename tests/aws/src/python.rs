@@ -10,7 +10,7 @@ const REQUIREMENTS: Requirements = Requirements {
     tests: "the tests of the deployed system",
 };
 
-/// Where the installed programs are.
+/// The folder of the installed programs.
 #[derive(Clone, Debug)]
 pub struct Tools {
     pub python: PathBuf,
@@ -19,9 +19,9 @@ pub struct Tools {
     pub cfn_lint: PathBuf,
 }
 
-/// The tools, installed by whoever asks first; `None`, said loudly, where there is no Python to install them with.
+/// The tools, installed at the first call; `None`, with a printed line, without Python.
 ///
-/// `let Some(tools) = python::tools() else { return };` is how a test begins.
+/// A test begins with `let Some(tools) = python::tools() else { return };`.
 pub fn tools() -> Option<Tools> {
     let venv = REQUIREMENTS.installed()?;
     Some(Tools {

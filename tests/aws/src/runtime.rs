@@ -1,4 +1,4 @@
-//! Lambda's runtime API as a bootstrap sees it: hands it one event after the other, and takes its answers.
+//! Lambda's runtime API for a bootstrap under test: it serves one event after the other, and records the answers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 
-/// What the bootstrap did.
+/// An action of the bootstrap.
 #[derive(Debug)]
 pub enum Did {
-    /// It asked for an event.
+    /// It requested an event.
     Polled(Instant),
     Answered(Value),
     Failed(Value),
@@ -25,7 +25,7 @@ pub enum Did {
 
 #[derive(Debug)]
 pub struct RuntimeApi {
-    /// As `AWS_LAMBDA_RUNTIME_API` says it.
+    /// The value of `AWS_LAMBDA_RUNTIME_API`.
     pub address: String,
     did: mpsc::UnboundedReceiver<Did>,
 }
@@ -35,7 +35,7 @@ struct Inner {
     did: mpsc::UnboundedSender<Did>,
 }
 
-/// A bootstrap is slow when the machine is busy; what takes longer than this hangs.
+/// A bootstrap is slow when the machine is busy; one that takes longer than this hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl RuntimeApi {
@@ -60,7 +60,7 @@ impl RuntimeApi {
     }
 }
 
-/// The next event; when there is none, the bootstrap waits for ever, as a function does that nobody calls.
+/// The next event; without one the bootstrap waits for ever, like a function that is not invoked.
 async fn next(State(inner): State<Arc<Inner>>) -> Response {
     let _nobody_listens_any_more = inner.did.send(Did::Polled(Instant::now()));
     let event = inner.events.lock().await.pop_front();

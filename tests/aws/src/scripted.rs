@@ -1,5 +1,5 @@
-//! An AWS that does as it is told: what it was asked is kept, and a test's own function answers. For what no emulator does:
-//! entries that fail, throttles, answers that do not come.
+//! A scripted AWS: it records requests, and the test's own function answers them. For cases that no emulator has: entries
+//! that fail, throttles, missing answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,7 +26,7 @@ pub struct Asked {
 pub enum Answer {
     Ok(Value),
     Error(StatusCode, &'static str),
-    /// The request is held for ever.
+    /// The request is never answered.
     None,
 }
 
@@ -41,7 +41,7 @@ struct Inner {
     script: Box<Script>,
 }
 
-/// The answer to a request, given how many came before it.
+/// The answer to a request, given the number of requests before it.
 type Script = dyn Fn(usize, &Asked) -> Answer + Send + Sync;
 
 impl Scripted {
@@ -64,12 +64,12 @@ impl Scripted {
 }
 
 impl Asked {
-    /// Its entries, where it is a batch.
+    /// The entries of a batch.
     pub fn entries(&self) -> &[Value] {
         self.body["Entries"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// The answer that all its entries were taken, but for those that fail with a code.
+    /// The answer that accepts all entries but those that fail with a code.
     pub fn taken_but(&self, code: impl Fn(&Value) -> Option<&'static str>) -> Answer {
         let (failed, taken): (Vec<_>, Vec<_>) = self.entries().iter().partition(|entry| code(entry).is_some());
         let failed: Vec<_> = failed
@@ -97,7 +97,7 @@ async fn answer(State(inner): State<Arc<Inner>>, headers: HeaderMap, body: Bytes
 }
 
 impl Inner {
-    /// Says how many it had kept before.
+    /// Returns the number of requests recorded before.
     fn keep(&self, asked: Asked) -> usize {
         let mut all = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(asked);

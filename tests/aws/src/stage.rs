@@ -1,5 +1,5 @@
-//! The stage: the three functions over one DynamoDB in this process, one after the other under a clock that jumps, so that
-//! what each of them asks of the table can be told apart and added up.
+//! The stage: the three functions over one DynamoDB in this process, one after the other under a clock that jumps, so that the
+//! requests of each can be counted separately.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,12 +38,12 @@ const KEY: &str = "the-key-of-the-stage";
 /// A full hour.
 pub const BEGIN: Moment = Moment::from_secs(1_800_000_000);
 
-/// The API, the sweeper and the executor, each with ports of its own on the same world.
+/// The API, the sweeper and the executor, each with its own ports on the same world.
 pub struct Stage {
     pub api: Arc<Function>,
     pub sweeper: Arc<Function>,
     pub executor: Arc<Function>,
-    /// A second sweeper, which sweeps a shard where nothing is: what a tick costs that finds nothing.
+    /// A second sweeper on an empty shard, for the cost of a tick that finds nothing.
     idle: Arc<Function>,
     clock: JumpingClock,
     queues: Arc<EmbeddedQueues<JumpingClock>>,
@@ -61,33 +61,33 @@ pub struct Function {
     me: Claimant,
 }
 
-/// What one function has asked of the world.
+/// The requests of one function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bill {
     pub table: Spent,
-    /// Hints sent, and visibilities set: messages, however many travel in one request.
+    /// Hints sent and visibilities set, counted as messages and not as requests.
     pub messages: u64,
 }
 
-/// Waiting until a moment is being there.
+/// A wait sets the clock to its moment.
 #[derive(Clone, Debug)]
 pub struct JumpingClock(Arc<Time>);
 
 #[derive(Debug)]
 struct Time {
     now: AtomicI64,
-    /// What passes with each look at the clock.
+    /// The time that passes with each reading of the clock.
     stride: AtomicI64,
 }
 
-/// Queues in memory that count what is asked of them.
+/// Queues in memory that count their requests.
 pub struct Counted {
     queues: Arc<EmbeddedQueues<JumpingClock>>,
     sent: AtomicU64,
     hidden: AtomicU64,
 }
 
-/// Answers as it is told to.
+/// A target with a preset answer.
 #[derive(Debug, Default)]
 pub struct Target {
     fails: AtomicBool,
@@ -128,22 +128,22 @@ impl Stage {
         self.clock.jump_to(moment);
     }
 
-    /// From now on so much time passes with each look at the clock: everybody is slow.
+    /// Sets the time that passes with each reading of the clock, which makes every function slow.
     pub fn everybody_takes(&self, stride: Duration) {
         self.clock.0.stride.store(i64::try_from(stride.as_millis()).expect("a short time"), Ordering::Relaxed);
     }
 
-    /// From now on the target fails, or no longer.
+    /// Sets whether the target fails.
     pub fn target_fails(&self, fails: bool) {
         self.target.fails.store(fails, Ordering::Relaxed);
     }
 
-    /// Whatever lies in the queues is lost.
+    /// Drops every hint in the queues.
     pub fn purge(&self) {
         self.queues.purge();
     }
 
-    /// Asks by the deployment's own key.
+    /// Sends a request with the deployment's own key.
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (StatusCode, Value) {
         self.ask_by(KEY, method, path, body).await
     }
@@ -162,7 +162,7 @@ impl Stage {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
-    /// Creates a job and says which it is.
+    /// Creates a job and returns its id.
     pub async fn create(&self, job: &Value) -> String {
         let (status, created) = self.ask("POST", "/v1/jobs", Some(job)).await;
         assert_eq!(status, StatusCode::CREATED, "{created}");
@@ -175,7 +175,7 @@ impl Stage {
         sweep_shards(&*self.idle, idle..idle + 1).await.expect("nothing breaks here");
     }
 
-    /// What the functions have asked of the world so far, but for what a sweep asks that finds nothing.
+    /// The requests of the functions so far, without those of an empty sweep.
     pub fn bill(&self) -> Bill {
         let busy = [&self.api, &self.sweeper, &self.executor].map(|function| function.bill());
         let [api, sweeper, executor] = busy;
@@ -183,12 +183,12 @@ impl Stage {
         Bill { table, messages: api.messages + sweeper.messages + executor.messages }
     }
 
-    /// What a sweep of one shard has asked so far that found nothing.
+    /// The requests so far of the empty sweep of one shard.
     pub fn idle_bill(&self) -> Bill {
         self.idle.bill()
     }
 
-    /// Carries out every hint that becomes visible until then, in its time.
+    /// Executes every hint that becomes visible until then, at its time.
     pub async fn work_until(&self, end: Moment) {
         while let Some(delivery) = self.next_before(end).await {
             let never = std::future::pending();
@@ -198,7 +198,7 @@ impl Stage {
         self.jump_to(end);
     }
 
-    /// A sweep at each full minute until then, and in between whatever is hinted.
+    /// Sweeps at each full minute until then, and executes hints in between.
     pub async fn live_until(&self, end: Moment, shard: u16) {
         while self.now() < end {
             self.sweep(shard).await;
@@ -216,7 +216,7 @@ impl Stage {
         if self.now() <= end {
             return Some(taken);
         }
-        // Too far: put back for later, and the clock with it.
+        // Past the end: the hint is given back, and the clock set back.
         self.queues.give_back(&taken.receipt, self.now());
         self.clock.0.now.store(from.millis(), Ordering::Relaxed);
         None
@@ -230,7 +230,7 @@ impl Function {
         Bill { table, messages }
     }
 
-    /// What it asked of the tables and their indexes.
+    /// The units consumed in the tables and their indexes.
     pub fn asked(&self) -> BTreeMap<(Operation, Place), Spent> {
         self.store.spent()
     }

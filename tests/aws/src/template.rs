@@ -1,4 +1,4 @@
-//! `template.yaml` as AWS sees it after the SAM transform: what is asserted here is what AWS would be given.
+//! `template.yaml` after the SAM transform: the tests check the form that AWS would get.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,8 +12,8 @@ use crate::workspace;
 
 const TRANSFORM: &str = include_str!("template/transform.py");
 
-/// The linter's only ignored check: every resource that could hold data should say what becomes of it. Queues and logs go
-/// with their stack, as they do where nothing is said; what becomes of the tables is a test of its own.
+/// The linter's only ignored check: a deletion policy on every resource that could hold data. Queues and logs are deleted with
+/// their stack, which is the default; the policy of the tables has a test of its own.
 const IGNORED: &str = "I3011";
 
 /// The transformed template.
@@ -22,12 +22,12 @@ pub struct Template {
     pub json: Value,
 }
 
-/// That a role lets its function do one thing with one resource of the stack.
+/// A permission of a role: one action on one resource of the stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grant {
-    /// As IAM spells it: `dynamodb:GetItem`.
+    /// The action in IAM's spelling: `dynamodb:GetItem`.
     pub action: String,
-    /// The logical id of a table or queue, and an index behind it where it is one: `StateTable/index/attention`.
+    /// The logical id of a table or queue, with the index if it is one: `StateTable/index/attention`.
     pub resource: String,
 }
 
@@ -44,7 +44,7 @@ impl Template {
         Self { json: serde_json::from_slice(&output.stdout).expect("the transform prints JSON") }
     }
 
-    /// What cfn-lint finds in it, down to mere information; empty where all is well.
+    /// The findings of cfn-lint, down to the level of information; empty if there are none.
     pub fn findings(&self, tools: &Tools) -> String {
         let mut file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file can be made");
         write!(file, "{:#}", self.json).expect("the file can be written");
@@ -67,7 +67,7 @@ impl Template {
         self.json["Parameters"].as_object().expect("the template has parameters")
     }
 
-    /// The properties of everything of one type, with the logical ids.
+    /// The properties of all resources of one type, with their logical ids.
     pub fn of_type<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
         let all = self.resources().iter();
         all.filter(move |(_, resource)| resource["Type"] == kind).map(|(id, resource)| (&**id, &resource["Properties"]))
@@ -78,7 +78,7 @@ impl Template {
         &resource["Properties"]
     }
 
-    /// What a function's role lets it do with tables and queues.
+    /// The permissions of a function's role on tables and queues.
     pub fn grants(&self, function: &str) -> BTreeSet<Grant> {
         let role = target(&self.properties(function)["Role"]);
         let grants = self.statements(&role).into_iter().flat_map(granted);
@@ -100,7 +100,7 @@ impl Template {
 
 /// The logical id that a `Ref`, a `GetAtt` or a `Sub` of an ARN points at, with what the `Sub` appends.
 ///
-/// Any other form is refused: what is not understood here must not count as granting nothing.
+/// Any other form is refused: a form that is not recognized must not count as no permission.
 pub fn target(reference: &Value) -> String {
     let found = if let Some(id) = reference["Ref"].as_str() {
         Some(id.to_owned())
@@ -113,7 +113,7 @@ pub fn target(reference: &Value) -> String {
     found.unwrap_or_else(|| panic!("this reference is not understood: {reference}"))
 }
 
-/// What may be a list may also be its one element.
+/// A list, which IAM also accepts as its only element.
 pub fn each(one_or_many: &Value) -> Vec<&Value> {
     match one_or_many {
         Value::Null => Vec::new(),

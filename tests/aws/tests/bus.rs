@@ -10,7 +10,7 @@ use minutehand_aws_tests::ministack::{ACCOUNT, Authorization, Ministack, REGION}
 use minutehand_aws_tests::scripted::{Answer, Asked, Scripted};
 use minutehand_domain::id::Worker;
 use minutehand_domain::job::Job;
-use minutehand_domain::run::{Lease, Run, State};
+use minutehand_domain::run::{Holder, Lease, Run, State};
 use minutehand_io::events::bridge::Bus;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_tests::conformance::world::{at, job, run, tenant};
@@ -145,7 +145,7 @@ fn ended() -> Run {
 }
 
 fn claimed() -> State {
-    State::Running(Lease { holder: Worker(1), until: at(120), cancelled: false })
+    State::Running(Lease { holder: Holder::Process(Worker(1)), until: at(120), cancelled: false })
 }
 
 /// A queue that hears all that is told on the bus.

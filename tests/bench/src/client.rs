@@ -1,4 +1,4 @@
-//! The load generator: so many kept-alive connections, each asking again as soon as it is answered, all on one thread.
+//! The load generator: kept-alive connections on one thread, each sending its next request as soon as it has an answer.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,9 +15,9 @@ use crate::stage::KEY;
 /// How fast jobs are submitted.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
-    /// As soon as a connection is free.
+    /// A job as soon as a connection is free.
     Flat,
-    /// One each so long, whether or not the one before it was answered.
+    /// One job per interval, whether or not the previous one was answered.
     Every(Duration),
 }
 
@@ -29,7 +29,7 @@ pub struct Client {
 #[derive(Clone, Debug)]
 pub struct Accepted {
     pub job: String,
-    /// Its only run, which the answer names before it exists.
+    /// Its only run, which the answer names before the run exists.
     pub run: String,
     pub sent: Moment,
     pub sent_at: Instant,
@@ -42,7 +42,7 @@ impl Client {
         Ok(Self { connections })
     }
 
-    /// Submits the same job so many times, one request each. In the order in which they were answered.
+    /// Submits the same job many times, one request each. The results are in the order of the answers.
     pub async fn submit(&mut self, jobs: usize, job: &str, pace: Pace) -> Outcome<Vec<Accepted>> {
         let request = http::post("/v1/jobs", KEY, job);
         let (next, begin) = (AtomicUsize::new(0), Instant::now());
@@ -62,7 +62,7 @@ impl Client {
         Ok(accepted)
     }
 
-    /// Gets all of these, as many at once as there are connections; the answers in the order of the paths.
+    /// Gets all paths, as many at once as there are connections; the answers are in the order of the paths.
     pub async fn get_all<T>(
         &mut self,
         paths: &[String],
@@ -73,7 +73,7 @@ impl Client {
             let mut got = Vec::new();
             while let Some((number, path)) = nth(paths, next.fetch_add(1, Ordering::Relaxed)) {
                 let answer = connection.ask(&http::get(path, KEY)).await?;
-                // A run that nobody has claimed yet is not there.
+                // A run that has not been claimed yet does not exist.
                 let item = if answer.status == 404 { None } else { read(answer.expect(200)?.body)? };
                 got.push((number, item));
             }

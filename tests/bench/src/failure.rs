@@ -1,4 +1,4 @@
-//! What can go wrong while measuring: always the end of it, said in one sentence.
+//! Failures of a measurement: each ends it, with one sentence.
 
 use std::io;
 
@@ -26,7 +26,7 @@ impl Failure {
     }
 }
 
-/// What must hold for a figure to be worth printing.
+/// Checks a condition without which a figure means nothing.
 pub fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Outcome<()> {
     if holds { Ok(()) } else { Failure::said(otherwise()) }
 }

@@ -1,4 +1,4 @@
-//! The figures. Each is measured some times, on fresh data each time, and says what it means.
+//! The figures. Each is measured several times, each time on fresh data, and has a description.
 
 pub mod breakdown;
 pub mod burst;
@@ -68,7 +68,7 @@ impl Figure {
     }
 }
 
-/// What a job asks for beside its schedule: nothing happens, and that succeeds.
+/// The target of the jobs: it does nothing and succeeds.
 fn noop_job(schedule: &str) -> String {
     format!(r#"{{"name":"bench","schedule":{schedule},"target":{{"noop":{{}}}}}}"#)
 }

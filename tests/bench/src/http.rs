@@ -1,5 +1,5 @@
-//! Just enough HTTP/1.1 to load a server without taking its cores away: prebuilt request bytes over a kept-alive socket,
-//! and answers that say their length. A client library would cost about as much as the server it measures.
+//! Just enough HTTP/1.1 to load a server without using up its cores: prebuilt request bytes over a kept-alive socket, and
+//! answers with a length. A client library would cost about as much as the measured server.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
 }
 
-/// An answer that has arrived whole: its status, and where its body lies.
+/// A complete answer: its status, and the position of its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whole {
     pub status: u16,
@@ -101,7 +101,7 @@ pub fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The text of a string field, found without parsing the rest. For answers whose other texts we wrote ourselves.
+/// The text of a string field, found without parsing the rest. Only for answers without other texts of that name.
 pub fn text_field<'a>(body: &'a [u8], name: &str) -> Option<&'a str> {
     let (_, rest) = str::from_utf8(body).ok()?.split_once(&format!("\"{name}\":\""))?;
     rest.split_once('"').map(|(text, _)| text)
@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_does_not_say_its_length_is_a_failure_and_no_endless_wait() {
+    fn an_answer_without_a_length_is_a_failure_and_no_endless_wait() {
         assert!(Whole::of(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").is_err());
         assert!(Whole::of(b"SSH-2.0\r\n\r\n").is_err());
     }
 
     #[test]
-    fn a_text_field_is_found_where_it_stands() {
+    fn a_text_field_is_found_anywhere() {
         let body = br#"{"next_run_at":"2026-11-20T12:30:00.000Z","next_run_id":"run7","note":null}"#;
 
         assert_eq!(text_field(body, "next_run_id"), Some("run7"));

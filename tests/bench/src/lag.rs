@@ -1,4 +1,4 @@
-//! Lags: how much later than it should things happened, in milliseconds.
+//! Lags: how late events were, in milliseconds.
 
 use minutehand_domain::Moment;
 
@@ -14,7 +14,7 @@ impl Lags {
         Self(lags)
     }
 
-    /// The smallest that so many in a hundred do not exceed.
+    /// A percentile: the smallest lag that this share does not exceed.
     pub fn percentile(&self, percent: usize) -> f64 {
         let rank = (self.0.len() * percent).div_ceil(100);
         self.0[rank.clamp(1, self.0.len()) - 1]
@@ -30,7 +30,7 @@ impl Lags {
     }
 }
 
-/// From one moment to another, negative if that lies before it.
+/// From one moment to another, negative if the second is earlier.
 pub fn millis_from(due: Moment, t: Moment) -> f64 {
     if t >= due { millis(t.since(due)) } else { -millis(due.since(t)) }
 }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_starts_before_its_time_is_early() {
+    fn a_start_before_its_time_is_early() {
         let due = Moment::from_millis(5000);
 
         let lags = Lags::of([4998, 5000, 5003].map(|at| millis_from(due, Moment::from_millis(at))));

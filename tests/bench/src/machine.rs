@@ -1,4 +1,4 @@
-//! The machine: what the figures were measured on, so that they can be compared with others.
+//! The machine that the figures were measured on, so that they can be compared with others.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -8,11 +8,11 @@ use std::time::Instant;
 use crate::failure::Outcome;
 use crate::lag::{Lags, millis};
 
-/// Enough for a median that stays.
+/// Enough samples for a stable median.
 const SYNCS: usize = 500;
 const PAGE: [u8; 4096] = [0x5a; 4096];
 
-/// One paragraph about it.
+/// One paragraph about the machine.
 pub fn describe(directory: &Path) -> Outcome<String> {
     let cores = std::thread::available_parallelism()?;
     let cpuinfo = fs::read_to_string("/proc/cpuinfo")?;
@@ -38,7 +38,7 @@ fn cpu_model(cpuinfo: &str) -> Option<&str> {
     line.split_once(':').map(|(_, model)| model.trim())
 }
 
-/// The file is as long as it will be before the clock starts: what is measured is the disk, not its allocation.
+/// The file has its full length before the clock starts, so that writes are measured and not allocation.
 fn sync_times(directory: &Path) -> Outcome<Lags> {
     let path = directory.join("fdatasync");
     let file = File::create(&path)?;
@@ -55,7 +55,7 @@ fn sync_times(directory: &Path) -> Outcome<Lags> {
     Ok(Lags::of(times))
 }
 
-/// The type and device of the mount that holds it: the one with the longest path.
+/// The type and device of the directory's mount: the one with the longest matching path.
 fn file_system_of(directory: &Path) -> Outcome<String> {
     let (mounts, directory) = (fs::read_to_string("/proc/mounts")?, directory.canonicalize()?);
     let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()).filter(|fields| fields.len() > 2);

@@ -1,4 +1,4 @@
-//! `minutehand-bench`: measures and prints. Its exit code says whether every median reaches what it must.
+//! `minutehand-bench`: measures and prints. It exits with 0 if every median reaches its target.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ enum Wanted {
     Calendar,
 }
 
-/// One thread: the load generator must not take more of the cores than it has to.
+/// One thread: the load generator must use as little of the cores as possible.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match measure(Arguments::parse()).await {

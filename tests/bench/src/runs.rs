@@ -1,4 +1,4 @@
-//! Runs, read back over HTTP: what the server says it did, and when.
+//! Runs, read back over HTTP with their instants.
 
 use std::time::{Duration, Instant};
 
@@ -27,9 +27,9 @@ pub struct Attempt {
     pub outcome: Option<String>,
 }
 
-/// Between two readings of what is not finished yet.
+/// Between two reads of unfinished runs.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Between two readings of the one run that is waited for.
+/// Between two reads of the run that is waited for.
 const SHORT_PAUSE: Duration = Duration::from_millis(1);
 
 impl Run {
@@ -53,7 +53,7 @@ impl Run {
     }
 }
 
-/// Reads the runs of these jobs until every one has succeeded; nothing is read twice once it has.
+/// Reads the runs of these jobs until each has succeeded; a run that has succeeded is not read again.
 pub async fn all_succeeded(client: &mut Client, jobs: &[Accepted], patience: Duration) -> Outcome<Vec<Run>> {
     let (mut done, mut left) = (Vec::with_capacity(jobs.len()), jobs.iter().map(path_of).collect::<Vec<_>>());
     let begin = Instant::now();

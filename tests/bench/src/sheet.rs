@@ -1,4 +1,4 @@
-//! The sheet: what was measured, as smallest, median and largest over the repetitions, and whether it reaches what it must.
+//! The sheet: each value as smallest, median and largest over the repetitions, and whether it reaches its target.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ pub struct Reading {
     pub must: Option<Must>,
 }
 
-/// What the median has to reach.
+/// The target of the median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Must {
     AtLeast(f64),
@@ -38,7 +38,7 @@ impl Reading {
     }
 }
 
-/// One repetition on one line, as it was measured.
+/// One repetition on one line.
 pub fn write_raw(out: &mut impl Write, figure: &str, number: u32, readings: &[Reading]) -> io::Result<()> {
     write!(out, "  raw {figure} {number}:")?;
     for Reading { what, unit, value, .. } in readings {
@@ -47,7 +47,7 @@ pub fn write_raw(out: &mut impl Write, figure: &str, number: u32, readings: &[Re
     writeln!(out)
 }
 
-/// All repetitions. Says whether every median reaches what it must.
+/// Prints all repetitions. True if every median reaches its target.
 pub fn write(out: &mut impl Write, repetitions: &[Vec<Reading>]) -> io::Result<bool> {
     let lines = lines_of(repetitions);
     let widest = lines.iter().map(|line| line.what.chars().count()).max().unwrap_or(0);
@@ -77,7 +77,7 @@ impl Must {
     }
 }
 
-/// Every repetition reads the same things in the same order.
+/// Every repetition has the same readings in the same order.
 fn lines_of(repetitions: &[Vec<Reading>]) -> Vec<Line> {
     let first = repetitions.first().map(Vec::as_slice).unwrap_or_default();
     let line = |(place, reading): (usize, &Reading)| {
@@ -94,7 +94,7 @@ fn median_of(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
 }
 
-/// With as many decimals as say something, and thousands set apart.
+/// A number with its significant decimals, and with separated thousands.
 fn plain(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 || size.fract() == 0.0 => 0,

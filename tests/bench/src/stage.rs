@@ -1,4 +1,4 @@
-//! The stage: where servers are started on fresh data, loaded, killed and started again.
+//! The stage: starts servers on fresh data, kills them and starts them again.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::failure::{Failure, Outcome, ensure};
 
-/// What the servers started here are given for a key.
+/// The key of the servers started here.
 pub const KEY: &str = "mh_a_key_that_opens_nothing_else";
 
-/// With what everything is measured.
+/// The measured binary.
 #[derive(Clone, Debug)]
 pub struct Stage {
     pub binary: PathBuf,
@@ -26,7 +26,7 @@ pub struct Stage {
     pub jobs: usize,
 }
 
-/// A `minutehand` process. It dies with this.
+/// A `minutehand` process. It is killed when this is dropped.
 pub struct Server {
     child: Child,
     address: SocketAddr,
@@ -46,7 +46,7 @@ impl Stage {
         Client::connect(server.address, self.connections).await
     }
 
-    /// SIGKILL, and the same again on the same data.
+    /// Kills the server with SIGKILL and starts it on the same data.
     pub fn kill_and_restart(&self, server: Server) -> Outcome<Server> {
         Server::start(&self.binary, server.kill()?)
     }
@@ -75,7 +75,7 @@ impl Server {
         self.data.path().join("minutehand.redb")
     }
 
-    /// What its data takes on the disk, in bytes.
+    /// The size of its data on the disk, in bytes.
     pub fn disk_bytes(&self) -> Outcome<usize> {
         const BLOCK: u64 = 512;
         let mut blocks = 0;
@@ -85,7 +85,7 @@ impl Server {
         Ok(usize::try_from(blocks * BLOCK).unwrap_or(usize::MAX))
     }
 
-    /// SIGKILL: nothing is flushed, nothing is said.
+    /// SIGKILL: nothing is flushed or logged.
     fn kill(mut self) -> Outcome<TempDir> {
         self.child.kill()?;
         self.child.wait()?;
@@ -96,7 +96,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be dead already, which is all that is wanted.
+        // It may be dead already, which is fine.
         let _killed = self.child.kill();
         let _reaped = self.child.wait();
     }
@@ -118,7 +118,7 @@ fn address_in(line: &str) -> Option<SocketAddr> {
     line.split_once("listens on http://")?.1.split(' ').next()?.trim().parse().ok()
 }
 
-/// Builds the server as it is shipped, beside this program: `target/release/minutehand`.
+/// Builds the release binary of the server: `target/release/minutehand`.
 pub fn build() -> Outcome<PathBuf> {
     let status = Command::new("cargo").args(["build", "--release", "-p", "minutehand"]).status()?;
     ensure(status.success(), || "the server does not build".to_owned())?;
@@ -133,10 +133,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_welcome_says_where_it_listens() {
-        let mut said = "\nMinutehand 0.1.0 listens on http://127.0.0.1:4711 and keeps everything in data\n".as_bytes();
+    fn the_welcome_has_the_address() {
+        let mut output =
+            "\nMinutehand 0.1.0 listens on http://127.0.0.1:4711 and keeps everything in data\n".as_bytes();
 
-        assert_eq!(address_said(&mut said).unwrap().port(), 4711);
+        assert_eq!(address_said(&mut output).unwrap().port(), 4711);
         assert!(address_said(&mut &b"cannot listen\n"[..]).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! Usage: what processes took, read from `/proc` and from the store's own file, so that nothing need be built into the
-//! server to learn where its time goes.
+//! Usage: CPU, memory and disk of processes, read from `/proc` and from the store's own file, so that the server needs no
+//! instrumentation.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,23 +13,23 @@ use crate::failure::{Failure, Outcome};
 /// `/proc` counts in hundredths of a second wherever Linux runs.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a set of threads took.
+/// The CPU time of a set of threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     pub user: Duration,
     pub system: Duration,
-    /// Ready to run, and no core was free.
+    /// Time ready to run without a free core.
     pub waited_for_a_core: Duration,
 }
 
-/// What one process took so far.
+/// The usage of one process so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The threads of the tokio runtime and the main thread: HTTP, protocol, reads.
     pub handlers: Times,
-    /// The one thread that writes.
+    /// The store's writer thread.
     pub writer: Times,
-    /// Bytes it caused to be written to the disk.
+    /// Bytes written to the disk.
     pub bytes_written: usize,
 }
 
@@ -68,7 +68,7 @@ impl Times {
 impl Sub for Times {
     type Output = Self;
 
-    /// What was taken since.
+    /// The usage since an earlier reading.
     fn sub(self, before: Self) -> Self {
         Self {
             user: self.user.saturating_sub(before.user),
@@ -90,7 +90,7 @@ impl Sub for Usage {
     }
 }
 
-/// What all processes of the machine took, this one and the server too.
+/// The CPU time of all processes of the machine, with this one and the server.
 pub fn whole_machine() -> Outcome<Duration> {
     let stat = fs::read_to_string("/proc/stat")?;
     let counts = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
@@ -100,7 +100,7 @@ pub fn whole_machine() -> Outcome<Duration> {
     Ok(TICK * busy.map(|(_, count)| count).sum::<u32>())
 }
 
-/// What of a process is in memory, in bytes.
+/// The resident memory of a process, in bytes.
 pub fn resident(pid: u32) -> Outcome<usize> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kilobytes = field(&status, "VmRSS:").and_then(|text| text.split(' ').next()?.parse::<usize>().ok());
@@ -125,7 +125,7 @@ pub fn transactions(store: &Path) -> Outcome<usize> {
 fn thread(task: &Path) -> io::Result<(String, Times)> {
     let name = fs::read_to_string(task.join("comm"))?;
     let stat = fs::read_to_string(task.join("stat"))?;
-    // Behind the name, which may hold anything: the 12th and 13th field are user and system time.
+    // After the name, which may contain any character: the 12th and 13th field are user and system time.
     let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11);
     let mut ticks = || TICK * fields.next().and_then(|count| count.parse().ok()).unwrap_or(0);
     let (user, system) = (ticks(), ticks());
@@ -171,7 +171,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = FileStore::open(directory.path()).unwrap();
         let file = directory.path().join("minutehand.redb");
-        // Opening used some numbers for what it did not commit.
+        // Opening used some numbers without a commit.
         put_cursors(&store, 0..1).await;
         let before = transactions(&file).unwrap();
 
@@ -189,10 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_works_is_seen_to_work() {
+    fn the_work_of_a_process_is_measured() {
         let (begin, before) = (Instant::now(), Usage::of(std::process::id()).unwrap());
 
-        // The threads of other tests come and go meanwhile, and what they took goes with them.
+        // The threads of other tests come and go meanwhile, and their CPU time with them.
         let seen = std::iter::repeat_with(|| Usage::of(std::process::id()).unwrap() - before)
             .take_while(|_| begin.elapsed() < Duration::from_secs(20))
             .any(|used| used.handlers.cpu() >= Duration::from_millis(50));

@@ -7,16 +7,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use minutehand_domain::Moment;
-use minutehand_domain::body::Body;
-use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::id::{JobId, Tenant, Worker};
-use minutehand_domain::job::{Definition, Delivery, Terms};
+use minutehand_domain::job::Definition;
 use minutehand_domain::pace;
-use minutehand_domain::priority::Priority;
-use minutehand_domain::retry::RetryPolicy;
 use minutehand_domain::run::Claimant;
 use minutehand_domain::schedule::{Plan, Schedule};
-use minutehand_domain::target::Target;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::Ports;
 use minutehand_io::chance::SystemChance;
@@ -26,14 +21,14 @@ use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::targets::{Answer, Call, Targets};
-use minutehand_protocol::create::{Created, NewJob, create};
+use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_sweeper::tick;
 
 use crate::failure::{Failure, Outcome};
 
 /// 2027-01-15T08:00:00Z.
 const NOW: Moment = Moment::from_secs(1_800_000_000);
-/// So much later the due jobs are looked at.
+/// How much later the due jobs are inspected.
 const LATER: Duration = Duration::from_secs(120);
 /// Writes under way at a time while a store is filled: enough to share its commits.
 const AT_ONCE: usize = 1000;
@@ -44,7 +39,7 @@ pub struct World<E> {
     clock: HandClock,
 }
 
-/// What a pass cost.
+/// The cost of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub items_read: u64,
@@ -54,16 +49,16 @@ pub struct Cost {
     pub took: Duration,
 }
 
-/// Sleeping is arriving.
+/// A sleep sets the clock forward.
 #[derive(Clone)]
 pub struct HandClock(Arc<AtomicI64>);
 
-/// A sweep calls nobody.
+/// A sweep calls no target.
 pub struct NoTargets;
 
 impl<E: Engine> World<E> {
-    /// So many timers that are not due, from the first instant past the sweep's horizon over an hour; and `due` jobs, half
-    /// of them overdue and half of them due soon, whose hints were lost with the process that gave them.
+    /// `pending` timers that are not due, spread over an hour from the end of the sweep's horizon; and `due` jobs, half of
+    /// them overdue and half due soon, whose hints were lost with the process that sent them.
     pub async fn filled(store: Embedded<E>, pending: u32, due: u32) -> Outcome<Self> {
         let clock = HandClock(Arc::new(AtomicI64::new(NOW.millis())));
         let world = Self { store, queues: EmbeddedQueues::new(clock.clone()), clock };
@@ -77,7 +72,7 @@ impl<E: Engine> World<E> {
         Ok(world)
     }
 
-    /// One pass over everything.
+    /// One pass over all shards.
     pub async fn pass(&self) -> Outcome<Cost> {
         let (before, begin) = (self.store.meter(), Instant::now());
         let pass = tick(self).await?;
@@ -102,7 +97,7 @@ impl<E: Engine> World<E> {
     async fn create_due(&self, n: u32, at: Moment) -> Outcome<()> {
         let plan = Plan { at: Some(at), ..Plan::default() };
         let schedule = Schedule::new(&plan, NOW).map_err(|why| Failure::Said(why.to_string()))?;
-        let (tenant, id, definition) = (tenant(), job_id(0, n), noop());
+        let (tenant, id, definition) = (tenant(), job_id(0, n), Definition::default());
         let new = NewJob { tenant, id, schedule, definition, payload: None, fingerprint: None, now: NOW };
         match create(self, new).await? {
             Created::New(_) => Ok(()),
@@ -119,21 +114,6 @@ fn job_id(kind: u8, n: u32) -> JobId {
     let mut bytes = [kind; 16];
     bytes[..4].copy_from_slice(&n.to_be_bytes());
     JobId::from_bytes(bytes)
-}
-
-fn noop() -> Definition {
-    let terms =
-        Terms { timeout: Duration::from_secs(60), retry: RetryPolicy::default(), delivery: Delivery::default() };
-    Definition {
-        name: None,
-        owner: None,
-        tags: std::collections::BTreeSet::new(),
-        target: Target::Noop,
-        payload: Body::Empty,
-        priority: Priority::default(),
-        terms,
-        catch_up: CatchUp::default(),
-    }
 }
 
 impl HandClock {

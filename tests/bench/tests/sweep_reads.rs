@@ -1,14 +1,15 @@
-//! A sweep costs what is due, not what is held: counted in items read, so that it holds on any machine.
+//! The cost of a sweep depends on the timers that are due, not on those held: counted in items read, so that it holds on any
+//! machine.
 
 use minutehand_bench::world::{Cost, World};
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore};
 
 const DUE: u32 = 100;
 const FEW: u32 = 1_000;
-/// `minutehand-bench sweep` asks the same of a million; this many take a debug build a few seconds.
+/// `minutehand-bench sweep` measures a million; this many take a debug build a few seconds.
 const MANY: u32 = 100_000;
 
-/// The first pass, which hints and looks; and the next, which finds that done.
+/// The first pass, which hints and inspects; and the next, which has nothing to do.
 async fn passes<E: Engine>(store: Embedded<E>, pending: u32) -> [Cost; 2] {
     let world = World::filled(store, pending, DUE).await.unwrap();
     [world.pass().await.unwrap(), world.pass().await.unwrap()]

@@ -1,4 +1,4 @@
-//! The judge's own words for what becomes of missed occurrences.
+//! The judge's own model of catching up.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 pub enum CatchUp {
     /// The last that is not older than the window fires.
     Last { window: i64 },
-    /// Nothing fires that is later than what recovers by itself.
+    /// None fires that is later than normal recovery.
     None,
     /// The newest so many of those not older than the window fire.
     All { window: i64, most: usize },
@@ -23,10 +23,10 @@ impl fmt::Display for CatchUp {
 }
 
 impl CatchUp {
-    /// What a job has that says nothing about it.
+    /// The default of a job.
     pub const USUAL: Self = Self::Last { window: 86_400_000 };
 
-    /// What is later than this does not begin any more.
+    /// An occurrence later than this does not start.
     pub fn window(&self) -> i64 {
         match self {
             Self::Last { window } | Self::All { window, .. } => *window,

@@ -1,7 +1,7 @@
-//! The judge: an independent opinion of what a history must look like. It knows plain numbers and words, has its own
-//! arithmetic of schedules, and shares no code with what it judges.
+//! The judge: an independent model of a correct history. It works on plain numbers and words, has its own arithmetic of
+//! schedules, and shares no code with the product.
 //!
-//! All times are milliseconds since the epoch, by the one true clock of the history unless said otherwise.
+//! All times are milliseconds since the epoch, by the history's true clock unless stated otherwise.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ mod verdict;
 pub use catch_up::CatchUp;
 pub use schedule::{AtMost, Schedule};
 
-/// How long a change takes to be everywhere: clocks apart, a read up to five seconds old, and the hold until the call.
+/// How long a change takes to reach every process: skew, a read up to five seconds old, and the hold until the call.
 pub const CHANGE_TOLERANCE: i64 = 8_000;
-/// Clocks are apart by at most this much from the true one.
+/// The largest difference of a clock from the true one.
 pub const SKEW: i64 = 2_000;
 
 /// Everything a history left behind.
@@ -24,24 +24,24 @@ pub struct Account {
     pub calls: Vec<Call>,
     pub records: Vec<Record>,
     pub timers: Vec<Timer>,
-    /// When the history ended, by which everything due long enough before must be settled.
+    /// When the history ended: every run due long enough before must be finished.
     pub end: i64,
-    /// The most minutes one pass of the sweep had to look through.
+    /// The most minutes that one pass of the sweep had to visit.
     pub widest_sweep: i64,
-    /// Jobs of whose runs none may fail: their targets always answer in time, no process died, and what was refused was
-    /// refused before it acted.
+    /// Jobs whose runs must not fail: their targets always answer in time, no process died, and every throttled request was
+    /// refused before it took effect.
     pub blameless: BTreeSet<u32>,
 }
 
-/// A job and how it stood from when to when.
+/// A job and its states over time.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub job: u32,
-    /// In order; the first is its creation. Empty where it never came to be.
+    /// In order; the first is its creation. Empty where the job was never created.
     pub heads: Vec<Head>,
-    /// Some creator was told that the job exists.
+    /// Whether some creator got the answer that the job exists.
     pub acknowledged: bool,
-    /// How many creators were told that they made it.
+    /// How many creators got the answer that they created it.
     pub creations: u32,
     pub at_most_once: bool,
     /// Manual runs that were acknowledged: their instant and their number.
@@ -50,12 +50,12 @@ pub struct Job {
     pub cancels: Vec<(i64, i64)>,
 }
 
-/// How a job stood from then on.
+/// A state of a job from an instant on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// When the table had it.
     pub since: i64,
-    /// When its writer decided it, by the writer's clock: what fires then may already be its.
+    /// When its writer decided it, by the writer's clock: an occurrence from then on may already belong to it.
     pub decided: i64,
     pub status: Status,
     pub schedule: Schedule,
@@ -75,11 +75,11 @@ pub struct Asked {
     pub number: u64,
 }
 
-/// A target was called.
+/// A call of a target.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub at: i64,
-    /// When the claim was decided that this call belongs to: that is when the run started.
+    /// When the claim of this call was decided, which is when the run started.
     pub claimed_at: i64,
     /// The starter's own clock.
     pub own_clock: i64,
@@ -88,13 +88,13 @@ pub struct Call {
     /// Zero for an occurrence of the schedule.
     pub number: u64,
     pub fence: u32,
-    /// Until when, by its own clock, the caller holds the run.
+    /// The end of the caller's lease, by its own clock.
     pub lease_until: i64,
     /// When the call ended, if it did.
     pub ended_at: Option<i64>,
 }
 
-/// What the table remembers of an occurrence or of a manual run.
+/// The table's record of an occurrence or of a manual run.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub job: u32,
@@ -102,9 +102,9 @@ pub struct Record {
     pub number: u64,
     pub status: String,
     pub reason: Option<String>,
-    /// When it came to its end, by the clock of whoever wrote that.
+    /// When it ended, by its writer's clock.
     pub at: Option<i64>,
-    /// Up to which later instant a skip speaks.
+    /// The last instant that a skip covers.
     pub covers_until: Option<i64>,
     pub fence: u32,
     /// Numbers of the attempts kept, inside and outside of the run, in order.
@@ -112,23 +112,23 @@ pub struct Record {
     pub unended_attempts: u32,
 }
 
-/// A timer that stands at the end.
+/// A timer that is left at the end.
 #[derive(Clone, Debug)]
 pub struct Timer {
     pub job: u32,
-    /// The instant it speaks of.
+    /// The instant of its occurrence.
     pub instant: i64,
-    /// Where it stands.
+    /// The instant it is due.
     pub due: i64,
     /// Whether it is a link of the chain: an occurrence at its own instant.
     pub link: bool,
-    /// Whether the sweep will still come by: its bucket has not been left.
+    /// Whether the sweep will still visit it: its bucket has not been left.
     pub reachable: bool,
 }
 
-/// Something that must not be.
+/// A rule that a history broke.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct Violation {
     pub rule: &'static str,
     pub job: u32,
     pub instant: i64,
@@ -136,8 +136,8 @@ pub struct Finding {
 }
 
 impl Account {
-    /// All that is wrong with this history.
-    pub fn judge(&self) -> Vec<Finding> {
+    /// All rules that this history broke.
+    pub fn judge(&self) -> Vec<Violation> {
         verdict::Verdict::of(self)
     }
 }

@@ -1,4 +1,4 @@
-//! The judge's own arithmetic of schedules: intervals and single instants, nothing borrowed.
+//! The judge's own arithmetic of schedules: intervals and single instants.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Schedule {
@@ -11,7 +11,7 @@ pub enum Schedule {
         end: i64,
         at_most: Option<AtMost>,
     },
-    /// Each instant of another, later by that; but none that was meant for before `from`.
+    /// Each instant of another schedule, later by a fixed span; but none whose nominal instant is before `from`.
     Later {
         by: i64,
         from: i64,
@@ -19,7 +19,7 @@ pub enum Schedule {
     },
 }
 
-/// So many fires and no more, counted from that instant.
+/// A limit on the number of fires, counted from an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtMost {
     pub fires: i64,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_later_keeps_its_distance_and_brings_back_nothing() {
+    fn a_delayed_schedule_keeps_its_distance_and_revives_nothing() {
         let than = Box::new(Schedule::Every { first: 100, period: 10, end: 131, at_most: None });
         let schedule = Schedule::Later { by: 7, from: 105, than };
 

@@ -4,11 +4,11 @@ mod catching_up;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Account, CHANGE_TOLERANCE, Call, Finding, Head, Job, Record, SKEW, Status};
+use crate::{Account, CHANGE_TOLERANCE, Call, Head, Job, Record, SKEW, Status, Violation};
 
-/// What is due this close to the end may still be under way.
+/// A run due this close to the end may still be under way.
 const UNSETTLED: i64 = 20 * 60_000;
-/// A cancelled occurrence that had been claimed before may run its course for this long.
+/// A cancelled occurrence that had been claimed before may go on for this long.
 const RUNNING_ON: i64 = 10 * 60_000;
 /// More than an hour of minutes behind, a sweep costs more than what is due.
 const WIDEST_SWEEP: i64 = 60;
@@ -16,27 +16,27 @@ const WIDEST_SWEEP: i64 = 60;
 pub(crate) struct Verdict<'a> {
     account: &'a Account,
     records: BTreeMap<(u32, i64, u64), &'a Record>,
-    findings: Vec<Finding>,
+    violations: Vec<Violation>,
 }
 
 const FINISHED: [&str; 5] = ["succeeded", "failed", "timed_out", "cancelled", "skipped"];
 
 impl<'a> Verdict<'a> {
-    pub(crate) fn of(account: &'a Account) -> Vec<Finding> {
+    pub(crate) fn of(account: &'a Account) -> Vec<Violation> {
         let records = account.records.iter().map(|r| ((r.job, r.instant, r.number), r)).collect();
-        let mut verdict = Self { account, records, findings: Vec::new() };
+        let mut verdict = Self { account, records, violations: Vec::new() };
         for job in &account.jobs {
             verdict.a_key_creates_once(job);
             verdict.every_occurrence_has_its_record(job);
-            verdict.what_stays_in_force_is_not_superseded(job);
-            verdict.every_asked_run_has_its_record(job);
+            verdict.an_occurrence_in_force_is_not_superseded(job);
+            verdict.every_requested_run_has_its_record(job);
             verdict.the_chain_goes_on(job);
-            verdict.nothing_starts_that_is_not_in_force(job);
+            verdict.every_start_is_in_force(job);
             verdict.at_most_once_is_kept(job);
-            verdict.what_was_cancelled_does_not_start(job);
-            verdict.nothing_begins_too_late(job);
-            verdict.what_was_missed_was_too_late(job);
-            verdict.a_catch_up_is_what_its_policy_says(job);
+            verdict.a_cancelled_occurrence_does_not_start(job);
+            verdict.nothing_starts_too_late(job);
+            verdict.a_missed_occurrence_was_too_late(job);
+            verdict.a_catch_up_follows_its_policy(job);
         }
         verdict.every_record_is_settled();
         verdict.a_throttle_is_nobodys_failure();
@@ -46,51 +46,51 @@ impl<'a> Verdict<'a> {
         verdict.one_live_lease();
         verdict.no_timer_leaks();
         verdict.the_sweep_keeps_up();
-        verdict.findings
+        verdict.violations
     }
 
-    fn find(&mut self, rule: &'static str, job: u32, instant: i64, detail: impl Into<String>) {
-        self.findings.push(Finding { rule, job, instant, detail: detail.into() });
+    fn report(&mut self, rule: &'static str, job: u32, instant: i64, detail: impl Into<String>) {
+        self.violations.push(Violation { rule, job, instant, detail: detail.into() });
     }
 
     fn a_key_creates_once(&mut self, job: &Job) {
         if job.acknowledged && job.heads.is_empty() {
-            self.find("an acknowledged job exists", job.job, 0, "it was never written");
+            self.report("an acknowledged job exists", job.job, 0, "it was never written");
         }
         if job.creations > 1 {
-            self.find("a key creates once", job.job, 0, format!("{} creators were told they made it", job.creations));
+            self.report("a key creates once", job.job, 0, format!("{} creators were told they made it", job.creations));
         }
     }
 
-    /// Every occurrence that was in force, and stayed so around its instant, is recorded or covered by a record.
+    /// Every occurrence that was in force around its instant is recorded or covered by a record.
     fn every_occurrence_has_its_record(&mut self, job: &Job) {
         for (n, head) in job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active) {
-            // Between a change's decision and its write it is anybody's guess.
+            // Between a change's decision and its write either state may apply.
             let until = job.heads.get(n + 1).map_or(self.account.end, |next| next.since.min(next.decided));
             let from = head.since + if n == 0 { SKEW } else { CHANGE_TOLERANCE };
             let to = (until - CHANGE_TOLERANCE).min(self.account.end - UNSETTLED);
             for t in head.schedule.instants(from, to) {
-                if !self.is_spoken_for(job.job, t) {
-                    self.find("every occurrence has its record", job.job, t, "nothing stands for it");
+                if !self.is_covered(job.job, t) {
+                    self.report("every occurrence has its record", job.job, t, "nothing stands for it");
                 }
             }
         }
         self.occurrences_of_both_sides_of_a_change(job);
     }
 
-    /// No later change took what the last head promises: it is not recorded as if one had.
-    fn what_stays_in_force_is_not_superseded(&mut self, job: &Job) {
+    /// An occurrence of the last head has not been superseded by a change, and must not be recorded as superseded.
+    fn an_occurrence_in_force_is_not_superseded(&mut self, job: &Job) {
         let Some(head) = job.heads.last().filter(|head| head.status == Status::Active) else { return };
         let from = head.since.max(head.decided) + CHANGE_TOLERANCE;
         for t in head.schedule.instants(from, self.account.end) {
             let reason = self.records.get(&(job.job, t, 0)).and_then(|record| record.reason.as_deref());
             if let Some(reason @ ("superseded" | "paused" | "cancelled")) = reason {
-                self.find("what stays in force is not superseded", job.job, t, reason);
+                self.report("what stays in force is not superseded", job.job, t, reason);
             }
         }
     }
 
-    /// Around a change, an instant that the old and the new schedule both promise is not lost between them.
+    /// Around a change, an instant of both the old and the new schedule is not lost between them.
     fn occurrences_of_both_sides_of_a_change(&mut self, job: &Job) {
         for n in 1..job.heads.len() {
             let (before, after) = (&job.heads[n - 1], &job.heads[n]);
@@ -102,14 +102,14 @@ impl<'a> Verdict<'a> {
                 continue;
             }
             for t in after.schedule.instants(after.since - CHANGE_TOLERANCE, after.since + CHANGE_TOLERANCE) {
-                if before.schedule.fires_at(t) && !self.is_spoken_for(job.job, t) {
-                    self.find("nothing is lost around a change", job.job, t, "both schedules promise it");
+                if before.schedule.fires_at(t) && !self.is_covered(job.job, t) {
+                    self.report("nothing is lost around a change", job.job, t, "both schedules promise it");
                 }
             }
         }
     }
 
-    fn is_spoken_for(&self, job: u32, t: i64) -> bool {
+    fn is_covered(&self, job: u32, t: i64) -> bool {
         self.records.contains_key(&(job, t, 0))
             || self
                 .records
@@ -117,41 +117,46 @@ impl<'a> Verdict<'a> {
                 .any(|(_, record)| record.covers_until.is_some_and(|until| t < until || t == until && is_last(record)))
     }
 
-    fn every_asked_run_has_its_record(&mut self, job: &Job) {
+    fn every_requested_run_has_its_record(&mut self, job: &Job) {
         for asked in &job.asked {
             match self.records.get(&(job.job, asked.at, asked.number)) {
-                None => self.find("every asked run has its record", job.job, asked.at, "no record"),
+                None => self.report("every asked run has its record", job.job, asked.at, "no record"),
                 Some(record) if record.status == "skipped" => {
-                    self.find("an acknowledged run is not skipped", job.job, asked.at, format!("{:?}", record.reason));
+                    self.report(
+                        "an acknowledged run is not skipped",
+                        job.job,
+                        asked.at,
+                        format!("{:?}", record.reason),
+                    );
                 }
                 Some(_) => {}
             }
         }
     }
 
-    /// A job that has occurrences left has a timer for one of them.
+    /// A job with occurrences left has a timer for one of them.
     fn the_chain_goes_on(&mut self, job: &Job) {
         let Some(head) = job.heads.last().filter(|head| head.status == Status::Active) else { return };
         let left = head.schedule.instants(self.account.end + 1, self.account.end + 24 * 3_600_000);
         let ahead =
             self.account.timers.iter().any(|timer| timer.job == job.job && timer.link && timer.due > self.account.end);
         if !left.is_empty() && !ahead {
-            self.find("the chain goes on", job.job, left[0], "no timer stands for any later occurrence");
+            self.report("the chain goes on", job.job, left[0], "no timer stands for any later occurrence");
         }
     }
 
-    /// What starts was in force when its job was read and at its own instant; not in a pause, not after a delete.
-    fn nothing_starts_that_is_not_in_force(&mut self, job: &Job) {
+    /// A run that starts was in force when its job was read and at its own instant; not in a pause, not after a delete.
+    fn every_start_is_in_force(&mut self, job: &Job) {
         if job.heads.is_empty() {
             if self.account.calls.iter().any(|call| call.job == job.job) {
-                self.find("nothing starts of a job that never was", job.job, 0, "it was called");
+                self.report("nothing starts of a job that never was", job.job, 0, "it was called");
             }
             return;
         }
         for call in self.account.calls.iter().filter(|call| call.job == job.job && call.number == 0 && call.fence == 1)
         {
             if around(&job.heads, call.claimed_at).iter().all(|head| head.status != Status::Active) {
-                self.find(
+                self.report(
                     "nothing starts in a pause or after a delete",
                     job.job,
                     call.instant,
@@ -160,10 +165,10 @@ impl<'a> Verdict<'a> {
             }
             let then = around(&job.heads, call.instant);
             if !then.iter().any(|head| head.schedule.fires_at(call.instant)) {
-                self.find("what starts is an occurrence", job.job, call.instant, "no schedule in force fires then");
+                self.report("what starts is an occurrence", job.job, call.instant, "no schedule in force fires then");
             }
             if then.iter().all(|head| head.status == Status::Paused) {
-                self.find("an occurrence of a pause does not fire", job.job, call.instant, format!("at {}", call.at));
+                self.report("an occurrence of a pause does not fire", job.job, call.instant, format!("at {}", call.at));
             }
         }
     }
@@ -175,12 +180,12 @@ impl<'a> Verdict<'a> {
         let mut called = BTreeSet::new();
         for call in self.account.calls.iter().filter(|call| call.job == job.job) {
             if !called.insert((call.instant, call.number)) {
-                self.find("at most once is at most once", job.job, call.instant, "called twice");
+                self.report("at most once is at most once", job.job, call.instant, "called twice");
             }
         }
     }
 
-    fn what_was_cancelled_does_not_start(&mut self, job: &Job) {
+    fn a_cancelled_occurrence_does_not_start(&mut self, job: &Job) {
         for (cancelled_at, instant) in &job.cancels {
             let late = |call: &&Call| {
                 call.job == job.job
@@ -189,7 +194,7 @@ impl<'a> Verdict<'a> {
                     && call.at > cancelled_at + RUNNING_ON
             };
             if self.account.calls.iter().any(|call| late(&call)) {
-                self.find("what was cancelled does not start", job.job, *instant, "called long after");
+                self.report("what was cancelled does not start", job.job, *instant, "called long after");
             }
         }
     }
@@ -197,14 +202,14 @@ impl<'a> Verdict<'a> {
     fn every_record_is_settled(&mut self) {
         for record in &self.account.records {
             if !FINISHED.contains(&record.status.as_str()) {
-                self.find("every run comes to its end", record.job, record.instant, record.status.clone());
+                self.report("every run comes to its end", record.job, record.instant, record.status.clone());
             }
             if record.unended_attempts > 0 {
-                self.find("every attempt comes to its end", record.job, record.instant, record.status.clone());
+                self.report("every attempt comes to its end", record.job, record.instant, record.status.clone());
             }
             if record.attempts != (1..=record.fence).collect::<Vec<_>>() {
                 let detail = format!("{:?} of {}", record.attempts, record.fence);
-                self.find("no attempt is forgotten", record.job, record.instant, detail);
+                self.report("no attempt is forgotten", record.job, record.instant, detail);
             }
         }
     }
@@ -212,7 +217,12 @@ impl<'a> Verdict<'a> {
     fn a_throttle_is_nobodys_failure(&mut self) {
         for record in self.account.records.iter().filter(|record| self.account.blameless.contains(&record.job)) {
             if ["failed", "timed_out"].contains(&record.status.as_str()) {
-                self.find("a throttle is nobody's failure", record.job, record.instant, format!("{:?}", record.reason));
+                self.report(
+                    "a throttle is nobody's failure",
+                    record.job,
+                    record.instant,
+                    format!("{:?}", record.reason),
+                );
             }
         }
     }
@@ -221,16 +231,16 @@ impl<'a> Verdict<'a> {
         let called: BTreeSet<_> = self.account.calls.iter().map(|c| (c.job, c.instant, c.number, c.fence)).collect();
         for record in self.account.records.iter().filter(|record| record.status == "succeeded") {
             if !called.contains(&(record.job, record.instant, record.number, record.fence)) {
-                self.find("a success was called", record.job, record.instant, "no call of its last fence");
+                self.report("a success was called", record.job, record.instant, "no call of its last fence");
             }
         }
     }
 
-    /// By the starter's own clock never; by the true one by no more than clocks are apart.
+    /// Never by the starter's own clock; by the true clock at most by the skew.
     fn nothing_starts_early(&mut self) {
         for call in &self.account.calls {
             if call.own_clock < call.instant || call.at < call.instant - SKEW {
-                self.find("nothing starts early", call.job, call.instant, format!("at {}", call.at));
+                self.report("nothing starts early", call.job, call.instant, format!("at {}", call.at));
             }
         }
     }
@@ -239,12 +249,12 @@ impl<'a> Verdict<'a> {
         let mut seen = BTreeSet::new();
         for call in &self.account.calls {
             if !seen.insert((call.job, call.instant, call.number, call.fence)) {
-                self.find("one call a fence", call.job, call.instant, format!("fence {}", call.fence));
+                self.report("one call a fence", call.job, call.instant, format!("fence {}", call.fence));
             }
         }
     }
 
-    /// When a call starts, no earlier one of the same run is inside its lease, by a clock that is right to the skew.
+    /// When a call starts, no earlier call of the same run is inside its lease, up to the skew.
     fn one_live_lease(&mut self) {
         let mut by_run: BTreeMap<_, Vec<&Call>> = BTreeMap::new();
         for call in &self.account.calls {
@@ -258,14 +268,14 @@ impl<'a> Verdict<'a> {
                     earlier.at <= later.at && !over && !expired
                 };
                 if calls[..n].iter().any(|earlier| alive(&earlier)) {
-                    self.find("one live lease", later.job, later.instant, format!("fence {}", later.fence));
+                    self.report("one live lease", later.job, later.instant, format!("fence {}", later.fence));
                 }
             }
         }
     }
 
-    /// A timer in a bucket that was left will never be looked at: it must stand for nothing, like one that a sweeper
-    /// slept over and that fires under no schedule in force.
+    /// A timer in a bucket that was left is never inspected: its obligation must be met or void, as for one that was written
+    /// while the sweeper slept and that fires under no schedule in force.
     fn no_timer_leaks(&mut self) {
         for timer in self.account.timers.iter().filter(|timer| !timer.reachable) {
             let heads = self.account.jobs.iter().find(|job| job.job == timer.job).map_or(&[][..], |job| &job.heads);
@@ -273,25 +283,26 @@ impl<'a> Verdict<'a> {
             let fires = |head: &&Head| head.status == Status::Active && head.schedule.fires_at(timer.instant);
             let meant = !then.is_empty() && then.iter().all(fires);
             let recorded = self.records.keys().any(|(job, at, _)| (*job, *at) == (timer.job, timer.instant));
-            if meant && !recorded && !self.is_spoken_for(timer.job, timer.instant) {
-                self.find("no timer leaks", timer.job, timer.instant, format!("stands at {}", timer.due));
+            if meant && !recorded && !self.is_covered(timer.job, timer.instant) {
+                self.report("no timer leaks", timer.job, timer.instant, format!("stands at {}", timer.due));
             }
         }
     }
 
     fn the_sweep_keeps_up(&mut self) {
         if self.account.widest_sweep > WIDEST_SWEEP {
-            self.find("the sweep keeps up", 0, self.account.end, format!("{} minutes", self.account.widest_sweep));
+            self.report("the sweep keeps up", 0, self.account.end, format!("{} minutes", self.account.widest_sweep));
         }
     }
 }
 
-/// Whether what a record covers it up to did not fire either; an outage's last occurrence does, and has its own record.
+/// Whether the last instant of a record's span did not fire either; the last occurrence of an outage fires and has its own
+/// record.
 fn is_last(record: &Record) -> bool {
     record.reason.as_deref() != Some("coalesced")
 }
 
-/// How the job stood at `t`, give or take the time a change needs to be everywhere.
+/// The states of the job at `t`, within the time a change needs to reach every process.
 fn around(heads: &[Head], t: i64) -> Vec<&Head> {
     let before = heads.iter().rfind(|head| head.since <= t - CHANGE_TOLERANCE);
     let near = heads

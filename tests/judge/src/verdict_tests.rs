@@ -1,4 +1,4 @@
-//! A judge that never finds anything is worth nothing: each rule is shown a history that breaks just it.
+//! Each rule is shown a history that breaks just that rule: a judge that reports nothing proves nothing.
 
 use super::*;
 use crate::{Asked, CatchUp, Schedule, Timer};
@@ -65,7 +65,7 @@ fn clean() -> Account {
 }
 
 fn rules(account: &Account) -> Vec<&'static str> {
-    account.judge().into_iter().map(|finding| finding.rule).collect()
+    account.judge().into_iter().map(|violation| violation.rule).collect()
 }
 
 fn timer() -> Timer {
@@ -78,7 +78,7 @@ fn a_clean_history_is_clean() {
 }
 
 #[test]
-fn each_rule_finds_what_breaks_it() {
+fn each_rule_reports_its_violation() {
     let paused = Head { since: T + 10_000, decided: T + 10_000, status: Status::Paused, ..head(T) };
     let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
     let failed = Record { status: "failed".to_owned(), reason: Some("poison".to_owned()), ..record() };
@@ -138,7 +138,7 @@ fn endless() -> Head {
 }
 
 #[test]
-fn an_instant_both_schedules_promise_is_missed_between_them() {
+fn an_instant_of_both_schedules_that_is_lost_between_them_is_reported() {
     let every = |since| Head {
         since,
         decided: since,
@@ -150,7 +150,7 @@ fn an_instant_both_schedules_promise_is_missed_between_them() {
     assert!(rules(&account).contains(&"nothing is lost around a change"));
 }
 
-/// An occurrence each minute for an hour, and the record of an outage that was looked at after ten minutes.
+/// An occurrence each minute for an hour, and the record of an outage that was inspected after ten minutes.
 fn after_an_outage(catch_up: CatchUp, reason: &str, at: i64, until: i64) -> Vec<&'static str> {
     let schedule = Schedule::Every { first: T + 60_000, period: 60_000, end: T + 3_600_000, at_most: None };
     let skipped = Record {
@@ -167,7 +167,7 @@ fn after_an_outage(catch_up: CatchUp, reason: &str, at: i64, until: i64) -> Vec<
 }
 
 #[test]
-fn a_catch_up_that_is_not_its_policys_is_found() {
+fn a_catch_up_against_its_policy_is_reported() {
     let rule = "a catch-up is what its policy says";
     let all = CatchUp::All { window: 300_000, most: 3 };
     for (catch_up, until, found) in [
@@ -187,7 +187,7 @@ fn a_catch_up_that_is_not_its_policys_is_found() {
 }
 
 #[test]
-fn what_is_called_missed_too_soon_is_found() {
+fn an_occurrence_recorded_as_missed_too_soon_is_reported() {
     let rule = "what was missed was too late";
 
     assert!(after_an_outage(CatchUp::None, "missed", 599, 300).contains(&rule));
@@ -196,7 +196,7 @@ fn what_is_called_missed_too_soon_is_found() {
 }
 
 #[test]
-fn what_begins_too_late_is_found() {
+fn an_occurrence_that_starts_too_late_is_reported() {
     let none = Job { heads: vec![Head { catch_up: CatchUp::None, ..head(T) }], ..job() };
     let late = |claimed_at, fence| Call { at: claimed_at, own_clock: claimed_at, claimed_at, fence, ..call() };
     let rules = |call| rules(&Account { calls: vec![call], ..with_job(none.clone()) });

@@ -1,7 +1,7 @@
-//! Python tools beside the tests, each at one version.
+//! Python tools for the tests, each at one version.
 //!
-//! A set of them is installed from its `requirements.txt` into a folder under `target/` that is named by that file's hash,
-//! so a changed file makes a new folder and an unchanged one costs nothing.
+//! A set of tools is installed from its `requirements.txt` into a folder under `target/` named by the file's hash, so a
+//! changed file makes a new folder and an unchanged one costs nothing.
 
 pub mod workspace;
 
@@ -12,26 +12,26 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What `requirements.txt` can be installed with: 3.11, with the modules that some distributions split off.
+/// The Python that can install `requirements.txt`: 3.11, with the modules that some distributions split off.
 const SUITABLE: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
 
 /// Tools that are installed together: the whole freeze.
 #[derive(Clone, Copy, Debug)]
 pub struct Requirements {
-    /// Where the file is, for people.
+    /// The path of the file, for messages.
     pub path: &'static str,
     pub text: &'static str,
-    /// Which tests need them, for people.
+    /// The tests that need the tools, for messages.
     pub tests: &'static str,
 }
 
-/// An environment of its own, complete.
+/// A complete virtual environment.
 #[derive(Clone, Debug)]
 pub struct Venv(PathBuf);
 
 impl Requirements {
-    /// Installed by whoever asks first; `None`, said loudly, where there is no Python to install them with. With `CI=true` a
-    /// missing Python is a failure: there nobody reads what was not run.
+    /// Installs the tools at the first call. Without Python it returns `None` and prints so; with `CI=true` a missing Python is
+    /// a failure: there nobody reads which tests did not run.
     pub fn installed(&self) -> Option<Venv> {
         let venv = self.venv();
         if venv.is_none() {
@@ -42,8 +42,8 @@ impl Requirements {
         venv
     }
 
-    /// The lock lets one process install while the others wait; the file `complete` is written last, so what an interrupted
-    /// process leaves behind is made anew.
+    /// The lock lets one process install while the others wait; the file `complete` is written last, so a partial installation
+    /// is replaced.
     fn venv(&self) -> Option<Venv> {
         let folder = workspace::target().join("python");
         fs::create_dir_all(&folder).expect("the target folder can be written");
@@ -53,7 +53,7 @@ impl Requirements {
 
         let venv = folder.join(name);
         let complete = venv.join("complete");
-        // The second condition: the Python it was made from may have been removed since.
+        // The second condition: its base Python may have been removed since.
         if !(complete.exists() && venv.join("bin/python").exists()) {
             if !python_is_suitable() {
                 return None;
@@ -64,7 +64,7 @@ impl Requirements {
         Some(Venv(venv))
     }
 
-    /// Not the same under every Rust, which costs an installation, never a wrong one.
+    /// The hash may differ between versions of Rust, which costs an installation, never a wrong one.
     fn folder_name(&self) -> String {
         let mut hasher = DefaultHasher::new();
         self.text.hash(&mut hasher);
@@ -77,7 +77,7 @@ impl Requirements {
 
         let requirements = venv.join("requirements.txt");
         fs::write(&requirements, self.text).expect("the requirements can be copied");
-        // Nothing but what is listed; the check afterwards says whether the list is whole.
+        // Installs only the listed packages; the check afterwards shows whether the list is complete.
         let pip = || {
             let mut pip = Command::new(venv.join("bin/python"));
             pip.args(["-m", "pip"]);
@@ -107,7 +107,7 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&said));
 }
 
-/// To the terminal itself: what a passing test prints by macro is shown to nobody.
+/// Prints to the terminal itself: the harness hides a passing test's output.
 fn say(line: &str) {
     writeln!(io::stderr(), "{line}").expect("the terminal can be written to");
 }

@@ -1,4 +1,4 @@
-//! Where things are: the checkout, and the folder that everything built goes to.
+//! Paths: the checkout, and cargo's target folder.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ pub fn root() -> PathBuf {
     package.ancestors().nth(2).expect("the package stands two folders below the root").to_path_buf()
 }
 
-/// Cargo's target folder: what is made during tests goes there, so that deleting it deletes everything.
+/// Cargo's target folder: tests write there, so that deleting it deletes everything.
 pub fn target() -> PathBuf {
     // Joining an absolute path gives that path.
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Instant;
 
-use minutehand_judge::Finding;
+use minutehand_judge::Violation;
 
 use crate::history::{Verdict, history};
 
@@ -15,7 +15,7 @@ pub struct Campaign {
     pub seconds: f64,
     pub tally: BTreeMap<String, u64>,
     /// The seeds of the histories in which something was wrong.
-    pub failed: BTreeMap<u64, Vec<Finding>>,
+    pub failed: BTreeMap<u64, Vec<Violation>>,
 }
 
 impl Campaign {
@@ -42,8 +42,8 @@ impl Campaign {
         for (what, count) in verdict.tally {
             *self.tally.entry(what).or_default() += count;
         }
-        if !verdict.findings.is_empty() {
-            self.failed.insert(seed, verdict.findings);
+        if !verdict.violations.is_empty() {
+            self.failed.insert(seed, verdict.violations);
         }
         self
     }
@@ -70,13 +70,13 @@ impl fmt::Display for Campaign {
             writeln!(f, "{count:>12}  {what}")?;
         }
         let mut rules: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-        for (seed, findings) in &self.failed {
-            for rule in findings.iter().map(|finding| finding.rule).collect::<BTreeSet<_>>() {
+        for (seed, violations) in &self.failed {
+            for rule in violations.iter().map(|violation| violation.rule).collect::<BTreeSet<_>>() {
                 rules.entry(rule).or_default().push(*seed);
             }
         }
         for (rule, seeds) in &rules {
-            let first = self.failed[&seeds[0]].iter().find(|finding| finding.rule == *rule);
+            let first = self.failed[&seeds[0]].iter().find(|violation| violation.rule == *rule);
             writeln!(
                 f,
                 "BROKEN {rule}: {} histories, seeds {:?}: {first:?}",

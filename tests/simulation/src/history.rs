@@ -9,7 +9,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::priority::Priority;
 use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
-use minutehand_judge::Finding;
+use minutehand_judge::Violation;
 use minutehand_protocol::sweep::forget_hints;
 use minutehand_sweeper::tick_in_groups;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ const END: i64 = CALM_FROM + 100 * MINUTE;
 /// What a history came to.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    pub findings: Vec<Finding>,
+    pub violations: Vec<Violation>,
     pub tally: BTreeMap<String, u64>,
     pub steps: u64,
 }
@@ -80,7 +80,7 @@ pub fn history(seed: u64) -> Verdict {
             sim.count(format!("made up for by {}", head.catch_up));
         }
     }
-    Verdict { findings: account.judge(), tally: sim.tally(), steps: sim.steps() }
+    Verdict { violations: account.judge(), tally: sim.tally(), steps: sim.steps() }
 }
 
 /// Who plays: clients, ticks, accidents.

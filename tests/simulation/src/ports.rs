@@ -86,7 +86,7 @@ impl Ports for SimPorts {
         &self.0
     }
     fn me(&self) -> Claimant {
-        World::claimant(&self.0.process)
+        self.0.world.claimant(&self.0.process)
     }
 }
 

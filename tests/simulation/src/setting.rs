@@ -14,6 +14,8 @@ pub struct Setting {
     pub shards: u16,
     pub shards_per_sweep: u16,
     pub host: Host,
+    /// Whether each process believes that no other is alive, as one with an embedded store does.
+    pub exclusive_store: bool,
     pub throttles: Vec<Throttle>,
 }
 
@@ -45,7 +47,14 @@ pub const MOST_AT_ONCE: u32 = 100;
 impl Setting {
     /// Right clocks, one shard, one process, and nothing throttled.
     pub fn plain() -> Self {
-        Self { skew: 0, shards: 1, shards_per_sweep: 1, host: Host::Process, throttles: Vec::new() }
+        Self {
+            skew: 0,
+            shards: 1,
+            shards_per_sweep: 1,
+            host: Host::Process,
+            exclusive_store: false,
+            throttles: Vec::new(),
+        }
     }
 
     /// Throttles fall into `rough` and end with it.
@@ -53,7 +62,8 @@ impl Setting {
         let shards = dice.pick(&[1, 1, 1, 2, 2, 5]); // each costs a sweep of its own, each minute
         let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::drawn(dice)) };
         let throttles = (0..dice.within(throttles)).map(|_| Throttle::drawn(dice, rough, shards)).collect();
-        Self { skew: SKEW, shards, shards_per_sweep: dice.pick(&[1, 2, 64]), host, throttles }
+        let shards_per_sweep = dice.pick(&[1, 2, 64]);
+        Self { skew: SKEW, shards, shards_per_sweep, host, exclusive_store: false, throttles }
     }
 }
 

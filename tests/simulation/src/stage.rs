@@ -3,6 +3,8 @@
 //!
 //! Times are seconds since the curtain rose.
 
+mod elsewhere;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,18 +12,18 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
-use minutehand_domain::body::{Body, Json};
+use minutehand_domain::body::Json;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::idempotency::{AskedName, Fingerprint};
-use minutehand_domain::job::{Change, Definition, Delivery, Job, Terms};
+use minutehand_domain::job::{Change, Definition, Job};
+use minutehand_domain::order::Terms;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
-use minutehand_domain::target::Target;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
@@ -29,11 +31,11 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Store as _};
 use minutehand_io::{Fault, Ports as _};
-use minutehand_judge::Finding;
-use minutehand_protocol::cancel::{Cancelled, cancel};
-use minutehand_protocol::change::{Changed, change};
-use minutehand_protocol::create::{Created, NewJob, create};
-use minutehand_protocol::on_demand::{self, Answered, run_now};
+use minutehand_judge::Violation;
+use minutehand_protocol::job::change::{Changed, change};
+use minutehand_protocol::job::create::{Created, NewJob, create};
+use minutehand_protocol::run::cancel::{Cancelled, cancel};
+use minutehand_protocol::run::on_demand::{self, Answered, run_now};
 use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::{tick, tick_in_groups};
 
@@ -99,16 +101,8 @@ impl Wish {
             jitter: Jitter::None,
             ..RetryPolicy::default()
         };
-        Definition {
-            name: None,
-            owner: None,
-            tags: [].into(),
-            target: Target::Noop,
-            payload: Body::Empty,
-            priority: Priority::Normal,
-            terms: Terms { timeout: Duration::from_secs(self.timeout), retry, delivery: Delivery::AtLeastOnce },
-            catch_up: self.catch_up,
-        }
+        let terms = Terms { timeout: Duration::from_secs(self.timeout), retry, ..Terms::default() };
+        Definition { terms, catch_up: self.catch_up, ..Definition::default() }
     }
 }
 
@@ -271,7 +265,7 @@ impl Stage {
         let stage = self.clone();
         self.act(at, name, move |ports| async move {
             let once = key.and_then(|key| Some((AskedName::of(key), Fingerprint::of("this", "", "")?)));
-            let wish = on_demand::Wish { payload: None, by: By::host(), once };
+            let wish = on_demand::RunRequest { payload: None, by: By::host(), once };
             let answered = run_now(&ports, &stage.tenant, stage.id, wish).await?;
             if let Answered::Queued(run) | Answered::Replayed(run) = &answered {
                 stage.know(|driven| driven.tell_of(run.key, key.map(ToOwned::to_owned)));
@@ -417,7 +411,7 @@ impl Stage {
     }
 
     /// What the judge finds wrong with what was played so far.
-    pub fn judge(&self) -> Vec<Finding> {
+    pub fn judge(&self) -> Vec<Violation> {
         let driven = self.driven.lock().unwrap_or_else(PoisonError::into_inner).clone();
         account(&self.world, &self.tenant, &[(self.id, driven)].into(), self.sim.now()).judge()
     }

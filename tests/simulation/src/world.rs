@@ -135,8 +135,8 @@ impl World {
         self.seen().jobs.insert(job, Told { number, behaviour, heads: Vec::new() });
     }
 
-    pub fn claimant(process: &Process) -> Claimant {
-        Claimant { worker: Worker(process.number), exclusive_store: false }
+    pub fn claimant(&self, process: &Process) -> Claimant {
+        Claimant { worker: Worker(process.number), exclusive_store: self.0.setting.exclusive_store }
     }
 
     pub(crate) fn invocations(&self, queue: Priority) -> Invocations {

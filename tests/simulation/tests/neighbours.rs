@@ -36,7 +36,7 @@ const SLOW: Duration = Duration::from_millis(200);
 /// A quarter of a slow call: nobody's hand was waited for.
 const UNNOTICED: i64 = 50;
 const KEY: &str = "the-key-of-whoever-asks";
-const HANDS: u32 = 64;
+const CONCURRENCY: u32 = 64;
 /// One a second, before, during and after the flood.
 const CRITICAL: i64 = 90;
 
@@ -137,9 +137,9 @@ impl Machine {
 
     /// As the local process does it: a hand for each delivery.
     fn execute(&self, sim: &Sim) {
-        self.queues().hands(HANDS);
+        self.queues().set_concurrency(CONCURRENCY);
         let process = sim.process("hand", 0);
-        for _ in 0..HANDS {
+        for _ in 0..CONCURRENCY {
             let machine = self.clone();
             sim.spawn(&process, async move {
                 loop {

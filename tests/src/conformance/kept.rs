@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use minutehand_domain::body::Body;
-use minutehand_domain::body::Json;
+use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::Worker;
-use minutehand_domain::job::SkippedSpan;
 use minutehand_domain::limits::PAYLOAD_BYTES;
 use minutehand_domain::run::attempt::{Ended, Ending};
-use minutehand_domain::run::{Attempt, AttemptError, Lease, Run, Skip, State};
+use minutehand_domain::run::{Attempt, AttemptError, Holder, Lease, Run, Skip, SkippedSpan, State};
 use minutehand_io::store::{Guard, Store};
 
 use super::world::{at, attempt, job_id, named, run, tenant};
@@ -50,7 +48,7 @@ pub async fn a_body_of_256_kib_is_found_as_it_was<S: Store>(store: Arc<S>) {
 }
 
 pub async fn a_run_in_every_state_is_found_as_it_was<S: Store>(store: Arc<S>) {
-    let lease = Lease { holder: Worker(u64::MAX), until: at(90), cancelled: true };
+    let lease = Lease { holder: Holder::Process(Worker(u64::MAX)), until: at(90), cancelled: true };
     let result = Body::Inside(Json::of(&serde_json::json!({"text": "ä\u{0}🕐", "list": [1, null, 2.5]})));
     let states = [
         State::Scheduled { due: at(60) },

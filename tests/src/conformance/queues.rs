@@ -30,10 +30,10 @@ pub trait Arena: Sync {
 
     fn clock(&self) -> &Self::Clock;
 
-    /// For how long a delivery is its receiver's. At least twice as long as they may be late.
+    /// How long a delivery stays hidden. At least twice as long as deliveries may be late.
     fn visibility(&self) -> Duration;
 
-    /// How much before its time a hint that is sent for later may be delivered.
+    /// How much before its time a delayed hint may be delivered.
     fn early(&self) -> Duration;
 
     /// How much after its time a hint may be delivered.
@@ -47,17 +47,17 @@ macro_rules! queue_facts {
         $crate::queue_facts! { $(#[$attribute])* $make:
             a_hint_is_delivered_at_its_time,
             a_hint_sent_for_sooner_overtakes_one_for_later,
-            whoever_waits_while_there_is_nothing_wakes_when_there_is,
+            a_waiting_receiver_wakes_when_a_hint_arrives,
             a_hint_is_held_by_one_receiver_at_a_time,
-            what_is_not_done_is_delivered_again_after_its_visibility,
+            a_hint_that_is_not_done_is_delivered_again_after_its_visibility,
             an_old_receipt_changes_nothing,
             a_hidden_hint_stays_hidden_until_then,
             a_hint_can_be_hidden_for_less_than_its_visibility,
-            what_is_done_is_gone,
-            what_is_given_back_is_delivered_again,
-            what_is_given_back_for_later_waits_until_then,
+            a_hint_that_is_done_is_gone,
+            a_hint_that_is_given_back_is_delivered_again,
+            a_hint_that_is_given_back_for_later_waits_until_then,
             the_most_urgent_comes_first,
-            nothing_is_lost_among_a_hundred_concurrent_sends,
+            a_hundred_concurrent_sends_lose_no_hint,
             a_hint_of_every_shape_arrives_as_it_was_sent,
             a_receiver_that_gives_up_loses_nothing,
         }
@@ -95,8 +95,8 @@ pub async fn a_hint_sent_for_sooner_overtakes_one_for_later(arena: &impl Arena) 
     assert_eq!(numbers(&some(arena, 9).await), [2]);
 }
 
-/// Tried: without the ring in the embedded `send`, a receiver that began to wait while there was nothing waits for ever.
-pub async fn whoever_waits_while_there_is_nothing_wakes_when_there_is(arena: &impl Arena) {
+/// Tried: without the wake in the embedded `send`, a receiver that began to wait at empty queues waits for ever.
+pub async fn a_waiting_receiver_wakes_when_a_hint_arrives(arena: &impl Arena) {
     let sent = in_secs(arena, 2);
     let giving = async {
         arena.clock().sleep_until(sent).await;
@@ -121,7 +121,7 @@ pub async fn a_hint_is_held_by_one_receiver_at_a_time(arena: &impl Arena) {
     assert_eq!(all, [1, 2, 3, 4, 5, 6]);
 }
 
-pub async fn what_is_not_done_is_delivered_again_after_its_visibility(arena: &impl Arena) {
+pub async fn a_hint_that_is_not_done_is_delivered_again_after_its_visibility(arena: &impl Arena) {
     let asked = arena.clock().now();
     send(arena, 1, asked).await;
     let first = some(arena, 1).await;
@@ -133,7 +133,7 @@ pub async fn what_is_not_done_is_delivered_again_after_its_visibility(arena: &im
     assert_eq!(second[0].hint, first[0].hint);
 }
 
-/// Tried: with receipts that name the hint and not the delivery, the late receiver deletes what another one works on.
+/// Tried: with receipts that name the hint and not the delivery, the late receiver deletes a hint that another works on.
 pub async fn an_old_receipt_changes_nothing(arena: &impl Arena) {
     send(arena, 1, arena.clock().now()).await;
     let old = some(arena, 1).await.remove(0).receipt;
@@ -160,7 +160,7 @@ pub async fn a_hidden_hint_stays_hidden_until_then(arena: &impl Arena) {
     assert_between(arena, until);
 }
 
-/// Tried: without the ring in the embedded `hide`, it comes back only after the whole visibility.
+/// Tried: without the wake in the embedded `hide`, it reappears only after the whole visibility.
 pub async fn a_hint_can_be_hidden_for_less_than_its_visibility(arena: &impl Arena) {
     send(arena, 1, arena.clock().now()).await;
     let receipt = some(arena, 1).await.remove(0).receipt;
@@ -173,7 +173,7 @@ pub async fn a_hint_can_be_hidden_for_less_than_its_visibility(arena: &impl Aren
     assert_between(arena, until);
 }
 
-pub async fn what_is_done_is_gone(arena: &impl Arena) {
+pub async fn a_hint_that_is_done_is_gone(arena: &impl Arena) {
     send(arena, 1, arena.clock().now()).await;
     let receipt = some(arena, 1).await.remove(0).receipt;
 
@@ -183,7 +183,7 @@ pub async fn what_is_done_is_gone(arena: &impl Arena) {
     arena.queues().done(&receipt).await.expect("again does nothing");
 }
 
-pub async fn what_is_given_back_is_delivered_again(arena: &impl Arena) {
+pub async fn a_hint_that_is_given_back_is_delivered_again(arena: &impl Arena) {
     send(arena, 1, arena.clock().now()).await;
     let first = some(arena, 1).await.remove(0);
     let given = arena.clock().now();
@@ -196,7 +196,7 @@ pub async fn what_is_given_back_is_delivered_again(arena: &impl Arena) {
     arena.queues().done(&second.receipt).await.unwrap();
 }
 
-pub async fn what_is_given_back_for_later_waits_until_then(arena: &impl Arena) {
+pub async fn a_hint_that_is_given_back_for_later_waits_until_then(arena: &impl Arena) {
     send(arena, 1, arena.clock().now()).await;
     let first = some(arena, 1).await.remove(0);
     let later = in_secs(arena, 3);
@@ -218,7 +218,7 @@ pub async fn the_most_urgent_comes_first(arena: &impl Arena) {
     assert_eq!(delivered.iter().map(|delivery| delivery.priority).collect::<Vec<_>>(), Priority::ALL);
 }
 
-pub async fn nothing_is_lost_among_a_hundred_concurrent_sends(arena: &impl Arena) {
+pub async fn a_hundred_concurrent_sends_lose_no_hint(arena: &impl Arena) {
     let now = arena.clock().now();
     let mut sends = JoinSet::new();
     for number in 0..100 {
@@ -245,7 +245,7 @@ pub async fn a_hint_of_every_shape_arrives_as_it_was_sent(arena: &impl Arena) {
     }
 }
 
-/// Tried: with SQS polls that end with the call that began them, what comes then is nobody's for a whole visibility.
+/// Tried: with SQS polls that end with the call that began them, their messages stay hidden for a whole visibility.
 pub async fn a_receiver_that_gives_up_loses_nothing(arena: &impl Arena) {
     assert_nothing_comes(arena, Duration::from_millis(500)).await;
     let sent = arena.clock().now();
@@ -257,7 +257,7 @@ pub async fn a_receiver_that_gives_up_loses_nothing(arena: &impl Arena) {
     assert!(arena.clock().now() <= sent + arena.late().max(Duration::from_secs(1)));
 }
 
-/// It comes back at `then`: now, and not before.
+/// It reappears at `then`: now, and not before.
 fn assert_between(arena: &impl Arena, then: Moment) {
     let now = arena.clock().now();
     assert!(then <= now, "{now} is before {then}");
@@ -275,7 +275,7 @@ async fn send(arena: &impl Arena, number: u8, at: Moment) {
 
 type Deliveries<A> = Vec<Delivery<<<A as Arena>::Queues as Queues>::Receipt>>;
 
-/// The next that come, up to `max`.
+/// The next deliveries, up to `max`.
 async fn some<A: Arena>(arena: &A, max: usize) -> Deliveries<A> {
     let come = async {
         loop {

@@ -4,17 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::Body;
-use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
-use minutehand_domain::job::{Definition, Delivery, Job, Terms};
+use minutehand_domain::job::{Definition, Job};
 use minutehand_domain::priority::Priority;
-use minutehand_domain::retry::RetryPolicy;
 use minutehand_domain::run::{Attempt, Failure, Run, State};
 use minutehand_domain::schedule::{Plan, Schedule};
-use minutehand_domain::target::Target;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use serde::{Deserialize, Serialize};
 
@@ -116,18 +112,6 @@ pub fn stamp(generation: u64) -> TimerStamp {
 }
 
 fn definition() -> Definition {
-    Definition {
-        name: Some("report".to_owned()),
-        owner: None,
-        tags: BTreeSet::from(["billing".to_owned()]),
-        target: Target::Noop,
-        payload: Body::Empty,
-        priority: Priority::Normal,
-        terms: Terms {
-            timeout: Duration::from_secs(60),
-            retry: RetryPolicy::default(),
-            delivery: Delivery::AtLeastOnce,
-        },
-        catch_up: CatchUp::default(),
-    }
+    let tags = BTreeSet::from(["billing".to_owned()]);
+    Definition { name: Some("report".to_owned()), tags, ..Definition::default() }
 }

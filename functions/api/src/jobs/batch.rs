@@ -1,4 +1,4 @@
-//! A batch of jobs: each is made, or refused, as if it had come alone. One bad one spoils no other.
+//! A batch of jobs: each is created or refused independently of the others.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use crate::problem::{Kind, Problem, WithRequestId};
 use crate::wire::job_request::JobRequest;
 use crate::wire::job_view::JobView;
 
-/// Jobs of one batch that are written at the same time: enough that a store which commits for many is kept busy, and few
-/// enough that a batch is no flood.
+/// Jobs of one batch that are written concurrently: enough to fill a group commit, and few enough that a batch is no
+/// flood.
 const AT_ONCE: usize = 64;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -78,16 +78,16 @@ pub(crate) async fn batch<D: Ports>(
         let detail = format!("at most {BATCH_JOBS} jobs; this has {}", jobs.len());
         return Err(Problem::field(Kind::Invalid, "/jobs", detail));
     }
-    let answers = make_all(&app, caller.tenant(), &jobs).await;
+    let answers = create_all(&app, caller.tenant(), &jobs).await;
     let now = app.ports.clock().now();
     let result = |(index, answer)| ResultView::new(index, answer, now, &request_id);
     let results = answers.iter().enumerate().map(result).collect();
     Ok((StatusCode::OK, Json(BatchView { results })).into_response())
 }
 
-/// In the order they came. Of those that bear the same idempotency key, the first is made before the others are looked at:
-/// which of them makes the job is not left to chance.
-async fn make_all<D: Ports>(app: &AppState<D>, tenant: &Tenant, jobs: &[&RawValue]) -> Vec<Result<Made, Problem>> {
+/// The results in the order of the jobs. Of several jobs with the same idempotency key the first is created before the
+/// others are read, so that the first always wins.
+async fn create_all<D: Ports>(app: &AppState<D>, tenant: &Tenant, jobs: &[&RawValue]) -> Vec<Result<Made, Problem>> {
     let mut keys = HashSet::new();
     let mut is_first = |text: &RawValue| key_of(text).is_none_or(|key| keys.insert(key));
     let (first, later): (Vec<_>, Vec<_>) = jobs.iter().enumerate().partition(|(_, text)| is_first(text));

@@ -1,4 +1,4 @@
-//! Creating a job. The same key and request again are answered as the first time.
+//! Creating a job. A repeated request with the same key gets the same answer.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
-use minutehand_protocol::create::{Created, NewJob, create as create_job};
+use minutehand_protocol::job::create::{Created, NewJob, create as create_job};
 use minutehand_protocol::lookup::job_of;
 
 use crate::app_state::AppState;
@@ -28,19 +28,19 @@ use crate::wire::body_view::BodyView;
 use crate::wire::job_request::{JobRequest, Understood};
 use crate::wire::job_view::JobView;
 
-/// What every request for a new job is a request of, alone or in a batch.
+/// The address in the fingerprint of every request for a new job, alone or in a batch.
 const ADDRESS: &str = "POST /v1/jobs";
 
-/// Which job a request makes, and what it asked for if it may ask again.
+/// The id of a request's job, and the request's fingerprint if it has an idempotency key.
 struct Identity {
     id: JobId,
     fingerprint: Option<Fingerprint>,
 }
 
-/// The job that a request has.
+/// The job of a request.
 pub(super) enum Made {
     Now(Job),
-    /// By the same request, before.
+    /// Created by an earlier identical request.
     Before(Job),
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn create<D: Ports>(
     answer(&*app.ports, &made).await
 }
 
-/// One of a batch's: its text, parsed like a body of its own.
+/// Creates one job of a batch: its text is parsed like a body of its own.
 pub(super) async fn made_of<D: Ports>(app: &AppState<D>, tenant: &Tenant, text: &str) -> Result<Made, Problem> {
     let request: JobRequest<'_> = parse(text)?;
     let key = KeyHeader::absent().agreed(request.idempotency_key.clone())?;
@@ -85,7 +85,7 @@ async fn made<D: Ports>(
     }
 }
 
-/// What is there already takes no room, however often it is asked for.
+/// Admits the job by the quota. A repeated request takes nothing: its job exists already.
 async fn admit<D: Ports>(
     app: &AppState<D>,
     tenant: &Tenant,
@@ -104,15 +104,15 @@ async fn make<D: Ports>(ports: &D, new: NewJob) -> Result<Made, Problem> {
     let has_key = new.fingerprint.is_some();
     match create_job(ports, new).await? {
         Created::Replayed(job) if has_key => Ok(Made::Before(job)),
-        // Without a key the id is this request's own: what was there is what it wrote itself.
+        // Without a key the id is unique to this request: an existing job is its own write.
         Created::New(job) | Created::Replayed(job) => Ok(Made::Now(job)),
         Created::Taken => Err(taken()),
         Created::TooSlow => Err(Problem::too_slow()),
     }
 }
 
-/// A request that is impossible now, an `at` that has passed or a quota that is used up, may have been possible the first
-/// time.
+/// The job of an earlier identical request. A request that is impossible now (a past `at`, a used-up quota) may have been
+/// possible the first time.
 async fn made_before<D: Ports>(
     ports: &D,
     tenant: &Tenant,
@@ -156,8 +156,8 @@ impl Made {
         }
     }
 
-    /// The job as it was when it was made, so that one due at once shows its run, each time it is asked; or as it is, if
-    /// it was changed since.
+    /// The instant to show the job at: that of its creation, so that each repeat shows the run of a job due at once; or now,
+    /// if the job was changed since.
     pub(super) fn seen_from(&self, now: Moment) -> Moment {
         let job = self.job();
         if job.generation == 1 { job.created_at } else { now }

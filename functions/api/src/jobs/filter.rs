@@ -1,4 +1,4 @@
-//! Which jobs a list is asked for.
+//! The filter of a list of jobs.
 
 use minutehand_domain::Moment;
 use minutehand_domain::job::Job;
@@ -35,7 +35,7 @@ pub(crate) struct JobsParams {
     owner: Option<String>,
 }
 
-/// A cursor is bound to it by its `Debug`.
+/// A cursor is bound to this filter by its `Debug` form.
 #[derive(Debug)]
 pub(super) struct JobFilter {
     tag: Option<String>,
@@ -81,7 +81,7 @@ impl JobFilter {
             && self.priority.is_none_or(|priority| definition.priority == priority)
             && self.name.as_deref().is_none_or(begins)
             && self.owner.as_ref().is_none_or(|owner| definition.owner.as_ref() == Some(owner))
-            // Last, since it asks the schedule.
+            // Last, because it walks the schedule.
             && self.status.is_none_or(|status| status_of(job, now) == status)
     }
 }

@@ -1,5 +1,5 @@
-//! Changing a job by a merge-patch: what the patch says is laid over the job as it was asked for, and the whole is
-//! understood as if it had come anew. A schedule that comes out as it was is not touched, nor are its occurrences.
+//! Changing a job by a merge-patch: the patch is merged into the job's original request, and the result is parsed like a
+//! new request. An unchanged schedule keeps its occurrences.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
-use minutehand_protocol::change::{Want, change};
+use minutehand_protocol::job::change::{Want, change};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -21,7 +21,7 @@ use super::answer_to;
 use crate::app_state::AppState;
 use crate::body::{Body, parse};
 use crate::keyring::Caller;
-use crate::merge::{self, fields_of, make_room};
+use crate::merge::{self, fields_of, without_excluded};
 use crate::params::JobPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
@@ -32,7 +32,7 @@ use crate::wire::job_view::AskedView;
 use crate::wire::schedule_request::SCHEDULE_KINDS;
 use crate::wire::target_request::TARGET_KINDS;
 
-/// Parts of a job with fields that are known; in a payload or among headers any name will do.
+/// Parts of a job with known fields; a payload and headers may have any.
 const STRUCTS: [&str; 6] = ["schedule", "target", "http", "noop", "retry", "catch_up"];
 
 pub(crate) async fn patch<D: Ports>(
@@ -47,7 +47,7 @@ pub(crate) async fn patch<D: Ports>(
     answer_to(&*app.ports, changed).await
 }
 
-/// A patch, meant for the job that the client saw.
+/// A patch of the version that the client saw.
 struct Patch<'a, D> {
     app: &'a AppState<D>,
     precondition: IfMatch,
@@ -63,17 +63,17 @@ impl<D: Ports> Want for Patch<'_, D> {
     }
 }
 
-/// What the patch makes of the job; none where that is what it is.
+/// The change that the patch makes; none if it changes nothing.
 async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> Result<Option<Change>, Problem> {
     let ports = &*app.ports;
     let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let asked = to_raw_value(&AskedView::new(job, BodyView::of(payload.as_ref()))).expect("a job is JSON");
-    let merged = merged(&asked, patch)?;
-    // The domain says this too; but a deleted job's patch is not worth understanding.
+    let request = to_raw_value(&AskedView::new(job, BodyView::of(payload.as_ref()))).expect("a job is JSON");
+    let merged = merged(&request, patch)?;
+    // The domain refuses this too; checking it here spares the parsing.
     if job.status == Status::Cancelled {
         return Err(Problem::new(Kind::Conflict, JobRefusal::Cancelled.to_string()));
     }
-    let schedule = if says_the_same(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
+    let schedule = if is_unchanged(&request, &merged, "schedule") { Some(&job.schedule) } else { None };
     let understood = understood(app, &with_its_nulls(&merged, patch), job.id, schedule, ports.clock().now())?;
     let payload = if understood.payload == payload {
         job.definition.payload.clone()
@@ -89,8 +89,8 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))
 }
 
-fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> {
-    let (Some(mut fields), Some(changes)) = (fields_of(asked), fields_of(patch)) else {
+fn merged(request: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> {
+    let (Some(mut fields), Some(changes)) = (fields_of(request), fields_of(patch)) else {
         return Err(Problem::new(Kind::Invalid, "a merge-patch of a job is an object"));
     };
     if changes.get("idempotency_key").is_some() {
@@ -98,19 +98,19 @@ fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> 
     }
     for (name, kinds) in [("schedule", &SCHEDULE_KINDS[..]), ("target", &TARGET_KINDS[..])] {
         if let (Some(field), Some(change)) = (fields.get(name), changes.get(name)) {
-            let roomy = make_room(field, change, kinds);
-            fields.set(name, roomy);
+            let rest = without_excluded(field, change, kinds);
+            fields.set(name, rest);
         }
     }
     if let (Some(catch_up), Some(change)) = (fields.get("catch_up"), changes.get("catch_up")) {
-        let roomy = room_for_policy(catch_up, change);
-        fields.set("catch_up", roomy);
+        let rest = without_excluded_policy_fields(catch_up, change);
+        fields.set("catch_up", rest);
     }
     Ok(merge::merge(Some(&to_raw_value(&fields).expect("JSON of JSON")), patch))
 }
 
-/// A catch-up without what does not go with the policy that the patch names, or takes back to the default.
-fn room_for_policy(catch_up: &RawValue, patch: &RawValue) -> Box<RawValue> {
+/// The catch-up without the fields that do not apply to the policy that the patch names or resets to the default.
+fn without_excluded_policy_fields(catch_up: &RawValue, patch: &RawValue) -> Box<RawValue> {
     let (Some(mut fields), Some(changes)) = (fields_of(catch_up), fields_of(patch)) else { return catch_up.to_owned() };
     let named =
         changes.get("policy").and_then(|policy| serde_json::from_str::<Option<CatchUpPolicy>>(policy.get()).ok());
@@ -120,7 +120,7 @@ fn room_for_policy(catch_up: &RawValue, patch: &RawValue) -> Box<RawValue> {
     to_raw_value(&fields).expect("JSON of JSON")
 }
 
-/// A field that the patch takes back is null, which is not given; one that nobody knows is then seen, and refused.
+/// Puts the patch's nulls back into the merged job: null means absent, and an unknown field is then seen and refused.
 fn with_its_nulls(merged: &RawValue, patch: &RawValue) -> Box<RawValue> {
     let (Some(mut fields), Some(changes)) = (fields_of(merged), fields_of(patch)) else { return merged.to_owned() };
     for (name, change) in changes.in_order() {
@@ -136,7 +136,7 @@ fn with_its_nulls(merged: &RawValue, patch: &RawValue) -> Box<RawValue> {
     to_raw_value(&fields).expect("JSON of JSON")
 }
 
-fn says_the_same(one: &RawValue, other: &RawValue, field: &str) -> bool {
+fn is_unchanged(one: &RawValue, other: &RawValue, field: &str) -> bool {
     let value = |whole: &RawValue| {
         let fields = fields_of(whole)?;
         serde_json::from_str::<Value>(fields.get(field)?.get()).ok()
@@ -144,7 +144,7 @@ fn says_the_same(one: &RawValue, other: &RawValue, field: &str) -> bool {
     value(one) == value(other)
 }
 
-/// A schedule that stays is not understood again: what was possible when it was asked for may have passed by now.
+/// Parses the merged job. An unchanged schedule is not parsed again: its `at` may have passed since.
 fn understood<D>(
     app: &AppState<D>,
     merged: &RawValue,

@@ -1,4 +1,4 @@
-//! What the routes of the deployment say: how it is doing, and this document.
+//! The documentation of the deployment's routes: stats, metrics, health, this document.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the routes of jobs say.
+//! The documentation of the routes of jobs.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -232,7 +232,7 @@ fn batch_made() -> Value {
     })
 }
 
-/// A job of which nothing was said.
+/// A job with nothing but defaults.
 fn plain() -> Value {
     json!({
         "job_id": "job_06hhgq2g003ha8atdy39qcp9x4",

@@ -1,4 +1,4 @@
-//! What the routes of keys say.
+//! The documentation of the routes of keys.
 
 use http::StatusCode;
 use serde_json::{Value, json};

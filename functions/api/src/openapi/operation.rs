@@ -1,10 +1,10 @@
-//! One operation: what a route's row in the table and what it says of itself make together.
+//! One operation of the document: a route's row in the table together with its documentation.
 
 use http::{Method, StatusCode};
 use minutehand_domain::access::Role;
 use serde_json::{Map, Value, json};
 
-use super::operation_doc::{AnswerHeader, Content, Example, OperationDoc, RequestHeader, ResponseDoc, Takes};
+use super::operation_doc::{AnswerHeader, Content, Example, OperationDoc, RequestBody, RequestHeader, ResponseDoc};
 use super::problems;
 use super::references::{header, link, parameter, response};
 use super::schemas::{Schemas, without_null};
@@ -18,7 +18,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// What the path names, in braces.
+    /// The parameters of the path, in braces.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
@@ -50,7 +50,7 @@ impl Operation {
             Some(role) => format!("Needs a key of the role {} or more.", role.as_str()),
         };
         let paragraphs =
-            [self.doc.more.to_owned(), self.doc.takes.as_ref().map_or_else(String::new, Takes::bound), who];
+            [self.doc.more.to_owned(), self.doc.takes.as_ref().map_or_else(String::new, RequestBody::bound), who];
         paragraphs.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
@@ -61,7 +61,7 @@ impl Operation {
     fn parameters(&self, schemas: &mut Schemas) -> Vec<Value> {
         let path = self.names().map(parameter);
         let headers = self.doc.headers.iter().map(|header| parameter(header.name()));
-        let query = self.doc.query.map(|query| of_query(schemas.asked(query))).unwrap_or_default();
+        let query = self.doc.query.map(|query| of_query(schemas.request(query))).unwrap_or_default();
         path.chain(headers).chain(query).collect()
     }
 
@@ -84,9 +84,9 @@ impl Operation {
         all
     }
 
-    /// The kinds of problem that can come of it, by status.
+    /// The kinds of problem that the operation can answer, by status.
     fn refusals(&self) -> Vec<(StatusCode, Vec<Kind>)> {
-        let can_happen = |kind: &Kind| self.doc.refuses.contains(kind) || self.invites(*kind);
+        let can_happen = |kind: &Kind| self.doc.refuses.contains(kind) || self.allows(*kind);
         let mut all = Vec::<(StatusCode, Vec<Kind>)>::new();
         for kind in Kind::ALL.into_iter().filter(can_happen) {
             match all.last_mut().filter(|(status, _)| *status == kind.status()) {
@@ -97,8 +97,8 @@ impl Operation {
         all
     }
 
-    /// Whether the operation's own shape lets this happen.
-    fn invites(&self, kind: Kind) -> bool {
+    /// Whether the operation can meet this kind of problem.
+    fn allows(&self, kind: Kind) -> bool {
         let doc = &self.doc;
         match kind {
             Kind::Unauthorized | Kind::QuotaExceeded | Kind::Unavailable => self.needs.is_some(),
@@ -111,16 +111,16 @@ impl Operation {
     }
 }
 
-impl Takes {
+impl RequestBody {
     fn bound(&self) -> String {
         format!("The body has at most {} bytes.", self.most_bytes)
     }
 
     fn render(&self, method: &Method, examples: &[Example], schemas: &mut Schemas) -> Value {
-        let schema = if self.as_patch { schemas.patch(self.schema) } else { schemas.asked(self.schema) };
+        let schema = if self.as_patch { schemas.patch(self.schema) } else { schemas.request(self.schema) };
         let mut content = json!({ "schema": schema });
         if !examples.is_empty() {
-            let rendered = examples.iter().map(|it| (it.name.to_owned(), json!({ "value": it.asked })));
+            let rendered = examples.iter().map(|it| (it.name.to_owned(), json!({ "value": it.request })));
             content["examples"] = rendered.collect::<Map<_, _>>().into();
         }
         let media_types = ["application/json", "application/merge-patch+json"].into_iter();
@@ -139,7 +139,7 @@ impl ResponseDoc {
         let mut rendered = json!({ "description": self.description, "headers": headers });
         if let Some(Content { media_type, schema }) = &self.content {
             let mut content = json!({ "schema": schemas.shown(*schema) });
-            let examples: Map<_, _> = examples.map(|it| (it.name.to_owned(), json!({ "value": it.shown }))).collect();
+            let examples: Map<_, _> = examples.map(|it| (it.name.to_owned(), json!({ "value": it.answer }))).collect();
             if !examples.is_empty() {
                 content["examples"] = examples.into();
             }
@@ -149,7 +149,7 @@ impl ResponseDoc {
     }
 }
 
-/// The components that `links` refers to: from an answer that shows a thing to what can be done with it.
+/// The components that `links` refers to: from an answer that shows a resource to the operations that take its id.
 pub(super) fn link_components(operations: &[Operation]) -> Map<String, Value> {
     let with_id = operations.iter().filter_map(|it| Some((it, it.names().find(|name| name.ends_with("_id"))?)));
     let link = |(it, id): (&Operation, &str)| {
@@ -159,7 +159,7 @@ pub(super) fn link_components(operations: &[Operation]) -> Map<String, Value> {
     with_id.map(link).collect()
 }
 
-/// Where one can go on from a new thing: to all that is done with what bears its id.
+/// Links from a new resource to all operations that take its id.
 fn links(all: &[Operation], id: &str) -> Value {
     let onwards = all.iter().filter(|it| it.names().any(|name| name == id));
     onwards.map(|it| (it.doc.id.to_owned(), link(it.doc.id))).collect::<Map<_, _>>().into()
@@ -172,7 +172,7 @@ fn of_query(schema: Value) -> Vec<Value> {
     fields.into_iter().map(|(name, field)| query_parameter(&name, field)).collect()
 }
 
-/// What is not given is not there: no query can say null.
+/// An optional parameter is absent, never null: no query can carry null.
 fn query_parameter(name: &str, mut schema: Value) -> Value {
     without_null(&mut schema);
     let description = schema.as_object_mut().and_then(|fields| fields.remove("description"));
@@ -194,7 +194,7 @@ impl RequestHeader {
 }
 
 impl AnswerHeader {
-    /// On the wire, and as a component.
+    /// The name on the wire and the name as a component.
     const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Location => ("Location", "Location"),

@@ -1,4 +1,4 @@
-//! What a route says of itself: everything that its method, its address and its role do not say already.
+//! The documentation of a route, beyond its method, address and role.
 
 use http::StatusCode;
 use minutehand_domain::limits::BATCH_BYTES;
@@ -12,16 +12,16 @@ use crate::problem::Kind;
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 pub(crate) struct OperationDoc {
-    /// Unique, and what generated clients call it.
+    /// Unique; generated clients name the operation by it.
     pub(super) id: &'static str,
     pub(super) tag: Tag,
     pub(super) summary: &'static str,
     pub(super) more: &'static str,
     pub(super) query: Option<SchemaOf>,
     pub(super) headers: Vec<RequestHeader>,
-    pub(super) takes: Option<Takes>,
+    pub(super) takes: Option<RequestBody>,
     pub(super) shows: Vec<ResponseDoc>,
-    /// Beside what follows from the rest.
+    /// Problems beyond those that follow from the other fields.
     pub(super) refuses: Vec<Kind>,
     pub(super) examples: Vec<Example>,
 }
@@ -45,21 +45,21 @@ pub(super) enum RequestHeader {
 }
 
 /// A request's body.
-pub(super) struct Takes {
+pub(super) struct RequestBody {
     pub schema: SchemaOf,
     pub required: bool,
-    /// As a change of what the schema is of.
+    /// Whether the body is a merge-patch of the schema's type.
     pub as_patch: bool,
     pub most_bytes: usize,
 }
 
-/// An answer that says yes.
+/// A successful answer.
 pub(crate) struct ResponseDoc {
     pub(super) status: StatusCode,
     pub(super) description: &'static str,
     pub(super) content: Option<Content>,
     pub(super) headers: Vec<AnswerHeader>,
-    /// The name of the id of what it shows, where one goes on from there.
+    /// The id in the answer that other operations take, for links.
     pub(super) leads_on: Option<&'static str>,
 }
 
@@ -75,12 +75,12 @@ pub(super) enum AnswerHeader {
     Replayed,
 }
 
-/// A request and what it is answered with. Each is run as a test.
+/// A request and its answer. A test runs each.
 pub(super) struct Example {
     pub name: &'static str,
-    pub asked: Value,
+    pub request: Value,
     pub status: StatusCode,
-    pub shown: Value,
+    pub answer: Value,
 }
 
 impl OperationDoc {
@@ -108,31 +108,31 @@ impl OperationDoc {
     }
 
     pub(super) fn takes<T: JsonSchema>(self) -> Self {
-        self.takes_that(Takes { schema: schema_of::<T>, required: true, as_patch: false, most_bytes: BODY_BYTES })
+        self.with_body(RequestBody { schema: schema_of::<T>, required: true, as_patch: false, most_bytes: BODY_BYTES })
     }
 
     pub(super) fn may_take<T: JsonSchema>(self) -> Self {
-        self.takes_that(Takes { schema: schema_of::<T>, required: false, as_patch: false, most_bytes: BODY_BYTES })
+        self.with_body(RequestBody { schema: schema_of::<T>, required: false, as_patch: false, most_bytes: BODY_BYTES })
     }
 
     pub(super) fn takes_many<T: JsonSchema>(self) -> Self {
-        self.takes_that(Takes { schema: schema_of::<T>, required: true, as_patch: false, most_bytes: BATCH_BYTES })
+        self.with_body(RequestBody { schema: schema_of::<T>, required: true, as_patch: false, most_bytes: BATCH_BYTES })
     }
 
     pub(super) fn takes_patch_of<T: JsonSchema>(self) -> Self {
-        self.takes_that(Takes { schema: schema_of::<T>, required: true, as_patch: true, most_bytes: BODY_BYTES })
+        self.with_body(RequestBody { schema: schema_of::<T>, required: true, as_patch: true, most_bytes: BODY_BYTES })
     }
 
-    fn takes_that(self, takes: Takes) -> Self {
+    fn with_body(self, takes: RequestBody) -> Self {
         Self { takes: Some(takes), ..self }
     }
 
-    /// Repeating it with the same key does it once.
+    /// Marks the operation as idempotent by its key.
     pub(super) fn once(self) -> Self {
         self.header(RequestHeader::IdempotencyKey).refuses(Kind::KeyReused)
     }
 
-    /// Done only if the thing is as the client saw it.
+    /// Marks the operation as conditional on `If-Match`.
     pub(super) fn if_match(self) -> Self {
         self.header(RequestHeader::IfMatch).refuses(Kind::VersionMismatch).refuses(Kind::Malformed)
     }
@@ -152,8 +152,8 @@ impl OperationDoc {
         self
     }
 
-    pub(super) fn example(mut self, name: &'static str, asked: Value, status: StatusCode, shown: Value) -> Self {
-        self.examples.push(Example { name, asked, status, shown });
+    pub(super) fn example(mut self, name: &'static str, request: Value, status: StatusCode, answer: Value) -> Self {
+        self.examples.push(Example { name, request, status, answer });
         self
     }
 }
@@ -176,12 +176,12 @@ impl ResponseDoc {
         self
     }
 
-    /// It shows something new, and where to find it.
+    /// Marks the answer as showing a new resource, with its `Location`.
     pub(super) fn makes(self, id: &'static str) -> Self {
         self.leads_on(id).with(AnswerHeader::Location)
     }
 
-    /// What it shows is what other operations are about.
+    /// Marks the answer as showing a resource that other operations take.
     pub(super) fn leads_on(self, id: &'static str) -> Self {
         Self { leads_on: Some(id), ..self }
     }

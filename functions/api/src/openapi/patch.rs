@@ -1,11 +1,11 @@
-//! A merge-patch's schema, from that of the thing it changes: every field may be left out, and null takes it back to what
-//! it is for want of a wish.
+//! A merge-patch's schema, derived from the schema of the type it changes: every field may be left out, and null resets it
+//! to its default.
 
 use serde_json::{Map, Value, json};
 
 use super::references::{named, reference, walk};
 
-/// What belongs to the creation of a thing and is no part of it.
+/// Fields of the creating request that are no part of the resource.
 const OF_THE_CREATION: &str = "idempotency_key";
 const ASKED: &str = "Request";
 
@@ -13,7 +13,7 @@ pub(super) fn patch_name(of: &str) -> String {
     format!("{}Patch", of.strip_suffix(ASKED).unwrap_or(of))
 }
 
-/// Adds the patch of `of`, and those of what is inside it.
+/// Adds the patch of `of`, and the patches of its parts.
 pub(super) fn add_patch(of: &str, asked: &Map<String, Value>, all: &mut Map<String, Value>) {
     let mut patch = asked[of].clone();
     for inside in parts(&patch) {
@@ -34,7 +34,7 @@ pub(super) fn add_patch(of: &str, asked: &Map<String, Value>, all: &mut Map<Stri
     all.insert(patch_name(of), patch);
 }
 
-/// A change names one kind, and what goes with it, or none: then it depends on the kind that is there.
+/// A change names one kind and its fields, or none: then it applies to the present kind.
 fn at_most_one(kinds: Value) -> Value {
     let Value::Array(mut kinds) = kinds else { return kinds };
     kinds.retain(|kind| kind.get("required").is_some());
@@ -44,13 +44,13 @@ fn at_most_one(kinds: Value) -> Value {
     kinds.into()
 }
 
-/// What a field is where another one is named.
+/// The schema of a field where another kind is named.
 fn not_named(name: &str, kinds: &[Value]) -> Option<Value> {
     let other = kinds.iter().find(|kind| kind["required"][0] != name)?;
     other["properties"].get(name).cloned()
 }
 
-/// The structs of its own that a schema speaks of.
+/// The structs that a schema refers to.
 fn parts(schema: &Value) -> Vec<String> {
     match schema {
         Value::Object(fields) => {
@@ -69,7 +69,7 @@ fn as_change(fields: &mut Map<String, Value>) {
         let part = reference(&patch_name(part));
         fields.extend(part.as_object().expect("a reference").clone());
     }
-    // An entry of a map that is null is taken out of it.
+    // A null entry of a map is removed from it.
     if let Some(Value::Object(entry)) = fields.get_mut("additionalProperties") {
         let kind = entry["type"].take();
         entry.insert("type".to_owned(), json!([kind, "null"]));

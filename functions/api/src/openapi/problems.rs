@@ -1,4 +1,4 @@
-//! The answers that say no: one for each kind of problem, and where it can happen.
+//! The refusals of the document: one answer for each kind of problem.
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use super::references::header;
 use super::schemas::Schemas;
 use crate::problem::{Kind, WithRequestId};
 
-/// A body that a process waited for in vain. Its front answers that, before any route does.
+/// The status of a request body that never arrived. The front answers it, before any route.
 const TOO_SLOW: &str = "/problems/too-slow";
 
 /// The name of the answer that an operation gives for these kinds, all of one status.
@@ -25,7 +25,7 @@ pub(super) fn responses(schemas: &mut Schemas) -> Map<String, Value> {
     all
 }
 
-/// For people: what there is.
+/// A table of all problems, for readers.
 pub(super) fn table() -> String {
     let row = |kind: &Kind| format!("| {} | `{}` | {} |\n", kind.status().as_u16(), kind.slug(), kind.title());
     let rows: String = Kind::ALL.iter().map(row).collect();

@@ -1,4 +1,4 @@
-//! What the routes of quotas say.
+//! The documentation of the routes of quotas.
 
 use http::StatusCode;
 use serde_json::json;
@@ -15,7 +15,7 @@ pub(crate) fn get_quota() -> OperationDoc {
 }
 
 pub(crate) fn put_quota() -> OperationDoc {
-    let (asked, answer) = (
+    let (request, answer) = (
         json!({ "max_jobs": 10000, "max_requests_per_second": 50 }),
         json!({
             "tenant": "acme", "max_jobs": 10000, "max_fires_per_minute": null, "max_concurrent_runs": null,
@@ -26,7 +26,7 @@ pub(crate) fn put_quota() -> OperationDoc {
         .more("All of it: what is not named is not limited.")
         .takes::<QuotaRequest>()
         .shows(shown())
-        .example("two bounds", asked, StatusCode::OK, answer)
+        .example("two bounds", request, StatusCode::OK, answer)
 }
 
 fn shown() -> ResponseDoc {

@@ -24,12 +24,12 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#{COMPONENTS}/{name}") })
 }
 
-/// Of a reference's text.
+/// The name in the text of a reference.
 pub(super) fn named(reference: &str) -> Option<&str> {
     reference.strip_prefix('#')?.strip_prefix(COMPONENTS)?.strip_prefix('/')
 }
 
-/// Goes through a schema and all inside it.
+/// Visits a schema and all schemas inside it.
 pub(super) fn walk(schema: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! What several operations speak of: parameters, headers and links, each written once.
+//! Parameters, headers and links that several operations refer to, each written once.
 
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
 }
 
 fn in_path<T: JsonSchema>(name: &str, schemas: &mut Schemas) -> Value {
-    let schema = schemas.asked(schema_of::<T>);
+    let schema = schemas.request(schema_of::<T>);
     json!({ "name": name, "in": "path", "required": true, "schema": schema })
 }
 

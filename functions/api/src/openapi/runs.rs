@@ -1,4 +1,4 @@
-//! What the routes of runs say.
+//! The documentation of the routes of runs.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) fn run_job() -> OperationDoc {
             "with another payload",
             json!({ "payload": { "month": "2027-01" } }),
             StatusCode::ACCEPTED,
-            asked_for(),
+            requested(),
         )
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn cancel_run() -> OperationDoc {
         .shows(ResponseDoc::json::<RunView<'_>>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
 }
 
-fn asked_for() -> Value {
+fn requested() -> Value {
     json!({
         "run_id": "run_06hhgq2g003ha8atdy39qcp9x40t662wa00022880w30a10308",
         "job_id": "job_06hhgq2g003ha8atdy39qcp9x4",
@@ -107,7 +107,7 @@ fn asked_for() -> Value {
 }
 
 fn redriven() -> Value {
-    let mut run = asked_for();
+    let mut run = requested();
     run["redrive_of"] = run["run_id"].take();
     run["run_id"] = "run_06hhgq2g003ha8atdy39qcp9x40t662wa00060820c20a1g710".into();
     run["origin"] = "redrive".into();

@@ -1,4 +1,4 @@
-//! What the routes of schedules say.
+//! The documentation of the routes of schedules.
 
 use http::StatusCode;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! The schemas: those of what is asked, as the types read it, and those of what is shown, as they write it. What an answer
-//! shows is called by its own name: a `JobView` is a `Job`, a `RetryRequest` that was understood is a `Retry`.
+//! The schemas: those of requests, as the types deserialize them, and those of answers, as they serialize them. The schemas
+//! of answers have names of their own: a `JobView` is a `Job`, a `RetryRequest` that was parsed is a `Retry`.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -10,9 +10,9 @@ use super::patch::{add_patch, patch_name};
 use super::references::{COMPONENTS, named, reference, walk};
 
 pub(super) struct Schemas {
-    asked: SchemaGenerator,
+    request: SchemaGenerator,
     shown: SchemaGenerator,
-    /// Those of which a change may be asked for.
+    /// The types that a merge-patch can change.
     patched: Vec<String>,
 }
 
@@ -20,44 +20,44 @@ impl Schemas {
     pub(super) fn new() -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = COMPONENTS.into());
         let shown = settings.clone().for_serialize().into_generator();
-        Self { asked: settings.for_deserialize().into_generator(), shown, patched: Vec::new() }
+        Self { request: settings.for_deserialize().into_generator(), shown, patched: Vec::new() }
     }
 
-    pub(super) fn asked(&mut self, schema: SchemaOf) -> Value {
-        tidied(schema(&mut self.asked).to_value())
+    pub(super) fn request(&mut self, schema: SchemaOf) -> Value {
+        tidied(schema(&mut self.request).to_value())
     }
 
     pub(super) fn shown(&mut self, schema: SchemaOf) -> Value {
         shown(schema(&mut self.shown).to_value())
     }
 
-    /// A change of what is asked for: a merge-patch.
+    /// The schema of a merge-patch of a request's type.
     pub(super) fn patch(&mut self, schema: SchemaOf) -> Value {
-        let asked = self.asked(schema);
-        let name = asked["$ref"].as_str().and_then(named).expect("a struct of its own").to_owned();
+        let request = self.request(schema);
+        let name = request["$ref"].as_str().and_then(named).expect("a struct of its own").to_owned();
         let reference = reference(&patch_name(&name));
         self.patched.push(name);
         reference
     }
 
-    /// All that was spoken of, by name.
+    /// All schemas that were referred to, by name.
     pub(super) fn components(mut self) -> Map<String, Value> {
-        let asked: Map<_, _> =
-            self.asked.take_definitions(false).into_iter().map(|(name, it)| (name, tidied(it))).collect();
+        let request: Map<_, _> =
+            self.request.take_definitions(false).into_iter().map(|(name, it)| (name, tidied(it))).collect();
         let shown = self.shown.take_definitions(false).into_iter().map(|(name, it)| (shown_name(&name), shown(it)));
-        let mut all = asked.clone();
+        let mut all = request.clone();
         for (name, schema) in shown {
             let there = all.insert(name.clone(), schema.clone());
             assert!(there.is_none_or(|there| there == schema), "two schemas are called {name}");
         }
         for name in &self.patched {
-            add_patch(name, &asked, &mut all);
+            add_patch(name, &request, &mut all);
         }
         all
     }
 }
 
-/// The same schema for what may be left out and is never null.
+/// The schema for a field that may be absent and is never null.
 pub(super) fn without_null(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else { return };
     if let Some(Value::Array(kinds)) = fields.get_mut("type") {
@@ -77,13 +77,13 @@ pub(super) fn without_null(schema: &mut Value) {
     }
 }
 
-/// Without Rust's widths, which say nothing to a client that the bounds do not say.
+/// The schema without Rust's integer formats, which add nothing to the bounds.
 fn tidied(mut schema: Value) -> Value {
     walk(&mut schema, &|fields| {
         if fields.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
             fields.remove("format");
         }
-        // Of a field that may be left out and is null then.
+        // The default of an optional field.
         if fields.get("default").is_some_and(Value::is_null) {
             fields.remove("default");
         }
@@ -91,7 +91,7 @@ fn tidied(mut schema: Value) -> Value {
     schema
 }
 
-/// With room for fields that later versions show.
+/// The schema of an answer, which allows fields of later versions.
 fn shown(schema: Value) -> Value {
     let mut schema = tidied(schema);
     walk(&mut schema, &|fields| {
@@ -111,7 +111,7 @@ fn shown_name(name: &str) -> String {
     name.strip_suffix("Request").map_or(name.clone(), ToOwned::to_owned)
 }
 
-/// A field that an answer may leave out is never null in it.
+/// A field that an answer may leave out is never null.
 fn left_out_or_there(schema: &mut Value) {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };

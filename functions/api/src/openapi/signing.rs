@@ -1,4 +1,4 @@
-//! What the routes of the signing secret say.
+//! The documentation of the routes of the signing secret.
 
 use http::StatusCode;
 use serde_json::json;

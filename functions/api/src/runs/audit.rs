@@ -1,5 +1,5 @@
-//! The audit trail of a run: what happened to it, in order, and who did what. Read off its own record: nothing is written
-//! for it.
+//! The audit trail of a run: its events in order, and who caused them. Derived from the run's own record: nothing is
+//! written for it.
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Origin;
@@ -32,7 +32,7 @@ struct EventView {
 }
 
 impl AuditView {
-    /// Of a run with all its attempts, oldest first.
+    /// The trail of a run with all its attempts, oldest first.
     pub(super) fn of(run: &Run, attempts: &[Attempt]) -> Self {
         let mut items = vec![begin(run)];
         for attempt in attempts {
@@ -41,8 +41,8 @@ impl AuditView {
         }
         items.extend(cancel_asked(run));
         items.extend(end(run));
-        // Stable: what happened in the same millisecond stays in the order told here. What the run is about comes first, also
-        // where it was cancelled ahead of its time.
+        // A stable sort: events of the same millisecond keep the order of this list. The beginning stays first, also of a run
+        // that was cancelled before it was due.
         items[1..].sort_by_key(|event| event.at.0);
         Self { items }
     }

@@ -1,33 +1,30 @@
-//! A whole run: its item, and what is kept beside it: older attempts, a large payload, a large result.
+//! A whole run: its item and the items beside it: older attempts, a large payload, a large result.
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
-use minutehand_domain::id::{Origin, RunKey, Tenant};
+use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
+use minutehand_protocol::chain::standing::{Asked, Standing, standing};
 use minutehand_protocol::lookup::job_of;
 
 use super::audit::AuditView;
 use crate::wire::body_view::BodyView;
 use crate::wire::run_view::{Bodies, RunView, result_of};
 
-/// How many records back the one that speaks for an occurrence is looked for, as the protocol does.
-const RECORDS_BACK: usize = 16;
-
 pub(crate) struct FullRun {
     run: Run,
-    /// All of them, oldest first.
+    /// All attempts, oldest first.
     attempts: Vec<Attempt>,
     payload: Option<Json>,
     result: Option<Json>,
 }
 
 impl FullRun {
-    /// The run that `key` names, as [`run_of`] finds it.
+    /// The run of `key`, as [`run_of`] finds it.
     pub(crate) async fn find<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Self>, Fault> {
         match run_of(ports, tenant, key).await? {
             Some((run, job)) => Self::load(ports, run, &job).await.map(Some),
@@ -35,7 +32,7 @@ impl FullRun {
         }
     }
 
-    /// A run that was just written, whose job is therefore there.
+    /// A run that was just written, so that its job exists.
     pub(crate) async fn of<D: Ports>(ports: &D, run: Run) -> Result<Self, Fault> {
         match job_of(ports, &run.tenant, run.key.job).await? {
             Some(job) => Self::load(ports, run, &job).await,
@@ -67,35 +64,21 @@ impl FullRun {
     }
 }
 
-/// The run that `key` names: as it is recorded, or as it will be if it is an occurrence that nobody has claimed.
+/// The run that `key` names: as it is recorded, as the record that speaks for it tells, or as it will be if it is an occurrence
+/// that nobody has claimed.
 pub(super) async fn run_of<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<(Run, Job)>, Fault> {
-    let Some(job) = job_of(ports, tenant, key.job).await? else { return Ok(None) };
-    let run = match ports.store().run(tenant, key).await? {
-        Some(seen) => Some(seen.item),
-        None => unrecorded(ports, &job, key).await?,
-    };
-    Ok(run.map(|run| (run, job)))
+    Ok(match standing(ports, tenant, key, Asked::ByAnyone).await? {
+        Standing::Recorded(seen) => job_of(ports, tenant, key.job).await?.map(|job| (seen.item, job)),
+        Standing::Covered(job, coverage) => Some((coverage.as_of(&job, key), job)),
+        Standing::Unborn(job) => Some((job.run(key), job)),
+        Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => None,
+    })
 }
 
-/// The store is asked only where the first attempt no longer stands inside the run.
+/// Reads the store only where the first attempt is no longer inside the run.
 async fn all_attempts<D: Ports>(ports: &D, run: &Run) -> Result<Vec<Attempt>, Fault> {
     if run.attempts.first().is_none_or(|attempt| attempt.number == 1) {
         return Ok(run.attempts.clone());
     }
     Ok(run.with_older_attempts(ports.store().attempts(&run.tenant, run.key).await?))
-}
-
-/// An occurrence without a record of its own: the record of an outage speaks for it, or it waits to be claimed.
-async fn unrecorded<D: Ports>(ports: &D, job: &Job, key: RunKey) -> Result<Option<Run>, Fault> {
-    if key.origin != Origin::Schedule || key.discriminator != 0 || job.admits(key.at).is_err() {
-        return Ok(None);
-    }
-    let waiting = job.run(key);
-    if key.at > ports.clock().now() {
-        return Ok(Some(waiting));
-    }
-    let earlier = ports.store().runs_of(&job.tenant, job.id, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
-    let covering = earlier.into_iter().find(|run| run.covers(key.at).is_some());
-    let nominal = waiting.nominal;
-    Ok(Some(covering.map_or(waiting, |record| Run { key, nominal, ..record })))
 }

@@ -29,11 +29,12 @@ use crate::wire::run_status::RunStatus;
 use crate::wire::run_view::RunView;
 use crate::wire::texts::{CursorText, JobIdText};
 
-/// What is shown of a history when nobody says from when.
+/// The default window of a history.
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
-/// Runs that one request looks through for those that a filter wants; a page may then hold fewer, and go on.
+/// Runs that one filtered request reads at most; its page may then hold fewer runs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
-/// Hours that one request looks at, since the index lies by the hour: three days of silence, then its client asks on.
+/// Hours that one request reads at most, since the index is by the hour: after three empty days the client continues with
+/// the cursor.
 const HOURS: usize = 72;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -69,7 +70,7 @@ pub(crate) struct AcrossParams {
     to: Option<Instant>,
 }
 
-/// A job's runs.
+/// The runs of one job.
 pub(crate) async fn of_job<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -93,7 +94,7 @@ pub(crate) async fn across<D: Ports>(
     page(&app, &caller, job, RunsParams { limit, cursor, status, from, to }).await
 }
 
-/// What one list is of.
+/// The query of one list.
 struct Query<'a> {
     tenant: &'a Tenant,
     status: Option<RunStatus>,
@@ -101,14 +102,14 @@ struct Query<'a> {
     now: Moment,
 }
 
-/// Where a list stands: its window, which must not move from page to page, and the last run that was looked at.
+/// The position in a list: its window, which must not move from page to page, and the last run that was read.
 #[derive(Clone)]
 struct Position {
     window: Range<Moment>,
     before: Option<RunKey>,
 }
 
-/// Runs, and where to go on if there may be more.
+/// A page of runs, and the position of the next page if there may be one.
 struct Found {
     runs: Vec<Run>,
     next: Option<Position>,
@@ -166,7 +167,7 @@ impl Query<'_> {
         while search.goes_on() && hours < HOURS {
             let Position { window, before } = search.position.clone();
             let slice = match which {
-                // It does not lie by the hour.
+                // This index is not split by the hour.
                 Across::NeedingAttention => window.clone(),
                 Across::All => window.start.max(begin_of_hour(window.end.just_before()))..window.end,
             };
@@ -185,15 +186,15 @@ fn begin_of_hour(t: Moment) -> Moment {
     Moment::from_millis(t.millis() / hour * hour)
 }
 
-/// A list that is being gathered.
+/// A page that is being collected.
 struct Search<'a> {
     query: &'a Query<'a>,
     runs: Vec<Run>,
     looked: usize,
     position: Position,
-    /// Nothing lies beyond.
+    /// There are no more runs to read.
     at_the_end: bool,
-    /// There is one more than the page holds.
+    /// There is one run more than the page holds.
     full: bool,
 }
 
@@ -206,12 +207,12 @@ impl<'a> Search<'a> {
         !self.at_the_end && !self.full && self.looked < LOOKED_THROUGH
     }
 
-    /// Without a filter one more than the page tells whether there is another.
+    /// How many runs to read at once. Without a filter, one more than the page shows whether there is another page.
     fn at_once(&self) -> usize {
         if self.query.status.is_none() { self.query.limit + 1 - self.runs.len() } else { PAGE }
     }
 
-    /// What was read of a window that begins at `slice_from`, or of the whole one.
+    /// Takes in the runs read from the slice that begins at `slice_from`, or from the whole window.
     fn take(&mut self, read: Vec<Run>, slice_from: Option<Moment>) {
         let all_there_was = read.len() < self.at_once();
         for run in read {
@@ -244,7 +245,7 @@ impl RunsParams {
         Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}", self.status, self.from, self.to))
     }
 
-    /// Until now, where nothing else is said; another machine's now may be a little later than ours.
+    /// The window; it ends now by default, with an allowance for another machine's clock.
     fn window(&self, now: Moment) -> Result<Range<Moment>, Problem> {
         let to = self.to.map_or(now + pace::SKEW, |to| to.0);
         let from = self.from.map_or(to - WINDOW, |from| from.0);

@@ -1,4 +1,4 @@
-//! Asking for a run: of a job, now, or of another try at one that came to nothing.
+//! Runs on demand: run a job now, or retry a run that did not succeed.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use minutehand_domain::run::Run;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_protocol::on_demand::{Answered, Wish, redrive, run_now as ask};
+use minutehand_protocol::run::on_demand::{self, Answered, redrive, run_now as ask};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -52,9 +52,9 @@ pub(crate) async fn run_now<D: Ports>(
     header: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
-    let wish = wish(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
-    admit(&app, caller.tenant(), &wish).await?;
-    let answered = ask(&*app.ports, caller.tenant(), id, wish).await?;
+    let request = requested(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
+    admit(&app, caller.tenant(), &request).await?;
+    let answered = ask(&*app.ports, caller.tenant(), id, request).await?;
     answer(&*app.ports, answered, Problem::no_job).await
 }
 
@@ -66,31 +66,31 @@ pub(crate) async fn retry<D: Ports>(
     header: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
-    let wish = wish(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
-    admit(&app, caller.tenant(), &wish).await?;
+    let request = requested(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
+    admit(&app, caller.tenant(), &request).await?;
     let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
-    let answered = redrive(&*app.ports, &run, wish).await?;
+    let answered = redrive(&*app.ports, &run, request).await?;
     answer(&*app.ports, answered, Problem::no_run).await
 }
 
 /// Takes the run out of the quota. Who was answered before is answered again, also when it is used up.
-async fn admit<D: Ports>(app: &AppState<D>, tenant: &Tenant, wish: &Wish) -> Result<(), Problem> {
+async fn admit<D: Ports>(app: &AppState<D>, tenant: &Tenant, request: &on_demand::RunRequest) -> Result<(), Problem> {
     let Err(full) = app.meters.admit_run(&*app.ports, tenant).await else { return Ok(()) };
-    let Some((name, fingerprint)) = &wish.once else { return Err(full) };
+    let Some((name, fingerprint)) = &request.once else { return Err(full) };
     match app.ports.store().document::<Asked>(tenant, &name.to_string()).await? {
         Some(there) if there.item.fingerprint == *fingerprint => Ok(()),
         Some(_) | None => Err(full),
     }
 }
 
-fn wish(caller: &Caller, header: KeyHeader, body: &Body, address: &str) -> Result<Wish, Problem> {
+fn requested(caller: &Caller, header: KeyHeader, body: &Body, address: &str) -> Result<on_demand::RunRequest, Problem> {
     let request: RunRequest<'_> = body.parse_or_default()?;
     let payload = payload_of(request.payload)?;
     let once = match header.agreed(request.idempotency_key)? {
         Some(key) => Some((AskedName::of(&key), fingerprint(address, body.text())?)),
         None => None,
     };
-    Ok(Wish { payload, by: caller.by.clone(), once })
+    Ok(on_demand::RunRequest { payload, by: caller.by.clone(), once })
 }
 
 async fn answer<D: Ports>(ports: &D, answered: Answered, not_found: fn() -> Problem) -> Result<Response, Problem> {

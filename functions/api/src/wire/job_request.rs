@@ -6,10 +6,11 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::JobId;
-use minutehand_domain::job::{Definition, Delivery, Terms};
+use minutehand_domain::job::Definition;
 use minutehand_domain::limits::{
     DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, TAGS, TIMEOUT_SECONDS, WORD_CHARS,
 };
+use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::{Schedule, Spread};
 use schemars::JsonSchema;

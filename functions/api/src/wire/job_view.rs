@@ -5,7 +5,8 @@ use std::fmt::Display;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
-use minutehand_domain::job::{Delivery, Job, Status};
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::target::{Method, Target};
 use schemars::JsonSchema;

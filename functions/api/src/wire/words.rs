@@ -3,7 +3,7 @@
 
 use minutehand_domain::access::Role;
 use minutehand_domain::id::Origin;
-use minutehand_domain::job::Delivery;
+use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter};
 use minutehand_domain::run::ErrorCode;

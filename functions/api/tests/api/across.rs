@@ -136,7 +136,7 @@ async fn each_status_is_found_as_it_is_by_now() {
     world.tell(&format!("/v1/runs/{cancelled}/cancel")).await;
     expected.push(("cancelled", cancelled));
     let running = State::Running(minutehand_domain::run::Lease {
-        holder: minutehand_domain::id::Worker(7),
+        holder: minutehand_domain::run::Holder::Process(minutehand_domain::id::Worker(7)),
         until: seconds(9000),
         cancelled: false,
     });

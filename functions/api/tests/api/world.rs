@@ -16,8 +16,9 @@ use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::targets::TargetRefusal;
-use minutehand_protocol::claim::{Claim, Hold, claim};
-use minutehand_protocol::finish::finish;
+use minutehand_protocol::lookup::job_of;
+use minutehand_protocol::run::claim::{Claim, ClaimedRun, claim};
+use minutehand_protocol::run::finish::finish;
 use minutehand_protocol::sweep::sweep;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -166,9 +167,11 @@ impl World {
                 return;
             }
             for hint in hints {
-                let Claim::Mine(hold) = claim(&*self.ports, &hint, self.now()).await.unwrap() else { continue };
-                if let Some(outcome) = ends(&hold.job, &hold.run) {
-                    self.finish(&hold, &outcome).await;
+                let Claim::Mine(claimed) = claim(&*self.ports, &hint, self.now()).await.unwrap() else { continue };
+                let job =
+                    job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap().expect("a job that has a run");
+                if let Some(outcome) = ends(&job, &claimed.run) {
+                    self.finish(&claimed, &outcome).await;
                 }
             }
         }
@@ -177,17 +180,19 @@ impl World {
 
 impl World {
     /// Claims what is due, and leaves it running.
-    pub(crate) async fn hold(&self) -> Hold {
+    pub(crate) async fn hold(&self) -> ClaimedRun {
         let hints = self.ports.queues.take(self.now());
         let [hint] = &hints[..] else { panic!("not one hint: {hints:?}") };
         match claim(&*self.ports, hint, self.now()).await.unwrap() {
-            Claim::Mine(hold) => hold,
+            Claim::Mine(claimed) => claimed,
             other => panic!("not claimed: {other:?}"),
         }
     }
 
-    pub(crate) async fn finish(&self, hold: &Hold, outcome: &Outcome) {
-        finish(&*self.ports, hold, outcome).await.unwrap();
+    pub(crate) async fn finish(&self, claimed: &ClaimedRun, outcome: &Outcome) {
+        let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
+        let finished = finish(&*self.ports, claimed.as_claimed(), fence, outcome, terms, Some(&claimed.hint)).await;
+        finished.unwrap();
     }
 }
 

@@ -1,4 +1,4 @@
-//! A caller: asks the process, wherever it listens by now.
+//! A caller: sends requests to the process, at its present address.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::client::{Answer, Client};
 use crate::server::KEY;
 
-/// Who asks in vain for so long has found a process that does not come back.
+/// After this long without an answer the process is not coming back.
 const INSISTENCE: Duration = Duration::from_secs(20);
 const ASK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -30,7 +30,7 @@ impl Caller {
         Self { whereabouts, client, unanswered: 0 }
     }
 
-    /// Asks until somebody answers. Everything asked by this may be asked twice.
+    /// Repeats a request until it is answered. The request must be idempotent.
     pub(crate) async fn insist(
         &mut self,
         method: Method,
@@ -49,12 +49,12 @@ impl Caller {
         }
     }
 
-    /// Asks once. Without an answer nobody knows whether it was done.
+    /// Sends a request once. Without an answer its effect is unknown.
     pub(crate) async fn once(&mut self, method: Method, path: &str, body: Option<&Value>) -> Option<Answer> {
         self.ask(method, path, None, body).await
     }
 
-    /// How many requests nobody answered since this was asked last.
+    /// The number of unanswered requests since the last call.
     pub(crate) fn unanswered(&mut self) -> u32 {
         std::mem::take(&mut self.unanswered)
     }

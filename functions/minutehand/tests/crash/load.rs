@@ -1,5 +1,5 @@
-//! Load: hands that create jobs of every kind and change them, and remember what they asked for and what they were told.
-//! When nobody answers they ask again, with the same key, until somebody does; some ask only once.
+//! Load: clients that create and change jobs of every kind, and record their requests and the answers. Without an answer they
+//! repeat the request with the same key until there is one; some send only once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,17 +18,17 @@ use crate::patience::now;
 use crate::target::Target;
 
 const HANDS: u64 = 16;
-/// Milliseconds between what one hand does and does next: with 16 hands some 250 requests a second.
+/// Milliseconds between the actions of one client: with 16 clients some 250 requests a second.
 const PACE: (u64, u64) = (20, 100);
-/// Recurring jobs of one hand: each fires some 20 times.
+/// Recurring jobs of one client: each fires some 20 times.
 const RECURRING: usize = 3;
 
 pub(crate) struct Load {
-    hands: JoinSet<Vec<Asked>>,
+    clients: JoinSet<Vec<Asked>>,
     over: Arc<AtomicBool>,
 }
 
-struct Hand {
+struct LoadClient {
     whereabouts: Whereabouts,
     url: String,
     dice: Dice,
@@ -42,9 +42,9 @@ struct Hand {
 impl Load {
     pub(crate) fn start(whereabouts: &Whereabouts, target: &Target, dice: &Dice, last_fire: i64) -> Self {
         let over = Arc::new(AtomicBool::new(false));
-        let mut hands = JoinSet::new();
+        let mut clients = JoinSet::new();
         for number in 0..HANDS {
-            let hand = Hand {
+            let client = LoadClient {
                 whereabouts: whereabouts.clone(),
                 url: target.url(""),
                 dice: dice.for_hand(number),
@@ -53,19 +53,19 @@ impl Load {
                 jobs: Vec::new(),
                 over: Arc::clone(&over),
             };
-            hands.spawn(hand.work());
+            clients.spawn(client.work());
         }
-        Self { hands, over }
+        Self { clients, over }
     }
 
-    /// Every hand finishes what it is at.
+    /// Waits until every client has finished.
     pub(crate) async fn stop(self) -> Vec<Asked> {
         self.over.store(true, Ordering::Relaxed);
-        self.hands.join_all().await.into_iter().flatten().collect()
+        self.clients.join_all().await.into_iter().flatten().collect()
     }
 }
 
-impl Hand {
+impl LoadClient {
     async fn work(mut self) -> Vec<Asked> {
         let mut caller = Caller::to(&self.whereabouts);
         while !self.over.load(Ordering::Relaxed) {
@@ -85,7 +85,7 @@ impl Hand {
         self.jobs
     }
 
-    /// Jobs of this hand that may still be changed: nobody else changes them.
+    /// Jobs of this client that may still be changed: nobody else changes them.
     fn recurring(&self) -> Vec<usize> {
         let open = |asked: &Asked| {
             matches!(asked.kind, Kind::Every { .. }) && asked.made.is_some() && asked.status() != Status::Cancelled
@@ -183,7 +183,7 @@ impl Hand {
     }
 
     fn next_name(&self) -> String {
-        format!("hand {} job {}", self.number, self.jobs.len())
+        format!("client {} job {}", self.number, self.jobs.len())
     }
 
     fn job(&self, name: &str, path: &str, more: Value) -> Value {

@@ -1,4 +1,4 @@
-//! The tally: what a history had in it, so that the test cannot become empty.
+//! The tally: counts what a history contained, so that the test cannot become empty.
 
 use std::collections::BTreeMap;
 use std::fmt;

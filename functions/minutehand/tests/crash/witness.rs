@@ -1,4 +1,4 @@
-//! The witness: tells the judge what was asked for, what was called and what stands, in the judge's own words.
+//! The witness: translates requests, calls and records into the judge's terms.
 //!
 //! One machine has one clock, one process at a time holds the store, and the test sees neither leases nor timers. So:
 //! - `since` of a creation is put back by the skew that the judge allows: what is due at once is asked for as well;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use minutehand_judge::{self as judge, Account, CatchUp, Finding, Head, SKEW, Status};
+use minutehand_judge::{self as judge, Account, CatchUp, Head, SKEW, Status, Violation};
 use serde_json::Value;
 
 use crate::asked::{Asked, Kind};
@@ -37,7 +37,7 @@ pub(crate) struct Witness<'a> {
 }
 
 pub(crate) struct Judged {
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) violations: Vec<Violation>,
     pub(crate) tally: Tally,
 }
 
@@ -46,7 +46,7 @@ struct Case {
     job_id: Option<String>,
     job: judge::Job,
     /// What the judge has no rule for, because in the simulation it cannot be.
-    beside: Vec<Finding>,
+    beside: Vec<Violation>,
     asked_runs: Vec<(i64, String)>,
     runs: Vec<Read>,
 }
@@ -62,7 +62,7 @@ impl Witness<'_> {
             // A case that was clean may have been called since it was read.
             let calls = self.calls_by_job();
             let seen = clean.into_iter().chain(open);
-            (clean, open) = seen.partition(|case: &Case| case.findings(&calls).is_empty());
+            (clean, open) = seen.partition(|case: &Case| case.violations(&calls).is_empty());
             if first_read.get_or_insert_with(Instant::now).elapsed() > within {
                 break;
             }
@@ -75,17 +75,17 @@ impl Witness<'_> {
     fn judged(&self, cases: &[Case]) -> Judged {
         let calls = self.calls_by_job();
         let mut whole = Account { end: now() + LATER, ..Account::default() };
-        let mut findings = strangers(&calls, cases);
+        let mut violations = strangers(&calls, cases);
         for case in cases {
             let Account { jobs, calls, records, .. } = case.account(&calls);
-            findings.extend(case.beside.iter().cloned().chain(calls.iter().filter_map(without_a_record)));
+            violations.extend(case.beside.iter().cloned().chain(calls.iter().filter_map(without_a_record)));
             whole.jobs.extend(jobs);
             whole.calls.extend(calls);
             whole.records.extend(records);
         }
-        findings.extend(whole.judge());
+        violations.extend(whole.judge());
         let lost = cases.iter().flat_map(|case| &case.runs).map(|run| run.lost).sum();
-        Judged { findings, tally: Tally::of(&whole, &self.asked_for, lost) }
+        Judged { violations, tally: Tally::of(&whole, &self.asked_for, lost) }
     }
 
     /// A case for each job that was asked for. What was acknowledged must be there, once, and as it was told.
@@ -147,7 +147,7 @@ impl Case {
     }
 
     fn find(&mut self, rule: &'static str, detail: String) {
-        self.beside.push(Finding { rule, job: self.job.job, instant: 0, detail });
+        self.beside.push(Violation { rule, job: self.job.job, instant: 0, detail });
     }
 
     async fn read(mut self, client: &Client) -> Self {
@@ -188,21 +188,21 @@ impl Case {
         }
     }
 
-    fn findings(&self, calls: &BTreeMap<String, Vec<Call>>) -> Vec<Finding> {
+    fn violations(&self, calls: &BTreeMap<String, Vec<Call>>) -> Vec<Violation> {
         let account = self.account(calls);
         account.calls.iter().filter_map(without_a_record).chain(account.judge()).collect()
     }
 }
 
 /// A claim is written before its call: in the simulation there is no other way to be called.
-fn without_a_record(call: &judge::Call) -> Option<Finding> {
-    let finding = || Finding {
+fn without_a_record(call: &judge::Call) -> Option<Violation> {
+    let violation = || Violation {
         rule: "every call has its record",
         job: call.job,
         instant: call.instant,
         detail: format!("{call:?}"),
     };
-    (call.number == NOWHERE).then(finding)
+    (call.number == NOWHERE).then(violation)
 }
 
 /// How the job stood from when to when, by the answers.
@@ -233,14 +233,14 @@ fn with_the_last_fence_called(record: &judge::Record, calls: &[judge::Call]) -> 
 }
 
 /// Calls for jobs that do not stand: nobody may have been called for what was never made.
-fn strangers(calls: &BTreeMap<String, Vec<Call>>, cases: &[Case]) -> Vec<Finding> {
+fn strangers(calls: &BTreeMap<String, Vec<Call>>, cases: &[Case]) -> Vec<Violation> {
     let known = |id: &str| cases.iter().any(|case| case.job_id.as_deref() == Some(id));
     let strange = calls.iter().filter(|(id, _)| !known(id));
-    let finding = |calls: &Vec<Call>| Finding {
+    let violation = |calls: &Vec<Call>| Violation {
         rule: "nothing starts of a job that never was",
         job: 0,
         instant: calls[0].scheduled_at,
         detail: format!("{calls:?}"),
     };
-    strange.map(|(_, calls)| finding(calls)).collect()
+    strange.map(|(_, calls)| violation(calls)).collect()
 }

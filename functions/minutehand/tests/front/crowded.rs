@@ -1,4 +1,4 @@
-//! Crowded: many at once who misbehave, in every way there is, and some who do not.
+//! Crowded: many bad clients at once, of every kind, and some good ones.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -61,8 +61,8 @@ async fn two_hundred_bad_clients_neither_delay_a_good_one_nor_take_the_memory() 
     assert!(most < memory + MEMORY_MIB, "{memory} to {most} MiB");
 }
 
-/// They hold what they have, and nothing more is heard of them. Tried: without `header_read_timeout`, without `Arriving` or
-/// without `Patient` some of them never leave.
+/// They hold what they have, and nothing more is heard of them. Tried: without `header_read_timeout`, without `IncomingBody` or
+/// without `TimedIo` some of them never leave.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_of_bad_client_is_gone_when_its_time_is_over() {
     let data = tempfile::tempdir().unwrap();
@@ -85,9 +85,9 @@ async fn every_kind_of_bad_client_is_gone_when_its_time_is_over() {
     drop(held);
 }
 
-/// Tried: without the places the ninth is served at once, and so would be the ten thousandth.
+/// Tried: without the permits the ninth connection is served at once, and so would be the ten thousandth.
 #[tokio::test(flavor = "multi_thread")]
-async fn when_it_is_full_who_comes_waits_until_somebody_leaves() {
+async fn when_it_is_full_new_connections_wait_for_one_to_close() {
     let data = tempfile::tempdir().unwrap();
     let server = bounded(data.path(), "connections=8,head=1000");
     let files = open_files(&server);
@@ -127,7 +127,7 @@ async fn when_there_are_no_files_left_it_waits_for_some() {
     assert_eq!(answered.status, 200, "{}", answered.body);
 }
 
-/// Tried: with all places there are, a call to a target finds no file.
+/// Tried: with connections on all files, a call to a target finds no free file.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_leave_half_of_the_files_alone() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Malformed: bytes that are no request, or a strange one.
+//! Malformed: bytes that are no valid request.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::raw::{Raw, get, head, post};
 use crate::server::Server;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_request_is_refused_and_cut() {
+async fn bytes_that_are_no_request_are_refused_and_cut() {
     let data = tempfile::tempdir().unwrap();
     let server = bounded(data.path(), "");
     let both = post("/v1/jobs", "content-length: 3\r\ncontent-length: 30");

@@ -1,4 +1,4 @@
-//! Raw: a connection on which anything can be said, in any pieces.
+//! Raw: a connection that can send any bytes, in any pieces.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;

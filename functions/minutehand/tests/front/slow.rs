@@ -1,4 +1,4 @@
-//! Slow: heads, bodies and readers that take their time, on purpose or because they are gone.
+//! Slow: slow heads, bodies and readers, on purpose or because the client is gone.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{BODY, FRAME, HEAD, IDLE, LATE, bounded};
 /// How long somebody who trickles waits before each byte: less than any bound.
 const DRIP: Duration = Duration::from_millis(50);
 
-/// Also on a connection that was good before. Tried: without `heading` both are cut when an idle one would be.
+/// Also on a connection that was good before. Tried: without `head_deadline` both are cut when an idle one would be.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_that_comes_byte_by_byte_is_cut() {
     let data = tempfile::tempdir().unwrap();
@@ -30,9 +30,9 @@ async fn a_head_that_comes_byte_by_byte_is_cut() {
     assert_about(slow.trickle(drips.as_bytes(), DRIP).await, HEAD);
 }
 
-/// Tried: without `heading` the first is cut as late as an idle one; without `header_read_timeout` none ever is.
+/// Tried: without `head_deadline` the first is cut as late as an idle one; without `header_read_timeout` none ever is.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_says_nothing_is_cut_at_first_and_later_after_an_answer() {
+async fn a_silent_connection_is_cut_before_its_first_request_and_after_an_answer() {
     let data = tempfile::tempdir().unwrap();
     let server = bounded(data.path(), "");
     let (mut silent, mut idle) = (Raw::to(server.address()).await, Raw::to(server.address()).await);
@@ -46,7 +46,7 @@ async fn who_says_nothing_is_cut_at_first_and_later_after_an_answer() {
     assert_about(second, IDLE);
 }
 
-/// Tried: without `Arriving` it is never answered; with its error alone it is answered 400.
+/// Tried: without `IncomingBody` it is never answered; with its error alone it is answered 400.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_stalls_is_answered_408_and_cut() {
     let data = tempfile::tempdir().unwrap();
@@ -99,9 +99,9 @@ async fn a_body_in_pieces_that_comes_in_time_is_read() {
     assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
 }
 
-/// Tried: without `bounded` it is held for ever, with all that it has asked for.
+/// Tried: without `bound_write` it is held for ever, with all that it has asked for.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_never_reads_what_it_asked_for_is_cut() {
+async fn a_client_that_never_reads_is_cut() {
     let data = tempfile::tempdir().unwrap();
     let server = bounded(data.path(), "");
     with_long_lists(&server).await;
@@ -115,9 +115,9 @@ async fn who_never_reads_what_it_asked_for_is_cut() {
     assert!(took < HEAD + LATE, "{took:?}");
 }
 
-/// Tried: without `bounded` it goes on for as long as there is something; what is taken now and then is `patience.rs`'s own test.
+/// Tried: without `bound_write` it goes on for as long as there is something; what is taken now and then is `timed_io.rs`'s own test.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_reads_a_little_now_and_then_is_cut() {
+async fn a_client_that_reads_too_slowly_is_cut() {
     let data = tempfile::tempdir().unwrap();
     let server = bounded(data.path(), "");
     with_long_lists(&server).await;

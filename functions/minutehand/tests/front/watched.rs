@@ -1,4 +1,4 @@
-//! Watched: what the process takes while others misbehave, as the kernel counts it.
+//! Watched: the process's memory and CPU time under bad clients, as counted by the kernel.
 
 use std::fs;
 

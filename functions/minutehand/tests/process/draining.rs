@@ -1,4 +1,5 @@
-//! Draining: SIGTERM lets what runs finish, begins nothing, hands back what would not end, and exits with 0.
+//! Draining: after SIGTERM running attempts may finish, nothing new begins, attempts that do not end are given back, and the
+//! process exits with 0.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,7 @@ async fn sigterm_lets_a_running_attempt_finish_and_begins_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_end_in_time_is_handed_back_and_goes_on_after_the_restart() {
+async fn an_attempt_that_does_not_end_in_time_is_handed_back_and_retried_after_the_restart() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
     let mut command = serve(data.path());
     command.args(["--drain-seconds", "1"]);

@@ -1,4 +1,4 @@
-//! Dispatch: a job posted over HTTP is called once, on time, and what happened can be read.
+//! Firing: a job posted over HTTP is called once, on time, and its run can be read.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! A full disk: at the start and in the middle of things. The process ends by itself and says why, and what was
-//! acknowledged before is all there.
+//! A full disk: at the start and during work. The process ends by itself with the reason, and everything acknowledged before
+//! is there.
 
 use std::fs;
 use std::io::Write as _;
@@ -32,7 +32,7 @@ fn a_disk_that_is_full_at_the_start_is_refused() {
 
 /// Room for nothing, for some pages of a store, for all of them, for a few jobs: wherever it ends, it says why, once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_disk_that_is_too_small_is_said_wherever_it_shows() {
+async fn a_disk_that_is_too_small_is_reported_wherever_it_shows() {
     for kib in [4, 8, 12, 16, 24, 32, 64, 128, 1024] {
         let Some(disk) = SmallDisk::of(kib) else { return };
 

@@ -1,4 +1,4 @@
-//! Starting: how fast, with which key, and what it says.
+//! Starting: how fast, with which key, and the printed text.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -52,7 +52,7 @@ async fn the_admin_key_is_made_once_shown_once_and_only_its_owners_to_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_key_nobody_is_let_in() {
+async fn without_the_key_every_request_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::on(data.path());
 
@@ -78,7 +78,7 @@ async fn memory_keeps_nothing() {
 }
 
 #[test]
-fn help_and_version_say_what_it_is_and_end() {
+fn help_and_version_are_printed_and_end_the_process() {
     for (argument, says) in
         [("--help", "--drain-seconds"), ("--version", env!("CARGO_PKG_VERSION")), ("--version", "(time zones 20")]
     {

@@ -12,7 +12,7 @@ use crate::server::Server;
 const AT_ONCE: usize = 64;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_acknowledged_survives_a_clean_restart() {
+async fn an_acknowledged_job_survives_a_clean_restart() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::on(data.path());
     let before = acknowledged(&server.client()).await;
@@ -24,7 +24,7 @@ async fn what_is_acknowledged_survives_a_clean_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_acknowledged_survives_sigkill() {
+async fn an_acknowledged_job_survives_sigkill() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::on(data.path());
     let before = acknowledged(&server.client()).await;

@@ -1,4 +1,4 @@
-//! Taking up: what a killed process had begun, or slept over, is seen to right after the next start.
+//! Taking over: runs that a killed process had begun or missed are handled right after the next start.
 //!
 //! "Right after" is [`SOON`]: without the look at the start, and without a lease of another process counting as a dead
 //! one's, it would be the end of the lease (90 s here) or the overdue line (30 s).

@@ -1,10 +1,10 @@
-//! Patience: waiting for something to become true, and for how long. Nothing is slept for that could be looked at.
+//! Patience: waiting for a condition, with a time-out. A test polls rather than sleeps.
 
 use std::future::Future;
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often something is looked at.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Looks until there is something, for at most `within`.
@@ -23,7 +23,7 @@ pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
     }
 }
 
-/// Waits for an instant of the clock: the passing of time is then what the test is about.
+/// Waits for an instant of the clock, in tests about the passing of time.
 pub(crate) async fn until(millis: i64) {
     tokio::time::sleep(Duration::from_millis(u64::try_from(millis - now()).unwrap_or(0))).await;
 }

@@ -1,4 +1,4 @@
-//! A target: an HTTP server of the test's own, which witnesses every call with its own eyes and clock.
+//! A target: an HTTP server of the test's own, which records every call by its own clock.
 //!
 //! Its paths say how it behaves: `/ok`, `/slow/{ms}`, `/fail/{n}` (500 to the first n attempts), `/hang/{n}` (no answer
 //! to the first n attempts).

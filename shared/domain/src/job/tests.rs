@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -13,25 +15,8 @@ fn every(seconds: u64) -> Schedule {
     Schedule::new(&Plan { every_seconds: Some(seconds), start_at: Some(START), ..Plan::default() }, START).unwrap()
 }
 
-fn definition() -> Definition {
-    Definition {
-        name: None,
-        owner: None,
-        tags: BTreeSet::new(),
-        target: Target::Noop,
-        payload: Body::Empty,
-        priority: Priority::Normal,
-        terms: Terms {
-            timeout: Duration::from_secs(60),
-            retry: RetryPolicy::default(),
-            delivery: Delivery::AtLeastOnce,
-        },
-        catch_up: CatchUp::default(),
-    }
-}
-
 fn each_minute() -> Job {
-    Job::new(Tenant::new("t").unwrap(), JobId::from_bytes([1; 16]), every(60), definition(), 0, START)
+    Job::new(Tenant::new("t").unwrap(), JobId::from_bytes([1; 16]), every(60), Definition::default(), 0, START)
 }
 
 #[test]
@@ -114,7 +99,8 @@ fn a_resume_continues_from_now_and_forgets_what_was_before() {
 fn a_new_definition_touches_no_occurrence() {
     let job = each_minute();
 
-    let changed = job.after(&Change::define(Definition { name: Some("x".into()), ..definition() }), at(100)).unwrap();
+    let changed =
+        job.after(&Change::define(Definition { name: Some("x".into()), ..Definition::default() }), at(100)).unwrap();
 
     assert_eq!((changed.since, &changed.before, changed.generation), (job.since, &job.before, 2));
 }
@@ -126,9 +112,13 @@ fn each_change_that_means_nothing_is_refused_by_name() {
 
     assert_eq!(active.after(&Change::Resume, at(2)), Err(JobRefusal::AlreadyActive));
     assert_eq!(paused.after(&Change::Pause, at(2)), Err(JobRefusal::AlreadyPaused));
-    for change in
-        [Change::Pause, Change::Resume, Change::Delete, Change::reschedule(every(5)), Change::define(definition())]
-    {
+    for change in [
+        Change::Pause,
+        Change::Resume,
+        Change::Delete,
+        Change::reschedule(every(5)),
+        Change::define(Definition::default()),
+    ] {
         assert_eq!(deleted.after(&change, at(2)), Err(JobRefusal::Cancelled));
     }
 }
@@ -188,7 +178,7 @@ fn any_history() -> impl Strategy<Value = Vec<(i64, Change)>> {
         3 => (1..300_u64).prop_map(|n| Change::reschedule(every(n))),
         1 => Just(Change::Pause),
         2 => Just(Change::Resume),
-        1 => Just(Change::define(definition())),
+        1 => Just(Change::define(Definition::default())),
     ];
     prop::collection::vec((1..500_i64, change), 0..6)
 }

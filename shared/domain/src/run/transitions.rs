@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::attempt::Ended;
 use super::{
-    Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Lease, Outcome, Refusal, Run, State,
+    Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Holder, Lease, Outcome, Refusal, Run, State,
 };
 use crate::Moment;
 use crate::access::By;
-use crate::job::{Delivery, Terms};
 use crate::limits::{ATTEMPTS_INSIDE, BACKOFF_SECONDS, LOST_IN_A_ROW};
+use crate::order::{Delivery, Terms};
 
 /// A failure faster than this is an instant one.
 const INSTANT: Duration = Duration::from_secs(1);
@@ -30,24 +30,27 @@ impl Retry {
 impl Run {
     /// What this run becomes when `event` happens to it at `now`; or why it means nothing.
     pub fn after(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
-        use Event::{Cancel, Claim, Finish, HandBack};
+        use Event::{Cancel, Claim, Finish, HandBack, Heartbeat};
         use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
 
         match (&self.state, event) {
             (Scheduled { due }, Claim { .. }) if now < *due => Err(Refusal::TooEarly { due: *due }),
             (Scheduled { .. }, Claim { by, terms }) => Ok(self.claimed(*by, terms, now)),
-            (Scheduled { .. }, Finish { .. } | HandBack { .. }) => Err(Refusal::NotHeld),
-            (Scheduled { .. }, Cancel { by }) => Ok(self.cancel_asked(*by, now).ended_as(Cancelled { at: now })),
+            (Scheduled { .. }, Finish { .. } | HandBack { .. } | Heartbeat { .. }) => Err(Refusal::NotHeld),
+            (Scheduled { .. }, Cancel { by }) => Ok(self.cancel_asked(*by, now).in_state(Cancelled { at: now })),
 
             (Running(lease), Claim { by, .. }) if !lease.is_over(now, *by) => Err(Refusal::Held { until: lease.until }),
             (Running(lease), Claim { by, terms }) => Ok(self.lost(lease, terms, now).claimed_if_open(*by, terms, now)),
-            (Running(_), Finish { fence, .. } | HandBack { fence, .. }) if *fence != self.fence => {
+            (Running(_), Finish { fence, .. } | HandBack { fence, .. } | Heartbeat { fence, .. })
+                if *fence != self.fence =>
+            {
                 Err(Refusal::Fenced { offered: *fence, current: self.fence })
             }
             (Running(lease), Finish { outcome, terms, .. }) => Ok(self.finished(lease, outcome, terms, now)),
             (Running(lease), HandBack { terms, .. }) => Ok(self.handed_back(lease, terms, now)),
+            (Running(lease), Heartbeat { until, .. }) => Ok(self.in_state(Running(lease.extended(*until)))),
             (Running(lease), Cancel { by }) => {
-                Ok(self.cancel_asked(*by, now).ended_as(Running(Lease { cancelled: true, ..*lease })))
+                Ok(self.cancel_asked(*by, now).in_state(Running(Lease { cancelled: true, ..*lease })))
             }
 
             (Succeeded { .. } | Failed { .. } | TimedOut { .. } | Cancelled { .. } | Skipped { .. }, _) => {
@@ -69,7 +72,8 @@ impl Run {
             next.attempts.remove(0);
         }
         next.attempts.push(Attempt { number: next.fence, worker: by.worker, started_at: now, ended: None });
-        next.state = State::Running(Lease { holder: by.worker, until: now + terms.lease(), cancelled: false });
+        let holder = Holder::Process(by.worker);
+        next.state = State::Running(Lease { holder, until: now + terms.lease(), cancelled: false });
         next
     }
 
@@ -106,7 +110,7 @@ impl Run {
         match outcome {
             Outcome::Succeeded { result } => {
                 let next = self.attempt_ended(Ending::Succeeded, now);
-                next.ended_as(State::Succeeded { at: now, result: result.clone() })
+                next.in_state(State::Succeeded { at: now, result: result.clone() })
             }
             Outcome::Failed { error, retry_after } => {
                 let next = self.attempt_ended(Ending::Failed(error.clone()), now).tallied();
@@ -130,10 +134,10 @@ impl Run {
             Retry::After(_) | Retry::Never => None,
         };
         match due {
-            _ if lease.cancelled => self.ended_as(State::Cancelled { at: now }),
-            Some(due) => self.ended_as(State::Scheduled { due }),
-            None if broken => self.ended_as(State::Failed { at: now, why: Failure::Instant }),
-            None => self.ended_as(self.last_failure(now)),
+            _ if lease.cancelled => self.in_state(State::Cancelled { at: now }),
+            Some(due) => self.in_state(State::Scheduled { due }),
+            None if broken => self.in_state(State::Failed { at: now, why: Failure::Instant }),
+            None => self.in_state(self.last_failure(now)),
         }
     }
 
@@ -178,7 +182,7 @@ impl Run {
         Self { cancel: self.cancel.clone().or(asked), ..self.clone() }
     }
 
-    fn ended_as(&self, state: State) -> Self {
+    fn in_state(&self, state: State) -> Self {
         Self { state, ..self.clone() }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::ErrorCode;
+use super::super::{ErrorCode, Look};
 use super::*;
 use crate::body::{Body, Json};
 use crate::id::{JobId, RunKey, Tenant, Worker};
@@ -94,8 +94,79 @@ fn a_lease_of_a_process_that_cannot_be_alive_is_over_at_once() {
 
     let run = claim(&running(), alone, &terms(), at(1)).unwrap();
 
-    assert_eq!((run.fence, run.lease().unwrap().holder), (2, BOB.worker));
+    assert_eq!((run.fence, run.lease().unwrap().holder), (2, Holder::Process(BOB.worker)));
     assert!(claim(&run, alone, &terms(), at(2)).is_err(), "its own lease is not a dead one");
+}
+
+fn held_by(holder: Holder) -> Run {
+    let lease = Lease { holder, ..*running().lease().unwrap() };
+    Run { state: State::Running(lease), ..running() }
+}
+
+/// Guard **a remote holder lives on**. Removed: `cannot_be_alive` says of a remote worker what it says of a process. Bob,
+/// started anew, claimed a run that a worker elsewhere was at work on.
+#[test]
+fn only_a_dead_process_is_taken_over_before_its_lease_ends() {
+    let (ann, bob) = (Worker(1), Worker(2));
+    let alone = |worker| Claimant { worker, exclusive_store: true };
+    let one_of_many = |worker| Claimant { worker, exclusive_store: false };
+
+    for (holder, by, over_at_once) in [
+        (Holder::Process(ann), alone(bob), true),
+        (Holder::Process(bob), alone(bob), false),
+        (Holder::Process(ann), one_of_many(bob), false),
+        (Holder::Remote(ann), alone(bob), false),
+        (Holder::Remote(bob), alone(bob), false),
+        (Holder::Remote(ann), one_of_many(bob), false),
+    ] {
+        let run = held_by(holder);
+        let told = format!("{holder:?} seen by {by:?}");
+
+        assert_eq!(claim(&run, by, &terms(), at(1)).is_ok(), over_at_once, "{told}");
+        assert_eq!(run.inspect_overdue(at(1), by) == Look::Later(at(90)), !over_at_once, "{told}");
+        assert!(claim(&run, by, &terms(), at(90)).is_ok(), "{told}, at the lease's end");
+    }
+}
+
+#[test]
+fn a_heartbeat_extends_the_lease_of_the_fence_that_holds_it() {
+    let run = heartbeat(&running(), 1, at(200), at(60)).unwrap();
+
+    let lease = *run.lease().unwrap();
+    assert_eq!(lease, Lease { until: at(200), ..*running().lease().unwrap() });
+    assert_eq!(run, Run { state: State::Running(lease), ..running() }, "and nothing else");
+    assert_eq!(claim(&run, BOB, &terms(), at(199)), Err(Refusal::Held { until: at(200) }));
+    assert_eq!(heartbeat(&run, 1, at(150), at(61)).unwrap(), run, "one that comes late takes nothing back");
+}
+
+#[test]
+fn a_late_heartbeat_counts_while_nobody_else_has_claimed() {
+    assert_eq!(heartbeat(&running(), 1, at(200), at(95)).unwrap().lease().unwrap().until, at(200));
+}
+
+#[test]
+fn a_heartbeat_answers_whether_cancel_was_asked() {
+    let asked = running().after(&Event::Cancel { by: None }, at(1)).unwrap();
+
+    assert!(!heartbeat(&running(), 1, at(200), at(60)).unwrap().lease().unwrap().cancelled);
+    assert!(heartbeat(&asked, 1, at(200), at(60)).unwrap().lease().unwrap().cancelled);
+}
+
+#[test]
+fn a_heartbeat_of_who_does_not_hold_the_run_is_refused() {
+    let taken = claim(&running(), BOB, &terms(), at(90)).unwrap();
+    let waiting = finish(&running(), failure(), &terms(), at(1));
+    let done = finish(&running(), success(), &terms(), at(1));
+
+    assert_eq!(heartbeat(&taken, 1, at(200), at(91)), Err(Refusal::Fenced { offered: 1, current: 2 }));
+    assert_eq!(heartbeat(&running(), 2, at(200), at(1)), Err(Refusal::Fenced { offered: 2, current: 1 }));
+    assert_eq!(heartbeat(&queued(), 0, at(200), at(1)), Err(Refusal::NotHeld));
+    assert_eq!(heartbeat(&waiting, 1, at(200), at(2)), Err(Refusal::NotHeld));
+    assert_eq!(heartbeat(&done, 1, at(200), at(2)), Err(Refusal::Finished));
+}
+
+fn heartbeat(run: &Run, fence: u32, until: Moment, now: Moment) -> Result<Run, Refusal> {
+    run.after(&Event::Heartbeat { fence, until }, now)
 }
 
 #[test]
@@ -277,7 +348,6 @@ fn what_nobody_holds_cannot_be_finished_or_handed_back() {
 
 #[test]
 fn an_overdue_timer_is_erased_moved_or_hinted() {
-    use super::super::Look;
     let done = finish(&running(), success(), &terms(), at(1));
     let waiting = finish(&running(), failure(), &terms(), at(1));
 
@@ -309,6 +379,7 @@ enum Act {
     Claim(Claimant),
     Finish(u32, Outcome),
     HandBack(u32),
+    Heartbeat(u32),
     Cancel,
 }
 
@@ -319,6 +390,7 @@ fn any_act() -> impl Strategy<Value = Act> {
         4 => who.prop_map(Act::Claim),
         3 => (0..4_u32, outcome).prop_map(|(behind, outcome)| Act::Finish(behind, outcome)),
         1 => (0..3_u32).prop_map(Act::HandBack),
+        1 => (0..3_u32).prop_map(Act::Heartbeat),
         1 => Just(Act::Cancel),
     ]
 }
@@ -331,6 +403,7 @@ fn act(run: &Run, act: &Act, terms: &Terms, now: Moment) -> Result<Run, Refusal>
             run.after(&Event::Finish { fence, outcome, terms }, now)
         }
         Act::HandBack(behind) => run.after(&Event::HandBack { fence: run.fence.saturating_sub(*behind), terms }, now),
+        Act::Heartbeat(behind) => heartbeat(run, run.fence.saturating_sub(*behind), now + terms.lease(), now),
         Act::Cancel => run.after(&Event::Cancel { by: None }, now),
     }
 }

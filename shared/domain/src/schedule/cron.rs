@@ -1,7 +1,7 @@
 //! Cron: the civil times an expression names, and the instants at which a zone's clock shows them.
 //!
-//! The rooms: `parse` reads the text, `fields` knows the calendar, `clock` knows the zone, `walk` puts them together, and
-//! `describe` says it in words.
+//! The modules: `parse` reads the text, `fields` holds the calendar masks, `clock` handles the zone, `walk` combines them,
+//! and `describe` puts an expression into words.
 
 mod clock;
 mod describe;
@@ -25,24 +25,24 @@ pub use self::zone::{EDITION, zone};
 use super::spread::Spread;
 use crate::moment::Moment;
 
-/// The longest text that is read at all: no sensible expression needs more, and the work of reading is bounded by it.
+/// The longest text that is parsed: no sensible expression needs more, and it bounds the work.
 pub const MAX_BYTES: usize = 256;
 
-/// A cron expression in a zone. It carries what the text meant, so that reading a stored job does not parse again.
+/// A cron expression in a zone. It holds the parsed form, so that reading a stored job does not parse again.
 ///
-/// In a format that people read it is its text and its manner, and is parsed again: there it would be bits otherwise.
+/// In a human-readable format it is its text and its manner, and is parsed again: the parsed form is bits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Cron {
     text: String,
     manner: Manner,
-    /// Whose it is, where its text asks for that.
+    /// The job's spread, if the text has an `H`.
     spread: Option<Spread>,
     fields: Fields,
     kind: Kind,
 }
 
-/// In which zone an expression is read, and how where that leaves a choice.
+/// The zone of an expression, and the choices that its text leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manner {
     pub zone: Tz,
@@ -51,7 +51,7 @@ pub struct Manner {
     pub overlap: DstOverlap,
 }
 
-/// What it means to restrict both the day of the month and the day of the week.
+/// The meaning of restricting both the day of the month and the day of the week.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DayRule {
@@ -61,7 +61,7 @@ pub enum DayRule {
     Both,
 }
 
-/// What becomes of a local time that the clock jumps over.
+/// How a local time fires that the clock jumps over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DstGap {
@@ -75,7 +75,7 @@ pub enum DstGap {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DstOverlap {
-    /// A time of day in the first; a rhythm goes on in both.
+    /// A fixed time in the first pass; an interval in both.
     #[default]
     ByKind,
     First,
@@ -83,16 +83,16 @@ pub enum DstOverlap {
     Both,
 }
 
-/// How the expression speaks of the time of day.
+/// Whether an expression gives fixed times of day or an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
-    /// Seconds, minutes and hours are numbers and lists only: a time of day, which comes once a day.
+    /// Seconds, minutes and hours are numbers and lists only: a fixed time, once a day.
     Fixed,
-    /// A `*`, a range or a step in one of them: a rhythm.
+    /// A `*`, a range or a step in one of them: an interval.
     Interval,
 }
 
-/// What a preview says about an occurrence.
+/// A preview's note on an occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
@@ -100,7 +100,7 @@ pub enum Note {
     Shifted,
     /// Its local time comes twice that day, and this is the second.
     Repeated,
-    /// It is spread: it starts somewhat later.
+    /// It has jitter: it starts somewhat later.
     Jittered,
 }
 
@@ -114,7 +114,7 @@ struct Written<'a> {
 }
 
 impl Manner {
-    /// In this zone, and otherwise as is usual.
+    /// This zone, with the defaults.
     pub fn usual(zone: Tz) -> Self {
         Self { zone, days: DayRule::default(), gap: DstGap::default(), overlap: DstOverlap::default() }
     }
@@ -151,7 +151,7 @@ impl Cron {
         Ok(Self { text: text.to_owned(), manner, spread: is_spread.then_some(spread), fields, kind })
     }
 
-    /// The expression as it was written.
+    /// The expression as written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -165,7 +165,7 @@ impl Cron {
     }
 }
 
-/// What a zone's clock shows at `t`, with the offset that tells the two passes of an overlap apart.
+/// A zone's local time at `t`, with the offset that distinguishes the two passes of an overlap.
 pub(super) fn local(zone: Tz, t: Moment) -> String {
     t.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::AutoSi, false)
 }
@@ -204,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_kept_as_it_was_written() {
+    fn the_text_is_kept_as_written() {
         let cron = Cron::usual(" 0  2 * *\tmon ", Tz::UTC).unwrap();
         assert_eq!((cron.text(), cron.zone()), (" 0  2 * *\tmon ", Tz::UTC));
     }
 
     #[test]
-    fn the_local_time_tells_the_two_passes_of_an_overlap_apart() {
+    fn the_local_time_distinguishes_the_two_passes_of_an_overlap() {
         let cron = Cron::usual("30 * * * *", Tz::America__New_York).unwrap();
         let first = Moment::parse("2016-11-06T05:30:00Z").unwrap();
         let second = Moment::parse("2016-11-06T06:30:00Z").unwrap();

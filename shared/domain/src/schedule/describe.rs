@@ -4,7 +4,7 @@ use super::{Schedule, When};
 use crate::Moment;
 
 impl Schedule {
-    /// Seen from `now`: which turn of the clock comes next is part of it.
+    /// Describes the schedule as seen from `now`: the next clock change is part of the text.
     pub fn describe(&self, now: Moment) -> String {
         let mut words = match &self.when {
             When::Now { .. } => "once, as soon as it is created".to_owned(),
@@ -40,7 +40,7 @@ fn each(seconds: u64) -> String {
     }
 }
 
-/// In the largest units that say it without a fraction: "1 hour 30 minutes".
+/// A span in the largest units without a fraction: "1 hour 30 minutes".
 fn span(seconds: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
     let mut rest = seconds;
@@ -62,12 +62,12 @@ mod tests {
 
     const NOW: Moment = Moment::from_secs(1_800_000_000);
 
-    fn said(plan: &Plan) -> String {
+    fn described(plan: &Plan) -> String {
         Schedule::new(plan, NOW).unwrap().describe(NOW)
     }
 
     #[test]
-    fn each_kind_is_said_in_words() {
+    fn each_kind_is_described_in_words() {
         let later = NOW + std::time::Duration::from_secs(60);
         let told = [
             (Plan::default(), "once, as soon as it is created"),
@@ -84,12 +84,12 @@ mod tests {
             (Plan { on_demand: true, ..Plan::default() }, "only when it is asked to run"),
         ];
         for (plan, words) in told {
-            assert_eq!(said(&plan), words, "{plan:?}");
+            assert_eq!(described(&plan), words, "{plan:?}");
         }
     }
 
     #[test]
-    fn bounds_and_jitter_are_said_too() {
+    fn bounds_and_jitter_are_described_too() {
         let plan = Plan {
             every_seconds: Some(3600),
             start_at: Some(NOW),
@@ -100,7 +100,7 @@ mod tests {
             ..Plan::default()
         };
         assert_eq!(
-            said(&plan),
+            described(&plan),
             "every hour, from 2027-01-15T08:00:00.000Z on, until 2027-01-16T08:00:00.000Z, 3 times at most, \
              spread over 10 minutes"
         );

@@ -1,5 +1,5 @@
-//! Jitter: how much later than its nominal instant each occurrence of a job starts, so that many jobs of one instant do
-//! not start at once. One job always waits as long.
+//! Jitter: how much later than its nominal instant each occurrence of a job starts, so that jobs with the same instant do
+//! not all start at once. The delay of one job is always the same.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::spelled;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jitter {
-    /// As it was asked for: at most so much later.
+    /// The largest delay, as requested.
     pub most_seconds: u32,
-    /// What that is for this job.
+    /// The delay of this job.
     #[serde(with = "spelled::span")]
     pub by: Duration,
-    /// No nominal instant before this counts: what was meant for a time before the schedule was made does not fire after it.
+    /// No nominal instant before this counts: an instant before the schedule's creation must not fire after it.
     pub from: Moment,
 }
 
@@ -30,7 +30,7 @@ impl Jitter {
         t - self.by
     }
 
-    /// None where that lies behind the last moment there is.
+    /// None where that is after the last moment.
     pub(super) fn effective(&self, nominal: Moment) -> Option<Moment> {
         let effective = nominal + self.by;
         (self.nominal(effective) == nominal).then_some(effective)

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn how_often_a_schedule_fires_is_counted_while_it_fires() {
+fn the_rate_of_a_schedule_counts_only_while_it_fires() {
     let pace = |plan: Plan| Schedule::new(&plan, NOW).unwrap().fires_per_minute(NOW);
     let cron = |text: &str| pace(Plan { cron: Some(text.to_owned()), ..Plan::default() });
     let every = |seconds| pace(Plan { every_seconds: Some(seconds), ..Plan::default() });
@@ -36,7 +36,7 @@ fn refused(plan: &Plan) -> ScheduleRefusal {
 }
 
 #[test]
-fn each_kind_fires_when_it_says() {
+fn each_kind_fires_at_its_instants() {
     let table: [(Plan, &[i64]); 9] = [
         (Plan::default(), &[0]),
         (Plan { at: Some(at(30)), ..Plan::default() }, &[30]),
@@ -87,7 +87,7 @@ fn cron(text: &str) -> Plan {
 }
 
 #[test]
-fn a_short_form_is_the_interval_or_the_instant_it_says() {
+fn a_short_form_is_an_interval_or_an_instant() {
     let table: [(Plan, &[i64]); 5] = [
         (cron("@every 90s"), &[90, 180, 270]),
         (Plan { start_at: Some(at(10)), end_at: Some(at(130)), ..cron("rate(1 minute)") }, &[10, 70]),
@@ -146,7 +146,7 @@ fn jitter_moves_all_occurrences_of_a_job_by_the_same_span_and_its_nominal_instan
 }
 
 #[test]
-fn jitter_brings_back_no_occurrence_from_before_the_schedule_was_made() {
+fn jitter_revives_no_occurrence_from_before_the_schedule() {
     // Half past eight: an hour's jitter would let the occurrence of eight o'clock fire yet.
     let schedule = Schedule::new(&spread_by(3600, 2), at(1800)).unwrap();
     assert!(schedule.jitter.unwrap().by > Duration::from_secs(1800));
@@ -154,7 +154,7 @@ fn jitter_brings_back_no_occurrence_from_before_the_schedule_was_made() {
 }
 
 #[test]
-fn jitter_goes_with_all_that_fires_by_itself_and_counts_inside_its_bounds() {
+fn jitter_applies_to_every_recurring_kind_and_inside_its_bounds() {
     let spread = Plan { max_fires: Some(2), end_at: Some(at(3 * 3600)), ..spread_by(3600, 2) };
     assert_eq!(fires(&spread, 9).len(), 2);
     let once = Plan { cron: None, at: Some(at(60)), ..spread_by(60, 2) };

@@ -1,4 +1,4 @@
-//! What can be written where a cron expression is: the fields, or one of the short forms that say an interval or an instant.
+//! The texts of the field `cron`: the fields of an expression, or a short form for an interval or an instant.
 
 use chrono::{Datelike, NaiveDateTime};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::cron::{CronError, MAX_BYTES, Manner};
 use crate::limits::SPAN_SECONDS;
 
-/// A short form, as it was written; what it means is an interval or an instant.
+/// A short form as written; its meaning is an interval or an instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShortForm {
     pub text: String,
@@ -56,7 +56,7 @@ impl Written {
 /// Numbers with their units, as Go writes durations.
 fn every(text: &str, span: &str) -> Result<Written, CronError> {
     if !span.is_empty() && span.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(CronError::form(text, "does not say of what").meant_perhaps(format!("@every {span}s")));
+        return Err(CronError::form(text, "does not say of what").suggesting(format!("@every {span}s")));
     }
     let (mut sum, mut rest) = (Some(0_u64), span);
     while let Some((number, size, more)) = counted_unit(rest) {
@@ -71,7 +71,7 @@ fn every(text: &str, span: &str) -> Result<Written, CronError> {
     bounded(text, sum)
 }
 
-/// A number, what one of its unit is in seconds, and what follows.
+/// A number, the seconds of its unit, and the rest of the text.
 fn counted_unit(text: &str) -> Option<(&str, u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, behind) = text.split_at(digits);
@@ -114,7 +114,7 @@ fn bounded(text: &str, seconds: Option<u64>) -> Result<Written, CronError> {
     }
 }
 
-/// By the clock of the schedule's zone.
+/// An instant in the schedule's zone.
 fn at(text: &str, inside: &str) -> Result<Written, CronError> {
     let local =
         inside.strip_suffix(')').and_then(|inside| NaiveDateTime::parse_from_str(inside, "%Y-%m-%dT%H:%M:%S").ok());
@@ -124,7 +124,7 @@ fn at(text: &str, inside: &str) -> Result<Written, CronError> {
     }
 }
 
-/// What stands behind a name, in any case.
+/// The text after a name, in any case.
 fn behind<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(name.len())?;
     start.eq_ignore_ascii_case(name).then_some(rest)
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_short_form_is_left_to_the_fields() {
+    fn a_text_that_is_no_short_form_is_left_to_the_fields() {
         for text in ["* * * * *", "@daily", "@everything", "cron(0 2 * * ? *)", "", "rated", "é", "@every_minute"] {
             assert_eq!(Written::of(text), Ok(Written::Fields), "{text}");
         }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nearly_one_is_refused_by_name() {
+    fn an_invalid_short_form_is_refused_by_name() {
         let refused = [
             ("@every", "is not understood"),
             ("@every 5", "does not say of what; did you mean @every 5s?"),

@@ -1,8 +1,8 @@
-//! Events on an EventBridge bus, for whoever listens outside: jobs created or changed, and runs that ended. Not each claim:
-//! a million events cost a dollar.
+//! Events on an EventBridge bus, for listeners outside: jobs created or changed, and runs that ended. Claims are left out: a
+//! million events cost a dollar.
 //!
-//! Telling never waits and never fails. What is told lies in a bounded buffer until the host flushes it: a function before
-//! its invocation ends, a process each second. Every event also goes to the log.
+//! Emitting never waits and never fails. Events lie in a bounded buffer until the host flushes it: a function before its
+//! invocation ends, a process each second. Every event also goes to the log.
 
 mod buffer;
 mod notice;
@@ -19,75 +19,76 @@ use self::buffer::Buffer;
 use self::notice::Notice;
 use super::{Event, Events, Log};
 
-/// What the bus's rules know our events by.
+/// The source by which the rules of a bus select these events.
 pub const SOURCE: &str = "minutehand";
 
-/// Where events are told.
+/// The adapter that publishes events on a bus.
 #[derive(Debug)]
 pub struct Bus {
-    /// None: there is only the log.
-    line: Option<Line>,
+    /// None where events go only to the log.
+    publisher: Option<Publisher>,
     buffer: Mutex<Buffer>,
     lost: AtomicU64,
-    /// One flush at a time, so that whoever has waited for one knows that all told before it was sent.
+    /// One flush at a time, so that a finished flush means that all events emitted before it were sent.
     flushing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct Publisher {
     client: Client,
     bus: String,
 }
 
 impl Bus {
-    /// Tells the bus of this name; without a name, nobody but the log.
+    /// Publishes on the bus of this name; without a name, only to the log.
     pub fn new(client: Client, bus: Option<String>) -> Self {
         Self {
-            line: bus.map(|bus| Line { client, bus }),
+            publisher: bus.map(|bus| Publisher { client, bus }),
             buffer: Mutex::default(),
             lost: AtomicU64::new(0),
             flushing: tokio::sync::Mutex::default(),
         }
     }
 
-    /// Sends what was told. What the bus does not take is tried once more, then lost and counted. Where the bus is away
-    /// altogether, the rest stays for the next flush. A flush that is dropped loses at most the ten it was sending.
+    /// Sends the buffered events. An event that the bus does not take is tried once more, then lost and counted. Where the
+    /// bus does not answer, the rest stays for the next flush. A flush that is dropped loses at most the ten events it was
+    /// sending.
     pub async fn flush(&self) {
-        let Some(line) = &self.line else { return };
+        let Some(publisher) = &self.publisher else { return };
         let _one_at_a_time = self.flushing.lock().await;
-        self.tell_of_overflow();
+        self.report_overflow();
         let mut refused = Vec::new();
         while let Some(batch) = self.batch() {
-            match line.send(batch).await {
+            match publisher.send(batch).await {
                 Ok(failed) => refused.extend(failed),
                 Err(batch) => {
-                    self.again(line, batch).await;
+                    self.send_again(publisher, batch).await;
                     break;
                 }
             }
         }
         for batch in buffer::batches(refused) {
-            self.again(line, batch).await;
+            self.send_again(publisher, batch).await;
         }
     }
 
-    /// How many events never reached the bus: they did not fit into the buffer, or it did not take them twice.
+    /// How many events never reached the bus: they did not fit into the buffer, or the bus refused them twice.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed) + self.buffer().overflow()
     }
 
-    async fn again(&self, line: &Line, batch: Vec<Notice>) {
-        let failed = line.send(batch).await.unwrap_or_else(|batch| batch);
+    async fn send_again(&self, publisher: &Publisher, batch: Vec<Notice>) {
+        let failed = publisher.send(batch).await.unwrap_or_else(|batch| batch);
         for notice in &failed {
             tracing::warn!(kind = %notice.kind, detail = %notice.detail, "the bus did not take an event: it is lost");
         }
         self.lost.fetch_add(failed.len() as u64, Ordering::Relaxed);
     }
 
-    fn tell_of_overflow(&self) {
+    fn report_overflow(&self) {
         let overflow = self.buffer().take_overflow();
         if overflow > 0 {
-            tracing::warn!(events = overflow, "more was told than the buffer holds: it is lost");
+            tracing::warn!(events = overflow, "more events than the buffer holds: the rest is lost");
             self.lost.fetch_add(overflow, Ordering::Relaxed);
         }
     }
@@ -104,7 +105,7 @@ impl Bus {
 impl Events for Bus {
     fn emit(&self, event: &Event<'_>) {
         Log.emit(event);
-        if self.line.is_some()
+        if self.publisher.is_some()
             && let Some(notice) = Notice::of(event)
         {
             self.buffer().put(notice);
@@ -112,9 +113,9 @@ impl Events for Bus {
     }
 }
 
-impl Line {
-    /// One request, after which the SDK has tried as often as it tries: what the bus did not take of it, or all of it where
-    /// there was no answer.
+impl Publisher {
+    /// Sends one request, with the SDK's own retries. Returns the events that the bus did not take, or all of them as an
+    /// error where there was no answer.
     async fn send(&self, batch: Vec<Notice>) -> Result<Vec<Notice>, Vec<Notice>> {
         let entries = batch.iter().map(|notice| self.entry(notice)).collect();
         match self.client.put_events().set_entries(Some(entries)).send().await {
@@ -137,8 +138,8 @@ impl Line {
     }
 }
 
-/// The answer names no entry; it has one of its own in the same place for each.
+/// The answer names no entries: its results are in the order of the request.
 fn not_taken(batch: Vec<Notice>, answers: &[PutEventsResultEntry]) -> Vec<Notice> {
-    let taken = |place: usize| answers.get(place).is_some_and(|answer| answer.error_code().is_none());
-    batch.into_iter().enumerate().filter(|(place, _)| !taken(*place)).map(|(_, notice)| notice).collect()
+    let taken = |index: usize| answers.get(index).is_some_and(|answer| answer.error_code().is_none());
+    batch.into_iter().enumerate().filter(|(index, _)| !taken(*index)).map(|(_, notice)| notice).collect()
 }

@@ -1,16 +1,16 @@
-//! A tally: counts what is told, for whoever scrapes this process, and tells it on.
+//! A tally: counts events for Prometheus, and passes each to the next adapter.
 
 use minutehand_domain::run::Run;
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts, Registry};
 
 use super::{Event, Events};
 
-/// From when a run was due to its first attempt, in seconds: a second is what is promised.
+/// Buckets of the lag from when a run was due to its first attempt, in seconds. The promise is one second.
 const LAGS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0];
 
 #[derive(Clone, Debug)]
 pub struct Tally<E> {
-    on: E,
+    next: E,
     jobs: IntCounterVec,
     runs: IntCounterVec,
     attempts: IntCounter,
@@ -18,13 +18,13 @@ pub struct Tally<E> {
 }
 
 impl<E: Events> Tally<E> {
-    /// Counts into `registry`, which has no other tally.
-    pub fn new(on: E, registry: &Registry) -> Result<Self, prometheus::Error> {
+    /// Counts into `registry`, which must have no other tally.
+    pub fn new(next: E, registry: &Registry) -> Result<Self, prometheus::Error> {
         let jobs = Opts::new("minutehand_job_changes_total", "Jobs created and changed, by what was done.");
         let runs = Opts::new("minutehand_runs_total", "Runs that ended, by the status they ended in.");
         let lag = HistogramOpts::new("minutehand_run_lag_seconds", "From when a run was due to its first attempt.");
         let tally = Self {
-            on,
+            next,
             jobs: IntCounterVec::new(jobs, &["what"])?,
             runs: IntCounterVec::new(runs, &["status"])?,
             attempts: IntCounter::new("minutehand_attempts_total", "Attempts that were started.")?,
@@ -55,6 +55,6 @@ impl<E: Events> Events for Tally<E> {
             Event::Job { what, .. } => self.jobs.with_label_values(&[what]).inc(),
             Event::Run { run, now, .. } => self.count_run(run, run.status(*now)),
         }
-        self.on.emit(event);
+        self.next.emit(event);
     }
 }

@@ -1,5 +1,5 @@
 //! Queues in memory: four queues of hints, delayed to the millisecond. They are gone with the process, which is allowed: a
-//! hint may be lost, and whoever starts looks at once for what is due.
+//! hint may be lost, and every start sweeps what is due at once.
 
 mod packed;
 mod queue;
@@ -17,13 +17,13 @@ use minutehand_domain::priority::Priority;
 use tokio::sync::Notify;
 
 pub use self::state::{Depth, Receipt};
-use self::state::{Rings, State, Taken};
+use self::state::{State, Taken, Wakes};
 use super::{Inbox, Queues};
 use crate::Fault;
 use crate::clock::Clock;
 
-/// For how long a delivered hint is its receiver's, until a claim hides it until its lease's end: long enough to read a
-/// job and claim its run, short enough that the hint of a receiver that died comes back while it is still worth something.
+/// How long a delivered hint stays hidden before a claim hides it until its lease's end: long enough to read a job and
+/// claim its run, short enough that the hint of a receiver that died reappears while it is still useful.
 pub const VISIBILITY: Duration = Duration::from_secs(30);
 
 pub type Delivery = super::Delivery<Receipt>;
@@ -31,7 +31,7 @@ pub type Delivery = super::Delivery<Receipt>;
 pub struct EmbeddedQueues<C> {
     clock: C,
     state: Mutex<State>,
-    /// Something can be delivered sooner than those who wait believe.
+    /// A hint can be delivered sooner than the waiting receivers expect.
     sooner: Notify,
 }
 
@@ -40,11 +40,11 @@ impl<C: Clock> EmbeddedQueues<C> {
         Self { clock, state: Mutex::default(), sooner: Notify::new() }
     }
 
-    /// Waits until something is visible, and takes up to `max` of it (at least one): the most urgent first; inside a queue
-    /// the tenants in turn, and each one's oldest first. A receiver that is dropped while it waits has taken nothing.
+    /// Waits until a hint is visible, and takes up to `max` hints (at least one): the most urgent first; inside a queue the
+    /// tenants take turns, and each tenant's oldest comes first. A receiver that is dropped while it waits has taken nothing.
     pub async fn receive(&self, max: usize) -> Vec<Delivery> {
         loop {
-            // Listening begins before looking, so that what is sent between the two is heard.
+            // The notification is registered before the look, so that a hint sent between the two is not missed.
             let sooner = self.sooner.notified();
             let taken = self.state().take(max.max(1), self.clock.now());
             match taken {
@@ -64,30 +64,31 @@ impl<C: Clock> EmbeddedQueues<C> {
         }
     }
 
-    /// The hint was acted upon, or means nothing any more: it is gone. Says whether it was still this delivery's.
+    /// Deletes a hint that was acted upon or has become meaningless. True if the receipt was of its newest delivery.
     pub fn done(&self, receipt: &Receipt) -> bool {
         let done = self.state().done(*receipt);
-        self.was_its(done)
+        self.was_newest(done)
     }
 
-    /// Nobody acted upon the hint: it is delivered again from `at` on. Says whether it was still this delivery's.
+    /// Returns a hint that was not acted upon: it is delivered again from `at` on. True if the receipt was of its newest
+    /// delivery.
     pub fn give_back(&self, receipt: &Receipt, at: Moment) -> bool {
         let given = self.state().give_back(*receipt, at);
-        self.was_its(given)
+        self.was_newest(given)
     }
 
-    /// Forgets every hint, also those in flight. Nothing is lost by it but time.
+    /// Forgets every hint, also those in flight. This costs time and loses nothing.
     pub fn purge(&self) {
         self.state().purge();
     }
 
-    /// How much lies in each queue, by priority.
+    /// The depth of each queue, by priority.
     pub fn depths(&self) -> [Depth; Priority::ALL.len()] {
         let now = self.clock.now();
         Priority::ALL.map(|priority| self.depth(priority, now))
     }
 
-    /// Counts in steps and lets others in between, so that looking at a long queue never stops the deliveries.
+    /// Counts in steps and releases the lock between them, so that counting a long queue never stops deliveries.
     fn depth(&self, priority: Priority, now: Moment) -> Depth {
         let (mut ready, mut from) = (0, None);
         loop {
@@ -99,14 +100,14 @@ impl<C: Clock> EmbeddedQueues<C> {
         }
     }
 
-    fn was_its(&self, rings: Option<Rings>) -> bool {
-        rings.is_some_and(|rings| {
-            self.ring(rings);
+    fn was_newest(&self, wakes: Option<Wakes>) -> bool {
+        wakes.is_some_and(|wakes| {
+            self.wake_receivers(wakes);
             true
         })
     }
 
-    fn ring(&self, Rings(needed): Rings) {
+    fn wake_receivers(&self, Wakes(needed): Wakes) {
         if needed {
             self.sooner.notify_waiters();
         }
@@ -122,21 +123,21 @@ impl<C: Clock> Queues for EmbeddedQueues<C> {
 
     async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
         let sent = self.state().send(priority, hint, at)?;
-        self.ring(sent);
+        self.wake_receivers(sent);
         Ok(())
     }
 
-    /// An old receipt hides nothing, and that is no fault: the hint has been delivered to another, whose claim will be
-    /// refused as long as ours holds.
+    /// An old receipt hides nothing, and that is no fault: the hint has been delivered to another receiver, whose claim is
+    /// refused while this receiver's lease lasts.
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
         let hidden = self.state().hide(*receipt, until);
-        self.ring(hidden);
+        self.wake_receivers(hidden);
         Ok(())
     }
 
     fn limit(&self, tenant: &Tenant, concurrent: Option<u32>) {
         let limited = self.state().limit(tenant, concurrent);
-        self.ring(limited);
+        self.wake_receivers(limited);
     }
 }
 
@@ -155,8 +156,8 @@ impl<C: Clock> Inbox for EmbeddedQueues<C> {
         Ok(())
     }
 
-    fn hands(&self, count: u32) {
-        let counted = self.state().hands(count);
-        self.ring(counted);
+    fn set_concurrency(&self, count: u32) {
+        let changed = self.state().set_concurrency(count);
+        self.wake_receivers(changed);
     }
 }

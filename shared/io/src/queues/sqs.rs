@@ -1,12 +1,13 @@
-//! Queues on SQS: a standard queue for each priority. Requests that come together travel together, and what AWS would refuse
-//! is refused here first, because the emulators take it.
+//! Queues on SQS: a standard queue for each priority. Requests that come together are sent as one batch. A request that AWS
+//! would refuse is refused here first, because the emulators accept it.
 //!
 //! In Lambda the platform receives: a host there needs [`message::read`], [`QueueUrls::priority_of`] and [`Receipt::new`].
 //! A process receives through [`Inbox`].
 
 mod answers;
-mod courier;
+mod batcher;
 mod deleting;
+mod errors;
 mod hiding;
 mod mailbox;
 pub mod message;
@@ -14,7 +15,6 @@ mod polling;
 mod queue_urls;
 mod sending;
 mod timing;
-mod trouble;
 
 use std::array;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::priority::Priority;
 
-use self::courier::Courier;
+use self::batcher::Batcher;
 use self::deleting::Deleting;
 use self::hiding::{Hidden, Hiding};
 use self::polling::Polling;
@@ -35,15 +35,15 @@ use super::{Delivery, Inbox, Queues};
 use crate::Fault;
 use crate::clock::Clock;
 
-/// Hints become visible this much before their time: SQS delays to the whole second and delivers when it gets to it, and
-/// the executor holds to the millisecond.
+/// Hints become visible this much before their time: SQS delays by whole seconds and delivers a little later than that, and
+/// the executor holds a hint until its millisecond.
 pub const EARLY: Duration = Duration::from_secs(1);
 
-/// For how long a delivered hint is its receiver's. Asked for with each poll, because the queue's own visibility is made for
-/// Lambda, which must not see a message again before its time-out: as long as an hour.
+/// How long a delivered hint stays hidden. Set with each poll, because the queue's own visibility is chosen for Lambda,
+/// which must not receive a message again before its time-out: as long as an hour.
 pub const VISIBILITY: Duration = Duration::from_secs(30);
 
-/// What this port calls itself in a fault.
+/// The port's name in a fault.
 const PORT: &str = "the queues";
 
 /// Names one delivery of one message.
@@ -60,11 +60,11 @@ pub struct SqsQueues<C: Clock> {
     polling: Polling,
 }
 
-/// Who travels to one queue.
+/// The batchers of one queue, one for each kind of request.
 struct Queue<C: Clock> {
-    sending: Courier<Sending<C>>,
-    hiding: Courier<Hiding<C>>,
-    deleting: Courier<Deleting>,
+    sending: Batcher<Sending<C>>,
+    hiding: Batcher<Hiding<C>>,
+    deleting: Batcher<Deleting>,
 }
 
 impl Receipt {
@@ -74,14 +74,14 @@ impl Receipt {
 }
 
 impl<C: Clock> SqsQueues<C> {
-    /// The queues on these queues, with hints visible `early` before their time.
+    /// The port over these SQS queues, with hints visible `early` before their time.
     pub fn new(client: Client, queues: QueueUrls, clock: C, early: Duration) -> Self {
         let clock = Arc::new(clock);
         let to = |index: usize| Queue::new(&client, queues.url(Priority::ALL[index]), &clock);
         Self { queues: array::from_fn(to), polling: Polling::new(client, queues, VISIBILITY), clock, early }
     }
 
-    /// With another visibility of what it receives, in whole seconds.
+    /// With another visibility of received hints, in whole seconds.
     #[must_use]
     pub fn with_visibility(self, visibility: Duration) -> Self {
         Self { polling: self.polling.with_visibility(visibility), ..self }
@@ -94,7 +94,7 @@ impl<C: Clock> SqsQueues<C> {
     /// Sets a message's visibility so that it ends at `until`.
     async fn set_visibility(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
         timing::visibility(until, self.clock.now())?;
-        self.queue(receipt.priority).hiding.take(Hidden { handle: receipt.handle.clone(), until }).await
+        self.queue(receipt.priority).hiding.submit(Hidden { handle: receipt.handle.clone(), until }).await
     }
 }
 
@@ -102,9 +102,9 @@ impl<C: Clock> Queue<C> {
     fn new(client: &Client, url: &str, clock: &Arc<C>) -> Self {
         let (client, url) = (client.clone(), url.to_owned());
         Self {
-            sending: Courier::new(Sending { client: client.clone(), url: url.clone(), clock: Arc::clone(clock) }),
-            hiding: Courier::new(Hiding { client: client.clone(), url: url.clone(), clock: Arc::clone(clock) }),
-            deleting: Courier::new(Deleting { client, url }),
+            sending: Batcher::new(Sending { client: client.clone(), url: url.clone(), clock: Arc::clone(clock) }),
+            hiding: Batcher::new(Hiding { client: client.clone(), url: url.clone(), clock: Arc::clone(clock) }),
+            deleting: Batcher::new(Deleting { client, url }),
         }
     }
 }
@@ -117,11 +117,11 @@ impl<C: Clock> Queues for SqsQueues<C> {
         let visible_from = at - self.early;
         timing::delay(visible_from, self.clock.now())?;
         let tenant = hint.tenant.as_str().to_owned();
-        self.queue(priority).sending.take(Outgoing { body, tenant, visible_from }).await
+        self.queue(priority).sending.submit(Outgoing { body, tenant, visible_from }).await
     }
 
-    /// An old receipt hides nothing, and that is no fault: the hint has been delivered to another, whose claim will be
-    /// refused as long as ours holds.
+    /// An old receipt hides nothing, and that is no fault: the hint has been delivered to another receiver, whose claim is
+    /// refused while this receiver's lease lasts.
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
         self.set_visibility(receipt, until).await
     }
@@ -133,7 +133,7 @@ impl<C: Clock> Inbox for SqsQueues<C> {
     }
 
     async fn done(&self, receipt: &Receipt) -> Result<(), Fault> {
-        self.queue(receipt.priority).deleting.take(receipt.handle.clone()).await
+        self.queue(receipt.priority).deleting.submit(receipt.handle.clone()).await
     }
 
     async fn give_back(&self, receipt: &Receipt, at: Moment) -> Result<(), Fault> {

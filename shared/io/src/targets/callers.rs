@@ -1,4 +1,4 @@
-//! The callers: each kind of target goes to the one that knows how to call it.
+//! The callers: each kind of target goes to the caller of its kind.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::known_secrets::KnownSecrets;
 use super::{Answer, Call, Targets};
 use crate::store::Store;
 
-/// Knows the store for one thing: the secrets that calls are signed with are a tenant's own.
+/// Reads the store only for the tenants' signing secrets.
 #[derive(Debug)]
 pub struct Callers<S> {
     http: HttpCaller,
@@ -25,7 +25,7 @@ impl<S: Store> Callers<S> {
         Self { http, secrets: KnownSecrets::new(store) }
     }
 
-    /// Reading the secrets takes its time from the call's own: a lease covers no more.
+    /// The time to read the secrets is part of the call's time-out: the lease covers no more.
     async fn call_http(&self, target: &HttpTarget, call: Call<'_>) -> Answer {
         let begun = Instant::now();
         match self.secrets(&call).await {
@@ -39,14 +39,14 @@ impl<S: Store> Callers<S> {
 
     async fn secrets(&self, call: &Call<'_>) -> Result<Arc<SigningSecrets>, AttemptError> {
         let read = timeout(call.timeout, self.secrets.of(call.tenant, call.now)).await;
-        let away = |why: &str| {
+        let unavailable = |why: &str| {
             tracing::warn!(tenant = call.tenant.as_str(), why, "the signing secrets cannot be read");
             ErrorCode::Unavailable.error("the secrets that calls are signed with cannot be read now")
         };
         match read {
             Ok(Ok(secrets)) => Ok(secrets),
-            Ok(Err(fault)) => Err(away(&fault.to_string())),
-            Err(_) => Err(away("the store does not answer")),
+            Ok(Err(fault)) => Err(unavailable(&fault.to_string())),
+            Err(_) => Err(unavailable("the store does not answer")),
         }
     }
 }

@@ -1,19 +1,19 @@
-//! Calling an HTTP target: one request, one answer, whatever the world does.
+//! Calling an HTTP target: one request, one answer, whatever the network does.
 //!
-//! [`reach`] says which addresses may be called, [`address`] and [`headers`] refuse what a target may not say,
-//! [`request`] is what goes out and [`trace`] a part of it, [`dial`] opens the connection, [`answer`] and [`trouble`] say
-//! how it went.
+//! [`reach`] decides which addresses may be called, [`address`] and [`headers`] refuse invalid URLs and headers,
+//! [`request`] builds the request and [`trace`] a part of it, [`dial`] opens the connection, [`answer`] and [`errors`]
+//! turn the result into an answer.
 
 mod address;
 mod answer;
 mod dial;
+mod errors;
 mod headers;
 mod reach;
 mod request;
 #[cfg(test)]
 mod tests;
 mod trace;
-mod trouble;
 
 pub use address::{UrlRefusal, check_url};
 pub use headers::{HeaderRefusal, check_headers};
@@ -38,15 +38,15 @@ use self::dial::{Connector, Dial};
 use super::{Answer, Call, TargetRefusal};
 use crate::Fault;
 
-/// Node and Apache leave an idle connection after 5 s: leaving it before they do, no call meets a closing port, which
-/// a run that is tried at most once could not survive. A target called every second still keeps its connection.
+/// Node and Apache close an idle connection after 5 s. This process closes it earlier, so that no call meets a closing port,
+/// which would fail a run that is tried at most once. A target called every second still keeps its connection.
 const IDLE: Duration = Duration::from_secs(4);
-/// A burst to one target finds its connections again; more would be file descriptors held for nothing.
+/// A burst to one target reuses this many connections; more would only hold file descriptors.
 const IDLE_PER_HOST: usize = 64;
-/// An answer's head. Nobody's headers are longer by intent, and many calls share the memory.
+/// The largest head of an answer. No intended headers are longer, and many calls share the memory.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// Whether a target may be called from here, as far as can be known when its job is made.
+/// Whether a target may be called from here, as far as that is known when its job is created.
 pub fn check_target(target: &HttpTarget, reach: Reach) -> Result<(), TargetRefusal> {
     let refused = |field, detail| TargetRefusal { field, detail };
     check_url(&target.url, reach).map_err(|why| refused("url", why.to_string()))?;
@@ -61,8 +61,8 @@ pub struct HttpCaller {
 }
 
 impl HttpCaller {
-    /// Trusts the certificate authorities that this machine trusts. A machine without any can still call plain HTTP: it
-    /// is told, and its calls to `https` end in `tls`.
+    /// Trusts the certificate authorities that this machine trusts. A machine without any can still call plain HTTP: a
+    /// warning is logged, and calls to `https` fail with `tls`.
     pub fn new(reach: Reach) -> Result<Self, Fault> {
         Ok(Self::trusting(native_roots()?, reach))
     }
@@ -78,14 +78,14 @@ impl HttpCaller {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(IDLE_PER_HOST)
             .http1_max_buf_size(HEAD_BYTES)
-            // Safe for a run that is tried at most once: hyper hands a request back, and so sends it again, only when
-            // its connection closed before a byte of it was written.
+            // Safe for a run that is tried at most once: hyper sends a request again only when its connection closed
+            // before a byte of it was written.
             .retry_canceled_requests(true)
             .build(Connector::new(https));
         Self { client, reach }
     }
 
-    /// Signed with `secrets`. Connecting, sending and reading together take at most `call.timeout`.
+    /// Makes a call signed with `secrets`. Connecting, sending and reading together take at most `call.timeout`.
     pub async fn call(&self, target: &HttpTarget, call: Call<'_>, secrets: &SigningSecrets) -> Answer {
         match request::build(target, &call, secrets, self.reach) {
             Ok(request) => {
@@ -99,12 +99,12 @@ impl HttpCaller {
     async fn exchange(&self, request: Request<Full<Bytes>>, now: Moment) -> Answer {
         match self.client.request(request).await {
             Ok(response) => answer::read(response, now).await,
-            Err(error) => Answer::Failed { error: trouble::before_an_answer(&error), retry_after: None },
+            Err(error) => Answer::Failed { error: errors::before_an_answer(&error), retry_after: None },
         }
     }
 }
 
-/// The provider is named: with an AWS SDK in the same process there may be two, and rustls does not choose.
+/// The provider is given explicitly: an AWS SDK in the same process may bring a second one, and rustls does not choose.
 fn native_roots() -> Result<ClientConfig, Fault> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

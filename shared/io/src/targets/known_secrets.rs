@@ -1,4 +1,4 @@
-//! What a process knows of its tenants' signing secrets, so that not every call reads them.
+//! A process's cache of its tenants' signing secrets, so that not every call reads them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,9 +14,9 @@ use crate::Fault;
 use crate::chance::SystemChance;
 use crate::store::Store;
 
-/// For so long a process may not have heard of a rotation, and signs with the former secret alone.
+/// How long a process may keep signing with the former secret alone after a rotation.
 pub const KNOWN_FOR: Duration = Duration::from_secs(60);
-/// About two megabytes. Whoever calls for more tenants than this within a minute can read them again.
+/// About two megabytes. A process that calls for more tenants than this within a minute reads their secrets again.
 const TENANTS: usize = 8192;
 
 pub(super) struct KnownSecrets<S> {
@@ -49,17 +49,17 @@ impl<S: Store> KnownSecrets<S> {
         known.get(tenant).filter(|known| known.is_fresh(now)).map(|known| Arc::clone(&known.secrets))
     }
 
-    fn remember(&self, tenant: &Tenant, news: Known) {
+    fn remember(&self, tenant: &Tenant, read: Known) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= TENANTS && !known.contains_key(tenant) {
             known.clear();
         }
-        known.insert(tenant.clone(), news);
+        known.insert(tenant.clone(), read);
     }
 }
 
 impl Known {
-    /// Not from before a clock that was set back, or it would be known for as long as that.
+    /// An entry from the future, before the clock was set back, is not fresh: it would be kept for as long as that.
     fn is_fresh(&self, now: Moment) -> bool {
         self.since <= now && now < self.since + KNOWN_FOR
     }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_who_make_them_at_once_all_have_the_same() {
+    async fn concurrent_first_readers_all_get_the_same_secrets() {
         let directory = tempfile::tempdir().unwrap();
         let store = Arc::new(FileStore::open(directory.path()).unwrap());
         let mut makers = JoinSet::new();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn they_are_read_once_a_minute() {
+    async fn secrets_are_read_once_a_minute() {
         let (known, acme) = (known(), tenant("acme"));
         let first = known.of(&acme, NOW).await.unwrap();
         let rotated = rotate(&known.store, &acme).await;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_clock_set_back_does_not_make_them_known_for_longer() {
+    async fn a_clock_set_back_does_not_keep_secrets_cached_for_longer() {
         let (known, acme) = (known(), tenant("acme"));
         known.of(&acme, NOW).await.unwrap();
         let rotated = rotate(&known.store, &acme).await;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_known_is_bounded() {
+    async fn the_cache_is_bounded() {
         let known = known();
 
         for number in 0..TENANTS + 10 {

@@ -1,4 +1,4 @@
-//! The secrets that a tenant's calls are signed with: made when they are first needed, whoever needs them first.
+//! The secrets that a tenant's calls are signed with, made by their first reader.
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
@@ -8,7 +8,7 @@ use crate::Fault;
 use crate::chance::Chance;
 use crate::store::{Guard, Put, Seen, Store};
 
-/// A tenant's secrets. Where it has none they are made, and of several that make them at once all answer with the same.
+/// A tenant's secrets. Where the tenant has none they are made; concurrent callers all return the same ones.
 pub async fn signing_secrets<S: Store>(
     store: &S,
     tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! Where the time goes: what server, load generator and everybody else took while the throughput was measured.
+//! Breakdown: the CPU time of the server, the load generator and all other processes while the throughput was measured.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::usage::{Times, Usage, transactions, whole_machine};
 /// A run is made of these: its timer, its job, the claim, the record, and the timer's end.
 const WRITES_PER_RUN: f64 = 5.0;
 
-/// What was taken so far, or between two moments.
+/// The usage so far, or between two readings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
     server: Usage,
@@ -40,7 +40,7 @@ impl Taken {
         })
     }
 
-    /// In the time of so many runs.
+    /// The usage per run.
     pub(super) fn readings(&self, runs: usize, wall: Duration) -> Vec<Reading> {
         let Self { server: Usage { handlers, writer, bytes_written }, generator, .. } = self;
         let (runs, commits, seconds) = (count(runs), count(self.commits), wall.as_secs_f64());
@@ -65,7 +65,7 @@ impl Taken {
     }
 }
 
-/// Neither on a core nor waiting for one.
+/// The time neither on a core nor waiting for one.
 fn asleep(thread: Times, wall: Duration) -> Duration {
     wall.saturating_sub(thread.cpu() + thread.waited_for_a_core)
 }

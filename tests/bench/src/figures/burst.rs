@@ -1,4 +1,4 @@
-//! Burst: many jobs due at one instant, as every scheduler meets at :00.
+//! Burst: many jobs due at one instant, as at :00.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::sheet::{Must, Reading};
 use crate::stage::Stage;
 
 const JOBS: usize = 10_000;
-/// From the first submission to the instant: all of them must have been submitted a while before.
+/// From the first submission to the instant: all jobs must be submitted well before.
 const LEAD: Duration = Duration::from_secs(12);
 const CALM: Duration = Duration::from_secs(2);
-/// After the instant nothing is asked for so long, so that only the burst itself is measured.
+/// No request is sent for this long after the instant, so that only the burst itself is measured.
 const HANDS_OFF: Duration = Duration::from_secs(4);
 const PATIENCE: Duration = Duration::from_secs(60);
 

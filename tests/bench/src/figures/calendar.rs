@@ -1,4 +1,4 @@
-//! Calendar: what it costs to find the next fire of an expression, and to know that there is none. No server takes part.
+//! Calendar: the cost of finding the next fire of an expression, and of finding that there is none. Without a server.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use crate::sheet::{Must, Reading};
 
 const EXPRESSIONS: usize = 4_000;
 const INSTANTS: usize = 12;
-/// Of so many tries the fastest counts: the machine has others to serve, the expression has not.
+/// Of this many tries the fastest counts: other processes slow the machine down, never speed it up.
 const TRIES: usize = 7;
 
-/// From the plain to those that wait for decades; with seconds and years, so that every room of the walk is entered.
+/// From plain expressions to those that wait for decades; with seconds and years, so that every part of the walk is used.
 const FIELDS: [&[&str]; 7] = [
     &["0", "*", "*/7", "5,50", "59"],
     &["0", "*", "30", "*/20", "59-1", "H"],
@@ -27,7 +27,7 @@ const FIELDS: [&[&str]; 7] = [
 ];
 const ZONES: [&str; 6] =
     ["UTC", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia", "Europe/Dublin"];
-/// Beside those that fall out of the tables above.
+/// More expressions, beside those of the tables above.
 const NEVER: [&str; 6] = [
     "0 0 30 2 *",
     "0 0 31 4,6,9,11 *",
@@ -73,7 +73,7 @@ pub fn measure() -> Outcome<Vec<Reading>> {
     ])
 }
 
-/// To read it and to know that it never fires.
+/// The time to parse it and to find that it never fires.
 fn never(text: &str, manner: Manner) -> Duration {
     fastest(|| Cron::parse(black_box(text), manner, Spread::default()))
 }
@@ -91,7 +91,7 @@ fn micros(span: Duration) -> f64 {
     span.as_secs_f64() * 1e6
 }
 
-/// The same numbers each time: two builds are measured on the same questions.
+/// The same numbers each time, so that two builds are measured on the same inputs.
 struct Dice(u64);
 
 impl Dice {
@@ -118,7 +118,7 @@ impl Dice {
         })
     }
 
-    /// From 2020 to 2043, a quarter of them in the nights in which clocks are turned.
+    /// From 2020 to 2043, a quarter of them in the nights of clock changes.
     fn instant(&mut self) -> Moment {
         const TURNS: [i64; 4] = [1_774_746_000, 1_792_893_600, 1_772_953_200, 1_793_512_800];
         let anywhere = 1_577_836_800 + i64::try_from(self.below(725_760_000)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Held: what it costs to hold jobs that are due much later, awake and asleep, and to come back to them after a SIGKILL.
+//! Held: the cost of holding jobs that are due much later, busy and idle, and of a restart with them after a SIGKILL.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::usage::{Usage, resident};
 
 const JOBS: usize = 100_000;
 const DUE_AFTER_SECONDS: u32 = 3600;
-/// After the last submission, before anything is read: what was under way ends.
+/// A pause after the last submission, in which requests under way end.
 const CALM: Duration = Duration::from_secs(3);
 const IDLE: Duration = Duration::from_secs(10);
-/// Every so many jobs one is read back.
+/// One of this many jobs is read back.
 const SAMPLE: usize = 100;
 
 pub(super) fn meaning(stage: &Stage) -> String {
@@ -53,7 +53,7 @@ pub(super) async fn measure(stage: &Stage) -> Outcome<Vec<Reading>> {
     ])
 }
 
-/// What a process holds at a moment, in bytes.
+/// The memory and disk of a process at a moment, in bytes.
 struct Held {
     memory: usize,
     disk: usize,

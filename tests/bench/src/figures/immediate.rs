@@ -1,4 +1,4 @@
-//! Immediate: one job at a time on a machine that was asleep.
+//! Immediate: one job at a time on an idle machine.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) async fn measure(stage: &Stage) -> Outcome<Vec<Reading>> {
     let (mut jobs, mut runs) = (Vec::new(), Vec::new());
     for number in 0..JOBS {
         let job = client.submit(1, &noop_job("null"), Pace::Flat).await?;
-        // Not read before it is over, so that reading wakes nobody.
+        // Not read before it is over, so that reading wakes no thread.
         tokio::time::sleep(Duration::from_millis(20 + number * 7 % 40)).await;
         runs.extend(all_succeeded(&mut client, &job, PATIENCE).await?);
         jobs.extend(job);

@@ -1,4 +1,4 @@
-//! Sweep: what a pass costs with few and with a million pending timers. In this process, counted by the store's own meter.
+//! Sweep: the cost of a pass with few and with a million pending timers. In this process, counted by the store's meter.
 
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore};
 

@@ -1,4 +1,4 @@
-//! Throughput: from batch-free submission to recorded success, durably; and what is still there after a SIGKILL.
+//! Throughput: from single submissions to recorded success, durably; and what survives a SIGKILL.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ use crate::sheet::{Must, Reading};
 use crate::stage::{Server, Stage};
 
 const LEAST: f64 = 3_000.0;
-/// What is submitted on top of it, so that the process dies at work, for each measured job.
+/// Jobs submitted in addition for each measured job, so that the process dies at work.
 const UNFINISHED_SHARE: usize = 4;
-/// After a restart: looking at what was begun, and trying it again with the default backoff.
+/// The time for a restart to take over running attempts and retry them with the default backoff.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) fn meaning(stage: &Stage) -> String {
@@ -50,10 +50,10 @@ pub(super) async fn measure(stage: &Stage) -> Outcome<Vec<Reading>> {
     Ok(readings)
 }
 
-/// What was read back after the kill.
+/// The jobs read back after the kill.
 struct Kept {
     measured: Vec<Run>,
-    /// What was submitted on top.
+    /// The jobs submitted in addition.
     others: Vec<Run>,
     restarted: Moment,
     restart: Duration,
@@ -76,7 +76,7 @@ async fn kill_and_read_back(
 }
 
 impl Kept {
-    /// What the process died over: it was acknowledged, and had not succeeded.
+    /// Runs that were acknowledged and had not succeeded when the process died.
     fn interrupted(&self) -> Outcome<usize> {
         let finished = self.others.iter().map(Run::finished_at).collect::<Outcome<Vec<_>>>()?;
         Ok(finished.into_iter().filter(|at| *at >= self.restarted).count())
@@ -88,7 +88,7 @@ impl Kept {
     }
 }
 
-/// How much later than we believed the last run finished, by the server's own record.
+/// How much later than estimated the last run finished, by the server's own record.
 fn late_by(jobs: &[Accepted], runs: &[Run], end: Instant) -> Outcome<Duration> {
     let mut last = f64::NEG_INFINITY;
     for run in runs {

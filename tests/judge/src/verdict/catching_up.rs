@@ -1,38 +1,43 @@
-//! What became of the occurrences that an outage left behind.
+//! The rules of catching up after an outage.
 
 use super::{Verdict, around};
 use crate::{Head, Job, Record, SKEW, Status};
 
-/// The longest that a sweeper sleeps between its decision and the read of the job that it decides on.
+/// The longest that a sweeper sleeps between its decision and its read of the job.
 const SLEPT: i64 = 30 * 60_000;
 
 impl Verdict<'_> {
-    /// What nobody had claimed by the end of its job's window does not begin any more, by a clock that is right to the skew.
-    pub(super) fn nothing_begins_too_late(&mut self, job: &Job) {
+    /// An occurrence not claimed by the end of its job's window does not start any more, up to the skew.
+    pub(super) fn nothing_starts_too_late(&mut self, job: &Job) {
         for call in self.account.calls.iter().filter(|call| call.job == job.job && call.number == 0 && call.fence == 1)
         {
             let windows = around(&job.heads, call.claimed_at).into_iter().map(|head| head.catch_up.window());
             if windows.max().is_some_and(|window| call.claimed_at - call.instant > window + SKEW) {
-                self.find("nothing begins too late", job.job, call.instant, format!("claimed at {}", call.claimed_at));
+                self.report(
+                    "nothing begins too late",
+                    job.job,
+                    call.instant,
+                    format!("claimed at {}", call.claimed_at),
+                );
             }
         }
     }
 
-    /// Whatever is called missed was too late when that was written, under some policy that the job had had by then.
-    pub(super) fn what_was_missed_was_too_late(&mut self, job: &Job) {
+    /// An occurrence recorded as missed was too late when the record was written, under some policy of the job until then.
+    pub(super) fn a_missed_occurrence_was_too_late(&mut self, job: &Job) {
         for record in self.skips_of(job, "missed") {
             let (last, at) = (record.covers_until.unwrap_or(record.instant), record.at.unwrap_or(0));
             let until_then = job.heads.iter().filter(|head| head.decided.min(head.since) <= at + SKEW);
             let shortest = until_then.map(|head| head.catch_up.window()).min();
-            // Decided and written by one clock, so that no skew is between them.
+            // Decided and written by one clock, so without skew.
             if shortest.is_none_or(|window| at - last <= window) {
-                self.find("what was missed was too late", job.job, record.instant, format!("{last} at {at}"));
+                self.report("what was missed was too late", job.job, record.instant, format!("{last} at {at}"));
             }
         }
     }
 
-    /// Where a job stood as it is all the while, an outage's record says to the instant which occurrence fires first.
-    pub(super) fn a_catch_up_is_what_its_policy_says(&mut self, job: &Job) {
+    /// For a job without changes, the record of an outage names exactly the occurrence that fires first.
+    pub(super) fn a_catch_up_follows_its_policy(&mut self, job: &Job) {
         for record in self.skips_of(job, "coalesced") {
             let (Some(until), Some(at)) = (record.covers_until, record.at) else { continue };
             let Some(head) = the_only_one(&job.heads, record.instant, at + SLEPT) else { continue };
@@ -40,7 +45,7 @@ impl Verdict<'_> {
             let expected = head.catch_up.oldest_to_fire(&past, at);
             if expected != Some(until) {
                 let detail = format!("{until} fires, and not {expected:?}, at {at}");
-                self.find("a catch-up is what its policy says", job.job, record.instant, detail);
+                self.report("a catch-up is what its policy says", job.job, record.instant, detail);
             }
         }
     }
@@ -51,7 +56,7 @@ impl Verdict<'_> {
     }
 }
 
-/// How the job stood from the one instant to the other, if that did not change and it was active.
+/// The job's only state between two instants, if it was active.
 fn the_only_one(heads: &[Head], from: i64, to: i64) -> Option<&Head> {
     let n = heads.iter().rposition(|head| head.since.max(head.decided) + SKEW <= from)?;
     let stays = heads.get(n + 1).is_none_or(|next| next.since.min(next.decided) > to + SKEW);

@@ -2,7 +2,7 @@
 
 use minutehand_executor::Executed;
 use minutehand_executor::batch::{Back, Handled};
-use minutehand_protocol::claim::Dropped;
+use minutehand_protocol::run::claim::Dropped;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, fails_before, moment};
 

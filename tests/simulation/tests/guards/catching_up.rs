@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
-use minutehand_domain::job::SkippedSpan;
+use minutehand_domain::run::SkippedSpan;
 use minutehand_executor::Executed;
-use minutehand_protocol::claim::Dropped;
+use minutehand_protocol::run::claim::Dropped;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, moment, sleeps_after, sleeps_before};
 

@@ -3,8 +3,8 @@
 use minutehand_domain::job::Change;
 use minutehand_domain::run::{Ending, Refusal};
 use minutehand_executor::Executed;
-use minutehand_protocol::claim::Dropped;
-use minutehand_protocol::finish::Finished;
+use minutehand_protocol::run::claim::Dropped;
+use minutehand_protocol::run::finish::Finished;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_before, sleeps_after, sleeps_before};
 
 /// Guard **claim's condition**, `Guard::Absent`: both have read that there is no run before either writes one.

@@ -1,6 +1,6 @@
 //! Of any number of creators with one key, one makes the job.
 
-use minutehand_protocol::create::Created;
+use minutehand_protocol::job::create::Created;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, sleeps_before};
 

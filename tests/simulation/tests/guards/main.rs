@@ -15,3 +15,4 @@ mod on_demand;
 mod orphans;
 mod promising;
 mod sharding;
+mod taking_over;

@@ -1,6 +1,6 @@
 //! Of any number of askers with one key, all are told of one run.
 
-use minutehand_protocol::on_demand::Answered;
+use minutehand_protocol::run::on_demand::Answered;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_before, sleeps_before};
 

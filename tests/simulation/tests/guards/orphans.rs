@@ -2,9 +2,9 @@
 
 use minutehand_domain::job::Change;
 use minutehand_domain::schedule::Schedule;
-use minutehand_protocol::change::Changed;
-use minutehand_protocol::create::Created;
-use minutehand_protocol::on_demand::Answered;
+use minutehand_protocol::job::change::Changed;
+use minutehand_protocol::job::create::Created;
+use minutehand_protocol::run::on_demand::Answered;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, fails_before, moment, sleeps_before};
 
 const TWENTY_MINUTES: u64 = 1200;

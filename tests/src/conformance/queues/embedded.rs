@@ -1,5 +1,5 @@
-//! The embedded queues: exact order and milliseconds, shares, depths. Time stands still until everybody waits
-//! (`start_paused`), and is only ever compared exactly.
+//! The embedded queues: exact order and milliseconds, shares, depths. Time stands still until every task waits
+//! (`start_paused`), and is always compared exactly.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct TestClock {
 }
 
 impl TestClock {
-    /// It is `START` now.
+    /// A clock that starts at `START` now.
     fn starting() -> Self {
         Self { origin: Instant::now() }
     }
@@ -99,7 +99,7 @@ pub async fn a_hint_is_delivered_at_its_millisecond_and_never_before() {
     assert_eq!(clock.now(), due);
 }
 
-pub async fn a_hint_sent_for_sooner_wakes_who_waits_for_later() {
+pub async fn a_sooner_hint_wakes_a_receiver_that_waits_for_a_later_one() {
     let (queues, clock) = queues_and_clock();
     queues.send(Priority::Low, &hint(1), at(60)).await.unwrap();
     let send_sooner = async {
@@ -113,7 +113,7 @@ pub async fn a_hint_sent_for_sooner_wakes_who_waits_for_later() {
     assert_eq!(clock.now(), at(10));
 }
 
-pub async fn receivers_share_what_is_there_in_its_order() {
+pub async fn receivers_share_the_hints_in_order() {
     let queues = queues();
     for number in 1..=3 {
         queues.send(Priority::Normal, &hint(number), at(0)).await.unwrap();
@@ -124,7 +124,7 @@ pub async fn receivers_share_what_is_there_in_its_order() {
     assert_eq!((numbers(&one), numbers(&other)), (vec![1, 2], vec![3]));
 }
 
-/// Tried: with receipts that name the hint and not the delivery, the late receiver deletes what another one works on.
+/// Tried: with receipts that name the hint and not the delivery, the late receiver deletes a hint that another works on.
 pub async fn an_old_receipt_refuses_to_act() {
     let (queues, clock) = queues_and_clock();
     queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
@@ -140,7 +140,7 @@ pub async fn an_old_receipt_refuses_to_act() {
     assert!(!queues.done(&new), "it is old by now");
 }
 
-pub async fn what_is_done_is_done_once() {
+pub async fn a_hint_is_done_once() {
     let queues = queues();
     queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
     let receipt = queues.receive(1).await[0].receipt;
@@ -152,7 +152,7 @@ pub async fn what_is_done_is_done_once() {
     assert_eq!(queues.depths(), [Depth::default(); 4]);
 }
 
-pub async fn what_is_given_back_is_delivered_again_in_its_turn() {
+pub async fn a_hint_that_is_given_back_keeps_its_turn() {
     let (queues, clock) = queues_and_clock();
     for number in 1..=2 {
         queues.send(Priority::Normal, &hint(number), at(0)).await.unwrap();
@@ -165,7 +165,7 @@ pub async fn what_is_given_back_is_delivered_again_in_its_turn() {
     assert_eq!(clock.now(), at(0));
 }
 
-pub async fn what_is_given_back_for_later_is_delayed_until_then() {
+pub async fn a_hint_that_is_given_back_for_later_is_delayed_until_then() {
     let (queues, clock) = queues_and_clock();
     queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
     let first = queues.receive(1).await;
@@ -177,7 +177,7 @@ pub async fn what_is_given_back_for_later_is_delayed_until_then() {
     assert_eq!(clock.now(), at(3));
 }
 
-/// Tried: with a rotation of nothing but `Critical`, it has all of it, and the next fact fails too.
+/// Tried: with a rotation of nothing but `Critical`, it gets every delivery, and the next fact fails too.
 pub async fn under_a_flood_every_queue_keeps_its_share() {
     let queues = queues();
     for number in 0..64 {
@@ -206,7 +206,7 @@ pub async fn a_hint_far_below_a_flood_is_delivered_within_sixteen() {
     assert!(numbers(&delivered).contains(&200));
 }
 
-/// Tried: with numbers that begin again, the receipt from before the purge deletes what was sent after it.
+/// Tried: with numbers that restart, the receipt from before the purge deletes a hint sent after it.
 pub async fn a_purge_forgets_everything_and_numbers_go_on() {
     let queues = queues();
     queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
@@ -224,7 +224,7 @@ pub async fn a_purge_forgets_everything_and_numbers_go_on() {
     assert!(!queues.done(&old) && queues.done(&new[0].receipt));
 }
 
-pub async fn depths_tell_what_is_ready_delayed_and_in_flight() {
+pub async fn depths_count_ready_delayed_and_in_flight_hints() {
     let queues = queues();
     for number in 0..20_000_u64 {
         queues.send(Priority::High, &hint(1), at(number % 2 * 60)).await.unwrap();

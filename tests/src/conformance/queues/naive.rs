@@ -1,5 +1,5 @@
-//! The naive queues: a list that is looked through from end to end each time. It knows who may be delivered and who must be,
-//! and judges what the embedded queues do in any order of events.
+//! The naive queues: a list that is searched from end to end each time. It decides which hints may and which must be
+//! delivered, and judges the embedded queues in any order of events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::sharing::hint;
 use crate::conformance::world::{START, named};
 
 const TENANTS: [&str; 4] = ["a", "b", "c", "d"];
-/// As the queues have it: in flight are at most so many times as many as hands are free.
+/// The share of the embedded queues: a tenant has at most so many times as many in flight as are free.
 const SHARE: usize = 8;
 
 /// Something that happens to queues.
@@ -54,21 +54,21 @@ pub fn any_events(most: usize) -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..most)
 }
 
-/// Lets it all happen to both, and looks at every delivery.
-pub async fn judge(hands: Option<u32>, events: &[Event]) {
+/// Applies all events to both, and judges every delivery.
+pub async fn judge(concurrency: Option<u32>, events: &[Event]) {
     let clock = HandClock(Arc::new(AtomicI64::new(START.millis())));
     let queues = EmbeddedQueues::new(clock.clone());
-    if let Some(hands) = hands {
-        queues.hands(hands);
+    if let Some(concurrency) = concurrency {
+        queues.set_concurrency(concurrency);
     }
-    let hands = hands.map_or(usize::MAX, |hands| hands as usize);
-    let mut both = Both { queues, clock, naive: Naive { hands, ..Naive::default() } };
+    let concurrency = concurrency.map_or(usize::MAX, |concurrency| concurrency as usize);
+    let mut both = Both { queues, clock, naive: Naive { concurrency, ..Naive::default() } };
     for event in events {
         both.meet(event).await;
     }
 }
 
-/// A clock that somebody sets, and nobody waits for.
+/// A clock that is set by hand.
 #[derive(Clone, Debug)]
 struct HandClock(Arc<AtomicI64>);
 
@@ -90,11 +90,11 @@ struct Both {
 
 #[derive(Debug, Default)]
 struct Naive {
-    hands: usize,
+    concurrency: usize,
     hints: Vec<Known>,
     limits: BTreeMap<usize, u32>,
     sent: u64,
-    /// How often a tenant was served on a queue while another one waited there and might have been.
+    /// How often a tenant was served on a queue while another one waited there and was admitted.
     passed_over: BTreeMap<(usize, usize, usize), u32>,
 }
 
@@ -234,7 +234,7 @@ impl Naive {
         }
     }
 
-    /// Who may not be delivered is not passed over, and takes its place behind the others when it may.
+    /// A tenant that is not admitted is not passed over, and queues behind the others when it is admitted again.
     fn forgive_who_may_not(&mut self, max: usize, now: Moment) {
         let waiting: Vec<_> = self.visible(now).map(|hint| (hint.queue, hint.tenant)).collect();
         let mut passed_over = std::mem::take(&mut self.passed_over);
@@ -246,7 +246,7 @@ impl Naive {
     fn may_begin(&self, tenant: usize, max: usize) -> bool {
         let held = self.hints.iter().filter(|hint| hint.held.is_some());
         let own = held.clone().filter(|hint| hint.tenant == tenant).count();
-        let free = self.hands.saturating_sub(held.count()).max(max);
+        let free = self.concurrency.saturating_sub(held.count()).max(max);
         own < free.saturating_mul(SHARE) && self.limits.get(&tenant).is_none_or(|limit| own < *limit as usize)
     }
 

@@ -1,4 +1,4 @@
-//! Sharing: the tenants of the embedded queues take turns, leave hands free for each other, and keep to their limits.
+//! Sharing: the tenants of the embedded queues take turns, leave capacity free for each other, and keep to their limits.
 
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
@@ -12,12 +12,12 @@ use tokio::time::{advance, timeout};
 use super::embedded::{TestClock, queues, queues_and_clock, secs};
 use crate::conformance::world::{at, named, stamp};
 
-/// As many hands as a process has.
-const HANDS: u32 = 512;
-/// What one tenant may have of them alone: it stops where it has eight times as many as are left.
+/// The concurrency of a process.
+const CONCURRENCY: u32 = 512;
+/// What one tenant alone gets of it: it stops where it has eight times as many in flight as are left.
 const ALONE: usize = 456;
 
-/// Tried: with one line for all tenants, by instant, the quiet one is behind the whole flood.
+/// Tried: with one order for all tenants, by instant, the quiet tenant is behind the whole flood.
 pub async fn a_hint_behind_a_flood_of_another_tenant_is_among_the_next_two() {
     let queues = queues();
     for number in 0..100_000 {
@@ -45,7 +45,7 @@ pub async fn tenants_take_turns_and_each_keeps_its_own_order() {
     assert_eq!(numbers(&delivered), [2, 4, 6, 3, 5, 1]);
 }
 
-/// A flood below takes nothing from the turns above it, whoever's it is.
+/// A flood in a less urgent queue takes no turns from a more urgent one, also for the same tenant.
 pub async fn turns_are_taken_inside_a_queue() {
     let queues = queues();
     for number in 0..64 {
@@ -58,10 +58,10 @@ pub async fn turns_are_taken_inside_a_queue() {
     assert_eq!(tenants(&delivered).iter().filter(|tenant| **tenant == "quiet").count(), 1);
 }
 
-/// Tried: without the threshold it has all of them, and who comes new waits until one of its runs ends.
-pub async fn one_tenant_alone_leaves_a_ninth_of_the_hands_free_for_a_newcomer() {
+/// Tried: without the threshold it gets all of it, and a newcomer waits until one of its runs ends.
+pub async fn one_tenant_alone_leaves_a_ninth_of_the_capacity_free_for_a_newcomer() {
     let (queues, clock) = queues_and_clock();
-    queues.hands(HANDS);
+    queues.set_concurrency(CONCURRENCY);
     for number in 0..1000 {
         send(&queues, "noisy", number, 0).await;
     }
@@ -78,9 +78,9 @@ pub async fn one_tenant_alone_leaves_a_ninth_of_the_hands_free_for_a_newcomer() 
     assert_eq!(delivered.len(), 50, "and it leaves room, too");
 }
 
-pub async fn as_hands_fall_free_two_floods_come_to_have_as_many_each() {
+pub async fn two_floods_converge_to_equal_shares() {
     let queues = queues();
-    queues.hands(HANDS);
+    queues.set_concurrency(CONCURRENCY);
     for number in 0..20_000 {
         send(&queues, "first", number, 0).await;
     }
@@ -89,7 +89,7 @@ pub async fn as_hands_fall_free_two_floods_come_to_have_as_many_each() {
         send(&queues, "second", number, 0).await;
     }
 
-    // Whatever has been held for longest ends.
+    // The delivery held for longest ends.
     for _ in 0..4000 {
         held.extend(without_waiting(&queues, 64).await);
         assert!(queues.done(&held.remove(0).receipt));
@@ -97,13 +97,13 @@ pub async fn as_hands_fall_free_two_floods_come_to_have_as_many_each() {
 
     let first = tenants(&held).iter().filter(|tenant| **tenant == "first").count();
     assert!(first.abs_diff(held.len() - first) <= 16, "{first} of {}", held.len());
-    assert!(held.len() >= 470, "{} of {HANDS} hands have something to do", held.len());
+    assert!(held.len() >= 470, "{} of {CONCURRENCY} are in use", held.len());
 }
 
-/// Tried: without the ring in `done`, the receiver waits until something expires.
-pub async fn who_is_held_back_for_want_of_hands_is_let_in_as_soon_as_one_falls_free() {
+/// Tried: without the wake in `done`, the receiver waits until a delivery expires.
+pub async fn a_tenant_held_back_for_want_of_capacity_resumes_when_a_delivery_ends() {
     let (queues, clock) = queues_and_clock();
-    queues.hands(HANDS);
+    queues.set_concurrency(CONCURRENCY);
     for number in 0..500 {
         send(&queues, "noisy", number, 0).await;
     }
@@ -118,9 +118,9 @@ pub async fn who_is_held_back_for_want_of_hands_is_let_in_as_soon_as_one_falls_f
     assert_eq!((delivered.len(), clock.now()), (1, at(1)));
 }
 
-pub async fn one_hand_carries_out_everything_in_turn() {
+pub async fn a_concurrency_of_one_delivers_every_hint_in_turn() {
     let queues = queues();
-    queues.hands(1);
+    queues.set_concurrency(1);
     for number in 0..20 {
         send(&queues, "noisy", number, 0).await;
         send(&queues, "quiet", number, 0).await;
@@ -133,10 +133,10 @@ pub async fn one_hand_carries_out_everything_in_turn() {
     }
 }
 
-/// A task that panicked has freed its hand and told nobody.
-pub async fn a_delivery_nobody_ends_does_not_keep_its_hand_from_the_next() {
+/// A task that panicked has freed its permit and ended no delivery.
+pub async fn a_delivery_that_never_ends_does_not_block_its_receiver() {
     let (queues, clock) = queues_and_clock();
-    queues.hands(1);
+    queues.set_concurrency(1);
     for number in 0..3 {
         send(&queues, "acme", number, 0).await;
         assert_eq!(numbers(&queues.receive(1).await), [number]);
@@ -171,8 +171,8 @@ pub async fn a_limit_holds_a_tenants_hints_back_until_one_of_its_own_is_done() {
     assert_eq!(queues.depths()[0], Depth { ready: 1, delayed: 0, in_flight: 7 });
 }
 
-/// Given back or expired, a hint is no longer in flight; what expired is the oldest of its tenant, and comes again.
-pub async fn what_is_given_back_and_what_expires_make_room_under_a_limit() {
+/// Given back or expired, a hint is no longer in flight; the expired one is the oldest of its tenant, and comes again.
+pub async fn a_given_back_or_expired_hint_frees_its_share_of_a_limit() {
     let (queues, clock) = queues_and_clock();
     queues.limit(&named("acme"), Some(1));
     for number in 0..2 {
@@ -188,7 +188,7 @@ pub async fn what_is_given_back_and_what_expires_make_room_under_a_limit() {
     assert_eq!(clock.now(), at(0) + VISIBILITY);
 }
 
-pub async fn a_limit_that_is_raised_or_lifted_lets_in_who_waits() {
+pub async fn a_raised_or_lifted_limit_resumes_its_tenant() {
     let (queues, clock) = queues_and_clock();
     queues.limit(&named("acme"), Some(0));
     for number in 0..9 {
@@ -213,7 +213,7 @@ pub async fn a_limit_that_is_raised_or_lifted_lets_in_who_waits() {
     assert_eq!(came, [(1, at(1)), (2, at(2)), (6, at(3))]);
 }
 
-pub async fn a_lowered_limit_lets_what_is_in_flight_end() {
+pub async fn a_lowered_limit_lets_hints_in_flight_end() {
     let queues = queues();
     for number in 0..9 {
         send(&queues, "acme", number, 0).await;
@@ -227,9 +227,9 @@ pub async fn a_lowered_limit_lets_what_is_in_flight_end() {
     }
 }
 
-pub async fn a_purge_forgets_what_is_in_flight_and_no_limit() {
+pub async fn a_purge_forgets_hints_in_flight_and_keeps_limits() {
     let queues = queues();
-    queues.hands(HANDS);
+    queues.set_concurrency(CONCURRENCY);
     queues.limit(&named("acme"), Some(2));
     for number in 0..9 {
         send(&queues, "acme", number, 0).await;
@@ -246,8 +246,8 @@ pub async fn a_purge_forgets_what_is_in_flight_and_no_limit() {
     assert_eq!(queues.receive(99).await.len(), 2);
 }
 
-/// More than are counted in one step, most of them of tenants that have nothing visible.
-pub async fn depths_are_told_over_all_tenants() {
+/// More hints than are counted in one step, most of them of tenants without a visible hint.
+pub async fn depths_count_all_tenants() {
     let queues = queues();
     for number in 0..5_000 {
         send(&queues, &format!("t{number}"), number, if number % 5 == 0 { 0 } else { 60 }).await;
@@ -259,7 +259,7 @@ pub async fn depths_are_told_over_all_tenants() {
     assert_eq!(queues.depths()[0], Depth { ready: 3_400, delayed: 6_500, in_flight: 100 });
 }
 
-/// What can be had without waiting for anything.
+/// The deliveries that are available without waiting.
 async fn without_waiting(queues: &EmbeddedQueues<TestClock>, max: usize) -> Vec<Delivery> {
     tokio::select! {
         biased;

@@ -1,18 +1,18 @@
-//! The clock of a zone: what it shows at an instant, and at which instants it shows a local time.
+//! The clock of a zone: the local time at an instant, and the instants of a local time.
 //!
-//! From an instant there is always exactly one local time; the way back has none, one or two, and says which.
+//! An instant always has exactly one local time; a local time has none, one or two instants.
 
 use chrono::{DateTime, FixedOffset, LocalResult, NaiveDateTime, Offset, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
-/// No clock since 1970 has been further from UTC than this.
+/// No zone since 1970 has been further from UTC than this.
 const FURTHEST_FROM_UTC: TimeDelta = TimeDelta::hours(16);
 
-/// When a clock shows a local time.
+/// The instants at which a clock shows a local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Once(DateTime<Utc>),
-    /// Not at all: the clock jumps over it, and goes on at this instant.
+    /// Never: the clock jumps over it, and resumes at this instant.
     Skipped {
         resumes: DateTime<Utc>,
     },
@@ -32,7 +32,7 @@ pub(super) struct Overlap {
     pub(super) end: NaiveDateTime,
 }
 
-/// A clock is turned: what it shows after the instant does not follow on what it showed before.
+/// A clock change: the local time jumps at this instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) at: DateTime<Utc>,

@@ -1,4 +1,4 @@
-//! An expression in plain words, for previews: true before it is pretty.
+//! An expression in plain words, for previews: correctness before style.
 
 mod turns;
 
@@ -6,7 +6,7 @@ use super::fields::{DaysMatch, DaysOfMonth, DaysOfWeek, EVERY_HOUR, EVERY_MINUTE
 use super::{Cron, Kind};
 use crate::Moment;
 
-/// As many times of day as a sentence can list; more are told as minutes of hours.
+/// The number of times of day that a sentence can list; more are described as minutes of hours.
 const LISTED_TIMES: u32 = 6;
 
 const MONTHS: [&str; 13] = [
@@ -40,7 +40,7 @@ impl Cron {
         format!("{}, {}{turns}", words.join(" "), self.zone_in_words())
     }
 
-    /// By its city, where it has one.
+    /// The zone's city, where it has one.
     fn zone_in_words(&self) -> String {
         let name = self.zone().name();
         match name.rsplit_once('/') {
@@ -127,7 +127,7 @@ impl Fields {
         }
     }
 
-    /// Nothing where the times already say that they come round every hour.
+    /// Empty where the times already include that they recur every hour.
     fn every_day(&self) -> String {
         match (self.hours, self.months) {
             (EVERY_HOUR, _) => self.in_months().trim_start().to_owned(),
@@ -178,7 +178,7 @@ impl DaysOfMonth {
 }
 
 impl DaysOfWeek {
-    /// `each` stands before a weekday that comes each week.
+    /// `each` is put before a weekday that recurs each week.
     fn in_words(self, each: &str, joint: &str) -> String {
         let weekly = runs(bits(self.weekly.into()), |day| WEEKDAYS[day % 7].to_owned());
         let mut words: Vec<String> = Vec::new();
@@ -222,7 +222,7 @@ fn numbers(mask: u64) -> String {
     listed_in_words(&runs(bits(mask), |number| number.to_string()))
 }
 
-/// Numbers in order, three or more neighbours told as "a to b".
+/// Numbers in order; three or more neighbours become "a to b".
 fn runs(numbers: impl IntoIterator<Item = usize>, word: impl Fn(usize) -> String) -> Vec<String> {
     let mut told = Vec::new();
     let mut rest: Vec<usize> = numbers.into_iter().collect();

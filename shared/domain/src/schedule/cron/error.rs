@@ -1,4 +1,4 @@
-//! What is wrong with an expression or a zone, said so that its writer can mend it.
+//! Errors in an expression or a zone, worded so that the user can correct them.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl Field {
     const SEVEN: [Self; 7] =
         [Self::Second, Self::Minute, Self::Hour, Self::DayOfMonth, Self::Month, Self::DayOfWeek, Self::Year];
 
-    /// The fields of an expression with so many of them; none where there is no such expression.
+    /// The fields of an expression with `count` fields; none where there is no such expression.
     pub(super) fn of(count: usize) -> Option<&'static [Self]> {
         match count {
             5 => Some(&Self::SEVEN[1..6]),
@@ -32,7 +32,7 @@ impl Field {
         }
     }
 
-    /// As `EventBridge` has them: no seconds, and the year always.
+    /// The fields of `EventBridge`: no seconds, and always the year.
     pub(super) const EVENT_BRIDGE: &'static [Self] = Self::SEVEN.split_at(1).1;
 }
 
@@ -52,24 +52,24 @@ impl fmt::Display for Field {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
-    #[error("{field}: {token:?} {why}{}", guess(meant.as_ref()))]
-    Field { field: Field, token: String, why: String, meant: Option<String> },
+    #[error("{field}: {token:?} {why}{}", guess(suggestion.as_ref()))]
+    Field { field: Field, token: String, why: String, suggestion: Option<String> },
     #[error("a cron expression has 5 fields (minute, hour, day of month, month, day of week), 6 with seconds before them, 7 with years behind, {}", counted(*found))]
     FieldCount { found: usize },
     #[error("cron(…) has 6 fields (minute, hour, day of month, month, day of week, year), this one has {found}")]
     EventBridgeFieldCount { found: usize },
     /// A text that is no fields: a shorthand, `@every`, `rate(…)`, `at(…)`.
-    #[error("{token:?} {why}{}", guess(meant.as_ref()))]
-    Form { token: String, why: String, meant: Option<String> },
+    #[error("{token:?} {why}{}", guess(suggestion.as_ref()))]
+    Form { token: String, why: String, suggestion: Option<String> },
     #[error("a cron expression has at most {MAX_BYTES} bytes, this one has {bytes}")]
     TooLong { bytes: usize },
     #[error("{text:?} never fires: none of its months has such a day")]
     Never { text: String },
-    /// Ours let through what the `cron` crate refuses: a mistake of this module, answered rather than hidden.
+    /// The `cron` crate refused what this module accepted: a bug of this module, reported rather than hidden.
     #[error("this cron expression could not be read: {why}")]
     Parser { why: String },
-    #[error("{name:?} is not an IANA time zone{}", meant.map(|zone| format!(": did you mean {zone}?")).unwrap_or_default())]
-    UnknownZone { name: String, meant: Option<Tz> },
+    #[error("{name:?} is not an IANA time zone{}", suggestion.map(|zone| format!(": did you mean {zone}?")).unwrap_or_default())]
+    UnknownZone { name: String, suggestion: Option<Tz> },
 }
 
 impl CronError {
@@ -88,17 +88,17 @@ impl CronError {
     }
 
     pub(super) fn in_field(field: Field, token: &str, why: impl Into<String>) -> Self {
-        Self::Field { field, token: token.to_owned(), why: why.into(), meant: None }
+        Self::Field { field, token: token.to_owned(), why: why.into(), suggestion: None }
     }
 
     pub(crate) fn form(token: &str, why: &str) -> Self {
-        Self::Form { token: token.to_owned(), why: why.to_owned(), meant: None }
+        Self::Form { token: token.to_owned(), why: why.to_owned(), suggestion: None }
     }
 
     #[must_use]
-    pub(crate) fn meant_perhaps(mut self, guess: impl Into<String>) -> Self {
-        if let Self::Field { meant, .. } | Self::Form { meant, .. } = &mut self {
-            *meant = Some(guess.into());
+    pub(crate) fn suggesting(mut self, guess: impl Into<String>) -> Self {
+        if let Self::Field { suggestion, .. } | Self::Form { suggestion, .. } = &mut self {
+            *suggestion = Some(guess.into());
         }
         self
     }
@@ -115,8 +115,8 @@ fn counted(found: usize) -> String {
     }
 }
 
-fn guess(meant: Option<&String>) -> String {
-    meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+fn guess(suggestion: Option<&String>) -> String {
+    suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! What an expression says about the calendar, as bit masks, and the walk over civil time that they allow.
+//! The calendar of an expression as bit masks, and the walk over civil time with them.
 //!
-//! A month is one mask of days, worked out when the walk comes by: `days` has the days of months and of weeks.
+//! A month is one mask of days, computed when the walk reaches it: `days` holds the days of months and of weeks.
 
 mod days;
 mod years;
@@ -12,7 +12,7 @@ use self::days::Month;
 pub(super) use self::days::{DaysOfMonth, DaysOfWeek};
 pub(super) use self::years::{FIRST_YEAR, LAST_YEAR, Years};
 
-/// One more than a moment can have: a clock east of UTC may already show it.
+/// One year more than a moment can have: zones east of UTC may already be in it.
 const END_OF_TIME: i32 = 10_000;
 
 /// In 28 years in a row without a skipped leap year every date falls on every weekday it can.
@@ -46,7 +46,7 @@ pub(super) enum DaysMatch {
 }
 
 impl Fields {
-    /// Whether there is any day on which to fire.
+    /// Whether there is any day on which it fires.
     pub(super) fn ever(&self) -> bool {
         match self.years.listed() {
             Some(years) => one_of_each_kind(years).any(|year| self.fires_in(year)),

@@ -1,7 +1,7 @@
-//! From text to masks: tokens are checked here, and then the `cron` crate works out the sets.
+//! From text to masks: tokens are checked here, and then the `cron` crate computes the sets.
 //!
-//! The crate is lenient (`* ** * *`, `SUNDAY`), counts weekdays from 1, knows no `L W # H`, and says little about what is
-//! wrong, so it is given only the plain numbers of what was checked, rewritten into its dialect.
+//! The crate is lenient (`* ** * *`, `SUNDAY`), counts weekdays from 1, knows no `L W # H`, and has terse errors, so it
+//! gets only plain numbers that were checked, rewritten into its dialect.
 
 mod item;
 
@@ -27,23 +27,23 @@ const SHORTHANDS: [(&str, &str); 9] = [
     ("@annually", "0 0 1 1 *"),
 ];
 
-/// What an expression means.
+/// The parsed form of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub(super) fields: Fields,
     pub(super) kind: Kind,
-    /// Whether some of it depends on whose it is.
+    /// Whether a part depends on the job's spread.
     pub(super) is_spread: bool,
 }
 
-/// Whose way of counting: `EventBridge` starts the week with 1 and has no seconds.
+/// The numbering: `EventBridge` starts the week with 1 and has no seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     Ours,
     EventBridge,
 }
 
-/// Each field, and what its list holds.
+/// Each field with the items of its list.
 struct Lists<'a>(Vec<(Field, &'a str, Vec<Part>)>);
 
 pub(super) fn expression(text: &str, days: DayRule, spread: Spread) -> Result<Meaning, CronError> {
@@ -87,7 +87,7 @@ fn no_shorthand(text: &str) -> CronError {
          @every_second, and @every with a span, like @every 90s",
     );
     match SHORTHANDS.iter().find(|(name, _)| strsim::osa_distance(name, &lower) <= 2) {
-        Some((near, _)) => error.meant_perhaps(*near),
+        Some((near, _)) => error.suggesting(*near),
         None => error,
     }
 }
@@ -136,14 +136,14 @@ impl<'a> Lists<'a> {
         })
     }
 
-    /// The sets of the plain numbers, worked out by the crate.
+    /// The sets of the plain numbers, computed by the crate.
     fn plain(&self) -> Result<Schedule, CronError> {
         let fields = Field::of(6).into_iter().flatten().map(|field| self.translated(*field));
         let translated = fields.collect::<Vec<_>>().join(" ");
         Schedule::from_str(&translated).map_err(|error| CronError::Parser { why: error.to_string() })
     }
 
-    /// For the crate; `*` stands for a field that has no plain numbers, and is not read.
+    /// A field's text for the crate; a field without plain numbers becomes `*`, whose set is not used.
     fn translated(&self, field: Field) -> String {
         let spans = self.spans().filter(|(of, _)| *of == field).map(|(_, span)| span.for_the_crate(field));
         let spans = spans.collect::<Vec<_>>().join(",");
@@ -213,7 +213,7 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// Which fields these are, by how many.
+/// The fields of an expression, by their number.
 fn fields_of(texts: &[&str], dialect: Dialect) -> Result<&'static [Field], CronError> {
     let found = texts.len();
     if dialect == Dialect::EventBridge {
@@ -233,7 +233,7 @@ fn is_a_year(text: &str) -> bool {
 
 fn year_without_seconds(year: &str, text: &str) -> CronError {
     let why = "is where the day of week stands: of six fields the first is the second, and a year comes seventh";
-    CronError::in_field(Field::DayOfWeek, year, why).meant_perhaps(format!("{:?}", format!("0 {text}")))
+    CronError::in_field(Field::DayOfWeek, year, why).suggesting(format!("{:?}", format!("0 {text}")))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The walk: the next instant at which an expression fires, across gaps and overlaps of its zone's clock.
 //!
-//! Civil time only ever moves forward through the masks. Two things make it more than that: a local time inside a gap
-//! fires at the instant the clock resumes, or is passed over (`dst_gap`); and in an overlap what fires in the second pass
-//! has local times smaller than those already seen (`dst_overlap`).
+//! Civil time only ever moves forward through the masks. Two cases need more: a local time inside a gap fires at the instant
+//! the clock resumes, or is skipped (`dst_gap`); and in an overlap the fires of the second pass have smaller local times than
+//! those already seen (`dst_overlap`).
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
@@ -22,7 +22,7 @@ impl Cron {
         next.filter(|next| *next <= Moment::END.to_utc()).map(Moment::from)
     }
 
-    /// What daylight saving did to the occurrence at `t`; none where it did nothing, or where nothing fires.
+    /// The effect of daylight saving on the occurrence at `t`; none without an effect or without an occurrence.
     pub fn note_at(&self, t: Moment) -> Option<Note> {
         let at = t.to_utc();
         if self.next_after(t.just_before()) != Some(t) {
@@ -57,7 +57,7 @@ impl Cron {
         if local < overlap.end { Some(self.shown(local).last()) } else { self.first_shown(local) }
     }
 
-    /// When the clock shows this local time; or, where it never does and that is passed over, a later one.
+    /// When the clock shows this local time; or a later one, where it never does and gaps are skipped.
     fn first_shown(&self, mut local: NaiveDateTime) -> Option<DateTime<Utc>> {
         loop {
             match self.shown(local) {
@@ -93,7 +93,7 @@ impl Cron {
 }
 
 impl Manner {
-    /// When the zone's clock shows this local time; none where it never does and that is passed over.
+    /// When the zone's clock shows this local time; none where it never does and gaps are skipped.
     pub(in super::super) fn instant_of(self, local: NaiveDateTime) -> Option<Moment> {
         match Shown::at(self.zone, local) {
             Shown::Skipped { .. } if self.gap == DstGap::Skip => None,

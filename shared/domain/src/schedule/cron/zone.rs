@@ -1,4 +1,4 @@
-//! The zones by their names, and a helping hand for a name that is nearly right.
+//! The zones by their names, and suggestions for a name that is nearly right.
 
 use chrono_tz::{TZ_VARIANTS, Tz};
 
@@ -7,28 +7,28 @@ use super::CronError;
 /// Which edition of the IANA time zones is compiled in.
 pub const EDITION: &str = chrono_tz::IANA_TZDB_VERSION;
 
-/// No zone's name is longer than 32 bytes; what is longer is not searched for, and quoted only so far.
+/// No zone's name is longer than 32 bytes; a longer text is not searched for, and quoted only up to a bound.
 const MAX_NAME: usize = 64;
 
 pub fn zone(name: &str) -> Result<Tz, CronError> {
     if name.len() > MAX_NAME {
         let name = name.chars().take(MAX_NAME).chain(['…']).collect();
-        return Err(CronError::UnknownZone { name, meant: None });
+        return Err(CronError::UnknownZone { name, suggestion: None });
     }
-    name.parse().map_err(|_| CronError::UnknownZone { name: name.to_owned(), meant: meant_by(name) })
+    name.parse().map_err(|_| CronError::UnknownZone { name: name.to_owned(), suggestion: suggestion_for(name) })
 }
 
 /// The zone whose name, or whose city, has the same letters and digits in any case and with any punctuation.
-fn meant_by(name: &str) -> Option<Tz> {
-    let whole = TZ_VARIANTS.iter().find(|zone| sounds_like(zone.name(), name));
-    whole.or_else(|| TZ_VARIANTS.iter().find(|zone| sounds_like(city(zone.name()), name))).copied()
+fn suggestion_for(name: &str) -> Option<Tz> {
+    let whole = TZ_VARIANTS.iter().find(|zone| is_similar(zone.name(), name));
+    whole.or_else(|| TZ_VARIANTS.iter().find(|zone| is_similar(city(zone.name()), name))).copied()
 }
 
 fn city(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-fn sounds_like(one: &str, other: &str) -> bool {
+fn is_similar(one: &str, other: &str) -> bool {
     fn letters(name: &str) -> impl Iterator<Item = u8> {
         name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase())
     }
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+    fn a_name_that_is_nearly_right_gets_a_suggestion() {
         for near in ["america/new_york", "America/New York", "AMERICA/NEWYORK", "new york", "New_York"] {
             let error = zone(near).unwrap_err().to_string();
             assert_eq!(error, format!("{near:?} is not an IANA time zone: did you mean America/New_York?"));
@@ -55,15 +55,15 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_nothing_gets_no_guess() {
+    fn an_unknown_name_gets_no_suggestion() {
         for wrong in ["", "/", "Mars/Olympus_Mons", "+02:00", "\u{0}"] {
             let refused = zone(wrong);
-            assert_eq!(refused, Err(CronError::UnknownZone { name: wrong.to_owned(), meant: None }));
+            assert_eq!(refused, Err(CronError::UnknownZone { name: wrong.to_owned(), suggestion: None }));
         }
     }
 
     #[test]
-    fn a_very_long_name_is_quoted_only_so_far() {
+    fn a_very_long_name_is_quoted_only_up_to_a_bound() {
         let error = zone(&"é".repeat(10_000)).unwrap_err().to_string();
         assert!(error.len() < 300, "{error}");
     }

@@ -1,20 +1,20 @@
-//! What was told and not yet sent: bounded, in order, and taken by tens.
+//! The buffer of events that were emitted and not yet sent: bounded, in order, and taken by tens.
 
 use std::collections::VecDeque;
 
 use super::notice::Notice;
 
-/// What EventBridge takes with one request.
+/// Entries that EventBridge takes in one request.
 const ENTRIES: usize = 10;
-/// What all entries of one request may have together, and so the most that one may.
+/// The size of all entries of one request together, and so the largest size of one entry.
 const BYTES: usize = 256 * 1024;
-/// What waits between two flushes: a second of a busy process, and 4 MB at the size of most.
+/// Notices that may wait between two flushes: a second of a busy process, and 4 MB at the usual size.
 const NOTICES: usize = 8_192;
 
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     waiting: VecDeque<Notice>,
-    /// What did not fit, since somebody asked.
+    /// Notices that did not fit, since the last report.
     overflow: u64,
 }
 
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn notices_are_taken_by_tens_and_by_what_a_request_holds() {
+    fn a_batch_has_at_most_ten_notices_and_the_size_of_one_request() {
         for (sizes, taken) in [
             (vec![100; 25], vec![10, 10, 5]),
             (vec![BYTES, 100], vec![1, 1]),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted_and_nothing_grows() {
+    fn a_notice_that_does_not_fit_is_counted_and_dropped() {
         let mut buffer = Buffer::default();
         buffer.put(notice(BYTES + 1));
         for _ in 0..NOTICES + 5 {

@@ -118,7 +118,7 @@ impl<'a> RunDetail<'a> {
 mod tests {
     use minutehand_domain::id::Worker;
     use minutehand_domain::run::attempt::Ended;
-    use minutehand_domain::run::{AttemptError, Ending, Failure, Lease, State};
+    use minutehand_domain::run::{AttemptError, Ending, Failure, Holder, Lease, State};
 
     use super::*;
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_run_that_has_not_ended_is_not_told() {
-        let lease = Lease { holder: Worker(1), until: AT, cancelled: true };
+        let lease = Lease { holder: Holder::Process(Worker(1)), until: AT, cancelled: true };
         for state in [State::Scheduled { due: AT }, State::Running(lease)] {
             assert_eq!(told(&run(state)), None);
         }

@@ -1,5 +1,5 @@
-//! A hint in the bytes it needs, without padding and without its tenant, whose number stands in its place: millions of them
-//! may wait at a time.
+//! A hint in as few bytes as possible, without padding and without its tenant, which its position names by a number:
+//! millions of hints may wait at a time.
 
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
@@ -10,7 +10,7 @@ use crate::Fault;
 #[derive(Debug)]
 pub(super) struct Packed(Box<[u8]>);
 
-/// What is kept: the run only where it is not the one its timer is about.
+/// The fields that are kept: the run only where it differs from the timer's own.
 type Kept = (Option<RunKey>, TimerKey, TimerStamp);
 
 impl Packed {

@@ -1,5 +1,5 @@
-//! One queue: its hints by tenant and instant, and whose turn it is. Tenants with something visible take turns, so that one
-//! with a hundred thousand hints delays nobody else's by more than one; inside a tenant the oldest comes first.
+//! One queue: its hints by tenant and instant, and the order of the tenants' turns. Tenants with visible hints take turns,
+//! so that a tenant with a hundred thousand hints delays another's by at most one; inside a tenant the oldest comes first.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
@@ -9,63 +9,64 @@ use minutehand_domain::Moment;
 use super::packed::Packed;
 use super::tenants::TenantNumber;
 
-/// Hints counted at a time while others wait: less than 0.1 ms.
+/// Hints counted while the lock is held: less than 0.1 ms.
 const COUNT_STEP: usize = 2_048;
 
-/// What becomes visible at an instant is not moved from one place to another just then, be it a million: it is enough that
-/// its tenant joins the ring.
+/// When hints become visible, none of them is moved, even if there are a million: it is enough that their tenant joins
+/// `ready`.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    hints: BTreeMap<Place, Packed>,
-    /// Where each tenant stands that has hints here.
-    standing: HashMap<TenantNumber, Standing>,
-    /// Whose first becomes visible later, by when.
+    hints: BTreeMap<Position, Packed>,
+    /// The state of each tenant that has hints here.
+    tenants: HashMap<TenantNumber, TenantState>,
+    /// Tenants whose first hint becomes visible later, by when.
     sleeping: BTreeSet<(Moment, TenantNumber)>,
-    /// Who has something visible, in the order of their turns.
-    ring: VecDeque<TenantNumber>,
+    /// Tenants with a visible hint, in the order of their turns.
+    ready: VecDeque<TenantNumber>,
 }
 
-/// Where a hint stands in its queue: with its tenant's, by instant, and in the order they were sent.
+/// A hint's position in its queue: by tenant, by instant, and in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) tenant: TenantNumber,
     pub(super) at: Moment,
     pub(super) number: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum TenantState {
     Sleeping(Moment),
-    InTheRing,
-    /// It has something visible, and must not have it yet.
+    Ready,
+    /// It has a visible hint that must not be delivered yet.
     HeldBack,
 }
 
 impl Queue {
-    /// Says whether it is now the first to become visible: those who wait may wait too long.
-    pub(super) fn put(&mut self, place: Place, packed: Packed) -> bool {
-        self.hints.insert(place, packed);
-        match self.standing.get(&place.tenant) {
-            Some(Standing::InTheRing | Standing::HeldBack) => false,
-            Some(Standing::Sleeping(until)) if *until <= place.at => false,
-            Some(Standing::Sleeping(until)) => {
-                self.sleeping.remove(&(*until, place.tenant));
-                self.sleep(place.tenant, place.at)
+    /// True if this hint is now the first to become visible: waiting receivers may otherwise wait too long.
+    pub(super) fn put(&mut self, position: Position, packed: Packed) -> bool {
+        self.hints.insert(position, packed);
+        match self.tenants.get(&position.tenant) {
+            Some(TenantState::Ready | TenantState::HeldBack) => false,
+            Some(TenantState::Sleeping(until)) if *until <= position.at => false,
+            Some(TenantState::Sleeping(until)) => {
+                self.sleeping.remove(&(*until, position.tenant));
+                self.sleep(position.tenant, position.at)
             }
-            None => self.sleep(place.tenant, place.at),
+            None => self.sleep(position.tenant, position.at),
         }
     }
 
-    /// Takes the oldest visible hint of the tenant whose turn it is. Who may not have it is held back until it is resumed.
+    /// Takes the oldest visible hint of the tenant whose turn it is. A tenant that is not admitted is held back until it is
+    /// resumed.
     pub(super) fn next(
         &mut self,
         now: Moment,
-        mut may_begin: impl FnMut(TenantNumber) -> bool,
-    ) -> Option<(Place, Packed)> {
+        mut admits: impl FnMut(TenantNumber) -> bool,
+    ) -> Option<(Position, Packed)> {
         self.wake(now);
-        while let Some(tenant) = self.ring.pop_front() {
-            if !may_begin(tenant) {
-                self.standing.insert(tenant, Standing::HeldBack);
+        while let Some(tenant) = self.ready.pop_front() {
+            if !admits(tenant) {
+                self.tenants.insert(tenant, TenantState::HeldBack);
                 continue;
             }
             let first = self.first_of(tenant).filter(|first| first.at <= now);
@@ -78,18 +79,18 @@ impl Queue {
         None
     }
 
-    /// Says whether it was held back here. Its turn comes after those of all who are in the ring.
+    /// True if the tenant was held back here. Its turn comes after those of all tenants in `ready`.
     pub(super) fn resume(&mut self, tenant: TenantNumber) -> bool {
-        let Some(standing) = self.standing.get_mut(&tenant) else { return false };
-        if *standing != Standing::HeldBack {
+        let Some(state) = self.tenants.get_mut(&tenant) else { return false };
+        if *state != TenantState::HeldBack {
             return false;
         }
-        *standing = Standing::InTheRing;
-        self.ring.push_back(tenant);
+        *state = TenantState::Ready;
+        self.ready.push_back(tenant);
         true
     }
 
-    /// When the next who sleeps wakes.
+    /// When the next sleeping tenant wakes.
     pub(super) fn wakes_at(&self) -> Option<Moment> {
         self.sleeping.first().map(|(until, _)| *until)
     }
@@ -98,25 +99,25 @@ impl Queue {
         self.hints.len()
     }
 
-    /// Counts some of what is visible, from a place on, and says where to go on.
-    pub(super) fn count_ready(&self, mut from: Option<Place>, now: Moment) -> (usize, Option<Place>) {
-        let (mut counted, mut places) = (0, self.places_after(from));
+    /// Counts some of the visible hints from a position on; returns the count and the position to continue from.
+    pub(super) fn count_ready(&self, mut from: Option<Position>, now: Moment) -> (usize, Option<Position>) {
+        let (mut counted, mut positions) = (0, self.positions_after(from));
         for _ in 0..COUNT_STEP {
-            let Some(place) = places.next() else { return (counted, None) };
-            if place.at <= now {
-                (counted, from) = (counted + 1, Some(place));
+            let Some(position) = positions.next() else { return (counted, None) };
+            if position.at <= now {
+                (counted, from) = (counted + 1, Some(position));
             } else {
-                // Nothing of the same tenant behind it is visible.
-                from = Some(Place { at: Moment::END, number: u64::MAX, ..place });
-                places = self.places_after(from);
+                // No later hint of the same tenant is visible.
+                from = Some(Position { at: Moment::END, number: u64::MAX, ..position });
+                positions = self.positions_after(from);
             }
         }
         (counted, from)
     }
 
-    fn places_after(&self, place: Option<Place>) -> impl Iterator<Item = Place> {
-        let after = place.map_or(Bound::Unbounded, Bound::Excluded);
-        self.hints.range((after, Bound::Unbounded)).map(|(place, _)| *place)
+    fn positions_after(&self, position: Option<Position>) -> impl Iterator<Item = Position> {
+        let after = position.map_or(Bound::Unbounded, Bound::Excluded);
+        self.hints.range((after, Bound::Unbounded)).map(|(position, _)| *position)
     }
 
     fn wake(&mut self, now: Moment) {
@@ -128,29 +129,29 @@ impl Queue {
         }
     }
 
-    /// After its turn a tenant joins the ring again, or sleeps, or has nothing left here.
+    /// After its turn a tenant joins `ready` again, or sleeps, or has no hints left here.
     fn settle(&mut self, tenant: TenantNumber, now: Moment) {
         match self.first_of(tenant) {
-            None => _ = self.standing.remove(&tenant),
+            None => _ = self.tenants.remove(&tenant),
             Some(first) if first.at <= now => self.join(tenant),
             Some(first) => _ = self.sleep(tenant, first.at),
         }
     }
 
     fn join(&mut self, tenant: TenantNumber) {
-        self.standing.insert(tenant, Standing::InTheRing);
-        self.ring.push_back(tenant);
+        self.tenants.insert(tenant, TenantState::Ready);
+        self.ready.push_back(tenant);
     }
 
-    /// Says whether it is the first to wake.
+    /// True if the tenant is the first to wake.
     fn sleep(&mut self, tenant: TenantNumber, until: Moment) -> bool {
-        self.standing.insert(tenant, Standing::Sleeping(until));
+        self.tenants.insert(tenant, TenantState::Sleeping(until));
         self.sleeping.insert((until, tenant));
         self.sleeping.first() == Some(&(until, tenant))
     }
 
-    fn first_of(&self, tenant: TenantNumber) -> Option<Place> {
-        let from = Place { tenant, at: Moment::EPOCH, number: 0 };
-        self.hints.range(from..).next().map(|(place, _)| *place).filter(|place| place.tenant == tenant)
+    fn first_of(&self, tenant: TenantNumber) -> Option<Position> {
+        let from = Position { tenant, at: Moment::EPOCH, number: 0 };
+        self.hints.range(from..).next().map(|(position, _)| *position).filter(|position| position.tenant == tenant)
     }
 }

@@ -1,4 +1,5 @@
-//! What lies in the queues: who is visible when, who is in flight until when, and whose turn it is. Time is an argument.
+//! The state of the queues: which hints are visible when, which are in flight until when, and whose turn it is. Time is an
+//! argument.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,7 +9,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::priority::Priority;
 
 use super::packed::Packed;
-use super::queue::{Place, Queue};
+use super::queue::{Position, Queue};
 use super::tenants::{TenantNumber, Tenants};
 use super::{Delivery, VISIBILITY};
 use crate::Fault;
@@ -17,10 +18,10 @@ use crate::Fault;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Receipt(u64);
 
-/// How much lies in one queue.
+/// The hints of one queue, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
-    /// Visible, and delivered to nobody.
+    /// Visible and not delivered.
     pub ready: usize,
     /// Visible later.
     pub delayed: usize,
@@ -37,9 +38,9 @@ pub(super) enum Taken {
     Nothing,
 }
 
-/// Whose queue is offered each of sixteen deliveries first; where it is empty, the most urgent that is not. The most urgent
-/// queue has three quarters of what can be delivered, so that a flood below hardly slows it, and no queue waits for ever:
-/// under a flood from above the lowest two still get every sixteenth delivery each.
+/// Which queue is offered each of sixteen deliveries first; where it is empty, the most urgent that is not. The most urgent
+/// queue gets three quarters of the deliveries, so that a flood of less urgent hints hardly slows it, and no queue starves:
+/// under a flood of urgent hints each of the lowest two still gets every sixteenth delivery.
 const ROTATION: [Priority; 16] = {
     use Priority::{Critical, High, Low, Normal};
     [
@@ -55,9 +56,9 @@ pub(super) struct State {
     held: HashMap<Receipt, Held>,
     expiring: BTreeSet<(Moment, Receipt)>,
     in_flight: [usize; Priority::ALL.len()],
-    /// How many deliveries those who receive can work on at a time, where they have said so.
-    hands: Option<usize>,
-    /// Numbers places and receipts.
+    /// How many deliveries all receivers together can work on at a time, where that is known.
+    concurrency: Option<usize>,
+    /// Numbers positions and receipts.
     last_number: u64,
     turn: usize,
 }
@@ -66,81 +67,86 @@ pub(super) struct State {
 #[derive(Debug)]
 struct Held {
     priority: Priority,
-    place: Place,
+    position: Position,
     until: Moment,
     packed: Packed,
 }
 
-/// Whether those who wait must look again.
+/// Whether waiting receivers must look again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(super) struct Rings(pub(super) bool);
+pub(super) struct Wakes(pub(super) bool);
 
 impl State {
-    pub(super) fn send(&mut self, priority: Priority, hint: &Hint, at: Moment) -> Result<Rings, Fault> {
+    pub(super) fn send(&mut self, priority: Priority, hint: &Hint, at: Moment) -> Result<Wakes, Fault> {
         let packed = Packed::of(hint)?;
-        let place = Place { tenant: self.tenants.gains(&hint.tenant), at, number: self.next_number() };
-        Ok(Rings(self.queue(priority).put(place, packed)))
+        let position = Position { tenant: self.tenants.add_hint(&hint.tenant), at, number: self.next_number() };
+        Ok(Wakes(self.queue(priority).put(position, packed)))
     }
 
     pub(super) fn take(&mut self, max: usize, now: Moment) -> Taken {
         self.reappear(now);
-        // Who asks for so many has so many hands free, whatever became of earlier deliveries.
-        let _looking_now = self.let_in(self.free().max(max));
+        // A receiver that requests so many has so much capacity free, whatever became of earlier deliveries.
+        let _this_receiver_looks_anyway = self.resume_fitting(self.free().max(max));
         let mut deliveries = Vec::new();
         while deliveries.len() < max {
             let free = self.free().max(max - deliveries.len());
-            let Some((priority, place, packed)) = self.next(free, now) else { break };
-            deliveries.extend(self.deliver(priority, place, packed, now + VISIBILITY));
+            let Some((priority, position, packed)) = self.next(free, now) else { break };
+            deliveries.extend(self.deliver(priority, position, packed, now + VISIBILITY));
         }
-        if deliveries.is_empty() { self.nothing() } else { Taken::Some(deliveries) }
+        if deliveries.is_empty() { self.nothing_visible() } else { Taken::Some(deliveries) }
     }
 
-    /// Nothing where it was no longer this delivery's.
-    pub(super) fn done(&mut self, receipt: Receipt) -> Option<Rings> {
-        let (held, rings) = self.let_go(receipt)?;
-        self.tenants.loses(held.place.tenant);
-        Some(rings)
+    /// None where the receipt is not of the hint's newest delivery.
+    pub(super) fn done(&mut self, receipt: Receipt) -> Option<Wakes> {
+        let (held, wakes) = self.release(receipt)?;
+        self.tenants.remove_hint(held.position.tenant);
+        Some(wakes)
     }
 
-    /// Nothing where it was no longer this delivery's.
-    pub(super) fn give_back(&mut self, receipt: Receipt, at: Moment) -> Option<Rings> {
-        let (held, Rings(others)) = self.let_go(receipt)?;
-        // It keeps its turn unless it is told to wait.
-        let place = Place { at: held.place.at.max(at), ..held.place };
-        let sooner = self.queue(held.priority).put(place, held.packed);
-        Some(Rings(others || sooner))
+    /// None where the receipt is not of the hint's newest delivery.
+    pub(super) fn give_back(&mut self, receipt: Receipt, at: Moment) -> Option<Wakes> {
+        let (held, Wakes(others)) = self.release(receipt)?;
+        // The hint keeps its turn unless it must wait longer.
+        let position = Position { at: held.position.at.max(at), ..held.position };
+        let sooner = self.queue(held.priority).put(position, held.packed);
+        Some(Wakes(others || sooner))
     }
 
-    pub(super) fn hide(&mut self, receipt: Receipt, until: Moment) -> Rings {
-        let Some(held) = self.held.get_mut(&receipt) else { return Rings(false) };
+    pub(super) fn hide(&mut self, receipt: Receipt, until: Moment) -> Wakes {
+        let Some(held) = self.held.get_mut(&receipt) else { return Wakes(false) };
         let before = std::mem::replace(&mut held.until, until);
         self.expiring.remove(&(before, receipt));
         self.expiring.insert((until, receipt));
-        Rings(until < before)
+        Wakes(until < before)
     }
 
-    pub(super) fn limit(&mut self, tenant: &Tenant, concurrent: Option<u32>) -> Rings {
+    pub(super) fn limit(&mut self, tenant: &Tenant, concurrent: Option<u32>) -> Wakes {
         let most = concurrent.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
         let number = self.tenants.limit(tenant, most);
         self.readmit(number)
     }
 
-    pub(super) fn hands(&mut self, count: u32) -> Rings {
-        self.hands = Some(usize::try_from(count).unwrap_or(usize::MAX));
+    pub(super) fn set_concurrency(&mut self, count: u32) -> Wakes {
+        self.concurrency = Some(usize::try_from(count).unwrap_or(usize::MAX));
         let free = self.free();
-        self.let_in(free)
+        self.resume_fitting(free)
     }
 
-    /// Numbers go on, so that no old receipt ever names a new delivery.
+    /// The numbering continues, so that no old receipt ever names a new delivery.
     pub(super) fn purge(&mut self) {
         let mut tenants = std::mem::take(&mut self.tenants);
         tenants.purge();
-        *self = Self { tenants, hands: self.hands, last_number: self.last_number, ..Self::default() };
+        *self = Self { tenants, concurrency: self.concurrency, last_number: self.last_number, ..Self::default() };
     }
 
-    /// Counts some of what is visible, from a place on, and says where to go on.
-    pub(super) fn count_ready(&self, priority: Priority, from: Option<Place>, now: Moment) -> (usize, Option<Place>) {
+    /// Counts some of the visible hints from a position on; returns the count and the position to continue from.
+    pub(super) fn count_ready(
+        &self,
+        priority: Priority,
+        from: Option<Position>,
+        now: Moment,
+    ) -> (usize, Option<Position>) {
         self.queues[priority.index()].count_ready(from, now)
     }
 
@@ -150,28 +156,28 @@ impl State {
         Depth { ready, delayed: waiting - ready, in_flight: self.in_flight[priority.index()] }
     }
 
-    /// Takes the next visible hint that may be delivered out of the queue whose turn it is.
-    fn next(&mut self, free: usize, now: Moment) -> Option<(Priority, Place, Packed)> {
+    /// Takes the next visible hint that may be delivered, from the queue whose turn it is.
+    fn next(&mut self, free: usize, now: Moment) -> Option<(Priority, Position, Packed)> {
         let offered = ROTATION[self.turn];
         for priority in [offered].into_iter().chain(Priority::ALL) {
             let tenants = &mut self.tenants;
             let taken = self.queues[priority.index()].next(now, |tenant| tenants.admits(tenant, free));
-            if let Some((place, packed)) = taken {
+            if let Some((position, packed)) = taken {
                 self.turn = (self.turn + 1) % ROTATION.len();
-                return Some((priority, place, packed));
+                return Some((priority, position, packed));
             }
         }
         None
     }
 
-    /// What cannot be read is lost, as a hint may be.
-    fn deliver(&mut self, priority: Priority, place: Place, packed: Packed, until: Moment) -> Option<Delivery> {
-        let hint = self.tenants.tenant(place.tenant).and_then(|tenant| packed.unpack(tenant));
+    /// A hint that cannot be read is lost, which is allowed.
+    fn deliver(&mut self, priority: Priority, position: Position, packed: Packed, until: Moment) -> Option<Delivery> {
+        let hint = self.tenants.tenant(position.tenant).and_then(|tenant| packed.unpack(tenant));
         let Some(hint) = hint else {
-            self.tenants.loses(place.tenant);
+            self.tenants.remove_hint(position.tenant);
             return None;
         };
-        let receipt = self.hold(Held { priority, place, until, packed });
+        let receipt = self.hold(Held { priority, position, until, packed });
         Some(Delivery { hint, priority, receipt })
     }
 
@@ -179,34 +185,34 @@ impl State {
         let receipt = Receipt(self.next_number());
         self.expiring.insert((held.until, receipt));
         self.in_flight[held.priority.index()] += 1;
-        self.tenants.begins(held.place.tenant);
+        self.tenants.delivery_begins(held.position.tenant);
         self.held.insert(receipt, held);
         receipt
     }
 
-    fn let_go(&mut self, receipt: Receipt) -> Option<(Held, Rings)> {
+    fn release(&mut self, receipt: Receipt) -> Option<(Held, Wakes)> {
         let held = self.held.remove(&receipt)?;
         self.expiring.remove(&(held.until, receipt));
         self.in_flight[held.priority.index()] -= 1;
-        self.tenants.ends(held.place.tenant);
-        let rings = self.readmit(held.place.tenant);
-        Some((held, rings))
+        self.tenants.delivery_ends(held.position.tenant);
+        let wakes = self.readmit(held.position.tenant);
+        Some((held, wakes))
     }
 
-    /// A hand is free again, or a limit is another: perhaps its tenant is no longer held back, or somebody else is not.
-    fn readmit(&mut self, tenant: TenantNumber) -> Rings {
+    /// After a delivery ended or a limit changed: resumes this tenant and others that are admitted now.
+    fn readmit(&mut self, tenant: TenantNumber) -> Wakes {
         let free = self.free();
         let itself = self.tenants.admits(tenant, free) && self.resume(tenant);
-        let Rings(others) = self.let_in(free);
-        Rings(itself || others)
+        let Wakes(others) = self.resume_fitting(free);
+        Wakes(itself || others)
     }
 
-    fn let_in(&mut self, free: usize) -> Rings {
+    fn resume_fitting(&mut self, free: usize) -> Wakes {
         let mut any = false;
-        while let Some(tenant) = self.tenants.next_to_let_in(free) {
+        while let Some(tenant) = self.tenants.next_fitting(free) {
             any |= self.resume(tenant);
         }
-        Rings(any)
+        Wakes(any)
     }
 
     fn resume(&mut self, tenant: TenantNumber) -> bool {
@@ -214,7 +220,7 @@ impl State {
         resumed.fold(false, |any, resumed| any | resumed)
     }
 
-    /// Puts back what its receivers neither finished nor hid for longer.
+    /// Returns to the queues the hints whose receivers neither finished them nor hid them for longer.
     fn reappear(&mut self, now: Moment) {
         while let Some(&(until, receipt)) = self.expiring.first() {
             if until > now || self.give_back(receipt, until).is_none() {
@@ -223,16 +229,16 @@ impl State {
         }
     }
 
-    /// Who is held back is let in when a hand is free again: nobody need wait for a moment for that.
-    fn nothing(&self) -> Taken {
+    /// When to look again. Tenants that are held back need no moment of their own: they are resumed when a delivery ends.
+    fn nothing_visible(&self) -> Taken {
         let sent = self.queues.iter().filter_map(Queue::wakes_at);
         let held = self.expiring.first().map(|(until, _)| *until);
         sent.chain(held).min().map_or(Taken::Nothing, Taken::NothingBefore)
     }
 
-    /// As many as are free by what is known of them; where nothing is, there is no end to them.
+    /// How many more deliveries the receivers can work on; unlimited where their concurrency is unknown.
     fn free(&self) -> usize {
-        self.hands.map_or(usize::MAX, |hands| hands.saturating_sub(self.held.len()))
+        self.concurrency.map_or(usize::MAX, |most| most.saturating_sub(self.held.len()))
     }
 
     fn queue(&mut self, priority: Priority) -> &mut Queue {

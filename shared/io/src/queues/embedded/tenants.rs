@@ -1,24 +1,24 @@
-//! The tenants of the queues: what each has in flight, and whether it may have more.
+//! The tenants of the queues: how many hints each has in flight, and whether one more is admitted.
 
 use std::collections::{BTreeSet, HashMap};
 
 use minutehand_domain::id::Tenant;
 
-/// A tenant may have this many times as many hints in flight as hands are free. So one alone has 8/9 of the hands, two have
-/// 8/17 each, and whoever comes new always finds some free: hands that were kept for each tenant would lie idle, and hands
-/// that are kept for nobody are all taken by whoever comes first.
+/// A tenant may have this many times as many hints in flight as there is free capacity. So one tenant alone gets 8/9 of the
+/// capacity, two get 8/17 each, and a newcomer always finds some free: capacity reserved for each tenant would lie idle, and
+/// without any reserve the first tenant would take all of it.
 pub(super) const SHARE: usize = 8;
 
-/// Stands for a tenant in the places of its hints.
+/// Names a tenant in the positions of its hints, in four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TenantNumber(u32);
 
-/// The tenants that have hints in the queues, or a limit. One without either is forgotten.
+/// The tenants that have hints in the queues or a limit. A tenant with neither is forgotten.
 #[derive(Debug, Default)]
 pub(super) struct Tenants {
     numbers: HashMap<Tenant, TenantNumber>,
     accounts: HashMap<TenantNumber, Account>,
-    /// Who is held back because too few hands are free, by what they have in flight: who has least is let in first.
+    /// The tenants that are held back for want of free capacity, by their hints in flight: the fewest are resumed first.
     crowded: BTreeSet<(usize, TenantNumber)>,
     last_number: u32,
 }
@@ -29,31 +29,31 @@ struct Account {
     /// In the queues and in flight.
     hints: usize,
     in_flight: usize,
-    /// As many as may be in flight.
+    /// How many may be in flight.
     limit: Option<usize>,
 }
 
 impl Tenants {
-    /// A tenant has one hint more.
-    pub(super) fn gains(&mut self, tenant: &Tenant) -> TenantNumber {
+    /// Counts one more hint of a tenant.
+    pub(super) fn add_hint(&mut self, tenant: &Tenant) -> TenantNumber {
         let number = self.number(tenant);
         self.change(number, |account| account.hints += 1);
         number
     }
 
-    /// One of its hints is gone.
-    pub(super) fn loses(&mut self, number: TenantNumber) {
+    /// Counts one hint less.
+    pub(super) fn remove_hint(&mut self, number: TenantNumber) {
         self.change(number, |account| account.hints -= 1);
         self.forget_if_idle(number);
     }
 
-    /// One of its hints has been delivered.
-    pub(super) fn begins(&mut self, number: TenantNumber) {
+    /// Counts one more hint in flight.
+    pub(super) fn delivery_begins(&mut self, number: TenantNumber) {
         self.change(number, |account| account.in_flight += 1);
     }
 
-    /// One of its hints is no longer in flight.
-    pub(super) fn ends(&mut self, number: TenantNumber) {
+    /// Counts one hint less in flight.
+    pub(super) fn delivery_ends(&mut self, number: TenantNumber) {
         self.change(number, |account| account.in_flight -= 1);
     }
 
@@ -68,8 +68,8 @@ impl Tenants {
         self.accounts.get(&number).map(|account| account.tenant.clone())
     }
 
-    /// Whether one more of its hints may be in flight. Where it may not for want of hands, it waits until enough are free;
-    /// where it has reached its limit, it waits for one of its own.
+    /// Whether one more hint of the tenant may be in flight. For want of free capacity the tenant waits until there is
+    /// enough; at its own limit it waits until one of its own deliveries ends.
     pub(super) fn admits(&mut self, number: TenantNumber, free: usize) -> bool {
         let Some(account) = self.accounts.get(&number).filter(|account| account.is_below_its_limit()) else {
             return false;
@@ -81,14 +81,14 @@ impl Tenants {
         admitted
     }
 
-    /// The next who was held back for want of hands, and for whom there are enough now.
-    pub(super) fn next_to_let_in(&mut self, free: usize) -> Option<TenantNumber> {
+    /// The next tenant that was held back for want of free capacity and fits now.
+    pub(super) fn next_fitting(&mut self, free: usize) -> Option<TenantNumber> {
         let (in_flight, number) = self.crowded.first().copied().filter(|(in_flight, _)| fits(*in_flight, free))?;
         self.crowded.remove(&(in_flight, number));
         Some(number)
     }
 
-    /// Their hints are gone; their limits stay.
+    /// Forgets the hints and keeps the limits.
     pub(super) fn purge(&mut self) {
         self.crowded.clear();
         self.accounts.retain(|_, account| account.limit.is_some());
@@ -109,7 +109,7 @@ impl Tenants {
         number
     }
 
-    /// Numbers begin again after four thousand million tenants: some of the first may still be here.
+    /// The numbering wraps after four thousand million tenants, and some of the first may still be here.
     fn unused_number(&mut self) -> TenantNumber {
         loop {
             self.last_number = self.last_number.wrapping_add(1);
@@ -120,7 +120,7 @@ impl Tenants {
         }
     }
 
-    /// Who is held back stands where what is in flight says.
+    /// Changes an account, and keeps `crowded` in the order of hints in flight.
     fn change(&mut self, number: TenantNumber, change: impl FnOnce(&mut Account)) {
         let Some(account) = self.accounts.get_mut(&number) else { return };
         let before = account.in_flight;

@@ -1,11 +1,11 @@
-//! The answer to a batch, entry by entry. An entry is named by its place in the batch.
+//! The answer to a batch, entry by entry. An entry is named by its index in the batch.
 
 use aws_sdk_sqs::types::BatchResultErrorEntry;
 
 use super::PORT;
 use crate::Fault;
 
-/// What each of `count` entries came to. One that the answer does not name may or may not have been done.
+/// The outcome of each of `count` entries. An entry that the answer does not name may or may not have been processed.
 pub(super) fn answers<'a>(
     count: usize,
     successful: impl Iterator<Item = &'a str>,
@@ -13,10 +13,10 @@ pub(super) fn answers<'a>(
     judge: impl Fn(&BatchResultErrorEntry) -> Result<(), Fault>,
 ) -> Vec<Result<(), Fault>> {
     let mut answers = vec![Err(Fault::unavailable(PORT, "SQS did not say what became of it")); count];
-    let told = successful.map(|id| (id, Ok(()))).chain(failed.iter().map(|entry| (entry.id(), judge(entry))));
-    for (id, answer) in told {
-        if let Some(place) = id.parse().ok().and_then(|place: usize| answers.get_mut(place)) {
-            *place = answer;
+    let named = successful.map(|id| (id, Ok(()))).chain(failed.iter().map(|entry| (entry.id(), judge(entry))));
+    for (id, answer) in named {
+        if let Some(slot) = id.parse().ok().and_then(|index: usize| answers.get_mut(index)) {
+            *slot = answer;
         }
     }
     answers
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_entry_has_its_own_answer_and_what_is_not_named_is_unavailable() {
+    fn each_entry_has_its_own_answer_and_an_entry_without_one_is_unavailable() {
         let failed =
             BatchResultErrorEntry::builder().id("2").sender_fault(false).code("InternalError").build().unwrap();
         let judge = |entry: &BatchResultErrorEntry| Err(Fault::illegal("judged", entry.code()));

@@ -1,4 +1,4 @@
-//! Hiding: the visibility of messages of one queue, up to ten with one request.
+//! Hiding: the visibility of messages of one queue, up to ten in one request.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use aws_sdk_sqs::types::{
 use minutehand_domain::Moment;
 
 use super::answers::answers;
-use super::courier::Route;
-use super::{PORT, timing, trouble};
+use super::batcher::BatchRequest;
+use super::{PORT, errors, timing};
 use crate::Fault;
 use crate::clock::Clock;
 
@@ -27,28 +27,27 @@ pub(super) struct Hidden {
     pub(super) until: Moment,
 }
 
-impl<C: Clock> Route for Hiding<C> {
-    type Parcel = Hidden;
+impl<C: Clock> BatchRequest for Hiding<C> {
+    type Entry = Hidden;
 
-    fn bytes(parcel: &Hidden) -> usize {
-        parcel.handle.len()
+    fn bytes(entry: &Hidden) -> usize {
+        entry.handle.len()
     }
 
-    async fn carry(&self, parcels: &[Hidden]) -> Result<Vec<Result<(), Fault>>, Fault> {
+    async fn send(&self, hidden: &[Hidden]) -> Result<Vec<Result<(), Fault>>, Fault> {
         let now = self.clock.now();
-        let entries: Result<_, _> =
-            parcels.iter().enumerate().map(|(place, parcel)| parcel.entry(place, now)).collect();
+        let entries: Result<_, _> = hidden.iter().enumerate().map(|(index, hidden)| hidden.entry(index, now)).collect();
         let request = self.client.change_message_visibility_batch().queue_url(&self.url).set_entries(Some(entries?));
-        let changed = request.send().await.map_err(|error| trouble::fault(&error))?;
+        let changed = request.send().await.map_err(|error| errors::fault(&error))?;
         let successful = changed.successful().iter().map(ChangeMessageVisibilityBatchResultEntry::id);
-        Ok(answers(parcels.len(), successful, changed.failed(), unless_the_receipt_is_old))
+        Ok(answers(hidden.len(), successful, changed.failed(), unless_the_receipt_is_old))
     }
 }
 
 impl Hidden {
-    fn entry(&self, place: usize, now: Moment) -> Result<ChangeMessageVisibilityBatchRequestEntry, Fault> {
+    fn entry(&self, index: usize, now: Moment) -> Result<ChangeMessageVisibilityBatchRequestEntry, Fault> {
         ChangeMessageVisibilityBatchRequestEntry::builder()
-            .id(place.to_string())
+            .id(index.to_string())
             .receipt_handle(&self.handle)
             .visibility_timeout(timing::capped_visibility(self.until, now))
             .build()
@@ -56,7 +55,7 @@ impl Hidden {
     }
 }
 
-/// An old receipt does nothing, which is what is wanted of it.
+/// An old receipt is no fault: it must do nothing.
 pub(super) fn unless_the_receipt_is_old(entry: &BatchResultErrorEntry) -> Result<(), Fault> {
-    if trouble::is_of_an_old_receipt(entry) { Ok(()) } else { Err(trouble::entry_fault(entry)) }
+    if errors::is_of_an_old_receipt(entry) { Ok(()) } else { Err(errors::entry_fault(entry)) }
 }

@@ -1,4 +1,5 @@
-//! What polls have brought and nobody has taken yet, and which polls are under way. Time is an argument.
+//! The mailbox: deliveries that polls have received and no receiver has taken yet, and the polls under way. Time is an
+//! argument.
 
 use std::array;
 use std::collections::VecDeque;
@@ -11,22 +12,22 @@ use super::Receipt;
 use crate::Fault;
 use crate::queues::Delivery;
 
-/// A queue that holds something answers a poll within this. What is less urgent waits so long for a poll of the more urgent
-/// that has only just begun; one that has waited at an empty queue for longer delays nothing.
+/// A queue that holds a message answers a poll within this. Less urgent deliveries wait this long for a poll of a more
+/// urgent queue that has just begun; a poll that has waited at an empty queue for longer delays nothing.
 const GRACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(super) struct Mailbox {
     slots: [Slot; Priority::ALL.len()],
     fault: Option<Fault>,
-    /// For how long a delivery is ours, from when it was received.
+    /// How long a delivery stays hidden from others, from when it was received.
     visibility: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     held: VecDeque<Held>,
-    /// Since when a poll is under way.
+    /// When the poll under way began.
     polled: Option<Instant>,
 }
 
@@ -40,8 +41,8 @@ struct Held {
 pub(super) enum Taken {
     Some(Vec<Delivery<Receipt>>),
     Fault(Fault),
-    /// Something more urgent may be about to arrive.
-    Within(Instant),
+    /// A more urgent delivery may be about to arrive.
+    WaitUntil(Instant),
     Nothing,
 }
 
@@ -50,10 +51,9 @@ impl Mailbox {
         Self { slots: array::from_fn(|_| Slot::default()), fault: None, visibility }
     }
 
-    /// Says which queues are to be polled: nothing of theirs lies here, and no poll of theirs is under way. It counts as
-    /// begun.
+    /// The queues to poll now: those without deliveries here and without a poll under way. Their polls count as begun.
     pub(super) fn begin_polls(&mut self, now: Instant) -> Vec<Priority> {
-        self.forget_what_is_stale(now);
+        self.drop_stale(now);
         let idle = |priority: &Priority| self.slots[priority.index()].is_idle();
         let queues: Vec<_> = Priority::ALL.into_iter().filter(idle).collect();
         for queue in &queues {
@@ -62,28 +62,28 @@ impl Mailbox {
         queues
     }
 
-    /// A queue's poll is over.
-    pub(super) fn put(&mut self, queue: Priority, brought: Result<Vec<Delivery<Receipt>>, Fault>, now: Instant) {
+    /// Takes in what a queue's poll received.
+    pub(super) fn put(&mut self, queue: Priority, outcome: Result<Vec<Delivery<Receipt>>, Fault>, now: Instant) {
         let slot = &mut self.slots[queue.index()];
         slot.polled = None;
-        match brought {
+        match outcome {
             Ok(deliveries) => slot.held.extend(deliveries.into_iter().map(|delivery| Held { delivery, received: now })),
             Err(fault) => self.fault = Some(fault),
         }
     }
 
-    /// A fault of one queue is told when nothing has come on another.
+    /// A fault of one queue is returned when no other queue has a delivery.
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Taken {
-        self.forget_what_is_stale(now);
+        self.drop_stale(now);
         let Some(queue) = self.most_urgent() else {
             return self.fault.take().map_or(Taken::Nothing, Taken::Fault);
         };
-        if let Some(patient) = self.patient_until(queue).filter(|patient| now < *patient) {
-            return Taken::Within(patient);
+        if let Some(until) = self.wait_until(queue).filter(|until| now < *until) {
+            return Taken::WaitUntil(until);
         }
         let mut taken = Vec::new();
         while taken.len() < max
-            && let Some(queue) = self.weariest(now).or_else(|| self.most_urgent())
+            && let Some(queue) = self.longest_held(now).or_else(|| self.most_urgent())
         {
             taken.extend(self.slots[queue.index()].held.pop_front().map(|held| held.delivery));
         }
@@ -94,20 +94,21 @@ impl Mailbox {
         Priority::ALL.into_iter().find(|queue| !self.slots[queue.index()].held.is_empty())
     }
 
-    /// Until when to wait for polls of what is more urgent than this queue.
-    fn patient_until(&self, queue: Priority) -> Option<Instant> {
+    /// Until when to wait for polls of more urgent queues than this one.
+    fn wait_until(&self, queue: Priority) -> Option<Instant> {
         self.slots[..queue.index()].iter().filter_map(|slot| slot.polled).max().map(|polled| polled + GRACE)
     }
 
-    /// The queue whose first has lain here so long that it goes before what is more urgent: one that was received again and
-    /// again and never taken would end among the dead letters.
-    fn weariest(&self, now: Instant) -> Option<Priority> {
-        let weary = |queue: &Priority| self.slots[queue.index()].first_is_older(self.visibility / 4, now);
-        Priority::ALL.into_iter().rev().find(weary)
+    /// The queue whose first delivery has been here so long that it goes before more urgent ones: a message that is received
+    /// again and again and never taken would end among the dead letters.
+    fn longest_held(&self, now: Instant) -> Option<Priority> {
+        let held_long = |queue: &Priority| self.slots[queue.index()].first_is_older(self.visibility / 4, now);
+        Priority::ALL.into_iter().rev().find(held_long)
     }
 
-    /// What has lain here for half of its visibility is left to come back: its receiver needs the rest of it.
-    fn forget_what_is_stale(&mut self, now: Instant) {
+    /// Drops deliveries that have been here for half of their visibility: a receiver needs the other half. The queue delivers
+    /// them again.
+    fn drop_stale(&mut self, now: Instant) {
         for slot in &mut self.slots {
             while slot.first_is_older(self.visibility / 2, now) {
                 slot.held.pop_front();
@@ -149,7 +150,7 @@ mod tests {
         deliveries.iter().map(|delivery| delivery.hint.run.job.as_bytes()[0]).collect()
     }
 
-    /// A mailbox whose queues have all been polled since now, and the instant at which their polls have waited long enough.
+    /// A mailbox whose queues are all polled since now, and the instant at which their polls have waited long enough.
     fn polled() -> (Mailbox, Instant) {
         let (mut mailbox, now) = (Mailbox::new(VISIBILITY), Instant::now());
         assert_eq!(mailbox.begin_polls(now), Priority::ALL);
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_polled_again_only_when_its_poll_is_over_and_all_it_brought_is_taken() {
+    fn a_queue_is_polled_again_only_when_its_poll_is_over_and_its_deliveries_are_taken() {
         let (mut mailbox, now) = polled();
         assert_eq!(mailbox.begin_polls(now), []);
 
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_urgent_is_taken_first_and_no_more_than_asked_for() {
+    fn the_most_urgent_is_taken_first_and_no_more_than_requested() {
         let (mut mailbox, now) = polled();
         for (queue, number) in [(Priority::Low, 1), (Priority::Critical, 2), (Priority::Normal, 3)] {
             mailbox.put(queue, Ok(vec![delivery(queue, number), delivery(queue, number + 10)]), now);
@@ -181,23 +182,23 @@ mod tests {
         assert_eq!(mailbox.take(9, now), Taken::Nothing);
     }
 
-    /// Tried: without the wait, what is low is taken because its answer was a millisecond faster.
+    /// Tried: without the wait, the low delivery is taken because its answer was a millisecond faster.
     #[test]
-    fn what_is_less_urgent_waits_for_a_poll_that_has_only_just_begun() {
+    fn a_less_urgent_delivery_waits_for_a_poll_that_has_just_begun() {
         let (mut mailbox, later) = polled();
         let early = later - GRACE / 2;
         mailbox.put(Priority::Low, Ok(vec![delivery(Priority::Low, 1)]), early);
 
-        assert_eq!(mailbox.take(9, early), Taken::Within(later));
+        assert_eq!(mailbox.take(9, early), Taken::WaitUntil(later));
         mailbox.put(Priority::Critical, Ok(vec![delivery(Priority::Critical, 2)]), early);
 
         assert_eq!(numbers(mailbox.take(1, early)), [2], "nothing is more urgent");
         assert_eq!(numbers(mailbox.take(9, later)), [1]);
     }
 
-    /// Tried: without the weariest first, a flood of what is more urgent keeps it here until it is stale, each time.
+    /// Tried: without `longest_held`, a flood of more urgent deliveries keeps it here until it is stale, each time.
     #[test]
-    fn what_has_lain_here_for_long_goes_before_what_is_more_urgent() {
+    fn a_delivery_held_for_long_goes_before_more_urgent_ones() {
         let (mut mailbox, now) = polled();
         mailbox.put(Priority::Low, Ok(vec![delivery(Priority::Low, 1)]), now);
         let later = now + VISIBILITY / 4;
@@ -206,9 +207,9 @@ mod tests {
         assert_eq!(numbers(mailbox.take(9, later)), [1, 2]);
     }
 
-    /// Tried: without forgetting, a delivery is handed out when the queue has given it to another.
+    /// Tried: without `drop_stale`, a delivery is taken after the queue has delivered it to another receiver.
     #[test]
-    fn what_nobody_takes_is_left_to_come_back() {
+    fn a_stale_delivery_is_dropped_and_comes_again() {
         let (mut mailbox, now) = polled();
         mailbox.put(Priority::High, Ok(vec![delivery(Priority::High, 1)]), now);
 
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_once_and_not_before_what_has_come() {
+    fn a_fault_is_returned_once_and_after_the_deliveries() {
         let (mut mailbox, now) = polled();
         let fault = Fault::unavailable("a queue", "away");
         mailbox.put(Priority::High, Err(fault.clone()), now);

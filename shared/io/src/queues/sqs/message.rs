@@ -1,4 +1,4 @@
-//! A hint as a message's body: JSON, so that an operator can read what lies in a queue.
+//! A hint as a message's body: JSON, so that an operator can read the messages of a queue.
 
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
@@ -6,8 +6,8 @@ use minutehand_domain::id::Tenant;
 use super::PORT;
 use crate::Fault;
 
-/// What SQS took of one message, and of one batch of them, until it became a mebibyte; some regions and emulators still
-/// take no more. A hint has less than a thousandth of it.
+/// The largest message, and the largest batch, that SQS accepted before the bound became a mebibyte; some regions and
+/// emulators still accept no more. A hint has less than a thousandth of it.
 pub(super) const BYTES: usize = 256 * 1024;
 
 pub(super) fn write(hint: &Hint) -> Result<String, Fault> {
@@ -18,7 +18,7 @@ pub(super) fn write(hint: &Hint) -> Result<String, Fault> {
     Ok(body)
 }
 
-/// The hint in the body of a message. Anybody who may write to the queue may have written it.
+/// The hint in the body of a message. Anybody with write access to the queue may have written it.
 pub fn read(body: &str) -> Result<Hint, Fault> {
     let hint: Hint = serde_json::from_str(body).map_err(|error| Fault::unreadable(PORT, error.to_string()))?;
     // A tenant becomes part of a key.
@@ -84,7 +84,7 @@ mod tests {
             prop_assert!(unreadable);
         }
 
-        /// A true message with one character changed: still a hint, or unreadable, and no panic.
+        /// A valid message with one character changed: still a hint, or unreadable, and no panic.
         #[test]
         fn a_damaged_hint_never_panics(hint in any_hint(), at in any::<prop::sample::Index>(), to in "[ -~]") {
             let mut body = write(&hint).unwrap();
@@ -99,9 +99,9 @@ mod tests {
         }
     }
 
-    /// Tried: without the look at the tenant, `acme#other` would become part of a key.
+    /// Tried: without the check of the tenant, `acme#other` would become part of a key.
     #[test]
-    fn a_tenant_that_is_none_is_unreadable() {
+    fn a_hint_with_an_invalid_tenant_is_unreadable() {
         let timer = TimerKey::occurrence(JOB, Moment::EPOCH);
         let stamp = TimerStamp { generation: 1, written: Moment::EPOCH };
         let hint = Hint { tenant: Tenant::new("acme").unwrap(), run: timer.run_key(), timer, stamp };

@@ -1,8 +1,8 @@
 //! Receiving: one long poll for each queue, all four at once.
 //!
-//! A poll is a task of its own and outlives the call that began it: what a dropped request was about to bring would be
-//! nobody's for a whole visibility, a critical hint half a minute late. So what a poll brings lies in the mailbox until
-//! somebody takes it, at most ten for each queue, and a queue is not polled while something of it lies there.
+//! A poll is a task of its own and outlives the call that began it: messages of a dropped request would stay hidden for a
+//! whole visibility, a critical hint half a minute late. So the messages of a poll stay in the mailbox until a receiver
+//! takes them, at most ten for each queue, and a queue is not polled while the mailbox holds messages of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,23 +17,23 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::mailbox::{Mailbox, Taken};
-use super::{QueueUrls, Receipt, message, trouble};
+use super::{QueueUrls, Receipt, errors, message};
 use crate::Fault;
 use crate::queues::Delivery;
 
-/// What SQS brings in one answer.
+/// Messages that SQS returns in one answer.
 const MESSAGES: usize = 10;
-/// What SQS lets a poll wait: the longer, the fewer requests for nothing.
+/// The longest wait that SQS allows a poll: the longer, the fewer empty answers.
 const WAIT: Duration = Duration::from_secs(20);
-/// A poll that has no answer by then will have none. The client's own time-outs are made for calls that do not wait.
+/// A poll without an answer by then is given up. The client's own time-outs are chosen for calls that do not wait.
 const ANSWER: Duration = Duration::from_secs(30);
 
 pub(super) struct Polling {
-    postman: Arc<Postman>,
+    poller: Arc<Poller>,
     polls: Mutex<[Option<AbortHandle>; Priority::ALL.len()]>,
 }
 
-struct Postman {
+struct Poller {
     client: Client,
     queues: QueueUrls,
     visibility: Duration,
@@ -45,40 +45,40 @@ struct Postman {
 impl Polling {
     pub(super) fn new(client: Client, queues: QueueUrls, visibility: Duration) -> Self {
         let mailbox = Mutex::new(Mailbox::new(visibility));
-        let postman = Postman { client, queues, visibility, mailbox, arrived: Notify::new() };
-        Self { postman: Arc::new(postman), polls: Mutex::default() }
+        let poller = Poller { client, queues, visibility, mailbox, arrived: Notify::new() };
+        Self { poller: Arc::new(poller), polls: Mutex::default() }
     }
 
     pub(super) fn with_visibility(&self, visibility: Duration) -> Self {
-        Self::new(self.postman.client.clone(), self.postman.queues.clone(), visibility)
+        Self::new(self.poller.client.clone(), self.poller.queues.clone(), visibility)
     }
 
-    /// Waits until something is there, and takes up to `max` of it.
+    /// Waits until a delivery is there, and takes up to `max`.
     pub(super) async fn receive(&self, max: usize) -> Result<Vec<Delivery<Receipt>>, Fault> {
         let max = max.max(1);
         loop {
-            // Listening begins before looking, so that what arrives between the two is heard.
-            let arrived = self.postman.arrived.notified();
+            // The notification is registered before the look, so that an arrival between the two is not missed.
+            let arrived = self.poller.arrived.notified();
             self.poll(max.min(MESSAGES));
-            let taken = self.postman.mailbox().take(max, Instant::now());
+            let taken = self.poller.mailbox().take(max, Instant::now());
             match taken {
                 Taken::Some(deliveries) => return Ok(deliveries),
                 Taken::Fault(fault) => return Err(fault),
-                Taken::Within(patient) => _ = timeout_at(patient, arrived).await,
+                Taken::WaitUntil(moment) => _ = timeout_at(moment, arrived).await,
                 Taken::Nothing => arrived.await,
             }
         }
     }
 
     fn poll(&self, max: usize) {
-        for queue in self.postman.mailbox().begin_polls(Instant::now()) {
-            let poll = tokio::spawn(Arc::clone(&self.postman).fetch(queue, max));
+        for queue in self.poller.mailbox().begin_polls(Instant::now()) {
+            let poll = tokio::spawn(Arc::clone(&self.poller).fetch(queue, max));
             self.polls.lock().unwrap_or_else(PoisonError::into_inner)[queue.index()] = Some(poll.abort_handle());
         }
     }
 }
 
-/// Nobody will take what they bring.
+/// Ends the polls: no receiver will take their messages.
 impl Drop for Polling {
     fn drop(&mut self) {
         let polls = self.polls.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -86,10 +86,10 @@ impl Drop for Polling {
     }
 }
 
-impl Postman {
+impl Poller {
     async fn fetch(self: Arc<Self>, queue: Priority, max: usize) {
-        let brought = self.request(queue, max).await;
-        self.mailbox().put(queue, brought, Instant::now());
+        let received = self.request(queue, max).await;
+        self.mailbox().put(queue, received, Instant::now());
         self.arrived.notify_waiters();
     }
 
@@ -97,8 +97,8 @@ impl Postman {
         let request = self.client.receive_message().queue_url(self.queues.url(queue));
         let request = request.max_number_of_messages(whole(max)).wait_time_seconds(whole_seconds(WAIT));
         let request = request.visibility_timeout(whole_seconds(self.visibility));
-        let answer = request.customize().config_override(patient()).send().await;
-        let messages = answer.map_err(|error| trouble::fault(&error))?.messages.unwrap_or_default();
+        let answer = request.customize().config_override(with_long_poll_timeouts()).send().await;
+        let messages = answer.map_err(|error| errors::fault(&error))?.messages.unwrap_or_default();
         Ok(messages.into_iter().filter_map(|message| read(queue, message)).collect())
     }
 
@@ -107,8 +107,8 @@ impl Postman {
     }
 }
 
-/// What cannot be read is left where it is: it comes back a few times, and then goes to the dead letters for somebody to
-/// look at.
+/// A message that cannot be read is left in the queue: it is delivered a few more times and then goes to the dead letters
+/// for an operator to look at.
 fn read(queue: Priority, sent: Message) -> Option<Delivery<Receipt>> {
     let read = message::read(sent.body().unwrap_or_default());
     let hint =
@@ -116,7 +116,7 @@ fn read(queue: Priority, sent: Message) -> Option<Delivery<Receipt>> {
     Some(Delivery { hint: hint.ok()?, priority: queue, receipt: Receipt::new(queue, sent.receipt_handle?) })
 }
 
-fn patient() -> Builder {
+fn with_long_poll_timeouts() -> Builder {
     let timeouts =
         TimeoutConfig::builder().read_timeout(ANSWER).operation_attempt_timeout(ANSWER).disable_operation_timeout();
     Builder::new().timeout_config(timeouts.build())

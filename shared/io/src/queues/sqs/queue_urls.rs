@@ -1,4 +1,4 @@
-//! Which queue carries which priority.
+//! The queue of each priority.
 
 use minutehand_domain::priority::Priority;
 
@@ -18,10 +18,11 @@ impl QueueUrls {
         &self.urls[priority.index()]
     }
 
-    /// Which queue a queue is, by its name, its URL or its ARN: all three end in the name, and only the URL is known here.
+    /// The priority of a queue given by its name, its URL or its ARN: all three end in the name, and only the URL is known
+    /// here.
     pub fn priority_of(&self, queue: &str) -> Option<Priority> {
-        let asked = name_in(queue);
-        Priority::ALL.into_iter().find(|priority| name_in(self.url(*priority)) == asked)
+        let name = name_in(queue);
+        Priority::ALL.into_iter().find(|priority| name_in(self.url(*priority)) == name)
     }
 }
 

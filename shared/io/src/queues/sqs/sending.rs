@@ -1,4 +1,4 @@
-//! Sending: hints to one queue, up to ten with one request.
+//! Sending: hints to one queue, up to ten in one request.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use aws_sdk_sqs::types::{SendMessageBatchRequestEntry, SendMessageBatchResultEnt
 use minutehand_domain::Moment;
 
 use super::answers::answers;
-use super::courier::Route;
-use super::{PORT, timing, trouble};
+use super::batcher::BatchRequest;
+use super::{PORT, errors, timing};
 use crate::Fault;
 use crate::clock::Clock;
 
@@ -27,29 +27,29 @@ pub(super) struct Outgoing {
     pub(super) visible_from: Moment,
 }
 
-impl<C: Clock> Route for Sending<C> {
-    type Parcel = Outgoing;
+impl<C: Clock> BatchRequest for Sending<C> {
+    type Entry = Outgoing;
 
-    fn bytes(parcel: &Outgoing) -> usize {
-        parcel.body.len()
+    fn bytes(entry: &Outgoing) -> usize {
+        entry.body.len()
     }
 
-    async fn carry(&self, parcels: &[Outgoing]) -> Result<Vec<Result<(), Fault>>, Fault> {
+    async fn send(&self, outgoing: &[Outgoing]) -> Result<Vec<Result<(), Fault>>, Fault> {
         let now = self.clock.now();
         let entries: Result<_, _> =
-            parcels.iter().enumerate().map(|(place, parcel)| parcel.entry(place, now)).collect();
+            outgoing.iter().enumerate().map(|(index, outgoing)| outgoing.entry(index, now)).collect();
         let sent = self.client.send_message_batch().queue_url(&self.url).set_entries(Some(entries?)).send().await;
-        let sent = sent.map_err(|error| trouble::fault(&error))?;
+        let sent = sent.map_err(|error| errors::fault(&error))?;
         let successful = sent.successful().iter().map(SendMessageBatchResultEntry::id);
-        Ok(answers(parcels.len(), successful, sent.failed(), |entry| Err(trouble::entry_fault(entry))))
+        Ok(answers(outgoing.len(), successful, sent.failed(), |entry| Err(errors::entry_fault(entry))))
     }
 }
 
 impl Outgoing {
-    /// What it waited to travel with others is taken off its delay.
-    fn entry(&self, place: usize, now: Moment) -> Result<SendMessageBatchRequestEntry, Fault> {
+    /// The time it waited for its batch is subtracted from its delay.
+    fn entry(&self, index: usize, now: Moment) -> Result<SendMessageBatchRequestEntry, Fault> {
         SendMessageBatchRequestEntry::builder()
-            .id(place.to_string())
+            .id(index.to_string())
             .message_body(&self.body)
             .message_group_id(&self.tenant)
             .delay_seconds(timing::capped_delay(self.visible_from, now))

@@ -1,33 +1,33 @@
-//! Instants as SQS takes them: whole seconds from now, inside its bounds.
+//! Instants in the form of SQS: whole seconds from now, inside its bounds.
 
 use minutehand_domain::Moment;
 
 use super::PORT;
 use crate::Fault;
 
-/// Seconds that SQS delays a message at most. Three times the horizon up to which hints are given.
+/// The longest delay of a message, in seconds: three times the horizon up to which hints are sent.
 const LONGEST_DELAY: i32 = 900;
-/// Seconds for which SQS hides a delivered message at most.
+/// The longest time SQS hides a delivered message, in seconds.
 const LONGEST_VISIBILITY: i32 = 12 * 3600;
 
-/// For how many seconds to delay what becomes visible at `from`: rounded down, so that it is never later.
+/// Seconds to delay a message that becomes visible at `from`: rounded down, so that it is never late.
 pub(super) fn delay(from: Moment, now: Moment) -> Result<i32, Fault> {
     bounded("a delay", from.since(now).as_secs(), LONGEST_DELAY)
 }
 
-/// For how many seconds to hide what comes back at `until`: rounded up, so that it is never sooner.
+/// Seconds to hide a message until `until`: rounded up, so that it never reappears early.
 pub(super) fn visibility(until: Moment, now: Moment) -> Result<i32, Fault> {
     let left = until.since(now);
     let begun = u64::from(left.subsec_nanos() > 0);
     bounded("a visibility", left.as_secs() + begun, LONGEST_VISIBILITY)
 }
 
-/// As [`delay`], for what the port has let in: whoever set the clock back meanwhile must not spoil a whole batch.
+/// As [`delay`], for a message the port has checked: a clock that was set back meanwhile must not spoil a whole batch.
 pub(super) fn capped_delay(from: Moment, now: Moment) -> i32 {
     delay(from, now).unwrap_or(LONGEST_DELAY)
 }
 
-/// As [`visibility`], for what the port has let in.
+/// As [`visibility`], for a receipt the port has checked.
 pub(super) fn capped_visibility(until: Moment, now: Moment) -> i32 {
     visibility(until, now).unwrap_or(LONGEST_VISIBILITY)
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_at_the_end_of_time_is_illegal_and_no_overflow() {
+    fn the_end_of_time_is_illegal_and_no_overflow() {
         for refused in [delay(Moment::END, Moment::EPOCH), visibility(Moment::END, Moment::EPOCH)] {
             assert!(matches!(refused, Err(Fault::Illegal { .. })), "{refused:?}");
         }

@@ -1,5 +1,5 @@
-//! A target's URL, checked: when the job is made, so that the client hears of it, and at every call, because the
-//! rules may have changed since.
+//! A target's URL, checked twice: when the job is created, so that the client sees the error, and at every call, because
+//! the rules may have changed since.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use super::Reach;
 
-/// What can be known about a URL without asking anybody: a name is looked up only when it is called.
+/// Checks a URL without any lookup: a host name is resolved only when it is called.
 pub fn check_url(url: &str, reach: Reach) -> Result<(), UrlRefusal> {
     parse(url, reach).map(|_| ())
 }
@@ -33,14 +33,14 @@ pub enum UrlRefusal {
     Forbidden(IpAddr),
 }
 
-/// In the spelling that is called: the `url` crate has undone the octal, the hexadecimal and the wide characters.
+/// The URL in the spelling that is called: the `url` crate has decoded octal and hexadecimal numbers and wide characters.
 pub(super) fn parse(text: &str, reach: Reach) -> Result<Uri, UrlRefusal> {
     if text.chars().count() > URL_CHARS {
         return Err(UrlRefusal::TooLong);
     }
     let mut url = Url::parse(text).map_err(UrlRefusal::NotAUrl)?;
     check(&url, reach)?;
-    // A fragment is for the reader of a page; it is never sent.
+    // A fragment is for a browser and is never sent.
     url.set_fragment(None);
     if url.as_str().len() > URL_CHARS {
         return Err(UrlRefusal::TooLong);
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_judged_in_every_spelling() {
+    fn an_address_is_checked_in_every_spelling() {
         let metadata = [
             "http://169.254.169.254/latest/meta-data/",
             "http://169.254.169.254:80/",
@@ -158,7 +158,7 @@ mod tests {
             "http://16843009/",
             "https://[2606:4700::1111]/",
             "https://example.com/",
-            // A name is judged by what it leads to, when it is called.
+            // A name is checked by its addresses, when it is called.
             "http://localhost/",
             "http://localhost./",
             "http://LOCALHOST/",
@@ -189,27 +189,33 @@ mod tests {
     fn a_url_that_cannot_be_called_is_refused_with_its_reason() {
         let long = format!("https://example.com/{}", "a".repeat(URL_CHARS));
         let wide = format!("https://example.com/{}", "ü".repeat(URL_CHARS / 2));
-        let told = |url: &str| check_url(url, Reach::Public).unwrap_err().to_string();
+        let refusal_of = |url: &str| check_url(url, Reach::Public).unwrap_err().to_string();
 
-        assert_eq!(told("example.com/hook"), "this is not a URL: relative URL without a base");
-        assert_eq!(told("https://"), "this is not a URL: empty host");
-        assert_eq!(told("https://exa mple.com"), "this is not a URL: invalid international domain name");
-        assert_eq!(told("ftp://example.com/"), "a target's URL starts with http:// or https://");
-        assert_eq!(told("file:///etc/passwd"), "a target's URL starts with http:// or https://");
+        assert_eq!(refusal_of("example.com/hook"), "this is not a URL: relative URL without a base");
+        assert_eq!(refusal_of("https://"), "this is not a URL: empty host");
+        assert_eq!(refusal_of("https://exa mple.com"), "this is not a URL: invalid international domain name");
+        assert_eq!(refusal_of("ftp://example.com/"), "a target's URL starts with http:// or https://");
+        assert_eq!(refusal_of("file:///etc/passwd"), "a target's URL starts with http:// or https://");
         assert_eq!(
-            told("https://me:secret@example.com/"),
+            refusal_of("https://me:secret@example.com/"),
             "a target's URL carries no user name or password: use a header"
         );
-        assert_eq!(told("https://me@example.com/"), "a target's URL carries no user name or password: use a header");
-        assert_eq!(told("https://example.com:0/"), "port 0 cannot be called");
-        assert_eq!(told("https://example.com:65536/"), "this is not a URL: invalid port number");
-        assert_eq!(told("http://0xa9fea9fe/"), "the address 169.254.169.254 may not be called from this deployment");
-        assert!(told(&long).starts_with("a target's URL has at most 2048 characters"));
-        assert!(told(&wide).starts_with("a target's URL has at most 2048 characters"));
+        assert_eq!(
+            refusal_of("https://me@example.com/"),
+            "a target's URL carries no user name or password: use a header"
+        );
+        assert_eq!(refusal_of("https://example.com:0/"), "port 0 cannot be called");
+        assert_eq!(refusal_of("https://example.com:65536/"), "this is not a URL: invalid port number");
+        assert_eq!(
+            refusal_of("http://0xa9fea9fe/"),
+            "the address 169.254.169.254 may not be called from this deployment"
+        );
+        assert!(refusal_of(&long).starts_with("a target's URL has at most 2048 characters"));
+        assert!(refusal_of(&wide).starts_with("a target's URL has at most 2048 characters"));
     }
 
     #[test]
-    fn what_looks_like_an_address_and_is_none_is_no_url() {
+    fn an_invalid_address_is_no_url() {
         for url in [
             "http://[fe80::1%eth0]/",
             "http://[fe80::1%25eth0]/",
@@ -248,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_carries_a_name_or_password_is_refused_whatever_stands_behind_it() {
+    fn a_url_with_a_user_name_or_password_is_refused_whatever_its_host() {
         for url in [
             "http://example.com@169.254.169.254/",
             "http://169.254.169.254@example.com/",
@@ -265,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_called_is_what_was_judged() {
+    fn the_url_called_is_the_url_checked() {
         for (url, called) in [
             ("http://example.com\\@169.254.169.254/", "http://example.com/@169.254.169.254/"),
             ("http://example.com#@169.254.169.254/", "http://example.com/"),
@@ -282,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_is_not_called() {
+    fn a_fragment_is_not_sent() {
         assert_eq!(parse("https://example.com/a?b=c#d", Reach::Public).unwrap(), "https://example.com/a?b=c");
     }
 

@@ -1,4 +1,4 @@
-//! The answer: a status says how it went, a body what came of it. Nothing is read beyond what is kept.
+//! The answer: the outcome comes from the status, the result from the body. No more is read than is kept.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,14 +13,14 @@ use minutehand_domain::body::Json;
 use minutehand_domain::limits::{BACKOFF_SECONDS, RESULT_BYTES};
 use minutehand_domain::run::ErrorCode;
 
-use super::trouble::broken;
+use super::errors::broken;
 use crate::targets::Answer;
 
-/// What is kept of an answer that is not JSON: enough to recognise it by.
+/// Bytes kept of an answer that is not JSON: enough to recognise it.
 const TEXT_BYTES: usize = 4096;
-/// What an error quotes of the body; the sentence before it needs the rest of the message.
+/// Characters of the body that an error quotes; the sentence before the quote needs the rest of the message.
 const QUOTE_CHARS: usize = 100;
-/// A failure's status is the answer. Its body is a courtesy that mostly comes with it, and may not keep it waiting.
+/// How long to wait for the body of a failure. The status is the answer; the body usually comes with it and is optional.
 const QUOTE_WAIT: Duration = Duration::from_millis(250);
 
 pub(super) async fn read<B>(response: Response<B>, now: Moment) -> Answer
@@ -29,11 +29,11 @@ where
 {
     let (head, body) = response.into_parts();
     if !head.status.is_success() {
-        let quote = tokio::time::timeout(QUOTE_WAIT, Taken::of(body)).await.ok().and_then(Result::ok);
-        return failed(&head, quote.and_then(|taken| taken.quote()).as_deref(), now);
+        let quote = tokio::time::timeout(QUOTE_WAIT, AnswerBody::of(body)).await.ok().and_then(Result::ok);
+        return failed(&head, quote.and_then(|body| body.quote()).as_deref(), now);
     }
-    match Taken::of(body).await {
-        Ok(taken) => Answer::Succeeded { result: taken.result(&head.headers) },
+    match AnswerBody::of(body).await {
+        Ok(body) => Answer::Succeeded { result: body.result(&head.headers) },
         Err(error) => Answer::Failed { error: broken(&error), retry_after: None },
     }
 }
@@ -48,15 +48,15 @@ fn failed(head: &Parts, quote: Option<&str>, now: Moment) -> Answer {
         }
     }
     let error = class_of(status).error(&message);
-    let error = if passes(status) { error.passing() } else { error };
+    let error = if is_temporary(status) { error.passing() } else { error };
     let retry_after = if error.retryable { retry_after(&head.headers, now) } else { None };
     Answer::Failed { error, retry_after }
 }
 
-/// The class is what to act on; which status it was stands in the message.
+/// The class is the code to act on; the exact status is in the message.
 fn class_of(status: StatusCode) -> ErrorCode {
     match status.as_u16() {
-        // Following a redirect would call what nobody checked.
+        // Following a redirect would call a URL that was not checked.
         300..=399 => ErrorCode::Http3xx,
         400..=499 => ErrorCode::Http4xx,
         500..=599 => ErrorCode::Http5xx,
@@ -64,16 +64,16 @@ fn class_of(status: StatusCode) -> ErrorCode {
     }
 }
 
-/// The refusals that say "not now" rather than "not this".
-fn passes(status: StatusCode) -> bool {
+/// The 4xx statuses that mean "not now" rather than "not this".
+fn is_temporary(status: StatusCode) -> bool {
     matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS)
 }
 
-/// Seconds or a date. A date that has passed means now.
+/// `Retry-After` as seconds or as a date. A past date means now.
 fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than a number holds is a long time, and no wait is longer than this.
+        // A number too large to parse means a long time, and no wait is longer than the bound.
         let seconds = text.parse().unwrap_or(BACKOFF_SECONDS).min(BACKOFF_SECONDS);
         return Some(Duration::from_secs(seconds));
     }
@@ -81,37 +81,37 @@ fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
     Some((Moment::EPOCH + date).since(now).min(Duration::from_secs(BACKOFF_SECONDS)))
 }
 
-/// A body as far as it is kept. Cut, its connection is given up: the rest would have to be read to use it again.
+/// The part of a body that is kept. After a cut the connection is closed: reusing it would mean reading the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Taken {
+struct AnswerBody {
     bytes: Vec<u8>,
     cut: bool,
 }
 
-impl Taken {
+impl AnswerBody {
     async fn of<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Self, B::Error> {
-        let mut taken = Self::default();
+        let mut kept = Self::default();
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame?.into_data() else { continue };
-            let room = RESULT_BYTES - taken.bytes.len();
-            taken.bytes.extend_from_slice(&data[..data.len().min(room)]);
+            let room = RESULT_BYTES - kept.bytes.len();
+            kept.bytes.extend_from_slice(&data[..data.len().min(room)]);
             if data.len() > room {
-                taken.cut = true;
+                kept.cut = true;
                 break;
             }
         }
-        Ok(taken)
+        Ok(kept)
     }
 
     fn result(&self, headers: &HeaderMap) -> Option<Json> {
         if self.bytes.is_empty() || is_encoded(headers) {
             return None;
         }
-        let json = if says_json(headers) { self.json() } else { None };
+        let json = if is_json(headers) { self.json() } else { None };
         Some(json.unwrap_or_else(|| Json::of(&self.text().into())))
     }
 
-    /// Compact is not always shorter (`1E5` becomes `100000.0`), so the bound is looked at once more.
+    /// Compact is not always shorter (`1E5` becomes `100000.0`), so the bound is checked again.
     fn json(&self) -> Option<Json> {
         if self.cut {
             return None;
@@ -130,7 +130,7 @@ impl Taken {
         text
     }
 
-    /// One line of it, if it is text at all.
+    /// One line of the body, if it is text.
     fn quote(&self) -> Option<String> {
         let text = self.text();
         if text.contains(['\0', char::REPLACEMENT_CHARACTER]) {
@@ -142,13 +142,13 @@ impl Taken {
     }
 }
 
-/// Packed although we asked for it as it is: nobody could read what was kept of it.
+/// Compressed although the request asked for `identity`: nobody could read the kept part.
 fn is_encoded(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// `application/json`, or a type built on it such as `application/problem+json`.
-fn says_json(headers: &HeaderMap) -> bool {
+fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(text)) = headers.get(CONTENT_TYPE).map(|value| value.to_str()) else { return false };
     let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")

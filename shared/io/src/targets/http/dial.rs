@@ -1,5 +1,5 @@
-//! Dialing: from a name to an open connection. The addresses are looked up, judged and connected to here, in one
-//! place, so that the address judged is the address called, however the name's answer changes in between.
+//! Dialing: from a host name to an open connection. The addresses are resolved, checked and connected to here, so that the
+//! address checked is the address called, however the name's DNS answer changes in between.
 
 use std::future::Future;
 use std::io;
@@ -20,15 +20,15 @@ use tower::Service;
 
 use super::Reach;
 
-/// Name, connection and TLS together. Whoever does not answer a SYN in this time is down, and a retry with its backoff
-/// waits better than we do.
+/// The time for name lookup, connection and TLS together. A host that does not answer a SYN in this time is down, and a
+/// retry with backoff serves better than a longer wait.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// They share the time; a name with more addresses than this does not get a try at each.
+/// Addresses of one name that are tried; they share the time.
 const ADDRESSES: usize = 8;
 
 type Dialed<T> = Pin<Box<dyn Future<Output = Result<T, DialError>> + Send>>;
 
-/// Opens a connection, with TLS where the URL says so, or says which step failed.
+/// Opens a connection, with TLS for `https`, or returns the step that failed.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     https: HttpsConnector<Dial>,
@@ -55,7 +55,7 @@ impl Service<Uri> for Connector {
         Box::pin(async move {
             match timeout(CONNECT_TIMEOUT, opening).await {
                 Ok(Ok(stream)) => Ok(stream),
-                // Dialing speaks for itself; whatever else went wrong did so in the handshake.
+                // An error that is not `DialError` comes from the TLS handshake.
                 Ok(Err(error)) => Err(error
                     .downcast::<DialError>()
                     .map_or_else(|error| DialError::Tls { host, why: error.to_string() }, |dial| *dial)),
@@ -97,7 +97,7 @@ impl Service<Uri> for Dial {
     }
 }
 
-/// Every attempt that ends with one of these ended before a byte of its request was sent.
+/// An attempt that ends with one of these errors ended before a byte of its request was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum DialError {
     #[error("no address was found for {host:.80}: {why}")]
@@ -141,7 +141,7 @@ async fn resolve(host: &str, port: u16, reach: Reach) -> Result<Vec<SocketAddr>,
     }
 }
 
-/// What a name leads to, whoever answered for it: only addresses within reach are left, and only these are connected to.
+/// The addresses of a name that are within reach: only these are connected to, whatever the name server answered.
 fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, DialError> {
     let host = || host.to_owned();
     let mut found = found.peekable();
@@ -152,14 +152,15 @@ fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> 
     if allowed.is_empty() { Err(DialError::Forbidden { host: host() }) } else { Ok(allowed) }
 }
 
-/// In the resolver's order. Each gets its share of the time, so that a silent first one leaves some to the others.
+/// Tries the addresses in the resolver's order. Each gets its share of the time, so that a silent first one leaves time for
+/// the others.
 async fn first_to_open(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let share = CONNECT_TIMEOUT / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {
         match timeout(share, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                // The request is written at once; waiting to fill a segment would only delay it.
+                // The request is written in one piece; waiting to fill a segment would only delay it.
                 stream.set_nodelay(true)?;
                 return Ok(stream);
             }
@@ -184,7 +185,7 @@ fn port_of(uri: &Uri) -> u16 {
 mod tests {
     use super::*;
 
-    /// What is left of what a name server answered.
+    /// The addresses within reach of a name server's answer.
     fn left(reach: Reach, found: &[&str]) -> Result<Vec<String>, DialError> {
         let found = found.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 80));
         within(reach, "name.example", found).map(|left| left.iter().map(|address| address.ip().to_string()).collect())

@@ -1,5 +1,4 @@
-//! A target's own headers, checked: legal, bounded, and none of those that decide how the request is read or that
-//! say who is calling.
+//! A target's own headers, checked: valid, bounded, and none of those that frame the request or identify the caller.
 
 use std::collections::BTreeMap;
 
@@ -27,10 +26,10 @@ pub enum HeaderRefusal {
     Ours(String),
 }
 
-/// They frame the message or belong to the connection: a user who sets them can make one request two.
+/// Headers that frame the message or belong to the connection: a user who sets them could smuggle a second request.
 const FRAMING: [&str; 9] =
     ["host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "trailer", "expect"];
-/// A target trusts these to come from us.
+/// Headers that a target trusts to come from Minutehand.
 const OURS: [&str; 2] = ["idempotency-key", "traceparent"];
 const OUR_PREFIXES: [&str; 3] = ["proxy-", "webhook-", "minutehand-"];
 
@@ -60,7 +59,7 @@ fn name_of(name: &str) -> Result<HeaderName, HeaderRefusal> {
 }
 
 fn value_of(name: &str, value: &str) -> Result<HeaderValue, HeaderRefusal> {
-    // Beyond ASCII, no two servers agree about what the bytes mean.
+    // Servers disagree about the meaning of bytes beyond ASCII.
     let parsed = HeaderValue::from_str(value).ok().filter(|_| value.is_ascii());
     parsed.ok_or_else(|| HeaderRefusal::Value(name.to_owned()))
 }
@@ -71,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    fn told(name: &str, value: &str) -> Option<String> {
+    fn refusal_of(name: &str, value: &str) -> Option<String> {
         check_headers(&[(name.to_owned(), value.to_owned())].into()).err().map(|refusal| refusal.to_string())
     }
 
@@ -80,12 +79,12 @@ mod tests {
         for (name, value) in
             [("Authorization", "Bearer a.b-c_d="), ("x-empty", ""), ("Content-Type", "text/csv"), ("User-Agent", "me")]
         {
-            assert_eq!(told(name, value), None, "{name}");
+            assert_eq!(refusal_of(name, value), None, "{name}");
         }
     }
 
     #[test]
-    fn what_frames_the_request_or_says_who_calls_is_not_the_users() {
+    fn a_header_that_frames_the_request_or_identifies_the_caller_is_refused() {
         for name in [
             "Host",
             "content-length",
@@ -103,17 +102,20 @@ mod tests {
             "Idempotency-Key",
             "TraceParent",
         ] {
-            assert_eq!(told(name, "x"), Some(format!("the header `{name}` is not the job's to set")));
+            assert_eq!(refusal_of(name, "x"), Some(format!("the header `{name}` is not the job's to set")));
         }
     }
 
     #[test]
-    fn what_would_break_the_request_apart_is_refused() {
+    fn a_header_that_would_split_the_request_is_refused() {
         for name in ["", "a b", "a:b", "a\r\nb", "ä"] {
-            assert_eq!(told(name, "x"), Some(format!("`{name}` is not a header's name")));
+            assert_eq!(refusal_of(name, "x"), Some(format!("`{name}` is not a header's name")));
         }
         for value in ["a\r\nX-Injected: b", "a\nb", "a\0b", "ä", "\u{7f}"] {
-            assert_eq!(told("x-a", value), Some("the header `x-a` has a value that is not visible ASCII".to_owned()));
+            assert_eq!(
+                refusal_of("x-a", value),
+                Some("the header `x-a` has a value that is not visible ASCII".to_owned())
+            );
         }
     }
 

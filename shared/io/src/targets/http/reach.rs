@@ -1,39 +1,39 @@
-//! Reach: which addresses a target may have. Judged on the address that is connected to, never on its spelling.
+//! Reach: which addresses a target may have. Decided by the address that is connected to, never by its spelling.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// What anybody on the internet could call.
+    /// Addresses that anybody on the internet could call.
     Public,
-    /// Loopback and private networks too: one machine, or a deployment that says so.
+    /// Also loopback and private networks: on one machine, or in a deployment that allows them.
     Local,
 }
 
 impl Reach {
     pub fn allows(self, address: IpAddr) -> bool {
-        match (Place::of(address), self) {
-            (Place::Open, Self::Public | Self::Local) | (Place::Inside, Self::Local) => true,
-            (Place::Inside, Self::Public) | (Place::Closed, Self::Public | Self::Local) => false,
+        match (AddressClass::of(address), self) {
+            (AddressClass::Public, Self::Public | Self::Local) | (AddressClass::Private, Self::Local) => true,
+            (AddressClass::Private, Self::Public) | (AddressClass::Forbidden, Self::Public | Self::Local) => false,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Open,
-    /// This machine and its networks.
-    Inside,
-    /// Nobody's target: credentials are handed out there, or nothing is.
-    Closed,
+enum AddressClass {
+    Public,
+    /// Loopback and private networks.
+    Private,
+    /// Never a target: metadata services, link-local, multicast, reserved.
+    Forbidden,
 }
 
-/// Where clouds answer with credentials although the address looks public, private or shared: Azure, Alibaba.
-/// (AWS, Google and Oracle are link-local.)
+/// Metadata services whose address looks public, private or shared: Azure, Alibaba. (AWS, Google and Oracle are
+/// link-local.)
 const METADATA_V4: [(Ipv4Addr, u32); 2] =
     [(Ipv4Addr::new(168, 63, 129, 16), 32), (Ipv4Addr::new(100, 100, 100, 200), 32)];
 
-const CLOSED_V4: [(Ipv4Addr, u32); 9] = [
+const FORBIDDEN_V4: [(Ipv4Addr, u32); 9] = [
     (Ipv4Addr::UNSPECIFIED, 8),
     // Link-local, and every metadata service in it.
     (Ipv4Addr::new(169, 254, 0, 0), 16),
@@ -49,7 +49,7 @@ const CLOSED_V4: [(Ipv4Addr, u32); 9] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-const INSIDE_V4: [(Ipv4Addr, u32); 6] = [
+const PRIVATE_V4: [(Ipv4Addr, u32); 6] = [
     (Ipv4Addr::new(127, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
@@ -64,12 +64,12 @@ const INSIDE_V4: [(Ipv4Addr, u32); 6] = [
 const METADATA_V6: [(Ipv6Addr, u32); 2] =
     [(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0), 32), (Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254), 128)];
 
-const INSIDE_V6: [(Ipv6Addr, u32); 2] = [(Ipv6Addr::LOCALHOST, 128), (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7)];
+const PRIVATE_V6: [(Ipv6Addr, u32); 2] = [(Ipv6Addr::LOCALHOST, 128), (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7)];
 
-/// All that was ever given out to be routed; what lies outside is closed without being listed.
+/// All addresses ever assigned for routing; addresses outside are forbidden without being listed.
 const UNICAST_V6: [(Ipv6Addr, u32); 1] = [(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3)];
 
-const CLOSED_UNICAST_V6: [(Ipv6Addr, u32); 3] = [
+const FORBIDDEN_UNICAST_V6: [(Ipv6Addr, u32); 3] = [
     // Protocol assignments, Teredo among them.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     // Documentation.
@@ -77,42 +77,42 @@ const CLOSED_UNICAST_V6: [(Ipv6Addr, u32); 3] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-impl Place {
+impl AddressClass {
     fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(v4) => Self::of_v4(v4),
-            IpAddr::V6(v6) => v4_inside(v6).map_or_else(|| Self::of_v6(v6), Self::of_v4),
+            IpAddr::V6(v6) => embedded_v4(v6).map_or_else(|| Self::of_v6(v6), Self::of_v4),
         }
     }
 
     fn of_v4(address: Ipv4Addr) -> Self {
         let lies_in = |ranges: &[(Ipv4Addr, u32)]| ranges.iter().any(|&range| in_v4(address, range));
-        if lies_in(&METADATA_V4) || lies_in(&CLOSED_V4) {
-            Self::Closed
-        } else if lies_in(&INSIDE_V4) {
-            Self::Inside
+        if lies_in(&METADATA_V4) || lies_in(&FORBIDDEN_V4) {
+            Self::Forbidden
+        } else if lies_in(&PRIVATE_V4) {
+            Self::Private
         } else {
-            Self::Open
+            Self::Public
         }
     }
 
     fn of_v6(address: Ipv6Addr) -> Self {
         let lies_in = |ranges: &[(Ipv6Addr, u32)]| ranges.iter().any(|&range| in_v6(address, range));
-        if lies_in(&METADATA_V6) || lies_in(&CLOSED_UNICAST_V6) {
-            Self::Closed
-        } else if lies_in(&INSIDE_V6) {
-            Self::Inside
+        if lies_in(&METADATA_V6) || lies_in(&FORBIDDEN_UNICAST_V6) {
+            Self::Forbidden
+        } else if lies_in(&PRIVATE_V6) {
+            Self::Private
         } else if lies_in(&UNICAST_V6) {
-            Self::Open
+            Self::Public
         } else {
-            Self::Closed
+            Self::Forbidden
         }
     }
 }
 
-/// The IPv4 address that an IPv6 address leads to: mapped, translated, NAT64 (what an IPv6-only subnet calls every
-/// IPv4 host by) and 6to4. The deprecated `::a.b.c.d` leads nowhere and is closed.
-fn v4_inside(address: Ipv6Addr) -> Option<Ipv4Addr> {
+/// The IPv4 address inside an IPv6 address: mapped, translated, NAT64 (how an IPv6-only subnet addresses IPv4 hosts) and
+/// 6to4. The deprecated `::a.b.c.d` leads nowhere and is forbidden.
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let ([0, 0, 0, 0, 0, 0xffff, high, low]
     | [0, 0, 0, 0, 0xffff, 0, high, low]
     | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
@@ -135,12 +135,12 @@ fn in_v6(address: Ipv6Addr, (network, prefix): (Ipv6Addr, u32)) -> bool {
 mod tests {
     use super::*;
 
-    fn place(address: &str) -> Place {
-        Place::of(address.parse().unwrap())
+    fn class_of(address: &str) -> AddressClass {
+        AddressClass::of(address.parse().unwrap())
     }
 
     #[test]
-    fn the_internet_is_open() {
+    fn the_internet_is_public() {
         for address in [
             "1.1.1.1",
             "9.255.255.255",
@@ -163,12 +163,12 @@ mod tests {
             "::ffff:8.8.8.8",
             "2002:808:808::1",
         ] {
-            assert_eq!(place(address), Place::Open, "{address}");
+            assert_eq!(class_of(address), AddressClass::Public, "{address}");
         }
     }
 
     #[test]
-    fn this_machine_and_its_networks_are_inside() {
+    fn this_machine_and_its_networks_are_private() {
         for address in [
             "127.0.0.1",
             "127.255.255.255",
@@ -189,12 +189,12 @@ mod tests {
             "2002:7f00:1::",
             "::ffff:0:192.168.0.1",
         ] {
-            assert_eq!(place(address), Place::Inside, "{address}");
+            assert_eq!(class_of(address), AddressClass::Private, "{address}");
         }
     }
 
     #[test]
-    fn metadata_link_local_and_what_is_nobodys_are_closed() {
+    fn metadata_link_local_and_reserved_addresses_are_forbidden() {
         for address in [
             "169.254.169.254",
             "169.254.170.2",
@@ -234,7 +234,7 @@ mod tests {
             "2002:a9fe:a9fe::",
             "::ffff:0.0.0.0",
         ] {
-            assert_eq!(place(address), Place::Closed, "{address}");
+            assert_eq!(class_of(address), AddressClass::Forbidden, "{address}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What goes out: the job's method, URL, headers and payload, and who is calling and for which run.
+//! The request of a call: the job's method, URL, headers and payload, and headers that identify the caller and the run.
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
@@ -23,7 +23,7 @@ pub(super) fn build(
     let uri = address::parse(&target.url, reach).map_err(|refusal| bad_url(&refusal))?;
     let mut headers = headers::parse(&target.headers).map_err(|refusal| bad_headers(&refusal))?;
     headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
-    // Without this header a target may answer in any encoding, and what is kept of it must be readable.
+    // Without this header a target may answer in any encoding, and the kept part must be readable.
     headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
     if call.payload.is_some() {
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
@@ -38,8 +38,8 @@ pub(super) fn build(
     Ok(request)
 }
 
-/// The key, which is also the signed id, is the same for all attempts of a run, so that the target can tell a retry from a new
-/// run; the fence grows with every attempt, so that it can tell a late one from the newest.
+/// The idempotency key, which is also the signed id, is the same for all attempts of a run, so that the target can tell a
+/// retry from a new run. The fence grows with every attempt, so that the target can tell a late attempt from the newest.
 fn stamp(headers: &mut HeaderMap, call: &Call<'_>, signatures: &str) {
     let run = call.run.to_string();
     let attempt = call.attempt.to_string();

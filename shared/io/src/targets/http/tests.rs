@@ -1,4 +1,4 @@
-//! Calls over the wire: every way in which a target can answer, or not.
+//! Calls over the wire: every way in which a target can answer or fail to.
 
 mod server;
 #[cfg(feature = "embedded")]
@@ -61,7 +61,7 @@ fn code_retryable_reached(answer: Answer) -> (String, bool, bool) {
     (error.code.into_owned(), error.retryable, error.reached)
 }
 
-fn told(code: &str, retryable: bool, reached: bool) -> (String, bool, bool) {
+fn expected(code: &str, retryable: bool, reached: bool) -> (String, bool, bool) {
     (code.to_owned(), retryable, reached)
 }
 
@@ -128,7 +128,7 @@ async fn every_method_is_sent_and_without_a_payload_there_is_no_body() {
 }
 
 #[tokio::test]
-async fn the_users_content_type_and_agent_stand() {
+async fn the_users_content_type_and_agent_are_kept() {
     let server = Server::answering(EMPTY).await;
     let headers = [("Content-Type", "text/csv"), ("User-Agent", "me")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -153,12 +153,12 @@ async fn the_largest_payload_is_sent_whole() {
 }
 
 #[tokio::test]
-async fn a_status_says_how_it_went() {
+async fn a_status_decides_the_error() {
     for (status, expected) in [
-        ("302 Found\r\nlocation: /elsewhere", told("http_3xx", false, true)),
-        ("404 Not Found", told("http_4xx", false, true)),
-        ("429 Too Many Requests", told("http_4xx", true, true)),
-        ("503 Service Unavailable", told("http_5xx", true, true)),
+        ("302 Found\r\nlocation: /elsewhere", expected("http_3xx", false, true)),
+        ("404 Not Found", expected("http_4xx", false, true)),
+        ("429 Too Many Requests", expected("http_4xx", true, true)),
+        ("503 Service Unavailable", expected("http_5xx", true, true)),
     ] {
         let server = Server::answering(format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n")).await;
 
@@ -177,7 +177,7 @@ async fn a_redirect_is_not_followed_wherever_it_leads() {
 
             let answer = call(get(server.url("http"))).await;
 
-            assert_eq!(code_retryable_reached(answer), told("http_3xx", false, true), "{status} {location}");
+            assert_eq!(code_retryable_reached(answer), expected("http_3xx", false, true), "{status} {location}");
             assert_eq!(server.requests().len(), 1);
         }
     }
@@ -185,7 +185,7 @@ async fn a_redirect_is_not_followed_wherever_it_leads() {
 }
 
 #[tokio::test]
-async fn the_target_says_when_to_come_back() {
+async fn a_target_sets_the_delay_of_the_retry() {
     for (wait, millis) in [("30", 30_000), ("Thu, 20 Nov 2025 12:00:30 GMT", 29_988)] {
         let server =
             Server::answering(format!("HTTP/1.1 503 Busy\r\nretry-after: {wait}\r\ncontent-length: 4\r\n\r\nbusy"))
@@ -236,7 +236,7 @@ async fn a_target_that_says_nothing_ends_with_the_timeout() {
 }
 
 #[tokio::test]
-async fn a_failures_body_may_not_keep_the_failure_waiting() {
+async fn a_slow_body_does_not_delay_a_failure() {
     let server = Server::talking(|mut stream| async move {
         read_request(&mut stream).await;
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 9\r\n\r\nhal").await.unwrap();
@@ -253,7 +253,7 @@ async fn a_refused_port_was_not_reached() {
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
 
-    assert_eq!(code_retryable_reached(call(get(url)).await), told("connect", true, false));
+    assert_eq!(code_retryable_reached(call(get(url)).await), expected("connect", true, false));
 }
 
 #[tokio::test]
@@ -284,7 +284,7 @@ async fn an_address_out_of_reach_is_not_called() {
     {
         let answer = call_with(HttpCaller::new(Reach::Public).unwrap(), get(url), None, PATIENT).await;
 
-        assert_eq!(code_retryable_reached(answer), told("forbidden_address", false, false));
+        assert_eq!(code_retryable_reached(answer), expected("forbidden_address", false, false));
     }
     assert_eq!(server.accepted(), 0);
 }
@@ -298,7 +298,7 @@ async fn a_target_that_should_have_been_refused_is_not_called() {
         get("http://a:b@example.com/"),
         HttpTarget { headers, ..get("http://localhost/") },
     ] {
-        assert_eq!(code_retryable_reached(call(target).await), told("invalid_target", false, false));
+        assert_eq!(code_retryable_reached(call(target).await), expected("invalid_target", false, false));
     }
 }
 
@@ -326,7 +326,11 @@ async fn a_call_that_broke_after_it_was_sent_may_have_been_seen() {
         })
         .await;
 
-        assert_eq!(code_retryable_reached(call(get(server.url("http"))).await), told("broken", true, true), "{half}");
+        assert_eq!(
+            code_retryable_reached(call(get(server.url("http"))).await),
+            expected("broken", true, true),
+            "{half}"
+        );
         assert_eq!(server.accepted(), 1, "it is not sent again");
     }
 }
@@ -345,7 +349,7 @@ async fn a_call_on_a_connection_that_breaks_is_not_sent_again() {
     let second = call_with(caller, get(server.url("http")), None, PATIENT).await;
 
     assert_eq!(result(first), None);
-    assert_eq!(code_retryable_reached(second), told("broken", true, true));
+    assert_eq!(code_retryable_reached(second), expected("broken", true, true));
     assert_eq!(server.accepted(), 1);
 }
 
@@ -358,5 +362,5 @@ async fn a_head_without_end_is_given_up() {
     })
     .await;
 
-    assert_eq!(code_retryable_reached(call(get(server.url("http"))).await), told("broken", true, true));
+    assert_eq!(code_retryable_reached(call(get(server.url("http"))).await), expected("broken", true, true));
 }

@@ -1,16 +1,16 @@
-//! The trace: all attempts of a run are one, each is a span of it, and everybody derives the same two ids.
+//! The trace: a run is one trace and each attempt a span of it. Both ids are derived, so that every process gets the same.
 
 use minutehand_domain::id::RunKey;
 use sha2::{Digest as _, Sha256};
 
-/// The value of `traceparent`, as W3C Trace Context spells it. Every call is sampled: whoever samples less can decide so there.
+/// The value of `traceparent` in the format of W3C Trace Context. Every call is marked as sampled: a target may sample less.
 pub(super) fn parent(run: RunKey, attempt: u32) -> String {
     let trace: [u8; 16] = id(b"minutehand trace 1", run, &[]);
     let span: [u8; 8] = id(b"minutehand span 1", run, &attempt.to_be_bytes());
     format!("00-{:032x}-{:016x}-01", u128::from_be_bytes(trace), u64::from_be_bytes(span))
 }
 
-/// Never all zeros, which would mean none.
+/// An id is never all zeros, which would mean no id.
 fn id<const BYTES: usize>(kind: &[u8], run: RunKey, part: &[u8]) -> [u8; BYTES] {
     let digest = Sha256::new().chain_update(kind).chain_update(run.to_bytes()).chain_update(part).finalize();
     let mut bytes: [u8; BYTES] = digest[..BYTES].try_into().expect("a digest has 32 bytes");
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_parent_is_spelled_as_the_standard_wants() {
+    fn a_trace_parent_has_the_format_of_the_standard() {
         let parent = parent(run(1), 1);
 
         let parts: Vec<_> = parent.split('-').collect();

@@ -4,13 +4,13 @@ use super::super::{DayRule, DstGap, DstOverlap, Manner};
 use super::*;
 use crate::schedule::Spread;
 
-fn told(text: &str, manner: Manner) -> String {
+fn described(text: &str, manner: Manner) -> String {
     let now = Moment::parse("2026-11-20T12:00:00Z").unwrap();
     Cron::parse(text, manner, Spread::default()).unwrap().describe(now)
 }
 
 #[test]
-fn an_expression_is_told_in_plain_words() {
+fn an_expression_is_described_in_plain_words() {
     let expected = [
         ("0 2 1 * *", "at 02:00 on the 1st of every month"),
         ("* * * * *", "every minute"),
@@ -49,27 +49,27 @@ fn an_expression_is_told_in_plain_words() {
         ("0 0 2 1 JAN ? 2027,2030-2032", "at 02:00 on the 1st of January in 2027 and 2030 to 2032"),
     ];
     for (text, words) in expected {
-        assert_eq!(told(text, Manner::usual(Tz::Asia__Tokyo)), format!("{words}, Tokyo time"), "{text}");
+        assert_eq!(described(text, Manner::usual(Tz::Asia__Tokyo)), format!("{words}, Tokyo time"), "{text}");
     }
 }
 
 #[test]
-fn a_zone_is_told_by_its_city() {
+fn a_zone_is_described_by_its_city() {
     let zones = [
         (Tz::UTC, "UTC time"),
         (Tz::America__Argentina__Buenos_Aires, "Buenos Aires time"),
         (Tz::Etc__GMTPlus5, "Etc/GMT+5 time"),
     ];
     for (zone, words) in zones {
-        assert_eq!(told("@daily", Manner::usual(zone)), format!("at 00:00 every day, {words}"));
+        assert_eq!(described("@daily", Manner::usual(zone)), format!("at 00:00 every day, {words}"));
     }
 }
 
 #[test]
-fn what_the_next_turns_of_the_clock_do_is_told_where_they_meet_a_time_of_day() {
+fn clock_changes_that_affect_a_time_of_day_are_described() {
     let new_york = Manner::usual(Tz::America__New_York);
     let told_of = |text, manner| {
-        let words = told(text, manner);
+        let words = described(text, manner);
         words.split_once("time").unwrap().1.to_owned()
     };
     let cases = [
@@ -97,14 +97,14 @@ fn what_the_next_turns_of_the_clock_do_is_told_where_they_meet_a_time_of_day() {
 }
 
 #[test]
-fn both_day_fields_together_are_told_as_a_condition() {
+fn both_day_fields_together_are_described_as_a_condition() {
     let manner = Manner { days: DayRule::Both, ..Manner::usual(Tz::UTC) };
     assert_eq!(
-        told("0 0 13 * FRI", manner),
+        described("0 0 13 * FRI", manner),
         "at 00:00 on the 13th of every month, only where that is a Friday, UTC time"
     );
     assert_eq!(
-        told("0 0 1-7 * MON#1,TUEL", manner),
+        described("0 0 1-7 * MON#1,TUEL", manner),
         "at 00:00 on the 1st to 7th of every month, only where that is the first Monday or the last Tuesday, UTC time"
     );
 }

@@ -1,4 +1,4 @@
-//! What the next turns of the clock do to a time of day, in words.
+//! The effect of the next clock changes on a time of day, in words.
 
 use chrono::{DateTime, Datelike, NaiveTime, TimeDelta, Utc};
 
@@ -7,11 +7,11 @@ use super::super::{Cron, DstGap, DstOverlap};
 use super::MONTHS;
 use crate::Moment;
 
-/// Clocks that are turned at all are turned in a year.
+/// A zone with clock changes has one within a year.
 const LOOKED_AHEAD: TimeDelta = TimeDelta::days(366);
 
 impl Cron {
-    /// Empty where no turn of the coming year meets one of its times.
+    /// Empty where no clock change of the coming year affects one of the expression's times.
     pub(super) fn turns_in_words(&self, now: Moment) -> String {
         let turns = next_turns(self.zone(), now.to_utc(), LOOKED_AHEAD);
         let gap = turns.iter().find(|turn| turn.is_gap() && self.meets(turn)).map(|turn| self.gap_in_words(turn));
@@ -20,7 +20,7 @@ impl Cron {
         gap.into_iter().chain(overlap).collect()
     }
 
-    /// Whether any of its times of day is one that the clock skips or repeats.
+    /// Whether the clock skips or repeats any of the expression's times of day.
     fn meets(&self, turn: &Turn) -> bool {
         let (from, until) = turn.local_times();
         self.fields.any_time_in(from.time(), until.time())
@@ -44,7 +44,7 @@ impl Cron {
     }
 }
 
-/// The season by which people know this turn; or its month, where it comes with no season.
+/// The season by which people know this clock change, or its month if it has none.
 fn season(at: DateTime<Utc>, usual: &'static str) -> &'static str {
     match at.month() {
         3..=5 | 9..=11 => usual,

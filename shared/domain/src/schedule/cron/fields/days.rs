@@ -1,5 +1,5 @@
-//! The days of a month: by date, counted back from its end, by weekday, or a weekday near a date. Whatever was asked for,
-//! a month becomes one mask.
+//! The days of a month: by date, counted back from its end, by weekday, or a weekday near a date. All of them become one
+//! mask for a month.
 
 use chrono::{Datelike, NaiveDate};
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ const EVERY_WEEKDAY: u8 = (1 << 7) - 1;
 const SATURDAY: u32 = 6;
 const SUNDAY: u32 = 0;
 
-/// All that decides which days of it fire.
+/// The properties of a month that decide which of its days fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Month {
     days: u32,
-    /// Of its first day, from Sunday.
+    /// The weekday of its first day, from Sunday.
     first_weekday: u32,
 }
 
@@ -34,7 +34,7 @@ impl Month {
         (self.first_weekday + day + 6) % 7
     }
 
-    /// The days that fall on one of these weekdays: the week, turned so that it starts with the first's, five times over.
+    /// The days on one of these weekdays: the week rotated to the month's first day, repeated five times.
     fn falling_on(self, weekdays: u8) -> u64 {
         let week = u64::from(weekdays);
         let turned = (week >> self.first_weekday | week << (7 - self.first_weekday)) & u64::from(EVERY_WEEKDAY);
@@ -111,7 +111,7 @@ impl DaysOfWeek {
         days
     }
 
-    /// Whether some weekday is asked for within its month.
+    /// Whether some weekday is given by its position in the month.
     pub(in super::super) fn is_monthly(self) -> bool {
         self.last != 0 || self.nth != [0; 5]
     }

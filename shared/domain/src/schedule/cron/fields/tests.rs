@@ -78,7 +78,7 @@ fn listed_years_are_the_only_ones() {
 }
 
 #[test]
-fn what_never_fires_is_known_as_such() {
+fn an_expression_that_never_fires_is_recognized() {
     let thirtieth_of_february = Fields { days: on_dates(1 << 30), months: 1 << 2, ..midnight() };
     let leap_day_of_a_common_year =
         Fields { days: on_dates(1 << 29), months: 1 << 2, years: Years::of([2026, 2100]), ..midnight() };
@@ -104,7 +104,7 @@ fn the_walk_ends_where_moments_end() {
 }
 
 #[test]
-fn masks_that_no_parse_would_make_are_never_rather_than_a_panic() {
+fn masks_that_no_parser_makes_never_fire_and_never_panic() {
     let nothing = Fields { minutes: 0, ..every_minute() };
     let too_much = Fields { minutes: 1 << 63, hours: 1 << 31, ..every_minute() };
     assert_eq!(nothing.at_or_after(at("2026-01-01T00:00:00")), None);

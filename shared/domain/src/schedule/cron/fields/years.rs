@@ -1,4 +1,4 @@
-//! The years of an expression: any, or those of a list.
+//! The years of an expression: every year, or those of a list.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ impl Years {
         (year.max(BASE)..=i32::from(LAST_YEAR)).find(|year| self.is_listed(*year))
     }
 
-    /// Those of a list; none where it is every year.
+    /// The years of a list; none where it is every year.
     pub(in super::super) fn listed(&self) -> Option<impl Iterator<Item = i32> + '_> {
         let years = BASE..=i32::from(LAST_YEAR);
         (*self != Self::EVERY).then(|| years.filter(|year| self.is_listed(*year)))

@@ -1,4 +1,4 @@
-//! What is understood, what is refused and how it is said, and what the `cron` crate gets wrong without our checks.
+//! Accepted texts, refused texts with their messages, and the errors of the `cron` crate without the checks.
 
 use chrono::{DateTime, Datelike, TimeZone};
 use chrono_tz::Tz;
@@ -30,7 +30,7 @@ fn bits(members: impl IntoIterator<Item = u32>) -> u64 {
     members.into_iter().fold(0, |mask, member| mask | 1 << member)
 }
 
-fn said(text: &str) -> String {
+fn message(text: &str) -> String {
     read(text).unwrap_err().to_string()
 }
 
@@ -46,7 +46,7 @@ fn stars_and_question_marks_are_every_value() {
 }
 
 #[test]
-fn lists_ranges_and_steps_are_the_sets_they_say() {
+fn lists_ranges_and_steps_become_sets() {
     let minutes: [(&str, Vec<u32>); 10] = [
         ("7", vec![7]),
         ("05", vec![5]),
@@ -118,7 +118,7 @@ fn either_day_field_is_enough_only_where_both_are_restricted() {
 }
 
 #[test]
-fn a_rhythm_in_minute_or_hour_makes_an_interval() {
+fn a_range_or_step_in_minute_or_hour_makes_an_interval() {
     for fixed in ["0 2 * * *", "0,30 1,2 */2 1-6 MON-FRI", "@daily", "15 0,30 1 L * *", "H H(1-5) * * *"] {
         assert_eq!(kind_of(fixed), Kind::Fixed, "{fixed}");
     }
@@ -175,15 +175,15 @@ fn a_refusal_names_the_field_quotes_the_item_and_says_why() {
         ("* * * * H(1-7)", Field::DayOfWeek, "H(1-7)", "runs forward"),
     ];
     for (text, field, token, why) in refused {
-        let (at, quoted, said) = refusal(text);
+        let (at, quoted, message) = refusal(text);
         assert_eq!((at, quoted.as_str()), (field, token), "{text}");
-        assert!(said.contains(why), "{text}: {said}");
+        assert!(message.contains(why), "{text}: {message}");
     }
-    assert_eq!(said("1/60 * * * *"), r#"minute: "1/60" needs a step from 1 to 59"#);
+    assert_eq!(message("1/60 * * * *"), r#"minute: "1/60" needs a step from 1 to 59"#);
 }
 
 #[test]
-fn a_refusal_suggests_what_was_meant_perhaps() {
+fn a_refusal_suggests_a_correction() {
     let meant = [
         ("60 * * * *", "did you mean 0?"),
         ("0 24 * * *", "did you mean 0?"),
@@ -202,11 +202,11 @@ fn a_refusal_suggests_what_was_meant_perhaps() {
         ("@weekl", "did you mean @weekly?"),
     ];
     for (text, suggestion) in meant {
-        let said = said(text);
-        assert!(said.ends_with(suggestion), "{text}: {said}");
+        let message = message(text);
+        assert!(message.ends_with(suggestion), "{text}: {message}");
     }
     for text in ["61 * * * *", "* * 32 * *", "@fortnightly", "* * * * XYZ", "@reboot"] {
-        assert!(!said(text).contains("did you mean"), "{}", said(text));
+        assert!(!message(text).contains("did you mean"), "{}", message(text));
     }
 }
 
@@ -263,7 +263,7 @@ fn spread(text: &str, n: u8) -> Meaning {
 }
 
 #[test]
-fn h_is_one_place_of_its_range_and_each_jobs_own() {
+fn h_is_one_value_of_its_range_for_each_job() {
     let mut minutes = 0;
     for n in 0..=255 {
         let Meaning { fields, is_spread, .. } = spread("H H(1-5) H * H", n);
@@ -318,7 +318,7 @@ fn event_bridge_counts_weekdays_from_one_and_has_the_year_last() {
         ("cron(0 10 * * ? *", "from 0 to 59"),
     ];
     for (text, why) in refused {
-        assert!(said(text).contains(why), "{text}: {}", said(text));
+        assert!(message(text).contains(why), "{text}: {}", message(text));
     }
 }
 
@@ -337,7 +337,7 @@ fn a_text_that_is_too_long_is_not_read() {
     assert_eq!(read(&format!("{longest}  ")), Err(CronError::TooLong { bytes: MAX_BYTES + 1 }));
 }
 
-// What the crate does on its own: the reasons for the checks above, and for a walk of our own.
+// The crate's own behaviour: the reasons for the checks above, and for a walk of our own.
 
 fn crate_reads(text: &str) -> Result<Schedule, cron::error::Error> {
     Schedule::from_str(text)
@@ -406,9 +406,9 @@ fn the_crate_does_not_know_what_we_translate() {
     }
 }
 
-/// What broke a reading once: cut inside a letter of two bytes, a month that was over, a step over the field's end.
+/// Texts that once broke the parser: a cut inside a letter of two bytes, a month that was over, a step past the field's end.
 #[test]
-fn what_broke_it_once_is_answered() {
+fn texts_that_once_broke_the_parser_are_refused() {
     for text in
         ["0 0 1 1 * 202é", "é é é é é é", "0 0 * * MOé", "@éé", "cron(é)", "Hé * * * *", "é/2 * * * *", "0 0 éW * *"]
     {

@@ -1,4 +1,4 @@
-//! One item of a field's list: what it means, or why it means nothing and what was meant perhaps.
+//! One item of a field's list: its meaning, or an error with a suggestion.
 
 use super::{CronError, Dialect, Field};
 use crate::schedule::cron::fields::{FIRST_YEAR, LAST_YEAR};
@@ -10,7 +10,7 @@ const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 /// Sunday is the first day of the week and its last.
 const SUNDAY_AGAIN: u16 = 7;
 const SATURDAY: u16 = 6;
-/// What every month has.
+/// Every month has these days.
 const HASHED_DAYS: u16 = 28;
 /// From the last day of a month, counted back, to the first of the longest.
 const DAYS_BACK: u16 = 30;
@@ -36,9 +36,9 @@ pub(super) struct Span {
     start: u16,
     end: u16,
     step: u16,
-    /// A `*`, a range or a step: it goes on, rather than being there at its time.
+    /// A `*`, a range or a step: it makes an interval rather than a fixed time.
     pub(super) is_rhythm: bool,
-    /// Put there by the job's identity.
+    /// Chosen by the job's spread.
     pub(super) is_spread: bool,
 }
 
@@ -119,7 +119,7 @@ impl Item<'_> {
         match (day, self.dialect) {
             ("", Dialect::EventBridge) => Ok(Some(Part::Span(plain(SATURDAY)))),
             ("", Dialect::Ours) => {
-                Err(self.refused("needs its weekday, like FRIL for the last Friday of a month").meant_perhaps("SATL"))
+                Err(self.refused("needs its weekday, like FRIL for the last Friday of a month").suggesting("SATL"))
             }
             _ => Ok(Some(Part::Last(self.value(day)? % SUNDAY_AGAIN))),
         }
@@ -193,7 +193,7 @@ impl Item<'_> {
             let refused = self.refused(format!("needs a step from 1 to {most}"));
             match (number(text).filter(|step| *step > most), self.field.unit()) {
                 (Some(step), Some(unit)) if self.text.starts_with("*/") => {
-                    refused.meant_perhaps(format!("@every {step}{unit}"))
+                    refused.suggesting(format!("@every {step}{unit}"))
                 }
                 _ => refused,
             }
@@ -227,14 +227,14 @@ impl Item<'_> {
             return self.refused("is not complete");
         }
         let error = self.refused(self.takes());
-        match self.meant_by(text) {
-            Some(meant) => error.meant_perhaps(meant),
+        match self.suggestion_for(text) {
+            Some(guess) => error.suggesting(guess),
             None => error,
         }
     }
 
-    /// What somebody who wrote `text` was perhaps after.
-    fn meant_by(self, text: &str) -> Option<String> {
+    /// A suggestion for an invalid `text`.
+    fn suggestion_for(self, text: &str) -> Option<String> {
         match (self.field, text) {
             (Field::Second | Field::Minute, "60") | (Field::Hour, "24") => Some(self.without_one_too_many(text)),
             (_, "?") => Some("*".to_owned()),
@@ -246,7 +246,7 @@ impl Item<'_> {
         }
     }
 
-    /// Sixty is where the next hour begins; as the end of a range it was to be the last.
+    /// Sixty begins the next hour; as the end of a range it meant fifty-nine.
     fn without_one_too_many(self, text: &str) -> String {
         let as_an_end = format!("-{text}");
         if self.text.contains(&as_an_end) {
@@ -255,7 +255,7 @@ impl Item<'_> {
         self.text.replacen(text, "0", 1)
     }
 
-    /// Up to where a step goes on: for `EventBridge` Sunday does not come again at the week's end.
+    /// The end of a step's range: for `EventBridge` Sunday does not recur at the week's end.
     fn last(self) -> u16 {
         match (self.dialect, self.field) {
             (Dialect::EventBridge, Field::DayOfWeek) => SATURDAY,
@@ -301,7 +301,7 @@ impl Field {
         }
     }
 
-    /// After so many values they come round again.
+    /// The number of values before they wrap around.
     fn count(self) -> u16 {
         match self {
             Self::DayOfWeek => 7,
@@ -333,7 +333,7 @@ impl Field {
         matches!(self, Self::DayOfMonth | Self::DayOfWeek)
     }
 
-    /// As `@every` writes it.
+    /// The unit letter of `@every`.
     fn unit(self) -> Option<char> {
         match self {
             Self::Second => Some('s'),

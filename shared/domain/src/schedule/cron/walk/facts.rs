@@ -1,4 +1,4 @@
-//! The walk, case by case: from the outside in, in the zones that have surprised others.
+//! The walk, case by case, in zones with unusual clock changes.
 
 use super::*;
 use chrono_tz::{TZ_VARIANTS, Tz};
@@ -88,7 +88,7 @@ fn in_the_manner(text: &str, manner: Manner, day: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_falls_into_a_gap_can_be_skipped() {
+fn a_time_in_a_gap_can_be_skipped() {
     let skip = Manner { gap: DstGap::Skip, ..Manner::usual(Tz::America__New_York) };
     let spring = |text| in_the_manner(text, skip, "2016-03-13");
     assert!(spring("30 2 * * *").is_empty());
@@ -107,7 +107,7 @@ fn a_day_that_a_zone_skipped_can_be_skipped() {
 }
 
 #[test]
-fn what_always_falls_into_the_gap_is_found_where_the_zone_has_none_any_more() {
+fn a_time_that_is_always_in_the_gap_fires_once_the_zone_has_none() {
     let skip = Manner { gap: DstGap::Skip, ..Manner::usual(Tz::America__New_York) };
     let always = Cron::parse("30 2 * 3 SUN#2", skip, Spread::default()).unwrap();
     let next = always.next_after(at("2026-01-01T00:00:00Z"));
@@ -189,7 +189,7 @@ fn ramadan_in_casablanca_turns_the_clock_back_and_forth() {
 }
 
 #[test]
-fn a_note_says_what_daylight_saving_did() {
+fn a_note_shows_the_effect_of_daylight_saving() {
     let zone = Tz::America__New_York;
     let notes = [
         ("30 2 * * *", "2016-03-13T07:00:00Z", Some(Note::Shifted)),

@@ -1,5 +1,5 @@
-//! The walk against an oracle that knows nothing of masks: it looks at every minute of a few days, asks the zone what
-//! its clock shows, and asks the expression's parts whether that fires.
+//! The walk against an oracle without masks: it visits every minute of a few days, takes the zone's local time, and tests
+//! whether the expression's parts match it.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
@@ -169,7 +169,7 @@ fn mostly_star(first: u32, last: u32) -> impl Strategy<Value = List> {
     ]
 }
 
-/// Hours near which clocks jump are asked for more often than others.
+/// Hours near clock changes are generated more often than others.
 fn hours() -> impl Strategy<Value = List> {
     prop_oneof![list(0, 3), list(0, 23)].prop_map(|list| List { first: 0, ..list })
 }
@@ -190,7 +190,7 @@ fn manners(zone: Tz) -> impl Strategy<Value = Manner> {
     (gaps, overlaps).prop_map(move |(gap, overlap)| Manner { gap, overlap, ..Manner::usual(zone) })
 }
 
-/// Near a turn of a clock, however turns are met.
+/// An instant near a clock change, with any manner.
 fn near_turns() -> impl Strategy<Value = (Manner, DateTime<Utc>)> {
     turns().prop_flat_map(|(zone, turn)| (manners(zone), Just(turn)))
 }
@@ -247,7 +247,7 @@ proptest! {
     }
 }
 
-/// A day of a month or of a week, asked for in a way that depends on its month; and whether a date is one, by counting.
+/// A day given relative to its month, and a check by counting whether a date is one.
 #[derive(Clone, Copy, Debug)]
 enum Special {
     BeforeLast(u32),
@@ -270,7 +270,7 @@ impl Special {
         }
     }
 
-    /// The one day of the month that is meant, if there is one.
+    /// The day of the month that matches, if there is one.
     fn day_of(self, month: &[NaiveDate]) -> Option<NaiveDate> {
         let of_weekday =
             |weekday: u32| month.iter().filter(move |day| day.weekday().num_days_from_sunday() == weekday % 7);
@@ -285,7 +285,7 @@ impl Special {
     }
 }
 
-/// By trying the days around it, nearest first.
+/// Tries the days around a day, nearest first.
 fn nearest_weekday(month: &[NaiveDate], day: u32) -> Option<NaiveDate> {
     let wanted = month.iter().find(|date| date.day() == day)?;
     let is_weekday = |date: &&NaiveDate| date.weekday().number_from_monday() < 6;

@@ -1,4 +1,4 @@
-//! What an answer's status, headers and bytes mean.
+//! The outcome and the result of an answer, from its status, headers and bytes.
 
 use http::HeaderValue;
 use http_body_util::Full;
@@ -15,26 +15,26 @@ fn headers(name: http::HeaderName, value: &str) -> HeaderMap {
     HeaderMap::from_iter([(name, HeaderValue::from_bytes(value.as_bytes()).unwrap())])
 }
 
-fn taken(bytes: &[u8]) -> Taken {
-    Taken { bytes: bytes.to_vec(), cut: false }
+fn kept(bytes: &[u8]) -> AnswerBody {
+    AnswerBody { bytes: bytes.to_vec(), cut: false }
 }
 
 fn result(content_type: &str, bytes: &[u8]) -> Option<String> {
-    taken(bytes).result(&headers(CONTENT_TYPE, content_type)).map(|json| json.as_str().to_owned())
+    kept(bytes).result(&headers(CONTENT_TYPE, content_type)).map(|json| json.as_str().to_owned())
 }
 
 fn failure(status: u16, body: &str) -> (AttemptError, Option<Duration>) {
     let mut answer = Response::new(());
     *answer.status_mut() = StatusCode::from_u16(status).unwrap();
     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("7"));
-    match failed(&answer.into_parts().0, taken(body.as_bytes()).quote().as_deref(), now()) {
+    match failed(&answer.into_parts().0, kept(body.as_bytes()).quote().as_deref(), now()) {
         Answer::Failed { error, retry_after } => (error, retry_after),
         Answer::Succeeded { .. } | Answer::TimedOut => panic!("a failure fails"),
     }
 }
 
 #[test]
-fn what_may_pass_is_retried_as_the_target_asks() {
+fn a_temporary_failure_is_retried_when_the_target_says() {
     for status in [408, 425, 429, 500, 501, 502, 503, 504, 599] {
         let (error, retry_after) = failure(status, "");
 
@@ -45,7 +45,7 @@ fn what_may_pass_is_retried_as_the_target_asks() {
 }
 
 #[test]
-fn what_will_not_pass_is_not_retried() {
+fn a_permanent_failure_is_not_retried() {
     for status in [100, 101, 300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 451, 600, 999] {
         let (error, retry_after) = failure(status, "");
 
@@ -133,30 +133,30 @@ fn json_is_kept_whole_up_to_its_bound_or_not_at_all() {
 #[tokio::test]
 async fn json_one_byte_over_its_bound_is_the_head_of_its_text() {
     let over = format!("\"{}\"", "x".repeat(RESULT_BYTES - 1));
-    let taken = Taken::of(Full::new(Bytes::from(over.clone()))).await.unwrap();
+    let body = AnswerBody::of(Full::new(Bytes::from(over.clone()))).await.unwrap();
 
-    let kept = taken.result(&headers(CONTENT_TYPE, "application/json")).unwrap();
+    let kept = body.result(&headers(CONTENT_TYPE, "application/json")).unwrap();
 
     assert_eq!(kept, Json::of(&over[..TEXT_BYTES].into()));
 }
 
 #[test]
-fn a_body_without_a_type_is_text_and_one_that_is_packed_is_nothing() {
-    assert_eq!(taken(b"{}").result(&HeaderMap::new()).unwrap().as_str(), r#""{}""#);
+fn a_body_without_a_type_is_text_and_a_compressed_one_is_dropped() {
+    assert_eq!(kept(b"{}").result(&HeaderMap::new()).unwrap().as_str(), r#""{}""#);
     assert_eq!(result("application/json, text/html", b"{}"), Some(r#""{}""#.to_owned()));
     assert_eq!(result("application/jsonp", b"{}"), Some(r#""{}""#.to_owned()));
-    for (coding, kept) in
+    for (coding, is_kept) in
         [("gzip", false), ("identity, br", false), ("", false), ("identity", true), ("Identity", true)]
     {
-        let result = taken(b"\x1f\x8b\x08").result(&headers(CONTENT_ENCODING, coding));
-        assert_eq!(result.is_some(), kept, "{coding}");
+        let result = kept(b"\x1f\x8b\x08").result(&headers(CONTENT_ENCODING, coding));
+        assert_eq!(result.is_some(), is_kept, "{coding}");
     }
 }
 
 #[tokio::test]
-async fn a_body_is_read_as_far_as_it_is_kept() {
-    let whole = Taken::of(Full::new(Bytes::from(vec![b'x'; RESULT_BYTES]))).await.unwrap();
-    let longer = Taken::of(Full::new(Bytes::from(vec![b'1'; RESULT_BYTES + 1]))).await.unwrap();
+async fn no_more_of_a_body_is_read_than_is_kept() {
+    let whole = AnswerBody::of(Full::new(Bytes::from(vec![b'x'; RESULT_BYTES]))).await.unwrap();
+    let longer = AnswerBody::of(Full::new(Bytes::from(vec![b'1'; RESULT_BYTES + 1]))).await.unwrap();
 
     assert!(!whole.cut && whole.bytes.len() == RESULT_BYTES);
     assert!(longer.cut && longer.bytes.len() == RESULT_BYTES);
@@ -183,13 +183,13 @@ fn retry_after_is_seconds_or_a_date_and_never_more_than_a_day() {
 proptest! {
     #[test]
     fn any_body_has_a_bounded_result_and_quote(json in any::<bool>(), bytes in any::<Vec<u8>>(), cut in any::<bool>()) {
-        let taken = Taken { bytes, cut };
+        let body = AnswerBody { bytes, cut };
         let headers = headers(CONTENT_TYPE, if json { "application/json" } else { "text/html" });
 
-        let result = taken.result(&headers);
-        prop_assert_eq!(result.is_none(), taken.bytes.is_empty());
+        let result = body.result(&headers);
+        prop_assert_eq!(result.is_none(), body.bytes.is_empty());
         prop_assert!(result.is_none_or(|json| json.len() <= RESULT_BYTES));
-        prop_assert!(taken.quote().is_none_or(|quote| quote.chars().count() <= QUOTE_CHARS));
+        prop_assert!(body.quote().is_none_or(|quote| quote.chars().count() <= QUOTE_CHARS));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A target made of plain bytes, so that it can also do what no well-behaved server does.
+//! A target that writes raw bytes, so that it can also misbehave.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ pub(super) struct Server {
     seen: Seen,
 }
 
-/// The requests, as they came.
+/// The requests, as received.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
 
@@ -35,7 +35,7 @@ impl Server {
         Self { seen, ..server.await }
     }
 
-    /// Does with each connection what it is told.
+    /// Runs `talk` on each connection.
     pub(super) async fn talking<F>(talk: impl Fn(TcpStream) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -66,7 +66,7 @@ impl Server {
     }
 }
 
-/// Head and body; none when the other side has left.
+/// Head and body; none when the peer has closed.
 pub(super) async fn read_request(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     while !is_whole(&request) {

@@ -1,4 +1,4 @@
-//! Calls as a target sees them that trusts nobody: signed with what the tenant keeps in the store.
+//! Calls as a target verifies them: signed with the tenant's secrets from the store.
 
 use minutehand_domain::document::Document;
 use minutehand_domain::signing::SigningSecret;
@@ -51,7 +51,7 @@ impl World {
     }
 }
 
-/// As a target does it that has this one secret.
+/// Verifies a request like a target that has this one secret.
 fn is_signed_by(secret: &SigningSecret, request: &str) -> bool {
     let header = |name: &str| request.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     let body = request.split_once("\r\n\r\n").unwrap().1;
@@ -74,7 +74,7 @@ async fn a_call_is_signed_over_the_bytes_that_are_sent() {
 }
 
 #[tokio::test]
-async fn whichever_secret_a_target_has_it_can_trust_every_call_around_a_rotation() {
+async fn around_a_rotation_a_target_can_verify_every_call_with_either_secret() {
     let world = World::new().await;
     let start = run().at;
     world.call(start, None).await;
@@ -90,7 +90,7 @@ async fn whichever_secret_a_target_has_it_can_trust_every_call_around_a_rotation
     }
 }
 
-/// What no version of ours has written.
+/// A document that no version of Minutehand has written.
 #[derive(Clone, Serialize, Deserialize)]
 struct Other(u8);
 
@@ -109,12 +109,12 @@ async fn without_its_secret_no_call_is_made() {
 
     let answer = world.call(run().at, None).await;
 
-    assert_eq!(code_retryable_reached(answer), told("unavailable", true, false));
+    assert_eq!(code_retryable_reached(answer), expected("unavailable", true, false));
     assert_eq!(world.server.accepted(), 0);
 }
 
 #[tokio::test]
-async fn what_is_no_http_target_needs_no_secret() {
+async fn a_target_that_is_not_http_needs_no_secret() {
     let world = World::new().await;
     let (target, tenant, run) = (Target::Noop, acme(), run());
     let (scheduled_at, now, payload, timeout) = (run.at, run.at, None, PATIENT);

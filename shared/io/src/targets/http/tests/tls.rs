@@ -1,4 +1,4 @@
-//! Targets behind TLS: one that is trusted, and the ways in which one is not.
+//! Targets behind TLS: a trusted one, and the ways in which one is not trusted.
 
 use rcgen::CertifiedKey;
 use rustls::pki_types::PrivateKeyDer;
@@ -47,7 +47,10 @@ async fn a_certificate_for_another_name_or_from_nobody_known_is_refused() {
     let url = format!("https://localhost:{}/", server.address.port());
 
     for caller in [caller, HttpCaller::new(Reach::Local).unwrap()] {
-        assert_eq!(code_retryable_reached(call_with(caller, get(&url), None, PATIENT).await), told("tls", true, false));
+        assert_eq!(
+            code_retryable_reached(call_with(caller, get(&url), None, PATIENT).await),
+            expected("tls", true, false)
+        );
     }
 }
 

@@ -13,9 +13,9 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::dispatch::dispatch_if_near;
+use crate::chain::dispatch::dispatch_if_near;
 use crate::lookup::seen_job_of;
-use crate::promise::promise;
+use crate::timers::promise::promise;
 
 /// Tries against others who change the same job at the same time.
 const TRIES: u32 = 8;

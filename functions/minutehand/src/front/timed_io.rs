@@ -1,5 +1,5 @@
-//! Patience: for how long a connection waits for its other end to say what it wants, and to take what it is sent. What the
-//! kernel keeps for it is the kernel's; what does not fit waits here, and not for ever, however slowly some of it goes.
+//! Timed IO: how long a connection waits for the head of a request, and for the client to read an answer. The kernel buffers
+//! a part of the answer; the rest waits here, and not for ever, however slowly the client reads.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,21 +11,22 @@ use tokio::time::{Sleep, sleep};
 
 use super::Bounds;
 
-pub(super) struct Patient<'a, I> {
+pub(super) struct TimedIo<'a, I> {
     io: I,
-    conversation: &'a Conversation,
+    turns: &'a Turns,
     bounds: Bounds,
-    /// Before which request, and until when its head must be there: from the connection on, and then from its first byte on.
-    heading: Option<(u64, Pin<Box<Sleep>>)>,
-    /// Since something was not taken; until nothing is left to be taken.
-    waiting: Option<Pin<Box<Sleep>>>,
+    /// The turn before the request, and the deadline of its head: from the connection on for the first request, and from its
+    /// first byte on for later ones.
+    head_deadline: Option<(u64, Pin<Box<Sleep>>)>,
+    /// The deadline of a blocked answer: set when a write blocks, cleared when all is written.
+    write_deadline: Option<Pin<Box<Sleep>>>,
 }
 
-/// How far the two have come: a request is under way, or has been answered, and the next one may begin.
+/// Counts the beginnings and ends of requests: an odd number means that a request is under way.
 #[derive(Debug, Default)]
-pub(super) struct Conversation(AtomicU64);
+pub(super) struct Turns(AtomicU64);
 
-impl Conversation {
+impl Turns {
     pub(super) fn request_begins(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -43,51 +44,51 @@ impl Conversation {
     }
 }
 
-impl<'a, I> Patient<'a, I> {
-    pub(super) fn new(io: I, conversation: &'a Conversation, bounds: Bounds) -> Self {
-        let heading = Some((conversation.turn(), Box::pin(sleep(bounds.head))));
-        Self { io, conversation, bounds, heading, waiting: None }
+impl<'a, I> TimedIo<'a, I> {
+    pub(super) fn new(io: I, turns: &'a Turns, bounds: Bounds) -> Self {
+        let head_deadline = Some((turns.turn(), Box::pin(sleep(bounds.head))));
+        Self { io, turns, bounds, head_deadline, write_deadline: None }
     }
 
-    /// A head that has begun must be there in time. Where none has, it is an idle connection, and hyper counts.
-    fn heard(&mut self, read: Poll<io::Result<()>>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let turn = self.conversation.turn();
-        self.heading.take_if(|(before, _)| *before != turn);
-        if self.conversation.is_under_way() {
+    /// A head that has begun must be complete in time. Before its first byte the connection is idle, and hyper's limit applies.
+    fn bound_head(&mut self, read: Poll<io::Result<()>>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let turn = self.turns.turn();
+        self.head_deadline.take_if(|(before, _)| *before != turn);
+        if self.turns.is_under_way() {
             return read;
         }
-        match (&mut self.heading, &read) {
+        match (&mut self.head_deadline, &read) {
             (Some((_, until)), Poll::Pending) => until.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into())),
             (None, Poll::Ready(Ok(()))) => {
-                self.heading = Some((turn, Box::pin(sleep(self.bounds.head))));
+                self.head_deadline = Some((turn, Box::pin(sleep(self.bounds.head))));
                 read
             }
             _ => read,
         }
     }
 
-    /// A write that must wait, waits no longer than it may.
-    fn bounded<T>(&mut self, written: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+    /// A write that blocks fails at its deadline.
+    fn bound_write<T>(&mut self, written: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_pending() {
             let within = self.bounds.answer;
-            let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(within)));
-            return waiting.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
+            let write_deadline = self.write_deadline.get_or_insert_with(|| Box::pin(sleep(within)));
+            return write_deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
         }
         written
     }
 }
 
-impl<I: Read + Unpin> Read for Patient<'_, I> {
+impl<I: Read + Unpin> Read for TimedIo<'_, I> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.io).poll_read(cx, buffer);
-        self.heard(read, cx)
+        self.bound_head(read, cx)
     }
 }
 
-impl<I: Write + Unpin> Write for Patient<'_, I> {
+impl<I: Write + Unpin> Write for TimedIo<'_, I> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, bytes);
-        self.bounded(written, cx)
+        self.bound_write(written, cx)
     }
 
     fn poll_write_vectored(
@@ -96,25 +97,25 @@ impl<I: Write + Unpin> Write for Patient<'_, I> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
-        self.bounded(written, cx)
+        self.bound_write(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
         self.io.is_write_vectored()
     }
 
-    /// Asked for when all that there was has been written.
+    /// Called when all bytes have been written.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.io).poll_flush(cx);
         if flushed.is_ready() {
-            self.waiting = None;
+            self.write_deadline = None;
         }
-        self.bounded(flushed, cx)
+        self.bound_write(flushed, cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shut = Pin::new(&mut self.io).poll_shutdown(cx);
-        self.bounded(shut, cx)
+        self.bound_write(shut, cx)
     }
 }
 
@@ -136,39 +137,39 @@ mod tests {
     }
 
     /// Writes until nothing is left, as hyper does.
-    async fn write(patient: &mut Patient<'_, TokioIo<DuplexStream>>, mut bytes: &[u8]) -> io::Result<()> {
+    async fn write(timed: &mut TimedIo<'_, TokioIo<DuplexStream>>, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            let written = poll_fn(|cx| Pin::new(&mut *patient).poll_write(cx, bytes)).await?;
+            let written = poll_fn(|cx| Pin::new(&mut *timed).poll_write(cx, bytes)).await?;
             bytes = &bytes[written..];
         }
-        poll_fn(|cx| Pin::new(&mut *patient).poll_flush(cx)).await
+        poll_fn(|cx| Pin::new(&mut *timed).poll_flush(cx)).await
     }
 
-    /// Tried: with a deadline that begins again whenever something is taken, all of it goes, in three hours.
+    /// Tried: with a deadline that restarts with each byte read, all of it is written, in three hours.
     #[tokio::test(start_paused = true)]
-    async fn an_answer_of_which_a_little_is_taken_now_and_then_is_given_up() {
+    async fn an_answer_that_is_read_too_slowly_is_given_up() {
         let (here, mut there) = duplex(64);
-        let (conversation, begin) = (Conversation::default(), Instant::now());
-        let mut patient = Patient::new(TokioIo::new(here), &conversation, bounds());
+        let (turns, begin) = (Turns::default(), Instant::now());
+        let mut timed = TimedIo::new(TokioIo::new(here), &turns, bounds());
         let sipping = tokio::spawn(async move {
             while there.read_u8().await.is_ok() {
                 sleep(WITHIN / 30).await;
             }
         });
 
-        let gone = write(&mut patient, &[0; 10_000]).await;
+        let gone = write(&mut timed, &[0; 10_000]).await;
 
         assert_eq!(gone.unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert_eq!(begin.elapsed(), WITHIN);
         sipping.abort();
     }
 
-    /// Each answer has its time anew.
+    /// Each answer has a deadline of its own.
     #[tokio::test(start_paused = true)]
-    async fn answers_that_are_taken_in_time_are_no_trouble_however_many() {
+    async fn answers_that_are_read_in_time_are_written_however_many() {
         let (here, mut there) = duplex(64);
-        let (conversation, begin) = (Conversation::default(), Instant::now());
-        let mut patient = Patient::new(TokioIo::new(here), &conversation, bounds());
+        let (turns, begin) = (Turns::default(), Instant::now());
+        let mut timed = TimedIo::new(TokioIo::new(here), &turns, bounds());
         let _reading = tokio::spawn(async move {
             while there.read_u8().await.is_ok() {
                 sleep(WITHIN / 300).await;
@@ -176,7 +177,7 @@ mod tests {
         });
 
         for _ in 0..10 {
-            write(&mut patient, &[0; 200]).await.unwrap();
+            write(&mut timed, &[0; 200]).await.unwrap();
         }
 
         assert!(begin.elapsed() > WITHIN * 5, "{:?}", begin.elapsed());

@@ -11,14 +11,13 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::pace;
-use minutehand_domain::priority::Priority;
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::queues::Queues as _;
 use minutehand_io::{Fault, Ports};
 
+use crate::chain::successor::promise_successor;
 use crate::lookup::job_of;
-use crate::promise::promise_successor;
+use crate::timers::hinting::hint;
 
 /// Occurrences that one pass has fired already: a chain that a short interval leads far ahead is met again there.
 #[derive(Debug, Default)]
@@ -110,11 +109,6 @@ pub async fn dispatch_if_near<D: Ports>(ports: &D, job: &Job, t: Moment, timer: 
         return;
     }
     let _lost_hints_are_found = dispatch(ports, t, timer, horizon, &Dispatched::default()).await;
-}
-
-/// Sends a hint. The queue may lose it: the timer behind it stays.
-pub async fn hint<D: Ports>(ports: &D, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
-    ports.queues().send(priority, hint, at).await
 }
 
 /// The job of a timer, if `t` is an occurrence of it.

@@ -1,4 +1,4 @@
-//! Trouble: what went wrong before there was an answer, and whether the target may have seen the call.
+//! Errors of a call that got no answer, and whether the target may have seen the request.
 
 use std::error::Error;
 
@@ -11,14 +11,14 @@ pub(super) fn before_an_answer(error: &legacy::Error) -> AttemptError {
     if let Some(dial) = cause::<DialError>(error) {
         return dial.to_attempt_error();
     }
-    // Canceled means handed back: the connection closed before a byte of the request was written.
+    // `is_canceled` means that the connection closed before a byte of the request was written.
     if error.is_connect() || cause::<hyper::Error>(error).is_some_and(hyper::Error::is_canceled) {
         return ErrorCode::Connect.error("the connection closed before the call was sent");
     }
     broken(cause::<hyper::Error>(error).map_or(error as &dyn Error, |error| error))
 }
 
-/// Sent, or partly: the target may have acted on it.
+/// The error of a request that was sent, at least in part: the target may have acted on it.
 pub(super) fn broken(error: &dyn Error) -> AttemptError {
     ErrorCode::Broken.error(&format!("the call was sent, but no whole answer came: {error}"))
 }

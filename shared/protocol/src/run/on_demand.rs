@@ -17,13 +17,13 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
-use crate::dispatch::hint;
 use crate::lookup::job_of;
-use crate::promise::promise;
+use crate::timers::hinting::hint;
+use crate::timers::promise::promise;
 
 /// What somebody asks for.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct RunRequest {
     /// In place of the job's own.
     pub payload: Option<Json>,
     pub by: By,
@@ -46,25 +46,25 @@ pub enum Answered {
 }
 
 /// Queues a run of the job now. A paused job may be asked.
-pub async fn run_now<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, wish: Wish) -> Result<Answered, Fault> {
+pub async fn run_now<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, request: RunRequest) -> Result<Answered, Fault> {
     let Some(job) = job_of(ports, tenant, id).await? else { return Ok(Answered::NotFound) };
     let key = RunKey::manual(id, ports.clock().now(), ports.chance().number().max(1));
-    ask(ports, &job, job.run(key), wish).await
+    make_run(ports, &job, job.run(key), request).await
 }
 
 /// Queues another try at a run that came to nothing, as whoever asks has seen it: recorded, or spoken for by another's record.
-/// It is given its own payload, unless the wish has one.
-pub async fn redrive<D: Ports>(ports: &D, of: &Run, wish: Wish) -> Result<Answered, Fault> {
+/// It is given its own payload, unless the request has one.
+pub async fn redrive<D: Ports>(ports: &D, of: &Run, request: RunRequest) -> Result<Answered, Fault> {
     let Some(job) = job_of(ports, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
     let key = RunKey::redrive(of.key.job, ports.clock().now(), ports.chance().number().max(1));
     match of.redriven(key) {
-        Ok(run) => ask(ports, &job, run, wish).await,
+        Ok(run) => make_run(ports, &job, run, request).await,
         Err(why) => Ok(Answered::NotToRedo(why)),
     }
 }
 
-async fn ask<D: Ports>(ports: &D, job: &Job, run: Run, wish: Wish) -> Result<Answered, Fault> {
-    let (run, named) = match wish.once {
+async fn make_run<D: Ports>(ports: &D, job: &Job, run: Run, request: RunRequest) -> Result<Answered, Fault> {
+    let (run, named) = match request.once {
         Some((name, fingerprint)) => match agree(ports, run, name, fingerprint).await? {
             Agreed::Make(run) => (run, true),
             Agreed::Made(run) => return Ok(Answered::Replayed(run)),
@@ -75,14 +75,14 @@ async fn ask<D: Ports>(ports: &D, job: &Job, run: Run, wish: Wish) -> Result<Ans
     if job.status == Status::Cancelled {
         return Ok(Answered::Refused(JobRefusal::Cancelled));
     }
-    let payload = match wish.payload {
+    let payload = match request.payload {
         Some(json) => Some(bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?),
         None => run.payload.clone(),
     };
-    put(ports, job, Run { payload, asked_by: Some(wish.by), ..run }, named).await
+    queue(ports, job, Run { payload, asked_by: Some(request.by), ..run }, named).await
 }
 
-async fn put<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
+async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
     let now = ports.clock().now();
     let timer = promise(ports, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
     match ports.store().put_run(&run, Guard::Absent).await? {

@@ -7,18 +7,20 @@ use minutehand_domain::Moment;
 use minutehand_domain::catch_up::CatchUpPlan;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::{Job, SkippedSpan};
-use minutehand_domain::run::{Run, Skip};
+use minutehand_domain::job::Job;
+use minutehand_domain::run::{Run, Skip, SkippedSpan};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::coverage::{first_gap, promise_gap};
-use crate::dispatch::{Dispatched, admitted, dispatch, hint};
-use crate::overdue::{pass_over, wait_on};
-use crate::promise::{erase, promise_link};
+use crate::chain::dispatch::{Dispatched, admitted, dispatch};
+use crate::chain::links::{first_gap, promise_gap};
+use crate::chain::passing_over::pass_over;
+use crate::chain::successor::promise_link;
+use crate::timers::hinting::hint;
+use crate::timers::promise::{erase, move_to_next_hint};
 
 /// Does what its job says of an occurrence that nobody had claimed at `now` and that no record speaks for.
 pub(crate) async fn catch_up<D: Ports>(
@@ -35,10 +37,10 @@ pub(crate) async fn catch_up<D: Ports>(
             dispatch_each(ports, key.at, timer, horizon, dispatched).await
         }
         CatchUpPlan::FireAll => {
-            let moved = wait_on(ports, timer, key.at).await?;
+            let moved = move_to_next_hint(ports, timer, key.at).await?;
             dispatch(ports, key.at, &moved, horizon, dispatched).await.map(|_next_look_decides| ())
         }
-        _ if is_a_straggler(ports, job, key.at, now).await? => see_to_straggler(ports, timer, job, key, now).await,
+        _ if is_a_straggler(ports, job, key.at, now).await? => handle_straggler(ports, timer, job, key, now).await,
         CatchUpPlan::FireFrom { at, passed_over } => {
             let span = SkippedSpan { until: at, count: Some(passed_over) };
             let Some(decided) = decide(ports, job, key, span, now).await? else { return Ok(()) };
@@ -59,7 +61,7 @@ async fn is_a_straggler<D: Ports>(ports: &D, job: &Job, t: Moment, now: Moment) 
     }
 }
 
-async fn see_to_straggler<D: Ports>(
+async fn handle_straggler<D: Ports>(
     ports: &D,
     timer: &Timer,
     job: &Job,
@@ -69,7 +71,7 @@ async fn see_to_straggler<D: Ports>(
     if job.is_too_late(key.at, now) {
         return pass_over(ports, timer, job, key, Skip::Missed, None).await;
     }
-    let moved = wait_on(ports, timer, key.at).await?;
+    let moved = move_to_next_hint(ports, timer, key.at).await?;
     hint(ports, job.definition.priority, &Hint::behind(&moved, key, job.generation), ports.clock().now()).await
 }
 
@@ -104,11 +106,11 @@ pub(crate) async fn dispatch_replacement<D: Ports>(
     let Some(at) = record.coalesced_until() else { return Ok(()) };
     let key = TimerKey::occurrence(record.key.job, at);
     let promised = promise_link(ports, &timer.tenant, key, timer.stamp.generation).await?;
-    go_on(ports, at, &promised, horizon, dispatched).await?;
+    dispatch_from(ports, at, &promised, horizon, dispatched).await?;
     erase(ports, timer).await
 }
 
-async fn go_on<D: Ports>(
+async fn dispatch_from<D: Ports>(
     ports: &D,
     t: Moment,
     timer: &Timer,
@@ -140,11 +142,11 @@ async fn dispatch_each<D: Ports>(
         let Ok(job) = admitted(ports, &timer, t).await? else { return Ok(()) };
         let now = ports.clock().now();
         let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
-            let waiting = waiting(ports, &timer, t).await?;
+            let waiting = moved_if_past(ports, &timer, t).await?;
             return dispatch(ports, t, &waiting, horizon, dispatched).await.map(|_next_look_decides| ());
         };
         let promised = promise_gap(ports, &job, next).await?;
-        let waiting = waiting(ports, &timer, t).await?;
+        let waiting = moved_if_past(ports, &timer, t).await?;
         dispatched.add(job.id, t);
         let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
         hint(ports, job.definition.priority, &told, now).await?;
@@ -156,6 +158,6 @@ async fn dispatch_each<D: Ports>(
 }
 
 /// Moves a timer whose time is past; one that was just promised ahead stays for the next pass.
-async fn waiting<D: Ports>(ports: &D, timer: &Timer, t: Moment) -> Result<Timer, Fault> {
-    if timer.key.due > ports.clock().now() { Ok(timer.clone()) } else { wait_on(ports, timer, t).await }
+async fn moved_if_past<D: Ports>(ports: &D, timer: &Timer, t: Moment) -> Result<Timer, Fault> {
+    if timer.key.due > ports.clock().now() { Ok(timer.clone()) } else { move_to_next_hint(ports, timer, t).await }
 }

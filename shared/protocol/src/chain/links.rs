@@ -1,7 +1,7 @@
-//! Coverage: whether an occurrence is spoken for by the record of an outage.
+//! Links: whether a chain goes on from an instant, or breaks there.
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::pace;
 use minutehand_domain::run::{Covered, Run};
@@ -10,21 +10,12 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
-use crate::promise::{promise, promise_link};
-
-/// How many records back a covering one is looked for. One that lies further back covers occurrences that others have
-/// run since: then this one may run as well, and nothing is lost by it.
-const RECORDS_BACK: usize = 16;
+use crate::chain::coverage::covering;
+use crate::chain::successor::promise_link;
+use crate::timers::promise::promise;
 
 /// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
 const LINKS_FOLLOWED: usize = 720;
-
-/// How the record of an earlier occurrence speaks for this one too, if one does. It covers only what has no record of its
-/// own.
-pub async fn covered<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Covered>, Fault> {
-    let earlier = ports.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
-    Ok(earlier.iter().filter_map(|run| run.covers(key.at)).max_by_key(|covered| covered.until))
-}
 
 /// Promises the first occurrence from `next` on that nothing stands for; none where the chain goes on.
 pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
@@ -35,15 +26,14 @@ pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result
 
 /// The first occurrence from `next` on that nothing stands for: where the chain breaks. None while it goes on.
 ///
-/// A record is not enough to say that it goes on: the run may have been hinted by a schedule that was in force before,
-/// whose own successor was another. So the chain is followed from record to record until a timer stands; and one made
-/// from an earlier generation is put anew, so that a hint of that time does not erase it.
+/// A run record does not prove that the chain continues: an older schedule may have produced it. Follow records until a timer
+/// exists. One made from an earlier generation is put anew, so that a hint of that time does not erase it.
 pub async fn first_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<Moment>, Fault> {
     let mut next = Some(next);
     for _ in 0..LINKS_FOLLOWED {
         let Some(t) = next else { return Ok(None) };
         next = match link_at(ports, job, t).await? {
-            Link::Standing => return Ok(None),
+            Link::Timer => return Ok(None),
             Link::Recorded(_) => job.next_after(t),
             Link::Covered(covered) => job.next_after(covered.until.just_before()),
             Link::Broken => return Ok(Some(t)),
@@ -59,7 +49,7 @@ pub async fn forgone_gap<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Op
     for _ in 0..LINKS_FOLLOWED {
         let Some((forgone, why)) = job.forgone_after(t) else { return Ok(None) };
         t = match link_at(ports, job, forgone).await? {
-            Link::Standing => return Ok(None),
+            Link::Timer => return Ok(None),
             Link::Recorded(run) => run.span_end(),
             Link::Covered(covered) => covered.until.just_before(),
             Link::Broken => return Ok(Some((forgone, why))),
@@ -71,7 +61,7 @@ pub async fn forgone_gap<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Op
 /// What stands for an instant.
 enum Link {
     /// A timer: its look goes on from there.
-    Standing,
+    Timer,
     Recorded(Run),
     Covered(Covered),
     Broken,
@@ -83,12 +73,12 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
         if timer.stamp.generation < job.generation {
             promise(ports, &job.tenant, timer.key, job.generation).await?;
         }
-        return Ok(Link::Standing);
+        return Ok(Link::Timer);
     }
     if let Some(seen) = ports.store().run(&job.tenant, key).await? {
         return Ok(Link::Recorded(seen.item));
     }
-    Ok(covered(ports, &job.tenant, key).await?.map_or(Link::Broken, Link::Covered))
+    Ok(covering(ports, &job.tenant, key).await?.map_or(Link::Broken, |coverage| Link::Covered(coverage.covered)))
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is

@@ -1,14 +1,15 @@
-//! What is made up for: a table of cases, and an oracle that lists everything.
+//! Catch-up plans: a table of cases, and an oracle that lists every occurrence.
+
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::catch_up::CatchUp;
 use crate::id::{JobId, Tenant};
-use crate::job::{Change, Definition, Delivery, Terms};
+use crate::job::{Change, Definition};
 use crate::limits::COALESCE_COUNT;
-use crate::retry::RetryPolicy;
 use crate::schedule::{Plan, Schedule};
-use crate::target::Target;
 
 const START: Moment = Moment::from_secs(1_800_000_000);
 
@@ -42,23 +43,13 @@ fn every(seconds: u64) -> Schedule {
 }
 
 fn job(schedule: Schedule, catch_up: CatchUp) -> Job {
-    let terms = Terms { timeout: seconds(60), retry: RetryPolicy::default(), delivery: Delivery::AtLeastOnce };
-    let definition = Definition {
-        name: None,
-        owner: None,
-        tags: [].into(),
-        target: Target::Noop,
-        payload: crate::body::Body::Empty,
-        priority: crate::priority::Priority::Normal,
-        terms,
-        catch_up,
-    };
+    let definition = Definition { catch_up, ..Definition::default() };
     Job::new(Tenant::new("t").unwrap(), JobId::from_bytes([1; 16]), schedule, definition, 0, START)
 }
 
 /// An occurrence each minute; nobody has claimed the one at 60.
 #[test]
-fn the_window_says_what_is_too_late_and_the_policy_what_becomes_of_the_rest() {
+fn the_window_bounds_the_catch_up_and_the_policy_decides_inside_it() {
     for (catch_up, now, expected) in [
         (last(600), 119, CatchUpPlan::FireAll),
         (last(600), 120, from(120, 1)),
@@ -83,7 +74,7 @@ fn the_window_says_what_is_too_late_and_the_policy_what_becomes_of_the_rest() {
 
 /// An occurrence each hour; nobody has claimed the one at 3,600.
 #[test]
-fn where_all_is_too_late_nothing_is_made_up_for() {
+fn where_all_occurrences_are_too_late_none_fires() {
     for (catch_up, now, expected) in [
         (last(600), 4_200, CatchUpPlan::FireAll),
         (last(600), 4_201, nothing(3_600, 1)),
@@ -99,7 +90,7 @@ fn where_all_is_too_late_nothing_is_made_up_for() {
 }
 
 #[test]
-fn what_fires_no_more_is_made_up_for_as_well() {
+fn the_last_occurrences_of_an_ended_schedule_are_caught_up() {
     let plan = Plan { every_seconds: Some(60), start_at: Some(START), max_fires: Some(4), ..Plan::default() };
     let schedule = Schedule::new(&plan, START).unwrap();
 
@@ -127,7 +118,7 @@ fn months_of_seconds_and_a_burst_at_their_end_are_not_walked() {
     assert_eq!(monthly.catch_up_plan(first, first + seconds(86_400)), CatchUpPlan::FireAll);
 }
 
-/// Lists every occurrence from `t` to `now`, leaves out what is too late, and takes the newest.
+/// Lists every occurrence from `t` to `now`, drops those that are too late, and takes the newest.
 fn oracle(job: &Job, t: Moment, now: Moment) -> CatchUpPlan {
     let mut past = vec![t];
     while let Some(next) = job.next_after(past[past.len() - 1]).filter(|next| *next <= now) {
@@ -173,7 +164,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule> {
 
 proptest! {
     #[test]
-    fn made_up_for_is_what_a_list_of_all_says(
+    fn the_plan_agrees_with_a_list_of_all_occurrences(
         schedule in any_schedule(),
         other in any_schedule(),
         changed in prop::option::of(1..8_000_i64),

@@ -1,4 +1,4 @@
-//! Arriving: a request's body that must not stall between two pieces, nor trickle for ever.
+//! A request's body that must not stall between two frames, nor trickle for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -15,40 +15,40 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Bounds;
 
-/// A body on its way, and for how long it may be.
-pub(super) struct Arriving {
+/// A body that is being received, with its time limits.
+pub(super) struct IncomingBody {
     body: Incoming,
     bounds: Bounds,
-    /// When the whole of it must be here.
+    /// When the whole body must have arrived.
     whole_by: Instant,
-    /// Since the last piece.
+    /// The timer since the last frame.
     waiting: Option<Pin<Box<Sleep>>>,
     late: Late,
 }
 
-/// Whether a body did not come in time: whoever reads it only hears that it broke off.
+/// Whether a body was late: its reader sees only that it broke off.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Late(Arc<AtomicBool>);
 
 impl Late {
-    pub(super) fn is_so(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-impl Arriving {
+impl IncomingBody {
     pub(super) fn new(body: Incoming, bounds: &Bounds, late: Late) -> Self {
         Self { body, bounds: *bounds, whole_by: Instant::now() + bounds.body, waiting: None, late }
     }
 
-    /// Ready when it has been waited for too long.
-    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the wait was too long.
+    fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let until = (Instant::now() + self.bounds.frame).min(self.whole_by);
         self.waiting.get_or_insert_with(|| Box::pin(sleep_until(until))).as_mut().poll(cx)
     }
 }
 
-impl Body for Arriving {
+impl Body for IncomingBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -57,7 +57,7 @@ impl Body for Arriving {
             self.waiting = None;
             return Poll::Ready(frame.map(|frame| frame.map_err(io::Error::other)));
         }
-        ready!(self.poll_patience(cx));
+        ready!(self.poll_timeout(cx));
         self.late.0.store(true, Ordering::Relaxed);
         Poll::Ready(Some(Err(io::ErrorKind::TimedOut.into())))
     }
@@ -71,7 +71,7 @@ impl Body for Arriving {
     }
 }
 
-/// Instead of what was answered to half a body. The rest of it is not waited for.
+/// Replaces the answer to a partial body. The rest of the body is not waited for.
 pub(super) fn too_slow(answered: Response) -> Response {
     let (mut head, _half) = answered.into_parts();
     let request_id = head.headers.get("request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();

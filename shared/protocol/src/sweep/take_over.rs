@@ -1,5 +1,5 @@
-//! Taking over: a process that is alone with its store knows that every lease of another worker is a dead one's, and need
-//! not wait until it ends.
+//! Taking over: a process that is alone with its store knows that the lease of every other process is a dead one's, and need
+//! not wait until it ends. A worker elsewhere lives on, and so does its lease.
 
 use minutehand_domain::hint::Hint;
 use minutehand_domain::pace;
@@ -8,11 +8,11 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Bucket, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::dispatch::hint;
+use crate::timers::hinting::hint;
 
 const PAGE: usize = 1000;
 
-/// Hints every run whose timer was moved to the end of a dead worker's lease; says how many. The timers that are due or
+/// Hints every run whose timer was moved to the end of a dead process's lease; says how many. The timers that are due or
 /// overdue are the first pass's.
 pub async fn take_over<D: Ports>(ports: &D, shard: u16) -> Result<u64, Fault> {
     if !ports.me().exclusive_store {
@@ -41,11 +41,11 @@ async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fa
 }
 
 async fn take_over_run<D: Ports>(ports: &D, timer: &Timer) -> Result<bool, Fault> {
-    if matches!(timer.key.obligation, Obligation::Occurrence(_)) {
-        return Ok(false);
-    }
+    let key = match timer.key.obligation {
+        Obligation::Occurrence(_) => return Ok(false), // no timer of a claimed run that was moved is a link
+        Obligation::MovedOccurrence(..) | Obligation::Run(_) => timer.key.run_key(),
+    };
     let now = ports.clock().now();
-    let key = timer.key.run_key();
     let Some(run) = ports.store().run(&timer.tenant, key).await?.map(|seen| seen.item) else { return Ok(false) };
     let dead = run.lease().is_some_and(|lease| lease.is_over(now, ports.me()));
     if dead {

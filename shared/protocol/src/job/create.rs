@@ -17,8 +17,8 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
-use crate::dispatch::dispatch_if_near;
-use crate::promise::promise;
+use crate::chain::dispatch::dispatch_if_near;
+use crate::timers::promise::promise;
 
 /// What a client asks for, parsed.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub enum Created {
 }
 
 pub async fn create<D: Ports>(ports: &D, new: NewJob) -> Result<Created, Fault> {
-    let there = who_is_there(ports, &new).await?;
+    let there = existing_head(ports, &new).await?;
     if let Some(Head::Job(job)) = there.as_ref().map(|seen| &seen.item) {
         return Ok(answer_of(job, new.fingerprint));
     }
@@ -63,7 +63,7 @@ pub async fn create<D: Ports>(ports: &D, new: NewJob) -> Result<Created, Fault> 
 }
 
 /// An id that was not made from a key is this creator's own: nobody can be there.
-async fn who_is_there<D: Ports>(ports: &D, new: &NewJob) -> Result<Option<Seen<Head>>, Fault> {
+async fn existing_head<D: Ports>(ports: &D, new: &NewJob) -> Result<Option<Seen<Head>>, Fault> {
     match new.fingerprint {
         Some(_) => ports.store().head(&new.tenant, new.id).await,
         None => Ok(None),

@@ -1,4 +1,4 @@
-//! What went wrong with SQS, as the fault it is: one that may be over the next time, or one that never will be.
+//! Errors of SQS as faults: `Unavailable` where a retry can help, `Illegal` where it never will.
 
 use aws_sdk_sqs::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::BatchResultErrorEntry;
@@ -6,9 +6,9 @@ use aws_sdk_sqs::types::BatchResultErrorEntry;
 use super::PORT;
 use crate::Fault;
 
-/// Codes that say the request itself is wrong. What only the deployment has wrong (a queue that is missing, a permission
-/// that is) is not among them: it is mended and then it works.
-const NEVER: [&str; 11] = [
+/// Codes of requests that are wrong in themselves. Errors of the deployment (a missing queue, a missing permission) are not
+/// among them: a retry works once they are corrected.
+const ILLEGAL: [&str; 11] = [
     "BatchEntryIdsNotDistinct",
     "BatchRequestTooLong",
     "EmptyBatchRequest",
@@ -41,8 +41,8 @@ pub(super) fn entry_fault(entry: &BatchResultErrorEntry) -> Fault {
     fault_of(entry.code(), format!("{}: {}", entry.code(), entry.message().unwrap_or_default()))
 }
 
-/// Whether a receipt names a delivery that is over. SQS says it in three ways; the third is for a message that is gone, and
-/// shares its code with requests that are wrong, so that the parameter's name must tell.
+/// Whether the error says that a receipt is of an old delivery. SQS has three codes for it; the third is for a message that
+/// is gone, and wrong requests share it, so the parameter's name decides.
 pub(super) fn is_of_an_old_receipt(entry: &BatchResultErrorEntry) -> bool {
     match plain(entry.code()) {
         "ReceiptHandleIsInvalid" | "MessageNotInflight" => true,
@@ -54,10 +54,10 @@ pub(super) fn is_of_an_old_receipt(entry: &BatchResultErrorEntry) -> bool {
 }
 
 fn fault_of(code: &str, why: String) -> Fault {
-    if NEVER.contains(&plain(code)) { Fault::illegal(PORT, why) } else { Fault::unavailable(PORT, why) }
+    if ILLEGAL.contains(&plain(code)) { Fault::illegal(PORT, why) } else { Fault::unavailable(PORT, why) }
 }
 
-/// Some codes still come with the name space of the protocol before this one.
+/// Some codes still carry the name space of the older query protocol.
 fn plain(code: &str) -> &str {
     code.rsplit('.').next().unwrap_or(code)
 }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_says_whether_trying_again_can_help() {
+    fn a_code_decides_whether_a_retry_can_help() {
         for (code, never) in [
             ("InvalidMessageContents", true),
             ("AWS.SimpleQueueService.BatchRequestTooLong", true),

@@ -1,0 +1,28 @@
+//! What a job makes up for: of an occurrence that nobody has claimed, and of those after it whose time has passed too.
+
+use super::Job;
+use crate::Moment;
+use crate::catch_up::CatchUpPlan;
+
+impl Job {
+    /// Whether it is too late at `now` for an occurrence at `t` to begin.
+    pub fn is_too_late(&self, t: Moment, now: Moment) -> bool {
+        now.since(t) > self.definition.catch_up.window()
+    }
+
+    /// What is made up for at `now` of the occurrence at `t` and those after it.
+    pub fn catch_up_plan(&self, t: Moment, now: Moment) -> CatchUpPlan {
+        let (catch_up, now) = (&self.definition.catch_up, now.max(t));
+        match self.newest(catch_up.most(), t.max(now - catch_up.window()), now) {
+            Some(at) if at == t => CatchUpPlan::FireAll,
+            Some(at) => CatchUpPlan::FireFrom { at, passed_over: self.missed(t, at.just_before()).count },
+            None => {
+                let missed = self.missed(t, now);
+                CatchUpPlan::SkipAll { last: missed.last, count: missed.count }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod facts;

@@ -1,0 +1,55 @@
+//! An order: what a run carries out. Its owner gives it; claim, call and finish know nothing else of the owner, so that they
+//! stay as they are whoever gives the order.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::Body;
+use crate::limits::DEFAULT_TIMEOUT_SECONDS;
+use crate::pace;
+use crate::priority::Priority;
+use crate::retry::RetryPolicy;
+use crate::spelled;
+use crate::target::Target;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    pub target: Target,
+    pub terms: Terms,
+    /// What the target is given, unless the run was given something of its own.
+    pub payload: Body,
+    pub priority: Priority,
+}
+
+/// On which terms a run is carried out: all that its state machine needs to know of the order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    #[serde(with = "spelled::span")]
+    pub timeout: Duration,
+    pub retry: RetryPolicy,
+    pub delivery: Delivery,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    #[default]
+    AtLeastOnce,
+    /// Claimed, and never tried again once the target may have been reached.
+    AtMostOnce,
+}
+
+impl Terms {
+    /// How long a claim holds: the call's own timeout, and room to write down how it went.
+    pub fn lease(&self) -> Duration {
+        self.timeout + pace::LEASE_MARGIN
+    }
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        let timeout = Duration::from_secs(DEFAULT_TIMEOUT_SECONDS);
+        Self { timeout, retry: RetryPolicy::default(), delivery: Delivery::default() }
+    }
+}

@@ -1,0 +1,55 @@
+//! Successors: the timer of a chain's next link, put before anything is made of the link before it.
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::job::Job;
+use minutehand_domain::pace;
+use minutehand_domain::run::Run;
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+use crate::timers::promise::{promise, written_now};
+
+/// Puts the timer of a job's next occurrence unless it is there. None if its bucket is past the write line by now: a
+/// successor is never put into the past, the next look decides.
+///
+/// A timer that is there was promised in time by its writer, or will be moved by the sweeper that finds it was not. One
+/// made from an earlier generation is put anew: a hint given then knows another successor, and must not erase it.
+pub async fn promise_successor<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<Timer>, Fault> {
+    let key = TimerKey::occurrence(job.id, next);
+    let ours = written_now(ports, &job.tenant, key, job.generation);
+    let there = ports.store().put_timer_if_absent(&ours).await?;
+    let timer = if there.stamp.generation < job.generation {
+        ports.store().put_timer(&ours).await?;
+        ours
+    } else {
+        there
+    };
+    let in_time = ports.clock().now() < pace::write_line(key.minute());
+    Ok(in_time.then_some(timer))
+}
+
+/// Puts a link of a chain where another may stand. If that one is the promise of a change that is still being written, it
+/// stays one: otherwise nobody would tell the changer that it was too slow.
+pub async fn promise_link<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: TimerKey,
+    generation: u64,
+) -> Result<Timer, Fault> {
+    let standing = ports.store().timer(&key).await?.map_or(0, |there| there.stamp.generation);
+    promise(ports, tenant, key, generation.max(standing)).await
+}
+
+/// An occurrence as its first record, to be put by who wants it to end unclaimed; its successor is promised: a record is like a
+/// hint, the successor comes first.
+pub async fn first_record<D: Ports>(ports: &D, job: &Job, key: RunKey) -> Result<Run, Fault> {
+    if let Some(next) = job.next_after(key.at)
+        && promise_successor(ports, job, next).await?.is_none()
+    {
+        return Err(Fault::unavailable("run", "it is long overdue and being looked at; ask again in a minute"));
+    }
+    Ok(job.run(key))
+}

@@ -1,0 +1,4 @@
+//! A job's own life: created, changed.
+
+pub mod change;
+pub mod create;

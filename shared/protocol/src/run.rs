@@ -1,0 +1,7 @@
+//! The life of a run: asked for or born of a hint, claimed, finished or handed back, cancelled. Nothing here knows a schedule;
+//! what a run carries out is its order.
+
+pub mod cancel;
+pub mod claim;
+pub mod finish;
+pub mod on_demand;

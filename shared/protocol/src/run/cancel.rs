@@ -1,0 +1,50 @@
+//! Cancelling a run: one that waits is ended, one that runs is not tried again, an occurrence nobody has claimed gets
+//! its record now, after the timer of its successor.
+
+use minutehand_domain::access::By;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::standing::{Asked, Standing, standing};
+use crate::chain::successor::first_record;
+
+/// Tries against an executor that claims or finishes the same run.
+const TRIES: u32 = 8;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    Done(Run),
+    Refused(Refusal, Run),
+    NotFound,
+}
+
+pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Cancelled, Fault> {
+    for _ in 0..TRIES {
+        let (run, guard) = match standing(ports, tenant, key, Asked::ByAnyone).await? {
+            Standing::Recorded(seen) => {
+                let guard = seen.guard();
+                (seen.item, guard)
+            }
+            Standing::Unborn(job) => (first_record(ports, &job, key).await?, Guard::Absent),
+            Standing::Covered(job, coverage) => {
+                let run = coverage.as_of(&job, key);
+                return Ok(Cancelled::Refused(Refusal::Finished, run));
+            }
+            Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => return Ok(Cancelled::NotFound),
+        };
+        let now = ports.clock().now();
+        let next = match run.after(&RunEvent::Cancel { by: Some(by) }, now) {
+            Ok(next) => next,
+            Err(refusal) => return Ok(Cancelled::Refused(refusal, run)),
+        };
+        if ports.store().put_run(&next, guard).await?.is_written() {
+            ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            return Ok(Cancelled::Done(next));
+        }
+    }
+    Err(Fault::unavailable("run", "it is being changed by too many at once"))
+}

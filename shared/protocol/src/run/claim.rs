@@ -1,0 +1,208 @@
+//! Claiming: one guarded write makes a run this executor's, until the end of its lease.
+//!
+//! Guard **claim's condition**: the run is put only as it was seen, or where none was; of any number of executors with
+//! any number of hints one gets through.
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::Json;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::job::NotAdmitted;
+use minutehand_domain::order::{Order, Terms};
+use minutehand_domain::owner::RunOwner;
+use minutehand_domain::pace;
+use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
+use minutehand_io::{Fault, Ports};
+
+use crate::bodies;
+use crate::chain::standing::{Asked, Standing, standing};
+use crate::lookup::owner_of;
+
+/// A run that is ours until its lease ends, and what it is to carry out.
+#[derive(Clone, Debug)]
+pub struct ClaimedRun {
+    pub run: Run,
+    pub version: Version,
+    pub order: Order,
+    /// What its target is given.
+    pub payload: Option<Json>,
+    /// What brought us here, and the timer behind it.
+    pub hint: Hint,
+}
+
+#[derive(Clone, Debug)]
+pub enum Claim {
+    Mine(ClaimedRun),
+    /// It is due only when this executor must be gone: another's to wait for.
+    NotYet(Moment),
+    /// Nothing to do for this hint: why.
+    Dropped(Dropped),
+}
+
+/// Why a hint came to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// No owner yet, or not any more. Its timer stays: a hint right after a create may find nothing yet.
+    NoOwner,
+    /// No such run, and none of its kind is born of a hint.
+    NoRecord,
+    NotAdmitted(NotAdmitted),
+    /// It is due so much later that nobody should wait for it here: its timer stands.
+    TooSoon,
+    /// So late that its job no longer wants it to begin. Its timer stays: the look that finds it writes the record.
+    PastCatchUpWindow,
+    /// The record of an outage speaks for it.
+    Covered,
+    /// It was finished before; what was left of its timer is erased.
+    Finished,
+    /// The claim itself ended it: lease after lease was lost, or it was cancelled.
+    Ended,
+    Held,
+    /// Another claimed it between our read and our write.
+    Faster,
+}
+
+/// What was read before the claim, and when.
+struct Reading {
+    owner: RunOwner,
+    run: Option<Seen<Run>>,
+    read_at: Moment,
+}
+
+/// Waits until the hinted run is due and claims it, if that is at `leaving` or before.
+pub async fn claim<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<Claim, Fault> {
+    loop {
+        let reading = match read(ports, hint).await? {
+            Ok(reading) => reading,
+            Err(dropped) => return Ok(Claim::Dropped(dropped)),
+        };
+        let (due, now) = (reading.due(hint), ports.clock().now());
+        if due.since(now) > pace::HOLD {
+            return Ok(Claim::Dropped(Dropped::TooSoon));
+        }
+        if due.max(now) > leaving {
+            return Ok(Claim::NotYet(due));
+        }
+        ports.clock().sleep_until(due).await;
+        if reading.is_stale(ports.clock().now()) {
+            continue;
+        }
+        if let Some(answer) = claim_as_read(ports, hint, reading).await? {
+            return Ok(answer);
+        }
+    }
+}
+
+/// Reads the run and its owner, and says at once where there is nothing to claim.
+async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Dropped>, Fault> {
+    let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
+    let (owner, run) = match standing(ports, &hint.tenant, hint.run, Asked::ByAHint).await? {
+        Standing::Recorded(seen) if seen.item.is_finished() => {
+            erase_what_is_left(ports, hint, &seen.item).await?;
+            return Ok(Err(Dropped::Finished));
+        }
+        Standing::Recorded(seen) => match owner_of(ports, &hint.tenant, hint.run).await? {
+            Some(owner) => (owner, Some(seen)),
+            None => return Ok(Err(Dropped::NoOwner)),
+        },
+        Standing::Unborn(job) => (RunOwner::Job(job), None),
+        Standing::Covered(..) => return Ok(Err(Dropped::Covered)),
+        Standing::NotAdmitted(why) => return Ok(Err(Dropped::NotAdmitted(why))),
+        Standing::NoJob => return Ok(Err(Dropped::NoOwner)),
+        Standing::NoRecord => return Ok(Err(Dropped::NoRecord)),
+    };
+    Ok(Ok(Reading { owner, run, read_at }))
+}
+
+/// A finished run needs no timer, but the record of an outage does: the sweeper fires its last occurrence.
+async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &Run) -> Result<(), Fault> {
+    if run.coalesced_until().is_none() {
+        ports.store().erase_timer(&hint.timer, hint.stamp).await?;
+    }
+    Ok(())
+}
+
+/// None where the clock says that it is too early after all, or that the reading is stale: read again.
+async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Result<Option<Claim>, Fault> {
+    // Read before the claim: a fault now costs no attempt, and after it a lease.
+    let payload = payload(ports, hint, &reading).await?;
+    let now = ports.clock().now();
+    if reading.is_stale(now) {
+        return Ok(None);
+    }
+    let Reading { owner, run, .. } = reading;
+    if run.is_none() && owner.is_too_late(hint.run, now) {
+        return Ok(Some(Claim::Dropped(Dropped::PastCatchUpWindow)));
+    }
+    let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
+    let run = run.map_or_else(|| owner.unborn(hint.run), |seen| seen.item);
+    let (carries_on, order) = (owner.carries_on(), owner.order());
+    let next = match claimed(&run, &order.terms, carries_on, ports.me(), now) {
+        Ok(next) => next,
+        Err(Refusal::TooEarly { .. }) => return Ok(None),
+        Err(Refusal::Finished) => return Ok(Some(Claim::Dropped(Dropped::Finished))),
+        Err(Refusal::Held { .. } | Refusal::Fenced { .. } | Refusal::NotHeld) => {
+            return Ok(Some(Claim::Dropped(Dropped::Held)));
+        }
+    };
+    let Put::Written(version) = put(ports, &run, &next, guard, now).await? else {
+        return Ok(Some(Claim::Dropped(Dropped::Faster)));
+    };
+    if next.is_finished() {
+        ports.store().erase_timer(&hint.timer, hint.stamp).await?;
+        return Ok(Some(Claim::Dropped(Dropped::Ended)));
+    }
+    Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, hint: hint.clone() })))
+}
+
+/// What this run was given, or else what its order gives every run.
+async fn payload<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<Option<Json>, Fault> {
+    let own = reading.run.as_ref().and_then(|seen| seen.item.payload.as_ref());
+    let body = own.unwrap_or_else(|| reading.owner.payload());
+    bodies::fetch(ports, &hint.tenant, hint.run.job, body).await
+}
+
+/// An owner that is gone has its runs cancelled rather than tried again.
+fn claimed(run: &Run, terms: &Terms, carries_on: bool, by: Claimant, now: Moment) -> Result<Run, Refusal> {
+    let claim = RunEvent::Claim { by, terms };
+    if carries_on {
+        return run.after(&claim, now);
+    }
+    let cancelled = run.after(&RunEvent::Cancel { by: None }, now)?;
+    if cancelled.is_finished() { Ok(cancelled) } else { cancelled.after(&claim, now) }
+}
+
+/// The attempt that the claim displaces is written whole first.
+async fn put<D: Ports>(ports: &D, run: &Run, next: &Run, guard: Guard, now: Moment) -> Result<Put<Run>, Fault> {
+    if let Some(attempt) = run.displaced_by_next_claim() {
+        ports.store().put_attempt(&run.tenant, run.key, attempt).await?;
+    }
+    let put = ports.store().put_run(next, guard).await?;
+    if put.is_written() {
+        ports.events().emit(&Event::Run { run: next, from: run.status(now), now });
+    }
+    Ok(put)
+}
+
+impl ClaimedRun {
+    /// As our claim wrote it.
+    pub fn as_claimed(&self) -> Seen<Run> {
+        Seen { item: self.run.clone(), version: self.version }
+    }
+}
+
+impl Reading {
+    fn due(&self, hint: &Hint) -> Moment {
+        match self.run.as_ref().map(|seen| &seen.item.state) {
+            Some(State::Scheduled { due }) => *due,
+            _ => hint.run.at,
+        }
+    }
+
+    /// Rule **late claim**: what was read too long ago is read again before anything is decided on it.
+    fn is_stale(&self, now: Moment) -> bool {
+        now.since(self.read_at) > pace::STALE_READ
+    }
+}

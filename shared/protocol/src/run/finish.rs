@@ -1,0 +1,99 @@
+//! Finishing: writing down how an attempt went. If another follows, its timer is promised before the record says so;
+//! if not, the timer goes after it.
+//!
+//! Guard **fence**: the record is put by the claim that is still the last one; an older claim's is refused.
+
+use minutehand_domain::hint::Hint;
+use minutehand_domain::order::Terms;
+use minutehand_domain::pace;
+use minutehand_domain::run::{Event as RunEvent, Outcome, Refusal, Run, State};
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::timers::hinting::hint;
+use crate::timers::promise::promise;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finished {
+    Recorded(Run),
+    /// The run is another's by now, or is over: this attempt's outcome is not its outcome.
+    Refused(Refusal),
+}
+
+/// Records how the attempt of this fence went. `behind` is the hint that began it: with it the timer behind the hint goes; a
+/// worker elsewhere knows of none, and the timer is left to the sweep.
+pub async fn finish<D: Ports>(
+    ports: &D,
+    seen: Seen<Run>,
+    fence: u32,
+    outcome: &Outcome,
+    terms: &Terms,
+    behind: Option<&Hint>,
+) -> Result<Finished, Fault> {
+    record(ports, seen, &RunEvent::Finish { fence, outcome, terms }, behind).await
+}
+
+/// Hands the run back unfinished: its holder is going away.
+pub async fn hand_back<D: Ports>(
+    ports: &D,
+    seen: Seen<Run>,
+    fence: u32,
+    terms: &Terms,
+    behind: Option<&Hint>,
+) -> Result<Finished, Fault> {
+    record(ports, seen, &RunEvent::HandBack { fence, terms }, behind).await
+}
+
+async fn record<D: Ports>(
+    ports: &D,
+    seen: Seen<Run>,
+    event: &RunEvent<'_>,
+    behind: Option<&Hint>,
+) -> Result<Finished, Fault> {
+    let Seen { item: mut run, mut version } = seen;
+    loop {
+        let now = ports.clock().now();
+        let next = match run.after(event, now) {
+            Ok(next) => next,
+            Err(refusal) => return Ok(Finished::Refused(refusal)),
+        };
+        let again = promise_next_attempt(ports, &next, behind).await?;
+        match ports.store().put_run(&next, Guard::Seen(version)).await? {
+            Put::Written(_) => {
+                ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+                hint_next_attempt(ports, &next, again.as_ref()).await;
+                erase_behind(ports, behind, again.as_ref()).await?;
+                return Ok(Finished::Recorded(next));
+            }
+            Put::Conflict(Some(seen)) => (run, version) = (seen.item, seen.version),
+            Put::Conflict(None) => return Ok(Finished::Refused(Refusal::NotHeld)),
+        }
+    }
+}
+
+async fn promise_next_attempt<D: Ports>(ports: &D, next: &Run, behind: Option<&Hint>) -> Result<Option<Timer>, Fault> {
+    let State::Scheduled { due } = next.state else { return Ok(None) };
+    let generation = behind.map_or(0, |hint| hint.stamp.generation); // only a link of a chain is told apart by it
+    promise(ports, &next.tenant, TimerKey::run(next.key, due), generation).await.map(Some)
+}
+
+/// Hints the next attempt if it is near.
+async fn hint_next_attempt<D: Ports>(ports: &D, run: &Run, again: Option<&Timer>) {
+    if let (Some(timer), State::Scheduled { due }) = (again, &run.state)
+        && *due <= ports.clock().now() + pace::HORIZON
+    {
+        let _a_lost_hint_is_found_overdue = hint(ports, run.priority, &Hint::of(timer), *due).await;
+    }
+}
+
+/// Erases the timer of the attempt that is recorded, where it is known.
+async fn erase_behind<D: Ports>(ports: &D, behind: Option<&Hint>, again: Option<&Timer>) -> Result<(), Fault> {
+    let Some(behind) = behind else { return Ok(()) };
+    if again.is_some_and(|timer| timer.key == behind.timer) {
+        return Ok(()); // handed back within the millisecond it was due: the promise took the old timer's place
+    }
+    ports.store().erase_timer(&behind.timer, behind.stamp).await.map(|_erased| ())
+}

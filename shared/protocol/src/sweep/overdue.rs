@@ -1,0 +1,88 @@
+//! Looking at an overdue timer: what became of its obligation? It is met, or it is carried on, or it was never one.
+//!
+//! Guard **overdue look**: whatever a queue lost is found here. Rule **drain**: a look erases its timer or moves it, so
+//! that sweeping costs what is due and a backlog is not hinted every minute.
+
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::job::Job;
+use minutehand_domain::pace;
+use minutehand_domain::run::{Look, Run};
+use minutehand_domain::timer::{Obligation, Timer};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::catch_up::{catch_up, dispatch_replacement};
+use crate::chain::dispatch::{Dispatched, NothingToDispatch};
+use crate::chain::passing_over::{ensure_successor, erase_unless_change_pending, pass_over};
+use crate::chain::standing::{Asked, Standing, standing};
+use crate::lookup::job_of;
+use crate::sweep::orphan::{inspect_orphaned_occurrence, inspect_orphaned_run};
+use crate::timers::hinting::hint;
+use crate::timers::promise::{erase, move_to, move_to_next_hint};
+
+/// Looks at a timer whose time passed at least `pace::OVERDUE` ago.
+pub async fn inspect_overdue<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
+    match timer.key.obligation {
+        Obligation::Run(key) => match ports.store().run(&timer.tenant, key).await? {
+            Some(seen) => inspect_run(ports, timer, &seen.item, None).await,
+            None => inspect_orphaned_run(ports, timer, key).await,
+        },
+        Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) => {
+            inspect_link(ports, timer, timer.key.run_key(), horizon, dispatched).await
+        }
+    }
+}
+
+/// A link of a job's chain.
+async fn inspect_link<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    key: RunKey,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
+    let now = ports.clock().now(); // before the job is read: a schedule that came into force since is not decided on
+    let nothing = match standing(ports, &timer.tenant, key, Asked::ByAnyone).await? {
+        Standing::Recorded(seen) if seen.item.coalesced_until().is_some() => {
+            return dispatch_replacement(ports, timer, &seen.item, horizon, dispatched).await;
+        }
+        Standing::Recorded(seen) => {
+            let job = job_of(ports, &timer.tenant, key.job).await?;
+            return inspect_run(ports, timer, &seen.item, job).await;
+        }
+        Standing::Covered(job, coverage) => {
+            return pass_over(ports, timer, &job, key, coverage.covered.why, None).await;
+        }
+        Standing::Unborn(job) => return catch_up(ports, timer, &job, key, now, horizon, dispatched).await,
+        Standing::NotAdmitted(why) => NothingToDispatch::NotAdmitted(why),
+        Standing::NoJob | Standing::NoRecord => NothingToDispatch::Absent,
+    };
+    inspect_orphaned_occurrence(ports, timer, key, nothing).await
+}
+
+/// There is a record: its own state says what the timer is still good for. `job` is the one whose chain the timer is a link
+/// of; none for a timer that only looks after one run.
+async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, run: &Run, job: Option<Job>) -> Result<(), Fault> {
+    let now = ports.clock().now();
+    if let Some(job) = &job {
+        ensure_successor(ports, job, run.key.at).await?;
+    }
+    match (run.inspect_overdue(now, ports.me()), job) {
+        (Look::Later(due), _) => move_to(ports, timer, due.max(now + pace::PROMISE_AGAIN)).await.map(|_moved| ()),
+        (Look::Claimable { since }, job) => {
+            let moved = move_to_next_hint(ports, timer, since).await?;
+            let generation = job.map_or(moved.stamp.generation, |job| job.generation);
+            hint(ports, run.priority, &Hint::behind(&moved, run.key, generation), now).await
+        }
+        (Look::Erase, Some(job)) => erase_unless_change_pending(ports, timer, &job).await,
+        (Look::Erase, None) => erase(ports, timer).await,
+    }
+}
