@@ -3,7 +3,7 @@
 use super::table::{BAD, BUSY, Cell, FAINT, GOOD, HELD, PLAIN};
 
 /// The state of a job or a run. A word of a later server is shown as it is.
-pub(crate) fn status(word: impl ToString) -> Cell {
+pub(crate) fn status(word: &(impl ToString + ?Sized)) -> Cell {
     let word = word.to_string();
     let style = match word.as_str() {
         "active" | "succeeded" => GOOD,
@@ -17,7 +17,7 @@ pub(crate) fn status(word: impl ToString) -> Cell {
 }
 
 /// Inside a line that is no table.
-pub(crate) fn painted(word: impl ToString) -> String {
+pub(crate) fn painted(word: &(impl ToString + ?Sized)) -> String {
     status(word).painted()
 }
 

@@ -133,13 +133,11 @@ impl Runs {
 
 /// The runs of one job are asked of the job, which knows them without an index.
 fn list(job: Option<&str>, query: RunsQuery) -> Call<Page<RunView>> {
-    match job {
-        Some(job) => calls::list_runs_of_job(job, &query),
-        None => {
-            let RunsQuery { limit, cursor, status, from, to } = query;
-            calls::list_runs(&RunsAcrossQuery { job_id: None, limit, cursor, status, from, to })
-        }
+    if let Some(job) = job {
+        return calls::list_runs_of_job(job, &query);
     }
+    let RunsQuery { limit, cursor, status, from, to } = query;
+    calls::list_runs(&RunsAcrossQuery { job_id: None, limit, cursor, status, from, to })
 }
 
 impl List {
