@@ -174,7 +174,7 @@ mod far_away {
         store.get::<Run>(&tenant(), run(1, 0).key).await.unwrap();
         jobs(&store, &tenant(), None, 10).await.unwrap();
         runs_of(&store, &tenant(), job_id(1), at(0)..at(9), None, 10).await.unwrap();
-        store.list::<Attempt>(&tenant(), run(1, 0).key, None, usize::MAX).await.unwrap().items;
+        store.list::<Attempt>(&tenant(), run(1, 0).key, None, usize::MAX).await.unwrap();
         assert!(write_note(&store, &tenant(), &note("one", 1), Guard::Absent).await.unwrap().is_written());
         store.get::<Note>(&tenant(), "one".to_owned()).await.unwrap();
         notes(&store, &tenant(), None, 10).await.unwrap();

@@ -35,7 +35,7 @@ pub async fn an_item_of_a_new_kind_is_kept_and_listed<S: Store>(store: Arc<S>) {
     assert_eq!(page(Some("a-b")).await, ["b"]);
     assert!(page(Some("b")).await.is_empty());
     assert_eq!(store.get::<Join>(&named("other"), key(1, "a")).await.unwrap(), None);
-    assert_eq!(store.get::<Join>(&tenant(), key(1, "a")).await.unwrap(), seen(Join::of("a", edges(2)), 1));
+    assert_eq!(store.get::<Join>(&tenant(), key(1, "a")).await.unwrap(), Some(seen(Join::of("a", edges(2)), 1)));
 }
 
 pub async fn closing_an_edge_twice_changes_nothing<S: Store>(store: Arc<S>) {
@@ -48,7 +48,7 @@ pub async fn closing_an_edge_twice_changes_nothing<S: Store>(store: Arc<S>) {
 
     assert_eq!(first, Updated::Done(Seen { item: left.clone(), version: Version(2) }));
     assert_eq!(again, Updated::Refused(Some(Seen { item: left.clone(), version: Version(2) })));
-    assert_eq!(store.get::<Join>(&tenant(), key(1, "end")).await.unwrap(), seen(left, 2));
+    assert_eq!(store.get::<Join>(&tenant(), key(1, "end")).await.unwrap(), Some(seen(left, 2)));
 }
 
 /// Tried: with the item read, changed and put without a guard, closed edges are open again.
@@ -197,8 +197,8 @@ fn edges(count: u64) -> impl Iterator<Item = String> {
     (0..count).map(edge)
 }
 
-fn seen<T>(item: T, version: u64) -> Option<Seen<T>> {
-    Some(Seen { item, version: Version(version) })
+fn seen<T>(item: T, version: u64) -> Seen<T> {
+    Seen { item, version: Version(version) }
 }
 
 async fn put_join<S: Store>(store: &S, job: u8, join: &Join) {

@@ -35,6 +35,9 @@ pub type MemoryStore = Embedded<Memory>;
 /// In one file: what was acknowledged survives any crash.
 pub type FileStore = Embedded<File>;
 
+/// A key and a value, as the engine keeps them.
+type RawEntry = (Vec<u8>, Vec<u8>);
+
 pub struct Embedded<E> {
     engine: Arc<E>,
     codec: Codec,
@@ -176,7 +179,7 @@ impl<E: Engine> Embedded<E> {
     }
 
     /// Keys and values as they are. They are not read from while others are: two tables are locked only by who writes.
-    fn entries(&self, table: Table, span: &Span, limit: usize) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Fault> {
+    fn entries(&self, table: Table, span: &Span, limit: usize) -> Result<Vec<RawEntry>, Fault> {
         let mut found = Vec::new();
         if limit == 0 || span.is_empty() {
             return Ok(found);

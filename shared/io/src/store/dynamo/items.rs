@@ -46,7 +46,9 @@ pub(super) const EXPIRES_AT: &str = "expires_at";
 /// An item's own attributes, and those by which it is listed, shaped and deleted.
 pub(super) fn attributes_of<T: Item>(tenant: &Tenant, item: &T, listing: Listing) -> Result<Attributes, Fault> {
     let mut attributes = item.write(Spread)?;
-    T::SETS.iter().for_each(|name| make_a_set(&mut attributes, name));
+    for name in T::SETS {
+        make_a_set(&mut attributes, name);
+    }
     if let Some(indexed) = item.index() {
         list(&mut attributes, tenant, indexed, listing);
     }

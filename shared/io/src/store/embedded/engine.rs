@@ -9,11 +9,11 @@ use crate::Fault;
 use crate::store::place::Order;
 
 pub trait Engine: Send + Sync + 'static {
-    /// ResponseDoc `see` the value under `key`. It sees the engine's own bytes, so that nothing is copied only to be decoded.
+    /// Shows `see` the value under `key`. It sees the engine's own bytes, so that nothing is copied only to be decoded.
     fn get<T>(&self, table: Table, key: &[u8], see: impl FnOnce(&[u8]) -> Result<T, Fault>)
     -> Result<Option<T>, Fault>;
 
-    /// ResponseDoc `see` the keys and values of a span one after the other, until it has seen enough.
+    /// Shows `see` the keys and values of a span one after the other, until it has seen enough.
     fn walk(
         &self,
         table: Table,
