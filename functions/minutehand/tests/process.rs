@@ -17,6 +17,8 @@ mod draining;
 mod failing;
 #[path = "process/firing.rs"]
 mod firing;
+#[path = "process/former_releases.rs"]
+mod former_releases;
 #[path = "process/full_disk.rs"]
 mod full_disk;
 #[path = "process/starting.rs"]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use redb::{
     Builder, CommitError, Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError, TableDefinition,
-    TableError, TransactionError,
+    TableError, TableHandle as _, TransactionError,
 };
 use thiserror::Error;
 
@@ -24,10 +24,19 @@ const LOCK: &str = "minutehand.lock";
 /// that lead to them. redb's own default, 1 GiB, is more than a small machine has.
 const CACHE_BYTES: usize = 256 * 1024 * 1024;
 
-/// The layout of tables and keys that this version writes; what values look like, each value says itself.
-const FORMAT: u64 = 1;
+/// What a release must know to read and write this file: its tables and keys, and that values say their shapes. What a shape
+/// looks like is no business of the file's: each value says which one it is.
+///
+/// In format 1 values said no shape. It is read for ever, and raised where it is found: the releases that wrote it refuse
+/// the file from then on, instead of failing at every item.
+const FORMAT: u64 = 2;
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const FORMAT_KEY: &str = "format";
+/// Who wrote the file, for those who cannot read it.
+const RELEASES: TableDefinition<'_, &str, &str> = TableDefinition::new("releases");
+const LAST_KEY: &str = "last";
+/// By name and version.
+const RELEASE: &str = concat!("Minutehand ", env!("CARGO_PKG_VERSION"));
 
 #[derive(Debug, Error)]
 pub enum OpenError {
@@ -36,9 +45,10 @@ pub enum OpenError {
     #[error("the store's file is damaged, or is not a Minutehand store: {why}")]
     Damaged { why: String },
     #[error(
-        "the store was written by a later version of Minutehand (format {found}, this one knows {FORMAT}); use that version"
+        "the store was last written by {release} (format {found}); this is {RELEASE}, which knows formats up to {FORMAT}: \
+         use that release, or a later one"
     )]
-    LaterFormat { found: u64 },
+    LaterFormat { found: u64, release: String },
     #[error("the data directory cannot be written to: {0}")]
     Unwritable(io::Error),
     #[error("the disk is full: {0}")]
@@ -127,22 +137,50 @@ fn builder() -> Builder {
     builder
 }
 
+/// Makes the tables that are missing, and says who writes from now on.
 fn initialise(database: &Database) -> Result<(), OpenError> {
     let transaction = database.begin_write()?;
     for table in Table::ALL {
         transaction.open_table(definition(table))?;
     }
     transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
+    transaction.open_table(RELEASES)?.insert(LAST_KEY, RELEASE)?;
     transaction.commit()?;
     Ok(())
 }
 
+/// What was written by an earlier release is this one's from now on.
 fn check(database: &Database) -> Result<(), OpenError> {
+    let release = release(database)?;
     match format(database)? {
-        Some(FORMAT) => Ok(()),
-        Some(found) => Err(OpenError::LaterFormat { found }),
+        Some(FORMAT) if release.as_deref() == Some(RELEASE) && has_all_tables(database)? => Ok(()),
+        Some(found @ ..=FORMAT) => {
+            let from = release.as_deref().unwrap_or("a release that did not say its name");
+            tracing::info!(from, format = found, to = RELEASE, "the store of another release is taken over");
+            initialise(database)
+        }
+        Some(found) => Err(OpenError::LaterFormat { found, release: release.unwrap_or_else(unnamed) }),
         None => Err(OpenError::Damaged { why: "it says no format".to_owned() }),
     }
+}
+
+fn unnamed() -> String {
+    "a later release of Minutehand".to_owned()
+}
+
+/// Which release wrote the store last, if it said so.
+fn release(database: &Database) -> Result<Option<String>, OpenError> {
+    match database.begin_read()?.open_table(RELEASES) {
+        Ok(releases) => Ok(releases.get(LAST_KEY)?.map(|release| release.value().to_owned())),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn has_all_tables(database: &Database) -> Result<bool, OpenError> {
+    let transaction = database.begin_read()?;
+    let names: Vec<_> = transaction.list_tables()?.map(|table| table.name().to_owned()).collect();
+    Ok(Table::ALL.iter().all(|table| names.iter().any(|name| name == table.name())))
 }
 
 /// Which format the store says it has.
