@@ -377,11 +377,13 @@ mod on_disk {
     fn a_store_of_a_later_version_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         FileStore::open(directory.path()).unwrap().close();
-        write_table(&directory.path().join(FILE), "meta", 2);
+        write_table(&directory.path().join(FILE), "meta", 99);
 
         let refused = opening(directory.path());
 
-        assert!(matches!(refused, OpenError::LaterFormat { found: 2 }), "{refused:?}");
+        let release = env!("CARGO_PKG_VERSION");
+        assert!(matches!(refused, OpenError::LaterFormat { found: 99, .. }), "{refused:?}");
+        assert!(refused.to_string().contains(&format!("written by Minutehand {release} (format 99)")), "{refused}");
     }
 
     #[tokio::test]
