@@ -17,10 +17,10 @@ mod draining;
 mod failing;
 #[path = "process/firing.rs"]
 mod firing;
-#[path = "process/former_releases.rs"]
-mod former_releases;
 #[path = "process/full_disk.rs"]
 mod full_disk;
+#[path = "process/releases.rs"]
+mod releases;
 #[path = "process/starting.rs"]
 mod starting;
 #[path = "process/surviving.rs"]
