@@ -461,9 +461,9 @@ mod on_disk {
         let transaction = database.begin_write().unwrap();
         transaction.open_table(TableDefinition::<&str, u64>::new("meta")).unwrap().insert("format", format).unwrap();
         transaction
-            .open_table(TableDefinition::<&str, &str>::new("releases"))
+            .open_table(TableDefinition::<&str, &str>::new("about"))
             .unwrap()
-            .insert("last", release)
+            .insert("written by", release)
             .unwrap();
         transaction.commit().unwrap();
     }
