@@ -42,7 +42,7 @@ const fn first() -> u16 {
     FIRST
 }
 
-pub(super) fn write(hint: &Hint) -> Result<String, Fault> {
+pub fn write(hint: &Hint) -> Result<String, Fault> {
     let body =
         serde_json::to_string(&in_shape::<HintV1, _>(hint)).map_err(|error| Fault::illegal(PORT, error.to_string()))?;
     if body.len() > BYTES {

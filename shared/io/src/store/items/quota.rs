@@ -54,6 +54,7 @@ struct QuotaV1 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Limits")]
+#[expect(clippy::struct_field_names, reason = "they are what is stored")]
 struct LimitsV1 {
     max_jobs: Option<u32>,
     max_fires_per_minute: Option<u32>,
