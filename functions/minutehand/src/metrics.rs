@@ -23,8 +23,10 @@ struct Gauges<E> {
 pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E>>>) -> Result<(), prometheus::Error> {
     let queues =
         Opts::new("minutehand_lane_hints", "Hints in the queues, by priority and by whether they can be taken.");
-    let store =
-        Opts::new("minutehand_store_items_total", "Items read and written, and commits that made them durable.");
+    let store = Opts::new(
+        "minutehand_store_items_total",
+        "Items read, written and left as unreadable; commits that made them durable.",
+    );
     let gauges = Gauges {
         ports: Arc::clone(ports),
         queues: IntGaugeVec::new(queues, &["priority", "state"])?,
@@ -47,7 +49,13 @@ impl<E: Engine> Gauges<E> {
     /// The store counts by itself; these counters only show its counts.
     fn read_store(&self) {
         let meter = self.ports.store().meter();
-        for (what, count) in [("read", meter.reads), ("written", meter.writes), ("commits", meter.commits)] {
+        let counts = [
+            ("read", meter.reads),
+            ("written", meter.writes),
+            ("commits", meter.commits),
+            ("unreadable", meter.unreadable),
+        ];
+        for (what, count) in counts {
             let counter = self.store.with_label_values(&[what]);
             counter.inc_by(count.saturating_sub(counter.get()));
         }

@@ -14,6 +14,9 @@ use minutehand_sweeper::tick;
 use crate::drain::Drain;
 use crate::local::Local;
 
+/// What has expired is deleted so much at a time, so that it never holds up what is due.
+const EXPIRED_AT_ONCE: usize = 1000;
+
 /// After a restart: the queues were in memory, so every hint is sent again, from the oldest timer on; and the runs that the
 /// last process had claimed are taken over.
 pub(crate) async fn start_over<E: Engine>(ports: &Local<Embedded<E>>) -> Result<(), Fault> {
@@ -32,6 +35,9 @@ pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: D
         let pass = async {
             if let Err(fault) = tick(&*ports).await {
                 tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
+            }
+            if let Err(fault) = ports.store().sweep_expired(ports.clock().now(), EXPIRED_AT_ONCE).await {
+                tracing::warn!(%fault, "what has expired was not deleted; the next pass tries again");
             }
             rest(&ports).await;
         };

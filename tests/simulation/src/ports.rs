@@ -18,6 +18,7 @@ use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
 use minutehand_io::queues::Queues;
+use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
@@ -92,6 +93,10 @@ impl Ports for SimPorts {
 }
 
 impl Port {
+    fn store(&self) -> &Arc<MemoryStore> {
+        self.world.store_of(&self.process)
+    }
+
     /// One call: fate, the act itself, fate again. A fault before means it did not happen, one after that it did.
     async fn pass<T>(
         &self,
@@ -158,10 +163,10 @@ impl Port {
         let (sim, rates) = (self.world.sim(), self.world.sim().rates());
         if sim.dice(|dice| dice.chance(rates.echo)) {
             let at = sim.now() + sim.dice(|dice| dice.magnitude(1.0, 4.8));
-            let (world, timer) = (self.world.clone(), timer.clone());
+            let (store, timer) = (Arc::clone(self.store()), timer.clone());
             sim.at(at, move |sim| {
                 sim.count("timer put again by an echo");
-                let _put = at_once(world.store().put_timer(&timer));
+                let _put = at_once(store.put_timer(&timer));
             });
         }
     }
@@ -303,12 +308,12 @@ fn at_shard(shard: u16) -> Place {
 
 impl Store for Port {
     fn shards(&self) -> u16 {
-        self.world.store().shards()
+        self.store().shards()
     }
 
     async fn get<T: Item>(&self, tenant: &Tenant, key: T::Key) -> Result<Option<Seen<T>>, Fault> {
         let place = self.place_of(&T::place(&key));
-        let seen = self.pass(call_of::<T>(Verb::Get), place, self.world.store().get::<T>(tenant, key)).await?;
+        let seen = self.pass(call_of::<T>(Verb::Get), place, self.store().get::<T>(tenant, key)).await?;
         if let Some(cursor) = seen.as_ref().and_then(|seen| (&seen.item as &dyn Any).downcast_ref::<Cursor>()) {
             self.witness_cursor(cursor);
         }
@@ -318,12 +323,12 @@ impl Store for Port {
     async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
         let (call, place) = (call_of::<T>(Verb::Put), self.place_of(&T::place(&key)));
         let put = async {
-            let put = self.world.store().put(tenant, key.clone(), item, guard).await?;
+            let put = self.store().put(tenant, key.clone(), item, guard).await?;
             self.witness(call, &key, item, &put);
             if T::IMMUTABLE {
                 return Ok(put);
             }
-            self.tried_twice(put, self.world.store().get::<T>(tenant, key)).await
+            self.tried_twice(put, self.store().get::<T>(tenant, key)).await
         };
         self.pass(call, place, put).await
     }
@@ -337,7 +342,7 @@ impl Store for Port {
     ) -> Result<Updated<U::Item>, Fault> {
         let place = self.place_of(&U::Item::place(&key));
         let update = async {
-            let updated = self.world.store().update(tenant, key, update).await?;
+            let updated = self.store().update(tenant, key, update).await?;
             self.tries_twice().await;
             Ok(updated)
         };
@@ -348,9 +353,9 @@ impl Store for Port {
     async fn delete<T: Item>(&self, tenant: &Tenant, key: T::Key, seen: Version) -> Result<Deleted<T>, Fault> {
         let place = self.place_of(&T::place(&key));
         let delete = async {
-            let deleted = self.world.store().delete::<T>(tenant, key.clone(), seen).await?;
+            let deleted = self.store().delete::<T>(tenant, key.clone(), seen).await?;
             if matches!(deleted, Deleted::Done) && self.tries_twice().await {
-                return self.world.store().delete::<T>(tenant, key, seen).await;
+                return self.store().delete::<T>(tenant, key, seen).await;
             }
             Ok(deleted)
         };
@@ -366,7 +371,7 @@ impl Store for Port {
     ) -> Result<Page<T>, Fault> {
         let place = T::span(&within, past.as_ref()).map_or(EVERYWHERE, |span| self.place_in(span.partition, None));
         let list = async {
-            let mut page = self.world.store().list::<T>(tenant, within, past, limit).await?;
+            let mut page = self.store().list::<T>(tenant, within, past, limit).await?;
             self.let_lag(&mut page);
             Ok(page)
         };
@@ -381,20 +386,20 @@ impl Store for Port {
         before: Option<RunKey>,
         limit: usize,
     ) -> Result<Option<Vec<Run>>, Fault> {
-        let listing = self.world.store().runs_across(tenant, which, window, before, limit);
+        let listing = self.store().runs_across(tenant, which, window, before, limit);
         self.pass("runs_across", EVERYWHERE, listing).await
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
-        self.pass("timer", self.timers_of(&key.obligation), self.world.store().timer(key)).await
+        self.pass("timer", self.timers_of(&key.obligation), self.store().timer(key)).await
     }
 
     async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
         let put = async {
             self.trace(|| format!("put_timer {timer:?}"));
-            self.world.store().put_timer(timer).await?;
+            self.store().put_timer(timer).await?;
             if self.tries_twice().await {
-                self.world.store().put_timer(timer).await?;
+                self.store().put_timer(timer).await?;
             }
             self.echoes(timer);
             Ok(())
@@ -404,10 +409,10 @@ impl Store for Port {
 
     async fn put_timer_if_absent(&self, timer: &Timer) -> Result<Timer, Fault> {
         let put = async {
-            let there = self.world.store().put_timer_if_absent(timer).await?;
+            let there = self.store().put_timer_if_absent(timer).await?;
             self.trace(|| format!("put_timer_if_absent {timer:?} put {}", there == *timer));
             if there == *timer && self.tries_twice().await {
-                return self.world.store().put_timer_if_absent(timer).await;
+                return self.store().put_timer_if_absent(timer).await;
             }
             Ok(there)
         };
@@ -416,10 +421,10 @@ impl Store for Port {
 
     async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {
         let erase = async {
-            let erased = self.world.store().erase_timer(key, seen).await?;
+            let erased = self.store().erase_timer(key, seen).await?;
             self.trace(|| format!("erase_timer {key:?} erased {erased}"));
             if erased && self.tries_twice().await {
-                return self.world.store().erase_timer(key, seen).await;
+                return self.store().erase_timer(key, seen).await;
             }
             Ok(erased)
         };
@@ -433,7 +438,7 @@ impl Store for Port {
         until: Moment,
         limit: usize,
     ) -> Result<Page<Timer>, Fault> {
-        self.pass("timers", at_shard(bucket.shard), self.world.store().timers(bucket, after, until, limit)).await
+        self.pass("timers", at_shard(bucket.shard), self.store().timers(bucket, after, until, limit)).await
     }
 }
 

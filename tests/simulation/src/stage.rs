@@ -165,6 +165,8 @@ pub struct Stage {
     world: World,
     tenant: Tenant,
     id: JobId,
+    /// As the judge knows the job.
+    number: u32,
     wish: Wish,
     driven: Arc<Mutex<Driven>>,
 }
@@ -177,11 +179,22 @@ impl Stage {
     pub fn on(setting: Setting, wish: Wish, script: impl IntoIterator<Item = Line>) -> Self {
         let sim = Sim::new(1, BEGIN, Fates::script(script.into_iter().collect()));
         let world = World::new(&sim, setting);
-        let tenant = Tenant::new("staged").expect("a word");
-        let id = JobId::from_key(&tenant, "the job");
         world.deploy();
-        world.introduce(id, 1, Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } });
-        Self { sim, world, tenant, id, wish, driven: Arc::default() }
+        Self::of(sim, world, 1, wish)
+    }
+
+    /// Another job in the same world.
+    #[must_use]
+    pub fn beside(&self, wish: Wish) -> Self {
+        Self::of(self.sim.clone(), self.world.clone(), self.number + 1, wish)
+    }
+
+    fn of(sim: Sim, world: World, number: u32, wish: Wish) -> Self {
+        let tenant = Tenant::new("staged").expect("a word");
+        let key = if number == 1 { "the job".to_owned() } else { format!("job {number}") };
+        let id = JobId::from_key(&tenant, &key);
+        world.introduce(id, number, Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } });
+        Self { sim, world, tenant, id, number, wish, driven: Arc::default() }
     }
 
     pub fn play_to(&self, second: i64) {
@@ -323,6 +336,13 @@ impl Stage {
         )
     }
 
+    /// Processes of these names are of a later release than the others, until all are at that second.
+    pub fn roll_out(&self, names: impl IntoIterator<Item = &'static str>, at: i64) {
+        self.world.begin_to_roll_out(names);
+        let world = self.world.clone();
+        self.sim.at(moment(at).millis(), move |_| world.roll_out());
+    }
+
     /// Whatever is given to the queues in these seconds is lost.
     pub fn lose_hints(&self, seconds: Range<i64>) {
         for (at, losing) in [(seconds.start, true), (seconds.end, false)] {
@@ -385,15 +405,16 @@ impl Stage {
         minutes.flat_map(|minute| bucket(minute).expect("memory").items).collect()
     }
 
-    /// The instant of each call, in order.
+    /// The instant of each of its calls, in order.
     pub fn called(&self) -> Vec<i64> {
         self.starts().into_iter().map(|(instant, _)| instant).collect()
     }
 
-    /// Each call: for which instant, and when; in this order.
+    /// Each of its calls: for which instant, and when; in this order.
     pub fn starts(&self) -> Vec<(i64, i64)> {
-        let mut starts: Vec<_> =
-            self.world.seen().calls.iter().map(|call| (second(call.instant), second(call.at))).collect();
+        let seen = self.world.seen();
+        let calls = seen.calls.iter().filter(|call| call.job == self.number);
+        let mut starts: Vec<_> = calls.map(|call| (second(call.instant), second(call.at))).collect();
         starts.sort_unstable();
         starts
     }
@@ -413,7 +434,13 @@ impl Stage {
 
     /// What the judge finds wrong with what was played so far.
     pub fn judge(&self) -> Vec<Violation> {
-        let driven = self.driven.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        account(&self.world, &self.tenant, &[(self.id, driven)].into(), self.sim.now()).judge()
+        self.judge_beside(&[])
+    }
+
+    /// The same, of a world in which there are other jobs.
+    pub fn judge_beside(&self, others: &[Self]) -> Vec<Violation> {
+        let of = |stage: &Self| (stage.id, stage.driven.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let driven = others.iter().chain([self]).map(of).collect();
+        account(&self.world, &self.tenant, &driven, self.sim.now()).judge()
     }
 }

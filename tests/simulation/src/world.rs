@@ -1,6 +1,6 @@
 //! The world of one history: the table, the queues and the targets, and what the judge will be told of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::pace;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Claimant;
-use minutehand_io::store::embedded::MemoryStore;
+use minutehand_io::store::embedded::{Codec, MemoryStore};
 use minutehand_io::store::{Cursor, Guard, Store as _};
 use minutehand_judge::{Call, Head};
 
@@ -31,9 +31,21 @@ struct Inner {
     sim: Sim,
     setting: Setting,
     store: Arc<MemoryStore>,
+    /// The same items as a later release reads and writes them.
+    later_store: Arc<MemoryStore>,
+    later: Mutex<Later>,
     queues: Mutex<Queues>,
     invocations: Mutex<[Invocations; Priority::ALL.len()]>,
     seen: Mutex<Seen>,
+}
+
+/// Which processes are of the later of two releases.
+#[derive(Clone, Debug, Default)]
+enum Later {
+    #[default]
+    None,
+    These(BTreeSet<&'static str>),
+    All,
 }
 
 /// What the judge will be told.
@@ -72,10 +84,13 @@ impl Behaviour {
 impl World {
     pub fn new(sim: &Sim, setting: Setting) -> Self {
         let store = Arc::new(MemoryStore::with_shards(setting.shards));
+        let later_store = Arc::new(store.seen_through(Codec::Later));
         Self(Arc::new(Inner {
             sim: sim.clone(),
             setting,
             store,
+            later_store,
+            later: Mutex::default(),
             queues: Mutex::default(),
             invocations: Mutex::default(),
             seen: Mutex::default(),
@@ -90,8 +105,30 @@ impl World {
         &self.0.sim
     }
 
+    /// All there is, whichever release wrote it.
     pub fn store(&self) -> &Arc<MemoryStore> {
-        &self.0.store
+        &self.0.later_store
+    }
+
+    /// What a process of its release can read, and how it writes.
+    pub fn store_of(&self, process: &Process) -> &Arc<MemoryStore> {
+        let is_later = match &*self.0.later.lock().unwrap_or_else(PoisonError::into_inner) {
+            Later::None => false,
+            Later::These(names) => names.contains(process.name),
+            Later::All => true,
+        };
+        if is_later { &self.0.later_store } else { &self.0.store }
+    }
+
+    /// From now on processes of these names are of a later release than the others.
+    pub fn begin_to_roll_out(&self, names: impl IntoIterator<Item = &'static str>) {
+        let later = Later::These(names.into_iter().collect());
+        *self.0.later.lock().unwrap_or_else(PoisonError::into_inner) = later;
+    }
+
+    /// From now on all processes are of the later release.
+    pub fn roll_out(&self) {
+        *self.0.later.lock().unwrap_or_else(PoisonError::into_inner) = Later::All;
     }
 
     pub fn seen(&self) -> MutexGuard<'_, Seen> {

@@ -14,5 +14,6 @@ mod looking;
 mod on_demand;
 mod orphans;
 mod promising;
+mod releases;
 mod sharding;
 mod taking_over;
