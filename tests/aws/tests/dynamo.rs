@@ -37,8 +37,13 @@ mod agreement {
 
 /// What a table far away does to whoever writes, and no emulator does: see `Between`.
 mod far_away {
+    use std::collections::HashMap;
+    use std::time::Duration;
+
+    use aws_sdk_dynamodb::Client;
+    use aws_sdk_dynamodb::types::AttributeValue;
     use minutehand_aws_tests::between::{Asked, Between, Trouble};
-    use minutehand_aws_tests::dynamo::Dynamo;
+    use minutehand_aws_tests::dynamo::{Dynamo, tables};
     use minutehand_domain::Moment;
     use minutehand_domain::body::Json;
     use minutehand_domain::head::Head;
@@ -47,7 +52,11 @@ mod far_away {
     use minutehand_domain::timer::{Obligation, Timer, TimerKey};
     use minutehand_io::Fault;
     use minutehand_io::store::dynamo::{DynamoStore, Listing};
-    use minutehand_io::store::{Across, Bucket, Cursor, Guard, Put, Store, Version};
+    use minutehand_io::store::{
+        Across, Bucket, Cursor, Deleted, ExtendLease, Guard, Put, Seen, Store, Updated, Version,
+    };
+    use minutehand_tests::conformance::items::slot::Take;
+    use minutehand_tests::conformance::items::take;
     use minutehand_tests::conformance::lists::put_run;
     use minutehand_tests::conformance::world::{
         Note, at, failed, head, job_id, jobs, note, notes, run, runs_of, tenant, timer, timers_in, write_body,
@@ -323,6 +332,112 @@ mod far_away {
 
         assert_eq!(put, Ok(Put::Written(Version(1))));
         assert_eq!(count(&between, "PutItem"), 2, "the SDK asked again");
+    }
+
+    /// Tried: without the write's own name in the condition's answer, the taker is refused the slot that it holds.
+    #[tokio::test]
+    async fn an_update_whose_answer_was_lost_is_known_again() {
+        let (store, between, _dynamo) = far().await;
+        between.trouble("UpdateItem", Trouble::LosesTheAnswer);
+
+        let taken = store.update(&tenant(), "billing".to_owned(), &take(1, 1)).await;
+
+        assert!(matches!(&taken, Ok(Updated::Done(Seen { version: Version(1), .. }))), "{taken:?}");
+        assert_eq!(count(&between, "UpdateItem"), 2, "the SDK asked again");
+    }
+
+    /// What is deleted whose answer is lost is gone: the second request finds nothing.
+    #[tokio::test]
+    async fn a_delete_whose_answer_was_lost_finds_nothing_left() {
+        let (store, between, _dynamo) = far().await;
+        put_run(&store, &run(1, 0)).await;
+        between.trouble("DeleteItem", Trouble::LosesTheAnswer);
+
+        let deleted = store.delete::<Run>(&tenant(), run(1, 0).key, Version(1)).await;
+
+        assert_eq!(deleted, Ok(Deleted::Conflict(None)));
+    }
+
+    #[tokio::test]
+    async fn an_update_is_one_request_and_one_write_unit_and_needs_no_read() {
+        let (store, between, _dynamo) = far().await;
+
+        for number in 0..3 {
+            let taken = store.update(&tenant(), "billing".to_owned(), &take(number, 3)).await.unwrap();
+            assert!(matches!(taken, Updated::Done(_)), "{taken:?}");
+        }
+
+        let asked: Vec<_> = between.asked().into_iter().map(|asked| asked.operation).collect();
+        assert_eq!(asked, ["UpdateItem"; 3]);
+        let spent = store.spent();
+        assert_eq!(spent.values().map(|spent| (spent.read_units, spent.write_units)).collect::<Vec<_>>(), [(0.0, 3.0)]);
+    }
+
+    /// The attribute by which the table's TTL deletes: whole seconds, never before its time.
+    #[tokio::test]
+    async fn what_expires_says_when_in_seconds() {
+        let (store, between, dynamo) = far().await;
+        let until = at(600) + Duration::from_millis(1);
+        let taken = store.update(&tenant(), "billing".to_owned(), &Take { until, ..take(1, 1) }).await.unwrap();
+        assert!(matches!(taken, Updated::Done(_)), "{taken:?}");
+        drop(between);
+
+        let item = first_item(&dynamo).await;
+
+        let second = (until.millis() + 999) / 1000;
+        assert_eq!(item.get("expires_at"), Some(&AttributeValue::N(second.to_string())));
+    }
+
+    /// Tried: with the first unreadable item as a fault, no list of any of them is answered.
+    #[tokio::test]
+    async fn what_a_later_release_wrote_is_left_and_counted_and_stops_nothing_beside_it() {
+        let dynamo = Dynamo::start().await;
+        let store = dynamo.store(Listing::ByHour);
+        for number in 1..=4 {
+            put_run(&store, &run(number, 60)).await;
+            assert!(write_head(&store, &head(number), Guard::Absent).await.unwrap().is_written());
+            store.put_timer(&timer(1, 60 + u64::from(number))).await.unwrap();
+        }
+        for table in [tables().state, tables().timers] {
+            raise_some_shapes(&dynamo, &table).await;
+        }
+
+        let heads = store.list::<Head>(&tenant(), (), None, 10).await.unwrap();
+        let across = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, 10).await.unwrap().unwrap();
+        let shard = timer(1, 60).key.obligation.shard(store.shards());
+        let bucket = Bucket { minute: at(60).millis() / 60_000, shard };
+        let timers = store.timers(bucket, None, Moment::END, 10).await.unwrap();
+        let extend = ExtendLease { fence: 0, until: at(900) };
+
+        assert_eq!((heads.items.len(), heads.unreadable), (2, 2));
+        assert_eq!(across.len(), 2);
+        assert_eq!((timers.items.len(), timers.unreadable), (2, 2));
+        assert_eq!(store.unreadable(), 2 + 2 + 2);
+        let unreadable = store.get::<Run>(&tenant(), run(1, 60).key).await;
+        assert!(matches!(unreadable, Err(Fault::Unreadable { .. })), "{unreadable:?}");
+        let updated = store.update(&tenant(), run(1, 60).key, &extend).await;
+        assert!(matches!(updated, Err(Fault::Unreadable { .. })), "it is not updated either: {updated:?}");
+    }
+
+    /// Every item of the first and the third job, or timer, as a later release would have written it.
+    async fn raise_some_shapes(dynamo: &Dynamo, table: &str) {
+        let client = Client::new(&dynamo.config());
+        let items = client.scan().table_name(table).send().await.unwrap().items.unwrap_or_default();
+        let odd = [job_id(1).to_string(), job_id(3).to_string()];
+        let odd_timers = [at(61).to_string(), at(63).to_string()];
+        for mut item in items {
+            let key = format!("{:?} {:?}", item["pk"], item["sk"]);
+            let is_odd = if table == tables().timers { &odd_timers } else { &odd };
+            if is_odd.iter().any(|word| key.contains(word)) {
+                item.insert("shape".to_owned(), AttributeValue::N("200".to_owned()));
+                client.put_item().table_name(table).set_item(Some(item)).send().await.unwrap();
+            }
+        }
+    }
+
+    async fn first_item(dynamo: &Dynamo) -> HashMap<String, AttributeValue> {
+        let scan = Client::new(&dynamo.config()).scan().table_name(tables().state).send().await.unwrap();
+        scan.items.unwrap_or_default().remove(0)
     }
 
     async fn keys_of(store: &DynamoStore, limit: usize) -> Result<Vec<RunKey>, Fault> {
