@@ -5,6 +5,7 @@ pub mod across;
 pub mod agreement;
 pub mod documents;
 pub mod guards;
+pub mod items;
 pub mod kept;
 pub mod lists;
 pub mod queues;
@@ -54,6 +55,19 @@ macro_rules! store_facts {
                 documents_of_another_tenant_or_kind_are_not_listed,
                 documents_are_neither_jobs_nor_runs,
                 whatever_a_document_holds_is_found_as_it_was,
+            }
+            items::{
+                an_item_of_a_new_kind_is_kept_and_listed,
+                closing_an_edge_twice_changes_nothing,
+                of_64_closers_all_succeed_and_exactly_one_sees_the_last_edge_close,
+                of_64_takers_of_a_slot_as_many_get_it_as_it_has_room_for,
+                a_slot_is_made_by_its_first_taker_and_taken_again_when_it_was_given_back,
+                what_is_not_there_is_updated_only_where_the_update_makes_it,
+                an_update_is_a_writing_that_a_guard_has_not_seen,
+                a_lease_is_extended_only_by_its_own_claim,
+                what_was_seen_is_deleted_once_and_nothing_else_is,
+                what_is_written_once_can_be_deleted,
+                a_deleted_run_is_listed_no_more,
             }
             kept::{
                 attempts_come_oldest_first,

@@ -17,14 +17,32 @@ const REQUIREMENTS: Requirements = Requirements {
 };
 
 /// Of each of ours: which of ours it may know. Tests may know everybody.
-const MAY_KNOW: [(&str, &[&str]); 8] = [
+const MAY_KNOW: [(&str, &[&str]); 11] = [
     ("minutehand-domain", &[]),
-    ("minutehand-io", &["minutehand-domain"]),
+    ("minutehand-wire", &["minutehand-domain"]),
+    ("minutehand-client", &["minutehand-wire"]),
+    ("minutehand-io", &["minutehand-domain", "minutehand-wire"]),
     ("minutehand-cloud", &["minutehand-domain", "minutehand-io"]),
-    ("minutehand-protocol", &["minutehand-domain", "minutehand-io"]),
-    ("minutehand-api", &["minutehand-cloud", "minutehand-domain", "minutehand-io", "minutehand-protocol"]),
+    ("minutehand-protocol", &["minutehand-domain", "minutehand-io", "minutehand-wire"]),
+    (
+        "minutehand-api",
+        &["minutehand-cloud", "minutehand-domain", "minutehand-io", "minutehand-protocol", "minutehand-wire"],
+    ),
     ("minutehand-sweeper", &["minutehand-cloud", "minutehand-domain", "minutehand-io", "minutehand-protocol"]),
     ("minutehand-executor", &["minutehand-cloud", "minutehand-domain", "minutehand-io", "minutehand-protocol"]),
+    (
+        "minutehand",
+        &[
+            "minutehand-api",
+            "minutehand-client",
+            "minutehand-cloud",
+            "minutehand-domain",
+            "minutehand-executor",
+            "minutehand-io",
+            "minutehand-protocol",
+            "minutehand-sweeper",
+        ],
+    ),
     ("minutehand-judge", &[]),
 ];
 
@@ -130,15 +148,33 @@ fn nobody_knows_whom_they_must_not() {
 /// The newcomer's `cargo run` waits for none of the AWS SDKs.
 #[test]
 fn the_embedded_binary_compiles_no_aws_crate() {
+    let tree = tree_of("minutehand");
+
+    assert!(!tree.contains("aws"), "{tree}");
+}
+
+/// What a package is built of.
+fn tree_of(package: &str) -> String {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "-p", "minutehand", "-e", "normal,build", "--prefix", "none"])
+        .args(["tree", "--locked", "-p", package, "-e", "normal,build", "--prefix", "none", "--format", "{p}"])
         .current_dir(ROOT)
         .output()
         .expect("cargo runs");
-    let tree = String::from_utf8_lossy(&output.stdout);
+    let names = String::from_utf8_lossy(&output.stdout);
+    // A path in a checkout may hold any word.
+    let tree: Vec<&str> = names.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(tree.len() > 50, "{names}");
+    tree.join(" ")
+}
 
-    assert!(tree.lines().count() > 50, "{tree}");
-    assert!(!tree.contains("aws"), "{tree}");
+/// A program that calls the API over `minutehand-client` compiles no store, no server and no AWS SDK.
+#[test]
+fn the_client_compiles_nothing_of_a_server() {
+    let tree = tree_of("minutehand-client");
+
+    for server in ["aws", "redb", "axum", "minutehand-io", "minutehand-api"] {
+        assert!(!tree.contains(server), "{server} in {tree}");
+    }
 }
 
 /// `aws_sdk_*` types never cross a port: only the ports and what holds them in its hand name an SDK.
@@ -148,7 +184,8 @@ fn only_the_ports_know_an_aws_sdk() {
     for package in packages(&metadata).filter(|package| text(package, "name").starts_with("minutehand")) {
         let known = package["dependencies"].as_array().into_iter().flatten().map(|known| text(known, "name"));
         let sdks: Vec<_> = known.filter(|known| known.starts_with("aws-sdk")).collect();
-        let may = ["minutehand-io", "minutehand-cloud", "minutehand-aws-tests"].contains(&text(package, "name"));
+        let may = ["minutehand-io", "minutehand-cloud", "minutehand-aws-tests", "minutehand-localstack"]
+            .contains(&text(package, "name"));
         assert!(may || sdks.is_empty(), "{} knows {sdks:?}", text(package, "name"));
     }
 }

@@ -8,7 +8,7 @@ use minutehand_domain::timer::Timer;
 use minutehand_io::Fault;
 use minutehand_io::store::embedded::{FileStore, OpenError};
 use minutehand_io::store::{Guard, Put, Seen, Store, Version};
-use minutehand_tests::conformance::world::{at, job_id, run, stamp, tenant, timer};
+use minutehand_tests::conformance::world::{at, job_id, run, stamp, tenant, timer, write_run};
 use minutehand_tests::faulty_file::{Dice, Faults, FaultyFile, Unsynced};
 use tokio::task::JoinSet;
 
@@ -44,7 +44,7 @@ async fn a_disk_that_fills_up_fails_the_store_and_loses_nothing() {
 
         let mut kept = 0;
         let fault = loop {
-            match store.put_run(&large_run(kept), Guard::Absent).await {
+            match write_run(&store, &large_run(kept), Guard::Absent).await {
                 Ok(put) => assert_eq!(put, Put::Written(Version(1))),
                 Err(fault) => break fault,
             }
@@ -54,11 +54,11 @@ async fn a_disk_that_fills_up_fails_the_store_and_loses_nothing() {
         assert!(matches!(fault, Fault::Unavailable { .. }), "{fault:?}");
         assert!(!store.failed().await.is_empty());
         assert!(store.put_timer(&timer(1, 60)).await.is_err(), "a failed store stays failed");
-        assert!(kept == 0 || store.run(&tenant(), large_run(0).key).await.unwrap().is_some(), "and can be read");
+        assert!(kept == 0 || store.get::<Run>(&tenant(), large_run(0).key).await.unwrap().is_some(), "and can be read");
         drop(store);
         let reopened = FileStore::with_backend(FaultyFile::holding(file.bytes(), Faults::NONE)).unwrap();
         for number in 0..kept {
-            let found = reopened.run(&tenant(), large_run(number).key).await.unwrap();
+            let found = reopened.get::<Run>(&tenant(), large_run(number).key).await.unwrap();
             assert_eq!(
                 found.map(|seen| seen.item),
                 Some(large_run(number)),
@@ -76,7 +76,7 @@ async fn everybody_who_waits_is_told_when_the_disk_fails() {
     let mut writes = JoinSet::new();
     for number in 0..500_u16 {
         let store = Arc::clone(&store);
-        writes.spawn(async move { store.put_run(&run(1, number.into()), Guard::Absent).await });
+        writes.spawn(async move { write_run(&*store, &run(1, number.into()), Guard::Absent).await });
     }
 
     let answers = writes.join_all().await;
@@ -176,7 +176,8 @@ async fn write(store: &FileStore, writer: u8, diary: &mut Diary) -> Result<(), F
 
         let guard = diary.run.acknowledged.as_ref().map_or(Guard::Absent, Seen::guard);
         let next = Seen { item: Run { fence: round, ..run(writer, 60) }, version: guard.next() };
-        let put = diary.run.ask(Some(next.clone()), store.put_run(&next.item, guard)).await?;
+        let put =
+            diary.run.ask(Some(next.clone()), store.put(&next.item.tenant, next.item.key, &next.item, guard)).await?;
         assert_eq!(put, Put::Written(next.version), "nobody else writes here");
 
         let erased = diary.timer.ask(None, store.erase_timer(&promise.key, promise.stamp)).await?;
@@ -190,7 +191,7 @@ async fn check(left: Vec<u8>, diaries: Arc<Vec<Diary>>) -> Result<(), String> {
     let file = FaultyFile::holding(left, Faults::NONE);
     let store = FileStore::with_backend(file).map_err(|error| format!("it cannot be opened: {error}"))?;
     for (writer, diary) in (0..).zip(diaries.iter()) {
-        let run = store.run(&tenant(), run(writer, 60).key).await.map_err(|fault| fault.to_string())?;
+        let run = store.get::<Run>(&tenant(), run(writer, 60).key).await.map_err(|fault| fault.to_string())?;
         let timer = store.timer(&timer(writer, 60).key).await.map_err(|fault| fault.to_string())?;
         if !diary.run.allows(run.as_ref()) {
             return Err(format!("writer {writer} finds {run:?}, knows {:?}", diary.run));
@@ -203,7 +204,7 @@ async fn check(left: Vec<u8>, diaries: Arc<Vec<Diary>>) -> Result<(), String> {
 }
 
 async fn writable(store: &FileStore) -> Result<(), String> {
-    let put = store.put_run(&run(200, 60), Guard::Absent).await.map_err(|fault| fault.to_string())?;
+    let put = write_run(store, &run(200, 60), Guard::Absent).await.map_err(|fault| fault.to_string())?;
     put.is_written().then_some(()).ok_or_else(|| "a run nobody wrote was there".to_owned())
 }
 

@@ -32,8 +32,9 @@ impl TargetCheck {
         Self(Arc::new(check))
     }
 
-    pub(crate) fn check(&self, target: &HttpTarget) -> Result<(), TargetRefusal> {
-        (self.0)(target)
+    /// The field at fault, and why.
+    pub(crate) fn check(&self, target: &HttpTarget) -> Result<(), (&'static str, String)> {
+        (self.0)(target).map_err(|TargetRefusal { field, detail }| (field, detail))
     }
 }
 

@@ -48,7 +48,7 @@ async fn caller_of<D: Ports>(app: &AppState<D>, key: &str) -> Result<Option<Call
         return Ok(Some(caller));
     }
     let Some((tenant, id, secret)) = read_key(key) else { return Ok(None) };
-    let there = app.ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
+    let there = app.ports.store().get::<ApiKey>(&tenant, id).await?;
     let opened = there.filter(|seen| seen.item.opens(secret, app.ports.clock().now()));
     Ok(opened.map(|seen| Caller::of(&seen.item)))
 }

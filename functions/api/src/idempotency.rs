@@ -5,8 +5,8 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::limits::IDEMPOTENCY_KEY_CHARS;
+use minutehand_wire::field_errors::FieldErrors;
 
-use crate::field_errors::FieldErrors;
 use crate::problem::{Kind, Problem};
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -35,7 +35,7 @@ impl KeyHeader {
         if let Some(key) = &key {
             errors.line(POINTER, key, IDEMPOTENCY_KEY_CHARS);
         }
-        errors.settle(Some(key))
+        Ok(errors.settle(Some(key))?)
     }
 
     /// Refuses the header on a batch: it could only apply to one of the jobs.

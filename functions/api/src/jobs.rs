@@ -15,17 +15,18 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::limits::PAGE;
+use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::job::change::{Changed, Want, change};
-use minutehand_protocol::lookup::job_of;
+use minutehand_protocol::lookup::{job_of, jobs_of};
+use minutehand_wire::{BodyView, JobView, JobsQuery, OneJobView, Page};
 
-pub(crate) use self::batch::{BatchRequest, BatchView, batch};
+pub(crate) use self::batch::batch;
 pub(crate) use self::create::create;
 use self::filter::JobFilter;
-pub(crate) use self::filter::JobsParams;
 pub(crate) use self::patch::patch;
 use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
@@ -35,9 +36,6 @@ use crate::params::{JobPath, Params, limit_of};
 use crate::precondition::{IfMatch, etag};
 use crate::problem::{Kind, Problem};
 use crate::runs::FullRun;
-use crate::wire::body_view::BodyView;
-use crate::wire::job_view::{JobView, OneJobView};
-use crate::wire::page::Page;
 
 /// Jobs that one filtered request reads at most; its page may then hold fewer jobs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
@@ -46,10 +44,10 @@ const LOOKED_THROUGH: usize = 10_000;
 pub(crate) async fn list<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
-    Params(params): Params<JobsParams>,
+    Params(params): Params<JobsQuery>,
 ) -> Result<Response, Problem> {
     let limit = limit_of(params.limit)?;
-    let (filter, now) = (params.filter()?, app.ports.clock().now());
+    let (filter, now) = (JobFilter::of(&params)?, app.ports.clock().now());
     let scope = Scope::new(caller.tenant(), &format!("jobs {filter:?}"));
     let after = params.cursor.map(|cursor| scope.open(&cursor)).transpose()?.map(JobId::from_bytes);
     let page = looked_through(&*app.ports, caller.tenant(), after, &filter, limit, now).await?;
@@ -76,7 +74,7 @@ async fn looked_through<D: Ports>(
     // Without a filter, one job more than the page shows whether there is another page; with one, most jobs are left out.
     let at_once = if filter.wants_all() { limit + 1 } else { PAGE };
     while looked < LOOKED_THROUGH {
-        let read = ports.store().jobs(tenant, after, at_once).await?;
+        let read = jobs_of(ports, tenant, after, at_once).await?;
         let is_last = read.len() < at_once;
         for job in read {
             looked += 1;
@@ -106,7 +104,7 @@ pub(crate) async fn show<D: Ports>(
     let now = app.ports.clock().now();
     let last_run = last_run(&*app.ports, &job, now).await?;
     let payload = bodies::fetch(&*app.ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let view = JobView::new(&job, BodyView::of(payload.as_ref()), now);
+    let view = JobView::of(&job, BodyView::of(payload.as_ref()), now);
     let last_run = last_run.as_ref().map(|run| run.view(now));
     Ok((etag(&job), Json(OneJobView { job: view, last_run })).into_response())
 }
@@ -182,15 +180,15 @@ impl Want for Command {
 
 async fn answer<D: Ports>(ports: &D, job: &Job) -> Result<Response, Problem> {
     let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let view = JobView::new(job, BodyView::of(payload.as_ref()), ports.clock().now());
+    let view = JobView::of(job, BodyView::of(payload.as_ref()), ports.clock().now());
     Ok((etag(job), Json(view)).into_response())
 }
 
 /// The newest run, without occurrences that were cancelled before they were due.
 async fn last_run<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Option<FullRun>, Fault> {
     let until_now = Moment::EPOCH..Moment::from_millis(now.millis() + 1);
-    let mut newest = ports.store().runs_of(&job.tenant, job.id, until_now, None, 1).await?;
-    match newest.pop() {
+    let newest = RunsOf { job: job.id, window: until_now };
+    match ports.store().list::<Run>(&job.tenant, newest, None, 1).await?.items.pop() {
         Some(run) => FullRun::load(ports, run, job).await.map(Some),
         None => Ok(None),
     }

@@ -11,13 +11,11 @@ use minutehand_domain::Moment;
 use minutehand_domain::access::{ApiKey, KeyId, Role, SecretHash};
 use minutehand_domain::id::{Tenant, base32};
 use minutehand_domain::idempotency::Fingerprint;
-use minutehand_domain::limits::PAGE;
 use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Store as _};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use minutehand_wire::{KeyRequest, KeyView, KeysQuery, Page, RotateRequest, TenantQuery};
 
 use crate::app_state::AppState;
 use crate::auth::not_allowed;
@@ -26,33 +24,8 @@ use crate::cursor::Scope;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
-use crate::params::{DEFAULT_LIMIT, KeyPath, Params, limit_of};
+use crate::params::{KeyPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
-use crate::wire::grace::RotateRequest;
-use crate::wire::key_view::{KeyRequest, KeyView};
-use crate::wire::page::Page;
-use crate::wire::texts::{CursorText, TenantText};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct KeysParams {
-    /// How many at most.
-    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
-    limit: Option<usize>,
-    #[schemars(with = "Option<CursorText>")]
-    cursor: Option<String>,
-    /// Whose keys: only the deployment's own key may ask for another tenant's than its own.
-    #[schemars(with = "Option<TenantText>")]
-    tenant: Option<String>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TenantParams {
-    /// Whose key it is: only the deployment's own key may speak of another tenant's than its own.
-    #[schemars(with = "Option<TenantText>")]
-    tenant: Option<String>,
-}
 
 pub(crate) async fn create<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -62,7 +35,7 @@ pub(crate) async fn create<D: Ports>(
 ) -> Result<Response, Problem> {
     let mut request: KeyRequest = body.parse()?;
     let once = header.agreed(request.idempotency_key.take())?;
-    let (name, role) = request.understood()?;
+    let (name, role) = request.checked()?;
     let tenant = named_tenant(&caller, request.tenant.as_deref(), "/tenant")?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let (id, fingerprint) = match &once {
@@ -71,10 +44,10 @@ pub(crate) async fn create<D: Ports>(
     };
     let secret = base32(&ports.chance().bytes());
     let key = new_key(tenant, id, (name, role), &secret, fingerprint, now);
-    match ports.store().put_document(&key.tenant, &key, Guard::Absent).await? {
+    match ports.store().put(&key.tenant, id, &key, Guard::Absent).await? {
         Put::Written(_) => Ok(created(&key, &secret)),
         Put::Conflict(Some(there)) if once.is_some() && there.item.fingerprint == fingerprint => {
-            Ok((replayed(), Json(KeyView::new(&there.item))).into_response())
+            Ok((replayed(), Json(KeyView::of(&there.item))).into_response())
         }
         Put::Conflict(_) => Err(taken()),
     }
@@ -84,17 +57,17 @@ pub(crate) async fn create<D: Ports>(
 pub(crate) async fn list<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
-    Params(params): Params<KeysParams>,
+    Params(params): Params<KeysQuery>,
 ) -> Result<Response, Problem> {
     let tenant = named_tenant(&caller, params.tenant.as_deref(), "?tenant")?;
     let (limit, scope) = (limit_of(params.limit)?, Scope::new(&tenant, "keys"));
     let after = params.cursor.map(|cursor| scope.open::<10>(&cursor)).transpose()?;
-    let after = after.map(|bytes| KeyId::from_bytes(bytes).to_string());
-    let mut keys: Vec<ApiKey> = app.ports.store().documents(&tenant, after.as_deref(), limit + 1).await?;
+    let after = after.map(KeyId::from_bytes);
+    let mut keys = app.ports.store().list::<ApiKey>(&tenant, (), after, limit + 1).await?.items;
     let more = keys.len() > limit;
     keys.truncate(limit);
     let next_cursor = keys.last().filter(|_| more).map(|last| scope.seal(last.id.as_bytes()));
-    let items = keys.iter().map(KeyView::new).collect();
+    let items = keys.iter().map(KeyView::of).collect();
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 
@@ -103,14 +76,14 @@ pub(crate) async fn revoke<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     KeyPath(id): KeyPath,
-    Params(params): Params<TenantParams>,
+    Params(params): Params<TenantQuery>,
 ) -> Result<StatusCode, Problem> {
     let tenant = named_tenant(&caller, params.tenant.as_deref(), "?tenant")?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
-    let mut seen = ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?;
+    let mut seen = ports.store().get::<ApiKey>(&tenant, id).await?;
     loop {
         let there = seen.ok_or_else(no_key)?;
-        match ports.store().put_document(&tenant, &there.item.revoked(now), there.guard()).await? {
+        match ports.store().put(&tenant, id, &there.item.revoked(now), there.guard()).await? {
             Put::Written(_) => return Ok(StatusCode::NO_CONTENT),
             // A concurrent writer changed the key; it is revoked in any case.
             Put::Conflict(now) => seen = now,
@@ -123,19 +96,19 @@ pub(crate) async fn rotate<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     KeyPath(id): KeyPath,
-    Params(params): Params<TenantParams>,
+    Params(params): Params<TenantQuery>,
     body: Body,
 ) -> Result<Response, Problem> {
     let tenant = named_tenant(&caller, params.tenant.as_deref(), "?tenant")?;
-    let grace = body.parse_or_default::<RotateRequest>()?.grace()?;
+    let grace = body.parse_or_default::<RotateRequest>()?.checked()?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let secret = base32(&ports.chance().bytes());
-    let seen = ports.store().document::<ApiKey>(&tenant, &id.to_string()).await?.ok_or_else(no_key)?;
+    let seen = ports.store().get::<ApiKey>(&tenant, id).await?.ok_or_else(no_key)?;
     if seen.item.revoked_at.is_some() {
         return Err(Problem::new(Kind::Conflict, "the key was revoked; make a new one"));
     }
     let rotated = seen.item.rotated(SecretHash::of(&secret), grace, now);
-    match ports.store().put_document(&tenant, &rotated, seen.guard()).await? {
+    match ports.store().put(&tenant, id, &rotated, seen.guard()).await? {
         Put::Written(_) => Ok(Json(KeyView::with_secret(&rotated, &secret)).into_response()),
         // A second concurrent rotation would end the grace of the secret that is in use.
         Put::Conflict(_) => Err(Problem::new(Kind::Conflict, "it was changed just now; look before you rotate again")),

@@ -1,14 +1,14 @@
 //! The HTTP API: parse at the edge, load, decide, write, answer. One router, which Lambda and the local process serve.
 //!
-//! The modules: `routes` is the table of every route; `auth` finds the caller, `meters` limits the caller; `body`, `params` and
-//! `precondition` read the request, `wire` holds its shapes; the others answer, and an error becomes a `problem`.
+//! The modules: `routes` is the table of all there is, [`auth`] says who calls, `meters` how much they may, `body`, `params`
+//! and `precondition` read what they ask, the others answer, and whatever cannot be answered becomes a `problem`. The shapes
+//! of requests and answers, and what is checked of them, are `minutehand-wire`'s.
 
 mod app_state;
 mod auth;
 mod body;
 mod body_budget;
 mod cursor;
-mod field_errors;
 mod health;
 mod idempotency;
 mod identify;
@@ -31,7 +31,6 @@ mod scrape;
 mod signing;
 mod stats;
 mod suggestion;
-mod wire;
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::wire::kinds::Kind;
+use minutehand_wire::kinds::Kind;
 
 /// An object's fields, with their positions.
 #[derive(Default)]
@@ -75,7 +75,7 @@ impl Fields {
         }
     }
 
-    /// True if the field was present.
+    /// Says whether it was there.
     pub(crate) fn remove(&mut self, name: &str) -> bool {
         self.by_name.remove(name).is_some()
     }

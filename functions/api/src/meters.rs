@@ -17,6 +17,7 @@ use minutehand_domain::schedule::Schedule;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::lookup::jobs_of;
 
 use crate::problem::Problem;
 
@@ -134,7 +135,7 @@ impl Meters {
         if let Some((limits, _)) = known {
             return limits;
         }
-        let limits = match ports.store().document::<Quota>(&Tenant::deployment(), tenant.as_str()).await {
+        let limits = match ports.store().get::<Quota>(&Tenant::deployment(), tenant.clone()).await {
             Ok(there) => there.map(|seen| seen.item.limits).unwrap_or_default(),
             // A quota that cannot be read refuses no request: the last one read stays in force.
             Err(_) => self.with(tenant, |meter| meter.limits).map(|(limits, _)| limits).unwrap_or_default(),
@@ -173,7 +174,7 @@ impl Load {
 async fn count<D: Ports>(ports: &D, tenant: &Tenant, now: Moment) -> Result<Load, Fault> {
     let (mut load, mut after) = (Load::default(), None);
     loop {
-        let page = ports.store().jobs(tenant, after, PAGE).await?;
+        let page = jobs_of(ports, tenant, after, PAGE).await?;
         for job in page.iter().filter(|job| can_still_fire(job, now)) {
             load.jobs += 1;
             load.fires_per_minute += job.schedule.fires_per_minute(now);

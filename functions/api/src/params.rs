@@ -7,14 +7,13 @@ use http::request::Parts;
 use minutehand_domain::access::KeyId;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
+use minutehand_wire::page::DEFAULT_LIMIT;
 use serde::de::DeserializeOwned;
 
 use crate::problem::{FieldError, Kind, Problem};
 use crate::suggestion;
 
-pub(crate) const DEFAULT_LIMIT: usize = 100;
-
-/// The job named by the path. A text that is no job id is 404.
+/// The job that the path names. A text that is no job's id names none.
 pub(crate) struct JobPath(pub JobId);
 
 /// The run named by the path.
@@ -96,7 +95,7 @@ pub(crate) fn limit_of(requested: Option<usize>) -> Result<usize, Problem> {
     bounded("?limit", requested.unwrap_or(DEFAULT_LIMIT), PAGE)
 }
 
-pub(crate) fn bounded(pointer: &'static str, value: usize, most: usize) -> Result<usize, Problem> {
+fn bounded(pointer: &'static str, value: usize, most: usize) -> Result<usize, Problem> {
     if (1..=most).contains(&value) {
         return Ok(value);
     }

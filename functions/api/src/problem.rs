@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
 use minutehand_io::Fault;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use minutehand_wire as wire;
+use minutehand_wire::field_errors::RequestRefusal;
+pub(crate) use minutehand_wire::problem::{FieldError, ProblemKind as Kind};
 
 /// Seconds after which a retry of a fault makes sense: a busy store has committed by then.
 const RETRY_SECONDS: u64 = 1;
@@ -19,105 +20,8 @@ pub(crate) struct Problem {
     pub errors: Vec<FieldError>,
     /// `Retry-After`, in seconds.
     pub retry_after: Option<u64>,
-    /// For the log, never for the client.
+    /// For the log. The client does not see it.
     pub fault: Option<Fault>,
-}
-
-/// One thing that is wrong with one field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct FieldError {
-    /// A JSON pointer into the body; for a query parameter `?` and its name.
-    pub pointer: String,
-    pub detail: String,
-}
-
-/// The kinds of problem: each has a `type` that never changes, a title and a status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Malformed,
-    Unauthorized,
-    Forbidden,
-    NotFound,
-    MethodNotAllowed,
-    Conflict,
-    VersionMismatch,
-    TooLarge,
-    UnsupportedMediaType,
-    Invalid,
-    KeyReused,
-    QuotaExceeded,
-    Unavailable,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Self; 13] = [
-        Self::Malformed,
-        Self::Unauthorized,
-        Self::Forbidden,
-        Self::NotFound,
-        Self::MethodNotAllowed,
-        Self::Conflict,
-        Self::VersionMismatch,
-        Self::TooLarge,
-        Self::UnsupportedMediaType,
-        Self::Invalid,
-        Self::KeyReused,
-        Self::QuotaExceeded,
-        Self::Unavailable,
-    ];
-
-    pub(crate) const fn slug(self) -> &'static str {
-        match self {
-            Self::Malformed => "/problems/malformed",
-            Self::Unauthorized => "/problems/unauthorized",
-            Self::Forbidden => "/problems/forbidden",
-            Self::NotFound => "/problems/not-found",
-            Self::MethodNotAllowed => "/problems/method-not-allowed",
-            Self::Conflict => "/problems/conflict",
-            Self::VersionMismatch => "/problems/version-mismatch",
-            Self::TooLarge => "/problems/too-large",
-            Self::UnsupportedMediaType => "/problems/unsupported-media-type",
-            Self::Invalid => "/problems/invalid",
-            Self::KeyReused => "/problems/idempotency-key-reused",
-            Self::QuotaExceeded => "/problems/quota-exceeded",
-            Self::Unavailable => "/problems/unavailable",
-        }
-    }
-
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Malformed => "The request is malformed",
-            Self::Unauthorized => "An API key is needed",
-            Self::Forbidden => "This key may not do that",
-            Self::NotFound => "Not found",
-            Self::MethodNotAllowed => "Method not allowed",
-            Self::Conflict => "The state forbids it",
-            Self::VersionMismatch => "It was changed since it was read",
-            Self::TooLarge => "The request is too large",
-            Self::UnsupportedMediaType => "The body is not JSON",
-            Self::Invalid => "The request is understood but impossible",
-            Self::KeyReused => "The idempotency key belongs to another request",
-            Self::QuotaExceeded => "More than the quota allows",
-            Self::Unavailable => "Not available right now",
-        }
-    }
-
-    pub(crate) const fn status(self) -> StatusCode {
-        match self {
-            Self::Malformed => StatusCode::BAD_REQUEST,
-            Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Conflict => StatusCode::CONFLICT,
-            Self::VersionMismatch => StatusCode::PRECONDITION_FAILED,
-            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::Invalid | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::QuotaExceeded => StatusCode::TOO_MANY_REQUESTS,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
 }
 
 impl Problem {
@@ -163,15 +67,15 @@ impl Problem {
         Self { detail: detail.into(), ..self }
     }
 
-    /// The body that the client reads.
-    pub(crate) fn with_request_id<'a>(&'a self, request_id: &'a str) -> WithRequestId<'a> {
-        WithRequestId {
-            kind: self.kind.slug(),
-            title: self.kind.title(),
+    /// As the client reads it.
+    pub(crate) fn with_request_id(&self, request_id: &str) -> wire::Problem {
+        wire::Problem {
+            kind: self.kind.slug().to_owned(),
+            title: self.kind.title().to_owned(),
             status: self.kind.status().as_u16(),
-            detail: &self.detail,
-            errors: &self.errors,
-            request_id,
+            detail: self.detail.clone().into_owned(),
+            errors: self.errors.clone(),
+            request_id: request_id.to_owned(),
         }
     }
 
@@ -190,27 +94,11 @@ impl Problem {
     }
 }
 
-/// An answer that says no, in the words of RFC 9457.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Problem")]
-pub(crate) struct WithRequestId<'a> {
-    /// What a client acts on: it never changes.
-    #[serde(rename = "type")]
-    #[schemars(schema_with = "types")]
-    kind: &'static str,
-    title: &'static str,
-    #[schemars(range(min = 400, max = 599))]
-    status: u16,
-    /// A sentence that names what is wrong.
-    detail: &'a str,
-    /// Every field that is wrong, where fields are.
-    errors: &'a [FieldError],
-    /// The same as the header `Request-Id`; the log has it too.
-    request_id: &'a str,
-}
-
-fn types(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Kind::ALL.map(Kind::slug) })
+impl From<RequestRefusal> for Problem {
+    fn from(refusal: RequestRefusal) -> Self {
+        let kind = if refusal.too_large { Kind::TooLarge } else { Kind::Invalid };
+        Self { errors: refusal.errors, ..Self::new(kind, "") }.with_detail_of_errors()
+    }
 }
 
 impl From<Fault> for Problem {

@@ -11,14 +11,13 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
+use minutehand_wire::{QuotaRequest, QuotaView};
 
 use crate::app_state::AppState;
 use crate::body::Body;
-use crate::field_errors::FieldErrors;
 use crate::keyring::Caller;
 use crate::params::TenantPath;
 use crate::problem::Problem;
-use crate::wire::quota_view::{QuotaRequest, QuotaView};
 
 pub(crate) async fn own<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
     answer(&*app.ports, caller.tenant()).await
@@ -38,26 +37,24 @@ pub(crate) async fn put<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let request: QuotaRequest = body.parse()?;
-    let mut errors = FieldErrors::default();
-    let limits = request.understood(&mut errors);
-    let limits = errors.settle(Some(limits))?;
+    let limits = request.checked()?;
     write(&*app.ports, &Quota { tenant: tenant.clone(), limits }).await?;
     app.meters.set(&tenant, limits, app.ports.clock().now());
     app.ports.queues().limit(&tenant, limits.max_concurrent_runs);
-    Ok(Json(QuotaView::new(&tenant, &limits)).into_response())
+    Ok(Json(QuotaView::of(&tenant, &limits)).into_response())
 }
 
 async fn answer<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Response, Problem> {
-    let there = ports.store().document::<Quota>(&Tenant::deployment(), tenant.as_str()).await?;
+    let there = ports.store().get::<Quota>(&Tenant::deployment(), tenant.clone()).await?;
     let limits = there.map_or_else(Limits::default, |seen| seen.item.limits);
-    Ok(Json(QuotaView::new(tenant, &limits)).into_response())
+    Ok(Json(QuotaView::of(tenant, &limits)).into_response())
 }
 
 /// The last writer wins: nothing of the former quota is kept.
 async fn write<D: Ports>(ports: &D, quota: &Quota) -> Result<(), Fault> {
     let mut guard = Guard::Absent;
     loop {
-        match ports.store().put_document(&Tenant::deployment(), quota, guard).await? {
+        match ports.store().put(&Tenant::deployment(), quota.tenant.clone(), quota, guard).await? {
             Put::Written(_) => return Ok(()),
             Put::Conflict(there) => guard = there.map_or(Guard::Absent, |seen| seen.guard()),
         }

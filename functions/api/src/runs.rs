@@ -1,6 +1,5 @@
 //! Runs: read one, list those of a job or of all jobs, cancel, retry.
 
-mod audit;
 mod full_run;
 mod list;
 mod on_demand;
@@ -14,10 +13,9 @@ use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
-pub(crate) use self::audit::AuditView;
 pub(crate) use self::full_run::FullRun;
-pub(crate) use self::list::{AcrossParams, RunsParams, across, of_job};
-pub(crate) use self::on_demand::{RunRequest, retry, run_now};
+pub(crate) use self::list::{across, of_job};
+pub(crate) use self::on_demand::{retry, run_now};
 use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
 use crate::keyring::Caller;
@@ -41,7 +39,7 @@ pub(crate) async fn events<D: Ports>(
     RunPath(key): RunPath,
 ) -> Result<Response, Problem> {
     let run = FullRun::find(&*app.ports, caller.tenant(), key).await?.ok_or_else(Problem::no_run)?;
-    Ok(Json(run.audit()).into_response())
+    Ok(Json(run.events()).into_response())
 }
 
 /// Cancels a waiting run; a running one finishes its attempt and is not retried.

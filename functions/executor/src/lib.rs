@@ -63,10 +63,7 @@ async fn execute_claimed<D: Ports>(
     }
     let finished = match call_unless(leaving, call(ports, claimed)).await {
         Some(answer) => record(ports, claimed, answer, gone).await?,
-        None => {
-            let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
-            hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint)).await?
-        }
+        None => hand_back_claimed(ports, claimed).await?,
     };
     Ok(Executed::Attempted(finished))
 }
@@ -92,6 +89,11 @@ async fn record<D: Ports>(ports: &D, claimed: &ClaimedRun, answer: Answer, gone:
             recorded => return recorded,
         }
     }
+}
+
+async fn hand_back_claimed<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result<Finished, Fault> {
+    let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
+    hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint)).await
 }
 
 async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, answer: Answer) -> Result<Finished, Fault> {

@@ -1,13 +1,14 @@
 //! The client: `minutehand` as those use it who have a server already.
 //!
-//! What is said on the command line becomes a `request`, which a `session` asks of the `server` that the `connection`
-//! names; its `answer` is shown as a `table`, or is `trouble`. Each command has a room of its own.
+//! What is said on the command line becomes a call of `minutehand-client`, which a `session` sends to the server that the
+//! `connection` names; its answer is shown as a `table`, or is a `failure`. Each command has a module of its own.
 
-mod answer;
+mod cells;
 mod clock;
 mod completion;
 mod connection;
-mod given;
+mod failure;
+mod input;
 mod instant;
 mod jobs;
 mod keys;
@@ -15,31 +16,31 @@ mod list;
 mod preview;
 mod problem;
 mod quotas;
-mod request;
 mod runs;
-mod server;
 mod session;
 mod signing_secret;
 mod span;
 mod stats;
 mod table;
-mod trouble;
-mod words;
 
 use std::process::ExitCode;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use minutehand_client::is_id;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use self::completion::Completion;
 use self::connection::Connection;
+pub(crate) use self::failure::EXIT_CODES;
+use self::failure::Failure;
 use self::jobs::Jobs;
 use self::keys::Keys;
 use self::quotas::Quotas;
 use self::runs::Runs;
 use self::session::Session;
 use self::signing_secret::SigningSecret;
-pub(crate) use self::trouble::EXIT_CODES;
-use self::trouble::Trouble;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -95,11 +96,11 @@ pub(crate) async fn client(command: Command) -> ExitCode {
     let verbose = command.connection().is_some_and(|connection| connection.verbose);
     match execute(command).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(trouble) => trouble.exit(verbose),
+        Err(failure) => failure.exit(verbose),
     }
 }
 
-async fn execute(command: Command) -> Result<(), Trouble> {
+async fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Jobs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Runs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -126,4 +127,17 @@ impl Command {
             Self::Completion(_) => None,
         }
     }
+}
+
+/// An id as the path names it. Checked here, because `..` in a path would mean another request.
+fn id(text: &str) -> Result<String, String> {
+    if is_id(text) { Ok(text.to_owned()) } else { Err("an id has only letters, digits, _ and -".to_owned()) }
+}
+
+/// One of the API's words: those of the enum that it is read into.
+fn one_of<T>(words: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words).try_map(|word| serde_json::from_value(Value::String(word)))
 }

@@ -11,12 +11,12 @@ use minutehand_io::{Fault, Ports};
 pub(crate) async fn limit_tenants<D: Ports>(ports: &D) -> Result<(), Fault> {
     let mut after = None;
     loop {
-        let quotas: Vec<Quota> = ports.store().documents(&Tenant::deployment(), after.as_deref(), PAGE).await?;
+        let quotas = ports.store().list::<Quota>(&Tenant::deployment(), (), after, PAGE).await?.items;
         for quota in &quotas {
             ports.queues().limit(&quota.tenant, quota.limits.max_concurrent_runs);
         }
         match quotas.last() {
-            Some(last) => after = Some(last.tenant.as_str().to_owned()),
+            Some(last) => after = Some(last.tenant.clone()),
             None => return Ok(()),
         }
     }

@@ -21,7 +21,9 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use tracing_subscriber::filter::Targets;
+use minutehand_io::events::TRANSITIONS;
+use tracing::Level;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -48,9 +50,43 @@ async fn serve(options: &Serve) -> ExitCode {
 
 /// `RUST_LOG=debug` shows a line for each committed change.
 fn log_to_stderr() {
-    let levels = std::env::var("RUST_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
-    let filter = levels.unwrap_or_else(|| Targets::new().with_default(tracing::Level::INFO));
+    let filter = filter_of(std::env::var("RUST_LOG").ok().as_deref());
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     tracing_subscriber::registry().with(filter).with(lines).init();
+}
+
+/// What is asked for; where that cannot be read, what everybody wants. The transitions of runs only where they are named, or
+/// where everything is wanted: a run has two, and a line costs 8 µs where it is written and 5 ns where it is not.
+fn filter_of(wanted: Option<&str>) -> Targets {
+    let asked = wanted.filter(|text| !text.is_empty()).and_then(|text| text.parse::<Targets>().ok());
+    let filter = asked.unwrap_or_else(|| Targets::new().with_default(Level::INFO));
+    let named = wanted.is_some_and(|text| text.contains(TRANSITIONS));
+    if named || filter.would_enable(TRANSITIONS, &Level::DEBUG) {
+        filter
+    } else {
+        filter.with_target(TRANSITIONS, LevelFilter::OFF)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transitions_are_logged_where_they_are_named_or_everything_is_wanted() {
+        for (wanted, logged) in [
+            (None, false),
+            (Some(""), false),
+            (Some("info"), false),
+            (Some("minutehand=info"), false),
+            (Some("debug"), true),
+            (Some("minutehand=debug"), true),
+            (Some("warn,minutehand::transitions=info"), true),
+            (Some("debug,minutehand::transitions=off"), false),
+        ] {
+            assert_eq!(filter_of(wanted).would_enable(TRANSITIONS, &Level::INFO), logged, "{wanted:?}");
+        }
+        assert!(filter_of(None).would_enable("minutehand::host", &Level::INFO));
+    }
 }

@@ -25,3 +25,5 @@ mod showing;
 mod strangers;
 #[path = "client/tenants.rs"]
 mod tenants;
+#[path = "client/typed.rs"]
+mod typed;

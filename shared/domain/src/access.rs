@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::Moment;
-use crate::document::Document;
 use crate::id::{NotAnId, Tenant, base32, from_base32};
 use crate::idempotency::Fingerprint;
 use crate::spelled::spelled_for_people;
@@ -201,14 +200,6 @@ impl ApiKey {
     /// The text of the key for its owner, shown once.
     pub fn text(&self, secret: &str) -> String {
         KeyText { tenant: &self.tenant, id: self.id, secret }.to_string()
-    }
-}
-
-impl Document for ApiKey {
-    const KIND: &'static str = "key";
-
-    fn name(&self) -> String {
-        self.id.to_string()
     }
 }
 

@@ -134,7 +134,7 @@ impl Origin {
         }
     }
 
-    const fn code(self) -> u8 {
+    pub const fn code(self) -> u8 {
         match self {
             Self::Schedule => 0,
             Self::Manual => 1,

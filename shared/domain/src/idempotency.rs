@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::document::Document;
 use crate::id::{NotAnId, RunKey, base32, sixteen_bytes};
 use crate::spelled::spelled_for_people;
 
@@ -131,14 +130,6 @@ pub struct Asked {
     pub name: AskedName,
     pub fingerprint: Fingerprint,
     pub run: RunKey,
-}
-
-impl Document for Asked {
-    const KIND: &'static str = "asked";
-
-    fn name(&self) -> String {
-        self.name.to_string()
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 pub mod access;
 pub mod body;
 pub mod catch_up;
-pub mod document;
 pub mod head;
 pub mod hint;
 pub mod id;

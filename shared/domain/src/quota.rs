@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::Document;
 use crate::id::Tenant;
 
 /// Stored among the deployment's own documents, under the tenant's name.
@@ -20,12 +19,4 @@ pub struct Limits {
     pub max_fires_per_minute: Option<u32>,
     pub max_concurrent_runs: Option<u32>,
     pub max_requests_per_second: Option<u32>,
-}
-
-impl Document for Quota {
-    const KIND: &'static str = "quota";
-
-    fn name(&self) -> String {
-        self.tenant.as_str().to_owned()
-    }
 }

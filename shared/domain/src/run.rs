@@ -154,8 +154,7 @@ pub enum Event<'a> {
         fence: u32,
         terms: &'a Terms,
     },
-    /// The holder is alive and wants the run until then; it may hold it longer already. The lease that comes of it says
-    /// whether somebody asked to cancel.
+    /// The holder is alive and has the run until then. The lease that comes of it says whether somebody asked to cancel.
     Heartbeat {
         fence: u32,
         until: Moment,
@@ -387,10 +386,10 @@ impl Lease {
         self.until <= now || self.holder.cannot_be_alive(by)
     }
 
-    /// The same, at least until then: a heartbeat that was overtaken by a later one takes nothing back.
+    /// The same, until then: who extends it says how long, and a store can write that without having read it.
     #[must_use]
     pub fn extended(self, until: Moment) -> Self {
-        Self { until: self.until.max(until), ..self }
+        Self { until, ..self }
     }
 
     /// Whether enough of it is left to call the target and write down how it went.

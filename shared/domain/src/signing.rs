@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use crate::Moment;
-use crate::document::Document;
 use crate::id::NotAnId;
 
 /// The sizes of a secret that the scheme allows, in bytes.
@@ -75,14 +74,6 @@ impl SigningSecrets {
 
     fn former_at(&self, now: Moment) -> Option<&FormerSecret> {
         self.former.as_ref().filter(|former| now < former.until)
-    }
-}
-
-impl Document for SigningSecrets {
-    const KIND: &'static str = "signing";
-
-    fn name(&self) -> String {
-        Self::NAME.to_owned()
     }
 }
 

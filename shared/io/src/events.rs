@@ -21,20 +21,76 @@ pub enum Event<'a> {
     Run { run: &'a Run, from: &'static str, now: Moment },
 }
 
-/// One structured line for each committed change.
+/// Where the transitions of runs are logged, so that a filter can name them.
+pub const TRANSITIONS: &str = "minutehand::transitions";
+
+/// One structured line for each committed change. A run's says which attempt of which run went from what to what.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Log;
 
 impl Events for Log {
     fn emit(&self, event: &Event<'_>) {
-        match event {
+        match *event {
             Event::Job { job, what } => {
                 tracing::debug!(tenant = job.tenant.as_str(), job = %job.id, generation = job.generation, what, "job");
             }
-            Event::Run { run, from, now } => {
-                let (to, fence) = (run.status(*now), run.fence);
-                tracing::debug!(tenant = run.tenant.as_str(), job = %run.key.job, run = %run.key, fence, from, to, "run");
-            }
+            Event::Run { run, from, now } => log_transition(run, from, run.status(now)),
         }
+    }
+}
+
+fn log_transition(run: &Run, from: &'static str, to: &'static str) {
+    let Run { tenant, key, fence, .. } = run;
+    let attempt = run.attempts.last().map_or(0, |attempt| attempt.number);
+    let span = tracing::info_span!(
+        target: TRANSITIONS, "run", tenant = tenant.as_str(), job = %key.job, run = %key, attempt, fence, from, to
+    );
+    span.in_scope(|| tracing::info!(target: TRANSITIONS, "{from} -> {to}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+    use minutehand_domain::order::Terms;
+    use minutehand_domain::priority::Priority;
+    use minutehand_domain::run::{Claimant, Event as RunEvent};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_transition_is_one_line_at_info_that_says_which_attempt_went_from_what_to_what() {
+        let (lines, due) = (Lines::default(), Moment::from_secs(1_800_000_000));
+        let key = RunKey::occurrence(JobId::from_bytes([7; 16]), due);
+        let run = Run::new(Tenant::new("acme").unwrap(), key, Priority::Normal);
+        let by = Claimant { worker: Worker(1), exclusive_store: false };
+        let claimed = run.after(&RunEvent::Claim { by, terms: &Terms::default() }, due).unwrap();
+
+        let writer = lines.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(subscriber, || {
+            Log.emit(&Event::Run { run: &claimed, from: run.status(due), now: due });
+        });
+
+        let told = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let fields =
+            format!("tenant=\"acme\" job={} run={key} attempt=1 fence=1 from=\"queued\" to=\"running\"", key.job);
+        assert_eq!(told, format!(" INFO run{{{fields}}}: minutehand::transitions: queued -> running\n"));
     }
 }

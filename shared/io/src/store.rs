@@ -7,47 +7,60 @@
 pub mod dynamo;
 #[cfg(feature = "embedded")]
 pub mod embedded;
+pub mod item;
+mod items;
+pub mod place;
+pub mod update;
 
 use std::future::Future;
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::{Digest, Json};
-use minutehand_domain::document::Document;
-use minutehand_domain::head::Head;
-use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::job::Job;
-use minutehand_domain::run::{Attempt, Run};
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
-use serde::{Deserialize, Serialize};
 
+use self::item::{Item, Listed};
+pub use self::items::{Cursor, ExtendLease, Filed, KeptBody, RunsOf};
+use self::update::Update;
 use crate::Fault;
 
 pub trait Store: Send + Sync + 'static {
     /// Into how many shards a minute of timers is divided.
     fn shards(&self) -> u16;
 
-    fn head(&self, tenant: &Tenant, job: JobId) -> impl Future<Output = Result<Option<Seen<Head>>, Fault>> + Send;
-    fn put_head(&self, head: &Head, guard: Guard) -> impl Future<Output = Result<Put<Head>, Fault>> + Send;
-    /// Jobs by id, after `after`; tombstones are left out.
-    fn jobs(
+    /// An item, and which writing of it this is. What is written once is at its first.
+    fn get<T: Item>(&self, tenant: &Tenant, key: T::Key)
+    -> impl Future<Output = Result<Option<Seen<T>>, Fault>> + Send;
+    fn put<T: Item>(
         &self,
         tenant: &Tenant,
-        after: Option<JobId>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<Job>, Fault>> + Send;
-
-    fn run(&self, tenant: &Tenant, key: RunKey) -> impl Future<Output = Result<Option<Seen<Run>>, Fault>> + Send;
-    fn put_run(&self, run: &Run, guard: Guard) -> impl Future<Output = Result<Put<Run>, Fault>> + Send;
-    /// A job's runs whose instant lies in `window`, newest first, before (that is: older than) `before`.
-    fn runs_of(
+        key: T::Key,
+        item: &T,
+        guard: Guard,
+    ) -> impl Future<Output = Result<Put<T>, Fault>> + Send;
+    /// Changes an item where it lies, without having read it.
+    fn update<U: Update>(
         &self,
         tenant: &Tenant,
-        job: JobId,
-        window: Range<Moment>,
-        before: Option<RunKey>,
+        key: <U::Item as Item>::Key,
+        update: &U,
+    ) -> impl Future<Output = Result<Updated<U::Item>, Fault>> + Send;
+    /// Deletes an item only as it was seen.
+    fn delete<T: Item>(
+        &self,
+        tenant: &Tenant,
+        key: T::Key,
+        seen: Version,
+    ) -> impl Future<Output = Result<Deleted<T>, Fault>> + Send;
+    /// Items in the order of their list, past the last one seen.
+    fn list<T: Listed>(
+        &self,
+        tenant: &Tenant,
+        within: T::Within,
+        past: Option<T::Key>,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Run>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Page<T>, Fault>> + Send;
 
     /// The runs of all of a tenant's jobs whose instant lies in `window`, newest first (by instant, then by key), before
     /// `before`. It may lag a moment behind the writes. None where this deployment keeps no such list.
@@ -59,44 +72,6 @@ pub trait Store: Send + Sync + 'static {
         before: Option<RunKey>,
         limit: usize,
     ) -> impl Future<Output = Result<Option<Vec<Run>>, Fault>> + Send;
-
-    /// An attempt that no longer stands inside its run. Writing the same one again changes nothing.
-    fn put_attempt(
-        &self,
-        tenant: &Tenant,
-        run: RunKey,
-        attempt: &Attempt,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
-    /// The attempts that stand outside their run, oldest first.
-    fn attempts(&self, tenant: &Tenant, run: RunKey) -> impl Future<Output = Result<Vec<Attempt>, Fault>> + Send;
-
-    /// A body kept apart, under the name its content gives it.
-    fn put_body(&self, tenant: &Tenant, job: JobId, body: &Json) -> impl Future<Output = Result<(), Fault>> + Send;
-    fn body(
-        &self,
-        tenant: &Tenant,
-        job: JobId,
-        digest: Digest,
-    ) -> impl Future<Output = Result<Option<Json>, Fault>> + Send;
-
-    fn document<T: Document>(
-        &self,
-        tenant: &Tenant,
-        name: &str,
-    ) -> impl Future<Output = Result<Option<Seen<T>>, Fault>> + Send;
-    fn put_document<T: Document>(
-        &self,
-        tenant: &Tenant,
-        document: &T,
-        guard: Guard,
-    ) -> impl Future<Output = Result<Put<T>, Fault>> + Send;
-    /// A tenant's documents of one kind, by name, after `after`.
-    fn documents<T: Document>(
-        &self,
-        tenant: &Tenant,
-        after: Option<&str>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<T>, Fault>> + Send;
 
     fn timer(&self, key: &TimerKey) -> impl Future<Output = Result<Option<Timer>, Fault>> + Send;
     /// Overwrites.
@@ -112,15 +87,7 @@ pub trait Store: Send + Sync + 'static {
         after: Option<TimerKey>,
         until: Moment,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Timer>, Fault>> + Send;
-
-    fn cursor(&self, shard: u16) -> impl Future<Output = Result<Option<Seen<Cursor>>, Fault>> + Send;
-    fn put_cursor(
-        &self,
-        shard: u16,
-        cursor: &Cursor,
-        guard: Guard,
-    ) -> impl Future<Output = Result<Put<Cursor>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Page<Timer>, Fault>> + Send;
 }
 
 /// Which runs of a tenant a list is about.
@@ -139,7 +106,7 @@ pub enum Guard {
 }
 
 /// Which writing of an item this is, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u64);
 
 /// An item and which writing of it was seen.
@@ -165,15 +132,30 @@ pub struct Bucket {
     pub shard: u16,
 }
 
-/// How far the sweeping of a shard has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cursor {
-    /// Up to when hints were given.
-    pub hinted_to: Moment,
-    /// The oldest bucket not yet left.
-    pub oldest: i64,
-    /// When the last pass began.
-    pub swept_at: Moment,
+/// Some of a list, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// How many lie between them that this release cannot read. They are left where they are, and fill no page.
+    pub unreadable: u64,
+}
+
+/// How an update went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "it may have been refused"]
+pub enum Updated<T> {
+    Done(Seen<T>),
+    /// What stands there does not admit it.
+    Refused(Option<Seen<T>>),
+}
+
+/// How a delete went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "somebody may have been faster"]
+pub enum Deleted<T> {
+    Done,
+    /// Somebody was faster: this is what is there now. Where an answer was lost it may have been this one.
+    Conflict(Option<Seen<T>>),
 }
 
 impl Guard {
@@ -182,6 +164,27 @@ impl Guard {
         match self {
             Self::Absent => Version(1),
             Self::Seen(Version(seen)) => Version(seen + 1),
+        }
+    }
+}
+
+impl<T> Default for Page<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), unreadable: 0 }
+    }
+}
+
+impl<T> Page<T> {
+    /// Nothing lies there, not even what cannot be read.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.unreadable == 0
+    }
+
+    /// All that lies there, for a decision that none of it may be missing from.
+    pub fn whole(self) -> Result<Vec<T>, Fault> {
+        match self.unreadable {
+            0 => Ok(self.items),
+            some => Err(Fault::unreadable("the store", format!("{some} of the items on a page cannot be read"))),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{JobId, Tenant};
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{Guard, KeptBody, Store as _};
 use minutehand_io::{Fault, Ports};
 
 /// Keeps `json` inside the item if it has at most `limit` bytes; else writes it apart first. Content names it, so that
@@ -17,7 +17,9 @@ pub async fn keep<D: Ports>(
     let Some(json) = json else { return Ok(Body::Empty) };
     let (body, apart) = Body::split(json, limit);
     if let Some(json) = apart {
-        ports.store().put_body(tenant, job, &json).await?;
+        let key = (job, json.digest());
+        // Where it stands already it is the same.
+        let _put = ports.store().put(tenant, key, &KeptBody { json }, Guard::Absent).await?;
     }
     Ok(body)
 }
@@ -27,8 +29,8 @@ pub async fn fetch<D: Ports>(ports: &D, tenant: &Tenant, job: JobId, body: &Body
     match body {
         Body::Empty => Ok(None),
         Body::Inside(json) => Ok(Some(json.clone())),
-        Body::Apart(digest) => match ports.store().body(tenant, job, *digest).await? {
-            Some(json) => Ok(Some(json)),
+        Body::Apart(digest) => match ports.store().get::<KeptBody>(tenant, (job, *digest)).await? {
+            Some(seen) => Ok(Some(seen.item.json)),
             None => Err(Fault::unreadable("store", "a body that was written first is not there")),
         },
     }

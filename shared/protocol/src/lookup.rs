@@ -1,5 +1,6 @@
 //! Looking a job up, or the owner of a run: what every flow and every route about one begins with.
 
+use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::owner::RunOwner;
@@ -18,8 +19,19 @@ pub async fn owner_of<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Resu
     }
 }
 
+/// A tenant's jobs by id, past the last one seen.
+pub async fn jobs_of<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    past: Option<JobId>,
+    limit: usize,
+) -> Result<Vec<Job>, Fault> {
+    let heads = ports.store().list::<Head>(tenant, (), past, limit).await?;
+    Ok(heads.items.into_iter().filter_map(Head::into_job).collect())
+}
+
 /// A job, for whoever is going to change it.
 pub async fn seen_job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Seen<Job>>, Fault> {
-    let Some(Seen { item, version }) = ports.store().head(tenant, id).await? else { return Ok(None) };
+    let Some(Seen { item, version }) = ports.store().get::<Head>(tenant, id).await? else { return Ok(None) };
     Ok(item.into_job().map(|item| Seen { item, version }))
 }

@@ -12,7 +12,9 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::pace;
+use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Bucket, Cursor, Guard, Put, Seen, Store as _};
@@ -74,11 +76,11 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16) -> Result<Pass, Fault> {
 /// Forgets that hints were given: the next pass gives all of them again, from the bucket of `first` if that lies before
 /// the oldest known. For a process whose queues died with the last one, and for an operator whose queue was purged.
 pub async fn forget_hints<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
-    let Some(seen) = ports.store().cursor(shard).await? else { return Ok(()) };
+    let Some(seen) = ports.store().get::<Cursor>(&Tenant::deployment(), shard).await? else { return Ok(()) };
     let oldest = first.map_or(seen.item.oldest, |first| pace::minute_of(first).min(seen.item.oldest));
     let cursor = Cursor { hinted_to: Moment::EPOCH, oldest, swept_at: Moment::EPOCH };
     // A conflict is a pass that ran meanwhile: it has hinted, and another forgetting is the caller's to ask for.
-    let _put = ports.store().put_cursor(shard, &cursor, seen.guard()).await?;
+    let _put = ports.store().put(&Tenant::deployment(), shard, &cursor, seen.guard()).await?;
     Ok(())
 }
 
@@ -111,7 +113,7 @@ const SAVE_AFTER: i64 = 16;
 
 impl Place {
     async fn find<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Self, Fault> {
-        let seen = ports.store().cursor(shard).await?;
+        let seen = ports.store().get::<Cursor>(&Tenant::deployment(), shard).await?;
         let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
         let cursor = seen.map_or_else(|| first_cursor(now), |seen| seen.item);
         Ok(Self { shard, cursor, guard, saved: cursor.oldest })
@@ -124,7 +126,8 @@ impl Place {
 
     /// Only if no other pass moved it meanwhile: that one gave its hints too, and the next starts from there.
     async fn move_to<D: Ports>(&mut self, ports: &D, cursor: Cursor) -> Result<(), Fault> {
-        if let Put::Written(version) = ports.store().put_cursor(self.shard, &cursor, self.guard).await? {
+        if let Put::Written(version) = ports.store().put(&Tenant::deployment(), self.shard, &cursor, self.guard).await?
+        {
             self.guard = Guard::Seen(version);
             self.saved = cursor.oldest;
         }
@@ -164,11 +167,12 @@ impl<D: Ports> Sweep<'_, D> {
         pass.buckets += 1;
         loop {
             let page = self.ports.store().timers(bucket, after, self.horizon, PAGE).await?;
-            found += page.len();
-            pass.timers_read += page.len() as u64;
-            after = page.last().map(|timer| timer.key);
-            let full = page.len() == PAGE;
-            self.handle_all(page, pass).await?;
+            found += page.items.len() + usize::try_from(page.unreadable).unwrap_or(usize::MAX);
+            pass.timers_read += page.items.len() as u64;
+            pass.unreadable += page.unreadable;
+            after = page.items.last().map(|timer| timer.key);
+            let full = page.items.len() == PAGE;
+            self.handle_all(page.items, pass).await?;
             if !full {
                 return Ok(found);
             }
@@ -226,7 +230,7 @@ impl<D: Ports> Sweep<'_, D> {
 
     /// A lease or a backoff ends at the timer's own time. What has no record is looked at when it is overdue.
     async fn hint_run(&self, timer: &Timer, told: Hint) -> Result<Done, Fault> {
-        match self.ports.store().run(&timer.tenant, told.run).await? {
+        match self.ports.store().get::<Run>(&timer.tenant, told.run).await? {
             Some(run) if !run.item.is_finished() => {
                 hint(self.ports, run.item.priority, &told, timer.key.due).await?;
                 Ok(Done::Hinted)

@@ -24,7 +24,7 @@ use minutehand_io::events::Log;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::{EmbeddedQueues, Receipt};
 use minutehand_io::store::Store as _;
-use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Place, Spent};
+use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::sweep_shards;
@@ -231,7 +231,7 @@ impl Function {
     }
 
     /// The units consumed in the tables and their indexes.
-    pub fn asked(&self) -> BTreeMap<(Operation, Place), Spent> {
+    pub fn asked(&self) -> BTreeMap<(Operation, Resource), Spent> {
         self.store.spent()
     }
 

@@ -41,13 +41,18 @@ mod far_away {
     use minutehand_aws_tests::dynamo::Dynamo;
     use minutehand_domain::Moment;
     use minutehand_domain::body::Json;
-    use minutehand_domain::id::RunKey;
+    use minutehand_domain::head::Head;
+    use minutehand_domain::id::{RunKey, Tenant};
+    use minutehand_domain::run::{Attempt, Run};
     use minutehand_domain::timer::{Obligation, Timer, TimerKey};
     use minutehand_io::Fault;
     use minutehand_io::store::dynamo::{DynamoStore, Listing};
-    use minutehand_io::store::{Across, Bucket, Guard, Put, Store, Version};
+    use minutehand_io::store::{Across, Bucket, Cursor, Guard, Put, Store, Version};
     use minutehand_tests::conformance::lists::put_run;
-    use minutehand_tests::conformance::world::{Note, at, failed, head, job_id, note, run, tenant, timer};
+    use minutehand_tests::conformance::world::{
+        Note, at, failed, head, job_id, jobs, note, notes, run, runs_of, tenant, timer, timers_in, write_body,
+        write_head, write_note, write_run,
+    };
 
     /// A store whose requests go through what stands between.
     async fn far() -> (DynamoStore, Between, Dynamo) {
@@ -67,11 +72,11 @@ mod far_away {
         let (store, between, _dynamo) = far().await;
         between.trouble("PutItem", Trouble::LosesTheAnswer);
 
-        let put = store.put_head(&head(1), Guard::Absent).await;
+        let put = write_head(&store, &head(1), Guard::Absent).await;
 
         assert_eq!(put, Ok(Put::Written(Version(1))));
         assert_eq!(between.asked().len(), 2, "the SDK asked again");
-        assert_eq!(store.head(&tenant(), job_id(1)).await.unwrap().map(|seen| seen.version), Some(Version(1)));
+        assert_eq!(store.get::<Head>(&tenant(), job_id(1)).await.unwrap().map(|seen| seen.version), Some(Version(1)));
     }
 
     #[tokio::test]
@@ -79,8 +84,9 @@ mod far_away {
         let dynamo = Dynamo::start().await;
         let (one, other) = (dynamo.store(Listing::Off), dynamo.store(Listing::Off));
 
-        let puts = [one.put_run(&run(1, 0), Guard::Absent).await, other.put_run(&run(1, 0), Guard::Absent).await];
-        let again = one.put_run(&run(1, 0), Guard::Absent).await;
+        let puts =
+            [write_run(&one, &run(1, 0), Guard::Absent).await, write_run(&other, &run(1, 0), Guard::Absent).await];
+        let again = write_run(&one, &run(1, 0), Guard::Absent).await;
 
         assert_eq!(puts.iter().filter(|put| put.as_ref().is_ok_and(Put::is_written)).count(), 1);
         assert!(matches!(again, Ok(Put::Conflict(Some(_)))), "nor may one process write the same twice: {again:?}");
@@ -92,15 +98,15 @@ mod far_away {
         for code in throttles {
             let (store, between, _dynamo) = far().await;
             between.trouble("PutItem", Trouble::Refused(code));
-            assert_eq!(store.put_head(&head(1), Guard::Absent).await, Ok(Put::Written(Version(1))), "{code}");
+            assert_eq!(write_head(&store, &head(1), Guard::Absent).await, Ok(Put::Written(Version(1))), "{code}");
 
             for _ in 0..3 {
                 between.trouble("PutItem", Trouble::Refused(code));
             }
-            let lasting = store.put_head(&head(2), Guard::Absent).await;
+            let lasting = write_head(&store, &head(2), Guard::Absent).await;
 
             assert!(matches!(lasting, Err(Fault::Unavailable { .. })), "{code}: {lasting:?}");
-            assert_eq!(store.head(&tenant(), job_id(2)).await, Ok(None), "{code}");
+            assert_eq!(store.get::<Head>(&tenant(), job_id(2)).await, Ok(None), "{code}");
         }
     }
 
@@ -111,7 +117,7 @@ mod far_away {
             between.trouble("PutItem", Trouble::Refused("TransactionConflictException"));
         }
 
-        let put = store.put_run(&run(1, 0), Guard::Absent).await;
+        let put = write_run(&store, &run(1, 0), Guard::Absent).await;
 
         assert!(matches!(put, Err(Fault::Unavailable { .. })), "{put:?}");
     }
@@ -121,7 +127,7 @@ mod far_away {
         let (store, between, _dynamo) = far().await;
         between.trouble("GetItem", Trouble::Refused("ValidationException"));
 
-        let found = store.head(&tenant(), job_id(1)).await;
+        let found = store.get::<Head>(&tenant(), job_id(1)).await;
 
         assert!(matches!(found, Err(Fault::Illegal { .. })), "{found:?}");
     }
@@ -131,7 +137,7 @@ mod far_away {
         let (store, between, _dynamo) = far().await;
         let body = Json::of(&"x".repeat(400 * 1024).into());
 
-        let put = store.put_body(&tenant(), job_id(1), &body).await;
+        let put = write_body(&store, &tenant(), job_id(1), &body).await;
 
         assert!(matches!(put, Err(Fault::Illegal { .. })), "{put:?}");
         assert_eq!(between.asked(), []);
@@ -150,7 +156,7 @@ mod far_away {
         }
 
         let bucket = Bucket { minute: at(60).millis() / 60_000, shard: Obligation::Occurrence(job_id(1)).shard(64) };
-        let found = store.timers(bucket, None, Moment::END, 100).await.unwrap();
+        let found = timers_in(&store, bucket, None, Moment::END, 100).await.unwrap();
 
         assert_eq!(found.iter().map(|timer| timer.key).collect::<Vec<_>>(), (1..=7).map(key).collect::<Vec<_>>());
         assert_eq!(between.asked().iter().filter(|asked| asked.operation == "Query").count(), 4);
@@ -160,18 +166,18 @@ mod far_away {
     #[tokio::test]
     async fn every_read_is_strong_and_every_answer_says_what_it_cost() {
         let (store, between, _dynamo) = far().await;
-        store.put_head(&head(1), Guard::Absent).await.unwrap().is_written();
+        write_head(&store, &head(1), Guard::Absent).await.unwrap().is_written();
         store.put_timer(&timer(1, 60)).await.unwrap();
         store.erase_timer(&timer(1, 60).key, timer(1, 60).stamp).await.unwrap();
         store.timer(&timer(1, 60).key).await.unwrap();
-        store.cursor(3).await.unwrap();
-        store.run(&tenant(), run(1, 0).key).await.unwrap();
-        store.jobs(&tenant(), None, 10).await.unwrap();
-        store.runs_of(&tenant(), job_id(1), at(0)..at(9), None, 10).await.unwrap();
-        store.attempts(&tenant(), run(1, 0).key).await.unwrap();
-        assert!(store.put_document(&tenant(), &note("one", 1), Guard::Absent).await.unwrap().is_written());
-        store.document::<Note>(&tenant(), "one").await.unwrap();
-        store.documents::<Note>(&tenant(), None, 10).await.unwrap();
+        store.get::<Cursor>(&Tenant::deployment(), 3).await.unwrap();
+        store.get::<Run>(&tenant(), run(1, 0).key).await.unwrap();
+        jobs(&store, &tenant(), None, 10).await.unwrap();
+        runs_of(&store, &tenant(), job_id(1), at(0)..at(9), None, 10).await.unwrap();
+        store.list::<Attempt>(&tenant(), run(1, 0).key, None, usize::MAX).await.unwrap();
+        assert!(write_note(&store, &tenant(), &note("one", 1), Guard::Absent).await.unwrap().is_written());
+        store.get::<Note>(&tenant(), "one".to_owned()).await.unwrap();
+        notes(&store, &tenant(), None, 10).await.unwrap();
 
         let asked = between.asked();
 
@@ -313,7 +319,7 @@ mod far_away {
         let (store, between, _dynamo) = far().await;
         between.trouble("PutItem", Trouble::LosesTheAnswer);
 
-        let put = store.put_document(&tenant(), &note("one", 1), Guard::Absent).await;
+        let put = write_note(&store, &tenant(), &note("one", 1), Guard::Absent).await;
 
         assert_eq!(put, Ok(Put::Written(Version(1))));
         assert_eq!(count(&between, "PutItem"), 2, "the SDK asked again");

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use data_encoding::HEXLOWER;
-use minutehand_aws_tests::deployment::build_functions;
+use minutehand_aws_tests::bootstraps::build_functions;
 use minutehand_aws_tests::dynamo::{Dynamo, tables};
 use minutehand_aws_tests::runtime::{Did, RuntimeApi};
 use minutehand_aws_tests::workspace;

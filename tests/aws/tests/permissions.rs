@@ -10,7 +10,7 @@ use minutehand_aws_tests::template::{Grant, Template};
 use minutehand_domain::id::JobId;
 use minutehand_domain::pace;
 use minutehand_domain::timer::Obligation;
-use minutehand_io::store::dynamo::{Listing, Place, Table};
+use minutehand_io::store::dynamo::{Listing, Resource, Table};
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -49,8 +49,8 @@ fn recorded(function: &Function) -> BTreeSet<Grant> {
             Table::Timers => "TimersTable",
         };
         let resource = match place {
-            Place::Table(_) => table.to_owned(),
-            Place::Index(index) => format!("{table}/index/{}", index.name()),
+            Resource::Table(_) => table.to_owned(),
+            Resource::Index(index) => format!("{table}/index/{}", index.name()),
         };
         grant(&format!("dynamodb:{}", operation.name()), &resource)
     });

@@ -1,26 +1,27 @@
 //! The ports of a simulated process: every call passes through fate twice, before it acts and before its answer arrives.
 //! And they are AWS's ports: requests are throttled, sends fail in parts of batches, writes are tried twice, lists lag.
 
+use std::any::Any;
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::{Digest, Json};
-use minutehand_domain::document::Document;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::job::Job;
 use minutehand_domain::priority::Priority;
-use minutehand_domain::run::{Attempt, AttemptError, Claimant, Run};
+use minutehand_domain::run::{AttemptError, Claimant, Run};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
 use minutehand_io::queues::Queues;
-use minutehand_io::store::{Across, Bucket, Cursor, Guard, Put, Seen, Store};
+use minutehand_io::store::item::{Item, Listed};
+use minutehand_io::store::place::{self, Part, Partition};
+use minutehand_io::store::update::Update;
+use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::Group;
@@ -189,6 +190,55 @@ impl Port {
         self.world.sim().trace(&self.process, line);
     }
 
+    /// What is judged of a write: the jobs that were in force, and who held a lease.
+    fn witness<T: Item>(&self, call: &'static str, key: &T::Key, item: &T, put: &Put<T>) {
+        let (item, written): (&dyn Any, _) = (item, put.is_written());
+        if let Some(head) = item.downcast_ref::<Head>() {
+            self.trace(|| format!("{call} {:?} written {written}", head.job().map(|job| (job.status, &job.since))));
+            if written {
+                self.witness_head(head);
+            }
+        } else if let Some(run) = item.downcast_ref::<Run>() {
+            self.trace(|| format!("{call} {:?} {:?} fence {} written {written}", run.key, run.state, run.fence));
+            if written {
+                self.witness_lease(run);
+            }
+        } else {
+            self.trace(|| format!("{call} {key:?} written {written}"));
+        }
+    }
+
+    fn witness_cursor(&self, cursor: &Cursor) {
+        let span = self.world.sim().now() / 60_000 - cursor.oldest;
+        let mut seen = self.world.seen();
+        seen.widest_sweep = seen.widest_sweep.max(span);
+    }
+
+    /// A list of jobs may lag behind the writes: none that changed a moment ago stands in it.
+    fn let_lag<T: Listed>(&self, page: &mut Page<T>) {
+        let Some(page) = (page as &mut dyn Any).downcast_mut::<Page<Head>>() else { return };
+        let all = page.items.len();
+        let lag = Duration::from_secs(self.world.sim().dice(|dice| dice.within(0..60)).unsigned_abs());
+        let now = self.process.now(self.world.sim());
+        page.items.retain(|head| head.job().is_none_or(|job| job.changed_at + lag < now));
+        if page.items.len() < all {
+            self.world.sim().count("list of jobs lagged");
+        }
+    }
+
+    fn place_of(&self, place: &place::Place) -> Place {
+        self.place_in(place.partition, place.sort.first())
+    }
+
+    fn place_in(&self, partition: Partition, first: Option<&Part>) -> Place {
+        match (partition, first) {
+            (Partition::Jobs, Some(Part::Job(job))) => self.state(*job),
+            (Partition::History(job), _) => self.state(job),
+            (Partition::Shard(shard), _) => at_shard(shard),
+            (Partition::Jobs | Partition::Kind, _) => EVERYWHERE,
+        }
+    }
+
     fn witness_head(&self, head: &Head) {
         let now = self.world.sim().now();
         if let Head::Job(job) = head
@@ -215,6 +265,35 @@ impl Port {
     }
 }
 
+/// What is done with an item.
+#[derive(Clone, Copy)]
+enum Verb {
+    Get,
+    Put,
+    Update,
+    Delete,
+    List,
+}
+
+/// What a call is named, where a script stops a process at it.
+fn call_of<T: Item>(verb: Verb) -> &'static str {
+    match (verb, T::KIND) {
+        (Verb::Get, kind) => kind,
+        (Verb::Put, "head") => "put_head",
+        (Verb::Put, "run") => "put_run",
+        (Verb::Put, "attempt") => "put_attempt",
+        (Verb::Put, "body") => "put_body",
+        (Verb::Put, "cursor") => "put_cursor",
+        (Verb::Put, _) => "put_document",
+        (Verb::Update, _) => "update",
+        (Verb::Delete, _) => "delete",
+        (Verb::List, "head") => "jobs",
+        (Verb::List, "run") => "runs_of",
+        (Verb::List, "attempt") => "attempts",
+        (Verb::List, _) => "documents",
+    }
+}
+
 const QUEUES: Place = Place { resource: Resource::Queues, shard: None };
 const EVERYWHERE: Place = Place { resource: Resource::State, shard: None };
 
@@ -227,65 +306,71 @@ impl Store for Port {
         self.world.store().shards()
     }
 
-    async fn head(&self, tenant: &Tenant, job: JobId) -> Result<Option<Seen<Head>>, Fault> {
-        self.pass("head", self.state(job), self.world.store().head(tenant, job)).await
+    async fn get<T: Item>(&self, tenant: &Tenant, key: T::Key) -> Result<Option<Seen<T>>, Fault> {
+        let place = self.place_of(&T::place(&key));
+        let seen = self.pass(call_of::<T>(Verb::Get), place, self.world.store().get::<T>(tenant, key)).await?;
+        if let Some(cursor) = seen.as_ref().and_then(|seen| (&seen.item as &dyn Any).downcast_ref::<Cursor>()) {
+            self.witness_cursor(cursor);
+        }
+        Ok(seen)
     }
 
-    async fn put_head(&self, head: &Head, guard: Guard) -> Result<Put<Head>, Fault> {
+    async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
+        let (call, place) = (call_of::<T>(Verb::Put), self.place_of(&T::place(&key)));
         let put = async {
-            let put = self.world.store().put_head(head, guard).await?;
-            self.trace(|| {
-                format!("put_head {:?} written {}", head.job().map(|job| (job.status, &job.since)), put.is_written())
-            });
-            if put.is_written() {
-                self.witness_head(head);
+            let put = self.world.store().put(tenant, key.clone(), item, guard).await?;
+            self.witness(call, &key, item, &put);
+            if T::IMMUTABLE {
+                return Ok(put);
             }
-            self.tried_twice(put, self.world.store().head(head.tenant(), head.id())).await
+            self.tried_twice(put, self.world.store().get::<T>(tenant, key)).await
         };
-        self.pass("put_head", self.state(head.id()), put).await
+        self.pass(call, place, put).await
     }
 
-    async fn jobs(&self, tenant: &Tenant, after: Option<JobId>, limit: usize) -> Result<Vec<Job>, Fault> {
-        let list = async {
-            let mut jobs = self.world.store().jobs(tenant, after, limit).await?;
-            let all = jobs.len();
-            let lag = Duration::from_secs(self.world.sim().dice(|dice| dice.within(0..60)).unsigned_abs());
-            jobs.retain(|job| job.changed_at + lag < self.process.now(self.world.sim()));
-            if jobs.len() < all {
-                self.world.sim().count("list of jobs lagged");
-            }
-            Ok(jobs)
-        };
-        self.pass("jobs", EVERYWHERE, list).await
-    }
-
-    async fn run(&self, tenant: &Tenant, key: RunKey) -> Result<Option<Seen<Run>>, Fault> {
-        self.pass("run", self.state(key.job), self.world.store().run(tenant, key)).await
-    }
-
-    async fn put_run(&self, run: &Run, guard: Guard) -> Result<Put<Run>, Fault> {
-        let put = async {
-            let put = self.world.store().put_run(run, guard).await?;
-            self.trace(|| {
-                format!("put_run {:?} {:?} fence {} written {}", run.key, run.state, run.fence, put.is_written())
-            });
-            if put.is_written() {
-                self.witness_lease(run);
-            }
-            self.tried_twice(put, self.world.store().run(&run.tenant, run.key)).await
-        };
-        self.pass("put_run", self.state(run.key.job), put).await
-    }
-
-    async fn runs_of(
+    /// A second try meets what the first one made, and knows it.
+    async fn update<U: Update>(
         &self,
         tenant: &Tenant,
-        job: JobId,
-        window: Range<Moment>,
-        before: Option<RunKey>,
+        key: <U::Item as Item>::Key,
+        update: &U,
+    ) -> Result<Updated<U::Item>, Fault> {
+        let place = self.place_of(&U::Item::place(&key));
+        let update = async {
+            let updated = self.world.store().update(tenant, key, update).await?;
+            self.tries_twice().await;
+            Ok(updated)
+        };
+        self.pass(call_of::<U::Item>(Verb::Update), place, update).await
+    }
+
+    /// A second try finds nothing, and takes another for the one who deleted it.
+    async fn delete<T: Item>(&self, tenant: &Tenant, key: T::Key, seen: Version) -> Result<Deleted<T>, Fault> {
+        let place = self.place_of(&T::place(&key));
+        let delete = async {
+            let deleted = self.world.store().delete::<T>(tenant, key.clone(), seen).await?;
+            if matches!(deleted, Deleted::Done) && self.tries_twice().await {
+                return self.world.store().delete::<T>(tenant, key, seen).await;
+            }
+            Ok(deleted)
+        };
+        self.pass(call_of::<T>(Verb::Delete), place, delete).await
+    }
+
+    async fn list<T: Listed>(
+        &self,
+        tenant: &Tenant,
+        within: T::Within,
+        past: Option<T::Key>,
         limit: usize,
-    ) -> Result<Vec<Run>, Fault> {
-        self.pass("runs_of", self.state(job), self.world.store().runs_of(tenant, job, window, before, limit)).await
+    ) -> Result<Page<T>, Fault> {
+        let place = T::span(&within, past.as_ref()).map_or(EVERYWHERE, |span| self.place_in(span.partition, None));
+        let list = async {
+            let mut page = self.world.store().list::<T>(tenant, within, past, limit).await?;
+            self.let_lag(&mut page);
+            Ok(page)
+        };
+        self.pass(call_of::<T>(Verb::List), place, list).await
     }
 
     async fn runs_across(
@@ -298,39 +383,6 @@ impl Store for Port {
     ) -> Result<Option<Vec<Run>>, Fault> {
         let listing = self.world.store().runs_across(tenant, which, window, before, limit);
         self.pass("runs_across", EVERYWHERE, listing).await
-    }
-
-    async fn put_attempt(&self, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
-        self.pass("put_attempt", self.state(run.job), self.world.store().put_attempt(tenant, run, attempt)).await
-    }
-
-    async fn attempts(&self, tenant: &Tenant, run: RunKey) -> Result<Vec<Attempt>, Fault> {
-        self.pass("attempts", self.state(run.job), self.world.store().attempts(tenant, run)).await
-    }
-
-    async fn put_body(&self, tenant: &Tenant, job: JobId, body: &Json) -> Result<(), Fault> {
-        self.pass("put_body", self.state(job), self.world.store().put_body(tenant, job, body)).await
-    }
-
-    async fn body(&self, tenant: &Tenant, job: JobId, digest: Digest) -> Result<Option<Json>, Fault> {
-        self.pass("body", self.state(job), self.world.store().body(tenant, job, digest)).await
-    }
-
-    async fn document<T: Document>(&self, tenant: &Tenant, name: &str) -> Result<Option<Seen<T>>, Fault> {
-        self.pass("document", EVERYWHERE, self.world.store().document(tenant, name)).await
-    }
-
-    async fn put_document<T: Document>(&self, tenant: &Tenant, document: &T, guard: Guard) -> Result<Put<T>, Fault> {
-        self.pass("put_document", EVERYWHERE, self.world.store().put_document(tenant, document, guard)).await
-    }
-
-    async fn documents<T: Document>(
-        &self,
-        tenant: &Tenant,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<T>, Fault> {
-        self.pass("documents", EVERYWHERE, self.world.store().documents(tenant, after, limit)).await
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
@@ -380,27 +432,8 @@ impl Store for Port {
         after: Option<TimerKey>,
         until: Moment,
         limit: usize,
-    ) -> Result<Vec<Timer>, Fault> {
+    ) -> Result<Page<Timer>, Fault> {
         self.pass("timers", at_shard(bucket.shard), self.world.store().timers(bucket, after, until, limit)).await
-    }
-
-    async fn cursor(&self, shard: u16) -> Result<Option<Seen<Cursor>>, Fault> {
-        let cursor = self.pass("cursor", at_shard(shard), self.world.store().cursor(shard)).await?;
-        if let Some(seen) = &cursor {
-            let span = self.world.sim().now() / 60_000 - seen.item.oldest;
-            let mut seen = self.world.seen();
-            seen.widest_sweep = seen.widest_sweep.max(span);
-        }
-        Ok(cursor)
-    }
-
-    async fn put_cursor(&self, shard: u16, cursor: &Cursor, guard: Guard) -> Result<Put<Cursor>, Fault> {
-        let put = async {
-            let put = self.world.store().put_cursor(shard, cursor, guard).await?;
-            self.trace(|| format!("put_cursor {cursor:?} written {}", put.is_written()));
-            self.tried_twice(put, self.world.store().cursor(shard)).await
-        };
-        self.pass("put_cursor", at_shard(shard), put).await
     }
 }
 

@@ -29,7 +29,7 @@ use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery as Delivered;
-use minutehand_io::store::{Bucket, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::Violation;
 use minutehand_protocol::job::change::{Changed, change};
@@ -345,7 +345,7 @@ impl Stage {
     }
 
     pub fn head(&self) -> Option<Head> {
-        at_once(self.world.store().head(&self.tenant, self.id)).expect("memory").map(|seen| seen.item)
+        at_once(self.world.store().get::<Head>(&self.tenant, self.id)).expect("memory").map(|seen| seen.item)
     }
 
     pub fn job(&self) -> Option<Job> {
@@ -353,7 +353,7 @@ impl Stage {
     }
 
     pub fn run(&self, instant: i64) -> Option<Run> {
-        at_once(self.world.store().run(&self.tenant, self.key(instant))).expect("memory").map(|seen| seen.item)
+        at_once(self.world.store().get::<Run>(&self.tenant, self.key(instant))).expect("memory").map(|seen| seen.item)
     }
 
     /// The state of an occurrence in the wire's words: `succeeded`, `skipped: paused`.
@@ -382,7 +382,7 @@ impl Stage {
     pub fn timers(&self) -> Vec<Timer> {
         let minutes = BEGIN / 60_000..BEGIN / 60_000 + 300;
         let bucket = |minute| at_once(self.world.store().timers(Bucket { minute, shard: 0 }, None, Moment::END, 1000));
-        minutes.flat_map(|minute| bucket(minute).expect("memory")).collect()
+        minutes.flat_map(|minute| bucket(minute).expect("memory").items).collect()
     }
 
     /// The instant of each call, in order.
@@ -406,7 +406,8 @@ impl Stage {
 
     /// The oldest bucket not yet left, as the second at which it begins.
     pub fn oldest_bucket(&self) -> i64 {
-        let cursor = at_once(self.world.store().cursor(0)).expect("memory").expect("deployed");
+        let cursor =
+            at_once(self.world.store().get::<Cursor>(&Tenant::deployment(), 0)).expect("memory").expect("deployed");
         cursor.item.oldest * 60 - BEGIN / 1000
     }
 

@@ -11,10 +11,10 @@ use minutehand_domain::Moment;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Job, Status};
-use minutehand_domain::run::Run;
+use minutehand_domain::run::{Attempt, Run};
 use minutehand_domain::schedule::{Schedule, When};
 use minutehand_domain::timer::{Obligation, Timer};
-use minutehand_io::store::{Bucket, Store as _};
+use minutehand_io::store::{Bucket, Cursor, RunsOf, Store as _};
 use minutehand_judge as judge;
 
 use crate::world::World;
@@ -128,7 +128,8 @@ fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) ->
     let mut records = Vec::new();
     let mut before = None;
     loop {
-        let page = at_once(store.runs_of(tenant, job, Moment::EPOCH..Moment::END, before, 500)).unwrap_or_default();
+        let all = RunsOf { job, window: Moment::EPOCH..Moment::END };
+        let page = at_once(store.list::<Run>(tenant, all, before, 500)).unwrap_or_default().items;
         before = page.last().map(|run| run.key);
         let full = page.len() == 500;
         records.extend(page.iter().map(|run| record(world, tenant, run, number, end)));
@@ -139,8 +140,11 @@ fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) ->
 }
 
 fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> judge::Record {
-    let outside =
-        if run.fence > 3 { at_once(world.store().attempts(tenant, run.key)).unwrap_or_default() } else { vec![] };
+    let outside = if run.fence > 3 {
+        at_once(world.store().list::<Attempt>(tenant, run.key, None, usize::MAX)).unwrap_or_default().items
+    } else {
+        vec![]
+    };
     let attempts = run.with_older_attempts(outside);
     judge::Record {
         job: number,
@@ -162,11 +166,12 @@ fn timers(world: &World, numbers: &BTreeMap<JobId, u32>, end: i64) -> Vec<judge:
 
 fn timers_of(world: &World, shard: u16, numbers: &BTreeMap<JobId, u32>, end: i64) -> Vec<judge::Timer> {
     let store = world.store();
-    let oldest = at_once(store.cursor(shard)).ok().flatten().map_or(0, |seen| seen.item.oldest);
+    let oldest =
+        at_once(store.get::<Cursor>(&Tenant::deployment(), shard)).ok().flatten().map_or(0, |seen| seen.item.oldest);
     let last = end / 60_000 + 25 * 60;
     let minutes = (end / 60_000 - 3 * 60)..last;
     let all = minutes.flat_map(|minute| {
-        at_once(store.timers(Bucket { minute, shard }, None, Moment::END, 10_000)).unwrap_or_default()
+        at_once(store.timers(Bucket { minute, shard }, None, Moment::END, 10_000)).unwrap_or_default().items
     });
     all.map(|timer| told(&timer, numbers, oldest)).collect()
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, RunKey, Worker};
+use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::pace;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Claimant;
@@ -125,7 +125,7 @@ impl World {
             swept_at: Moment::from_millis(now),
         };
         for shard in 0..self.0.setting.shards {
-            let put = at_once(self.0.store.put_cursor(shard, &cursor, Guard::Absent));
+            let put = at_once(self.0.store.put(&Tenant::deployment(), shard, &cursor, Guard::Absent));
             assert!(put.is_ok_and(|put| put.is_written()), "nobody deployed before");
         }
     }

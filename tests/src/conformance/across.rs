@@ -10,7 +10,10 @@ use minutehand_domain::run::{Run, State};
 use minutehand_io::store::{Across, Guard, Store, Version};
 
 use super::lists::{put_head, put_run};
-use super::world::{at, attempt, failed, head, job_id, named, note, run, run_of, tenant, timer};
+use super::world::{
+    at, attempt, failed, head, job_id, named, note, run, run_of, tenant, timer, write_attempt, write_body, write_note,
+    write_run,
+};
 
 const HOUR: u64 = 3600;
 
@@ -122,7 +125,7 @@ pub async fn a_tenants_runs_are_listed_for_nobody_else<S: Store>(store: Arc<S>) 
 pub async fn a_run_is_listed_once_as_it_is_now<S: Store>(store: Arc<S>) {
     put_run(&*store, &run(1, 60)).await;
     for fence in 1..=3 {
-        let put = store.put_run(&Run { fence, ..run(1, 60) }, Guard::Seen(Version(fence.into()))).await.unwrap();
+        let put = write_run(&*store, &Run { fence, ..run(1, 60) }, Guard::Seen(Version(fence.into()))).await.unwrap();
         assert!(put.is_written());
     }
 
@@ -132,7 +135,7 @@ pub async fn a_run_is_listed_once_as_it_is_now<S: Store>(store: Arc<S>) {
 }
 
 pub async fn what_was_never_written_is_not_listed<S: Store>(store: Arc<S>) {
-    let put = store.put_run(&run(1, 60), Guard::Seen(Version(1))).await.unwrap();
+    let put = write_run(&*store, &run(1, 60), Guard::Seen(Version(1))).await.unwrap();
     assert!(!put.is_written());
 
     assert_eq!(all(&*store, at(0)..at(600), None, 10).await, []);
@@ -140,10 +143,10 @@ pub async fn what_was_never_written_is_not_listed<S: Store>(store: Arc<S>) {
 
 pub async fn nothing_but_runs_is_listed<S: Store>(store: Arc<S>) {
     put_head(&*store, &head(1)).await;
-    store.put_attempt(&tenant(), run(1, 60).key, &attempt(1)).await.unwrap();
-    store.put_body(&tenant(), job_id(1), &Json::null()).await.unwrap();
+    write_attempt(&*store, &tenant(), run(1, 60).key, &attempt(1)).await.unwrap();
+    write_body(&*store, &tenant(), job_id(1), &Json::null()).await.unwrap();
     store.put_timer(&timer(1, 60)).await.unwrap();
-    assert!(store.put_document(&tenant(), &note("one", 1), Guard::Absent).await.unwrap().is_written());
+    assert!(write_note(&*store, &tenant(), &note("one", 1), Guard::Absent).await.unwrap().is_written());
 
     assert_eq!(all(&*store, at(0)..at(600), None, 10).await, []);
 }
@@ -156,7 +159,7 @@ pub async fn what_needs_attention_is_listed_with_all_that_failed<S: Store>(store
         put_run(&*store, &run).await;
     }
     put_run(&*store, &run(3, 70)).await;
-    assert!(store.put_run(&failed(run(3, 70)), Guard::Seen(Version(1))).await.unwrap().is_written());
+    assert!(write_run(&*store, &failed(run(3, 70)), Guard::Seen(Version(1))).await.unwrap().is_written());
     let failures = async |window: Range<Moment>, before| {
         let runs = store.runs_across(&tenant(), Across::NeedingAttention, window, before, 100).await.unwrap();
         let mut runs = runs.expect("every store lists what needs attention");

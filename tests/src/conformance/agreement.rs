@@ -4,13 +4,19 @@ use std::ops::Range;
 
 use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
-use minutehand_domain::id::{RunKey, Tenant};
-use minutehand_domain::run::{Run, State};
+use minutehand_domain::id::{RunKey, Tenant, Worker};
+use minutehand_domain::run::{Attempt, Holder, Lease, Run, State};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
-use minutehand_io::store::{Across, Bucket, Cursor, Guard, Store, Version};
+use minutehand_io::store::{Across, Bucket, Cursor, ExtendLease, Guard, KeptBody, Store, Version};
 use proptest::prelude::*;
 
-use super::world::{Note, at, attempt, failed, job, job_id, named, note, run_of, stamp};
+use super::items::join::{Close, Join};
+use super::items::slot::{Release, Slot, Take};
+use super::items::{edge, key as join_key, take};
+use super::world::{
+    Note, at, attempt, failed, job, job_id, jobs, named, note, notes, run_of, runs_of, stamp, timers_in, write_attempt,
+    write_body, write_note,
+};
 
 /// One call of the port. The world is small, so that calls meet.
 #[derive(Clone, Debug)]
@@ -31,6 +37,16 @@ pub enum Ask {
     Note(Tenant, &'static str),
     PutNote(Tenant, Note, Guard),
     Notes(Tenant, Option<&'static str>, usize),
+    DeleteNote(Tenant, &'static str, u64),
+    DeleteRun(Tenant, RunKey, u64),
+    ExtendLease(Tenant, RunKey, ExtendLease),
+    Join(Tenant, u8),
+    PutJoin(Tenant, u8, u64, Guard),
+    DeleteJoin(Tenant, u8, u64),
+    Close(Tenant, u8, Close),
+    Slots(Tenant, usize),
+    Take(Tenant, Take),
+    Release(Tenant, Release),
     Timer(TimerKey),
     PutTimer(Timer),
     PutTimerIfAbsent(Timer),
@@ -55,14 +71,16 @@ pub fn any_asks(most: usize) -> impl Strategy<Value = Vec<Ask>> {
 
 async fn answer<S: Store>(store: &S, ask: &Ask) -> String {
     match ask.clone() {
-        Ask::Head(tenant, job) => format!("{:?}", store.head(&tenant, job_id(job)).await),
-        Ask::PutHead(head, guard) => format!("{:?}", store.put_head(&head, guard).await),
-        Ask::Jobs(tenant, after, limit) => format!("{:?}", store.jobs(&tenant, after.map(job_id), limit).await),
-        Ask::Run(tenant, key) => format!("{:?}", store.run(&tenant, key).await),
-        Ask::PutRun(run, guard) => format!("{:?}", store.put_run(&run, guard).await),
+        Ask::Head(tenant, job) => format!("{:?}", store.get::<Head>(&tenant, job_id(job)).await),
+        Ask::PutHead(head, guard) => format!("{:?}", store.put(head.tenant(), head.id(), &head, guard).await),
+        Ask::Jobs(tenant, after, limit) => {
+            format!("{:?}", jobs(store, &tenant, after.map(job_id), limit).await)
+        }
+        Ask::Run(tenant, key) => format!("{:?}", store.get::<Run>(&tenant, key).await),
+        Ask::PutRun(run, guard) => format!("{:?}", store.put(&run.tenant, run.key, &run, guard).await),
         Ask::RunsOf(tenant, job, window, before, limit) => {
             let window = at(window.start)..at(window.end);
-            format!("{:?}", store.runs_of(&tenant, job_id(job), window, before, limit).await)
+            format!("{:?}", runs_of(store, &tenant, job_id(job), window, before, limit).await)
         }
         Ask::RunsAcross(tenant, window, before, limit) => {
             let window = at(window.start)..at(window.end);
@@ -74,14 +92,37 @@ async fn answer<S: Store>(store: &S, ask: &Ask) -> String {
             format!("{:?}", listed.map(|runs| runs.map(only_failures)))
         }
         Ask::PutAttempt(tenant, run, number) => {
-            format!("{:?}", store.put_attempt(&tenant, run, &attempt(number)).await)
+            format!("{:?}", write_attempt(store, &tenant, run, &attempt(number)).await)
         }
-        Ask::Attempts(tenant, run) => format!("{:?}", store.attempts(&tenant, run).await),
-        Ask::PutBody(tenant, job, text) => format!("{:?}", store.put_body(&tenant, job_id(job), &json(text)).await),
-        Ask::Body(tenant, job, text) => format!("{:?}", store.body(&tenant, job_id(job), json(text).digest()).await),
-        Ask::Note(tenant, name) => format!("{:?}", store.document::<Note>(&tenant, name).await),
-        Ask::PutNote(tenant, note, guard) => format!("{:?}", store.put_document(&tenant, &note, guard).await),
-        Ask::Notes(tenant, after, limit) => format!("{:?}", store.documents::<Note>(&tenant, after, limit).await),
+        Ask::Attempts(tenant, run) => format!("{:?}", store.list::<Attempt>(&tenant, run, None, usize::MAX).await),
+        Ask::PutBody(tenant, job, text) => format!("{:?}", write_body(store, &tenant, job_id(job), &json(text)).await),
+        Ask::Body(tenant, job, text) => {
+            format!("{:?}", store.get::<KeptBody>(&tenant, (job_id(job), json(text).digest())).await)
+        }
+        Ask::Note(tenant, name) => format!("{:?}", store.get::<Note>(&tenant, name.to_owned()).await),
+        Ask::PutNote(tenant, note, guard) => format!("{:?}", write_note(store, &tenant, &note, guard).await),
+        Ask::Notes(tenant, after, limit) => format!("{:?}", notes(store, &tenant, after, limit).await),
+        Ask::DeleteNote(tenant, name, version) => {
+            format!("{:?}", store.delete::<Note>(&tenant, name.to_owned(), Version(version)).await)
+        }
+        Ask::DeleteRun(tenant, key, version) => {
+            format!("{:?}", store.delete::<Run>(&tenant, key, Version(version)).await)
+        }
+        Ask::ExtendLease(tenant, key, extend) => format!("{:?}", store.update(&tenant, key, &extend).await),
+        Ask::Join(tenant, job) => format!("{:?}", store.get::<Join>(&tenant, join_key(job, "end")).await),
+        Ask::PutJoin(tenant, job, open, guard) => {
+            let join = Join::of("end", (0..open).map(edge));
+            format!("{:?}", store.put(&tenant, join_key(job, "end"), &join, guard).await)
+        }
+        Ask::DeleteJoin(tenant, job, version) => {
+            format!("{:?}", store.delete::<Join>(&tenant, join_key(job, "end"), Version(version)).await)
+        }
+        Ask::Close(tenant, job, close) => format!("{:?}", store.update(&tenant, join_key(job, "end"), &close).await),
+        Ask::Slots(tenant, limit) => format!("{:?}", store.list::<Slot>(&tenant, (), None, limit).await),
+        Ask::Take(tenant, take) => format!("{:?}", store.update(&tenant, take.name.clone(), &take).await),
+        Ask::Release(tenant, release) => {
+            format!("{:?}", store.update(&tenant, "billing".to_owned(), &release).await)
+        }
         Ask::Timer(key) => format!("{:?}", store.timer(&key).await),
         Ask::PutTimer(timer) => format!("{:?}", store.put_timer(&timer).await),
         Ask::PutTimerIfAbsent(timer) => format!("{:?}", store.put_timer_if_absent(&timer).await),
@@ -90,12 +131,12 @@ async fn answer<S: Store>(store: &S, ask: &Ask) -> String {
             let shards = store.shards();
             let shard = job.map_or(shards, |job| Obligation::Occurrence(job_id(job)).shard(shards));
             let bucket = Bucket { minute: at(60).millis() / 60_000, shard };
-            format!("{:?}", store.timers(bucket, after, at(until), limit).await)
+            format!("{:?}", timers_in(store, bucket, after, at(until), limit).await)
         }
-        Ask::Cursor(shard) => format!("{:?}", store.cursor(shard).await),
+        Ask::Cursor(shard) => format!("{:?}", store.get::<Cursor>(&Tenant::deployment(), shard).await),
         Ask::PutCursor(shard, hinted_to, guard) => {
             let cursor = Cursor { hinted_to: at(hinted_to), oldest: 1, swept_at: at(0) };
-            format!("{:?}", store.put_cursor(shard, &cursor, guard).await)
+            format!("{:?}", store.put(&Tenant::deployment(), shard, &cursor, guard).await)
         }
     }
 }
@@ -126,6 +167,9 @@ fn any_ask() -> impl Strategy<Value = Ask> {
         )),
         (any_tenant(), prop::option::of(any_name()), 0..4_usize)
             .prop_map(|(tenant, after, limit)| Ask::Notes(tenant, after, limit)),
+        any_change(),
+        any_change(),
+        any_change(),
         any_key().prop_map(Ask::Timer),
         any_timer().prop_map(Ask::PutTimer),
         any_timer().prop_map(Ask::PutTimerIfAbsent),
@@ -134,6 +178,31 @@ fn any_ask() -> impl Strategy<Value = Ask> {
             .prop_map(|(job, after, until, limit)| Ask::Timers(job, after, until, limit)),
         (0..2_u16).prop_map(Ask::Cursor),
         (0..2_u16, 0..9_u64, any_guard()).prop_map(|(shard, to, guard)| Ask::PutCursor(shard, to, guard)),
+    ]
+}
+
+/// Updates and deletes.
+fn any_change() -> impl Strategy<Value = Ask> {
+    prop_oneof![
+        (any_tenant(), any_name(), 1..4_u64).prop_map(|(tenant, name, seen)| Ask::DeleteNote(tenant, name, seen)),
+        (any_tenant(), any_run(), 1..4_u64).prop_map(|(tenant, key, seen)| Ask::DeleteRun(tenant, key, seen)),
+        (any_tenant(), any_run(), 0..5_u32, 0..600_u64).prop_map(|(tenant, key, fence, until)| {
+            Ask::ExtendLease(tenant, key, ExtendLease { fence, until: at(until) })
+        }),
+        (any_tenant(), any_job()).prop_map(|(tenant, job)| Ask::Join(tenant, job)),
+        (any_tenant(), any_job(), 0..4_u64, any_guard())
+            .prop_map(|(tenant, job, open, guard)| Ask::PutJoin(tenant, job, open, guard)),
+        (any_tenant(), any_job(), 1..4_u64).prop_map(|(tenant, job, seen)| Ask::DeleteJoin(tenant, job, seen)),
+        (any_tenant(), any_job(), 0..4_u64, any::<bool>()).prop_map(|(tenant, job, number, failed)| Ask::Close(
+            tenant,
+            job,
+            Close { edge: edge(number), failed }
+        )),
+        (any_tenant(), 0..3_usize).prop_map(|(tenant, limit)| Ask::Slots(tenant, limit)),
+        (any_tenant(), 0..4_u64, 0..4_u64, 0..600_u64).prop_map(|(tenant, number, limit, until)| {
+            Ask::Take(tenant, Take { until: at(until), ..take(number, limit) })
+        }),
+        (any_tenant(), 0..4_u64).prop_map(|(tenant, number)| Ask::Release(tenant, Release { holder: edge(number) })),
     ]
 }
 
@@ -165,9 +234,14 @@ fn any_run() -> impl Strategy<Value = RunKey> {
 }
 
 fn any_changed_run() -> impl Strategy<Value = Run> {
-    (any_tenant(), any_run(), 0..5_u32, any::<bool>()).prop_map(|(tenant, key, fence, fails)| {
+    (any_tenant(), any_run(), 0..5_u32, 0..3_u8).prop_map(|(tenant, key, fence, state)| {
         let run = Run { fence, ..run_of(&tenant, key) };
-        if fails { failed(run) } else { run }
+        let lease = Lease { holder: Holder::Process(Worker(1)), until: at(90), cancelled: false };
+        match state {
+            0 => failed(run),
+            1 => Run { state: State::Running(lease), ..run },
+            _scheduled => run,
+        }
     })
 }
 

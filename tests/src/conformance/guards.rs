@@ -4,12 +4,14 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::sync::Arc;
 
+use minutehand_domain::head::Head;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::run::Run;
 use minutehand_io::Fault;
 use minutehand_io::store::{Cursor, Guard, Put, Seen, Store, Version};
 use tokio::task::JoinSet;
 
-use super::world::{at, head, head_by, job_id, note, run, tenant};
+use super::world::{at, head, head_by, job_id, note, run, tenant, write_head, write_note, write_run};
 
 const CLAIMANTS: u32 = 64;
 
@@ -18,60 +20,66 @@ const CLAIMANTS: u32 = 64;
 pub async fn of_64_claims_exactly_one_wins<S: Store>(store: Arc<S>) {
     for version in 0..5 {
         one_wins(&store, version, |store, guard, claimant| async move {
-            store.put_head(&head_by(1, claimant.into()), guard).await
+            write_head(&*store, &head_by(1, claimant.into()), guard).await
         })
         .await;
         one_wins(&store, version, |store, guard, claimant| async move {
-            store.put_run(&Run { fence: claimant, ..run(1, 60) }, guard).await
+            write_run(&*store, &Run { fence: claimant, ..run(1, 60) }, guard).await
         })
         .await;
         one_wins(&store, version, |store, guard, claimant| async move {
-            store.put_cursor(0, &cursor(claimant), guard).await
+            store.put(&Tenant::deployment(), 0, &cursor(claimant), guard).await
         })
         .await;
         one_wins(&store, version, |store, guard, claimant| async move {
-            store.put_document(&tenant(), &note("one", claimant.into()), guard).await
+            write_note(&*store, &tenant(), &note("one", claimant.into()), guard).await
         })
         .await;
     }
 }
 
 pub async fn what_is_absent_can_be_written_once<S: Store>(store: Arc<S>) {
-    let first = store.put_head(&head(1), Guard::Absent).await.unwrap();
-    let second = store.put_head(&head_by(1, 9), Guard::Absent).await.unwrap();
+    let first = write_head(&*store, &head(1), Guard::Absent).await.unwrap();
+    let second = write_head(&*store, &head_by(1, 9), Guard::Absent).await.unwrap();
 
     assert_eq!(first, Put::Written(Version(1)));
     assert_eq!(second, Put::Conflict(Some(Seen { item: head(1), version: Version(1) })));
-    assert_eq!(store.head(&tenant(), job_id(1)).await.unwrap(), Some(Seen { item: head(1), version: Version(1) }));
+    assert_eq!(
+        store.get::<Head>(&tenant(), job_id(1)).await.unwrap(),
+        Some(Seen { item: head(1), version: Version(1) })
+    );
 }
 
 pub async fn what_was_seen_can_be_replaced_once<S: Store>(store: Arc<S>) {
-    let seen = written(store.put_run(&run(1, 60), Guard::Absent).await);
+    let seen = written(write_run(&*store, &run(1, 60), Guard::Absent).await);
     let changed = Run { fence: 1, ..run(1, 60) };
 
-    let first = store.put_run(&changed, Guard::Seen(seen)).await.unwrap();
-    let second = store.put_run(&Run { fence: 2, ..run(1, 60) }, Guard::Seen(seen)).await.unwrap();
+    let first = store.put(&changed.tenant, changed.key, &changed, Guard::Seen(seen)).await.unwrap();
+    let second = write_run(&*store, &Run { fence: 2, ..run(1, 60) }, Guard::Seen(seen)).await.unwrap();
 
     assert_eq!(first, Put::Written(Version(2)));
     assert_eq!(second, Put::Conflict(Some(Seen { item: changed, version: Version(2) })));
 }
 
 pub async fn nothing_can_have_been_seen_where_nothing_is<S: Store>(store: Arc<S>) {
-    let put = store.put_run(&run(1, 60), Guard::Seen(Version(1))).await.unwrap();
+    let put = write_run(&*store, &run(1, 60), Guard::Seen(Version(1))).await.unwrap();
 
     assert_eq!(put, Put::Conflict(None));
-    assert_eq!(store.run(&tenant(), run(1, 60).key).await.unwrap(), None);
+    assert_eq!(store.get::<Run>(&tenant(), run(1, 60).key).await.unwrap(), None);
 }
 
 pub async fn a_conflict_changes_nothing<S: Store>(store: Arc<S>) {
-    let seen = written(store.put_cursor(0, &cursor(1), Guard::Absent).await);
+    let seen = written(store.put(&Tenant::deployment(), 0, &cursor(1), Guard::Absent).await);
 
     for guard in [Guard::Absent, Guard::Seen(Version(seen.0 + 1)), Guard::Seen(Version(0))] {
-        let put = store.put_cursor(0, &cursor(2), guard).await.unwrap();
+        let put = store.put(&Tenant::deployment(), 0, &cursor(2), guard).await.unwrap();
         assert_eq!(put, Put::Conflict(Some(Seen { item: cursor(1), version: seen })), "{guard:?}");
     }
 
-    assert_eq!(store.cursor(0).await.unwrap(), Some(Seen { item: cursor(1), version: seen }));
+    assert_eq!(
+        store.get::<Cursor>(&Tenant::deployment(), 0).await.unwrap(),
+        Some(Seen { item: cursor(1), version: seen })
+    );
 }
 
 /// Sixty-four write at once over version `version` (none at 0).

@@ -7,18 +7,18 @@ use minutehand_domain::id::Worker;
 use minutehand_domain::limits::PAYLOAD_BYTES;
 use minutehand_domain::run::attempt::{Ended, Ending};
 use minutehand_domain::run::{Attempt, AttemptError, Holder, Lease, Run, Skip, SkippedSpan, State};
-use minutehand_io::store::{Guard, Store};
+use minutehand_io::store::{Guard, KeptBody, Seen, Store, Version};
 
-use super::world::{at, attempt, job_id, named, run, tenant};
+use super::world::{at, attempt, job_id, named, run, tenant, write_attempt};
 
 pub async fn attempts_come_oldest_first<S: Store>(store: Arc<S>) {
     let key = run(1, 60).key;
     for number in [300, 2, 1, 40] {
-        store.put_attempt(&tenant(), key, &attempt(number)).await.unwrap();
+        write_attempt(&*store, &tenant(), key, &attempt(number)).await.unwrap();
     }
-    store.put_attempt(&tenant(), run(1, 120).key, &attempt(5)).await.unwrap();
+    write_attempt(&*store, &tenant(), run(1, 120).key, &attempt(5)).await.unwrap();
 
-    let attempts = store.attempts(&tenant(), key).await.unwrap();
+    let attempts = store.list::<Attempt>(&tenant(), key, None, usize::MAX).await.unwrap().items;
 
     assert_eq!(attempts, [1, 2, 40, 300].map(attempt));
 }
@@ -27,10 +27,10 @@ pub async fn writing_an_attempt_again_changes_nothing<S: Store>(store: Arc<S>) {
     let (key, ended) = (run(1, 60).key, failed(1));
 
     for _ in 0..2 {
-        store.put_attempt(&tenant(), key, &ended).await.unwrap();
+        write_attempt(&*store, &tenant(), key, &ended).await.unwrap();
     }
 
-    assert_eq!(store.attempts(&tenant(), key).await.unwrap(), [ended]);
+    assert_eq!(store.list::<Attempt>(&tenant(), key, None, usize::MAX).await.unwrap().items, [ended]);
 }
 
 pub async fn a_body_of_256_kib_is_found_as_it_was<S: Store>(store: Arc<S>) {
@@ -38,13 +38,17 @@ pub async fn a_body_of_256_kib_is_found_as_it_was<S: Store>(store: Arc<S>) {
     let body = Json::of(&serde_json::Value::String(text));
     assert_eq!(body.len(), PAYLOAD_BYTES);
 
-    for _ in 0..2 {
-        store.put_body(&tenant(), job_id(1), &body).await.unwrap();
+    let (key, kept) = ((job_id(1), body.digest()), KeptBody { json: body });
+
+    for again in [false, true] {
+        let put = store.put(&tenant(), key, &kept, Guard::Absent).await.unwrap();
+        assert_eq!(put.is_written(), !again);
     }
 
-    assert_eq!(store.body(&tenant(), job_id(1), body.digest()).await.unwrap(), Some(body.clone()));
-    assert_eq!(store.body(&tenant(), job_id(2), body.digest()).await.unwrap(), None, "another job's");
-    assert_eq!(store.body(&named("other"), job_id(1), body.digest()).await.unwrap(), None, "another tenant's");
+    let found = async |tenant, job| store.get::<KeptBody>(&tenant, (job, key.1)).await.unwrap();
+    assert_eq!(found(tenant(), key.0).await, Some(Seen { item: kept, version: Version(1) }));
+    assert_eq!(found(tenant(), job_id(2)).await, None, "another job's");
+    assert_eq!(found(named("other"), key.0).await, None, "another tenant's");
 }
 
 pub async fn a_run_in_every_state_is_found_as_it_was<S: Store>(store: Arc<S>) {
@@ -64,8 +68,8 @@ pub async fn a_run_in_every_state_is_found_as_it_was<S: Store>(store: Arc<S>) {
     for (seconds, state) in (60..).zip(states) {
         let attempts = vec![attempt(1), failed(2)];
         let run = Run { state, attempts, fence: u32::MAX, started_at: Some(at(1)), ..run(1, seconds) };
-        assert!(store.put_run(&run, Guard::Absent).await.unwrap().is_written());
-        assert_eq!(store.run(&tenant(), run.key).await.unwrap().map(|seen| seen.item), Some(run));
+        assert!(store.put(&run.tenant, run.key, &run, Guard::Absent).await.unwrap().is_written());
+        assert_eq!(store.get::<Run>(&tenant(), run.key).await.unwrap().map(|seen| seen.item), Some(run));
     }
 }
 

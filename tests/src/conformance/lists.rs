@@ -5,24 +5,26 @@ use std::sync::Arc;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
-use minutehand_domain::run::Run;
+use minutehand_domain::run::{Attempt, Run};
 use minutehand_io::store::{Guard, Store};
 
-use super::world::{at, attempt, head, job, job_id, named, run, run_of, tenant, tombstone};
+use super::world::{
+    at, attempt, head, job, job_id, jobs, named, run, run_of, runs_of, tenant, tombstone, write_attempt,
+};
 
 pub async fn jobs_come_in_pages_by_id<S: Store>(store: Arc<S>) {
     for number in [5, 1, 4, 2, 3] {
         put_head(&*store, &head(number)).await;
     }
 
-    let first = store.jobs(&tenant(), None, 2).await.unwrap();
-    let second = store.jobs(&tenant(), Some(job_id(2)), 2).await.unwrap();
-    let last = store.jobs(&tenant(), Some(job_id(4)), 2).await.unwrap();
+    let first = jobs(&*store, &tenant(), None, 2).await.unwrap();
+    let second = jobs(&*store, &tenant(), Some(job_id(2)), 2).await.unwrap();
+    let last = jobs(&*store, &tenant(), Some(job_id(4)), 2).await.unwrap();
 
     assert_eq!(ids(&first), [job_id(1), job_id(2)]);
     assert_eq!(ids(&second), [job_id(3), job_id(4)]);
     assert_eq!(ids(&last), [job_id(5)]);
-    assert_eq!(store.jobs(&tenant(), Some(job_id(5)), 2).await.unwrap(), []);
+    assert_eq!(jobs(&*store, &tenant(), Some(job_id(5)), 2).await.unwrap(), []);
 }
 
 pub async fn tombstones_are_left_out_of_jobs_and_fill_no_page<S: Store>(store: Arc<S>) {
@@ -31,18 +33,18 @@ pub async fn tombstones_are_left_out_of_jobs_and_fill_no_page<S: Store>(store: A
         put_head(&*store, &head).await;
     }
 
-    let page = store.jobs(&tenant(), None, 2).await.unwrap();
+    let page = jobs(&*store, &tenant(), None, 2).await.unwrap();
 
     assert_eq!(ids(&page), [job_id(2), job_id(4)]);
-    assert_eq!(ids(&store.jobs(&tenant(), Some(job_id(4)), 2).await.unwrap()), [job_id(6)]);
+    assert_eq!(ids(&jobs(&*store, &tenant(), Some(job_id(4)), 2).await.unwrap()), [job_id(6)]);
 }
 
 pub async fn a_page_of_none_holds_none<S: Store>(store: Arc<S>) {
     put_head(&*store, &head(1)).await;
     put_run(&*store, &run(1, 60)).await;
 
-    assert_eq!(store.jobs(&tenant(), None, 0).await.unwrap(), []);
-    assert_eq!(store.runs_of(&tenant(), job_id(1), at(0)..at(600), None, 0).await.unwrap(), []);
+    assert_eq!(jobs(&*store, &tenant(), None, 0).await.unwrap(), []);
+    assert_eq!(runs_of(&*store, &tenant(), job_id(1), at(0)..at(600), None, 0).await.unwrap(), []);
 }
 
 pub async fn runs_come_newest_first_inside_their_window<S: Store>(store: Arc<S>) {
@@ -51,7 +53,7 @@ pub async fn runs_come_newest_first_inside_their_window<S: Store>(store: Arc<S>)
     }
     put_run(&*store, &run(2, 180)).await;
 
-    let runs = store.runs_of(&tenant(), job_id(1), at(120)..at(300), None, 10).await.unwrap();
+    let runs = runs_of(&*store, &tenant(), job_id(1), at(120)..at(300), None, 10).await.unwrap();
 
     assert_eq!(keys(&runs), [240, 180, 120].map(|seconds| run(1, seconds).key), "from is inside, to is not");
 }
@@ -61,7 +63,7 @@ pub async fn runs_go_on_before_the_last_one_seen<S: Store>(store: Arc<S>) {
     for key in [run(1, 60).key, run(1, 120).key, manual(1), manual(2), run(1, 180).key] {
         put_run(&*store, &run_of(&tenant(), key)).await;
     }
-    let page = async |before| keys(&store.runs_of(&tenant(), job_id(1), at(0)..at(600), before, 2).await.unwrap());
+    let page = async |before| keys(&runs_of(&*store, &tenant(), job_id(1), at(0)..at(600), before, 2).await.unwrap());
 
     let first = page(None).await;
     let second = page(first.last().copied()).await;
@@ -77,13 +79,13 @@ pub async fn a_page_before_the_window_is_empty<S: Store>(store: Arc<S>) {
     put_run(&*store, &run(2, 120)).await;
 
     for before in [run(1, 60).key, run(0, 500).key] {
-        let runs = store.runs_of(&tenant(), job_id(1), at(100)..at(600), Some(before), 10).await.unwrap();
+        let runs = runs_of(&*store, &tenant(), job_id(1), at(100)..at(600), Some(before), 10).await.unwrap();
         assert_eq!(runs, [], "{before:?}");
     }
-    let beyond = store.runs_of(&tenant(), job_id(1), at(100)..at(600), Some(run(2, 60).key), 10).await.unwrap();
+    let beyond = runs_of(&*store, &tenant(), job_id(1), at(100)..at(600), Some(run(2, 60).key), 10).await.unwrap();
     assert_eq!(keys(&beyond), [run(1, 120).key], "another job's run opens no window into it");
     let backwards = at(600)..at(100);
-    assert_eq!(store.runs_of(&tenant(), job_id(1), backwards, None, 10).await.unwrap(), []);
+    assert_eq!(runs_of(&*store, &tenant(), job_id(1), backwards, None, 10).await.unwrap(), []);
 }
 
 /// The second tenant's name begins with the first one's.
@@ -92,26 +94,26 @@ pub async fn no_tenant_sees_what_is_anothers<S: Store>(store: Arc<S>) {
     let key = run(1, 60).key;
     put_head(&*store, &Head::Job(job(&theirs, 1))).await;
     put_run(&*store, &run_of(&theirs, key)).await;
-    store.put_attempt(&theirs, key, &attempt(1)).await.unwrap();
+    write_attempt(&*store, &theirs, key, &attempt(1)).await.unwrap();
 
-    assert_eq!(store.head(&ours, job_id(1)).await.unwrap(), None);
-    assert_eq!(store.run(&ours, key).await.unwrap(), None);
-    assert_eq!(store.jobs(&ours, None, 10).await.unwrap(), []);
-    assert_eq!(store.runs_of(&ours, job_id(1), at(0)..at(600), None, 10).await.unwrap(), []);
-    assert_eq!(store.attempts(&ours, key).await.unwrap(), []);
-    assert_eq!(ids(&store.jobs(&theirs, None, 10).await.unwrap()), [job_id(1)]);
+    assert_eq!(store.get::<Head>(&ours, job_id(1)).await.unwrap(), None);
+    assert_eq!(store.get::<Run>(&ours, key).await.unwrap(), None);
+    assert_eq!(jobs(&*store, &ours, None, 10).await.unwrap(), []);
+    assert_eq!(runs_of(&*store, &ours, job_id(1), at(0)..at(600), None, 10).await.unwrap(), []);
+    assert_eq!(store.list::<Attempt>(&ours, key, None, usize::MAX).await.unwrap().items, []);
+    assert_eq!(ids(&jobs(&*store, &theirs, None, 10).await.unwrap()), [job_id(1)]);
 
     put_head(&*store, &Head::Job(job(&ours, 1))).await;
-    assert_eq!(tenants(&store.jobs(&ours, None, 10).await.unwrap()), [ours]);
-    assert_eq!(tenants(&store.jobs(&theirs, None, 10).await.unwrap()), [theirs]);
+    assert_eq!(tenants(&jobs(&*store, &ours, None, 10).await.unwrap()), [ours]);
+    assert_eq!(tenants(&jobs(&*store, &theirs, None, 10).await.unwrap()), [theirs]);
 }
 
 pub async fn put_head<S: Store>(store: &S, head: &Head) {
-    assert!(store.put_head(head, Guard::Absent).await.unwrap().is_written());
+    assert!(store.put(head.tenant(), head.id(), head, Guard::Absent).await.unwrap().is_written());
 }
 
 pub async fn put_run<S: Store>(store: &S, run: &Run) {
-    assert!(store.put_run(run, Guard::Absent).await.unwrap().is_written());
+    assert!(store.put(&run.tenant, run.key, run, Guard::Absent).await.unwrap().is_written());
 }
 
 fn ids(jobs: &[Job]) -> Vec<JobId> {

@@ -8,7 +8,7 @@ use minutehand_domain::pace;
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::store::{Bucket, Store};
 
-use super::world::{at, job_id, named, stamp, tenant, timer};
+use super::world::{at, job_id, named, stamp, tenant, timer, timers_in};
 
 pub async fn a_put_timer_overwrites<S: Store>(store: Arc<S>) {
     let newer = Timer { stamp: stamp(2), ..timer(1, 60) };
@@ -62,7 +62,7 @@ pub async fn a_bucket_holds_its_minute_in_order_and_only_that<S: Store>(store: A
         store.put_timer(timer).await.unwrap();
     }
 
-    let found = store.timers(bucket(&*store, &inside[0]), None, at(600), 100).await.unwrap();
+    let found = timers_in(&*store, bucket(&*store, &inside[0]), None, at(600), 100).await.unwrap();
 
     assert_eq!(found, inside);
 }
@@ -72,7 +72,7 @@ pub async fn a_bucket_is_read_up_to_a_moment<S: Store>(store: Arc<S>) {
     for timer in &inside {
         store.put_timer(timer).await.unwrap();
     }
-    let until = async |moment| store.timers(bucket(&*store, &inside[0]), None, moment, 100).await.unwrap();
+    let until = async |moment| timers_in(&*store, bucket(&*store, &inside[0]), None, moment, 100).await.unwrap();
 
     assert_eq!(until(at(60)).await, inside[..3], "what is due then is inside");
     assert_eq!(until(at(60).just_before()).await, []);
@@ -88,7 +88,7 @@ pub async fn a_bucket_comes_in_pages_after_the_last_timer_seen<S: Store>(store: 
 
     let (mut found, mut after) = (Vec::new(), None);
     loop {
-        let page = store.timers(bucket(&*store, &inside[0]), after, at(600), 2).await.unwrap();
+        let page = timers_in(&*store, bucket(&*store, &inside[0]), after, at(600), 2).await.unwrap();
         assert!(page.len() <= 2);
         let Some(last) = page.last() else { break };
         after = Some(last.key);
@@ -103,7 +103,7 @@ pub async fn a_bucket_outside_of_time_is_empty<S: Store>(store: Arc<S>) {
     store.put_timer(&last).await.unwrap();
     let found = async |minute| {
         let bucket = Bucket { minute, ..bucket(&*store, &last) };
-        store.timers(bucket, None, Moment::END, 10).await.unwrap()
+        timers_in(&*store, bucket, None, Moment::END, 10).await.unwrap()
     };
 
     assert_eq!(found(last.key.minute()).await, std::slice::from_ref(&last));
@@ -130,7 +130,7 @@ pub async fn every_timer_lies_in_one_shard_of_its_minute<S: Store>(store: Arc<S>
     let mut found = Vec::new();
     for shard in 0..store.shards() {
         let bucket = Bucket { shard, ..bucket(&*store, &all[0]) };
-        let inside = store.timers(bucket, None, at(600), 1000).await.unwrap();
+        let inside = timers_in(&*store, bucket, None, at(600), 1000).await.unwrap();
         assert!(inside.iter().all(|timer| timer.key.obligation.shard(store.shards()) == shard), "shard {shard}");
         found.extend(inside);
     }
@@ -138,7 +138,7 @@ pub async fn every_timer_lies_in_one_shard_of_its_minute<S: Store>(store: Arc<S>
 
     assert_eq!(found, all);
     let beyond = Bucket { shard: store.shards(), ..bucket(&*store, &all[0]) };
-    assert_eq!(store.timers(beyond, None, at(600), 1000).await.unwrap(), []);
+    assert_eq!(timers_in(&*store, beyond, None, at(600), 1000).await.unwrap(), []);
 }
 
 /// In order; all of one job, so that they lie in one shard however many there are.

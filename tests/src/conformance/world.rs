@@ -1,10 +1,11 @@
 //! The world of the facts: things to keep, as plain as the domain allows, that differ by a number.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_domain::document::Document;
+use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::job::{Definition, Job};
@@ -12,6 +13,10 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Attempt, Failure, Run, State};
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
+use minutehand_io::Fault;
+use minutehand_io::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
+use minutehand_io::store::place::{Partition, Place, Span};
+use minutehand_io::store::{Bucket, Filed, Guard, KeptBody, Put, RunsOf, Store};
 use serde::{Deserialize, Serialize};
 
 /// The full minute at which everything begins.
@@ -30,20 +35,95 @@ pub struct Notebook {
     pub name: String,
 }
 
-impl Document for Note {
-    const KIND: &'static str = "note";
+macro_rules! document {
+    ($type:ty, $kind:literal) => {
+        impl Item for $type {
+            const KIND: &'static str = $kind;
 
-    fn name(&self) -> String {
-        self.name.clone()
-    }
+            type Key = String;
+
+            fn place(name: &String) -> Place {
+                Place::named(name)
+            }
+        }
+
+        impl Listed for $type {
+            type Within = ();
+
+            fn span((): &(), past: Option<&String>) -> Option<Span> {
+                Some(Span::all(Partition::Kind, past.map(Self::place)))
+            }
+        }
+
+        impl Stored for $type {
+            fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
+                writer.shape(1, &Filed { document: self })
+            }
+
+            fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
+                match shape {
+                    1 => reader.shape().map(|Filed { document }| document),
+                    later => Err(later_shape::<Self>(later)),
+                }
+            }
+        }
+    };
 }
 
-impl Document for Notebook {
-    const KIND: &'static str = "notebook";
+document!(Note, "note");
+document!(Notebook, "notebook");
 
-    fn name(&self) -> String {
-        self.name.clone()
-    }
+pub async fn write_head<S: Store>(store: &S, head: &Head, guard: Guard) -> Result<Put<Head>, Fault> {
+    store.put(head.tenant(), head.id(), head, guard).await
+}
+
+pub async fn write_run<S: Store>(store: &S, run: &Run, guard: Guard) -> Result<Put<Run>, Fault> {
+    store.put(&run.tenant, run.key, run, guard).await
+}
+
+pub async fn write_note<S: Store>(store: &S, tenant: &Tenant, note: &Note, guard: Guard) -> Result<Put<Note>, Fault> {
+    store.put(tenant, note.name.clone(), note, guard).await
+}
+
+/// Written once: where it stands already it is the same.
+pub async fn write_attempt<S: Store>(store: &S, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
+    store.put(tenant, (run, attempt.number), attempt, Guard::Absent).await.map(drop)
+}
+
+pub async fn write_body<S: Store>(store: &S, tenant: &Tenant, job: JobId, json: &Json) -> Result<(), Fault> {
+    store.put(tenant, (job, json.digest()), &KeptBody { json: json.clone() }, Guard::Absent).await.map(drop)
+}
+
+/// A tenant's jobs by id.
+pub async fn jobs<S: Store>(store: &S, tenant: &Tenant, past: Option<JobId>, limit: usize) -> Result<Vec<Job>, Fault> {
+    let heads = store.list::<Head>(tenant, (), past, limit).await?.whole()?;
+    Ok(heads.into_iter().filter_map(Head::into_job).collect())
+}
+
+/// A job's runs, newest first.
+pub async fn runs_of<S: Store>(
+    store: &S,
+    tenant: &Tenant,
+    job: JobId,
+    window: Range<Moment>,
+    before: Option<RunKey>,
+    limit: usize,
+) -> Result<Vec<Run>, Fault> {
+    store.list::<Run>(tenant, RunsOf { job, window }, before, limit).await?.whole()
+}
+
+pub async fn notes<S: Store>(store: &S, tenant: &Tenant, past: Option<&str>, limit: usize) -> Result<Vec<Note>, Fault> {
+    store.list::<Note>(tenant, (), past.map(ToOwned::to_owned), limit).await?.whole()
+}
+
+pub async fn timers_in<S: Store>(
+    store: &S,
+    bucket: Bucket,
+    after: Option<TimerKey>,
+    until: Moment,
+    limit: usize,
+) -> Result<Vec<Timer>, Fault> {
+    store.timers(bucket, after, until, limit).await?.whole()
 }
 
 pub fn note(name: &str, version: u64) -> Note {

@@ -16,6 +16,8 @@ use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
 use minutehand_protocol::job::create::{Created, NewJob, create as create_job};
 use minutehand_protocol::lookup::job_of;
+use minutehand_wire::job_request::CheckedJob;
+use minutehand_wire::{BodyView, JobRequest, JobView};
 
 use crate::app_state::AppState;
 use crate::body::{Body, parse};
@@ -24,9 +26,6 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::precondition::etag;
 use crate::problem::Problem;
-use crate::wire::body_view::BodyView;
-use crate::wire::job_request::{JobRequest, Understood};
-use crate::wire::job_view::JobView;
 
 /// The address in the fingerprint of every request for a new job, alone or in a batch.
 const ADDRESS: &str = "POST /v1/jobs";
@@ -50,7 +49,7 @@ pub(crate) async fn create<D: Ports>(
     header: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
-    let request: JobRequest<'_> = body.parse()?;
+    let request: JobRequest = body.parse()?;
     let key = header.agreed(request.idempotency_key.clone())?;
     let made = made(&app, caller.tenant(), request, key, body.text()).await?;
     answer(&*app.ports, &made).await
@@ -58,7 +57,7 @@ pub(crate) async fn create<D: Ports>(
 
 /// Creates one job of a batch: its text is parsed like a body of its own.
 pub(super) async fn made_of<D: Ports>(app: &AppState<D>, tenant: &Tenant, text: &str) -> Result<Made, Problem> {
-    let request: JobRequest<'_> = parse(text)?;
+    let request: JobRequest = parse(text)?;
     let key = KeyHeader::absent().agreed(request.idempotency_key.clone())?;
     made(app, tenant, request, key, text).await
 }
@@ -66,7 +65,7 @@ pub(super) async fn made_of<D: Ports>(app: &AppState<D>, tenant: &Tenant, text: 
 async fn made<D: Ports>(
     app: &AppState<D>,
     tenant: &Tenant,
-    request: JobRequest<'_>,
+    request: JobRequest,
     key: Option<String>,
     text: &str,
 ) -> Result<Made, Problem> {
@@ -75,12 +74,12 @@ async fn made<D: Ports>(
         Some(key) => Identity { id: JobId::from_key(tenant, key), fingerprint: Some(fingerprint(ADDRESS, text)?) },
         None => Identity { id: JobId::new(now, ports.chance().bytes()), fingerprint: None },
     };
-    let admitted = match request.understood(identity.id, now, &app.target_check) {
-        Ok(understood) => admit(app, tenant, &identity, &understood).await.map(|()| understood),
-        Err(problem) => Err(problem),
+    let admitted = match request.checked(identity.id, now, &|target| app.target_check.check(target)) {
+        Ok(checked) => admit(app, tenant, &identity, &checked).await.map(|()| checked),
+        Err(refusal) => Err(refusal.into()),
     };
     match admitted {
-        Ok(understood) => make(ports, identity.of_job(tenant, understood, now)).await,
+        Ok(checked) => make(ports, identity.of_job(tenant, checked, now)).await,
         Err(problem) => made_before(ports, tenant, identity, problem).await,
     }
 }
@@ -90,14 +89,14 @@ async fn admit<D: Ports>(
     app: &AppState<D>,
     tenant: &Tenant,
     identity: &Identity,
-    understood: &Understood,
+    checked: &CheckedJob,
 ) -> Result<(), Problem> {
     let ports = &*app.ports;
     let may_be_there = identity.fingerprint.is_some() && app.meters.bounds_jobs(ports, tenant).await;
     if may_be_there && job_of(ports, tenant, identity.id).await?.is_some() {
         return Ok(());
     }
-    app.meters.admit_job(ports, tenant, &understood.schedule, None).await
+    app.meters.admit_job(ports, tenant, &checked.schedule, None).await
 }
 
 async fn make<D: Ports>(ports: &D, new: NewJob) -> Result<Made, Problem> {
@@ -129,13 +128,13 @@ async fn made_before<D: Ports>(
 }
 
 impl Identity {
-    fn of_job(self, tenant: &Tenant, understood: Understood, now: Moment) -> NewJob {
+    fn of_job(self, tenant: &Tenant, checked: CheckedJob, now: Moment) -> NewJob {
         NewJob {
             tenant: tenant.clone(),
             id: self.id,
-            schedule: understood.schedule,
-            definition: understood.definition,
-            payload: understood.payload,
+            schedule: checked.schedule,
+            definition: checked.definition,
+            payload: checked.payload,
             fingerprint: self.fingerprint,
             now,
         }
@@ -167,7 +166,7 @@ impl Made {
 async fn answer<D: Ports>(ports: &D, made: &Made) -> Result<Response, Problem> {
     let job = made.job();
     let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let view = JobView::new(job, BodyView::of(payload.as_ref()), made.seen_from(ports.clock().now()));
+    let view = JobView::of(job, BodyView::of(payload.as_ref()), made.seen_from(ports.clock().now()));
     let whole = (made.status(), etag(job), Json(view));
     Ok(match made {
         Made::Now(job) => (location(format!("/v1/jobs/{}", job.id)), whole).into_response(),

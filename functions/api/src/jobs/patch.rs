@@ -1,5 +1,5 @@
-//! Changing a job by a merge-patch: the patch is merged into the job's original request, and the result is parsed like a
-//! new request. An unchanged schedule keeps its occurrences.
+//! Changing a job by a merge-patch: what the patch says is laid over the job as it was asked for, and the whole is
+//! checked as if it had come anew. A schedule that comes out as it was is not touched, nor are its occurrences.
 
 use std::sync::Arc;
 
@@ -14,6 +14,11 @@ use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
 use minutehand_protocol::job::change::{Want, change};
+use minutehand_wire::catch_up::CatchUpPolicy;
+use minutehand_wire::job_request::CheckedJob;
+use minutehand_wire::schedule::SCHEDULE_KINDS;
+use minutehand_wire::target::TARGET_KINDS;
+use minutehand_wire::{BodyView, JobRequest, JobView};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -25,12 +30,6 @@ use crate::merge::{self, fields_of, without_excluded};
 use crate::params::JobPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
-use crate::wire::body_view::BodyView;
-use crate::wire::catch_up_request::CatchUpPolicy;
-use crate::wire::job_request::{JobRequest, Understood};
-use crate::wire::job_view::AskedView;
-use crate::wire::schedule_request::SCHEDULE_KINDS;
-use crate::wire::target_request::TARGET_KINDS;
 
 /// Parts of a job with known fields; a payload and headers may have any.
 const STRUCTS: [&str; 6] = ["schedule", "target", "http", "noop", "retry", "catch_up"];
@@ -67,36 +66,46 @@ impl<D: Ports> Want for Patch<'_, D> {
 async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> Result<Option<Change>, Problem> {
     let ports = &*app.ports;
     let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let request = to_raw_value(&AskedView::new(job, BodyView::of(payload.as_ref()))).expect("a job is JSON");
-    let merged = merged(&request, patch)?;
-    // The domain refuses this too; checking it here spares the parsing.
+    let asked = asked_of(job, BodyView::of(payload.as_ref()), ports.clock().now());
+    let merged = merged(&asked, patch)?;
+    // The domain says this too; but a deleted job's patch is not worth understanding.
     if job.status == Status::Cancelled {
         return Err(Problem::new(Kind::Conflict, JobRefusal::Cancelled.to_string()));
     }
-    let schedule = if is_unchanged(&request, &merged, "schedule") { Some(&job.schedule) } else { None };
-    let understood = understood(app, &with_its_nulls(&merged, patch), job.id, schedule, ports.clock().now())?;
-    let payload = if understood.payload == payload {
+    let schedule = if is_unchanged(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
+    let checked = checked(app, &with_its_nulls(&merged, patch), job.id, schedule, ports.clock().now())?;
+    let payload = if checked.payload == payload {
         job.definition.payload.clone()
     } else {
-        bodies::keep(ports, &job.tenant, job.id, understood.payload, INLINE_PAYLOAD_BYTES).await?
+        bodies::keep(ports, &job.tenant, job.id, checked.payload, INLINE_PAYLOAD_BYTES).await?
     };
-    let definition = Definition { payload, ..understood.definition };
+    let definition = Definition { payload, ..checked.definition };
     let definition = (definition != job.definition).then_some(definition);
-    let schedule = (understood.schedule != job.schedule).then_some(understood.schedule);
+    let schedule = (checked.schedule != job.schedule).then_some(checked.schedule);
     if let Some(new) = &schedule {
         app.meters.admit_job(ports, &job.tenant, new, Some(&job.schedule)).await?;
     }
     Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))
 }
 
-fn merged(request: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> {
-    let (Some(mut fields), Some(changes)) = (fields_of(request), fields_of(patch)) else {
+/// The request that would make the job as it is.
+fn asked_of(job: &Job, payload: BodyView, now: Moment) -> Box<RawValue> {
+    let shown = to_raw_value(&JobView::of(job, payload, now)).expect("a job is JSON");
+    let mut fields = fields_of(&shown).expect("a job is an object");
+    for field in JobView::NOT_ASKED {
+        fields.remove(field);
+    }
+    to_raw_value(&fields).expect("JSON of JSON")
+}
+
+fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> {
+    let (Some(mut fields), Some(changes)) = (fields_of(asked), fields_of(patch)) else {
         return Err(Problem::new(Kind::Invalid, "a merge-patch of a job is an object"));
     };
     if changes.get("idempotency_key").is_some() {
         return Err(Problem::field(Kind::Invalid, "/idempotency_key", "belongs to the job's creation"));
     }
-    for (name, kinds) in [("schedule", &SCHEDULE_KINDS[..]), ("target", &TARGET_KINDS[..])] {
+    for (name, kinds) in [("schedule", &SCHEDULE_KINDS[..]), ("target", TARGET_KINDS)] {
         if let (Some(field), Some(change)) = (fields.get(name), changes.get(name)) {
             let rest = without_excluded(field, change, kinds);
             fields.set(name, rest);
@@ -144,17 +153,18 @@ fn is_unchanged(one: &RawValue, other: &RawValue, field: &str) -> bool {
     value(one) == value(other)
 }
 
-/// Parses the merged job. An unchanged schedule is not parsed again: its `at` may have passed since.
-fn understood<D>(
+/// A schedule that stays is not checked again: what was possible when it was asked for may have passed by now.
+fn checked<D>(
     app: &AppState<D>,
     merged: &RawValue,
     id: JobId,
     stays: Option<&Schedule>,
     now: Moment,
-) -> Result<Understood, Problem> {
-    let request: JobRequest<'_> = parse(merged.get())?;
+) -> Result<CheckedJob, Problem> {
+    let request: JobRequest = parse(merged.get())?;
+    let check = &|target: &_| app.target_check.check(target);
     match stays {
-        Some(schedule) => request.understood_with(schedule.clone(), &app.target_check),
-        None => request.understood(id, now, &app.target_check),
+        Some(schedule) => Ok(request.checked_with(schedule.clone(), check)?),
+        None => Ok(request.checked(id, now, check)?),
     }
 }

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use http::StatusCode;
+use minutehand_wire::{HealthView, StatsQuery, StatsView};
 use serde_json::Value;
 
 use super::operation_doc::AnswerHeader::ETag;
 use super::operation_doc::{Content, OperationDoc, RequestHeader, ResponseDoc, Tag, schema_of};
-use crate::health::HealthView;
 use crate::problem::Kind;
-use crate::stats::{StatsParams, StatsView};
 
 pub(crate) fn stats() -> OperationDoc {
     OperationDoc::new(Tag::Deployment, "get_stats", "Show how your runs and jobs are doing")
         .more("Counted when asked. `complete` says whether everything was counted.")
-        .query::<StatsParams>()
+        .query::<StatsQuery>()
         .shows(ResponseDoc::json::<StatsView>(StatusCode::OK, "Counts of your tenant's."))
 }
 

@@ -1,29 +1,26 @@
 //! The documentation of the routes of jobs.
 
 use http::StatusCode;
+use minutehand_wire::{BatchRequest, BatchView, JobRequest, JobView, JobsQuery, OneJobView, Page};
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::{ETag, Replayed};
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
 use crate::body::Nothing;
-use crate::jobs::{BatchRequest, BatchView, JobsParams};
 use crate::problem::Kind;
-use crate::wire::job_request::JobRequest;
-use crate::wire::job_view::{JobView, OneJobView};
-use crate::wire::page::Page;
 
 pub(crate) fn create_job() -> OperationDoc {
     OperationDoc::new(Tag::Jobs, "create_job", "Make a job")
         .more("Without a schedule it runs once, now.")
-        .takes::<JobRequest<'_>>()
+        .takes::<JobRequest>()
         .once()
         .shows(
-            ResponseDoc::json::<JobView<'_>>(StatusCode::CREATED, "The job that was made, every default spelled out.")
+            ResponseDoc::json::<JobView>(StatusCode::CREATED, "The job that was made, every default spelled out.")
                 .makes("job_id")
                 .with(ETag),
         )
         .shows(
-            ResponseDoc::json::<JobView<'_>>(StatusCode::OK, "The job that the same request made before.")
+            ResponseDoc::json::<JobView>(StatusCode::OK, "The job that the same request made before.")
                 .with(ETag)
                 .with(Replayed),
         )
@@ -35,8 +32,8 @@ pub(crate) fn create_job() -> OperationDoc {
 pub(crate) fn list_jobs() -> OperationDoc {
     OperationDoc::new(Tag::Jobs, "list_jobs", "List jobs")
         .more("By id. All filters that are given must hold.")
-        .query::<JobsParams>()
-        .shows(ResponseDoc::json::<Page<JobView<'_>>>(StatusCode::OK, "A page of jobs."))
+        .query::<JobsQuery>()
+        .shows(ResponseDoc::json::<Page<JobView>>(StatusCode::OK, "A page of jobs."))
 }
 
 pub(crate) fn create_jobs() -> OperationDoc {
@@ -45,15 +42,15 @@ pub(crate) fn create_jobs() -> OperationDoc {
             "Each is answered on its own, in order, and one bad one spoils no other. An idempotency key stands inside the job \
              that it is for: the header would name one for all, and is refused.",
         )
-        .takes_many::<BatchRequest<'_>>()
-        .shows(ResponseDoc::json::<BatchView<'_>>(StatusCode::OK, "What each job was answered with."))
+        .takes_many::<BatchRequest>()
+        .shows(ResponseDoc::json::<BatchView>(StatusCode::OK, "What each job was answered with."))
         .example("one good and one bad", batch(), StatusCode::OK, batch_made())
 }
 
 pub(crate) fn get_job() -> OperationDoc {
     OperationDoc::new(Tag::Jobs, "get_job", "Show a job, with its last run")
         .more("One that was deleted stays to be read: it is `cancelled`.")
-        .shows(ResponseDoc::json::<OneJobView<'_>>(StatusCode::OK, "The job.").with(ETag))
+        .shows(ResponseDoc::json::<OneJobView>(StatusCode::OK, "The job.").with(ETag))
 }
 
 pub(crate) fn patch_job() -> OperationDoc {
@@ -63,7 +60,7 @@ pub(crate) fn patch_job() -> OperationDoc {
              anew. Naming another kind of schedule or target replaces the one that is there. A schedule that comes out as it \
              was is not touched, nor are its occurrences.",
         )
-        .takes_patch_of::<JobRequest<'_>>()
+        .takes_patch_of::<JobRequest>()
         .if_match()
         .refuses(Kind::Conflict)
         .shows(changed())
@@ -97,7 +94,7 @@ pub(crate) fn resume_job() -> OperationDoc {
 }
 
 fn changed() -> ResponseDoc {
-    ResponseDoc::json::<JobView<'_>>(StatusCode::OK, "The job as it is now.").with(ETag)
+    ResponseDoc::json::<JobView>(StatusCode::OK, "The job as it is now.").with(ETag)
 }
 
 fn billing() -> Value {

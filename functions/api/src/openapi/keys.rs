@@ -1,25 +1,20 @@
 //! The documentation of the routes of keys.
 
 use http::StatusCode;
+use minutehand_wire::{KeyRequest, KeyView, KeysQuery, Page, RotateRequest, TenantQuery};
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::Replayed;
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
-use crate::keys::{KeysParams, TenantParams};
 use crate::problem::Kind;
-use crate::wire::grace::RotateRequest;
-use crate::wire::key_view::{KeyRequest, KeyView};
-use crate::wire::page::Page;
 
 pub(crate) fn create_key() -> OperationDoc {
     OperationDoc::new(Tag::Keys, "create_key", "Make a key")
         .takes::<KeyRequest>()
         .once()
+        .shows(ResponseDoc::json::<KeyView>(StatusCode::CREATED, "The key, and this once its secret.").makes("key_id"))
         .shows(
-            ResponseDoc::json::<KeyView<'_>>(StatusCode::CREATED, "The key, and this once its secret.").makes("key_id"),
-        )
-        .shows(
-            ResponseDoc::json::<KeyView<'_>>(
+            ResponseDoc::json::<KeyView>(
                 StatusCode::OK,
                 "The key that the same request made before, without its secret.",
             )
@@ -31,24 +26,24 @@ pub(crate) fn create_key() -> OperationDoc {
 pub(crate) fn list_keys() -> OperationDoc {
     OperationDoc::new(Tag::Keys, "list_keys", "List keys")
         .more("In the order they were made, revoked ones among them.")
-        .query::<KeysParams>()
-        .shows(ResponseDoc::json::<Page<KeyView<'_>>>(StatusCode::OK, "A page of keys."))
+        .query::<KeysQuery>()
+        .shows(ResponseDoc::json::<Page<KeyView>>(StatusCode::OK, "A page of keys."))
 }
 
 pub(crate) fn revoke_key() -> OperationDoc {
     OperationDoc::new(Tag::Keys, "revoke_key", "Revoke a key")
         .more("It opens nothing from now on, and is still listed. Revoking twice is revoking once.")
-        .query::<TenantParams>()
+        .query::<TenantQuery>()
         .shows(ResponseDoc::nothing(StatusCode::NO_CONTENT, "It is revoked."))
 }
 
 pub(crate) fn rotate_key() -> OperationDoc {
     OperationDoc::new(Tag::Keys, "rotate_key", "Give a key another secret")
         .more("The former one opens until the grace ends.")
-        .query::<TenantParams>()
+        .query::<TenantQuery>()
         .may_take::<RotateRequest>()
         .refuses(Kind::Conflict)
-        .shows(ResponseDoc::json::<KeyView<'_>>(StatusCode::OK, "The key, and this once its new secret."))
+        .shows(ResponseDoc::json::<KeyView>(StatusCode::OK, "The key, and this once its new secret."))
         .example("within a day", json!({ "grace_seconds": 86400 }), StatusCode::OK, made())
 }
 

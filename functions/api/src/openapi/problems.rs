@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::operation_doc::schema_of;
 use super::references::header;
 use super::schemas::Schemas;
-use crate::problem::{Kind, WithRequestId};
+use crate::problem::Kind;
 
 /// The status of a request body that never arrived. The front answers it, before any route.
 const TOO_SLOW: &str = "/problems/too-slow";
@@ -17,7 +17,7 @@ pub(super) fn name(kinds: &[Kind]) -> String {
 }
 
 pub(super) fn responses(schemas: &mut Schemas) -> Map<String, Value> {
-    let problem = schemas.shown(schema_of::<WithRequestId<'_>>);
+    let problem = schemas.shown(schema_of::<minutehand_wire::Problem>);
     let mut all: Map<_, _> = Kind::ALL.iter().map(|kind| (name(&[*kind]), response(&[*kind], &problem))).collect();
     let either = [Kind::Invalid, Kind::KeyReused];
     all.insert(name(&either), response(&either, &problem));

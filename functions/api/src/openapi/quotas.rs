@@ -1,10 +1,10 @@
 //! The documentation of the routes of quotas.
 
 use http::StatusCode;
+use minutehand_wire::{QuotaRequest, QuotaView};
 use serde_json::json;
 
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
-use crate::wire::quota_view::{QuotaRequest, QuotaView};
 
 pub(crate) fn get_own_quota() -> OperationDoc {
     OperationDoc::new(Tag::Quotas, "get_own_quota", "Show your own quota").shows(shown())
@@ -30,5 +30,5 @@ pub(crate) fn put_quota() -> OperationDoc {
 }
 
 fn shown() -> ResponseDoc {
-    ResponseDoc::json::<QuotaView<'_>>(StatusCode::OK, "The quota as it is now.")
+    ResponseDoc::json::<QuotaView>(StatusCode::OK, "The quota as it is now.")
 }

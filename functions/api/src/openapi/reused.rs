@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
-use crate::wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
+use minutehand_wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
     json!({

@@ -1,15 +1,13 @@
 //! The documentation of the routes of runs.
 
 use http::StatusCode;
+use minutehand_wire::{Page, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery};
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::Replayed;
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
 use crate::body::Nothing;
 use crate::problem::Kind;
-use crate::runs::{AcrossParams, AuditView, RunRequest, RunsParams};
-use crate::wire::page::Page;
-use crate::wire::run_view::RunView;
 
 pub(crate) fn run_job() -> OperationDoc {
     queued(OperationDoc::new(Tag::Runs, "run_job", "Run a job now"))
@@ -34,12 +32,11 @@ pub(crate) fn retry_run() -> OperationDoc {
 }
 
 fn queued(doc: OperationDoc) -> OperationDoc {
-    doc.may_take::<RunRequest<'_>>()
+    doc.may_take::<RunRequest>()
         .once()
-        .shows(ResponseDoc::json::<RunView<'_>>(StatusCode::ACCEPTED, "The run: it is queued.").makes("run_id"))
+        .shows(ResponseDoc::json::<RunView>(StatusCode::ACCEPTED, "The run: it is queued.").makes("run_id"))
         .shows(
-            ResponseDoc::json::<RunView<'_>>(StatusCode::OK, "The run that the same request made before.")
-                .with(Replayed),
+            ResponseDoc::json::<RunView>(StatusCode::OK, "The run that the same request made before.").with(Replayed),
         )
 }
 
@@ -49,7 +46,7 @@ pub(crate) fn list_runs() -> OperationDoc {
             "Newest first. A deployment without an index of all runs lists those of one `job_id`, and those that failed or \
              timed out.",
         )
-        .query::<AcrossParams>()
+        .query::<RunsAcrossQuery>()
         .refuses(Kind::NotFound)
         .shows(page())
 }
@@ -57,23 +54,23 @@ pub(crate) fn list_runs() -> OperationDoc {
 pub(crate) fn list_runs_of_job() -> OperationDoc {
     OperationDoc::new(Tag::Runs, "list_runs_of_job", "List the runs of a job")
         .more("Newest first.")
-        .query::<RunsParams>()
+        .query::<RunsQuery>()
         .shows(page())
 }
 
 fn page() -> ResponseDoc {
-    ResponseDoc::json::<Page<RunView<'_>>>(StatusCode::OK, "A page of runs.")
+    ResponseDoc::json::<Page<RunView>>(StatusCode::OK, "A page of runs.")
 }
 
 pub(crate) fn get_run() -> OperationDoc {
     OperationDoc::new(Tag::Runs, "get_run", "Show a run, with all its attempts")
         .more("An occurrence that nobody has started is shown as it waits.")
-        .shows(ResponseDoc::json::<RunView<'_>>(StatusCode::OK, "The run."))
+        .shows(ResponseDoc::json::<RunView>(StatusCode::OK, "The run."))
 }
 
 pub(crate) fn list_run_events() -> OperationDoc {
     OperationDoc::new(Tag::Runs, "list_run_events", "Show what happened to a run, and who did what")
-        .shows(ResponseDoc::json::<AuditView>(StatusCode::OK, "All that happened, in order."))
+        .shows(ResponseDoc::json::<RunEventsView>(StatusCode::OK, "All that happened, in order."))
 }
 
 pub(crate) fn cancel_run() -> OperationDoc {
@@ -81,7 +78,7 @@ pub(crate) fn cancel_run() -> OperationDoc {
         .more("One that waits ends now; of one that runs, no further attempt is made.")
         .may_take::<Nothing>()
         .refuses(Kind::Conflict)
-        .shows(ResponseDoc::json::<RunView<'_>>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
+        .shows(ResponseDoc::json::<RunView>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
 }
 
 fn requested() -> Value {

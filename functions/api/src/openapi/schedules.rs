@@ -1,11 +1,10 @@
 //! The documentation of the routes of schedules.
 
 use http::StatusCode;
+use minutehand_wire::{NextQuery, PreviewRequest, PreviewView};
 use serde_json::{Value, json};
 
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
-use crate::schedules::{NextParams, PreviewRequest};
-use crate::wire::preview_view::PreviewView;
 
 pub(crate) fn preview_schedule() -> OperationDoc {
     OperationDoc::new(Tag::Schedules, "preview_schedule", "Preview a schedule")
@@ -17,7 +16,7 @@ pub(crate) fn preview_schedule() -> OperationDoc {
 
 pub(crate) fn next_fires() -> OperationDoc {
     OperationDoc::new(Tag::Schedules, "next_fires", "Show when a job fires next")
-        .query::<NextParams>()
+        .query::<NextQuery>()
         .shows(ResponseDoc::json::<PreviewView>(StatusCode::OK, "What the job fires next, as it stands."))
 }
 

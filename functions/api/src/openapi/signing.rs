@@ -1,16 +1,15 @@
 //! The documentation of the routes of the signing secret.
 
 use http::StatusCode;
+use minutehand_wire::{RotateRequest, SigningSecretView};
 use serde_json::json;
 
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
-use crate::signing::SecretView;
-use crate::wire::grace::RotateRequest;
 
 pub(crate) fn get_signing_secret() -> OperationDoc {
     OperationDoc::new(Tag::Signing, "get_signing_secret", "Show since when the signing secret is the same")
         .more("The secret itself is shown once, by the answer that makes it anew.")
-        .shows(ResponseDoc::json::<SecretView>(StatusCode::OK, "What may be rendered of it."))
+        .shows(ResponseDoc::json::<SigningSecretView>(StatusCode::OK, "What may be rendered of it."))
 }
 
 pub(crate) fn rotate_signing_secret() -> OperationDoc {
@@ -22,6 +21,6 @@ pub(crate) fn rotate_signing_secret() -> OperationDoc {
     OperationDoc::new(Tag::Signing, "rotate_signing_secret", "Make the signing secret anew")
         .more("Calls are signed with the former one too, until the grace ends.")
         .may_take::<RotateRequest>()
-        .shows(ResponseDoc::json::<SecretView>(StatusCode::OK, "The new secret, this once."))
+        .shows(ResponseDoc::json::<SigningSecretView>(StatusCode::OK, "The new secret, this once."))
         .example("the first", json!({ "grace_seconds": 86400 }), StatusCode::OK, shown)
 }

@@ -10,10 +10,8 @@ use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::chain::standing::{Asked, Standing, standing};
 use minutehand_protocol::lookup::job_of;
-
-use super::audit::AuditView;
-use crate::wire::body_view::BodyView;
-use crate::wire::run_view::{Bodies, RunView, result_of};
+use minutehand_wire::run_view::{Bodies, result_of};
+use minutehand_wire::{BodyView, RunEventsView, RunView};
 
 pub(crate) struct FullRun {
     run: Run,
@@ -51,16 +49,14 @@ impl FullRun {
         Ok(Self { run, attempts, payload, result })
     }
 
-    pub(crate) fn view(&self, now: Moment) -> RunView<'_> {
+    pub(crate) fn view(&self, now: Moment) -> RunView {
         let bodies =
             Bodies { payload: BodyView::of(self.payload.as_ref()), result: BodyView::of(self.result.as_ref()) };
-        RunView::new(&self.run, &self.attempts, bodies, now)
+        RunView::of(&self.run, &self.attempts, bodies, now)
     }
-}
 
-impl FullRun {
-    pub(super) fn audit(&self) -> AuditView {
-        AuditView::of(&self.run, &self.attempts)
+    pub(super) fn events(&self) -> RunEventsView {
+        RunEventsView::of(&self.run, &self.attempts)
     }
 }
 
@@ -80,5 +76,6 @@ async fn all_attempts<D: Ports>(ports: &D, run: &Run) -> Result<Vec<Attempt>, Fa
     if run.attempts.first().is_none_or(|attempt| attempt.number == 1) {
         return Ok(run.attempts.clone());
     }
-    Ok(run.with_older_attempts(ports.store().attempts(&run.tenant, run.key).await?))
+    let older = ports.store().list::<Attempt>(&run.tenant, run.key, None, usize::MAX).await?;
+    Ok(run.with_older_attempts(older.items))
 }

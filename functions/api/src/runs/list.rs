@@ -12,22 +12,16 @@ use minutehand_domain::limits::PAGE;
 use minutehand_domain::run::Run;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Across, Store as _};
+use minutehand_io::store::{Across, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use minutehand_wire::{Page, RunStatus, RunView, RunsAcrossQuery, RunsQuery};
 
 use crate::app_state::AppState;
 use crate::cursor::{Scope, foreign};
 use crate::keyring::Caller;
-use crate::params::{DEFAULT_LIMIT, JobPath, Params, limit_of};
+use crate::params::{JobPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
-use crate::wire::instant::Instant;
-use crate::wire::page::Page;
-use crate::wire::run_status::RunStatus;
-use crate::wire::run_view::RunView;
-use crate::wire::texts::{CursorText, JobIdText};
 
 /// The default window of a history.
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -37,45 +31,12 @@ const LOOKED_THROUGH: usize = 10_000;
 /// the cursor.
 const HOURS: usize = 72;
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RunsParams {
-    /// How many at most.
-    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
-    limit: Option<usize>,
-    #[schemars(with = "Option<CursorText>")]
-    cursor: Option<String>,
-    status: Option<RunStatus>,
-    /// Those due then or later: a day before `to` if it is not given.
-    from: Option<Instant>,
-    /// Those due before: now if it is not given.
-    to: Option<Instant>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AcrossParams {
-    /// Only this job's.
-    #[schemars(with = "Option<JobIdText>")]
-    job_id: Option<String>,
-    /// How many at most.
-    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
-    limit: Option<usize>,
-    #[schemars(with = "Option<CursorText>")]
-    cursor: Option<String>,
-    status: Option<RunStatus>,
-    /// Those due then or later: a day before `to` if it is not given.
-    from: Option<Instant>,
-    /// Those due before: now if it is not given.
-    to: Option<Instant>,
-}
-
-/// The runs of one job.
+/// A job's runs.
 pub(crate) async fn of_job<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     JobPath(id): JobPath,
-    Params(params): Params<RunsParams>,
+    Params(params): Params<RunsQuery>,
 ) -> Result<Response, Problem> {
     page(&app, &caller, Some(id), params).await
 }
@@ -84,14 +45,14 @@ pub(crate) async fn of_job<D: Ports>(
 pub(crate) async fn across<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
-    Params(params): Params<AcrossParams>,
+    Params(params): Params<RunsAcrossQuery>,
 ) -> Result<Response, Problem> {
-    let AcrossParams { job_id, limit, cursor, status, from, to } = params;
+    let RunsAcrossQuery { job_id, limit, cursor, status, from, to } = params;
     let job = match job_id {
         Some(text) => Some(text.parse().map_err(|_| Problem::field(Kind::Invalid, "?job_id", "is not a job's id"))?),
         None => None,
     };
-    page(&app, &caller, job, RunsParams { limit, cursor, status, from, to }).await
+    page(&app, &caller, job, RunsQuery { limit, cursor, status, from, to }).await
 }
 
 /// The query of one list.
@@ -119,14 +80,14 @@ async fn page<D: Ports>(
     app: &AppState<D>,
     caller: &Caller,
     job: Option<JobId>,
-    params: RunsParams,
+    params: RunsQuery,
 ) -> Result<Response, Problem> {
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let limit = limit_of(params.limit)?;
-    let scope = params.scope(caller.tenant(), job);
+    let scope = scope_of(&params, caller.tenant(), job);
     let position = match &params.cursor {
         Some(cursor) => Position::open(&scope, cursor, job)?,
-        None => Position { window: params.window(now)?, before: None },
+        None => Position { window: window_of(&params, now)?, before: None },
     };
     let query = Query { tenant: caller.tenant(), status: params.status, limit, now };
     let Found { runs, next } = match job {
@@ -152,8 +113,8 @@ impl Query<'_> {
         let mut search = Search::new(self, position);
         while search.goes_on() {
             let Position { window, before } = search.position.clone();
-            let read = ports.store().runs_of(self.tenant, job, window, before, search.at_once()).await?;
-            search.take(read, None);
+            let read = ports.store().list::<Run>(self.tenant, RunsOf { job, window }, before, search.at_once()).await?;
+            search.take(read.items, None);
         }
         Ok(search.found())
     }
@@ -240,20 +201,18 @@ impl<'a> Search<'a> {
     }
 }
 
-impl RunsParams {
-    fn scope(&self, tenant: &Tenant, job: Option<JobId>) -> Scope {
-        Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}", self.status, self.from, self.to))
-    }
+fn scope_of(params: &RunsQuery, tenant: &Tenant, job: Option<JobId>) -> Scope {
+    Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}", params.status, params.from, params.to))
+}
 
-    /// The window; it ends now by default, with an allowance for another machine's clock.
-    fn window(&self, now: Moment) -> Result<Range<Moment>, Problem> {
-        let to = self.to.map_or(now + pace::SKEW, |to| to.0);
-        let from = self.from.map_or(to - WINDOW, |from| from.0);
-        if from >= to {
-            return Err(Problem::field(Kind::Invalid, "?from", format!("must lie before {to}")));
-        }
-        Ok(from..to)
+/// Until now, where nothing else is said; another machine's now may be a little later than ours.
+fn window_of(params: &RunsQuery, now: Moment) -> Result<Range<Moment>, Problem> {
+    let to = params.to.map_or(now + pace::SKEW, |to| to.0);
+    let from = params.from.map_or(to - WINDOW, |from| from.0);
+    if from >= to {
+        return Err(Problem::field(Kind::Invalid, "?from", format!("must lie before {to}")));
     }
+    Ok(from..to)
 }
 
 impl Position {

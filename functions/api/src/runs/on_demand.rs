@@ -8,16 +8,12 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::{Asked, AskedName};
-use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, PAYLOAD_BYTES};
 use minutehand_domain::run::Run;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_protocol::run::on_demand::{self, Answered, redrive, run_now as ask};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use minutehand_wire::RunRequest;
 
 use super::FullRun;
 use super::full_run::run_of;
@@ -28,21 +24,6 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{JobPath, RunPath};
 use crate::problem::{Kind, Problem};
-use crate::wire::job_request::payload_of;
-use crate::wire::texts::Line;
-
-/// What a run is given in place of the job's payload.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RunRequest<'a> {
-    /// Any JSON; what the target would have been given anyway, if it is not given.
-    #[serde(borrow)]
-    #[schemars(with = "Option<Value>", extend("x-max-bytes" = PAYLOAD_BYTES))]
-    payload: Option<&'a RawValue>,
-    /// The same as the header `Idempotency-Key`.
-    #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
-    idempotency_key: Option<String>,
-}
 
 /// Queues a run of the job now.
 pub(crate) async fn run_now<D: Ports>(
@@ -77,15 +58,15 @@ pub(crate) async fn retry<D: Ports>(
 async fn admit<D: Ports>(app: &AppState<D>, tenant: &Tenant, request: &on_demand::RunRequest) -> Result<(), Problem> {
     let Err(full) = app.meters.admit_run(&*app.ports, tenant).await else { return Ok(()) };
     let Some((name, fingerprint)) = &request.once else { return Err(full) };
-    match app.ports.store().document::<Asked>(tenant, &name.to_string()).await? {
+    match app.ports.store().get::<Asked>(tenant, *name).await? {
         Some(there) if there.item.fingerprint == *fingerprint => Ok(()),
         Some(_) | None => Err(full),
     }
 }
 
 fn requested(caller: &Caller, header: KeyHeader, body: &Body, address: &str) -> Result<on_demand::RunRequest, Problem> {
-    let request: RunRequest<'_> = body.parse_or_default()?;
-    let payload = payload_of(request.payload)?;
+    let request: RunRequest = body.parse_or_default()?;
+    let payload = request.checked()?;
     let once = match header.agreed(request.idempotency_key)? {
         Some(key) => Some((AskedName::of(&key), fingerprint(address, body.text())?)),
         None => None,

@@ -28,7 +28,7 @@ async fn put_as(world: &World, tenant: &Tenant, job: &str, t: Moment, number: u6
     let job: JobId = job.parse().unwrap();
     let run = Run::new(tenant.clone(), RunKey::manual(job, t, number), Priority::Normal);
     let run = Run { state, ..run };
-    assert!(world.ports.store().put_run(&run, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await.unwrap().is_written());
     run.key.to_string()
 }
 

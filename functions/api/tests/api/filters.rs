@@ -199,7 +199,8 @@ async fn a_page_looks_through_many_jobs_and_may_hold_few() {
             job.id = JobId::from_bytes(bytes);
             job.definition.tags.insert("rare".to_owned());
         }
-        assert!(world.ports.store().put_head(&Head::Job(job), Guard::Absent).await.unwrap().is_written());
+        let head = Head::Job(job);
+        assert!(world.ports.store().put(head.tenant(), head.id(), &head, Guard::Absent).await.unwrap().is_written());
     }
 
     let first = world.get("/v1/jobs?tag=rare").await;

@@ -179,7 +179,8 @@ async fn what_the_store_cannot_read_is_a_fault_that_the_client_is_not_told_of() 
     let job = world.stored_job(&id).await;
     let payload = Body::Apart(Json::null().digest());
     let broken = Job { definition: Definition { payload, ..job.definition.clone() }, ..job };
-    let put = world.ports.store().put_head(&Head::Job(broken), Guard::Seen(Version(1))).await.unwrap();
+    let head = Head::Job(broken);
+    let put = world.ports.store().put(head.tenant(), head.id(), &head, Guard::Seen(Version(1))).await.unwrap();
     assert!(put.is_written());
 
     let answer = world.get(&format!("/v1/jobs/{id}")).await;

@@ -26,7 +26,7 @@ async fn opens(world: &World, key: &str) -> bool {
 }
 
 async fn stored(world: &World, tenant: &Tenant, id: &str) -> ApiKey {
-    world.ports.store().document::<ApiKey>(tenant, id).await.unwrap().unwrap().item
+    world.ports.store().get::<ApiKey>(tenant, id.parse().unwrap()).await.unwrap().unwrap().item
 }
 
 fn secret_part(text: &str) -> &str {

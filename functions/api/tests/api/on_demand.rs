@@ -173,7 +173,7 @@ async fn who_asks_again_after_a_crash_makes_the_run_that_was_named() {
         let body = json!({"payload": 1});
         let fingerprint = Fingerprint::of(&format!("POST {path}"), &body.to_string(), "idempotency_key").unwrap();
         let asked = Asked { name: AskedName::of(&path), fingerprint, run: named };
-        assert!(world.ports.store().put_document(&acme(), &asked, Guard::Absent).await.unwrap().is_written());
+        assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
         world.pass(30);
 
         let first = keyed(&world, &path, &path, Some(body.clone())).await;
@@ -195,7 +195,7 @@ async fn a_key_whose_run_was_given_up_names_another() {
     let given_up = RunKey::manual(job.parse().unwrap(), START, 7);
     let fingerprint = Fingerprint::of(&format!("POST {path}"), "", "idempotency_key").unwrap();
     let asked = Asked { name: AskedName::of("k"), fingerprint, run: given_up };
-    assert!(world.ports.store().put_document(&acme(), &asked, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
     put(
         &world,
         &Run::new(acme(), given_up, minutehand_domain::priority::Priority::Normal).skipped(
@@ -426,5 +426,5 @@ async fn a_large_payload_of_a_run_is_kept_apart() {
 }
 
 async fn put(world: &World, run: &Run) {
-    assert!(world.ports.store().put_run(run, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put(&run.tenant, run.key, run, Guard::Absent).await.unwrap().is_written());
 }

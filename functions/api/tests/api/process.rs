@@ -80,7 +80,7 @@ async fn a_signing_secret_is_shown_when_it_is_made_and_never_again() {
     assert_eq!(second.field("/previous_expires_at"), at(70));
     assert_eq!(shown.json(), json!({"created_at": at(10), "previous_expires_at": at(70)}));
     assert_eq!(later.json(), json!({"created_at": at(10), "previous_expires_at": null}));
-    let kept = world.ports.store().document::<SigningSecrets>(&acme(), SigningSecrets::NAME).await.unwrap().unwrap();
+    let kept = world.ports.store().get::<SigningSecrets>(&acme(), ()).await.unwrap().unwrap();
     assert_eq!(kept.item.current.reveal(), second.word("/secret"));
     assert!(!format!("{:?}", kept.item).contains(second.word("/secret").trim_start_matches("whsec_")));
 }
@@ -117,7 +117,7 @@ async fn of_racing_rotations_those_that_are_shown_are_kept_and_the_others_told()
         }
     }
 
-    let kept = world.ports.store().document::<SigningSecrets>(&acme(), SigningSecrets::NAME).await.unwrap().unwrap();
+    let kept = world.ports.store().get::<SigningSecrets>(&acme(), ()).await.unwrap().unwrap();
     assert!(shown.contains(&kept.item.current.reveal()));
     assert!(kept.item.former.is_none_or(|former| shown.contains(&former.secret.reveal())));
 }

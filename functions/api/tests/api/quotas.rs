@@ -309,7 +309,7 @@ async fn a_quota_that_another_process_set_is_in_force_within_seconds() {
     let limits = Limits { max_requests_per_second: Some(1), ..Limits::default() };
     let quota = Quota { tenant: other(), limits };
     let deployment = Tenant::new("default").unwrap();
-    assert!(world.ports.store().put_document(&deployment, &quota, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put(&deployment, other(), &quota, Guard::Absent).await.unwrap().is_written());
 
     world.ports.clock.pass(Duration::from_secs(5));
 

@@ -19,7 +19,8 @@ async fn after_attempts(world: &World, run: Run, terms: &Terms, attempts: u32) -
     let (mut run, mut now) = (run, START);
     for number in 1..=attempts {
         if let Some(oldest) = run.displaced_by_next_claim() {
-            world.ports.store().put_attempt(&run.tenant, run.key, oldest).await.unwrap();
+            let key = (run.key, oldest.number);
+            assert!(world.ports.store().put(&run.tenant, key, oldest, Guard::Absent).await.unwrap().is_written());
         }
         now = now + Duration::from_secs(10_000);
         run = run.after(&Event::Claim { by: ME, terms }, now).unwrap();
@@ -33,7 +34,7 @@ async fn after_attempts(world: &World, run: Run, terms: &Terms, attempts: u32) -
 }
 
 async fn put(world: &World, run: &Run) {
-    assert!(world.ports.store().put_run(run, Guard::Absent).await.unwrap().is_written());
+    assert!(world.ports.store().put(&run.tenant, run.key, run, Guard::Absent).await.unwrap().is_written());
 }
 
 fn seconds(n: u64) -> Moment {
@@ -258,6 +259,34 @@ async fn a_cursor_of_one_window_leads_nowhere_in_another() {
 }
 
 /// What is shown as skipped is over.
+#[tokio::test]
+async fn of_two_records_that_cover_an_occurrence_the_one_that_speaks_furthest_is_shown() {
+    let world = World::new();
+    let id = world.job(json!({"every_seconds": 60})).await;
+    let job = id.parse().unwrap();
+    world.pass(600);
+    for (instant, until, count) in [(60, 600, Some(9)), (120, 300, Some(3))] {
+        let (key, span) = (RunKey::occurrence(job, seconds(instant)), SkippedSpan { until: seconds(until), count });
+        let run = Run::new(acme(), key, minutehand_domain::priority::Priority::Normal);
+        put(&world, &run.skipped(Skip::Coalesced, Some(span), seconds(600))).await;
+    }
+
+    let covered = world.get(&format!("/v1/runs/{}", RunKey::occurrence(job, seconds(180)))).await;
+
+    assert_eq!((covered.field("/count"), covered.field("/covers_until")), (json!(9), json!(at(600))));
+}
+
+/// An occurrence has no discriminator: nothing that looks like one may be recorded beside it.
+#[tokio::test]
+async fn what_only_looks_like_an_occurrence_is_not_there() {
+    let world = World::new();
+    let id = world.job(json!({"every_seconds": 60})).await;
+    let key = RunKey { discriminator: 7, ..RunKey::occurrence(id.parse().unwrap(), seconds(60)) };
+
+    world.get(&format!("/v1/runs/{key}")).await.problem(404, "not-found");
+    world.tell(&format!("/v1/runs/{key}/cancel")).await.problem(404, "not-found");
+}
+
 #[tokio::test]
 async fn an_occurrence_that_another_record_speaks_for_cannot_be_cancelled() {
     let world = World::new();

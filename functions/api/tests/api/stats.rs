@@ -91,7 +91,8 @@ async fn a_count_that_had_to_stop_says_so() {
         let mut bytes = *job.id.as_bytes();
         bytes[8..].copy_from_slice(&n.to_be_bytes());
         let job = Job { id: JobId::from_bytes(bytes), ..job.clone() };
-        assert!(world.ports.store().put_head(&Head::Job(job), Guard::Absent).await.unwrap().is_written());
+        let head = Head::Job(job);
+        assert!(world.ports.store().put(head.tenant(), head.id(), &head, Guard::Absent).await.unwrap().is_written());
     }
 
     let answer = world.get("/v1/stats").await;

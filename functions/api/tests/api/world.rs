@@ -9,6 +9,7 @@ use http::{HeaderMap, Request, StatusCode};
 use minutehand_api::{Api, Keyring, Metrics, TargetCheck, router};
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body as Kept;
+use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{ErrorCode, Outcome, Run};
@@ -134,12 +135,12 @@ impl World {
 
     pub(crate) async fn stored_job(&self, id: &str) -> Job {
         let id: JobId = id.parse().unwrap();
-        self.ports.store().head(&acme(), id).await.unwrap().unwrap().item.into_job().unwrap()
+        self.ports.store().get::<Head>(&acme(), id).await.unwrap().unwrap().item.into_job().unwrap()
     }
 
     pub(crate) async fn stored_run(&self, id: &str) -> Option<Run> {
         let key: RunKey = id.parse().unwrap();
-        self.ports.store().run(&acme(), key).await.unwrap().map(|seen| seen.item)
+        self.ports.store().get::<Run>(&acme(), key).await.unwrap().map(|seen| seen.item)
     }
 
     pub(crate) fn pass(&self, seconds: u64) {

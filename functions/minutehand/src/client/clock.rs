@@ -27,7 +27,7 @@ pub(crate) struct ClockFlags {
 }
 
 impl ClockFlags {
-    pub(crate) fn say_something(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.words().into_iter().any(Option::is_some)
     }
 

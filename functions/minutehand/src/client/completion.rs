@@ -3,8 +3,8 @@
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
+use super::failure::Failure;
 use super::session::print;
-use super::trouble::Trouble;
 use crate::arguments::Arguments;
 
 #[derive(Debug, Args)]
@@ -15,7 +15,7 @@ pub(crate) struct Completion {
 }
 
 impl Completion {
-    pub(crate) fn execute(&self) -> Result<(), Trouble> {
+    pub(crate) fn execute(&self) -> Result<(), Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "minutehand", &mut script);
         print(&String::from_utf8_lossy(&script))

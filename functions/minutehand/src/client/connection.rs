@@ -1,4 +1,4 @@
-//! Which server is asked, and with which key.
+//! Which server the calls go to, and with which key.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use url::{Host, Url};
 
-use super::trouble::Trouble;
 use crate::admin_key;
 
 /// The variable that also tells `serve` where it keeps everything, and what stands for it.
@@ -38,19 +37,6 @@ pub(crate) struct Key {
 }
 
 impl Connection {
-    pub(crate) fn url(&self) -> Result<Url, Trouble> {
-        let refused = |why: &str| Trouble::Usage(format!("`{}` is not where a server can be: {why}", self.server));
-        let url = Url::parse(&self.server).map_err(|error| refused(&error.to_string()))?;
-        match url.scheme() {
-            "http" | "https" if url.query().is_some() || url.fragment().is_some() => Err(refused("it has a query")),
-            "http" | "https" if !url.username().is_empty() || url.password().is_some() => {
-                Err(refused("a key is given by MINUTEHAND_KEY, not in the address"))
-            }
-            "http" | "https" => Ok(url),
-            _ => Err(refused("it begins with neither http:// nor https://")),
-        }
-    }
-
     /// The given one; else, for a server on this machine, the one that its first start left in the data directory. No
     /// other server is ever shown that one.
     pub(crate) fn key(&self, server: &Url) -> Option<Key> {
@@ -103,14 +89,6 @@ mod tests {
         ];
         for (server, here) in cases {
             assert_eq!(is_here(&Url::parse(server).unwrap()), here, "{server}");
-        }
-    }
-
-    #[test]
-    fn a_server_is_an_address_and_nothing_more() {
-        assert!(connection("https://x.example/prod", None).url().is_ok());
-        for server in ["127.0.0.1:8080", "localhost", "ftp://x", "http://x/?a=b", "http://me:secret@x", ""] {
-            assert!(matches!(connection(server, None).url(), Err(Trouble::Usage(_))), "{server}");
         }
     }
 

@@ -4,22 +4,22 @@ mod fields;
 pub(crate) mod job;
 
 use clap::{ArgGroup, Args, Subcommand};
-use http::Method;
+use minutehand_client::wire::{JobStatus, JobView, JobsQuery, NextQuery, Page, PreviewView, RunRequest, RunView};
+use minutehand_client::{Call, calls};
+use minutehand_domain::priority::Priority;
 use serde_json::json;
 
 use self::fields::JobFlags;
-use self::job::Job;
-use super::given::Json;
+use super::failure::Failure;
+use super::input::Json;
 use super::list::Paging;
-use super::preview::{Preview, view};
-use super::request::{Request, id};
+use super::preview::view;
 use super::runs::follow;
-use super::runs::run::{Run, card};
+use super::runs::run::card;
 use super::session::Session;
-use super::trouble::Trouble;
+use super::{id, one_of};
 
 const STATUSES: [&str; 4] = ["active", "paused", "completed", "cancelled"];
-const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Jobs {
@@ -109,11 +109,11 @@ pub(crate) struct List {
     #[arg(long)]
     tag: Option<String>,
     /// In this state
-    #[arg(long, value_parser = STATUSES)]
-    status: Option<String>,
+    #[arg(long, value_parser = one_of::<JobStatus>(STATUSES))]
+    status: Option<JobStatus>,
     /// Of this priority
-    #[arg(long, value_parser = PRIORITIES)]
-    priority: Option<String>,
+    #[arg(long, value_parser = one_of::<Priority>(Priority::ALL.map(Priority::as_str)))]
+    priority: Option<Priority>,
     /// With a name that begins so
     #[arg(long, value_name = "PREFIX")]
     name: Option<String>,
@@ -167,91 +167,79 @@ pub(crate) struct Update {
 }
 
 impl Jobs {
-    pub(crate) async fn execute(self, session: &Session) -> Result<(), Trouble> {
+    pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
-            Self::Create(create) => session.ask_and_show(&create.request()?, job::card).await,
-            Self::List(list) => session.list(list.request(), &list.paging, "No jobs.", job::table).await,
-            Self::Show(one) => session.ask_and_show(&one.get(&[]), job::card).await,
-            Self::Next(next) => session.ask_and_show::<Preview>(&next.request(), view).await,
-            Self::Pause(one) => session.ask_and_show::<Job>(&one.post("pause"), job::card).await,
-            Self::Resume(one) => session.ask_and_show::<Job>(&one.post("resume"), job::card).await,
-            Self::Run(run) if run.wait => follow::asked_for(session, &run.request()?).await,
-            Self::Run(run) => session.ask_and_show::<Run>(&run.request()?, card).await,
-            Self::Update(update) => session.ask_and_show(&update.request()?, job::card).await,
-            Self::Delete(one) => {
-                session.ask(&Request::new(Method::DELETE, &["jobs", &one.job])).await?;
-                session.done(&format!("{} is cancelled", one.job))
+            Self::Create(create) => session.show_answer(&create.call()?, job::card).await,
+            Self::List(list) => session.list(list.call(), &list.paging, "No jobs.", job::table).await,
+            Self::Show(One { job }) => session.show_answer(&calls::get_job(&job), job::card_with_run).await,
+            Self::Next(next) => session.show_answer(&next.call(), view).await,
+            Self::Pause(One { job }) => session.show_answer(&calls::pause_job(&job), job::card).await,
+            Self::Resume(One { job }) => session.show_answer(&calls::resume_job(&job), job::card).await,
+            Self::Run(run) if run.wait => follow::until_ended(session, &run.call()?).await,
+            Self::Run(run) => session.show_answer(&run.call()?, card).await,
+            Self::Update(update) => session.show_answer(&update.call()?, job::card).await,
+            Self::Delete(One { job }) => {
+                session.send(&calls::delete_job(&job)).await?;
+                session.done(&format!("{job} is cancelled"))
             }
         }
     }
 }
 
 impl Create {
-    fn request(&self) -> Result<Request, Trouble> {
+    fn call(&self) -> Result<Call<JobView>, Failure> {
         let mut fields = self.flags.read()?;
         if self.idempotency_key.is_some() {
             // The header and the field must agree; the flag goes before the file.
             fields.remove("idempotency_key");
         }
-        let request = Request::post(&["jobs"]).header("idempotency-key", self.idempotency_key.as_ref());
-        Ok(request.json(&fields))
+        Ok(calls::create_job(&fields).once(self.idempotency_key.as_deref()))
     }
 }
 
 impl List {
-    fn request(&self) -> Request {
-        Request::get(&["jobs"])
-            .query("tag", self.tag.as_ref())
-            .query("status", self.status.as_ref())
-            .query("priority", self.priority.as_ref())
-            .query("name", self.name.as_ref())
-            .query("owner", self.owner.as_ref())
-    }
-}
-
-impl One {
-    fn get(&self, more: &[&str]) -> Request {
-        Request::get(&[&["jobs", self.job.as_str()], more].concat())
-    }
-
-    fn post(&self, verb: &str) -> Request {
-        Request::post(&["jobs", &self.job, verb])
+    fn call(&self) -> Call<Page<JobView>> {
+        calls::list_jobs(&JobsQuery {
+            tag: self.tag.clone(),
+            status: self.status,
+            priority: self.priority,
+            name: self.name.clone(),
+            owner: self.owner.clone(),
+            ..JobsQuery::default()
+        })
     }
 }
 
 impl Next {
-    fn request(&self) -> Request {
-        self.one.get(&["next"]).query("count", self.count)
+    fn call(&self) -> Call<PreviewView> {
+        calls::next_fires(&self.one.job, &NextQuery { count: self.count.map(usize::from) })
     }
 }
 
 impl RunNow {
-    fn request(&self) -> Result<Request, Trouble> {
-        let request = self.one.post("run").header("idempotency-key", self.idempotency_key.as_ref());
-        match &self.payload {
-            Some(payload) => Ok(request.json(&json_of_payload(payload)?)),
-            None => Ok(request),
-        }
+    fn call(&self) -> Result<Call<RunView>, Failure> {
+        let request = with_payload(self.payload.as_ref())?;
+        Ok(calls::run_job(&self.one.job, &request).once(self.idempotency_key.as_deref()))
     }
 }
 
 impl Update {
-    fn request(&self) -> Result<Request, Trouble> {
+    fn call(&self) -> Result<Call<JobView>, Failure> {
         let fields = self.flags.read()?;
         if fields.is_empty() {
-            return Err(Trouble::Usage("say what is to change".to_owned()));
+            return Err(Failure::Usage("say what is to change".to_owned()));
         }
-        let request = Request::new(Method::PATCH, &["jobs", &self.one.job]);
-        Ok(request.header("if-match", self.if_match.as_deref().map(etag)).json(&fields))
+        let etag = self.if_match.as_deref().map(etag);
+        Ok(calls::patch_job(&self.one.job, &fields).if_match(etag.as_deref()))
     }
 }
 
-/// A body that says nothing but the payload.
-pub(crate) fn json_of_payload(payload: &Json) -> Result<fields::Fields, Trouble> {
-    Ok(fields::Fields::from([("payload".to_owned(), payload.read()?)]))
+/// A run that is given this payload, if one is given.
+pub(crate) fn with_payload(payload: Option<&Json>) -> Result<RunRequest, Failure> {
+    Ok(RunRequest { payload: payload.map(Json::read).transpose()?, idempotency_key: None })
 }
 
-/// A generation as the header quotes it; whoever pastes an `ETag` has quoted it already.
+/// A generation as the header quotes it; a pasted `ETag` is quoted already.
 fn etag(generation: &str) -> String {
     if generation == "*" || generation.contains('"') { generation.to_owned() } else { json!(generation).to_string() }
 }
@@ -273,24 +261,29 @@ mod tests {
         Line::try_parse_from([&["minutehand"], words].concat()).map(|line| line.jobs)
     }
 
-    fn asked(words: &[&str]) -> (String, Vec<(&'static str, String)>, Option<String>) {
-        let request = match parsed(words).unwrap_or_else(|why| panic!("{why}")) {
-            Jobs::Create(create) => create.request().unwrap(),
-            Jobs::List(list) => list.request(),
-            Jobs::Next(next) => next.request(),
-            Jobs::Run(run) => run.request().unwrap(),
-            Jobs::Update(update) => update.request().unwrap(),
-            other => panic!("{other:?} is asked as it is"),
-        };
-        let url = request.url(&Url::parse("http://h").unwrap());
-        (format!("{} {}", request.method, &url.as_str()[8..]), request.headers, request.body)
+    type Sent = (String, Vec<(&'static str, String)>, Option<String>);
+
+    fn sent(words: &[&str]) -> Sent {
+        match parsed(words).unwrap_or_else(|why| panic!("{why}")) {
+            Jobs::Create(create) => parts(&create.call().unwrap()),
+            Jobs::List(list) => parts(&list.call()),
+            Jobs::Next(next) => parts(&next.call()),
+            Jobs::Run(run) => parts(&run.call().unwrap()),
+            Jobs::Update(update) => parts(&update.call().unwrap()),
+            other => panic!("{other:?} is sent as it is"),
+        }
     }
 
-    /// Words, then method and address, headers and body of what they ask.
+    fn parts<T>(call: &Call<T>) -> Sent {
+        let url = call.url(&Url::parse("http://h").unwrap());
+        (format!("{} {}", call.method(), &url.as_str()[8..]), call.headers().to_vec(), call.body().map(str::to_owned))
+    }
+
+    /// Words, then method and address, headers and body of what is sent.
     type Case<'a> = (&'a [&'a str], &'a str, &'a [(&'static str, &'a str)], Option<&'a str>);
 
     #[test]
-    fn each_command_is_a_request() {
+    fn each_command_is_a_call() {
         let cases: [Case<'_>; 8] = [
             (&["create", "--noop"], "POST /v1/jobs", &[], Some(r#"{"target":{"noop":{}}}"#)),
             (
@@ -323,7 +316,7 @@ mod tests {
         ];
         for (words, address, headers, body) in cases {
             let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-            assert_eq!(asked(words), (address.to_owned(), headers, body.map(str::to_owned)), "{words:?}");
+            assert_eq!(sent(words), (address.to_owned(), headers, body.map(str::to_owned)), "{words:?}");
         }
     }
 
@@ -338,6 +331,6 @@ mod tests {
             assert!(parsed(words).is_err(), "{words:?}");
         }
         let Jobs::Update(nothing) = parsed(&["update", "job_1"]).unwrap() else { panic!("an update") };
-        assert!(matches!(nothing.request(), Err(Trouble::Usage(_))));
+        assert!(matches!(nothing.call(), Err(Failure::Usage(_))));
     }
 }

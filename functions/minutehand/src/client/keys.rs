@@ -1,19 +1,17 @@
 //! `minutehand keys`: who may call the API, and as what.
 
 use clap::{Args, Subcommand};
-use http::Method;
-use minutehand_domain::Moment;
-use serde::Deserialize;
-use serde_json::json;
+use minutehand_client::wire::{Instant, KeyRequest, KeyView, KeysQuery, Page, RoleRequest, RotateRequest, TenantQuery};
+use minutehand_client::{Call, calls};
 
+use super::cells::or_dash;
+use super::failure::Failure;
 use super::instant::{long, short};
 use super::list::Paging;
-use super::request::{Request, id};
 use super::session::{Paper, Session, note};
 use super::span::Span;
 use super::table::{Card, Cell, STRONG, Table};
-use super::trouble::Trouble;
-use super::words::or_dash;
+use super::{id, one_of};
 
 const ROLES: [&str; 3] = ["viewer", "operator", "admin"];
 
@@ -55,8 +53,8 @@ pub(crate) struct Create {
     /// What it is for
     name: String,
     /// What it may do
-    #[arg(long, value_parser = ROLES)]
-    role: String,
+    #[arg(long, value_parser = one_of::<RoleRequest>(ROLES))]
+    role: RoleRequest,
     #[command(flatten)]
     whose: Whose,
     /// Asked again with the same key, the same API key is answered instead of a second one, without its secret
@@ -97,98 +95,87 @@ pub(crate) struct Whose {
     tenant: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Key {
-    #[serde(rename = "key_id")]
-    id: String,
-    name: Option<String>,
-    role: String,
-    tenant: Option<String>,
-    created_at: Option<Moment>,
-    revoked_at: Option<Moment>,
-    secret: Option<String>,
-}
-
 impl Keys {
-    pub(crate) async fn execute(self, session: &Session) -> Result<(), Trouble> {
+    pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
-            Self::Create(create) => made(session, &create.request()).await,
-            Self::List(list) => session.list(list.request(), &list.paging, "No keys.", table).await,
+            Self::Create(create) => show_secret(session, &create.call()).await,
+            Self::List(list) => session.list(list.call(), &list.paging, "No keys.", table).await,
             Self::Revoke(one) => {
-                session.ask(&one.request(Method::DELETE, &[])).await?;
+                session.send(&one.revoke()).await?;
                 session.done(&format!("{} is revoked", one.key))
             }
-            Self::Rotate(rotate) => made(session, &rotate.request()).await,
+            Self::Rotate(rotate) => show_secret(session, &rotate.call()).await,
         }
     }
 }
 
 /// Shows a secret that is never shown again.
-async fn made(session: &Session, request: &Request) -> Result<(), Trouble> {
-    let answer = session.ask(request).await?;
+async fn show_secret(session: &Session, call: &Call<KeyView>) -> Result<(), Failure> {
+    let answer = session.send(call).await?;
     session.show(&answer, card)?;
-    if answer.read::<Key>()?.secret.is_some() {
+    if answer.read()?.secret.is_some() {
         note("keep the secret now: it is shown this once");
     }
     Ok(())
 }
 
 impl Create {
-    fn request(&self) -> Request {
-        let mut body = json!({ "name": self.name, "role": self.role });
-        if let Some(tenant) = &self.whose.tenant {
-            body["tenant"] = json!(tenant);
-        }
-        Request::post(&["keys"]).header("idempotency-key", self.idempotency_key.as_ref()).json(&body)
+    fn call(&self) -> Call<KeyView> {
+        let (name, tenant) = (self.name.clone(), self.whose.tenant.clone());
+        let request = KeyRequest { name, role: self.role, tenant, idempotency_key: None };
+        calls::create_key(&request).once(self.idempotency_key.as_deref())
     }
 }
 
 impl List {
-    fn request(&self) -> Request {
-        Request::get(&["keys"]).query("tenant", self.whose.tenant.as_ref())
+    fn call(&self) -> Call<Page<KeyView>> {
+        calls::list_keys(&KeysQuery { tenant: self.whose.tenant.clone(), ..KeysQuery::default() })
     }
 }
 
 impl One {
-    fn request(&self, method: Method, verb: &[&str]) -> Request {
-        let path = [&["keys", self.key.as_str()], verb].concat();
-        Request::new(method, &path).query("tenant", self.whose.tenant.as_ref())
+    fn revoke(&self) -> Call<()> {
+        calls::revoke_key(&self.key, &self.whose.query())
     }
 }
 
 impl Rotate {
-    fn request(&self) -> Request {
-        let request = self.one.request(Method::POST, &["rotate"]);
-        match self.grace {
-            Some(Span(seconds)) => request.json(&json!({ "grace_seconds": seconds })),
-            None => request,
-        }
+    fn call(&self) -> Call<KeyView> {
+        let request = RotateRequest { grace_seconds: self.grace.map(|Span(seconds)| seconds) };
+        calls::rotate_key(&self.one.key, &self.one.whose.query(), &request)
     }
 }
 
-fn table(keys: &[Key], _paper: Paper) -> Table {
+impl Whose {
+    fn query(&self) -> TenantQuery {
+        TenantQuery { tenant: self.tenant.clone() }
+    }
+}
+
+fn table(keys: &[KeyView], _paper: Paper) -> Table {
     let mut table = Table::new(&["KEY", "~NAME", "ROLE", "TENANT", "CREATED", "REVOKED"]);
     for key in keys {
         table.row(vec![
-            Cell::from(&key.id),
-            or_dash(key.name.as_deref()),
-            Cell::from(&key.role),
-            or_dash(key.tenant.as_deref()),
-            or_dash(key.created_at.map(short).as_deref()),
-            or_dash(key.revoked_at.map(short).as_deref()),
+            Cell::from(&key.key_id),
+            Cell::from(&key.name),
+            Cell::from(key.role.to_string()),
+            Cell::from(&key.tenant),
+            Cell::from(short(key.created_at.0)),
+            or_dash(key.revoked_at.map(|at| short(at.0)).as_deref()),
         ]);
     }
     table
 }
 
-fn card(key: &Key, paper: Paper) -> String {
+fn card(key: &KeyView, paper: Paper) -> String {
+    let instant = |at: Instant| long(at.0, paper.now);
     Card::default()
-        .with("Key", &key.id)
-        .maybe("Name", key.name.as_ref())
-        .with("Role", &key.role)
-        .maybe("Tenant", key.tenant.as_ref())
-        .maybe("Created", key.created_at.map(|at| long(at, paper.now)))
-        .maybe("Revoked", key.revoked_at.map(|at| long(at, paper.now)))
+        .with("Key", &key.key_id)
+        .with("Name", &key.name)
+        .with("Role", key.role.to_string())
+        .with("Tenant", &key.tenant)
+        .with("Created", instant(key.created_at))
+        .maybe("Revoked", key.revoked_at.map(instant))
         .maybe("Secret", key.secret.as_ref().map(|secret| Cell::new(secret, STRONG)))
         .draw()
 }
@@ -206,18 +193,22 @@ mod tests {
         keys: Keys,
     }
 
-    fn asked(words: &[&str]) -> (String, Option<String>) {
-        let request = match Line::try_parse_from([&["minutehand"], words].concat()).unwrap().keys {
-            Keys::Create(create) => create.request(),
-            Keys::List(list) => list.request(),
-            Keys::Revoke(one) => one.request(Method::DELETE, &[]),
-            Keys::Rotate(rotate) => rotate.request(),
-        };
-        (format!("{} {}", request.method, &request.url(&Url::parse("http://h").unwrap()).as_str()[8..]), request.body)
+    fn sent(words: &[&str]) -> (String, Option<String>) {
+        match Line::try_parse_from([&["minutehand"], words].concat()).unwrap().keys {
+            Keys::Create(create) => parts(&create.call()),
+            Keys::List(list) => parts(&list.call()),
+            Keys::Revoke(one) => parts(&one.revoke()),
+            Keys::Rotate(rotate) => parts(&rotate.call()),
+        }
+    }
+
+    fn parts<T>(call: &Call<T>) -> (String, Option<String>) {
+        let url = call.url(&Url::parse("http://h").unwrap());
+        (format!("{} {}", call.method(), &url.as_str()[8..]), call.body().map(str::to_owned))
     }
 
     #[test]
-    fn each_command_is_a_request() {
+    fn each_command_is_a_call() {
         let cases: [(&[&str], &str, Option<&str>); 7] = [
             (&["create", "ci", "--role=viewer"], "POST /v1/keys", Some(r#"{"name":"ci","role":"viewer"}"#)),
             (
@@ -232,7 +223,7 @@ mod tests {
             (&["rotate", "key_1", "--grace=1d"], "POST /v1/keys/key_1/rotate", Some(r#"{"grace_seconds":86400}"#)),
         ];
         for (words, address, body) in cases {
-            assert_eq!(asked(words), (address.to_owned(), body.map(str::to_owned)), "{words:?}");
+            assert_eq!(sent(words), (address.to_owned(), body.map(str::to_owned)), "{words:?}");
         }
     }
 }

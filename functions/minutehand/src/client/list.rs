@@ -1,13 +1,13 @@
 //! Lists: a page, or all pages one after the other.
 
 use clap::Args;
+use minutehand_client::wire::{Json, Page};
+use minutehand_client::{Answer, Call};
 use serde::de::DeserializeOwned;
 
-use super::answer::{Answer, Page};
-use super::request::Request;
+use super::failure::Failure;
 use super::session::{Paper, Session, note, print};
 use super::table::Table;
-use super::trouble::Trouble;
 
 /// The largest page that the API gives.
 const PAGE: u16 = 1000;
@@ -37,19 +37,21 @@ impl Paging {
 impl Session {
     pub(crate) async fn list<T: DeserializeOwned>(
         &self,
-        request: Request,
+        list: Call<Page<T>>,
         paging: &Paging,
         none: &str,
         view: impl FnOnce(&[T], Paper) -> Table,
-    ) -> Result<(), Trouble> {
-        let (page, answer) = self.pages(request, paging).await?;
+    ) -> Result<(), Failure> {
+        let (page, answer) = self.pages(list, paging).await?;
         if self.json {
             // A single page is passed on as it was written.
             let all = || serde_json::to_string(&page).expect("items are JSON");
-            return print(&format!("{}\n", if paging.all { all() } else { answer.text }));
+            let text = if paging.all { all() } else { answer.text().to_owned() };
+            return print(&format!("{text}\n"));
         }
         let paper = Paper::here();
-        let table = view(&answer.items(&page)?, paper);
+        let items: Vec<T> = answer.read_parts(&page.items)?;
+        let table = view(&items, paper);
         if table.is_empty() {
             print(&format!("{none}\n"))?;
         } else {
@@ -61,14 +63,14 @@ impl Session {
         Ok(())
     }
 
-    /// What was read, and the last answer.
-    async fn pages(&self, request: Request, paging: &Paging) -> Result<(Page, Answer), Trouble> {
-        let request = request.query("limit", paging.limit());
-        let mut answer = self.ask(&request.clone().query("cursor", paging.cursor.as_ref())).await?;
-        let mut page: Page = answer.read()?;
+    /// What was read, each item as it was written, and the last answer.
+    async fn pages<T>(&self, list: Call<Page<T>>, paging: &Paging) -> Result<(Page<Json>, Answer<Page<T>>), Failure> {
+        let list = list.with_query("limit", paging.limit());
+        let mut answer = self.send(&list.clone().with_query("cursor", paging.cursor.as_ref())).await?;
+        let mut page: Page<Json> = answer.read_as()?;
         while let Some(cursor) = page.next_cursor.as_ref().filter(|_| paging.all && page.items.len() < ALL_ITEMS) {
-            answer = self.ask(&request.clone().query("cursor", Some(cursor))).await?;
-            let next: Page = answer.read()?;
+            answer = self.send(&list.clone().with_query("cursor", Some(cursor))).await?;
+            let next: Page<Json> = answer.read_as()?;
             page.items.extend(next.items);
             page.next_cursor = next.next_cursor;
         }

@@ -1,17 +1,17 @@
 //! `minutehand preview`: what a cron expression would do.
 
 use clap::Args;
+use minutehand_client::wire::{FireView, Instant, PreviewRequest, PreviewView};
+use minutehand_client::{Call, calls};
 use minutehand_domain::Moment;
-use serde::Deserialize;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::clock::ClockFlags;
 use super::connection::Connection;
+use super::failure::Failure;
 use super::instant::{away, instant, short};
-use super::request::Request;
 use super::session::{Paper, Session};
 use super::table::{Cell, HELD, STRONG, Table};
-use super::trouble::Trouble;
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
@@ -30,41 +30,21 @@ pub(crate) struct Ask {
     pub(crate) connection: Connection,
 }
 
-#[derive(Debug, Deserialize)]
-pub(crate) struct Preview {
-    description: String,
-    fires: Vec<Fire>,
-    #[serde(default)]
-    exhausted: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct Fire {
-    at: Moment,
-    local: String,
-    note: Option<String>,
-}
-
 impl Ask {
-    pub(crate) async fn execute(self) -> Result<(), Trouble> {
-        Session::open(&self.connection)?.ask_and_show::<Preview>(&self.request(), view).await
+    pub(crate) async fn execute(self) -> Result<(), Failure> {
+        Session::open(&self.connection)?.show_answer(&self.call(), view).await
     }
 
-    fn request(&self) -> Request {
+    fn call(&self) -> Call<PreviewView> {
         let mut schedule = Map::from_iter([("cron".to_owned(), json!(self.cron))]);
         self.clock.onto(&mut schedule);
-        let mut body = json!({ "schedule": schedule });
-        if let Some(count) = self.count {
-            body["count"] = json!(count);
-        }
-        if let Some(from) = self.from {
-            body["from"] = json!(from.to_string());
-        }
-        Request::post(&["schedules", "preview"]).json(&body)
+        let schedule = serde_json::from_value(Value::Object(schedule)).expect("flags are texts");
+        let (from, count) = (self.from.map(Instant), self.count.map(usize::from));
+        calls::preview_schedule(&PreviewRequest { schedule, from, count })
     }
 }
 
-pub(crate) fn view(preview: &Preview, paper: Paper) -> String {
+pub(crate) fn view(preview: &PreviewView, paper: Paper) -> String {
     let mut out = format!("{}\n", Cell::new(&preview.description, STRONG).painted());
     if !preview.fires.is_empty() {
         out = format!("{out}\n{}", table(&preview.fires, paper).draw(paper.width));
@@ -75,14 +55,14 @@ pub(crate) fn view(preview: &Preview, paper: Paper) -> String {
     out
 }
 
-fn table(fires: &[Fire], paper: Paper) -> Table {
+fn table(fires: &[FireView], paper: Paper) -> Table {
     let mut table = Table::new(&["LOCAL", "UTC", "WHEN", "NOTE"]);
     for fire in fires {
         table.row(vec![
             Cell::from(&fire.local),
-            Cell::from(short(fire.at)),
-            Cell::from(away(fire.at, paper.now)),
-            fire.note.as_ref().map_or_else(|| Cell::from(""), |note| Cell::new(note, HELD)),
+            Cell::from(short(fire.at.0)),
+            Cell::from(away(fire.at.0, paper.now)),
+            fire.note.as_ref().map_or_else(|| Cell::from(""), |note| Cell::new(note.to_string(), HELD)),
         ]);
     }
     table
@@ -102,25 +82,25 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_is_asked_about_as_it_is_written() {
+    fn an_expression_is_sent_as_it_is_written() {
         let cases: [(&[&str], &str); 2] = [
             (&["0 2 L * *"], r#"{"schedule":{"cron":"0 2 L * *"}}"#),
             (
                 &["@daily", "--tz=Europe/Paris", "-n2", "--from=2030-01-01T00:00:00Z"],
-                r#"{"count":2,"from":"2030-01-01T00:00:00.000Z","schedule":{"cron":"@daily","timezone":"Europe/Paris"}}"#,
+                r#"{"schedule":{"cron":"@daily","timezone":"Europe/Paris"},"from":"2030-01-01T00:00:00.000Z","count":2}"#,
             ),
         ];
         for (words, body) in cases {
             let line = Line::try_parse_from([&["preview"], words].concat()).unwrap();
-            assert_eq!(line.ask.request().body.as_deref(), Some(body));
+            assert_eq!(line.ask.call().body(), Some(body));
         }
     }
 
     #[test]
     fn a_preview_is_a_sentence_and_its_fires() {
         let preview = json!({"description": "at 02:30 every day, America/New_York time", "exhausted": true, "fires": [
-            {"at": "2027-03-14T07:00:00.000Z", "local": "2027-03-14T03:00:00-04:00", "note": "shifted"},
-            {"at": "2027-03-15T06:30:00.000Z", "local": "2027-03-15T02:30:00-04:00", "note": null}]});
+            {"at": "2027-03-14T07:00:00.000Z", "effective_at": "2027-03-14T07:00:00.000Z", "local": "2027-03-14T03:00:00-04:00", "note": "shifted"},
+            {"at": "2027-03-15T06:30:00.000Z", "effective_at": "2027-03-15T06:30:00.000Z", "local": "2027-03-15T02:30:00-04:00", "note": null}]});
         let paper = Paper { width: 100, now: Moment::parse("2027-03-14T06:00:00Z").unwrap() };
 
         let shown = view(&serde_json::from_value(preview).unwrap(), paper);

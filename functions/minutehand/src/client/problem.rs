@@ -1,75 +1,41 @@
-//! A problem: the server says no, in the words of RFC 9457. Shown as one sentence, and a line for each field.
+//! A problem on the terminal: one sentence, and a line for each field.
 
-use http::StatusCode;
-use serde::Deserialize;
+use minutehand_client::Refused;
+use minutehand_client::wire::FieldError;
 
 use super::table::tame;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(crate) struct Problem {
-    #[serde(rename = "type")]
-    pub(crate) kind: String,
-    title: String,
-    detail: String,
-    errors: Vec<FieldError>,
-    pub(crate) request_id: Option<String>,
-    #[serde(skip)]
-    pub(crate) status: u16,
-    /// The seconds after which asking again is worth it.
-    #[serde(skip)]
-    pub(crate) retry_after: Option<u64>,
+/// Where fields are named, they follow in [`fields`] and not here.
+pub(crate) fn sentence(refused: &Refused) -> String {
+    let problem = &refused.problem;
+    let text = match (problem.errors.as_slice(), problem.detail.as_str()) {
+        ([], "") => format!("{} ({})", problem.title, problem.status),
+        ([], detail) => detail.to_owned(),
+        _ => problem.title.clone(),
+    };
+    let sentence = tame(&text);
+    match refused.retry_after.filter(|_| refused.may_pass()) {
+        Some(seconds) => format!("{sentence} (again in {seconds} s)"),
+        None => sentence,
+    }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-struct FieldError {
-    pointer: String,
-    detail: String,
-}
-
-impl Problem {
-    /// What an answer says that is no success. Something in front of the server may have said it, in its own words.
-    pub(crate) fn read(status: StatusCode, retry_after: Option<u64>, text: &str) -> Self {
-        let reason = || Self { title: status.canonical_reason().unwrap_or("no").to_owned(), ..Self::default() };
-        let told = serde_json::from_str::<Self>(text).ok().filter(|told| !told.title.is_empty());
-        Self { status: status.as_u16(), retry_after, ..told.unwrap_or_else(reason) }
-    }
-
-    /// Asking again may go better.
-    pub(crate) fn passes(&self) -> bool {
-        matches!(self.status, 429 | 502..=504)
-    }
-
-    /// One sentence; where fields are named, they follow in [`Self::fields`] and not here.
-    pub(crate) fn sentence(&self) -> String {
-        let said = match (self.errors.as_slice(), self.detail.as_str()) {
-            ([], "") => format!("{} ({})", self.title, self.status),
-            ([], detail) => detail.to_owned(),
-            _ => self.title.clone(),
-        };
-        let mut sentence = tame(&said);
-        if let (true, Some(seconds)) = (self.passes(), self.retry_after) {
-            sentence = format!("{sentence} (again in {seconds} s)");
-        }
-        sentence
-    }
-
-    pub(crate) fn fields(&self) -> Vec<String> {
-        let told = |error: &FieldError| match error.pointer.as_str() {
-            "" => tame(&error.detail),
-            pointer => tame(&format!("{pointer}: {}", error.detail)),
-        };
-        self.errors.iter().map(told).collect()
-    }
+pub(crate) fn fields(refused: &Refused) -> Vec<String> {
+    let line = |error: &FieldError| match error.pointer.as_str() {
+        "" => tame(&error.detail),
+        pointer => tame(&format!("{pointer}: {}", error.detail)),
+    };
+    refused.problem.errors.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
 
-    fn read(status: u16, text: &str) -> Problem {
-        Problem::read(StatusCode::from_u16(status).unwrap(), Some(3), text)
+    fn read(status: u16, text: &str) -> Refused {
+        Refused::read(StatusCode::from_u16(status).unwrap(), Some(3), text)
     }
 
     #[test]
@@ -81,9 +47,9 @@ mod tests {
                 "request_id":"req_1","more":1}"#,
         );
 
-        assert_eq!(problem.sentence(), "The request is understood but impossible");
-        assert_eq!(problem.fields(), ["/priority: no", "all of it"]);
-        assert_eq!(problem.request_id.as_deref(), Some("req_1"));
+        assert_eq!(sentence(&problem), "The request is understood but impossible");
+        assert_eq!(fields(&problem), ["/priority: no", "all of it"]);
+        assert_eq!(problem.problem.request_id, "req_1");
     }
 
     #[test]
@@ -96,8 +62,8 @@ mod tests {
             (403, r#"{"message":"Forbidden"}"#, "Forbidden (403)"),
             (599, "", "no (599)"),
         ];
-        for (status, text, sentence) in cases {
-            assert_eq!(read(status, text).sentence(), sentence, "{text}");
+        for (status, text, shown) in cases {
+            assert_eq!(sentence(&read(status, text)), shown, "{text}");
         }
     }
 
@@ -105,6 +71,6 @@ mod tests {
     fn what_the_server_says_cannot_move_the_cursor() {
         let problem = read(400, "{\"title\":\"t\",\"detail\":\"a\\u001b[2Jb\"}");
 
-        assert_eq!(problem.sentence(), "a\u{fffd}[2Jb");
+        assert_eq!(sentence(&problem), "a\u{fffd}[2Jb");
     }
 }

@@ -1,13 +1,13 @@
 //! `minutehand quotas`: how much a tenant may ask for.
 
 use clap::{ArgGroup, Args, Subcommand};
-use http::Method;
-use serde::{Deserialize, Serialize};
+use minutehand_client::calls;
+use minutehand_client::wire::{QuotaRequest, QuotaView};
 
-use super::request::{Request, id};
+use super::failure::Failure;
+use super::id;
 use super::session::{Paper, Session};
 use super::table::{Card, Cell};
-use super::trouble::Trouble;
 
 const LIMITS: [&str; 4] = ["max_jobs", "max_fires_per_minute", "max_concurrent_runs", "max_requests_per_second"];
 
@@ -69,56 +69,40 @@ impl std::str::FromStr for Limit {
     }
 }
 
-/// As the API has it; null is unlimited.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-struct Limits {
-    #[serde(skip_serializing)]
-    tenant: Option<String>,
-    max_jobs: Option<u64>,
-    max_fires_per_minute: Option<u64>,
-    max_concurrent_runs: Option<u64>,
-    max_requests_per_second: Option<u64>,
-}
-
 impl Quotas {
-    pub(crate) async fn execute(self, session: &Session) -> Result<(), Trouble> {
+    pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
-            Self::Show(Show { tenant: None }) => session.ask_and_show(&Request::get(&["quotas"]), card).await,
-            Self::Show(Show { tenant: Some(tenant) }) => {
-                session.ask_and_show(&Request::get(&["quotas", &tenant]), card).await
-            }
+            Self::Show(Show { tenant }) => session.show_answer(&calls::get_quota(tenant.as_deref()), card).await,
             Self::Set(set) => {
                 // A put says all of them: those that no flag names are read first.
-                let before: Limits = session.ask(&Request::get(&["quotas", &set.tenant])).await?.read()?;
-                let request = Request::new(Method::PUT, &["quotas", &set.tenant]).json(&set.over(before));
-                session.ask_and_show(&request, card).await
+                let before = session.send(&calls::get_quota(Some(&set.tenant))).await?.read()?;
+                session.show_answer(&calls::put_quota(&set.tenant, &set.over(&before)), card).await
             }
         }
     }
 }
 
 impl Set {
-    fn over(&self, before: Limits) -> Limits {
-        let now = |flag: Option<Limit>, before| flag.map_or(before, |Limit(limit)| limit);
-        Limits {
+    fn over(&self, before: &QuotaView) -> QuotaRequest {
+        let now = |flag: Option<Limit>, before: Option<u32>| flag.map_or(before.map(u64::from), |Limit(limit)| limit);
+        QuotaRequest {
             max_jobs: now(self.max_jobs, before.max_jobs),
             max_fires_per_minute: now(self.max_fires_per_minute, before.max_fires_per_minute),
             max_concurrent_runs: now(self.max_concurrent_runs, before.max_concurrent_runs),
             max_requests_per_second: now(self.max_requests_per_second, before.max_requests_per_second),
-            tenant: before.tenant,
         }
     }
 }
 
-fn card(limits: &Limits, _paper: Paper) -> String {
+fn card(quota: &QuotaView, _paper: Paper) -> String {
     let limit =
-        |limit: Option<u64>| limit.map_or_else(|| Cell::faint("unlimited"), |most| Cell::from(most.to_string()));
+        |limit: Option<u32>| limit.map_or_else(|| Cell::faint("unlimited"), |most| Cell::from(most.to_string()));
     Card::default()
-        .maybe("Tenant", limits.tenant.as_ref())
-        .with("Jobs", limit(limits.max_jobs))
-        .with("Fires per minute", limit(limits.max_fires_per_minute))
-        .with("Runs at the same time", limit(limits.max_concurrent_runs))
-        .with("Requests per second", limit(limits.max_requests_per_second))
+        .with("Tenant", &quota.tenant)
+        .with("Jobs", limit(quota.max_jobs))
+        .with("Fires per minute", limit(quota.max_fires_per_minute))
+        .with("Runs at the same time", limit(quota.max_concurrent_runs))
+        .with("Requests per second", limit(quota.max_requests_per_second))
         .draw()
 }
 
@@ -140,9 +124,15 @@ mod tests {
 
     #[test]
     fn what_is_not_named_stays_as_it_is() {
-        let before = Limits { max_jobs: Some(5), max_concurrent_runs: Some(7), ..Limits::default() };
+        let before = QuotaView {
+            tenant: "acme".to_owned(),
+            max_jobs: Some(5),
+            max_fires_per_minute: None,
+            max_concurrent_runs: Some(7),
+            max_requests_per_second: None,
+        };
 
-        let after = set(&["acme", "--max-jobs=unlimited", "--max-fires-per-minute=9"]).unwrap().over(before);
+        let after = set(&["acme", "--max-jobs=unlimited", "--max-fires-per-minute=9"]).unwrap().over(&before);
 
         let wanted =
             r#"{"max_jobs":null,"max_fires_per_minute":9,"max_concurrent_runs":7,"max_requests_per_second":null}"#;

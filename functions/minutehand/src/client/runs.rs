@@ -2,25 +2,27 @@
 
 pub(crate) mod follow;
 pub(crate) mod run;
-mod seen;
 mod tail;
+mod watch_list;
 
 use clap::{Args, Subcommand};
+use minutehand_client::wire::{
+    Instant, Page, RunEventView, RunEventsView, RunStatus, RunView, RunsAcrossQuery, RunsQuery,
+};
+use minutehand_client::{Call, calls};
 use minutehand_domain::Moment;
-use serde::Deserialize;
-use serde_json::Value;
 
-use self::run::{Run, card};
+use self::run::card;
 use self::tail::Tail;
-use super::given::Json;
+use super::cells::or_dash;
+use super::failure::Failure;
+use super::input::Json;
 use super::instant::{Since, now, precise};
-use super::jobs::json_of_payload;
+use super::jobs::with_payload;
 use super::list::Paging;
-use super::request::{Request, id};
 use super::session::{Paper, Session};
 use super::table::{Cell, Table};
-use super::trouble::Trouble;
-use super::words::or_dash;
+use super::{id, one_of};
 
 const STATUSES: [&str; 9] =
     ["scheduled", "queued", "waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped"];
@@ -78,8 +80,8 @@ pub(crate) struct List {
     #[arg(long, value_name = "JOB", value_parser = id)]
     job: Option<String>,
     /// In this state
-    #[arg(long, value_parser = STATUSES)]
-    status: Option<String>,
+    #[arg(long, value_parser = one_of::<RunStatus>(STATUSES))]
+    status: Option<RunStatus>,
     /// Scheduled at or after this instant, or this long ago: 2030-01-01T00:00:00Z, 2h, 7d
     #[arg(long, value_name = "INSTANT")]
     from: Option<Since>,
@@ -112,93 +114,59 @@ pub(crate) struct Retry {
     wait: bool,
 }
 
-#[derive(Debug, Deserialize)]
-struct Events {
-    items: Vec<Event>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Event {
-    at: Option<Moment>,
-    #[serde(rename = "type")]
-    kind: String,
-    attempt: Option<u64>,
-    by: Option<String>,
-    #[serde(default)]
-    detail: Value,
-}
-
 impl Runs {
-    pub(crate) async fn execute(self, session: &Session) -> Result<(), Trouble> {
+    pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
             Self::List(list) => {
-                let view = |runs: &[Run], paper| run::table(runs, list.job.is_some(), paper);
-                session.list(list.request(now()), &list.paging, "No runs.", view).await
+                let view = |runs: &[RunView], paper| run::table(runs, list.job.is_some(), paper);
+                session.list(list.call(now()), &list.paging, "No runs.", view).await
             }
-            Self::Show(one) => session.ask_and_show::<Run>(&show(&one.run), card).await,
-            Self::Retry(retry) if retry.wait => follow::asked_for(session, &retry.request()?).await,
-            Self::Retry(retry) => session.ask_and_show::<Run>(&retry.request()?, card).await,
-            Self::Cancel(one) => session.ask_and_show::<Run>(&Request::post(&["runs", &one.run, "cancel"]), card).await,
+            Self::Show(One { run }) => session.show_answer(&calls::get_run(&run), card).await,
+            Self::Retry(retry) if retry.wait => follow::until_ended(session, &retry.call()?).await,
+            Self::Retry(retry) => session.show_answer(&retry.call()?, card).await,
+            Self::Cancel(One { run }) => session.show_answer(&calls::cancel_run(&run), card).await,
             Self::Tail(tail) => tail.execute(session).await,
-            Self::Events(one) => session.ask_and_show(&Request::get(&["runs", &one.run, "events"]), events).await,
+            Self::Events(One { run }) => session.show_answer(&calls::list_run_events(&run), events).await,
         }
     }
 }
 
-pub(crate) fn show(run: &str) -> Request {
-    Request::get(&["runs", run])
-}
-
 /// The runs of one job are asked of the job, which knows them without an index.
-fn list(job: Option<&str>) -> Request {
-    match job {
-        Some(job) => Request::get(&["jobs", job, "runs"]),
-        None => Request::get(&["runs"]),
+fn list(job: Option<&str>, query: RunsQuery) -> Call<Page<RunView>> {
+    if let Some(job) = job {
+        return calls::list_runs_of_job(job, &query);
     }
+    let RunsQuery { limit, cursor, status, from, to } = query;
+    calls::list_runs(&RunsAcrossQuery { job_id: None, limit, cursor, status, from, to })
 }
 
 impl List {
-    fn request(&self, now: Moment) -> Request {
-        list(self.job.as_deref())
-            .query("status", self.status.as_ref())
-            .query("from", self.from.map(|since| since.seen_from(now)))
-            .query("to", self.to.map(|since| since.seen_from(now)))
+    fn call(&self, now: Moment) -> Call<Page<RunView>> {
+        let instant = |since: Since| Instant(since.seen_from(now));
+        let (from, to) = (self.from.map(instant), self.to.map(instant));
+        list(self.job.as_deref(), RunsQuery { status: self.status, from, to, ..RunsQuery::default() })
     }
 }
 
 impl Retry {
-    fn request(&self) -> Result<Request, Trouble> {
-        let request = Request::post(&["runs", &self.one.run, "retry"]);
-        let request = request.header("idempotency-key", self.idempotency_key.as_ref());
-        match &self.payload {
-            Some(payload) => Ok(request.json(&json_of_payload(payload)?)),
-            None => Ok(request),
-        }
+    fn call(&self) -> Result<Call<RunView>, Failure> {
+        let request = with_payload(self.payload.as_ref())?;
+        Ok(calls::retry_run(&self.one.run, &request).once(self.idempotency_key.as_deref()))
     }
 }
 
-fn events(events: &Events, paper: Paper) -> String {
+fn events(events: &RunEventsView, paper: Paper) -> String {
     let mut table = Table::new(&["AT", "EVENT", "ATTEMPT", "BY", "~DETAIL"]);
-    for event in &events.items {
+    for RunEventView { at, kind, attempt, by, detail } in &events.items {
         table.row(vec![
-            or_dash(event.at.map(precise).as_deref()),
-            Cell::from(&event.kind),
-            or_dash(event.attempt.map(|number| number.to_string()).as_deref()),
-            or_dash(event.by.as_deref()),
-            Cell::from(event.detail()),
+            Cell::from(precise(at.0)),
+            Cell::from(kind),
+            or_dash(attempt.map(|number| number.to_string()).as_deref()),
+            or_dash(by.as_deref()),
+            Cell::from(detail.as_deref().unwrap_or_default()),
         ]);
     }
     if table.is_empty() { "No events.\n".to_owned() } else { table.draw(paper.width) }
-}
-
-impl Event {
-    fn detail(&self) -> String {
-        match &self.detail {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -216,18 +184,22 @@ mod tests {
         runs: Runs,
     }
 
-    fn asked(words: &[&str]) -> (String, Option<String>) {
+    fn sent(words: &[&str]) -> (String, Option<String>) {
         let now = Moment::parse("2030-01-02T00:00:00Z").unwrap();
-        let request = match Line::try_parse_from([&["minutehand"], words].concat()).unwrap().runs {
-            Runs::List(list) => list.request(now),
-            Runs::Retry(retry) => retry.request().unwrap(),
-            other => panic!("{other:?} is asked as it is"),
-        };
-        (format!("{} {}", request.method, &request.url(&Url::parse("http://h").unwrap()).as_str()[8..]), request.body)
+        match Line::try_parse_from([&["minutehand"], words].concat()).unwrap().runs {
+            Runs::List(list) => parts(&list.call(now)),
+            Runs::Retry(retry) => parts(&retry.call().unwrap()),
+            other => panic!("{other:?} is sent as it is"),
+        }
+    }
+
+    fn parts<T>(call: &Call<T>) -> (String, Option<String>) {
+        let url = call.url(&Url::parse("http://h").unwrap());
+        (format!("{} {}", call.method(), &url.as_str()[8..]), call.body().map(str::to_owned))
     }
 
     #[test]
-    fn each_command_is_a_request() {
+    fn each_command_is_a_call() {
         let cases: [(&[&str], &str, Option<&str>); 5] = [
             (&["list"], "GET /v1/runs", None),
             (&["list", "--job=job_1", "--status=failed"], "GET /v1/jobs/job_1/runs?status=failed", None),
@@ -240,16 +212,15 @@ mod tests {
             (&["retry", "run_1", "--payload=[1]"], "POST /v1/runs/run_1/retry", Some(r#"{"payload":[1]}"#)),
         ];
         for (words, address, body) in cases {
-            assert_eq!(asked(words), (address.to_owned(), body.map(str::to_owned)), "{words:?}");
+            assert_eq!(sent(words), (address.to_owned(), body.map(str::to_owned)), "{words:?}");
         }
     }
 
     #[test]
-    fn events_are_a_table_whatever_their_detail_is() {
+    fn events_are_a_table() {
         let items = json!({"items": [
             {"at": "2030-01-01T00:00:00.000Z", "type": "created", "attempt": null, "by": "key_1", "detail": "by hand"},
-            {"at": "2030-01-01T00:00:01.000Z", "type": "started", "attempt": 1, "by": null, "detail": {"fence": 2}},
-            {"type": "ended"}]});
+            {"at": "2030-01-01T00:00:01.000Z", "type": "started", "attempt": 1, "by": null, "detail": null}]});
         let paper = Paper { width: 100, now: Moment::EPOCH };
 
         let drawn = strip_str(&events(&serde_json::from_value(items).unwrap(), paper)).to_string();
@@ -257,8 +228,7 @@ mod tests {
         let wanted = "\
 AT                        EVENT    ATTEMPT  BY     DETAIL
 2030-01-01 00:00:00.000Z  created  -        key_1  by hand
-2030-01-01 00:00:01.000Z  started  1        -      {\"fence\":2}
--                         ended    -        -
+2030-01-01 00:00:01.000Z  started  1        -
 ";
         assert_eq!(drawn, wanted);
     }

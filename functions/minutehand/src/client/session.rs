@@ -2,21 +2,19 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use minutehand_client::{Answer, Call, Client, Exchange, server_url};
 use minutehand_domain::Moment;
 use serde::de::DeserializeOwned;
 use terminal_size::{Width, terminal_size};
 
-use super::answer::Answer;
 use super::connection::Connection;
+use super::failure::Failure;
 use super::instant::now;
-use super::request::Request;
-use super::server::Server;
 use super::table::{FAINT, tame};
-use super::trouble::Trouble;
 
 #[derive(Debug)]
 pub(crate) struct Session {
-    server: Server,
+    client: Client,
     pub(crate) json: bool,
 }
 
@@ -29,48 +27,49 @@ pub(crate) struct Paper {
 }
 
 impl Session {
-    pub(crate) fn open(connection: &Connection) -> Result<Self, Trouble> {
-        let url = connection.url()?;
+    pub(crate) fn open(connection: &Connection) -> Result<Self, Failure> {
+        let url = server_url(&connection.server)?;
         let key = connection.key(&url);
         if connection.verbose {
             let from = key.as_ref().map_or("no key", |key| &key.origin);
             eprintln!("{url} is asked with {from}");
         }
-        let server = Server::new(url, key.as_ref().map(|key| key.text.as_str()), connection.verbose)?;
-        Ok(Self { server, json: connection.json })
+        let client = Client::at(url, key.as_ref().map(|key| key.text.as_str()))?;
+        let client = if connection.verbose { client.watched(show_exchange) } else { client };
+        Ok(Self { client, json: connection.json })
     }
 
-    pub(crate) async fn ask(&self, request: &Request) -> Result<Answer, Trouble> {
-        let answer = self.server.ask(request).await?;
-        if answer.replayed {
+    pub(crate) async fn send<T>(&self, call: &Call<T>) -> Result<Answer<T>, Failure> {
+        let answer = self.client.send(call).await?;
+        if answer.replayed() {
             note("this is the answer to an earlier request with the same idempotency key");
         }
         Ok(answer)
     }
 
     /// The answer's JSON as it is, or what the view makes of it.
-    pub(crate) async fn ask_and_show<T: DeserializeOwned>(
+    pub(crate) async fn show_answer<T: DeserializeOwned>(
         &self,
-        request: &Request,
+        call: &Call<T>,
         view: impl FnOnce(&T, Paper) -> String,
-    ) -> Result<(), Trouble> {
-        let answer = self.ask(request).await?;
+    ) -> Result<(), Failure> {
+        let answer = self.send(call).await?;
         self.show(&answer, view)
     }
 
     pub(crate) fn show<T: DeserializeOwned>(
         &self,
-        answer: &Answer,
+        answer: &Answer<T>,
         view: impl FnOnce(&T, Paper) -> String,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Failure> {
         if self.json {
-            return print(&format!("{}\n", answer.text));
+            return print(&format!("{}\n", answer.text()));
         }
         print(&view(&answer.read()?, Paper::here()))
     }
 
     /// For an answer that has no body: machines need no sentence, the exit code is theirs.
-    pub(crate) fn done(&self, sentence: &str) -> Result<(), Trouble> {
+    pub(crate) fn done(&self, sentence: &str) -> Result<(), Failure> {
         if self.json { Ok(()) } else { print(&format!("{sentence}\n")) }
     }
 }
@@ -82,8 +81,13 @@ impl Paper {
     }
 }
 
+fn show_exchange(exchange: &Exchange<'_>) {
+    let Exchange { method, url, status, request_id, took } = exchange;
+    eprintln!("{method} {url}: {status} in {} ms, {}", took.as_millis(), request_id.unwrap_or("-"));
+}
+
 /// Colours are left out where nobody sees them, or `NO_COLOR` says so.
-pub(crate) fn print(text: &str) -> Result<(), Trouble> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;
@@ -92,5 +96,5 @@ pub(crate) fn print(text: &str) -> Result<(), Trouble> {
 
 /// What is worth saying beside the answer, and must not be part of it.
 pub(crate) fn note(text: &str) {
-    let _said = writeln!(anstream::stderr(), "{FAINT}{}{FAINT:#}", tame(text));
+    let _written = writeln!(anstream::stderr(), "{FAINT}{}{FAINT:#}", tame(text));
 }

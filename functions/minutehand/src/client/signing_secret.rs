@@ -1,16 +1,14 @@
 //! `minutehand signing-secret`: what calls to targets are signed with, so that a target knows who calls.
 
 use clap::{Args, Subcommand};
-use minutehand_domain::Moment;
-use serde::Deserialize;
-use serde_json::json;
+use minutehand_client::wire::{Instant, RotateRequest, SigningSecretView};
+use minutehand_client::{Call, calls};
 
+use super::failure::Failure;
 use super::instant::long;
-use super::request::Request;
 use super::session::{Paper, Session, note};
 use super::span::Span;
 use super::table::{Card, Cell, STRONG};
-use super::trouble::Trouble;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SigningSecret {
@@ -34,20 +32,12 @@ pub(crate) struct Rotate {
     grace: Option<Span>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Secret {
-    #[serde(rename = "secret")]
-    text: Option<String>,
-    created_at: Option<Moment>,
-    previous_expires_at: Option<Moment>,
-}
-
 impl SigningSecret {
-    pub(crate) async fn execute(self, session: &Session) -> Result<(), Trouble> {
+    pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
-            Self::Show => session.ask_and_show(&Request::get(&["signing-secret"]), card).await,
+            Self::Show => session.show_answer(&calls::get_signing_secret(), card).await,
             Self::Rotate(rotate) => {
-                session.ask_and_show(&rotate.request(), card).await?;
+                session.show_answer(&rotate.call(), card).await?;
                 note("keep the secret now: it is shown this once");
                 Ok(())
             }
@@ -56,19 +46,15 @@ impl SigningSecret {
 }
 
 impl Rotate {
-    fn request(&self) -> Request {
-        let request = Request::post(&["signing-secret", "rotate"]);
-        match self.grace {
-            Some(Span(seconds)) => request.json(&json!({ "grace_seconds": seconds })),
-            None => request,
-        }
+    fn call(&self) -> Call<SigningSecretView> {
+        calls::rotate_signing_secret(&RotateRequest { grace_seconds: self.grace.map(|Span(seconds)| seconds) })
     }
 }
 
-fn card(secret: &Secret, paper: Paper) -> String {
-    let instant = |at| long(at, paper.now);
+fn card(secret: &SigningSecretView, paper: Paper) -> String {
+    let instant = |at: Instant| long(at.0, paper.now);
     Card::default()
-        .maybe("Secret", secret.text.as_ref().map(|text| Cell::new(text, STRONG)))
+        .maybe("Secret", secret.secret.as_ref().map(|text| Cell::new(text, STRONG)))
         .with("Created", secret.created_at.map_or_else(|| Cell::faint("not yet"), |at| Cell::from(instant(at))))
         .maybe("The one before expires", secret.previous_expires_at.map(instant))
         .draw()
@@ -79,8 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_grace_is_said_only_where_it_was_given() {
-        assert_eq!(Rotate { grace: None }.request().body, None);
-        assert_eq!(Rotate { grace: Some(Span(60)) }.request().body.as_deref(), Some(r#"{"grace_seconds":60}"#));
+    fn the_grace_is_sent_only_where_it_was_given() {
+        assert_eq!(Rotate { grace: None }.call().body(), None);
+        assert_eq!(Rotate { grace: Some(Span(60)) }.call().body(), Some(r#"{"grace_seconds":60}"#));
     }
 }

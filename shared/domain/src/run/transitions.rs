@@ -188,5 +188,8 @@ impl Run {
 }
 
 #[cfg(test)]
+#[path = "diagram_tests.rs"]
+mod diagram_tests;
+#[cfg(test)]
 #[path = "transitions_tests.rs"]
 mod tests;

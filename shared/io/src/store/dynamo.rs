@@ -1,17 +1,18 @@
-//! The store on DynamoDB. The rooms: [`keys`] says where an item lies, [`items`] what it looks like, [`conditions`] under
+//! The store on DynamoDB. The modules: [`keys`] says where an item lies, [`items`] what it looks like, [`conditions`] under
 //! which guarantee it is written, [`requests`] how the table is asked, [`meter`] what that cost.
 //!
 //! Every read of the two tables is strong: what a job's creator has written, its first look sees. No method makes more
 //! than one write, and none makes a batch of them. Only the list of all a tenant's runs is read through an index, which says
 //! where they stand and nothing else: see [`runs_page`].
 
+mod changes;
 mod conditions;
 mod items;
-mod jobs_page;
 mod keys;
 mod meter;
 mod requests;
 mod runs_page;
+mod spread_page;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,22 +20,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_dynamodb::Client;
 use minutehand_domain::Moment;
-use minutehand_domain::body::{Digest, Json};
-use minutehand_domain::document::Document;
-use minutehand_domain::head::Head;
-use minutehand_domain::id::{JobId, RunKey, Tenant, base32};
-use minutehand_domain::job::Job;
-use minutehand_domain::run::{Attempt, Run};
+use minutehand_domain::id::{RunKey, Tenant, base32};
+use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
-use self::conditions::{it_bears_this_stamp, nothing_stands_there};
-use self::items::{Filed, KeptBody, Record, VERSION, WRITE, number, text, versioned};
-pub use self::keys::{Index, Place, Table};
-use self::keys::{Key, Span};
+use self::conditions::{it_bears_this_stamp, it_stands_as_seen, nothing_stands_there, something_stands_there};
+use self::items::{
+    Attributes, SORT, VERSION, WRITE, attributes_of, number, said, seen, text, timer_attributes, timer_of,
+};
+use self::keys::Span;
+pub use self::keys::{Index, Resource, Table};
 use self::meter::Meter;
 pub use self::meter::{Operation, Spent};
-use self::requests::Written;
-use super::{Across, Bucket, Cursor, Guard, Put, Seen, Store};
+use self::requests::{Changed, Written};
+use super::item::{Item, Listed, Stored as _};
+use super::update::Update;
+use super::{Across, Bucket, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
 use crate::Fault;
 use crate::chance::{Chance as _, SystemChance};
 
@@ -66,51 +67,103 @@ pub struct DynamoStore {
     /// Names this store's writes, together with their count.
     name: String,
     writes: AtomicU64,
+    unreadable: AtomicU64,
+}
+
+/// What was read of one part of a span.
+struct Part<T> {
+    /// Under what they sort by.
+    items: Vec<(String, T)>,
+    unreadable: u64,
+    /// The last one that was read, where there may be more of them.
+    last: Option<String>,
 }
 
 impl DynamoStore {
     pub fn new(client: Client, tables: Tables, listing: Listing) -> Self {
         let name = base32(&SystemChance.bytes()[..5]);
-        Self { client, tables, listing, meter: Meter::default(), name, writes: AtomicU64::new(0) }
+        let (writes, unreadable) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { client, tables, listing, meter: Meter::default(), name, writes, unreadable }
     }
 
     /// What was asked of each table and index since this store was made, and what that cost by their own word.
-    pub fn spent(&self) -> BTreeMap<(Operation, Place), Spent> {
+    pub fn spent(&self) -> BTreeMap<(Operation, Resource), Spent> {
         self.meter.read()
     }
 
-    async fn find<T: Record>(&self, key: Key) -> Result<Option<T>, Fault> {
-        self.get(&key).await?.map(T::read).transpose()
+    /// Times that an item was left where it is because this release cannot read it.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable.load(Ordering::Relaxed)
     }
 
-    async fn find_versioned<T: Record>(&self, key: Key) -> Result<Option<Seen<T>>, Fault> {
-        self.get(&key).await?.map(versioned).transpose()
+    /// One part of a span, item by item.
+    async fn read_span<T: Item>(&self, span: &Span, most: usize) -> Result<Part<T>, Fault> {
+        self.read_each(span, most, |item| seen::<T>(item).map(|seen| seen.item)).await
     }
 
-    async fn page<T: Record>(&self, span: &Span, limit: usize) -> Result<Vec<T>, Fault> {
-        self.query(span, limit).await?.into_iter().map(T::read).collect()
+    async fn read_each<T>(
+        &self,
+        span: &Span,
+        most: usize,
+        read: impl Fn(Attributes) -> Result<T, Fault>,
+    ) -> Result<Part<T>, Fault> {
+        let found = self.query(span, most).await?;
+        let last = found.last().filter(|_| found.len() == most).and_then(|item| said(item, SORT).cloned());
+        let mut part = Part { items: Vec::new(), unreadable: 0, last };
+        for item in found {
+            let sort = said(&item, SORT).cloned().unwrap_or_default();
+            match self.left_if_unreadable(&span.partition, &sort, read(item))? {
+                Some(item) => part.items.push((sort, item)),
+                None => part.unreadable += 1,
+            }
+        }
+        Ok(part)
     }
 
-    /// Writes the next version of a record, if the guard has seen the one that stands there.
-    ///
-    /// When an answer is lost the SDK writes again, and meets what it wrote itself: that is no conflict.
-    async fn put_guarded<T: Record>(&self, key: Key, record: &T, guard: Guard) -> Result<Put<T>, Fault> {
-        let (version, write) = (guard.next(), text(self.next_write()));
-        let mut item = record.attributes(self.listing)?;
-        item.insert(VERSION.to_owned(), number(version.0));
-        item.insert(WRITE.to_owned(), write.clone());
-        match self.put(&key, item, Some(conditions::of(guard))).await? {
-            Written::Done => Ok(Put::Written(version)),
-            // Without this, `a_write_whose_answer_was_lost_is_known_again` finds a conflict with itself.
-            Written::Refused(Some(standing)) if standing.get(WRITE) == Some(&write) => Ok(Put::Written(version)),
-            Written::Refused(standing) => Ok(Put::Conflict(standing.map(versioned).transpose()?)),
+    /// Up to `limit` that can be read and count: what does not fills no page.
+    async fn read_on<T>(
+        &self,
+        mut span: Span,
+        limit: usize,
+        read: impl Fn(Attributes) -> Result<T, Fault>,
+        counts: impl Fn(&T) -> bool,
+    ) -> Result<Page<T>, Fault> {
+        let mut page = Page::default();
+        while page.items.len() < limit {
+            let part = self.read_each(&span, limit - page.items.len(), &read).await?;
+            page.items.extend(part.items.into_iter().map(|(_, item)| item).filter(&counts));
+            page.unreadable += part.unreadable;
+            let Some(last) = part.last else { break };
+            span = span.past(last);
+        }
+        Ok(page)
+    }
+
+    fn readable<T: Item>(&self, item: Attributes) -> Result<Option<T>, Fault> {
+        let at = |name| said(&item, name).cloned().unwrap_or_default();
+        let (partition, sort) = (at(items::PARTITION), at(SORT));
+        self.left_if_unreadable(&partition, &sort, seen::<T>(item).map(|seen| seen.item))
+    }
+
+    /// An item that this release cannot read is another's to read: it stops nothing that lies beside it.
+    fn left_if_unreadable<T>(&self, partition: &str, sort: &str, read: Result<T, Fault>) -> Result<Option<T>, Fault> {
+        match read {
+            Err(why @ Fault::Unreadable { .. }) => {
+                self.unreadable.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(partition, sort, %why, "an item that cannot be read is left where it is");
+                Ok(None)
+            }
+            read => read.map(Some),
         }
     }
 
-    /// Writes what can only ever be written as it is; where it stands already, nothing changes.
-    async fn put_once<T: Record>(&self, key: Key, record: &T) -> Result<(), Fault> {
-        let item = record.attributes(self.listing)?;
-        self.put(&key, item, Some(nothing_stands_there())).await.map(|_written_or_there| ())
+    /// Writes what can only ever be written as it is: it bears no version.
+    async fn put_once<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T) -> Result<Put<T>, Fault> {
+        let attributes = attributes_of(tenant, item, self.listing)?;
+        match self.put_attributes(&keys::item::<T>(tenant, &key), attributes, Some(nothing_stands_there())).await? {
+            Written::Done => Ok(Put::Written(Version(1))),
+            Written::Refused(standing) => Ok(Put::Conflict(standing.map(seen).transpose()?)),
+        }
     }
 
     fn next_write(&self) -> String {
@@ -123,35 +176,74 @@ impl Store for DynamoStore {
         SHARDS
     }
 
-    async fn head(&self, tenant: &Tenant, job: JobId) -> Result<Option<Seen<Head>>, Fault> {
-        self.find_versioned(keys::head(tenant, job)).await
+    async fn get<T: Item>(&self, tenant: &Tenant, key: T::Key) -> Result<Option<Seen<T>>, Fault> {
+        self.get_attributes(&keys::item::<T>(tenant, &key)).await?.map(seen).transpose()
     }
 
-    async fn put_head(&self, head: &Head, guard: Guard) -> Result<Put<Head>, Fault> {
-        self.put_guarded(keys::head(head.tenant(), head.id()), head, guard).await
+    /// When an answer is lost the SDK writes again, and meets what it wrote itself: that is no conflict.
+    async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
+        if T::IMMUTABLE {
+            return self.put_once(tenant, key, item).await;
+        }
+        let (version, write) = (guard.next(), text(self.next_write()));
+        let mut attributes = attributes_of(tenant, item, self.listing)?;
+        attributes.insert(VERSION.to_owned(), number(version.0));
+        attributes.insert(WRITE.to_owned(), write.clone());
+        let key = keys::item::<T>(tenant, &key);
+        match self.put_attributes(&key, attributes, Some(conditions::of(guard))).await? {
+            Written::Done => Ok(Put::Written(version)),
+            // Without this, `a_write_whose_answer_was_lost_is_known_again` finds a conflict with itself.
+            Written::Refused(Some(standing)) if standing.get(WRITE) == Some(&write) => Ok(Put::Written(version)),
+            Written::Refused(standing) => Ok(Put::Conflict(standing.map(seen).transpose()?)),
+        }
     }
 
-    async fn jobs(&self, tenant: &Tenant, after: Option<JobId>, limit: usize) -> Result<Vec<Job>, Fault> {
-        jobs_page::read(self, tenant, after, limit).await
-    }
-
-    async fn run(&self, tenant: &Tenant, key: RunKey) -> Result<Option<Seen<Run>>, Fault> {
-        self.find_versioned(keys::run(tenant, key)).await
-    }
-
-    async fn put_run(&self, run: &Run, guard: Guard) -> Result<Put<Run>, Fault> {
-        self.put_guarded(keys::run(&run.tenant, run.key), run, guard).await
-    }
-
-    async fn runs_of(
+    async fn update<U: Update>(
         &self,
         tenant: &Tenant,
-        job: JobId,
-        window: Range<Moment>,
-        before: Option<RunKey>,
+        key: <U::Item as Item>::Key,
+        update: &U,
+    ) -> Result<Updated<U::Item>, Fault> {
+        let write = text(self.next_write());
+        let begin = update.begin().map(|item| attributes_of(tenant, &item, self.listing)).transpose()?;
+        let change = changes::change(update.expression(), begin, U::Item::NEWEST, write.clone());
+        match self.change(&keys::item::<U::Item>(tenant, &key), change).await? {
+            Changed::Done(made) => seen(made).map(Updated::Done),
+            // Without this, `an_update_whose_answer_was_lost_is_known_again` is refused by what it made itself.
+            Changed::Refused(Some(standing)) if standing.get(WRITE) == Some(&write) => {
+                seen(standing).map(Updated::Done)
+            }
+            Changed::Refused(standing) => Ok(Updated::Refused(standing.map(seen).transpose()?)),
+        }
+    }
+
+    async fn delete<T: Item>(&self, tenant: &Tenant, key: T::Key, version: Version) -> Result<Deleted<T>, Fault> {
+        let condition = if T::IMMUTABLE { something_stands_there() } else { it_stands_as_seen(version) };
+        match self.erase(&keys::item::<T>(tenant, &key), condition).await? {
+            Written::Done => Ok(Deleted::Done),
+            Written::Refused(standing) => Ok(Deleted::Conflict(standing.map(seen).transpose()?)),
+        }
+    }
+
+    async fn list<T: Listed>(
+        &self,
+        tenant: &Tenant,
+        within: T::Within,
+        past: Option<T::Key>,
         limit: usize,
-    ) -> Result<Vec<Run>, Fault> {
-        self.page(&keys::runs(tenant, job, &window, before), limit).await
+    ) -> Result<Page<T>, Fault> {
+        let Some(span) = T::span(&within, past.as_ref()) else { return Ok(Page::default()) };
+        let mut spans = keys::spans(tenant, T::KIND, &span);
+        match (spans.pop(), spans.is_empty()) {
+            (Some(span), true) => {
+                let read = |item| seen::<T>(item).map(|seen| seen.item);
+                self.read_on(span, limit, read, T::counts).await
+            }
+            (last, _) => {
+                spans.extend(last);
+                spread_page::read(self, spans, limit).await
+            }
+        }
     }
 
     async fn runs_across(
@@ -168,65 +260,26 @@ impl Store for DynamoStore {
         runs_page::read(self, keys::listed(tenant, which, &window, before), limit).await.map(Some)
     }
 
-    async fn put_attempt(&self, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
-        self.put_once(keys::attempt(tenant, run, attempt.number), attempt).await
-    }
-
-    async fn attempts(&self, tenant: &Tenant, run: RunKey) -> Result<Vec<Attempt>, Fault> {
-        self.page(&keys::attempts(tenant, run), usize::MAX).await
-    }
-
-    async fn put_body(&self, tenant: &Tenant, job: JobId, body: &Json) -> Result<(), Fault> {
-        self.put_once(keys::body(tenant, job, body.digest()), &KeptBody { json: body.clone() }).await
-    }
-
-    async fn body(&self, tenant: &Tenant, job: JobId, digest: Digest) -> Result<Option<Json>, Fault> {
-        let kept = self.find::<KeptBody>(keys::body(tenant, job, digest)).await?;
-        Ok(kept.map(|kept| kept.json))
-    }
-
-    async fn document<T: Document>(&self, tenant: &Tenant, name: &str) -> Result<Option<Seen<T>>, Fault> {
-        let filed = self.find_versioned(keys::document(tenant, T::KIND, name)).await?;
-        Ok(filed.map(Seen::<Filed<T>>::document))
-    }
-
-    async fn put_document<T: Document>(&self, tenant: &Tenant, document: &T, guard: Guard) -> Result<Put<T>, Fault> {
-        let (key, filed) = (keys::document(tenant, T::KIND, &document.name()), Filed { document: document.clone() });
-        Ok(match self.put_guarded(key, &filed, guard).await? {
-            Put::Written(version) => Put::Written(version),
-            Put::Conflict(standing) => Put::Conflict(standing.map(Seen::document)),
-        })
-    }
-
-    async fn documents<T: Document>(
-        &self,
-        tenant: &Tenant,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<T>, Fault> {
-        let filed: Vec<Filed<T>> = self.page(&keys::documents(tenant, T::KIND, after), limit).await?;
-        Ok(filed.into_iter().map(|filed| filed.document).collect())
-    }
-
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
-        self.find(keys::timer(key, SHARDS)).await
+        self.get_attributes(&keys::timer(key, SHARDS)).await?.map(timer_of).transpose()
     }
 
     async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
-        let item = timer.attributes(self.listing)?;
-        self.put(&keys::timer(&timer.key, SHARDS), item, None).await.map(|_written| ())
+        let item = timer_attributes(timer)?;
+        self.put_attributes(&keys::timer(&timer.key, SHARDS), item, None).await.map(|_written| ())
     }
 
     async fn put_timer_if_absent(&self, timer: &Timer) -> Result<Timer, Fault> {
-        let item = timer.attributes(self.listing)?;
-        match self.put(&keys::timer(&timer.key, SHARDS), item, Some(nothing_stands_there())).await? {
-            Written::Refused(Some(standing)) => Timer::read(standing),
+        let (key, item) = (keys::timer(&timer.key, SHARDS), timer_attributes(timer)?);
+        match self.put_attributes(&key, item, Some(nothing_stands_there())).await? {
+            Written::Refused(Some(standing)) => timer_of(standing),
             Written::Done | Written::Refused(None) => Ok(timer.clone()),
         }
     }
 
     async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {
-        self.erase(&keys::timer(key, SHARDS), it_bears_this_stamp(seen)).await
+        let erased = self.erase(&keys::timer(key, SHARDS), it_bears_this_stamp(seen)).await?;
+        Ok(matches!(erased, Written::Done))
     }
 
     async fn timers(
@@ -235,16 +288,8 @@ impl Store for DynamoStore {
         after: Option<TimerKey>,
         until: Moment,
         limit: usize,
-    ) -> Result<Vec<Timer>, Fault> {
-        let Some(span) = keys::timers(bucket, SHARDS, after, until) else { return Ok(Vec::new()) };
-        self.page(&span, limit).await
-    }
-
-    async fn cursor(&self, shard: u16) -> Result<Option<Seen<Cursor>>, Fault> {
-        self.find_versioned(keys::cursor(shard)).await
-    }
-
-    async fn put_cursor(&self, shard: u16, cursor: &Cursor, guard: Guard) -> Result<Put<Cursor>, Fault> {
-        self.put_guarded(keys::cursor(shard), cursor, guard).await
+    ) -> Result<Page<Timer>, Fault> {
+        let Some(span) = keys::timers(bucket, SHARDS, after, until) else { return Ok(Page::default()) };
+        self.read_on(span, limit, timer_of, |_| true).await
     }
 }

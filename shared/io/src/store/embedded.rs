@@ -9,26 +9,24 @@ mod keys;
 mod memory;
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::{Digest, Json};
-use minutehand_domain::document::Document;
-use minutehand_domain::head::Head;
-use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::job::Job;
-use minutehand_domain::run::{Attempt, Run};
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use self::alarm::Alarm;
-use self::codec::Stamp;
+pub use self::codec::Codec;
+use self::codec::{Expiring, Stamp, stamp_of};
 pub use self::engine::Engine;
-use self::engine::{Applied, Entry, Span, Table, Write};
+use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
 pub use self::file::{File, OpenError};
 pub use self::memory::Memory;
-use super::{Across, Bucket, Cursor, Guard, Put, Seen, Store};
+use super::item::{Item, Listed};
+use super::update::Update;
+use super::{Across, Bucket, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
 use crate::Fault;
 
 /// In memory: gone with the process. Answers at once, on any executor.
@@ -37,12 +35,17 @@ pub type MemoryStore = Embedded<Memory>;
 /// In one file: what was acknowledged survives any crash.
 pub type FileStore = Embedded<File>;
 
+/// A key and a value, as the engine keeps them.
+type RawEntry = (Vec<u8>, Vec<u8>);
+
 pub struct Embedded<E> {
-    engine: E,
+    engine: Arc<E>,
+    codec: Codec,
     shards: u16,
     alarm: Alarm,
     reads: AtomicU64,
     writes: AtomicU64,
+    unreadable: AtomicU64,
 }
 
 /// What a store was asked for since it was opened. Counts of items, so that they mean the same on every machine.
@@ -54,6 +57,8 @@ pub struct Meter {
     pub writes: u64,
     /// Times that something was made durable: one commit holds the writes of everybody who was waiting.
     pub commits: u64,
+    /// Times that an item was left where it is because this release cannot read it.
+    pub unreadable: u64,
 }
 
 impl<E: Engine> Embedded<E> {
@@ -63,7 +68,18 @@ impl<E: Engine> Embedded<E> {
     }
 
     fn divided(engine: E, shards: u16) -> Self {
-        Self { engine, shards, alarm: Alarm::default(), reads: AtomicU64::new(0), writes: AtomicU64::new(0) }
+        Self::over(Arc::new(engine), shards, Codec::Ours)
+    }
+
+    fn over(engine: Arc<E>, shards: u16, codec: Codec) -> Self {
+        let (reads, writes, unreadable) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        Self { engine, codec, shards, alarm: Alarm::default(), reads, writes, unreadable }
+    }
+
+    /// The same items as a process sees them that reads and writes with this codec.
+    #[must_use]
+    pub fn seen_through(&self, codec: Codec) -> Self {
+        Self::over(Arc::clone(&self.engine), self.shards, codec)
     }
 
     pub fn meter(&self) -> Meter {
@@ -71,13 +87,43 @@ impl<E: Engine> Embedded<E> {
             reads: self.reads.load(Ordering::Relaxed),
             writes: self.writes.load(Ordering::Relaxed),
             commits: self.engine.commits(),
+            unreadable: self.unreadable.load(Ordering::Relaxed),
         }
     }
 
-    /// When the earliest of all timers is due.
+    /// When the earliest of all timers is due that can be read.
     pub fn first_timer(&self) -> Result<Option<Moment>, Fault> {
-        let first = self.page(Table::Timers, &keys::all_timers(), 1, |bytes| codec::timer(bytes).map(Some))?;
-        Ok(first.first().map(|timer| timer.key.due))
+        let first =
+            self.page(Table::Timers, &keys::all_timers(), 1, |bytes| self.codec.decode_timer(bytes).map(Some))?;
+        Ok(first.items.first().map(|timer| timer.key.due))
+    }
+
+    /// Deletes what has expired at `now`, at most so many items, and says how many.
+    pub async fn sweep_expired(&self, now: Moment, most: usize) -> Result<usize, Fault> {
+        let mut deleted = 0;
+        for (entry, expiring) in self.entries(Table::Expiring, &keys::expired(now), most)? {
+            let expiring = Expiring::of_bytes(&expiring)?;
+            deleted += usize::from(self.delete_expired(entry, expiring).await?);
+        }
+        Ok(deleted)
+    }
+
+    /// An item that was written again since stands under another expiry, or under this one as another version: then only this
+    /// entry goes, and only if it is still the one that was seen.
+    async fn delete_expired(&self, entry: Vec<u8>, expiring: Expiring) -> Result<bool, Fault> {
+        let Some(table) = Table::numbered(expiring.table) else { return Ok(false) };
+        let seen = engine::Guard::Stamped(Stamp::Version(expiring.version));
+        let guard = if expiring.version == IMMUTABLE { engine::Guard::Anything } else { seen };
+        let listed = Some(expiring.listed).filter(|key| !key.is_empty());
+        let mut entries = vec![Entry { table: Table::Expiring, key: entry.clone(), value: None }];
+        entries.extend(listed.map(|key| Entry { table: Table::RunsByTime, key, value: None }));
+        let change = Change::Guarded(guard, Made { value: None, entries });
+        if self.apply(Write { table, key: expiring.key, change }).await?.is_made() {
+            return Ok(true);
+        }
+        let change = Change::Guarded(seen, Made::default());
+        self.apply(Write { table: Table::Expiring, key: entry, change }).await?;
+        Ok(false)
     }
 
     /// Waits until there is a timer due before `t`, and says when. A host that sleeps until the first timer wakes by this
@@ -104,81 +150,155 @@ impl<E: Engine> Embedded<E> {
         self.engine.get(table, key, decode)
     }
 
-    /// Up to `limit` items of a span; what decodes to nothing is left out.
+    /// Up to `limit` items of a span; what decodes to nothing is left out, and what cannot be read is counted.
     fn page<T>(
         &self,
         table: Table,
         span: &Span,
         limit: usize,
         decode: impl Fn(&[u8]) -> Result<Option<T>, Fault>,
-    ) -> Result<Vec<T>, Fault> {
-        let (mut page, mut walked) = (Vec::new(), 0);
+    ) -> Result<Page<T>, Fault> {
+        let (mut page, mut walked) = (Page::default(), 0);
         if limit == 0 || span.is_empty() {
             return Ok(page);
         }
-        self.engine.walk(table, span, |bytes| {
+        self.engine.walk(table, span, |key, value| {
             walked += 1;
-            page.extend(decode(bytes)?);
-            Ok(if page.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            match decode(value) {
+                Ok(item) => page.items.extend(item),
+                Err(why @ Fault::Unreadable { .. }) => {
+                    self.leave(table, key, &why);
+                    page.unreadable += 1;
+                }
+                Err(fault) => return Err(fault),
+            }
+            Ok(if page.items.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         self.reads.fetch_add(walked, Ordering::Relaxed);
         Ok(page)
     }
 
+    /// Keys and values as they are. They are not read from while others are: two tables are locked only by who writes.
+    fn entries(&self, table: Table, span: &Span, limit: usize) -> Result<Vec<RawEntry>, Fault> {
+        let mut found = Vec::new();
+        if limit == 0 || span.is_empty() {
+            return Ok(found);
+        }
+        self.engine.walk(table, span, |key, value| {
+            found.push((key.to_vec(), value.to_vec()));
+            Ok(if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        self.reads.fetch_add(found.len() as u64, Ordering::Relaxed);
+        Ok(found)
+    }
+
+    fn listed_run(&self, key: &[u8]) -> Result<Option<Run>, Fault> {
+        match self.read(Table::Runs, key, |bytes| self.codec.decode::<Run>(bytes)) {
+            Ok(seen) => Ok(seen.map(|seen| seen.item)),
+            Err(why @ Fault::Unreadable { .. }) => {
+                self.leave(Table::Runs, key, &why);
+                Ok(None)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// An item that this release cannot read is another's to read: it stops nothing that lies beside it.
+    fn leave(&self, table: Table, key: &[u8], why: &Fault) {
+        self.unreadable.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(table = table.name(), key = %key.escape_ascii(), %why, "an item that cannot be read is left where it is");
+    }
+
     async fn apply(&self, write: Write) -> Result<Applied, Fault> {
         let applied = self.engine.apply(write).await?;
-        if applied == Applied::Done {
+        if applied.is_made() {
             self.writes.fetch_add(1, Ordering::Relaxed);
         }
         Ok(applied)
     }
 
-    /// Writes the next version of an item, if the guard has seen the one that stands there.
-    async fn put<T>(&self, table: Table, key: Vec<u8>, item: &T, guard: Guard) -> Result<Put<T>, Fault>
-    where
-        T: Serialize + DeserializeOwned + Sync,
-    {
-        self.put_with_entry(table, key, item, guard, None).await
-    }
-
-    async fn put_with_entry<T>(
-        &self,
-        table: Table,
-        key: Vec<u8>,
-        item: &T,
-        guard: Guard,
-        entry: Option<Entry>,
-    ) -> Result<Put<T>, Fault>
-    where
-        T: Serialize + DeserializeOwned + Sync,
-    {
-        let version = guard.next();
-        let value = codec::encode(Stamp::Version(version), item)?;
-        let guard = match guard {
-            Guard::Absent => engine::Guard::Nothing,
-            Guard::Seen(seen) => engine::Guard::Stamped(Stamp::Version(seen)),
-        };
-        match self.apply(Write { table, key, guard, value: Some(value), entry }).await? {
-            Applied::Done => Ok(Put::Written(version)),
-            Applied::Conflict(standing) => Ok(Put::Conflict(standing.as_deref().map(codec::versioned).transpose()?)),
-        }
-    }
-
-    /// Writes what can only ever be written as it is; where it stands already, nothing changes.
-    async fn put_once<T: Serialize + Sync>(&self, table: Table, key: Vec<u8>, item: &T) -> Result<(), Fault> {
-        let value = Some(codec::encode(Stamp::None, item)?);
-        self.apply(Write { table, key, guard: engine::Guard::Nothing, value, entry: None }).await?;
-        Ok(())
+    fn decode_standing<T: Item>(&self, standing: Option<Vec<u8>>) -> Result<Option<Seen<T>>, Fault> {
+        standing.map(|bytes| self.codec.decode(&bytes)).transpose()
     }
 
     async fn put_timer_guarded(&self, timer: &Timer, guard: engine::Guard) -> Result<Applied, Fault> {
-        let value = Some(codec::encode(Stamp::Timer(timer.stamp), timer)?);
-        let write = Write { table: Table::Timers, key: keys::timer(&timer.key), guard, value, entry: None };
-        let applied = self.apply(write).await?;
-        if applied == Applied::Done {
+        let made = Made { value: Some(self.codec.encode_timer(timer)?), entries: Vec::new() };
+        let change = Change::Guarded(guard, made);
+        let applied = self.apply(Write { table: Table::Timers, key: keys::timer(&timer.key), change }).await?;
+        if applied.is_made() {
             self.alarm.put(timer.key.due);
         }
         Ok(applied)
+    }
+}
+
+/// The version under which the list of what expires knows what is written once.
+const IMMUTABLE: Version = Version(0);
+
+/// Where an item lies, and what leads there: all that is written of it.
+#[derive(Clone)]
+struct Spot {
+    tenant: Tenant,
+    table: Table,
+    key: Vec<u8>,
+    codec: Codec,
+}
+
+impl Spot {
+    fn of<T: Item>(tenant: &Tenant, key: &T::Key, codec: Codec) -> Self {
+        let (table, key) = keys::item::<T>(tenant, key);
+        Self { tenant: tenant.clone(), table, key, codec }
+    }
+
+    /// The item at this version. Where a run is listed never changes: its entry is written once, at its birth.
+    fn made<T: Item>(&self, item: &T, version: Version) -> Result<Made, Fault> {
+        let value = Some(self.codec.encode(item, version)?);
+        let mut entries = Vec::new();
+        if version == Guard::Absent.next() {
+            entries.extend(self.listed(item).map(|key| Entry {
+                table: Table::RunsByTime,
+                key,
+                value: Some(self.key.clone()),
+            }));
+        }
+        entries.extend(self.expiring(item, version));
+        Ok(Made { value, entries })
+    }
+
+    fn unmade<T: Item>(&self, item: &T) -> Made {
+        let listed = self.listed(item).map(|key| Entry { table: Table::RunsByTime, key, value: None });
+        let expiring = self.expiring(item, IMMUTABLE).map(|entry| Entry { value: None, ..entry });
+        Made { value: None, entries: listed.into_iter().chain(expiring).collect() }
+    }
+
+    fn listed<T: Item>(&self, item: &T) -> Option<Vec<u8>> {
+        item.index().map(|indexed| keys::run_by_time(&self.tenant, indexed.run))
+    }
+
+    /// An entry for each expiry that the item was ever given: one that no longer holds is passed over when its time comes.
+    fn expiring<T: Item>(&self, item: &T, version: Version) -> Option<Entry> {
+        let at = item.expires_at()?;
+        let version = if T::IMMUTABLE { IMMUTABLE } else { version };
+        let listed = self.listed(item).unwrap_or_default();
+        let value = Expiring { version, table: self.table.number(), key: self.key.clone(), listed }.to_bytes();
+        Some(Entry { table: Table::Expiring, key: keys::expiring(at, self.table, &self.key), value: Some(value) })
+    }
+
+    /// What an update makes of what stands here.
+    fn updated<U: Update>(&self, update: &U, standing: Option<&[u8]>) -> Result<Option<Made>, Fault> {
+        let seen: Option<Seen<U::Item>> = standing.map(|bytes| self.codec.decode(bytes)).transpose()?;
+        let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
+        let Some(item) = seen.map(|seen| seen.item).or_else(|| update.begin()) else { return Ok(None) };
+        update.apply(&item).map(|item| self.made(&item, guard.next())).transpose()
+    }
+
+    fn deleted<T: Item>(&self, seen: Version, standing: Option<&[u8]>) -> Result<Option<Made>, Fault> {
+        let standing: Option<Seen<T>> = standing.map(|bytes| self.codec.decode(bytes)).transpose()?;
+        Ok(standing.filter(|standing| standing.version == seen).map(|standing| self.unmade(&standing.item)))
+    }
+
+    fn write(self, change: Change) -> Write {
+        Write { table: self.table, key: self.key, change }
     }
 }
 
@@ -187,43 +307,61 @@ impl<E: Engine> Store for Embedded<E> {
         self.shards
     }
 
-    async fn head(&self, tenant: &Tenant, job: JobId) -> Result<Option<Seen<Head>>, Fault> {
-        self.read(Table::Heads, &keys::head(tenant, job), codec::versioned)
+    async fn get<T: Item>(&self, tenant: &Tenant, key: T::Key) -> Result<Option<Seen<T>>, Fault> {
+        let (table, key) = keys::item::<T>(tenant, &key);
+        self.read(table, &key, |bytes| self.codec.decode(bytes))
     }
 
-    async fn put_head(&self, head: &Head, guard: Guard) -> Result<Put<Head>, Fault> {
-        self.put(Table::Heads, keys::head(head.tenant(), head.id()), head, guard).await
+    async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
+        let (spot, version) = (Spot::of::<T>(tenant, &key, self.codec), guard.next());
+        let made = spot.made(item, version)?;
+        let guard = match guard {
+            Guard::Absent => engine::Guard::Nothing,
+            Guard::Seen(seen) => engine::Guard::Stamped(stamp_of::<T>(seen)),
+        };
+        match self.apply(spot.write(Change::Guarded(guard, made))).await? {
+            Applied::Done | Applied::Computed(_) => Ok(Put::Written(version)),
+            Applied::Conflict(standing) => self.decode_standing(standing).map(Put::Conflict),
+        }
     }
 
-    async fn jobs(&self, tenant: &Tenant, after: Option<JobId>, limit: usize) -> Result<Vec<Job>, Fault> {
-        let job_of = |bytes: &[u8]| codec::versioned::<Head>(bytes).map(|seen| seen.item.into_job());
-        self.page(Table::Heads, &keys::heads(tenant, after), limit, job_of)
-    }
-
-    async fn run(&self, tenant: &Tenant, key: RunKey) -> Result<Option<Seen<Run>>, Fault> {
-        self.read(Table::Runs, &keys::run(tenant, key), codec::versioned)
-    }
-
-    async fn put_run(&self, run: &Run, guard: Guard) -> Result<Put<Run>, Fault> {
-        // Once, at its birth: where a run is listed never changes.
-        let entry = (guard == Guard::Absent).then(|| Entry {
-            table: Table::RunsByTime,
-            key: keys::run_by_time(&run.tenant, run.key),
-            value: keys::run(&run.tenant, run.key),
-        });
-        self.put_with_entry(Table::Runs, keys::run(&run.tenant, run.key), run, guard, entry).await
-    }
-
-    async fn runs_of(
+    async fn update<U: Update>(
         &self,
         tenant: &Tenant,
-        job: JobId,
-        window: Range<Moment>,
-        before: Option<RunKey>,
+        key: <U::Item as Item>::Key,
+        update: &U,
+    ) -> Result<Updated<U::Item>, Fault> {
+        let (spot, update) = (Spot::of::<U::Item>(tenant, &key, self.codec), update.clone());
+        let here = spot.clone();
+        let compute = Box::new(move |standing: Option<&[u8]>| here.updated(&update, standing));
+        match self.apply(spot.write(Change::Computed(compute))).await? {
+            Applied::Computed(Some(made)) => self.codec.decode(&made).map(Updated::Done),
+            Applied::Conflict(standing) => self.decode_standing(standing).map(Updated::Refused),
+            Applied::Done | Applied::Computed(None) => Ok(Updated::Refused(None)),
+        }
+    }
+
+    async fn delete<T: Item>(&self, tenant: &Tenant, key: T::Key, seen: Version) -> Result<Deleted<T>, Fault> {
+        let spot = Spot::of::<T>(tenant, &key, self.codec);
+        let here = spot.clone();
+        let compute = Box::new(move |standing: Option<&[u8]>| here.deleted::<T>(seen, standing));
+        match self.apply(spot.write(Change::Computed(compute))).await? {
+            Applied::Done | Applied::Computed(_) => Ok(Deleted::Done),
+            Applied::Conflict(standing) => self.decode_standing(standing).map(Deleted::Conflict),
+        }
+    }
+
+    async fn list<T: Listed>(
+        &self,
+        tenant: &Tenant,
+        within: T::Within,
+        past: Option<T::Key>,
         limit: usize,
-    ) -> Result<Vec<Run>, Fault> {
-        let run_of = |bytes: &[u8]| codec::versioned(bytes).map(|seen| Some(seen.item));
-        self.page(Table::Runs, &keys::runs(tenant, job, &window, before), limit, run_of)
+    ) -> Result<Page<T>, Fault> {
+        let Some(span) = T::span(&within, past.as_ref()) else { return Ok(Page::default()) };
+        let (table, span) = keys::span(tenant, T::KIND, &span);
+        let counted = |bytes: &[u8]| self.codec.decode(bytes).map(|seen| Some(seen.item).filter(T::counts));
+        self.page(table, &span, limit, counted)
     }
 
     async fn runs_across(
@@ -234,51 +372,23 @@ impl<E: Engine> Store for Embedded<E> {
         before: Option<RunKey>,
         limit: usize,
     ) -> Result<Option<Vec<Run>>, Fault> {
-        let span = keys::runs_by_time(tenant, &window, before);
-        let listed = self.page(Table::RunsByTime, &span, limit, |key| Ok(Some(key.to_vec())))?;
-        let mut runs = Vec::with_capacity(listed.len());
-        for key in listed {
-            runs.extend(self.read(Table::Runs, &key, codec::versioned)?.map(|seen| seen.item));
+        let (mut span, mut runs) = (keys::runs_by_time(tenant, &window, before), Vec::new());
+        loop {
+            let wanted = limit - runs.len();
+            let listed = self.entries(Table::RunsByTime, &span, wanted)?;
+            for (_, key) in &listed {
+                runs.extend(self.listed_run(key)?);
+            }
+            match listed.into_iter().next_back() {
+                // What is listed and cannot be read shortens no page.
+                Some((last, _)) if runs.len() < limit => span.to = last,
+                _ => return Ok(Some(runs)),
+            }
         }
-        Ok(Some(runs))
-    }
-
-    async fn put_attempt(&self, tenant: &Tenant, run: RunKey, attempt: &Attempt) -> Result<(), Fault> {
-        self.put_once(Table::Attempts, keys::attempt(tenant, run, attempt.number), attempt).await
-    }
-
-    async fn attempts(&self, tenant: &Tenant, run: RunKey) -> Result<Vec<Attempt>, Fault> {
-        self.page(Table::Attempts, &keys::attempts(tenant, run), usize::MAX, |bytes| codec::plain(bytes).map(Some))
-    }
-
-    async fn put_body(&self, tenant: &Tenant, job: JobId, body: &Json) -> Result<(), Fault> {
-        self.put_once(Table::Bodies, keys::body(tenant, job, body.digest()), body).await
-    }
-
-    async fn body(&self, tenant: &Tenant, job: JobId, digest: Digest) -> Result<Option<Json>, Fault> {
-        self.read(Table::Bodies, &keys::body(tenant, job, digest), codec::plain)
-    }
-
-    async fn document<T: Document>(&self, tenant: &Tenant, name: &str) -> Result<Option<Seen<T>>, Fault> {
-        self.read(Table::Documents, &keys::document(tenant, T::KIND, name), codec::versioned)
-    }
-
-    async fn put_document<T: Document>(&self, tenant: &Tenant, document: &T, guard: Guard) -> Result<Put<T>, Fault> {
-        self.put(Table::Documents, keys::document(tenant, T::KIND, &document.name()), document, guard).await
-    }
-
-    async fn documents<T: Document>(
-        &self,
-        tenant: &Tenant,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<T>, Fault> {
-        let document_of = |bytes: &[u8]| codec::versioned(bytes).map(|seen| Some(seen.item));
-        self.page(Table::Documents, &keys::documents(tenant, T::KIND, after), limit, document_of)
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
-        self.read(Table::Timers, &keys::timer(key), codec::timer)
+        self.read(Table::Timers, &keys::timer(key), |bytes| self.codec.decode_timer(bytes))
     }
 
     async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
@@ -288,15 +398,15 @@ impl<E: Engine> Store for Embedded<E> {
 
     async fn put_timer_if_absent(&self, timer: &Timer) -> Result<Timer, Fault> {
         match self.put_timer_guarded(timer, engine::Guard::Nothing).await? {
-            Applied::Conflict(Some(standing)) => codec::timer(&standing),
-            Applied::Done | Applied::Conflict(None) => Ok(timer.clone()),
+            Applied::Conflict(Some(standing)) => self.codec.decode_timer(&standing),
+            Applied::Done | Applied::Computed(_) | Applied::Conflict(None) => Ok(timer.clone()),
         }
     }
 
     async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {
         let guard = engine::Guard::Stamped(Stamp::Timer(seen));
-        let erase = Write { table: Table::Timers, key: keys::timer(key), guard, value: None, entry: None };
-        Ok(self.apply(erase).await? == Applied::Done)
+        let change = Change::Guarded(guard, Made::default());
+        Ok(self.apply(Write { table: Table::Timers, key: keys::timer(key), change }).await?.is_made())
     }
 
     async fn timers(
@@ -305,20 +415,13 @@ impl<E: Engine> Store for Embedded<E> {
         after: Option<TimerKey>,
         until: Moment,
         limit: usize,
-    ) -> Result<Vec<Timer>, Fault> {
+    ) -> Result<Page<Timer>, Fault> {
         let Some(span) = keys::timers(bucket.minute, after, until).filter(|_| bucket.shard < self.shards) else {
-            return Ok(Vec::new());
+            return Ok(Page::default());
         };
         // A single shard holds them all, and asking which one costs a hash.
         let is_inside = |timer: &Timer| self.shards == 1 || timer.key.obligation.shard(self.shards) == bucket.shard;
-        self.page(Table::Timers, &span, limit, |bytes| codec::timer(bytes).map(|timer| Some(timer).filter(is_inside)))
-    }
-
-    async fn cursor(&self, shard: u16) -> Result<Option<Seen<Cursor>>, Fault> {
-        self.read(Table::Cursors, &keys::cursor(shard), codec::versioned)
-    }
-
-    async fn put_cursor(&self, shard: u16, cursor: &Cursor, guard: Guard) -> Result<Put<Cursor>, Fault> {
-        self.put(Table::Cursors, keys::cursor(shard), cursor, guard).await
+        let decode = |bytes: &[u8]| self.codec.decode_timer(bytes).map(|timer| Some(timer).filter(is_inside));
+        self.page(Table::Timers, &span, limit, decode)
     }
 }

@@ -91,7 +91,7 @@ mod tests {
     async fn rotate(store: &MemoryStore, of: &Tenant) -> SigningSecrets {
         let seen = signing_secrets(store, of, &SystemChance, NOW).await.unwrap();
         let rotated = seen.item.rotated([1; 32], Duration::from_secs(3600), NOW);
-        assert!(store.put_document(of, &rotated, seen.guard()).await.unwrap().is_written());
+        assert!(store.put(of, (), &rotated, seen.guard()).await.unwrap().is_written());
         rotated
     }
 

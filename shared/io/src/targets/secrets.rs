@@ -15,11 +15,11 @@ pub async fn signing_secrets<S: Store>(
     chance: &impl Chance,
     now: Moment,
 ) -> Result<Seen<SigningSecrets>, Fault> {
-    if let Some(seen) = store.document(tenant, SigningSecrets::NAME).await? {
+    if let Some(seen) = store.get::<SigningSecrets>(tenant, ()).await? {
         return Ok(seen);
     }
     let made = SigningSecrets::new(chance.secret(), now);
-    match store.put_document(tenant, &made, Guard::Absent).await? {
+    match store.put(tenant, (), &made, Guard::Absent).await? {
         Put::Written(version) => Ok(Seen { item: made, version }),
         Put::Conflict(Some(seen)) => Ok(seen),
         Put::Conflict(None) => Err(Fault::unavailable("the store", "signing secrets came and went")),

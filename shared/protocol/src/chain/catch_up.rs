@@ -85,7 +85,7 @@ async fn decide<D: Ports>(
     now: Moment,
 ) -> Result<Option<Run>, Fault> {
     let record = job.run(key).skipped(Skip::Coalesced, Some(span), now);
-    match ports.store().put_run(&record, Guard::Absent).await? {
+    match ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await? {
         Put::Written(_) => {
             ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
             Ok(Some(record))

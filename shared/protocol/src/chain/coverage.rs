@@ -4,7 +4,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Covered, Run};
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 /// How many records back a covering one is looked for. One that lies further back covers occurrences that others have
@@ -28,7 +28,8 @@ impl Coverage {
 /// The record of an earlier occurrence that speaks for this one too, if one does: of several the one that speaks furthest. It
 /// covers only what has no record of its own.
 pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Coverage>, Fault> {
-    let earlier = ports.store().runs_of(tenant, key.job, Moment::EPOCH..key.at, None, RECORDS_BACK).await?;
+    let before = RunsOf { job: key.job, window: Moment::EPOCH..key.at };
+    let earlier = ports.store().list::<Run>(tenant, before, None, RECORDS_BACK).await?.whole()?;
     let covering = earlier.into_iter().filter_map(|record| {
         let covered = record.covers(key.at)?;
         Some(Coverage { record, covered })

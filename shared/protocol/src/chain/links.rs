@@ -75,7 +75,7 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
         }
         return Ok(Link::Timer);
     }
-    if let Some(seen) = ports.store().run(&job.tenant, key).await? {
+    if let Some(seen) = ports.store().get::<Run>(&job.tenant, key).await? {
         return Ok(Link::Recorded(seen.item));
     }
     Ok(covering(ports, &job.tenant, key).await?.map_or(Link::Broken, |coverage| Link::Covered(coverage.covered)))

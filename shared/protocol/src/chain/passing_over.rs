@@ -69,7 +69,7 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
 pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
     let now = ports.clock().now();
     let record = run.skipped(why, span, now);
-    let put = ports.store().put_run(&record, Guard::Absent).await?;
+    let put = ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await?;
     if put.is_written() {
         ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
     }

@@ -18,7 +18,7 @@ pub async fn keep_promise_of_a_change<D: Ports>(ports: &D, timer: &Timer, job: J
     if now.since(timer.stamp.written) < pace::ORPHAN {
         return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
-    let Some(seen) = ports.store().head(&timer.tenant, job).await? else { return erase(ports, timer).await };
+    let Some(seen) = ports.store().get::<Head>(&timer.tenant, job).await? else { return erase(ports, timer).await };
     let guard = seen.guard();
     let waiting = seen.item.into_job().filter(|job| job.generation < timer.stamp.generation);
     let closed = match waiting {
@@ -31,5 +31,5 @@ pub async fn keep_promise_of_a_change<D: Ports>(ports: &D, timer: &Timer, job: J
 /// A new epoch: whoever read the head before must read it again.
 pub async fn bump_epoch<D: Ports>(ports: &D, job: Job, guard: Guard) -> Result<bool, Fault> {
     let bumped = Head::Job(Job { epoch: job.epoch + 1, ..job });
-    Ok(ports.store().put_head(&bumped, guard).await?.is_written())
+    Ok(ports.store().put(bumped.tenant(), bumped.id(), &bumped, guard).await?.is_written())
 }

@@ -54,7 +54,7 @@ impl Asked {
 
 /// What stands for `key`.
 pub async fn standing<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, asked: Asked) -> Result<Standing, Fault> {
-    if let Some(seen) = ports.store().run(tenant, key).await? {
+    if let Some(seen) = ports.store().get::<Run>(tenant, key).await? {
         return Ok(Standing::Recorded(seen));
     }
     match key.owner() {

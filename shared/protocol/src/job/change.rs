@@ -71,7 +71,8 @@ async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) 
     if ports.clock().now().since(now) > pace::STALE_READ {
         return Ok(None); // decided on an old clock
     }
-    if !ports.store().put_head(&Head::Job(next.clone()), seen.guard()).await?.is_written() {
+    let head = Head::Job(next.clone());
+    if !ports.store().put(head.tenant(), head.id(), &head, seen.guard()).await?.is_written() {
         return Ok(None);
     }
     ports.events().emit(&Event::Job { job: &next, what: word_for(change) });

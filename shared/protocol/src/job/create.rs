@@ -65,7 +65,7 @@ pub async fn create<D: Ports>(ports: &D, new: NewJob) -> Result<Created, Fault> 
 /// An id that was not made from a key is this creator's own: nobody can be there.
 async fn existing_head<D: Ports>(ports: &D, new: &NewJob) -> Result<Option<Seen<Head>>, Fault> {
     match new.fingerprint {
-        Some(_) => ports.store().head(&new.tenant, new.id).await,
+        Some(_) => ports.store().get::<Head>(&new.tenant, new.id).await,
         None => Ok(None),
     }
 }
@@ -85,7 +85,7 @@ async fn put_head<D: Ports>(
 ) -> Result<Created, Fault> {
     let fingerprint = job.fingerprint;
     let head = Head::Job(job);
-    let put = ports.store().put_head(&head, guard).await?;
+    let put = ports.store().put(head.tenant(), head.id(), &head, guard).await?;
     match (put, head) {
         (Put::Written(_), Head::Job(job)) => {
             ports.events().emit(&Event::Job { job: &job, what: "created" });

@@ -41,7 +41,7 @@ pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
             Ok(next) => next,
             Err(refusal) => return Ok(Cancelled::Refused(refusal, run)),
         };
-        if ports.store().put_run(&next, guard).await?.is_written() {
+        if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
             return Ok(Cancelled::Done(next));
         }

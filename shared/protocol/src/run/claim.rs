@@ -177,9 +177,10 @@ fn claimed(run: &Run, terms: &Terms, carries_on: bool, by: Claimant, now: Moment
 /// The attempt that the claim displaces is written whole first.
 async fn put<D: Ports>(ports: &D, run: &Run, next: &Run, guard: Guard, now: Moment) -> Result<Put<Run>, Fault> {
     if let Some(attempt) = run.displaced_by_next_claim() {
-        ports.store().put_attempt(&run.tenant, run.key, attempt).await?;
+        // Where it stands already it is the same.
+        let _put = ports.store().put(&run.tenant, (run.key, attempt.number), attempt, Guard::Absent).await?;
     }
-    let put = ports.store().put_run(next, guard).await?;
+    let put = ports.store().put(&next.tenant, next.key, next, guard).await?;
     if put.is_written() {
         ports.events().emit(&Event::Run { run: next, from: run.status(now), now });
     }

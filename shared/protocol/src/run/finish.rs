@@ -61,7 +61,7 @@ async fn record<D: Ports>(
             Err(refusal) => return Ok(Finished::Refused(refusal)),
         };
         let again = promise_next_attempt(ports, &next, behind).await?;
-        match ports.store().put_run(&next, Guard::Seen(version)).await? {
+        match ports.store().put(&next.tenant, next.key, &next, Guard::Seen(version)).await? {
             Put::Written(_) => {
                 ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
                 hint_next_attempt(ports, &next, again.as_ref()).await;

@@ -85,7 +85,7 @@ async fn make_run<D: Ports>(ports: &D, job: &Job, run: Run, request: RunRequest)
 async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
     let now = ports.clock().now();
     let timer = promise(ports, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
-    match ports.store().put_run(&run, Guard::Absent).await? {
+    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
         Put::Written(_) => {
             ports.events().emit(&Event::Run { run: &run, from: "none", now });
             let _a_lost_hint_is_found_overdue = hint(ports, run.priority, &Hint::of(&timer), now).await;
@@ -110,7 +110,7 @@ async fn agree<D: Ports>(ports: &D, run: Run, name: AskedName, fingerprint: Fing
     let asked = Asked { name, fingerprint, run: run.key };
     let mut guard = Guard::Absent;
     loop {
-        let there = match ports.store().put_document(&run.tenant, &asked, guard).await? {
+        let there = match ports.store().put(&run.tenant, name, &asked, guard).await? {
             Put::Written(_) => return Ok(Agreed::Make(run)),
             Put::Conflict(None) => return Err(Fault::unavailable("store", "an answer came and went")),
             Put::Conflict(Some(there)) => there,
@@ -118,7 +118,7 @@ async fn agree<D: Ports>(ports: &D, run: Run, name: AskedName, fingerprint: Fing
         if there.item.fingerprint != fingerprint {
             return Ok(Agreed::Taken);
         }
-        match ports.store().run(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
+        match ports.store().get::<Run>(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
             None => return Ok(Agreed::Make(run.under(there.item.run))),
             Some(made) if !was_given_up(&made) => return Ok(Agreed::Made(made)),
             Some(_given_up) => guard = there.guard(),

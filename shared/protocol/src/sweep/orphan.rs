@@ -50,7 +50,7 @@ pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKe
 /// A tombstone where no job is: the head put of a creator who slept until now is refused by it.
 async fn write_tombstone<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
     let tombstone = Head::Tombstone { tenant: timer.tenant.clone(), id: key.job, epoch: 1 };
-    match ports.store().put_head(&tombstone, Guard::Absent).await? {
+    match ports.store().put(tombstone.tenant(), tombstone.id(), &tombstone, Guard::Absent).await? {
         Put::Written(_) => Ok(true),
         Put::Conflict(there) => Ok(there.is_none_or(|seen| seen.item.job().is_none())),
     }
@@ -59,7 +59,7 @@ async fn write_tombstone<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Res
 /// A new epoch for a job that refuses the timer, and the record of what did not fire. False where the job has changed
 /// its mind, or changed at all: the next look sees.
 async fn refuse_for_good<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<bool, Fault> {
-    let Some(seen) = ports.store().head(&timer.tenant, key.job).await? else { return Ok(false) };
+    let Some(seen) = ports.store().get::<Head>(&timer.tenant, key.job).await? else { return Ok(false) };
     let guard = seen.guard();
     let Some(job) = seen.item.into_job() else { return Ok(true) };
     let Err(why) = job.admits(key.at) else { return Ok(false) };

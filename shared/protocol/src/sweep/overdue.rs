@@ -31,7 +31,7 @@ pub async fn inspect_overdue<D: Ports>(
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     match timer.key.obligation {
-        Obligation::Run(key) => match ports.store().run(&timer.tenant, key).await? {
+        Obligation::Run(key) => match ports.store().get::<Run>(&timer.tenant, key).await? {
             Some(seen) => inspect_run(ports, timer, &seen.item, None).await,
             None => inspect_orphaned_run(ports, timer, key).await,
         },

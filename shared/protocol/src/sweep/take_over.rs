@@ -3,6 +3,7 @@
 
 use minutehand_domain::hint::Hint;
 use minutehand_domain::pace;
+use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Bucket, Store as _};
@@ -30,11 +31,11 @@ async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fa
     let (mut after, mut taken) = (None, 0);
     loop {
         let page = ports.store().timers(bucket, after, pace::end_of(bucket.minute), PAGE).await?;
-        for timer in &page {
+        for timer in &page.items {
             taken += u64::from(take_over_run(ports, timer).await?);
         }
-        after = page.last().map(|timer| timer.key);
-        if page.len() < PAGE {
+        after = page.items.last().map(|timer| timer.key);
+        if page.items.len() < PAGE {
             return Ok(taken);
         }
     }
@@ -46,7 +47,12 @@ async fn take_over_run<D: Ports>(ports: &D, timer: &Timer) -> Result<bool, Fault
         Obligation::MovedOccurrence(..) | Obligation::Run(_) => timer.key.run_key(),
     };
     let now = ports.clock().now();
-    let Some(run) = ports.store().run(&timer.tenant, key).await?.map(|seen| seen.item) else { return Ok(false) };
+    let run = match ports.store().get::<Run>(&timer.tenant, key).await {
+        Ok(Some(seen)) => seen.item,
+        // What this release cannot read is no reason not to start.
+        Ok(None) | Err(Fault::Unreadable { .. }) => return Ok(false),
+        Err(fault) => return Err(fault),
+    };
     let dead = run.lease().is_some_and(|lease| lease.is_over(now, ports.me()));
     if dead {
         // It may also be the promise of a change: this hint's run must not erase it.

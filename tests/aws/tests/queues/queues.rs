@@ -15,7 +15,7 @@ pub(crate) async fn make_queues(client: &Client) -> QueueUrls {
     QueueUrls::new(urls.try_into().expect("one for each priority"))
 }
 
-/// QueueUrls that nobody has made: whoever is scripted does not ask for them.
+/// Queues that nobody has made: whoever is scripted does not ask for them.
 pub(crate) fn named_queues() -> QueueUrls {
     QueueUrls::new(Priority::ALL.map(|priority| format!("http://scripted/0/{}", priority.as_str())))
 }

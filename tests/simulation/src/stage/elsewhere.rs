@@ -25,7 +25,7 @@ impl Stage {
             let lease = *claimed.lease().expect("it was claimed");
             let held = Lease { holder: Holder::Remote(ports.me().worker), ..lease };
             let held = Run { state: State::Running(held), ..claimed };
-            Ok(ports.store().put_run(&held, Guard::Absent).await?.is_written())
+            Ok(ports.store().put(&held.tenant, held.key, &held, Guard::Absent).await?.is_written())
         })
     }
 
@@ -40,7 +40,7 @@ impl Stage {
     ) -> Answer<Finished> {
         let (stage, key) = (self.clone(), self.key(instant));
         self.act(at, name, move |ports| async move {
-            let seen = ports.store().run(&stage.tenant, key).await?.expect("it was held");
+            let seen = ports.store().get::<Run>(&stage.tenant, key).await?.expect("it was held");
             finish(&ports, seen, 1, &outcome, &stage.terms(), hint.as_ref()).await
         })
     }

@@ -1,19 +1,19 @@
 //! The fields of a job as flags, and how they are laid over a file's.
 
 use clap::Args;
+use minutehand_client::wire;
 use minutehand_domain::Moment;
-use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::super::clock::{CLOCK_FIELDS, ClockFlags};
-use super::super::given::{Json, Source};
+use super::super::failure::Failure;
+use super::super::input::{Json, Source};
 use super::super::instant::instant;
 use super::super::span::Span;
-use super::super::trouble::Trouble;
 
 /// A job's body, field by field; what no flag touches stays as it was written.
-pub(crate) type Fields = BTreeMap<String, Box<RawValue>>;
+pub(crate) type Fields = BTreeMap<String, wire::Json>;
 
 /// The ways to say when, of which a schedule has one.
 const WHENS: [&str; 5] = ["at", "after_seconds", "every_seconds", "cron", "on_demand"];
@@ -87,17 +87,17 @@ pub(crate) struct JobFlags {
 
 impl JobFlags {
     /// What the file says, under what the flags say.
-    pub(crate) fn read(&self) -> Result<Fields, Trouble> {
+    pub(crate) fn read(&self) -> Result<Fields, Failure> {
         let payload_from_stdin = self.payload.as_ref().is_some_and(Json::is_stdin);
         if self.file == Some(Source::Stdin) && payload_from_stdin {
-            return Err(Trouble::Usage("stdin cannot be both the file and the payload".to_owned()));
+            return Err(Failure::Usage("stdin cannot be both the file and the payload".to_owned()));
         }
         let fields = self.file.as_ref().map(of_file).transpose()?.unwrap_or_default();
         let payload = self.payload.as_ref().map(Json::read).transpose()?;
         self.over(fields, payload)
     }
 
-    fn over(&self, mut fields: Fields, payload: Option<Box<RawValue>>) -> Result<Fields, Trouble> {
+    fn over(&self, mut fields: Fields, payload: Option<wire::Json>) -> Result<Fields, Failure> {
         let words = [("name", &self.name), ("priority", &self.priority), ("owner", &self.owner)];
         for (name, word) in words {
             set(&mut fields, name, word.as_ref().map(|word| json!(word)));
@@ -110,8 +110,8 @@ impl JobFlags {
         inside(&mut fields, "catch_up", self.catch_up.is_some(), |catch_up| {
             catch_up.insert("policy".to_owned(), json!(self.catch_up));
         })?;
-        inside(&mut fields, "schedule", self.says_when(), |schedule| self.schedule(schedule))?;
-        inside(&mut fields, "target", self.says_what(), |target| self.target(target))?;
+        inside(&mut fields, "schedule", self.has_schedule(), |schedule| self.schedule(schedule))?;
+        inside(&mut fields, "target", self.has_target(), |target| self.target(target))?;
         fields.extend(payload.map(|payload| ("payload".to_owned(), payload)));
         Ok(fields)
     }
@@ -124,8 +124,8 @@ impl JobFlags {
             .or(self.on_demand.then_some(("on_demand", json!(true))))
     }
 
-    fn says_when(&self) -> bool {
-        self.when().is_some() || self.clock.say_something() || self.jitter.is_some()
+    fn has_schedule(&self) -> bool {
+        self.when().is_some() || self.clock.is_given() || self.jitter.is_some()
     }
 
     /// A clock is a cron expression's and goes with it.
@@ -145,7 +145,7 @@ impl JobFlags {
         }
     }
 
-    fn says_what(&self) -> bool {
+    fn has_target(&self) -> bool {
         self.noop || self.url.is_some() || self.method.is_some() || !self.header.is_empty()
     }
 
@@ -174,13 +174,13 @@ impl JobFlags {
     }
 }
 
-fn of_file(source: &Source) -> Result<Fields, Trouble> {
+fn of_file(source: &Source) -> Result<Fields, Failure> {
     let text = source.read()?;
-    serde_json::from_str(&text).map_err(|why| Trouble::Usage(format!("{source} is not a job as a JSON object: {why}")))
+    serde_json::from_str(&text).map_err(|why| Failure::Usage(format!("{source} is not a job as a JSON object: {why}")))
 }
 
 fn set(fields: &mut Fields, name: &str, value: Option<Value>) {
-    fields.extend(value.map(|value| (name.to_owned(), raw(&value))));
+    fields.extend(value.map(|value| (name.to_owned(), wire::Json::of(&value))));
 }
 
 /// Changes the object that a field is, if there is anything to change. A field that is no object is the file's mistake,
@@ -190,15 +190,15 @@ fn inside(
     name: &'static str,
     wanted: bool,
     change: impl FnOnce(&mut Map<String, Value>),
-) -> Result<(), Trouble> {
+) -> Result<(), Failure> {
     if !wanted {
         return Ok(());
     }
-    let given = fields.get(name).filter(|given| given.get() != "null").map(|given| serde_json::from_str(given.get()));
-    let wrong = |_| Trouble::Usage(format!("the file's `{name}` is no object, so no flag can change it"));
+    let given = fields.get(name).filter(|given| given.text() != "null").map(|given| serde_json::from_str(given.text()));
+    let wrong = |_| Failure::Usage(format!("the file's `{name}` is no object, so no flag can change it"));
     let mut object: Map<String, Value> = given.transpose().map_err(wrong)?.unwrap_or_default();
     change(&mut object);
-    fields.insert(name.to_owned(), raw(&Value::Object(object)));
+    fields.insert(name.to_owned(), wire::Json::of(&object));
     Ok(())
 }
 
@@ -208,10 +208,6 @@ fn object_in<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<
         *inner = json!({});
     }
     inner.as_object_mut().expect("it was just made one")
-}
-
-fn raw(value: &Value) -> Box<RawValue> {
-    to_raw_value(value).expect("a value is JSON")
 }
 
 /// As curl takes it: `Name: value`.
@@ -322,7 +318,7 @@ mod tests {
 
         let fields = flags(&["--noop"]).over(fields, None).unwrap();
 
-        assert_eq!(fields["payload"].get(), r#"{"n": 1.000000000000000000001}"#);
+        assert_eq!(fields["payload"].text(), r#"{"n": 1.000000000000000000001}"#);
     }
 
     #[test]
@@ -331,7 +327,7 @@ mod tests {
 
         let refused = flags(&["--every=5s"]).over(fields, None);
 
-        assert!(matches!(refused, Err(Trouble::Usage(why)) if why.contains("`schedule`")));
+        assert!(matches!(refused, Err(Failure::Usage(why)) if why.contains("`schedule`")));
     }
 
     #[test]

@@ -1,170 +1,126 @@
 //! A run as its reader sees it.
 
+use minutehand_client::wire::{AttemptErrorView, AttemptView, Instant, RunStatus, RunView, Word};
 use minutehand_domain::Moment;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
+use super::super::cells::{counted, or_dash, painted, status};
 use super::super::instant::{away, long, of_day, precise, short};
 use super::super::session::Paper;
 use super::super::span::roughly;
 use super::super::table::{Card, Cell, STRONG, Table};
-use super::super::words::{counted, or_dash, painted, status};
 
 /// From this width on there is room for the job's id too. The run's own begins with it.
 const ROOM_FOR_JOBS: usize = 132;
 
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Run {
-    #[serde(rename = "run_id")]
-    pub(crate) id: String,
-    #[serde(rename = "job_id")]
-    job: String,
-    pub(crate) status: String,
-    reason: Option<String>,
-    pub(crate) scheduled_at: Moment,
-    started_at: Option<Moment>,
-    pub(crate) finished_at: Option<Moment>,
-    priority: Option<String>,
-    payload: Option<Box<RawValue>>,
-    result: Option<Box<RawValue>>,
-    #[serde(default)]
-    pub(crate) attempts: Vec<Attempt>,
-    origin: Option<String>,
-    redrive_of: Option<String>,
-    count: Option<u64>,
-    covers_until: Option<Moment>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Attempt {
-    pub(crate) number: u64,
-    started_at: Moment,
-    finished_at: Option<Moment>,
-    worker: Option<String>,
-    outcome: Option<String>,
-    error: Option<AttemptError>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct AttemptError {
-    code: String,
-    message: String,
-}
-
 /// The runs of one job need no column that says so.
-pub(crate) fn table(runs: &[Run], of_one_job: bool, paper: Paper) -> Table {
+pub(crate) fn table(runs: &[RunView], of_one_job: bool, paper: Paper) -> Table {
     let with_jobs = !of_one_job && paper.width >= ROOM_FOR_JOBS;
     let jobs = with_jobs.then_some("JOB");
     let titles: Vec<&str> =
         ["RUN"].into_iter().chain(jobs).chain(["STATUS", "SCHEDULED", "TOOK", "TRIES", "~WHY"]).collect();
     let mut table = Table::new(&titles);
     for run in runs {
-        let job = with_jobs.then(|| Cell::from(&run.job));
+        let job = with_jobs.then(|| Cell::from(&run.job_id));
         let others = [
             status(&run.status),
-            Cell::from(short(run.scheduled_at)),
-            or_dash(run.took(paper.now).as_deref()),
+            Cell::from(short(run.scheduled_at.0)),
+            or_dash(took(run, paper.now).as_deref()),
             Cell::from(run.attempts.len().to_string()),
-            Cell::from(run.why()),
+            Cell::from(why(run)),
         ];
-        table.row([Cell::from(&run.id)].into_iter().chain(job).chain(others).collect());
+        table.row([Cell::from(&run.run_id)].into_iter().chain(job).chain(others).collect());
     }
     table
 }
 
-pub(crate) fn card(run: &Run, paper: Paper) -> String {
-    let instant = |at: Moment| long(at, paper.now);
+pub(crate) fn card(run: &RunView, paper: Paper) -> String {
+    let instant = |at: Instant| long(at.0, paper.now);
     let card = Card::default()
-        .with("Run", &run.id)
-        .with("Job", &run.job)
+        .with("Run", &run.run_id)
+        .with("Job", &run.job_id)
         .with("Status", status(&run.status))
-        .maybe("Why", Some(run.why()).filter(|why| !why.is_empty()))
-        .maybe("Origin", run.origin.as_ref())
+        .maybe("Why", Some(why(run)).filter(|why| !why.is_empty()))
+        .with("Origin", run.origin.to_string())
         .maybe("Retry of", run.redrive_of.as_ref())
         .with("Scheduled", instant(run.scheduled_at))
         .maybe("Covers until", run.covers_until.map(instant))
         .maybe("Started", run.started_at.map(instant))
         .maybe("Finished", run.finished_at.map(instant))
-        .maybe("Took", run.took(paper.now))
-        .maybe("Priority", run.priority.as_ref())
-        .maybe("Payload", run.payload.as_ref().map(|payload| payload.get()))
-        .maybe("Result", run.result.as_ref().map(|result| result.get()))
+        .maybe("Took", took(run, paper.now))
+        .with("Priority", run.priority.to_string())
+        .maybe("Payload", run.payload.text())
+        .maybe("Result", run.result.text())
         .draw();
     if run.attempts.is_empty() { card } else { format!("{card}\n{}", attempts(&run.attempts, paper)) }
 }
 
-fn attempts(attempts: &[Attempt], paper: Paper) -> String {
+fn attempts(attempts: &[AttemptView], paper: Paper) -> String {
     let mut table = Table::new(&["ATTEMPT", "OUTCOME", "STARTED", "TOOK", "WORKER", "~ERROR"]);
     for attempt in attempts {
-        let took = attempt.finished_at.unwrap_or(paper.now).since(attempt.started_at);
+        let took = attempt.finished_at.map_or(paper.now, |at| at.0).since(attempt.started_at.0);
         table.row(vec![
             Cell::new(attempt.number.to_string(), STRONG),
             attempt.outcome.as_deref().map_or_else(|| status("running"), status),
-            Cell::from(precise(attempt.started_at)),
+            Cell::from(precise(attempt.started_at.0)),
             Cell::from(roughly(took)),
-            or_dash(attempt.worker.as_deref()),
-            Cell::from(attempt.error.as_ref().map(AttemptError::words).unwrap_or_default()),
+            Cell::from(&attempt.worker),
+            Cell::from(attempt.error.as_ref().map(error_words).unwrap_or_default()),
         ]);
     }
     table.draw(paper.width)
 }
 
-impl Run {
-    pub(crate) fn is_over(&self) -> bool {
-        self.finished_at.is_some()
-            || matches!(self.status.as_str(), "succeeded" | "failed" | "timed_out" | "cancelled" | "skipped")
-    }
-
-    /// From the first start to the end, or so far. One that waits takes nothing.
-    fn took(&self, now: Moment) -> Option<String> {
-        let until = self.finished_at.or_else(|| (self.status == "running").then_some(now))?;
-        Some(roughly(until.since(self.started_at?)))
-    }
-
-    /// Why it is as it is: the reason that the server gives, and the last error where there was no success.
-    pub(crate) fn why(&self) -> String {
-        if self.status == "succeeded" {
-            return String::new();
-        }
-        let count = self.count.map(|count| format!("for {}", counted(count, "occurrence")));
-        let error = self.attempts.iter().rev().find_map(|attempt| attempt.error.as_ref()).map(AttemptError::words);
-        // `error` says less than the error itself.
-        let reason = self.reason.clone().filter(|reason| error.is_none() || reason != "error");
-        let words: Vec<String> = reason.into_iter().chain(count).chain(error).collect();
-        words.join(", ")
-    }
-
-    /// One line, for a card of its job.
-    pub(crate) fn in_short(&self, now: Moment) -> Cell {
-        let at = away(self.started_at.unwrap_or(self.scheduled_at), now);
-        let why = self.why();
-        let words =
-            if why.is_empty() { format!("{}, {at}", self.status) } else { format!("{}, {at}: {why}", self.status) };
-        status(&self.status).saying(words)
-    }
-
-    /// One line, for those who watch it change: when, which, what.
-    pub(crate) fn line(&self) -> String {
-        let when = of_day(self.changed_at());
-        let attempt = match self.attempts.last() {
-            Some(attempt) if attempt.number > 1 => format!("  attempt {}", attempt.number),
-            _ => String::new(),
-        };
-        let why = Some(self.why()).filter(|why| !why.is_empty()).map(|why| format!("  {}", Cell::from(why).painted()));
-        format!("{when}  {}  {}{attempt}{}", self.id, painted(&self.status), why.unwrap_or_default())
-    }
-
-    /// When it became what it is, as far as its record says.
-    fn changed_at(&self) -> Moment {
-        let attempt = self.attempts.last().map(|attempt| attempt.finished_at.unwrap_or(attempt.started_at));
-        self.finished_at.or(attempt).or(self.started_at).unwrap_or(self.scheduled_at)
-    }
+/// Nothing more will happen to it.
+pub(crate) fn is_over(run: &RunView) -> bool {
+    run.finished_at.is_some() || matches!(&run.status, Word::Known(status) if status.is_over())
 }
 
-impl AttemptError {
-    fn words(&self) -> String {
-        format!("{}: {}", self.code, self.message)
+/// From the first start to the end, or so far. One that waits takes nothing.
+fn took(run: &RunView, now: Moment) -> Option<String> {
+    let until = run.finished_at.map(|at| at.0).or_else(|| (run.status == RunStatus::Running).then_some(now))?;
+    Some(roughly(until.since(run.started_at?.0)))
+}
+
+/// Why it is as it is: the reason that the server gives, and the last error where there was no success.
+pub(crate) fn why(run: &RunView) -> String {
+    if run.status == RunStatus::Succeeded {
+        return String::new();
     }
+    let count = run.count.map(|count| format!("for {}", counted(count, "occurrence")));
+    let error = run.attempts.iter().rev().find_map(|attempt| attempt.error.as_ref()).map(error_words);
+    // `error` says less than the error itself.
+    let reason = run.reason.clone().filter(|reason| error.is_none() || reason != "error");
+    let words: Vec<String> = reason.into_iter().chain(count).chain(error).collect();
+    words.join(", ")
+}
+
+/// One line, for a card of its job.
+pub(crate) fn in_short(run: &RunView, now: Moment) -> Cell {
+    let at = away(run.started_at.unwrap_or(run.scheduled_at).0, now);
+    let why = why(run);
+    let words = if why.is_empty() { format!("{}, {at}", run.status) } else { format!("{}, {at}: {why}", run.status) };
+    status(&run.status).saying(words)
+}
+
+/// One line, for those who watch it change: when, which, what.
+pub(crate) fn line(run: &RunView) -> String {
+    let when = of_day(changed_at(run));
+    let attempt = match run.attempts.last() {
+        Some(attempt) if attempt.number > 1 => format!("  attempt {}", attempt.number),
+        _ => String::new(),
+    };
+    let why = Some(why(run)).filter(|why| !why.is_empty()).map(|why| format!("  {}", Cell::from(why).painted()));
+    format!("{when}  {}  {}{attempt}{}", run.run_id, painted(&run.status), why.unwrap_or_default())
+}
+
+/// When it became what it is, as far as its record says.
+fn changed_at(run: &RunView) -> Moment {
+    let attempt = run.attempts.last().map(|attempt| attempt.finished_at.unwrap_or(attempt.started_at));
+    run.finished_at.or(attempt).or(run.started_at).unwrap_or(run.scheduled_at).0
+}
+
+fn error_words(error: &AttemptErrorView) -> String {
+    format!("{}: {}", error.code, error.message)
 }
 
 #[cfg(test)]
@@ -175,20 +131,35 @@ pub(crate) mod tests {
     use super::*;
 
     /// A run with only these differences from one that was just claimed.
-    pub(crate) fn run(more: &Value) -> Run {
-        let mut run = json!({"run_id": "run_1", "job_id": "job_1", "status": "running",
-            "scheduled_at": "2026-11-20T12:00:00.000Z", "started_at": "2026-11-20T12:00:00.010Z", "finished_at": null,
-            "reason": null, "attempts": [{"number": 1, "started_at": "2026-11-20T12:00:00.010Z", "outcome": null}]});
-        for (field, value) in more.as_object().unwrap() {
-            run[field] = value.clone();
-        }
+    pub(crate) fn run(more: &Value) -> RunView {
+        let mut run = json!({"run_id": "run_1", "job_id": "job_1", "status": "running", "reason": null,
+            "scheduled_at": "2026-11-20T12:00:00.000Z", "effective_at": "2026-11-20T12:00:00.000Z",
+            "started_at": "2026-11-20T12:00:00.010Z", "finished_at": null, "priority": "normal", "payload": null,
+            "result": null, "progress": null, "origin": "schedule", "redrive_of": null, "workflow_run_id": null,
+            "task_key": null, "attempts": [attempt(&json!({}))]});
+        overlay(&mut run, more);
         serde_json::from_str(&run.to_string()).unwrap()
     }
 
-    fn failed(reason: &str) -> Run {
-        run(&json!({"status": "failed", "reason": reason, "finished_at": "2026-11-20T12:00:02.010Z", "attempts": [
-            {"number": 1, "started_at": "2026-11-20T12:00:00.010Z", "finished_at": "2026-11-20T12:00:02.010Z",
-             "worker": "worker_1", "outcome": "failed", "error": {"code": "http_500", "message": "no", "retryable": true}}]}))
+    /// The first attempt, with only these differences from one that was just begun.
+    pub(crate) fn attempt(more: &Value) -> Value {
+        let mut attempt = json!({"number": 1, "started_at": "2026-11-20T12:00:00.010Z", "finished_at": null,
+            "worker": "worker_1", "outcome": null, "error": null});
+        overlay(&mut attempt, more);
+        attempt
+    }
+
+    fn overlay(value: &mut Value, more: &Value) {
+        for (field, other) in more.as_object().unwrap() {
+            value[field] = other.clone();
+        }
+    }
+
+    fn failed(reason: &str) -> RunView {
+        let attempt = attempt(&json!({"finished_at": "2026-11-20T12:00:02.010Z", "outcome": "failed",
+            "error": {"code": "http_500", "message": "no", "retryable": true}}));
+        run(&json!({"status": "failed", "reason": reason, "finished_at": "2026-11-20T12:00:02.010Z",
+            "attempts": [attempt]}))
     }
 
     fn paper(width: usize) -> Paper {
@@ -205,10 +176,10 @@ pub(crate) mod tests {
             (failed("poison"), "poison, http_500: no"),
             (run(&skipped), "coalesced, for 7 occurrences"),
             (run(&json!({"status": "cancelled", "reason": "error"})), "error"),
-            (Run { status: "succeeded".to_owned(), ..failed("error") }, ""),
+            (RunView { status: RunStatus::Succeeded.into(), ..failed("error") }, ""),
         ];
-        for (run, why) in cases {
-            assert_eq!(run.why(), why, "{}", run.status);
+        for (run, words) in cases {
+            assert_eq!(why(&run), words, "{}", run.status);
         }
     }
 
@@ -229,7 +200,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_change_is_a_line() {
-        let retried = json!({"attempts": [{"number": 2, "started_at": "2026-11-20T12:00:09.000Z"}]});
+        let retried = json!({"attempts": [attempt(&json!({"number": 2, "started_at": "2026-11-20T12:00:09.000Z"}))]});
         let cases = [
             (run(&json!({})), "12:00:00.010  run_1  running"),
             (failed("error"), "12:00:02.010  run_1  failed  http_500: no"),
@@ -237,7 +208,7 @@ pub(crate) mod tests {
             (run(&json!({"status": "queued", "attempts": [], "started_at": null})), "12:00:00.000  run_1  queued"),
         ];
         for (run, line) in cases {
-            assert_eq!(strip_str(&run.line()).to_string(), line);
+            assert_eq!(strip_str(&super::line(&run)).to_string(), line);
         }
     }
 

@@ -41,6 +41,11 @@ pub(super) fn it_bears_this_stamp(stamp: TimerStamp) -> Condition {
     }
 }
 
+/// What is written once is there, whatever it is.
+pub(super) fn something_stands_there() -> Condition {
+    Condition { expression: "attribute_exists(#partition)", names: &[("#partition", PARTITION)], values: Vec::new() }
+}
+
 pub(super) fn of(guard: Guard) -> Condition {
     match guard {
         Guard::Absent => nothing_stands_there(),

@@ -1,29 +1,26 @@
-//! Items: what a record looks like as attributes. They come from the domain's own serde in its form for people, so that
-//! whoever opens the console reads a job or a run; what is absent is left out.
+//! Items: what an item looks like as attributes. They come from its shape in the form for people, so that whoever opens the
+//! console reads a job or a run; what is absent is left out.
 //!
-//! Beside a record's own attributes an item has its key (`pk`, `sk`), and where it is guarded its `version` and the
-//! `write` that made it.
+//! Beside its shape's attributes an item has its key (`pk`, `sk`), where it is guarded its `version` and the `write` that
+//! made it, where its shape is not the first its number (`shape`), and where it expires when (`expires_at`).
 
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_domain::Moment;
-use minutehand_domain::document::Document;
-use minutehand_domain::head::Head;
-use minutehand_domain::id::{JobId, Tenant};
-use minutehand_domain::job::Job;
-use minutehand_domain::run::{Run, State};
-use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
+use minutehand_domain::id::Tenant;
+use minutehand_domain::timer::Timer;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::keys::{self, Key, Table};
 use super::{Listing, PORT};
 use crate::Fault;
+use crate::store::item::{Form, Indexed, Item, Reader, Stored as _, Writer};
 use crate::store::{Seen, Version};
 
-pub(super) type Item = HashMap<String, AttributeValue>;
+pub(super) type Attributes = HashMap<String, AttributeValue>;
 
 pub(super) const PARTITION: &str = "pk";
 pub(super) const SORT: &str = "sk";
@@ -36,147 +33,122 @@ pub(super) const WRITTEN: &str = "written";
 pub(super) const HOUR: &str = "hour";
 pub(super) const ATTENTION: &str = "attention";
 pub(super) const LISTED_AT: &str = "listed_at";
-/// The status in a word, for whoever reads the console; the state says it whole.
-const STATUS: &str = "status";
+const FIRST_SHAPE: u8 = 1;
 
 /// What DynamoDB takes.
 const LONGEST_BYTES: usize = 400 * 1024;
 
-/// A record that is kept in an item of its own kind.
-pub(super) trait Record: Sized {
-    fn attributes(&self, listing: Listing) -> Result<Item, Fault>;
-    fn read(item: Item) -> Result<Self, Fault>;
+/// The number of its shape; absent it is the first.
+pub(super) const SHAPE: &str = "shape";
+/// From when on DynamoDB may delete it, in seconds since 1970: the table's TTL.
+pub(super) const EXPIRES_AT: &str = "expires_at";
+
+/// An item's own attributes, and those by which it is listed, shaped and deleted.
+pub(super) fn attributes_of<T: Item>(tenant: &Tenant, item: &T, listing: Listing) -> Result<Attributes, Fault> {
+    let mut attributes = item.write(Spread)?;
+    for name in T::SETS {
+        make_a_set(&mut attributes, name);
+    }
+    if let Some(indexed) = item.index() {
+        list(&mut attributes, tenant, indexed, listing);
+    }
+    if let Some(at) = item.expires_at() {
+        attributes.insert(EXPIRES_AT.to_owned(), expiry(at));
+    }
+    Ok(attributes)
 }
 
-/// What tells it from a job is `tombstone`.
-#[derive(Serialize, Deserialize)]
-struct Tombstone {
-    #[serde(rename = "tombstone")]
-    dead: bool,
-    tenant: Tenant,
-    id: JobId,
-    epoch: u32,
+pub(super) fn timer_attributes(timer: &Timer) -> Result<Attributes, Fault> {
+    timer.write(Spread)
 }
 
-impl Record for Head {
-    fn attributes(&self, _listing: Listing) -> Result<Item, Fault> {
-        match self {
-            Self::Job(job) => spread(job),
-            Self::Tombstone { tenant, id, epoch } => {
-                spread(&Tombstone { dead: true, tenant: tenant.clone(), id: *id, epoch: *epoch })
-            }
-        }
+fn list(attributes: &mut Attributes, tenant: &Tenant, Indexed { run, needs_attention }: Indexed, listing: Listing) {
+    if listing == Listing::ByHour {
+        attributes.insert(HOUR.to_owned(), text(keys::hour(tenant, run)));
+    }
+    if needs_attention {
+        attributes.insert(ATTENTION.to_owned(), text(keys::attention(tenant, run)));
+    }
+    if needs_attention || listing == Listing::ByHour {
+        attributes.insert(LISTED_AT.to_owned(), text(keys::listed_at(run)));
+    }
+}
+
+/// A list of words becomes a set of them. DynamoDB knows no empty set.
+fn make_a_set(attributes: &mut Attributes, name: &str) {
+    let Some(AttributeValue::L(words)) = attributes.remove(name) else { return };
+    let words: Vec<_> = words.into_iter().filter_map(|word| word.as_s().ok().cloned()).collect();
+    if !words.is_empty() {
+        attributes.insert(name.to_owned(), AttributeValue::Ss(words));
+    }
+}
+
+/// Not before it: DynamoDB counts in seconds.
+pub(super) fn expiry(at: Moment) -> AttributeValue {
+    AttributeValue::N((at.millis() + 999).div_euclid(1000).to_string())
+}
+
+pub(super) fn seen<T: Item>(item: Attributes) -> Result<Seen<T>, Fault> {
+    let version = if T::IMMUTABLE { Some(1) } else { numbered(&item, VERSION) };
+    let version = version.ok_or_else(|| Fault::unreadable(PORT, "an item has no version"))?;
+    Ok(Seen { item: T::read(shape_of(&item), Gathered(item))?, version: Version(version) })
+}
+
+pub(super) fn timer_of(item: Attributes) -> Result<Timer, Fault> {
+    Timer::read(shape_of(&item), Gathered(item))
+}
+
+/// One that is none of ours is a later one.
+fn shape_of(item: &Attributes) -> u8 {
+    if !item.contains_key(SHAPE) {
+        return FIRST_SHAPE;
+    }
+    numbered(item, SHAPE).and_then(|number| number.try_into().ok()).unwrap_or(u8::MAX)
+}
+
+fn numbered(item: &Attributes, name: &str) -> Option<u64> {
+    item.get(name).and_then(|value| value.as_n().ok()).and_then(|number| number.parse().ok())
+}
+
+/// Attributes being written.
+struct Spread;
+
+impl Writer for Spread {
+    type Written = Attributes;
+
+    fn form(&self) -> Form {
+        Form::Attributes
     }
 
-    fn read(item: Item) -> Result<Self, Fault> {
-        if item.contains_key("tombstone") {
-            let Tombstone { tenant, id, epoch, .. } = gather(item)?;
-            return Ok(Self::Tombstone { tenant, id, epoch });
-        }
-        gather::<Job>(item).map(Self::Job)
-    }
-}
-
-impl Record for Run {
-    fn attributes(&self, listing: Listing) -> Result<Item, Fault> {
-        let mut item = spread(self)?;
-        item.insert(STATUS.to_owned(), text(self.status(Moment::EPOCH)));
-        let failed = matches!(self.state, State::Failed { .. } | State::TimedOut { .. });
-        if listing == Listing::ByHour {
-            item.insert(HOUR.to_owned(), text(keys::hour(&self.tenant, self.key)));
-        }
-        if failed {
-            item.insert(ATTENTION.to_owned(), text(keys::attention(&self.tenant, self.key)));
-        }
-        if failed || listing == Listing::ByHour {
-            item.insert(LISTED_AT.to_owned(), text(keys::listed_at(self.key)));
+    fn shape<S: Serialize>(self, shape_number: u8, shape: &S) -> Result<Attributes, Fault> {
+        let item: Attributes = to_item(shape).map_err(|error| Fault::unreadable(PORT, error.to_string()))?;
+        let mut item = without_nothing(item);
+        if shape_number != FIRST_SHAPE {
+            item.insert(SHAPE.to_owned(), number(shape_number.into()));
         }
         Ok(item)
     }
-
-    fn read(item: Item) -> Result<Self, Fault> {
-        gather(item)
-    }
 }
 
-/// A timer with its mark spread out, since that is what its eraser's condition names.
-#[derive(Serialize, Deserialize)]
-struct TimerItem {
-    tenant: Tenant,
-    #[serde(flatten)]
-    key: TimerKey,
-    generation: u64,
-    written: Moment,
-}
+/// Attributes being read. Those that a shape does not know are not its business: a release adds some, and takes none away.
+struct Gathered(Attributes);
 
-impl Record for Timer {
-    fn attributes(&self, _listing: Listing) -> Result<Item, Fault> {
-        let TimerStamp { generation, written } = self.stamp;
-        spread(&TimerItem { tenant: self.tenant.clone(), key: self.key, generation, written })
+impl Reader for Gathered {
+    fn form(&self) -> Form {
+        Form::Attributes
     }
 
-    fn read(item: Item) -> Result<Self, Fault> {
-        let TimerItem { tenant, key, generation, written } = gather(item)?;
-        Ok(Self { key, tenant, stamp: TimerStamp { generation, written } })
-    }
-}
-
-/// What is written once, and the cursors, are their own attributes.
-macro_rules! plain_record {
-    ($($type:ty),*) => {$(
-        impl Record for $type {
-            fn attributes(&self, _listing: Listing) -> Result<Item, Fault> {
-                spread(self)
-            }
-
-            fn read(item: Item) -> Result<Self, Fault> {
-                gather(item)
-            }
-        }
-    )*};
-}
-
-plain_record!(crate::store::Cursor, minutehand_domain::run::Attempt, KeptBody);
-
-/// A body kept apart.
-#[derive(Serialize, Deserialize)]
-pub(super) struct KeptBody {
-    pub(super) json: minutehand_domain::body::Json,
-}
-
-/// A document, in one attribute of its own: whatever it calls its fields, none of them is the item's key or version.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Filed<T> {
-    pub(super) document: T,
-}
-
-impl<T: Document> Record for Filed<T> {
-    fn attributes(&self, _listing: Listing) -> Result<Item, Fault> {
-        spread(self)
+    fn has(&self, attribute: &str) -> bool {
+        self.0.contains_key(attribute)
     }
 
-    fn read(item: Item) -> Result<Self, Fault> {
-        gather(item)
+    fn shape<S: DeserializeOwned>(self) -> Result<S, Fault> {
+        from_item(self.0).map_err(|error| Fault::unreadable(PORT, error.to_string()))
     }
-}
-
-impl<T> Seen<Filed<T>> {
-    pub(super) fn document(self) -> Seen<T> {
-        Seen { item: self.item.document, version: self.version }
-    }
-}
-
-pub(super) fn versioned<T: Record>(item: Item) -> Result<Seen<T>, Fault> {
-    let version = match item.get(VERSION) {
-        Some(AttributeValue::N(number)) => number.parse().ok(),
-        _ => None,
-    };
-    let version = version.ok_or_else(|| Fault::unreadable(PORT, "an item has no version"))?;
-    Ok(Seen { item: T::read(item)?, version: Version(version) })
 }
 
 /// Lays a record under its key, if DynamoDB would take it.
-pub(super) fn under(key: &Key, mut item: Item) -> Result<Item, Fault> {
+pub(super) fn under(key: &Key, mut item: Attributes) -> Result<Attributes, Fault> {
     item.insert(PARTITION.to_owned(), text(&key.partition));
     item.insert(SORT.to_owned(), text(&key.sort));
     let bytes = size_of(&item);
@@ -187,12 +159,12 @@ pub(super) fn under(key: &Key, mut item: Item) -> Result<Item, Fault> {
 }
 
 /// Where an item of the state lies, by its own word; an index's item says it too.
-pub(super) fn key_in(item: &Item) -> Option<Key> {
+pub(super) fn key_in(item: &Attributes) -> Option<Key> {
     let (partition, sort) = (said(item, PARTITION)?.clone(), said(item, SORT)?.clone());
     Some(Key { table: Table::State, partition, sort })
 }
 
-pub(super) fn said<'a>(item: &'a Item, name: &str) -> Option<&'a String> {
+pub(super) fn said<'a>(item: &'a Attributes, name: &str) -> Option<&'a String> {
     item.get(name).and_then(|value| value.as_s().ok())
 }
 
@@ -205,13 +177,14 @@ pub(super) fn number(number: u64) -> AttributeValue {
 }
 
 /// As DynamoDB counts it: names and values, and a little for what holds others.
-pub(super) fn size_of(item: &Item) -> usize {
+pub(super) fn size_of(item: &Attributes) -> usize {
     item.iter().map(|(name, value)| name.len() + size_of_value(value)).sum()
 }
 
 fn size_of_value(value: &AttributeValue) -> usize {
     match value {
         AttributeValue::S(text) => text.len(),
+        AttributeValue::Ss(words) => words.iter().map(String::len).sum(),
         AttributeValue::N(digits) => digits.len().div_ceil(2) + 1,
         AttributeValue::L(values) => 3 + values.iter().map(|value| 1 + size_of_value(value)).sum::<usize>(),
         AttributeValue::M(item) => 3 + item.len() + size_of(item),
@@ -219,17 +192,8 @@ fn size_of_value(value: &AttributeValue) -> usize {
     }
 }
 
-fn spread<T: Serialize>(record: &T) -> Result<Item, Fault> {
-    let item: Item = to_item(record).map_err(|error| Fault::unreadable(PORT, error.to_string()))?;
-    Ok(without_nothing(item))
-}
-
-fn gather<T: DeserializeOwned>(item: Item) -> Result<T, Fault> {
-    from_item(item).map_err(|error| Fault::unreadable(PORT, error.to_string()))
-}
-
 /// An item without its empty attributes: each would cost its name, and say nothing.
-fn without_nothing(item: Item) -> Item {
+fn without_nothing(item: Attributes) -> Attributes {
     let kept = item.into_iter().filter(|(_, value)| !matches!(value, AttributeValue::Null(_)));
     kept.map(|(name, value)| (name, without_nothing_inside(value))).collect()
 }

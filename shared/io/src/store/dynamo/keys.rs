@@ -7,6 +7,7 @@
 //! | attempt that stands outside | state | `{tenant}#{job}` | `attempt#{run's}#{number}` |
 //! | body kept apart | state | `{tenant}#{job}` | `body#{digest}` |
 //! | document | state | `{tenant}#{kind}` | `{name}` |
+//! | what else belongs to a job | state | `{tenant}#{job}` | `{kind}#…` |
 //! | timer | timers | `{minute}#{shard}` | `{instant}#{kind}#{job}…` |
 //! | cursor | timers | `cursor#{shard}` | `cursor` |
 //!
@@ -21,16 +22,16 @@
 //! be missing comes last, and a separator sorts before every letter and digit that could follow. Only what an index sorts by
 //! is packed, in the alphabet of ids: it stands in every run, beside a sort key that says the same and can be read.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::Digest;
-use minutehand_domain::id::{JobId, Origin, RunKey, Tenant, base32};
+use minutehand_domain::id::{JobId, RunKey, Tenant, base32};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, TimerKey};
 use sha2::{Digest as _, Sha256};
 
+use crate::store::item::Item;
+use crate::store::place::{self, Order, Part, Partition, Place};
 use crate::store::{Across, Bucket};
 
 /// Partitions that a tenant's jobs are spread over, for ever: listing meets no hot key.
@@ -41,7 +42,8 @@ const HOUR_MILLIS: i64 = 3_600_000;
 /// Six bytes hold every moment we speak of.
 const INSTANT_BYTES: usize = 6;
 
-/// The least name of a document, and what sorts after all of them.
+const SEPARATOR: &str = "#";
+/// The least part there is, and what sorts after all of them.
 const FIRST_VISIBLE: &str = "!";
 const PAST_VISIBLE: &str = "\u{7f}";
 
@@ -60,9 +62,9 @@ pub enum Index {
     Attention,
 }
 
-/// What can be asked.
+/// What can be asked, as an IAM policy names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum Resource {
     Table(Table),
     Index(Index),
 }
@@ -78,7 +80,7 @@ pub(super) struct Key {
 /// The items of a partition from `from` to `to`, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
-    pub(super) place: Place,
+    pub(super) resource: Resource,
     pub(super) partition: String,
     pub(super) from: String,
     pub(super) to: String,
@@ -87,64 +89,79 @@ pub(super) struct Span {
     pub(super) but: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    Forward,
-    Backward,
-}
-
-pub(super) fn head(tenant: &Tenant, job: JobId) -> Key {
-    let partition = hash(job.as_bytes()) % JOB_PARTITIONS;
-    state(jobs_partition(tenant, partition), job.to_string())
-}
-
-/// The heads of one of a tenant's partitions, by id, after `after`.
-pub(super) fn heads(tenant: &Tenant, partition: u16, after: Option<JobId>) -> Span {
-    let from = after.map_or_else(|| "job_".to_owned(), |job| job.to_string());
-    let but = after.map(|job| job.to_string());
-    in_state(jobs_partition(tenant, partition), from, "job_~".to_owned(), but)
-}
-
-pub(super) fn run(tenant: &Tenant, key: RunKey) -> Key {
-    state(history(tenant, key.job), format!("run#{}", within_history(key)))
-}
-
-/// A job's runs whose instant lies in `window`, newest first, older than `before`.
-pub(super) fn runs(tenant: &Tenant, job: JobId, window: &Range<Moment>, before: Option<RunKey>) -> Span {
-    let bound = |at: Moment| format!("run#{at}");
-    let end = bound(window.end);
-    let (to, but) = match before.map(|key| (key.job.cmp(&job), run(tenant, key).sort)) {
-        Some((Ordering::Less, _)) => (String::new(), None),
-        Some((Ordering::Equal, before)) if before < end => (before.clone(), Some(before)),
-        _ => (end, None),
+/// Where an item lies.
+pub(super) fn item<T: Item>(tenant: &Tenant, key: &T::Key) -> Key {
+    let Place { partition, sort } = T::place(key);
+    let (table, name) = match (partition, sort.first()) {
+        (Partition::Jobs, Some(Part::Job(job))) => {
+            (Table::State, jobs_partition(tenant, hash(job.as_bytes()) % JOB_PARTITIONS))
+        }
+        (partition, _) => partition_of(tenant, T::KIND, partition),
     };
-    Span { order: Order::Backward, ..in_state(history(tenant, job), bound(window.start), to, but) }
+    Key { table, partition: name, sort: joined(T::KIND, partition, &sort) }
 }
 
-pub(super) fn attempt(tenant: &Tenant, run: RunKey, number: u32) -> Key {
-    state(history(tenant, run.job), format!("attempt#{}#{number:010}", within_history(run)))
+/// A span of one kind. What is spread over partitions has a span in each.
+pub(super) fn spans(tenant: &Tenant, kind: &str, span: &place::Span) -> Vec<Span> {
+    match span.partition {
+        Partition::Jobs => (0..JOB_PARTITIONS)
+            .map(|number| span_in(Table::State, jobs_partition(tenant, number), kind, span))
+            .collect(),
+        partition => {
+            let (table, name) = partition_of(tenant, kind, partition);
+            vec![span_in(table, name, kind, span)]
+        }
+    }
 }
 
-/// A run's attempts, oldest first.
-pub(super) fn attempts(tenant: &Tenant, run: RunKey) -> Span {
-    let of_run = format!("attempt#{}#", within_history(run));
-    in_state(history(tenant, run.job), of_run.clone(), of_run + "~", None)
+fn span_in(table: Table, partition: String, kind: &str, span: &place::Span) -> Span {
+    let within = joined(kind, span.partition, &span.within);
+    let before_parts = if within.is_empty() { within } else { within + SEPARATOR };
+    let bound = |part: Option<&Part>, end: &str| before_parts.clone() + &part.map_or_else(|| end.to_owned(), said);
+    let (mut from, mut to) = (bound(span.from.as_ref(), FIRST_VISIBLE), bound(span.to.as_ref(), PAST_VISIBLE));
+    let past = span.past.as_ref().map(|parts| joined(kind, span.partition, parts));
+    let but = past.filter(|past| match span.order {
+        Order::Forward => *past >= from,
+        Order::Backward => *past < to,
+    });
+    match (&but, span.order) {
+        (Some(past), Order::Forward) => from.clone_from(past),
+        (Some(past), Order::Backward) => to.clone_from(past),
+        (None, _) => {}
+    }
+    Span { resource: Resource::Table(table), partition, from, to, order: span.order, but }
 }
 
-pub(super) fn body(tenant: &Tenant, job: JobId, digest: Digest) -> Key {
-    state(history(tenant, job), format!("body#{digest}"))
+fn partition_of(tenant: &Tenant, kind: &str, partition: Partition) -> (Table, String) {
+    match partition {
+        // Spread by the item, or asked for one by one.
+        Partition::Jobs => (Table::State, jobs_partition(tenant, 0)),
+        Partition::History(job) => (Table::State, history(tenant, job)),
+        Partition::Kind => (Table::State, kind_partition(tenant, kind)),
+        Partition::Shard(shard) => (Table::Timers, format!("{kind}#{shard:02}")),
+    }
 }
 
-/// Kinds are letters only, so that none is a job's partition.
-pub(super) fn document(tenant: &Tenant, kind: &str, name: &str) -> Key {
-    state(documents_partition(tenant, kind), name.to_owned())
+/// Where kinds lie together each says its own before all else.
+fn joined(kind: &str, partition: Partition, parts: &[Part]) -> String {
+    let kind = match partition {
+        Partition::Jobs | Partition::Kind => None,
+        Partition::History(_) | Partition::Shard(_) => Some(kind.to_owned()),
+    };
+    kind.into_iter().chain(parts.iter().map(said)).collect::<Vec<_>>().join(SEPARATOR)
 }
 
-/// A tenant's documents of a kind by name, after `after`. Names are visible ASCII.
-pub(super) fn documents(tenant: &Tenant, kind: &str, after: Option<&str>) -> Span {
-    let after = after.filter(|name| *name >= FIRST_VISIBLE).map(ToOwned::to_owned);
-    let from = after.clone().unwrap_or_else(|| FIRST_VISIBLE.to_owned());
-    in_state(documents_partition(tenant, kind), from, PAST_VISIBLE.to_owned(), after)
+/// A part in letters that sort as it does.
+fn said(part: &Part) -> String {
+    match part {
+        Part::Job(job) => job.to_string(),
+        Part::Instant(at) => at.to_string(),
+        Part::Code(code) => code.to_string(),
+        Part::Discriminator(number) => format!("{number:016x}"),
+        Part::Number(number) => format!("{number:010}"),
+        Part::Digest(digest) => digest.to_string(),
+        Part::Word(word) => word.clone(),
+    }
 }
 
 pub(super) fn timer(key: &TimerKey, shards: u16) -> Key {
@@ -162,11 +179,7 @@ pub(super) fn timers(bucket: Bucket, shards: u16, after: Option<TimerKey>, until
     let begin = pace::end_of(bucket.minute - 1).to_string();
     let after = after.map(|key| within_bucket(&key)).filter(|after| *after >= begin);
     let from = after.clone().unwrap_or(begin);
-    Some(span(Place::Table(Table::Timers), bucket_partition(bucket), from, format!("{until}#~"), after))
-}
-
-pub(super) fn cursor(shard: u16) -> Key {
-    Key { table: Table::Timers, partition: format!("cursor#{shard:02}"), sort: "cursor".to_owned() }
+    Some(span(Resource::Table(Table::Timers), bucket_partition(bucket), from, format!("{until}#~"), after))
 }
 
 /// Under which hour of its tenant a run is listed.
@@ -219,7 +232,7 @@ pub(super) fn listed(
                 Across::All => (Index::RunsByHour, hour_partition(&tenant, hour, partition)),
                 Across::NeedingAttention => (Index::Attention, attention_partition(&tenant, partition)),
             };
-            let ends = span(Place::Index(index), partition, from.clone(), to.clone(), but.clone());
+            let ends = span(Resource::Index(index), partition, from.clone(), to.clone(), but.clone());
             Span { order: Order::Backward, ..ends }
         };
         (0..INDEX_PARTITIONS).map(span_of).collect()
@@ -232,13 +245,17 @@ impl Span {
         self.from > self.to
     }
 
-    /// What is left of it for whoever reads backward and came to `last`.
-    pub(super) fn before(self, last: String) -> Self {
-        Self { to: last.clone(), but: Some(last), ..self }
+    /// What is left of it behind `last`.
+    pub(super) fn past(self, last: String) -> Self {
+        let but = Some(last.clone());
+        match self.order {
+            Order::Forward => Self { from: last, but, ..self },
+            Order::Backward => Self { to: last, but, ..self },
+        }
     }
 }
 
-impl Place {
+impl Resource {
     pub const fn table(self) -> Table {
         match self {
             Self::Table(table) => table,
@@ -257,16 +274,8 @@ impl Index {
     }
 }
 
-fn state(partition: String, sort: String) -> Key {
-    Key { table: Table::State, partition, sort }
-}
-
-fn in_state(partition: String, from: String, to: String, but: Option<String>) -> Span {
-    span(Place::Table(Table::State), partition, from, to, but)
-}
-
-fn span(place: Place, partition: String, from: String, to: String, but: Option<String>) -> Span {
-    Span { place, partition, from, to, order: Order::Forward, but }
+fn span(resource: Resource, partition: String, from: String, to: String, but: Option<String>) -> Span {
+    Span { resource, partition, from, to, order: Order::Forward, but }
 }
 
 fn jobs_partition(tenant: &Tenant, partition: u16) -> String {
@@ -277,7 +286,7 @@ fn history(tenant: &Tenant, job: JobId) -> String {
     format!("{}#{job}", tenant.as_str())
 }
 
-fn documents_partition(tenant: &Tenant, kind: &str) -> String {
+fn kind_partition(tenant: &Tenant, kind: &str) -> String {
     format!("{}#{kind}", tenant.as_str())
 }
 
@@ -307,7 +316,7 @@ fn bucket_partition(bucket: Bucket) -> String {
 
 /// By instant, origin, discriminator: as run keys of one job compare.
 fn within_history(key: RunKey) -> String {
-    format!("{}#{}#{:016x}", key.at, digit(key.origin), key.discriminator)
+    format!("{}#{}#{:016x}", key.at, key.origin.code(), key.discriminator)
 }
 
 /// By instant, then by thing: as timer keys compare.
@@ -320,16 +329,6 @@ fn within_bucket(key: &TimerKey) -> String {
     }
 }
 
-/// Origins by the order they compare in, whatever they are called.
-const fn digit(origin: Origin) -> u8 {
-    match origin {
-        Origin::Schedule => 0,
-        Origin::Manual => 1,
-        // Two is a backfill's.
-        Origin::Redrive => 3,
-    }
-}
-
 fn hash(bytes: &[u8]) -> u16 {
     let digest = Sha256::digest(bytes);
     u16::from_be_bytes([digest[0], digest[1]])
@@ -337,7 +336,12 @@ fn hash(bytes: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use minutehand_domain::access::{ApiKey, KeyId};
+    use minutehand_domain::head::Head;
+    use minutehand_domain::run::Run;
+
     use super::*;
+    use crate::store::Cursor;
 
     const JOB: JobId = JobId::from_bytes([7; 16]);
 
@@ -354,12 +358,16 @@ mod tests {
         let run_key = RunKey::manual(JOB, at(0), 255);
         let timer_key = TimerKey::occurrence(JOB, at(0));
 
-        assert_eq!(run(&tenant(), run_key).partition, format!("acme#{JOB}"));
-        assert_eq!(run(&tenant(), run_key).sort, "run#2027-01-15T08:00:00.000Z#1#00000000000000ff");
+        let run = item::<Run>(&tenant(), &run_key);
+
+        assert_eq!(run.partition, format!("acme#{JOB}"));
+        assert_eq!(run.sort, "run#2027-01-15T08:00:00.000Z#1#00000000000000ff");
         assert_eq!(timer(&timer_key, 64).partition, format!("2027-01-15T08:00#{:02}", timer_key.obligation.shard(64)));
         assert_eq!(timer(&timer_key, 64).sort, format!("2027-01-15T08:00:00.000Z#0#{JOB}"));
         assert!(hour(&tenant(), run_key).starts_with("acme#2027-01-15T08#"));
-        assert_eq!(document(&tenant(), "key", "key_1").partition, "acme#key");
+        let key = item::<ApiKey>(&tenant(), &KeyId::from_bytes([0; 10]));
+        assert_eq!((&*key.partition, &*key.sort), ("acme#key", "key_0000000000000000"));
+        assert_eq!(item::<Cursor>(&tenant(), &7).partition, "cursor#07");
     }
 
     #[test]
@@ -372,7 +380,11 @@ mod tests {
         }
         for a in &keys {
             for b in &keys {
-                assert_eq!(a.cmp(b), run(&tenant(), *a).sort.cmp(&run(&tenant(), *b).sort), "{a:?} {b:?}");
+                assert_eq!(
+                    a.cmp(b),
+                    item::<Run>(&tenant(), a).sort.cmp(&item::<Run>(&tenant(), b).sort),
+                    "{a:?} {b:?}"
+                );
             }
         }
     }
@@ -445,7 +457,7 @@ mod tests {
     fn no_tenant_has_anothers_partition() {
         let (short, long) = (Tenant::new("a").unwrap(), Tenant::new("a-").unwrap());
 
-        assert_ne!(head(&short, JOB).partition, head(&long, JOB).partition);
+        assert_ne!(item::<Head>(&short, &JOB).partition, item::<Head>(&long, &JOB).partition);
         assert!(!history(&long, JOB).starts_with(&history(&short, JOB)));
     }
 }

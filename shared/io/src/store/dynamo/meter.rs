@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{Add, Sub};
 use std::sync::{Mutex, PoisonError};
 
-use super::keys::Place;
+use super::keys::Resource;
 
 /// What is asked of a table. An IAM policy calls them by the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,6 +12,7 @@ pub enum Operation {
     GetItem,
     BatchGetItem,
     PutItem,
+    UpdateItem,
     DeleteItem,
     Query,
 }
@@ -25,21 +26,21 @@ pub struct Spent {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Meter(Mutex<BTreeMap<(Operation, Place), Spent>>);
+pub(super) struct Meter(Mutex<BTreeMap<(Operation, Resource), Spent>>);
 
 impl Meter {
-    pub(super) fn note(&self, operation: Operation, place: Place, units: f64) {
+    pub(super) fn note(&self, operation: Operation, resource: Resource, units: f64) {
         let (read_units, write_units) = match operation {
             Operation::GetItem | Operation::BatchGetItem | Operation::Query => (units, 0.0),
-            Operation::PutItem | Operation::DeleteItem => (0.0, units),
+            Operation::PutItem | Operation::UpdateItem | Operation::DeleteItem => (0.0, units),
         };
-        tracing::trace!(?operation, ?place, units, "asked of the table");
+        tracing::trace!(?operation, ?resource, units, "asked of the table");
         let mut by_operation = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let spent = by_operation.entry((operation, place)).or_default();
+        let spent = by_operation.entry((operation, resource)).or_default();
         *spent = *spent + Spent { read_units, write_units, requests: 1 };
     }
 
-    pub(super) fn read(&self) -> BTreeMap<(Operation, Place), Spent> {
+    pub(super) fn read(&self) -> BTreeMap<(Operation, Resource), Spent> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -50,6 +51,7 @@ impl Operation {
             Self::GetItem => "GetItem",
             Self::BatchGetItem => "BatchGetItem",
             Self::PutItem => "PutItem",
+            Self::UpdateItem => "UpdateItem",
             Self::DeleteItem => "DeleteItem",
             Self::Query => "Query",
         }

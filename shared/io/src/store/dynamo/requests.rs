@@ -6,17 +6,20 @@ use std::time::Duration;
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{
-    ConsumedCapacity, KeysAndAttributes, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure,
+    ConsumedCapacity, KeysAndAttributes, ReturnConsumedCapacity, ReturnValue, ReturnValuesOnConditionCheckFailure,
 };
 use tokio::time::sleep;
 
+use super::changes::Change;
 use super::conditions::Condition;
-use super::items::{self, ATTENTION, HOUR, Item, LISTED_AT, PARTITION, SORT, text, under};
-use super::keys::{Index, Key, Order, Place, Span, Table};
+use super::items::{self, ATTENTION, Attributes, HOUR, LISTED_AT, PARTITION, SORT, text, under};
+use super::keys::{Index, Key, Resource, Span, Table};
 use super::meter::Operation;
 use super::{DynamoStore, PORT};
 use crate::Fault;
+use crate::store::place::Order;
 
 /// How many keys DynamoDB takes in one batch.
 pub(super) const BATCH: usize = 100;
@@ -29,7 +32,15 @@ const PAUSES: [Duration; 4] =
 pub(super) enum Written {
     Done,
     /// The condition did not hold: this is what stands there.
-    Refused(Option<Item>),
+    Refused(Option<Attributes>),
+}
+
+/// How a change went.
+pub(super) enum Changed {
+    /// This stands there now.
+    Done(Attributes),
+    /// The condition did not hold: this is what stands there.
+    Refused(Option<Attributes>),
 }
 
 impl DynamoStore {
@@ -40,18 +51,18 @@ impl DynamoStore {
         }
     }
 
-    fn note(&self, operation: Operation, place: Place, consumed: Option<&ConsumedCapacity>) {
+    fn note(&self, operation: Operation, resource: Resource, consumed: Option<&ConsumedCapacity>) {
         let units = consumed.and_then(ConsumedCapacity::capacity_units).unwrap_or_default();
-        self.meter.note(operation, place, units);
+        self.meter.note(operation, resource, units);
     }
 
     /// A condition that does not hold costs what the write would have, and its answer does not say so.
-    fn note_refused(&self, operation: Operation, table: Table, standing: Option<&Item>) {
+    fn note_refused(&self, operation: Operation, table: Table, standing: Option<&Attributes>) {
         let kilobytes = standing.map_or(1, |item| items::size_of(item).div_ceil(1024).max(1));
-        self.meter.note(operation, Place::Table(table), f64::from(u16::try_from(kilobytes).unwrap_or(u16::MAX)));
+        self.meter.note(operation, Resource::Table(table), f64::from(u16::try_from(kilobytes).unwrap_or(u16::MAX)));
     }
 
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<Item>, Fault> {
+    pub(super) async fn get_attributes(&self, key: &Key) -> Result<Option<Attributes>, Fault> {
         let answer = self
             .client
             .get_item()
@@ -63,12 +74,12 @@ impl DynamoStore {
             .send()
             .await
             .map_err(|error| fault(&error))?;
-        self.note(Operation::GetItem, Place::Table(key.table), answer.consumed_capacity());
+        self.note(Operation::GetItem, Resource::Table(key.table), answer.consumed_capacity());
         Ok(answer.item)
     }
 
     /// Up to [`BATCH`] items of the state, in the order of their keys; what is not there is left out.
-    pub(super) async fn get_all(&self, keys: &[Key]) -> Result<Vec<Item>, Fault> {
+    pub(super) async fn get_all(&self, keys: &[Key]) -> Result<Vec<Attributes>, Fault> {
         let (mut found, mut left) = (HashMap::with_capacity(keys.len()), keys.iter().map(attributes_of).collect());
         let mut pauses = PAUSES.iter();
         loop {
@@ -85,8 +96,8 @@ impl DynamoStore {
     }
 
     /// The items that the table gives of these, and the keys that it leaves for later.
-    async fn get_some(&self, keys: Vec<Item>) -> Result<(Vec<Item>, Vec<Item>), Fault> {
-        let (place, name) = (Place::Table(Table::State), self.table(Table::State));
+    async fn get_some(&self, keys: Vec<Attributes>) -> Result<(Vec<Attributes>, Vec<Attributes>), Fault> {
+        let (resource, name) = (Resource::Table(Table::State), self.table(Table::State));
         let asked = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
         let answer = self
             .client
@@ -96,13 +107,18 @@ impl DynamoStore {
             .send()
             .await
             .map_err(|error| fault(&error))?;
-        self.note(Operation::BatchGetItem, place, answer.consumed_capacity().first());
+        self.note(Operation::BatchGetItem, resource, answer.consumed_capacity().first());
         let items = answer.responses.and_then(|mut by_table| by_table.remove(name)).unwrap_or_default();
         let left = answer.unprocessed_keys.and_then(|mut by_table| by_table.remove(name));
         Ok((items, left.map(|left| left.keys).unwrap_or_default()))
     }
 
-    pub(super) async fn put(&self, key: &Key, item: Item, condition: Option<Condition>) -> Result<Written, Fault> {
+    pub(super) async fn put_attributes(
+        &self,
+        key: &Key,
+        item: Attributes,
+        condition: Option<Condition>,
+    ) -> Result<Written, Fault> {
         let mut put = self
             .client
             .put_item()
@@ -118,7 +134,7 @@ impl DynamoStore {
         }
         match put.send().await {
             Ok(answer) => {
-                self.note(Operation::PutItem, Place::Table(key.table), answer.consumed_capacity());
+                self.note(Operation::PutItem, Resource::Table(key.table), answer.consumed_capacity());
                 Ok(Written::Done)
             }
             Err(error) => match error.as_service_error() {
@@ -131,8 +147,38 @@ impl DynamoStore {
         }
     }
 
-    /// Says whether it was there to be erased.
-    pub(super) async fn erase(&self, key: &Key, condition: Condition) -> Result<bool, Fault> {
+    /// Makes a change where the item lies, and answers with what came of it.
+    pub(super) async fn change(&self, key: &Key, change: Change) -> Result<Changed, Fault> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(key.table))
+            .key(PARTITION, text(&key.partition))
+            .key(SORT, text(&key.sort))
+            .condition_expression(change.condition)
+            .update_expression(change.actions)
+            .set_expression_attribute_names(Some(change.names))
+            .set_expression_attribute_values(Some(change.values))
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+        match update.send().await {
+            Ok(answer) => {
+                self.note(Operation::UpdateItem, Resource::Table(key.table), answer.consumed_capacity());
+                Ok(Changed::Done(answer.attributes.unwrap_or_default()))
+            }
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                    self.note_refused(Operation::UpdateItem, key.table, failed.item());
+                    Ok(Changed::Refused(failed.item.clone()))
+                }
+                _ => Err(fault(&error)),
+            },
+        }
+    }
+
+    /// Erases an item under a condition.
+    pub(super) async fn erase(&self, key: &Key, condition: Condition) -> Result<Written, Fault> {
         let Condition { expression, names, values } = condition;
         let mut delete = self
             .client
@@ -141,6 +187,7 @@ impl DynamoStore {
             .key(PARTITION, text(&key.partition))
             .key(SORT, text(&key.sort))
             .condition_expression(expression)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
         delete =
             names.iter().fold(delete, |delete, (name, attribute)| delete.expression_attribute_names(*name, *attribute));
@@ -148,13 +195,13 @@ impl DynamoStore {
             values.into_iter().fold(delete, |delete, (name, value)| delete.expression_attribute_values(name, value));
         match delete.send().await {
             Ok(answer) => {
-                self.note(Operation::DeleteItem, Place::Table(key.table), answer.consumed_capacity());
-                Ok(true)
+                self.note(Operation::DeleteItem, Resource::Table(key.table), answer.consumed_capacity());
+                Ok(Written::Done)
             }
             Err(error) => match error.as_service_error() {
-                Some(DeleteItemError::ConditionalCheckFailedException(_)) => {
-                    self.note_refused(Operation::DeleteItem, key.table, None);
-                    Ok(false)
+                Some(DeleteItemError::ConditionalCheckFailedException(failed)) => {
+                    self.note_refused(Operation::DeleteItem, key.table, failed.item());
+                    Ok(Written::Refused(failed.item.clone()))
                 }
                 _ => Err(fault(&error)),
             },
@@ -162,21 +209,21 @@ impl DynamoStore {
     }
 
     /// Up to `limit` items of a span. A page that DynamoDB cuts short (at a megabyte) is gone on with.
-    pub(super) async fn query(&self, span: &Span, limit: usize) -> Result<Vec<Item>, Fault> {
+    pub(super) async fn query(&self, span: &Span, limit: usize) -> Result<Vec<Attributes>, Fault> {
         let (mut found, mut from) = (Vec::new(), None);
         // The end that is known already may be among them.
         let wanted = limit.saturating_add(usize::from(span.but.is_some()));
         if limit == 0 || span.is_empty() {
             return Ok(found);
         }
-        let [partition, sort] = key_of(span.place);
+        let [partition, sort] = key_of(span.resource);
         loop {
             let left = i32::try_from(wanted - found.len()).ok();
             let answer = self
                 .client
                 .query()
-                .table_name(self.table(span.place.table()))
-                .set_index_name(index_name(span.place))
+                .table_name(self.table(span.resource.table()))
+                .set_index_name(index_name(span.resource))
                 .key_condition_expression("#partition = :partition AND #sort BETWEEN :from AND :to")
                 .expression_attribute_names("#partition", partition)
                 .expression_attribute_names("#sort", sort)
@@ -185,14 +232,14 @@ impl DynamoStore {
                 .expression_attribute_values(":to", text(&span.to))
                 .scan_index_forward(span.order == Order::Forward)
                 // No index can be read strongly.
-                .consistent_read(matches!(span.place, Place::Table(_)))
+                .consistent_read(matches!(span.resource, Resource::Table(_)))
                 .set_limit(left)
                 .set_exclusive_start_key(from)
                 .return_consumed_capacity(ReturnConsumedCapacity::Total)
                 .send()
                 .await
                 .map_err(|error| fault(&error))?;
-            self.note(Operation::Query, span.place, answer.consumed_capacity());
+            self.note(Operation::Query, span.resource, answer.consumed_capacity());
             found.extend(answer.items.unwrap_or_default());
             from = answer.last_evaluated_key;
             if from.is_none() || found.len() >= wanted {
@@ -207,24 +254,24 @@ impl DynamoStore {
     }
 }
 
-fn index_name(place: Place) -> Option<String> {
-    match place {
-        Place::Table(_) => None,
-        Place::Index(index) => Some(index.name().to_owned()),
+fn index_name(resource: Resource) -> Option<String> {
+    match resource {
+        Resource::Table(_) => None,
+        Resource::Index(index) => Some(index.name().to_owned()),
     }
 }
 
 /// Which attributes are the partition and the sort key.
-const fn key_of(place: Place) -> [&'static str; 2] {
-    match place {
-        Place::Table(_) => [PARTITION, SORT],
-        Place::Index(Index::RunsByHour) => [HOUR, LISTED_AT],
-        Place::Index(Index::Attention) => [ATTENTION, LISTED_AT],
+const fn key_of(resource: Resource) -> [&'static str; 2] {
+    match resource {
+        Resource::Table(_) => [PARTITION, SORT],
+        Resource::Index(Index::RunsByHour) => [HOUR, LISTED_AT],
+        Resource::Index(Index::Attention) => [ATTENTION, LISTED_AT],
     }
 }
 
-fn attributes_of(key: &Key) -> Item {
-    Item::from([(PARTITION.to_owned(), text(&key.partition)), (SORT.to_owned(), text(&key.sort))])
+fn attributes_of(key: &Key) -> Attributes {
+    Attributes::from([(PARTITION.to_owned(), text(&key.partition)), (SORT.to_owned(), text(&key.sort))])
 }
 
 /// What AWS says no to for good is our own fault; all else may work the next time: a throttle, a conflict with somebody's

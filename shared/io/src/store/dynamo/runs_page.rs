@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use futures_util::future::try_join_all;
 use minutehand_domain::run::Run;
 
-use super::items::{Item, LISTED_AT, Record as _, key_in, said};
+use super::items::{Attributes, LISTED_AT, key_in, said};
 use super::keys::{INDEX_PARTITIONS, Key, Span};
 use super::requests::BATCH;
 use super::{DynamoStore, PORT};
@@ -48,9 +48,13 @@ pub(super) async fn read(
         if keys.is_empty() {
             break;
         }
-        for item in store.get_all(&keys).await? {
-            runs.push(Run::read(item)?);
-        }
+        let items = store.get_all(&keys).await?;
+        runs.extend(
+            items
+                .into_iter()
+                .filter_map(|item| store.readable::<Run>(item).transpose())
+                .collect::<Result<Vec<_>, _>>()?,
+        );
     }
     Ok(runs)
 }
@@ -96,12 +100,12 @@ impl Part {
         let items = store.query(&span, share).await?;
         let more = items.len() == share;
         self.read = items.iter().map(entry).collect::<Result<_, _>>()?;
-        self.unread = self.read.back().filter(|_| more).map(|last| span.before(last.listed_at.clone()));
+        self.unread = self.read.back().filter(|_| more).map(|last| span.past(last.listed_at.clone()));
         Ok(())
     }
 }
 
-fn entry(item: &Item) -> Result<Entry, Fault> {
+fn entry(item: &Attributes) -> Result<Entry, Fault> {
     let found = said(item, LISTED_AT).zip(key_in(item));
     let (listed_at, key) = found.ok_or_else(|| Fault::unreadable(PORT, "an index names no item"))?;
     Ok(Entry { listed_at: listed_at.clone(), key })

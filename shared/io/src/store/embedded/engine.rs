@@ -6,21 +6,22 @@ use std::ops::ControlFlow;
 
 use super::codec::Stamp;
 use crate::Fault;
+use crate::store::place::Order;
 
 pub trait Engine: Send + Sync + 'static {
     /// Shows `see` the value under `key`. It sees the engine's own bytes, so that nothing is copied only to be decoded.
     fn get<T>(&self, table: Table, key: &[u8], see: impl FnOnce(&[u8]) -> Result<T, Fault>)
     -> Result<Option<T>, Fault>;
 
-    /// Shows `see` the values of a span one after the other, until it has seen enough.
+    /// Shows `see` the keys and values of a span one after the other, until it has seen enough.
     fn walk(
         &self,
         table: Table,
         span: &Span,
-        see: impl FnMut(&[u8]) -> Result<ControlFlow<()>, Fault>,
+        see: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Fault>,
     ) -> Result<(), Fault>;
 
-    /// Makes one write, if its guard admits it. The guard is checked where the write is made: nothing comes between.
+    /// Makes one write, if what stands there admits it. That is decided where the write is made: nothing comes between.
     fn apply(&self, write: Write) -> impl Future<Output = Result<Applied, Fault>> + Send;
 
     /// How many times something was made durable.
@@ -38,6 +39,10 @@ pub enum Table {
     Documents,
     /// By instant, which run: written with the run.
     RunsByTime,
+    /// Whatever has no table of its own.
+    Items,
+    /// By instant, what expires then: written with the item.
+    Expiring,
 }
 
 /// The keys from `from` up to, not including, `to`.
@@ -48,22 +53,29 @@ pub struct Span {
     pub order: Order,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    Forward,
-    Backward,
-}
-
-/// One item, and under which condition it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One item, and what becomes of it.
 pub struct Write {
     pub table: Table,
     pub key: Vec<u8>,
-    pub guard: Guard,
+    pub change: Change,
+}
+
+pub enum Change {
+    /// What is known before: made if the guard admits it.
+    Guarded(Guard, Made),
+    /// What depends on what stands there: none leaves it as it is.
+    Computed(Compute),
+}
+
+pub(super) type Compute = Box<dyn FnOnce(Option<&[u8]>) -> Result<Option<Made>, Fault> + Send>;
+
+/// What comes to stand there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
     /// None erases.
     pub value: Option<Vec<u8>>,
     /// What leads to the item from elsewhere: written with it, or not at all.
-    pub entry: Option<Entry>,
+    pub entries: Vec<Entry>,
 }
 
 /// An entry of an index.
@@ -71,7 +83,8 @@ pub struct Write {
 pub struct Entry {
     pub table: Table,
     pub key: Vec<u8>,
-    pub value: Vec<u8>,
+    /// None erases.
+    pub value: Option<Vec<u8>>,
 }
 
 /// What must stand under a key for a write to be made.
@@ -86,12 +99,14 @@ pub enum Guard {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Applied {
     Done,
-    /// The guard did not admit it: this is what stands there.
+    /// This was computed, and stands there now; none where it was erased.
+    Computed(Option<Vec<u8>>),
+    /// It was not admitted: this is what stands there.
     Conflict(Option<Vec<u8>>),
 }
 
 impl Table {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Heads,
         Self::Runs,
         Self::Attempts,
@@ -100,11 +115,22 @@ impl Table {
         Self::Cursors,
         Self::Documents,
         Self::RunsByTime,
+        Self::Items,
+        Self::Expiring,
     ];
 
     /// Its place in `ALL`.
     pub const fn index(self) -> usize {
         self as usize
+    }
+
+    /// What it is called in an index. For ever: a table that is added comes last.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    pub fn numbered(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
     }
 
     pub const fn name(self) -> &'static str {
@@ -117,6 +143,8 @@ impl Table {
             Self::Cursors => "cursors",
             Self::Documents => "documents",
             Self::RunsByTime => "runs_by_time",
+            Self::Items => "items",
+            Self::Expiring => "expiring",
         }
     }
 }
@@ -125,6 +153,27 @@ impl Span {
     /// No key can lie in it. Both B-trees panic or err when asked for the keys between an end and its beginning.
     pub fn is_empty(&self) -> bool {
         self.from >= self.to
+    }
+}
+
+impl Change {
+    /// What comes to stand there; none where what stands there does not admit it.
+    pub fn decide(self, standing: Option<&[u8]>) -> Result<Option<Made>, Fault> {
+        match self {
+            // Without this check, every one of 64 claims wins: `of_64_claims_exactly_one_wins`.
+            Self::Guarded(guard, made) => Ok(guard.admits(standing).then_some(made)),
+            Self::Computed(compute) => compute(standing),
+        }
+    }
+}
+
+impl Applied {
+    /// Whether anything was written.
+    pub fn is_made(&self) -> bool {
+        match self {
+            Self::Done | Self::Computed(_) => true,
+            Self::Conflict(_) => false,
+        }
     }
 }
 

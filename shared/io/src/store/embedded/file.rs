@@ -18,9 +18,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 pub use self::open::OpenError;
 use self::open::Opened;
 use self::writer::{Request, Writer};
-use super::engine::{Applied, Engine, Order, Span, Table, Write};
+use super::engine::{Applied, Engine, Span, Table, Write};
 use super::{Embedded, FileStore};
 use crate::Fault;
+use crate::store::place::Order;
 
 const PORT: &str = "the store";
 
@@ -121,7 +122,7 @@ impl Engine for File {
         &self,
         table: Table,
         span: &Span,
-        mut see: impl FnMut(&[u8]) -> Result<ControlFlow<()>, Fault>,
+        mut see: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Fault>,
     ) -> Result<(), Fault> {
         let snapshot = self.committed.snapshot();
         let mut range = snapshot.table(table).range(span.from.as_slice()..span.to.as_slice()).map_err(unavailable)?;
@@ -130,8 +131,8 @@ impl Engine for File {
             Order::Backward => range.next_back(),
         };
         while let Some(entry) = next() {
-            let (_, value) = entry.map_err(unavailable)?;
-            if see(value.value())?.is_break() {
+            let (key, value) = entry.map_err(unavailable)?;
+            if see(key.value(), value.value())?.is_break() {
                 break;
             }
         }

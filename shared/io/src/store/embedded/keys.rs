@@ -6,33 +6,99 @@
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::Digest;
-use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, TimerKey};
 
-use super::engine::{Order, Span};
+use super::engine::{Span, Table};
+use crate::store::item::Item;
+use crate::store::place::{self, Order, Part, Partition};
 
-pub(super) fn head(tenant: &Tenant, job: JobId) -> Vec<u8> {
-    of(tenant, &[job.as_bytes()])
+/// Under which key of which table an item lies.
+pub(super) fn item<T: Item>(tenant: &Tenant, key: &T::Key) -> (Table, Vec<u8>) {
+    let place = T::place(key);
+    let (table, mut bytes) = partition(tenant, T::KIND, place.partition);
+    push_all(&mut bytes, &place.sort);
+    (table, bytes)
 }
 
-/// A tenant's heads by id, after `after`.
-pub(super) fn heads(tenant: &Tenant, after: Option<JobId>) -> Span {
-    let from = after.map_or_else(|| of(tenant, &[]), |job| just_after(head(tenant, job)));
-    Span { from, to: of(tenant, &[&PAST_ANY_JOB]), order: Order::Forward }
+/// The keys of a span of one kind.
+pub(super) fn span(tenant: &Tenant, kind: &str, span: &place::Span) -> (Table, Span) {
+    let (table, partition) = partition(tenant, kind, span.partition);
+    let of = |parts: &[Part]| {
+        let mut bytes = partition.clone();
+        push_all(&mut bytes, parts);
+        bytes
+    };
+    let within = of(&span.within);
+    let bound = |part: &Part| {
+        let mut bytes = within.clone();
+        push(&mut bytes, part);
+        bytes
+    };
+    let mut from = span.from.as_ref().map_or_else(|| within.clone(), bound);
+    let mut to = span.to.as_ref().map_or_else(|| behind_all(within.clone()), bound);
+    match (&span.past, span.order) {
+        (Some(past), Order::Forward) => from = just_after(of(past)).max(from),
+        (Some(past), Order::Backward) => to = of(past).min(to),
+        (None, _) => {}
+    }
+    (table, Span { from, to, order: span.order })
 }
 
-pub(super) fn run(tenant: &Tenant, key: RunKey) -> Vec<u8> {
-    of(tenant, &[&key.to_bytes()])
+/// The first kinds have tables of their own, and documents share one. Whatever came later lies in one for all, behind the
+/// word of its kind.
+fn partition(tenant: &Tenant, kind: &str, partition: Partition) -> (Table, Vec<u8>) {
+    let (table, kind) = match (kind, partition) {
+        ("head", _) => (Table::Heads, None),
+        ("run", _) => (Table::Runs, None),
+        ("attempt", _) => (Table::Attempts, None),
+        ("body", _) => (Table::Bodies, None),
+        ("cursor", _) => (Table::Cursors, None),
+        (kind, Partition::Kind) => (Table::Documents, Some(kind)),
+        (kind, _) => (Table::Items, Some(kind)),
+    };
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    if !matches!(partition, Partition::Shard(_)) {
+        push_word(&mut bytes, tenant.as_str());
+    }
+    if let Some(kind) = kind {
+        push_word(&mut bytes, kind);
+    }
+    match partition {
+        Partition::Jobs | Partition::Kind => {}
+        Partition::History(job) => bytes.extend_from_slice(job.as_bytes()),
+        Partition::Shard(shard) => bytes.extend_from_slice(&shard.to_be_bytes()),
+    }
+    (table, bytes)
 }
 
-/// A job's runs whose instant lies in `window`, newest first, older than `before`.
-pub(super) fn runs(tenant: &Tenant, job: JobId, window: &Range<Moment>, before: Option<RunKey>) -> Span {
-    let first_at = |at| run(tenant, RunKey::occurrence(job, at));
-    let end = first_at(window.end);
-    let to = before.map_or(end.clone(), |key| run(tenant, key).min(end));
-    Span { from: first_at(window.start), to, order: Order::Backward }
+fn push_all(bytes: &mut Vec<u8>, parts: &[Part]) {
+    for (place, part) in parts.iter().enumerate() {
+        push(bytes, part);
+        // Only what ends in a word may be of any length.
+        if matches!(part, Part::Word(_)) && place + 1 < parts.len() {
+            bytes.push(0);
+        }
+    }
+}
+
+fn push(bytes: &mut Vec<u8>, part: &Part) {
+    match part {
+        Part::Job(job) => bytes.extend_from_slice(job.as_bytes()),
+        Part::Instant(at) => bytes.extend_from_slice(&moment(*at)),
+        Part::Code(code) => bytes.push(*code),
+        Part::Discriminator(number) => bytes.extend_from_slice(&number.to_be_bytes()),
+        Part::Number(number) => bytes.extend_from_slice(&number.to_be_bytes()),
+        Part::Digest(digest) => bytes.extend_from_slice(&digest.0),
+        Part::Word(word) => bytes.extend_from_slice(word.as_bytes()),
+    }
+}
+
+/// A word that others follow ends with a zero, which no word contains.
+fn push_word(bytes: &mut Vec<u8>, word: &str) {
+    bytes.extend_from_slice(word.as_bytes());
+    bytes.push(0);
 }
 
 /// Where the list of all a tenant's runs leads to this one: by instant, then by key.
@@ -48,29 +114,14 @@ pub(super) fn runs_by_time(tenant: &Tenant, window: &Range<Moment>, before: Opti
     Span { from: first_at(window.start), to, order: Order::Backward }
 }
 
-/// A document of a kind, which ends with a zero as its tenant does.
-pub(super) fn document(tenant: &Tenant, kind: &str, name: &str) -> Vec<u8> {
-    of(tenant, &[kind.as_bytes(), &[0], name.as_bytes()])
+/// By instant, then by what expires then.
+pub(super) fn expiring(at: Moment, table: Table, key: &[u8]) -> Vec<u8> {
+    [&moment(at)[..], &[table.number()], key].concat()
 }
 
-/// A tenant's documents of a kind by name, after `after`. Names are ASCII.
-pub(super) fn documents(tenant: &Tenant, kind: &str, after: Option<&str>) -> Span {
-    let from = after.map_or_else(|| document(tenant, kind, ""), |name| just_after(document(tenant, kind, name)));
-    Span { from, to: of(tenant, &[kind.as_bytes(), &[0], &[0xff]]), order: Order::Forward }
-}
-
-pub(super) fn attempt(tenant: &Tenant, run: RunKey, number: u32) -> Vec<u8> {
-    of(tenant, &[&run.to_bytes(), &number.to_be_bytes()])
-}
-
-/// A run's attempts, oldest first.
-pub(super) fn attempts(tenant: &Tenant, run: RunKey) -> Span {
-    let to = just_after(attempt(tenant, run, u32::MAX));
-    Span { from: attempt(tenant, run, 0), to, order: Order::Forward }
-}
-
-pub(super) fn body(tenant: &Tenant, job: JobId, digest: Digest) -> Vec<u8> {
-    of(tenant, &[job.as_bytes(), &digest.0])
+/// What has expired at `now`.
+pub(super) fn expired(now: Moment) -> Span {
+    Span { from: Vec::new(), to: past(now), order: Order::Forward }
 }
 
 /// By instant, then by thing: as timer keys compare.
@@ -112,13 +163,9 @@ pub(super) fn all_timers() -> Span {
     Span { from: Vec::new(), to: past(Moment::END), order: Order::Forward }
 }
 
-pub(super) fn cursor(shard: u16) -> Vec<u8> {
-    shard.to_be_bytes().to_vec()
-}
-
 const MOMENT_BYTES: usize = 6;
-/// Sorts after every job: a job has 16 bytes.
-const PAST_ANY_JOB: [u8; 17] = [0xff; 17];
+/// Of a key: a tenant of a usual name, and a run.
+const USUAL_BYTES: usize = 64;
 
 fn of(tenant: &Tenant, parts: &[&[u8]]) -> Vec<u8> {
     let tenant = tenant.as_str().as_bytes();
@@ -135,6 +182,18 @@ fn of(tenant: &Tenant, parts: &[&[u8]]) -> Vec<u8> {
 fn moment(moment: Moment) -> [u8; MOMENT_BYTES] {
     let [_, _, bytes @ ..] = moment.millis().to_be_bytes();
     bytes
+}
+
+/// The first key that does not begin with these bytes, of those after it. They are not all of the highest: each begins with
+/// a word or a shard.
+fn behind_all(mut prefix: Vec<u8>) -> Vec<u8> {
+    while prefix.last() == Some(&u8::MAX) {
+        prefix.pop();
+    }
+    if let Some(last) = prefix.last_mut() {
+        *last += 1;
+    }
+    prefix
 }
 
 /// The first key after this one.
@@ -157,6 +216,9 @@ fn last_of(minute: i64) -> Moment {
 
 #[cfg(test)]
 mod tests {
+    use minutehand_domain::head::Head;
+    use minutehand_domain::id::JobId;
+
     use super::*;
 
     const JOB: JobId = JobId::from_bytes([7; 16]);
@@ -171,23 +233,31 @@ mod tests {
 
     #[test]
     fn no_tenants_span_reaches_into_another_whose_name_begins_alike() {
-        let span = heads(&tenant("ab"), None);
+        let all = place::Span::all(Partition::Jobs, None);
+        let (_, span) = span(&tenant("ab"), Head::KIND, &all);
 
         for job in [[0; 16], [0xff; 16]].map(JobId::from_bytes) {
-            assert!(holds(&span, &head(&tenant("ab"), job)));
+            let head = |name| item::<Head>(&tenant(name), &job).1;
+            assert!(holds(&span, &head("ab")));
             for other in ["a", "ab-", "ab0", "abc", "b"] {
-                assert!(!holds(&span, &head(&tenant(other), job)), "{other}");
+                assert!(!holds(&span, &head(other)), "{other}");
             }
         }
     }
 
     #[test]
     fn no_kind_of_documents_reaches_into_another_whose_name_begins_alike() {
-        let span = documents(&tenant("ab"), "key", None);
+        let all = place::Span::all(Partition::Kind, None);
+        let (_, keys) = span(&tenant("ab"), "key", &all);
+        let named = |owner, kind, name: &str| {
+            let mut key = partition(&tenant(owner), kind, Partition::Kind).1;
+            push(&mut key, &Part::Word(name.to_owned()));
+            key
+        };
 
-        assert!(holds(&span, &document(&tenant("ab"), "key", "~~~")));
+        assert!(holds(&keys, &named("ab", "key", "~~~")));
         for (owner, kind) in [("ab", "ke"), ("ab", "keys"), ("a", "key"), ("abc", "key")] {
-            assert!(!holds(&span, &document(&tenant(owner), kind, "x")), "{owner} {kind}");
+            assert!(!holds(&keys, &named(owner, kind, "x")), "{owner} {kind}");
         }
     }
 

@@ -7,9 +7,10 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::engine::{Applied, Engine, Order, Span, Table, Write};
+use super::engine::{Applied, Change, Engine, Span, Table, Write};
 use super::{Embedded, MemoryStore};
 use crate::Fault;
+use crate::store::place::Order;
 
 /// Boxed slices, not vectors: a million items would keep a million spare capacities.
 type Tree = BTreeMap<Box<[u8]>, Box<[u8]>>;
@@ -36,24 +37,29 @@ impl Memory {
         self.tables[table.index()].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn apply_now(&self, write: Write) -> Applied {
+    fn apply_now(&self, write: Write) -> Result<Applied, Fault> {
         let mut tree = self.table(write.table);
         let standing = tree.get(write.key.as_slice());
-        // Without this check, every one of 64 claims wins: `of_64_claims_exactly_one_wins`.
-        if !write.guard.admits(standing.map(AsRef::as_ref)) {
-            return Applied::Conflict(standing.map(|value| value.to_vec()));
-        }
-        match (write.value, tree.entry(write.key.into_boxed_slice())) {
-            (Some(value), entry) => drop(entry.insert_entry(value.into_boxed_slice())),
-            (None, Entry::Occupied(entry)) => drop(entry.remove()),
-            (None, Entry::Vacant(_)) => {}
-        }
-        if let Some(entry) = write.entry {
+        let computed = matches!(write.change, Change::Computed(_));
+        let Some(made) = write.change.decide(standing.map(AsRef::as_ref))? else {
+            return Ok(Applied::Conflict(standing.map(|value| value.to_vec())));
+        };
+        let value = made.value.as_ref().filter(|_| computed).cloned();
+        put(&mut tree, write.key, made.value);
+        for entry in made.entries {
             // While the item's own table is locked still: nobody sees one without the other.
-            self.table(entry.table).insert(entry.key.into_boxed_slice(), entry.value.into_boxed_slice());
+            put(&mut self.table(entry.table), entry.key, entry.value);
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
-        Applied::Done
+        Ok(if computed { Applied::Computed(value) } else { Applied::Done })
+    }
+}
+
+fn put(tree: &mut Tree, key: Vec<u8>, value: Option<Vec<u8>>) {
+    match (value, tree.entry(key.into_boxed_slice())) {
+        (Some(value), entry) => drop(entry.insert_entry(value.into_boxed_slice())),
+        (None, Entry::Occupied(entry)) => drop(entry.remove()),
+        (None, Entry::Vacant(_)) => {}
     }
 }
 
@@ -71,18 +77,17 @@ impl Engine for Memory {
         &self,
         table: Table,
         span: &Span,
-        mut see: impl FnMut(&[u8]) -> Result<ControlFlow<()>, Fault>,
+        mut see: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Fault>,
     ) -> Result<(), Fault> {
         let tree = self.table(table);
-        let mut values = tree
-            .range::<[u8], _>((Bound::Included(span.from.as_slice()), Bound::Excluded(span.to.as_slice())))
-            .map(|(_, value)| value);
+        let mut entries =
+            tree.range::<[u8], _>((Bound::Included(span.from.as_slice()), Bound::Excluded(span.to.as_slice())));
         let mut next = || match span.order {
-            Order::Forward => values.next(),
-            Order::Backward => values.next_back(),
+            Order::Forward => entries.next(),
+            Order::Backward => entries.next_back(),
         };
-        while let Some(value) = next() {
-            if see(value)?.is_break() {
+        while let Some((key, value)) = next() {
+            if see(key, value)?.is_break() {
                 break;
             }
         }
@@ -90,7 +95,7 @@ impl Engine for Memory {
     }
 
     fn apply(&self, write: Write) -> impl Future<Output = Result<Applied, Fault>> + Send {
-        ready(Ok(self.apply_now(write)))
+        ready(self.apply_now(write))
     }
 
     fn commits(&self) -> u64 {

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{Committed, PORT, definition};
 use crate::Fault;
-use crate::store::embedded::engine::{Applied, Table, Write};
+use crate::store::embedded::engine::{Applied, Change, Table, Write};
 
 /// Writes in one commit. More would make the first of them wait longer than the disk needs: a write costs some 4 µs, a
 /// commit 100 to 5,000.
@@ -19,8 +19,10 @@ pub(super) const BATCH: usize = 2_000;
 /// A write, and who waits for it.
 pub(super) struct Request {
     pub(super) write: Write,
-    pub(super) answer: oneshot::Sender<Result<Applied, Fault>>,
+    pub(super) answer: oneshot::Sender<Answer>,
 }
+
+type Answer = Result<Applied, Fault>;
 
 pub(super) struct Writer {
     committed: Arc<Committed>,
@@ -46,26 +48,28 @@ impl Writer {
         let mut batch = Vec::with_capacity(BATCH);
         while self.requests.blocking_recv_many(&mut batch, BATCH) > 0 {
             let failure = self.failed.borrow().clone();
+            let (writes, waiting): (Vec<_>, Vec<_>) =
+                batch.drain(..).map(|request| (request.write, request.answer)).unzip();
             let committed = match failure {
                 Some(why) => Err(why),
-                None => self.commit(&batch).map_err(|error| error.to_string()),
+                None => self.commit(writes).map_err(|error| error.to_string()),
             };
             match committed {
-                Ok(answers) => answer(&mut batch, answers.into_iter().map(Ok)),
+                Ok(answers) => answer(waiting, answers),
                 Err(why) => {
                     self.failed.send_if_modified(|failure| failure.replace(why.clone()).is_none());
-                    answer(&mut batch, std::iter::repeat(Err(Fault::unavailable(PORT, why))));
+                    answer(waiting, std::iter::repeat(Err(Fault::unavailable(PORT, why))));
                 }
             }
         }
     }
 
-    fn commit(&self, batch: &[Request]) -> Result<Vec<Applied>, redb::Error> {
+    fn commit(&self, batch: Vec<Write>) -> Result<Vec<Answer>, redb::Error> {
         let mut transaction = self.committed.database.begin_write()?;
         // Answered means durable. With `Durability::None` the tests in `durability.rs` lose acknowledged writes.
         transaction.set_durability(Durability::Immediate)?;
         let answers = apply(&transaction, batch)?;
-        if answers.iter().all(|answer| *answer != Applied::Done) {
+        if !answers.iter().any(|answer| answer.as_ref().is_ok_and(Applied::is_made)) {
             transaction.abort()?;
             return Ok(answers);
         }
@@ -77,42 +81,42 @@ impl Writer {
 }
 
 /// Each write sees those before it in the same batch.
-fn apply(transaction: &WriteTransaction, batch: &[Request]) -> Result<Vec<Applied>, redb::Error> {
+fn apply(transaction: &WriteTransaction, batch: Vec<Write>) -> Result<Vec<Answer>, redb::Error> {
     let open = |table| transaction.open_table(definition(table)).map_err(redb::Error::from);
     let mut tables = Table::ALL.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    batch.iter().map(|request| apply_with_entry(&mut tables, &request.write)).collect()
+    batch.into_iter().map(|write| apply_one(&mut tables, write)).collect()
 }
 
-fn apply_with_entry(tables: &mut [ByteTable<'_>], write: &Write) -> Result<Applied, redb::Error> {
-    let applied = apply_one(&mut tables[write.table.index()], write)?;
-    if let (Applied::Done, Some(entry)) = (&applied, &write.entry) {
-        drop(tables[entry.table.index()].insert(entry.key.as_slice(), entry.value.as_slice())?);
+/// What is decided here is decided for good: nobody else writes.
+fn apply_one(tables: &mut [ByteTable<'_>], Write { table, key, change }: Write) -> Result<Answer, redb::Error> {
+    let computed = matches!(change, Change::Computed(_));
+    let made = {
+        let standing = tables[table.index()].get(key.as_slice())?;
+        let standing = standing.as_ref().map(redb::AccessGuard::value);
+        match change.decide(standing) {
+            Ok(Some(made)) => made,
+            Ok(None) => return Ok(Ok(Applied::Conflict(standing.map(<[u8]>::to_vec)))),
+            Err(fault) => return Ok(Err(fault)),
+        }
+    };
+    put(&mut tables[table.index()], &key, made.value.as_deref())?;
+    for entry in made.entries {
+        put(&mut tables[entry.table.index()], &entry.key, entry.value.as_deref())?;
     }
-    Ok(applied)
+    Ok(Ok(if computed { Applied::Computed(made.value) } else { Applied::Done }))
 }
 
-fn apply_one(table: &mut ByteTable<'_>, write: &Write) -> Result<Applied, redb::Error> {
-    let key = write.key.as_slice();
-    if let Some(conflict) = conflict(table, write)? {
-        return Ok(conflict);
-    }
-    match &write.value {
-        Some(value) => drop(table.insert(key, value.as_slice())?),
+fn put(table: &mut ByteTable<'_>, key: &[u8], value: Option<&[u8]>) -> Result<(), redb::Error> {
+    match value {
+        Some(value) => drop(table.insert(key, value)?),
         None => drop(table.remove(key)?),
     }
-    Ok(Applied::Done)
+    Ok(())
 }
 
-/// What the guard does not admit. Without this check, every one of 64 claims wins: `of_64_claims_exactly_one_wins`.
-fn conflict(table: &ByteTable<'_>, write: &Write) -> Result<Option<Applied>, redb::Error> {
-    let standing = table.get(write.key.as_slice())?;
-    let standing = standing.as_ref().map(redb::AccessGuard::value);
-    Ok((!write.guard.admits(standing)).then(|| Applied::Conflict(standing.map(<[u8]>::to_vec))))
-}
-
-fn answer(batch: &mut Vec<Request>, answers: impl Iterator<Item = Result<Applied, Fault>>) {
-    for (request, answer) in batch.drain(..).zip(answers) {
+fn answer(waiting: Vec<oneshot::Sender<Answer>>, answers: impl IntoIterator<Item = Answer>) {
+    for (waiting, answer) in waiting.into_iter().zip(answers) {
         // Whoever no longer listens has gone away, as if it had crashed: the write stands.
-        drop(request.answer.send(answer));
+        drop(waiting.send(answer));
     }
 }

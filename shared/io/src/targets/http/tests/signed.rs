@@ -1,12 +1,14 @@
 //! Calls as a target verifies them: signed with the tenant's secrets from the store.
 
-use minutehand_domain::document::Document;
 use minutehand_domain::signing::SigningSecret;
 use serde::{Deserialize, Serialize};
 
 use super::*;
+use crate::Fault;
 use crate::chance::SystemChance;
 use crate::store::embedded::MemoryStore;
+use crate::store::item::{Item, Reader, Stored, Writer};
+use crate::store::place::Place;
 use crate::store::{Guard, Store as _};
 use crate::targets::{Callers, KNOWN_FOR, Targets as _, signing_secrets};
 
@@ -42,7 +44,7 @@ impl World {
     async fn rotate(&self, now: Moment) -> SigningSecret {
         let seen = signing_secrets(&*self.store, &acme(), &SystemChance, now).await.unwrap();
         let rotated = seen.item.rotated([9; 32], 10 * KNOWN_FOR, now);
-        assert!(self.store.put_document(&acme(), &rotated, seen.guard()).await.unwrap().is_written());
+        assert!(self.store.put(&acme(), (), &rotated, seen.guard()).await.unwrap().is_written());
         rotated.current
     }
 
@@ -94,18 +96,30 @@ async fn around_a_rotation_a_target_can_verify_every_call_with_either_secret() {
 #[derive(Clone, Serialize, Deserialize)]
 struct Other(u8);
 
-impl Document for Other {
+impl Item for Other {
     const KIND: &'static str = SigningSecrets::KIND;
 
-    fn name(&self) -> String {
-        SigningSecrets::NAME.to_owned()
+    type Key = ();
+
+    fn place((): &()) -> Place {
+        SigningSecrets::place(&())
+    }
+}
+
+impl Stored for Other {
+    fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
+        writer.shape(1, self)
+    }
+
+    fn read<R: Reader>(_shape: u8, reader: R) -> Result<Self, Fault> {
+        reader.shape()
     }
 }
 
 #[tokio::test]
 async fn without_its_secret_no_call_is_made() {
     let world = World::new().await;
-    assert!(world.store.put_document(&acme(), &Other(1), Guard::Absent).await.unwrap().is_written());
+    assert!(world.store.put(&acme(), (), &Other(1), Guard::Absent).await.unwrap().is_written());
 
     let answer = world.call(run().at, None).await;
 

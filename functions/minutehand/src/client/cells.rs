@@ -1,0 +1,31 @@
+//! Cells: words of the API in their colours, and what stands where there is none.
+
+use super::table::{BAD, BUSY, Cell, FAINT, GOOD, HELD, PLAIN};
+
+/// The state of a job or a run. A word of a later server is shown as it is.
+pub(crate) fn status(word: &(impl ToString + ?Sized)) -> Cell {
+    let word = word.to_string();
+    let style = match word.as_str() {
+        "active" | "succeeded" => GOOD,
+        "running" => BUSY,
+        "paused" | "scheduled" | "queued" | "waiting" => HELD,
+        "failed" | "timed_out" | "lost" => BAD,
+        "completed" | "cancelled" | "skipped" => FAINT,
+        _ => PLAIN,
+    };
+    Cell::new(word, style)
+}
+
+/// Inside a line that is no table.
+pub(crate) fn painted(word: &(impl ToString + ?Sized)) -> String {
+    status(word).painted()
+}
+
+pub(crate) fn or_dash(word: Option<&str>) -> Cell {
+    word.map_or_else(|| Cell::faint("-"), Cell::from)
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}

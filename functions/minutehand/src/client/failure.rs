@@ -1,0 +1,153 @@
+//! Failures: why a command did not do what was asked, and the exit code that says so to scripts.
+
+use std::io;
+use std::process::ExitCode;
+
+use minutehand_client::{ClientError, Refused, server_url};
+use thiserror::Error;
+
+use super::connection::is_here;
+use super::problem::{fields, sentence};
+use super::table::{BAD, FAINT, tame};
+
+/// For `--help`.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the server refused, or cannot be reached
+  2  this is not how the command is used
+  3  there is no such thing
+  4  no key, a wrong key, or one that may not do this
+  5  the run that was waited for ended, but did not succeed";
+
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    #[error("{0}")]
+    Usage(String),
+    #[error("{sentence}", sentence = sentence(.0))]
+    Refused(Box<Refused>),
+    /// Nobody answered, or not in time. Whether the request was carried out, nobody knows.
+    #[error("cannot reach {server}: {why}")]
+    Unreachable { server: String, why: String, hint: Option<&'static str> },
+    #[error("the answer of {server} cannot be understood: {why}")]
+    Unreadable { server: String, why: String },
+    /// It was waited for, and ended otherwise than succeeded.
+    #[error("{0}")]
+    RunEnded(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused(refused) => Self::Refused(refused),
+            ClientError::Unreachable { server, why } => {
+                let here = server_url(&server).is_ok_and(|url| is_here(&url));
+                let hint = "is it running? `minutehand serve` starts one; MINUTEHAND_URL says where it is";
+                Self::Unreachable { server, why, hint: here.then_some(hint) }
+            }
+            ClientError::Unreadable { server, why } => Self::Unreadable { server, why },
+            ClientError::Unsendable(why) => Self::Usage(why),
+        }
+    }
+}
+
+impl Failure {
+    fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Refused(refused) => match refused.problem.status {
+                404 => 3,
+                401 | 403 => 4,
+                _ => 1,
+            },
+            Self::RunEnded(_) => 5,
+            // The reader of our output has seen enough: `minutehand jobs list | head -1`.
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Self::Unreachable { .. } | Self::Unreadable { .. } | Self::Io(_) => 1,
+        }
+    }
+
+    /// The same may go better later.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Refused(refused) => refused.may_pass(),
+            Self::Unreachable { .. } => true,
+            Self::Usage(_) | Self::Unreadable { .. } | Self::RunEnded(_) | Self::Io(_) => false,
+        }
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::Refused(refused) => refused.retry_after,
+            _ => None,
+        }
+    }
+
+    /// Written to stderr.
+    pub(crate) fn exit(&self, verbose: bool) -> ExitCode {
+        let code = self.code();
+        if code != 0 {
+            let mut stderr = anstream::stderr().lock();
+            // Nobody is left who could read that this cannot be written.
+            let _written = self.write(verbose, &mut stderr);
+        }
+        ExitCode::from(code)
+    }
+
+    fn write(&self, verbose: bool, stderr: &mut impl io::Write) -> io::Result<()> {
+        writeln!(stderr, "{BAD}minutehand:{BAD:#} {}", tame(&self.to_string()))?;
+        match self {
+            Self::Refused(refused) => {
+                let problem = &refused.problem;
+                for field in fields(refused) {
+                    writeln!(stderr, "  {field}")?;
+                }
+                if problem.status == 401 {
+                    writeln!(stderr, "  set MINUTEHAND_KEY, or give --key")?;
+                }
+                if (verbose || problem.status >= 500) && !problem.request_id.is_empty() {
+                    let (status, kind, id) = (problem.status, tame(&problem.kind), tame(&problem.request_id));
+                    writeln!(stderr, "{FAINT}  {status} {kind} {id}{FAINT:#}")?;
+                }
+            }
+            Self::Unreachable { hint: Some(hint), .. } => writeln!(stderr, "  {hint}")?,
+            Self::Usage(_) => writeln!(stderr, "  `--help` says how it is used")?,
+            Self::Unreachable { hint: None, .. } | Self::Unreadable { .. } | Self::RunEnded(_) | Self::Io(_) => {}
+        }
+        stderr.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    fn refused(status: u16) -> Failure {
+        Failure::Refused(Refused::read(StatusCode::from_u16(status).unwrap(), None, "").into())
+    }
+
+    #[test]
+    fn exit_codes_are_what_the_help_says() {
+        let cases = [
+            (refused(422), 1),
+            (refused(409), 1),
+            (refused(429), 1),
+            (refused(503), 1),
+            (refused(404), 3),
+            (refused(401), 4),
+            (refused(403), 4),
+            (Failure::Usage(String::new()), 2),
+            (Failure::RunEnded(String::new()), 5),
+            (Failure::Unreachable { server: String::new(), why: String::new(), hint: None }, 1),
+            (Failure::Io(io::ErrorKind::BrokenPipe.into()), 0),
+            (Failure::Io(io::ErrorKind::StorageFull.into()), 1),
+        ];
+        for (failure, code) in cases {
+            assert_eq!(failure.code(), code, "{failure:?}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! End to end: the stack of `template.yaml`, put by the scripts that people use on a ministack that enforces each role, with
+//! the real bootstraps; jobs come in over its HTTP API, and a hook on this machine hears of them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use aws_sdk_scheduler::types::ScheduleState;
+use minutehand_aws_tests::bootstraps::build_functions;
+use minutehand_aws_tests::ministack::{Authorization, Ministack};
+use minutehand_aws_tests::python;
+use minutehand_domain::Moment;
+use minutehand_domain::id::JobId;
+use minutehand_domain::timer::Obligation;
+use minutehand_io::clock::{Clock as _, SystemClock};
+use minutehand_localstack::api_client::ApiClient;
+use minutehand_localstack::deployment::Deployment;
+use minutehand_localstack::hook::{Called, Hook};
+use minutehand_localstack::process::{kill_bootstraps, serve_on};
+use serde_json::{Value, json};
+
+/// A deployed Minutehand of the fact's own.
+struct World {
+    deployment: Deployment,
+    api: ApiClient,
+    hook: Hook,
+    aws: Ministack,
+}
+
+impl World {
+    /// None where there is no Python.
+    async fn deployed() -> Option<Self> {
+        Self::deployed_with(&[]).await
+    }
+
+    async fn deployed_with(parameters: &'static [&str]) -> Option<Self> {
+        let tools = python::tools()?;
+        let aws = Ministack::start(Authorization::On)?;
+        let endpoint = aws.endpoint();
+        let deployment = tokio::task::spawn_blocking(move || {
+            build_functions();
+            Deployment::new(&tools, &endpoint, "minutehand", parameters)
+        });
+        let deployment = deployment.await.expect("it is deployed");
+        let api = ApiClient::new(&deployment.url(""), &deployment.key);
+        Some(Self { deployment, api, hook: Hook::start().await, aws })
+    }
+
+    fn tick(&self) {
+        tokio::task::block_in_place(|| self.deployment.tick());
+    }
+}
+
+fn shard_of(job: &str) -> u16 {
+    Obligation::Occurrence(job.parse::<JobId>().expect("an id")).shard(64)
+}
+
+fn after(seconds: u64) -> Moment {
+    SystemClock.now() + Duration::from_secs(seconds)
+}
+
+fn once(url: &str, due: Moment) -> Value {
+    json!({
+        "schedule": {"at": due.to_string()},
+        "target": {"http": {"url": url}},
+        "timeout_seconds": 5,
+        "retry": {"max_retries": 2, "initial_delay_seconds": 1, "jitter": "none"},
+    })
+}
+
+fn outcomes(run: &Value) -> Vec<&str> {
+    let attempts = run["attempts"].as_array().expect("a run has attempts");
+    attempts.iter().map(|attempt| attempt["outcome"].as_str().unwrap_or("under way")).collect()
+}
+
+/// How late it was, in milliseconds.
+fn lag(called: &Called) -> i64 {
+    called.at - Moment::parse(&called.scheduled_at).expect("an instant").millis()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_created_over_the_api_is_fired_once_on_time_and_one_that_fails_is_retried() {
+    let Some(world) = World::deployed().await else { return };
+    // The functions start with their first work.
+    world.api.ended_runs(&world.api.create(&once(&world.hook.ok(), after(1))).await).await;
+
+    let due = after(6);
+    let mut good = Vec::new();
+    for priority in ["critical", "high", "normal", "low"] {
+        let mut job = once(&world.hook.ok(), due);
+        job["priority"] = priority.into();
+        good.push(world.api.create(&job).await);
+    }
+    let failing = world.api.create(&once(&world.hook.fails_once(), due)).await;
+
+    for job in &good {
+        let runs = world.api.ended_runs(job).await;
+        assert_eq!((runs.len(), runs[0]["status"].as_str()), (1, Some("succeeded")), "{runs:?}");
+        let calls = world.hook.calls_of(job);
+        assert_eq!(calls.len(), 1, "{calls:?}");
+        assert!((0..1000).contains(&lag(&calls[0])), "{} ms late", lag(&calls[0]));
+    }
+    let runs = world.api.ended_runs(&failing).await;
+    assert_eq!(outcomes(&runs[0]), ["failed", "succeeded"], "{runs:?}");
+}
+
+/// Each function by what its role lets it do: the API reads through the indexes, the executor makes the signing secret.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tenant_works_by_a_key_of_its_own_sees_its_runs_only_and_its_calls_are_signed() {
+    let Some(world) = World::deployed().await else { return };
+    world.api.ended_runs(&world.api.create(&once(&world.hook.ok(), after(1))).await).await;
+    let (status, key) =
+        world.api.ask("POST", "/v1/keys", Some(&json!({"name": "ci", "role": "admin", "tenant": "acme"}))).await;
+    assert_eq!(status, 201, "{key}");
+    let acme = world.api.by(key["secret"].as_str().expect("it is shown once"));
+
+    let good = acme.create(&once(&world.hook.ok(), after(1))).await;
+    let mut hopeless = once(&world.hook.fails_once(), after(1));
+    hopeless["retry"] = json!({"max_retries": 0});
+    let failing = acme.create(&hopeless).await;
+    for job in [&good, &failing] {
+        assert_eq!(acme.ended_runs(job).await.len(), 1);
+    }
+
+    let from = SystemClock.now() - Duration::from_secs(600);
+    assert_eq!(
+        jobs_of_runs(&acme, &format!("/v1/runs?from={from}")).await,
+        BTreeSet::from([good.clone(), failing.clone()])
+    );
+    assert_eq!(jobs_of_runs(&acme, &format!("/v1/runs?from={from}&status=failed")).await, BTreeSet::from([failing]));
+    assert!(world.hook.calls_of(&good)[0].signature.starts_with("v1,"), "{:?}", world.hook.calls_of(&good));
+    let (_, secret) = acme.ask("GET", "/v1/signing-secret", None).await;
+    assert!(secret["created_at"].is_string() && secret["secret"].is_null(), "{secret}");
+    let (status, _) = acme.ask("DELETE", &format!("/v1/keys/{}", key["key_id"].as_str().expect("a key")), None).await;
+    assert_eq!((status.as_u16(), acme.ask("GET", "/v1/jobs", None).await.0.as_u16()), (204, 401));
+}
+
+async fn jobs_of_runs(api: &ApiClient, list: &str) -> BTreeSet<String> {
+    let (status, runs) = api.ask("GET", list, None).await;
+    assert_eq!(status, 200, "{runs}");
+    let runs = runs["items"].as_array().expect("a list").iter();
+    runs.map(|run| run["job_id"].as_str().expect("of a job").to_owned()).collect()
+}
+
+/// Its message comes back when its lease is over: five seconds for the call, thirty for the record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_whose_bootstrap_is_killed_is_tried_again_when_its_lease_is_over() {
+    let Some(world) = World::deployed().await else { return };
+    let job = world.api.create(&once(&world.hook.hangs_once(), after(2))).await;
+    let first = world.hook.first_call_of(&job).await;
+
+    let killed = kill_bootstraps(&world.aws, "executor");
+
+    assert!(killed > 0, "it was under way");
+    let runs = world.api.ended_runs(&job).await;
+    assert_eq!(outcomes(&runs[0]), ["lost", "succeeded"], "{runs:?}");
+    let calls = world.hook.calls_of(&job);
+    let again = Duration::from_millis(u64::try_from(calls[1].at - first.at).expect("it comes later"));
+    assert!(again >= Duration::from_secs(34), "while the lease held nobody else may call: {again:?}");
+}
+
+/// The API's own hints are gone before the first tick: what fires on time is what the sweeper hinted, in four invocations, as
+/// a quarter of the shards is each one's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_deployed_sweeper_hands_out_groups_of_shards_and_hints_in_all_of_them() {
+    let Some(world) = World::deployed_with(&["ShardsPerSweep=16"]).await else { return };
+    let due = after(25);
+    let mut jobs = Vec::new();
+    for _ in 0..8 {
+        jobs.push(world.api.create(&once(&world.hook.ok(), due)).await);
+    }
+    let groups: BTreeSet<u16> = jobs.iter().map(|job| shard_of(job) / 16).collect();
+    assert!(groups.iter().any(|group| *group > 0), "one in sixty thousand: try again");
+
+    world.aws.sqs().purge_queue().queue_url(world.deployment.output("NormalQueueUrl")).send().await.expect("purged");
+    world.tick();
+
+    for job in &jobs {
+        let runs = world.api.ended_runs(job).await;
+        assert_eq!((runs.len(), outcomes(&runs[0])), (1, vec!["succeeded"]), "{runs:?}");
+        let calls = world.hook.calls_of(job);
+        assert_eq!(calls.len(), 1, "{calls:?}");
+        assert!((0..1000).contains(&lag(&calls[0])), "{} ms late", lag(&calls[0]));
+    }
+}
+
+/// Nothing is lost with a queue but time: the sweep finds what is thirty seconds overdue.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_in_a_purged_queue_runs_all_the_same() {
+    let Some(world) = World::deployed().await else { return };
+    world.tick();
+    let due = after(8);
+    let job = world.api.create(&once(&world.hook.ok(), due)).await;
+
+    world.aws.sqs().purge_queue().queue_url(world.deployment.output("NormalQueueUrl")).send().await.expect("purged");
+    SystemClock.sleep_until(due + Duration::from_secs(31)).await;
+    assert_eq!(world.hook.calls_of(&job), [], "its hint is gone");
+    world.tick();
+
+    let runs = world.api.ended_runs(&job).await;
+    assert_eq!(outcomes(&runs[0]), ["succeeded"], "{runs:?}");
+    assert_eq!(world.hook.calls_of(&job).len(), 1);
+}
+
+/// An update may end a function in the middle of a request, and its client asks again; or in the middle of a run (AWS lets
+/// it finish, ministack does not), and its lease is lost: the run is then tried again, and comes out once all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn under_a_stack_update_every_job_runs_once() {
+    let Some(World { mut deployment, api, hook, aws: _aws }) = World::deployed().await else { return };
+    let updating = tokio::task::spawn_blocking(move || {
+        deployment.update(&["EarlySeconds=2", "RunsIndex=off"]);
+        deployment
+    });
+
+    let mut jobs = Vec::new();
+    while !updating.is_finished() || jobs.len() < 20 {
+        let key = format!("job {}", jobs.len());
+        jobs.push(api.create_surely(&once(&hook.ok(), after(3)), &key).await);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let _deployment = updating.await.expect("it is updated");
+
+    for job in &jobs {
+        let runs = api.ended_runs(job).await;
+        let outcomes = outcomes(&runs[0]);
+        let (last, earlier) = outcomes.split_last().expect("it was tried");
+        assert_eq!((runs.len(), *last), (1, "succeeded"), "{runs:?}");
+        assert!(earlier.iter().all(|outcome| *outcome == "lost"), "{runs:?}");
+        assert!((1..=outcomes.len()).contains(&hook.calls_of(job).len()), "{job}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_minutes_tick_is_deployed_and_wakes_the_sweeper() {
+    let Some(world) = World::deployed().await else { return };
+
+    let tick = world.aws.scheduler().get_schedule().name("minutehand-tick").send().await.expect("there is a tick");
+
+    assert_eq!(tick.schedule_expression(), Some("rate(1 minute)"));
+    assert_eq!(tick.state(), Some(&ScheduleState::Enabled));
+    let wakes = tick.target().map(|target| target.arn().to_owned()).unwrap_or_default();
+    assert!(wakes.ends_with(&format!(":function:{}", world.deployment.output("SweeperFunctionName"))), "{wakes}");
+}
+
+/// Beside the deployed functions, which do the same work: of the two that hear of a run, one carries it out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_process_serves_the_same_tables_and_queues() {
+    let Some(world) = World::deployed().await else { return };
+    let served = serve_on(&world.aws, &world.deployment).await;
+    let local = ApiClient::new(&served.url, &served.key);
+
+    let due = after(4);
+    let mut jobs = Vec::new();
+    for api in [&local, &world.api, &local, &world.api] {
+        jobs.push(api.create(&once(&world.hook.ok(), due)).await);
+    }
+
+    for job in &jobs {
+        for api in [&local, &world.api] {
+            let runs = api.ended_runs(job).await;
+            assert_eq!(outcomes(&runs[0]), ["succeeded"], "{runs:?}");
+        }
+        let calls = world.hook.calls_of(job);
+        assert_eq!(calls.len(), 1, "{calls:?}");
+        assert!(lag(&calls[0]) >= 0, "{} ms early", -lag(&calls[0]));
+    }
+    let ended = tokio::task::spawn_blocking(|| served.terminate()).await.expect("it ends");
+    assert!(ended.success(), "{ended:?}");
+}

@@ -1,0 +1,134 @@
+//! The calls: every operation of the API, its address, what it sends and what its answer reads as.
+
+use http::Method;
+use minutehand_wire::{
+    BatchRequest, BatchView, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, OneJobView,
+    Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunView,
+    RunsAcrossQuery, RunsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
+};
+use serde::Serialize;
+
+use crate::call::Call;
+
+/// A [`minutehand_wire::JobRequest`], or JSON that is to be one.
+pub fn create_job(job: &impl Serialize) -> Call<JobView> {
+    Call::post(&["jobs"]).json(job)
+}
+
+pub fn create_jobs(jobs: &BatchRequest) -> Call<BatchView> {
+    Call::post(&["jobs", "batch"]).json(jobs)
+}
+
+pub fn list_jobs(query: &JobsQuery) -> Call<Page<JobView>> {
+    Call::get(&["jobs"]).query(query)
+}
+
+pub fn get_job(job: &str) -> Call<OneJobView> {
+    Call::get(&["jobs", job])
+}
+
+/// A [`minutehand_wire::JobPatch`], or JSON that is to be one.
+pub fn patch_job(job: &str, patch: &impl Serialize) -> Call<JobView> {
+    Call::new(Method::PATCH, &["jobs", job]).json(patch)
+}
+
+pub fn delete_job(job: &str) -> Call<()> {
+    Call::new(Method::DELETE, &["jobs", job])
+}
+
+pub fn pause_job(job: &str) -> Call<JobView> {
+    Call::post(&["jobs", job, "pause"])
+}
+
+pub fn resume_job(job: &str) -> Call<JobView> {
+    Call::post(&["jobs", job, "resume"])
+}
+
+pub fn run_job(job: &str, run: &RunRequest) -> Call<RunView> {
+    asked_for(Call::post(&["jobs", job, "run"]), run)
+}
+
+pub fn next_fires(job: &str, query: &NextQuery) -> Call<PreviewView> {
+    Call::get(&["jobs", job, "next"]).query(query)
+}
+
+pub fn list_runs_of_job(job: &str, query: &RunsQuery) -> Call<Page<RunView>> {
+    Call::get(&["jobs", job, "runs"]).query(query)
+}
+
+pub fn list_runs(query: &RunsAcrossQuery) -> Call<Page<RunView>> {
+    Call::get(&["runs"]).query(query)
+}
+
+pub fn get_run(run: &str) -> Call<RunView> {
+    Call::get(&["runs", run])
+}
+
+pub fn list_run_events(run: &str) -> Call<RunEventsView> {
+    Call::get(&["runs", run, "events"])
+}
+
+pub fn cancel_run(run: &str) -> Call<RunView> {
+    Call::post(&["runs", run, "cancel"])
+}
+
+pub fn retry_run(run: &str, request: &RunRequest) -> Call<RunView> {
+    asked_for(Call::post(&["runs", run, "retry"]), request)
+}
+
+pub fn preview_schedule(request: &PreviewRequest) -> Call<PreviewView> {
+    Call::post(&["schedules", "preview"]).json(request)
+}
+
+pub fn create_key(key: &KeyRequest) -> Call<KeyView> {
+    Call::post(&["keys"]).json(key)
+}
+
+pub fn list_keys(query: &KeysQuery) -> Call<Page<KeyView>> {
+    Call::get(&["keys"]).query(query)
+}
+
+pub fn revoke_key(key: &str, query: &TenantQuery) -> Call<()> {
+    Call::new(Method::DELETE, &["keys", key]).query(query)
+}
+
+pub fn rotate_key(key: &str, query: &TenantQuery, request: &RotateRequest) -> Call<KeyView> {
+    rotated(Call::post(&["keys", key, "rotate"]).query(query), request)
+}
+
+/// Your own, or another tenant's with the deployment's own key.
+pub fn get_quota(tenant: Option<&str>) -> Call<QuotaView> {
+    match tenant {
+        Some(tenant) => Call::get(&["quotas", tenant]),
+        None => Call::get(&["quotas"]),
+    }
+}
+
+pub fn put_quota(tenant: &str, quota: &QuotaRequest) -> Call<QuotaView> {
+    Call::new(Method::PUT, &["quotas", tenant]).json(quota)
+}
+
+pub fn get_signing_secret() -> Call<SigningSecretView> {
+    Call::get(&["signing-secret"])
+}
+
+pub fn rotate_signing_secret(request: &RotateRequest) -> Call<SigningSecretView> {
+    rotated(Call::post(&["signing-secret", "rotate"]), request)
+}
+
+pub fn stats(query: &StatsQuery) -> Call<StatsView> {
+    Call::get(&["stats"]).query(query)
+}
+
+pub fn health() -> Call<HealthView> {
+    Call::get(&["health"])
+}
+
+/// A request that says nothing has no body.
+fn asked_for(call: Call<RunView>, request: &RunRequest) -> Call<RunView> {
+    if *request == RunRequest::default() { call } else { call.json(request) }
+}
+
+fn rotated<T>(call: Call<T>, request: &RotateRequest) -> Call<T> {
+    if *request == RotateRequest::default() { call } else { call.json(request) }
+}

@@ -1,0 +1,169 @@
+//! The diagram of a run's states in `docs/run-states.md` is walked out of the table, so that it cannot say anything else.
+//!
+//! `MINUTEHAND_WRITE_DOCS=1 cargo test -p minutehand-domain run_states` writes it anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use super::super::ErrorCode;
+use super::*;
+use crate::body::Body;
+use crate::id::{JobId, RunKey, Tenant, Worker};
+use crate::priority::Priority;
+use crate::retry::RetryPolicy;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/run-states.md");
+const DUE: Moment = Moment::from_secs(1_800_000_000);
+const BY: Claimant = Claimant { worker: Worker(1), exclusive_store: false };
+/// Longer than any lease and any backoff.
+const LONG: Duration = Duration::from_secs(2 * BACKOFF_SECONDS);
+/// Three lost leases after the first claim are the longest way to any end.
+const STEPS: u32 = 5;
+
+/// Terms under which everything that the table knows of happens within a few steps.
+fn all_terms() -> [Terms; 3] {
+    let least_once = Terms::default();
+    let broken = RetryPolicy { max_retries: 0, break_after_instant_failures: Some(1), ..RetryPolicy::default() };
+    [
+        Terms { delivery: Delivery::AtMostOnce, ..least_once.clone() },
+        Terms { retry: broken, ..least_once.clone() },
+        least_once,
+    ]
+}
+
+fn outcomes() -> [(&'static str, Outcome); 4] {
+    let failed = |code: ErrorCode| Outcome::Failed { error: code.error("it failed"), retry_after: None };
+    [
+        ("finish succeeded", Outcome::Succeeded { result: Body::Empty }),
+        ("finish failed", failed(ErrorCode::Http5xx)),
+        ("finish failed", failed(ErrorCode::Http4xx)),
+        ("finish timed out", Outcome::TimedOut),
+    ]
+}
+
+/// Every event that the holder of `fence`, or anybody, may bring; and its word.
+fn events<'a>(
+    fence: u32,
+    now: Moment,
+    terms: &'a Terms,
+    outcomes: &'a [(&'static str, Outcome)],
+) -> Vec<(&'static str, Event<'a>)> {
+    let finishes = outcomes.iter().map(|(word, outcome)| (*word, Event::Finish { fence, outcome, terms }));
+    let others = [
+        ("claim", Event::Claim { by: BY, terms }),
+        ("heartbeat", Event::Heartbeat { fence, until: now + terms.lease() }),
+        ("hand back", Event::HandBack { fence, terms }),
+        ("cancel", Event::Cancel { by: None }),
+    ];
+    others.into_iter().chain(finishes).collect()
+}
+
+fn unborn() -> Run {
+    Run::new(Tenant::new("t").unwrap(), RunKey::occurrence(JobId::from_bytes([1; 16]), DUE), Priority::Normal)
+}
+
+/// `queued` is no state: it is `scheduled` whose time has come.
+fn state(run: &Run) -> &'static str {
+    run.status(Moment::EPOCH)
+}
+
+type Edges = BTreeMap<(&'static str, &'static str), BTreeSet<String>>;
+
+fn walk(run: &Run, terms: &Terms, now: Moment, steps: u32, edges: &mut Edges) {
+    if steps == 0 {
+        return;
+    }
+    for (word, event) in events(run.fence, now, terms, &outcomes()) {
+        let Ok(next) = run.after(&event, now) else { continue };
+        let asked = run.lease().is_some_and(|lease| lease.cancelled && next.is_finished());
+        let lost = run.lease().is_some_and(|_| word == "claim");
+        let word = match (lost, asked) {
+            (true, true) => "claim (lease lost, cancel asked)".to_owned(),
+            (true, false) => "claim (lease lost)".to_owned(),
+            (false, true) => format!("{word} (cancel asked)"),
+            (false, false) => word.to_owned(),
+        };
+        edges.entry((state(run), state(&next))).or_default().insert(word);
+        walk(&next, terms, now + LONG, steps - 1, edges);
+    }
+}
+
+fn diagram() -> String {
+    let mut edges = Edges::new();
+    for terms in all_terms() {
+        walk(&unborn(), &terms, DUE, STEPS, &mut edges);
+    }
+    let mut diagram = String::from("stateDiagram-v2\n    [*] --> scheduled\n    [*] --> skipped: does not fire\n");
+    for ((from, to), words) in edges {
+        // Its success is recorded as such whether or not somebody asked to cancel.
+        let words: Vec<_> =
+            words.iter().filter(|word| to != "succeeded" || !word.contains("asked")).map(String::as_str).collect();
+        writeln!(diagram, "    {from} --> {to}: {}", words.join("<br/>")).unwrap();
+    }
+    for end in ["succeeded", "failed", "timed_out", "cancelled", "skipped"] {
+        writeln!(diagram, "    {end} --> [*]").unwrap();
+    }
+    diagram
+}
+
+/// What each state answers to each event.
+fn table() -> String {
+    let terms = Terms::default();
+    let running = unborn().after(&Event::Claim { by: BY, terms: &terms }, DUE).unwrap();
+    let succeeded = Outcome::Succeeded { result: Body::Empty };
+    let done = running.after(&Event::Finish { fence: 1, outcome: &succeeded, terms: &terms }, DUE).unwrap();
+    let rows = [
+        ("scheduled, not yet due", unborn(), 0, DUE.just_before()),
+        ("queued", unborn(), 0, DUE),
+        ("running, its lease lasts", running.clone(), 1, DUE),
+        ("running, its lease is over", running.clone(), 1, DUE + LONG),
+        ("running, by an older fence", running, 0, DUE),
+        ("finished", done, 1, DUE),
+    ];
+    let outcomes = [("finish", succeeded)];
+    let heads: Vec<_> = events(0, DUE, &terms, &outcomes).into_iter().map(|(word, _)| word).collect();
+    let mut table = format!("| a run that is | {} |\n|---{}|\n", heads.join(" | "), "|---".repeat(heads.len()));
+    for (name, run, fence, now) in rows {
+        let answers: Vec<_> = events(fence, now, &terms, &outcomes)
+            .into_iter()
+            .map(|(_, event)| match run.after(&event, now) {
+                Ok(next) => format!("{}{}", state(&next), if next.fence > run.fence { ", next fence" } else { "" }),
+                Err(refusal) => format!("*{}*", refusal_name(refusal)),
+            })
+            .collect();
+        writeln!(table, "| {name} | {} |", answers.join(" | ")).unwrap();
+    }
+    table
+}
+
+fn refusal_name(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::TooEarly { .. } => "too early",
+        Refusal::Held { .. } => "held",
+        Refusal::Fenced { .. } => "fenced",
+        Refusal::NotHeld => "not held",
+        Refusal::Finished => "finished",
+    }
+}
+
+#[test]
+fn the_page_of_run_states_shows_the_table() {
+    let (diagram, table) = (diagram(), table());
+    let page = format!(
+        "# The states of a run\n\n\
+         Walked out of the table `Run::after` (`shared/domain/src/run/transitions.rs`) by a test, which fails while this page\n\
+         says anything else. `MINUTEHAND_WRITE_DOCS=1 cargo test -p minutehand-domain run_states` writes it anew.\n\n\
+         `queued` is no state: it is `scheduled` whose time has come and which nobody has claimed.\n\n\
+         ```mermaid\n{diagram}```\n\n\
+         What each answers to an event; a refusal is in italics and changes nothing. A finish leads to what its outcome and the\n\
+         order's terms say, see above; here it is a success.\n\n{table}"
+    );
+    if std::env::var_os("MINUTEHAND_WRITE_DOCS").is_some() {
+        fs::write(PAGE, &page).expect("docs can be written");
+    }
+
+    let there = fs::read_to_string(PAGE).unwrap_or_default();
+
+    assert_eq!(there, page, "write it anew: MINUTEHAND_WRITE_DOCS=1 cargo test -p minutehand-domain run_states");
+}

@@ -1,0 +1,19 @@
+//! The kinds of items, a file each: where one lies, in which lists it stands, until when it is of use, and every shape it was
+//! ever stored in. A new kind is a new file.
+
+mod api_key;
+mod asked;
+mod attempt;
+mod body;
+mod cursor;
+mod document;
+mod head;
+mod quota;
+mod run;
+mod signing;
+mod timer;
+
+pub use self::body::KeptBody;
+pub use self::cursor::Cursor;
+pub use self::document::Filed;
+pub use self::run::{ExtendLease, RunsOf};

@@ -1,0 +1,54 @@
+//! Everything that is wrong with a request, gathered so that its writer mends it once.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use crate::problem::FieldError;
+
+#[derive(Debug, Default)]
+pub struct FieldErrors(Vec<FieldError>);
+
+/// A request that cannot be carried out, whatever is there: what is wrong with it, field by field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestRefusal {
+    pub errors: Vec<FieldError>,
+    /// What is wrong is its size.
+    pub too_large: bool,
+}
+
+impl FieldErrors {
+    pub fn add(&mut self, pointer: impl Into<String>, detail: impl Into<String>) {
+        self.0.push(FieldError { pointer: pointer.into(), detail: detail.into() });
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The value, for going on; noted if it lies outside.
+    pub fn in_range<T: PartialOrd + Display>(
+        &mut self,
+        pointer: &'static str,
+        value: T,
+        range: RangeInclusive<T>,
+    ) -> T {
+        if !range.contains(&value) {
+            self.add(pointer, format!("must be from {} to {}", range.start(), range.end()));
+        }
+        value
+    }
+
+    /// Text for people: not empty, one line, bounded.
+    pub fn line(&mut self, pointer: impl Into<String>, text: &str, most: usize) {
+        if text.is_empty() || text.chars().count() > most {
+            self.add(pointer, format!("must have from 1 to {most} characters"));
+        } else if text.chars().any(char::is_control) {
+            self.add(pointer, "must not contain control characters");
+        }
+    }
+
+    /// The value, if nothing was found and there is one.
+    pub fn settle<T>(self, value: Option<T>) -> Result<T, RequestRefusal> {
+        value.filter(|_| self.0.is_empty()).ok_or(RequestRefusal { errors: self.0, too_large: false })
+    }
+}

@@ -1,0 +1,47 @@
+//! Which jobs a list is asked for.
+
+use minutehand_domain::limits::{NAME_CHARS, PAGE, WORD_CHARS};
+use minutehand_domain::priority::Priority;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::field_errors::{FieldErrors, RequestRefusal};
+use crate::job_view::JobStatus;
+use crate::page::DEFAULT_LIMIT;
+use crate::texts::{CursorText, Line};
+use crate::words::PriorityWord;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobsQuery {
+    /// How many at most.
+    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
+    pub limit: Option<usize>,
+    #[schemars(with = "Option<CursorText>")]
+    pub cursor: Option<String>,
+    /// Those that bear it.
+    #[schemars(with = "Option<Line<WORD_CHARS>>")]
+    pub tag: Option<String>,
+    pub status: Option<JobStatus>,
+    #[schemars(with = "Option<PriorityWord>")]
+    pub priority: Option<Priority>,
+    /// What the name begins with.
+    #[schemars(with = "Option<Line<NAME_CHARS>>")]
+    pub name: Option<String>,
+    #[schemars(with = "Option<Line<WORD_CHARS>>")]
+    pub owner: Option<String>,
+}
+
+impl JobsQuery {
+    pub fn checked(&self) -> Result<(), RequestRefusal> {
+        let mut errors = FieldErrors::default();
+        for (pointer, word, most) in
+            [("?tag", &self.tag, WORD_CHARS), ("?owner", &self.owner, WORD_CHARS), ("?name", &self.name, NAME_CHARS)]
+        {
+            if let Some(word) = word {
+                errors.line(pointer, word, most);
+            }
+        }
+        errors.settle(Some(()))
+    }
+}

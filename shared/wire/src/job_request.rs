@@ -1,0 +1,158 @@
+//! A job as it is asked for: every field has a bound and a default; one that is null is one that is not given.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::{self, Body};
+use minutehand_domain::id::JobId;
+use minutehand_domain::job::Definition;
+use minutehand_domain::limits::{
+    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, TAGS, TIMEOUT_SECONDS, WORD_CHARS,
+};
+use minutehand_domain::order::{Delivery, Terms};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::schedule::{Schedule, Spread};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::body::Json;
+use crate::catch_up::CatchUpSpec;
+use crate::field_errors::{FieldErrors, RequestRefusal};
+use crate::object::maybe_object;
+use crate::problem::FieldError;
+use crate::retry::RetrySpec;
+use crate::schedule::ScheduleSpec;
+use crate::target::{TargetCheck, TargetSpec, asked};
+use crate::texts::Line;
+use crate::whole_number::whole_number;
+use crate::words::{DeliveryWord, PriorityWord};
+
+/// A job as it is asked for. What is null is not given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobRequest {
+    /// For people, and to be listed by.
+    #[schemars(with = "Option<Line<NAME_CHARS>>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whom to ask about it; lists filter by it.
+    #[schemars(with = "Option<Line<WORD_CHARS>>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Words that lists filter by.
+    #[schemars(with = "Option<Vec<Line<WORD_CHARS>>>", length(max = TAGS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// Once, now, if it is not given.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleSpec>,
+    #[serde(deserialize_with = "asked")]
+    pub target: TargetSpec,
+    /// Any JSON, given to the target as it is written here.
+    #[schemars(extend("x-max-bytes" = PAYLOAD_BYTES))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Json>,
+    #[schemars(with = "Option<PriorityWord>", extend("default" = Priority::default()))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// How long an attempt may take.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = TIMEOUT_SECONDS), extend("default" = DEFAULT_TIMEOUT_SECONDS))]
+    pub timeout_seconds: Option<u64>,
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetrySpec>,
+    #[schemars(with = "Option<DeliveryWord>", extend("default" = Delivery::default()))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub catch_up: Option<CatchUpSpec>,
+    /// The same as the header `Idempotency-Key`, and its only form inside a batch.
+    #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
+/// What a request means, seen from one instant.
+pub struct CheckedJob {
+    pub schedule: Schedule,
+    /// Its payload is empty still.
+    pub definition: Definition,
+    pub payload: Option<body::Json>,
+}
+
+impl JobRequest {
+    /// As the wish for the job of this id.
+    pub fn checked(mut self, id: JobId, now: Moment, check: TargetCheck<'_>) -> Result<CheckedJob, RequestRefusal> {
+        let mut errors = FieldErrors::default();
+        let schedule = self.schedule.take().unwrap_or_default().checked(Spread::of(id), now, &mut errors);
+        self.checked_beside(schedule, check, errors)
+    }
+
+    /// With a schedule that was checked before.
+    pub fn checked_with(self, schedule: Schedule, check: TargetCheck<'_>) -> Result<CheckedJob, RequestRefusal> {
+        self.checked_beside(Some(schedule), check, FieldErrors::default())
+    }
+
+    fn checked_beside(
+        self,
+        schedule: Option<Schedule>,
+        check: TargetCheck<'_>,
+        mut errors: FieldErrors,
+    ) -> Result<CheckedJob, RequestRefusal> {
+        let payload = payload_of(self.payload.as_ref())?;
+        self.words(&mut errors);
+        let terms = self.terms(&mut errors);
+        let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
+        let target = self.target.checked(check, &mut errors);
+        let (schedule, target) = errors.settle(schedule.zip(target))?;
+        let definition = Definition {
+            name: self.name,
+            owner: self.owner,
+            tags: self.tags.unwrap_or_default().into_iter().collect::<BTreeSet<_>>(),
+            target,
+            payload: Body::Empty,
+            priority: self.priority.unwrap_or_default(),
+            terms,
+            catch_up,
+        };
+        Ok(CheckedJob { schedule, definition, payload })
+    }
+
+    fn words(&self, errors: &mut FieldErrors) {
+        if let Some(name) = &self.name {
+            errors.line("/name", name, NAME_CHARS);
+        }
+        if let Some(owner) = &self.owner {
+            errors.line("/owner", owner, WORD_CHARS);
+        }
+        let tags = self.tags.as_deref().unwrap_or_default();
+        if tags.len() > TAGS {
+            errors.add("/tags", format!("at most {TAGS} tags"));
+            return;
+        }
+        for (index, tag) in tags.iter().enumerate() {
+            errors.line(format!("/tags/{index}"), tag, WORD_CHARS);
+        }
+    }
+
+    fn terms(&self, errors: &mut FieldErrors) -> Terms {
+        let timeout = self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
+        Terms {
+            timeout: Duration::from_secs(errors.in_range("/timeout_seconds", timeout, 1..=TIMEOUT_SECONDS)),
+            retry: self.retry.as_ref().map(|retry| retry.checked(errors)).unwrap_or_default(),
+            delivery: self.delivery.unwrap_or_default(),
+        }
+    }
+}
+
+/// The payload's text, kept as it is but for white space; too large is 413 wherever the body itself passed.
+pub(crate) fn payload_of(json: Option<&Json>) -> Result<Option<body::Json>, RequestRefusal> {
+    let payload = json.map(|json| body::Json::compact(json.raw()));
+    if payload.as_ref().is_some_and(|json| json.len() > PAYLOAD_BYTES) {
+        let detail = format!("a payload has at most {PAYLOAD_BYTES} bytes");
+        let errors = vec![FieldError { pointer: "/payload".to_owned(), detail }];
+        return Err(RequestRefusal { errors, too_large: true });
+    }
+    Ok(payload)
+}

@@ -1,0 +1,148 @@
+//! A job as it is shown.
+
+use std::collections::BTreeSet;
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::order::Delivery;
+use minutehand_domain::priority::Priority;
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::body::BodyView;
+use crate::catch_up::CatchUpSpec;
+use crate::instant::Instant;
+use crate::retry::RetrySpec;
+use crate::run_view::RunView;
+use crate::schedule::ScheduleSpec;
+use crate::target::TargetSpec;
+use crate::texts::{JobIdText, RunIdText};
+use crate::word::Word;
+use crate::words::{DeliveryWord, PriorityWord};
+
+/// A job as it is. What was asked for is shown with what it was given for want of a wish: asked again, it would be the same
+/// job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(description = "A job as it is.")]
+pub struct JobView {
+    #[schemars(with = "JobIdText")]
+    pub job_id: String,
+    #[schemars(with = "JobStatus")]
+    pub status: Word<JobStatus>,
+    /// Grows with every change; its ETag.
+    pub generation: u64,
+    pub name: Option<String>,
+    pub owner: Option<String>,
+    /// Sorted, each once.
+    pub tags: BTreeSet<String>,
+    pub schedule: ScheduleSpec,
+    pub target: TargetSpec,
+    /// Any JSON. A list leaves out one that is kept apart because it is large.
+    #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
+    pub payload: BodyView,
+    #[schemars(with = "PriorityWord")]
+    pub priority: Word<Priority>,
+    pub timeout_seconds: u64,
+    pub retry: RetrySpec,
+    #[schemars(with = "DeliveryWord")]
+    pub delivery: Word<Delivery>,
+    pub catch_up: CatchUpSpec,
+    pub created_at: Instant,
+    pub updated_at: Instant,
+    /// When it fires next; null if it does not.
+    pub next_run_at: Option<Instant>,
+    #[schemars(with = "Option<RunIdText>")]
+    pub next_run_id: Option<String>,
+}
+
+/// A job's status as clients know it: `completed` is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobStatus {
+    Active,
+    Paused,
+    Completed,
+    Cancelled,
+}
+
+/// A job that was asked for by its id.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OneJobView {
+    #[serde(flatten)]
+    pub job: JobView,
+    /// The newest of its runs whose time has come.
+    pub last_run: Option<RunView>,
+}
+
+/// Read twice, each time for one half: what serde flattens loses the text of a payload. An answer to a change is read too,
+/// which has no last run.
+impl<'de> Deserialize<'de> for OneJobView {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct LastRun {
+            last_run: Option<RunView>,
+        }
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let job = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let LastRun { last_run } = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        Ok(Self { job, last_run })
+    }
+}
+
+impl JobView {
+    /// What it shows beside what a request asks for.
+    pub const NOT_ASKED: [&str; 7] =
+        ["job_id", "status", "generation", "created_at", "updated_at", "next_run_at", "next_run_id"];
+
+    pub fn of(job: &Job, payload: BodyView, now: Moment) -> Self {
+        let definition = &job.definition;
+        let next = next_occurrence(job, now);
+        Self {
+            job_id: job.id.to_string(),
+            status: JobStatus::of(job, now).into(),
+            generation: job.generation,
+            name: definition.name.clone(),
+            owner: definition.owner.clone(),
+            tags: definition.tags.clone(),
+            schedule: ScheduleSpec::of(&job.schedule),
+            target: TargetSpec::of(&definition.target),
+            payload,
+            priority: definition.priority.into(),
+            timeout_seconds: definition.terms.timeout.as_secs(),
+            retry: RetrySpec::of(&definition.terms.retry),
+            delivery: definition.terms.delivery.into(),
+            catch_up: CatchUpSpec::of(&definition.catch_up),
+            created_at: Instant(job.created_at),
+            updated_at: Instant(job.changed_at),
+            next_run_at: next.map(Instant),
+            next_run_id: next.map(|at| RunKey::occurrence(job.id, at).to_string()),
+        }
+    }
+
+    /// As a list shows it: bodies kept apart are not read.
+    pub fn listed(job: &Job, now: Moment) -> Self {
+        Self::of(job, BodyView::inside(&job.definition.payload), now)
+    }
+}
+
+/// The first occurrence that has not passed, while the job is active.
+fn next_occurrence(job: &Job, now: Moment) -> Option<Moment> {
+    match job.status {
+        Status::Active => job.next_after(now.just_before()),
+        Status::Paused | Status::Cancelled => None,
+    }
+}
+
+impl JobStatus {
+    pub fn of(job: &Job, now: Moment) -> Self {
+        match job.status {
+            Status::Active if job.is_completed(now) => Self::Completed,
+            Status::Active => Self::Active,
+            Status::Paused => Self::Paused,
+            Status::Cancelled => Self::Cancelled,
+        }
+    }
+}

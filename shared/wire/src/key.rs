@@ -1,0 +1,108 @@
+//! A key on the wire: its secret only in the answer that made it.
+
+use minutehand_domain::access::{ApiKey, Role};
+use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAGE};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::field_errors::{FieldErrors, RequestRefusal};
+use crate::instant::Instant;
+use crate::page::DEFAULT_LIMIT;
+use crate::texts::{CursorText, KeyIdText, Line, TenantText};
+use crate::word::Word;
+use crate::words::RoleWord;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyRequest {
+    /// For people.
+    #[schemars(with = "Line<NAME_CHARS>")]
+    pub name: String,
+    pub role: RoleRequest,
+    /// Whose key it becomes: only the deployment's own key may name another tenant than its own.
+    #[schemars(with = "Option<TenantText>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// The same as the header `Idempotency-Key`.
+    #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
+/// The roles that a key can be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoleRequest {
+    Viewer,
+    Operator,
+    Admin,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeysQuery {
+    /// How many at most.
+    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
+    pub limit: Option<usize>,
+    #[schemars(with = "Option<CursorText>")]
+    pub cursor: Option<String>,
+    /// Whose keys: only the deployment's own key may ask for another tenant's than its own.
+    #[schemars(with = "Option<TenantText>")]
+    pub tenant: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TenantQuery {
+    /// Whose key it is: only the deployment's own key may speak of another tenant's than its own.
+    #[schemars(with = "Option<TenantText>")]
+    pub tenant: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyView {
+    #[schemars(with = "KeyIdText")]
+    pub key_id: String,
+    pub name: String,
+    #[schemars(with = "RoleWord")]
+    pub role: Word<Role>,
+    #[schemars(with = "TenantText")]
+    pub tenant: String,
+    pub created_at: Instant,
+    /// Null while it opens.
+    pub revoked_at: Option<Instant>,
+    /// What to send as `Authorization: Bearer`. Shown once, by the answer that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+}
+
+impl KeyRequest {
+    pub fn checked(&self) -> Result<(String, Role), RequestRefusal> {
+        let mut errors = FieldErrors::default();
+        errors.line("/name", &self.name, NAME_CHARS);
+        let role = match self.role {
+            RoleRequest::Viewer => Role::Viewer,
+            RoleRequest::Operator => Role::Operator,
+            RoleRequest::Admin => Role::Admin,
+        };
+        errors.settle(Some((self.name.clone(), role)))
+    }
+}
+
+impl KeyView {
+    pub fn of(key: &ApiKey) -> Self {
+        Self {
+            key_id: key.id.to_string(),
+            name: key.name.clone(),
+            role: key.role.into(),
+            tenant: key.tenant.as_str().to_owned(),
+            created_at: Instant(key.created_at),
+            revoked_at: key.revoked_at.map(Instant),
+            secret: None,
+        }
+    }
+
+    pub fn with_secret(key: &ApiKey, secret: &str) -> Self {
+        Self { secret: Some(key.text(secret)), ..Self::of(key) }
+    }
+}

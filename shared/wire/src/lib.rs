@@ -1,0 +1,74 @@
+//! What goes over the wire, said once: the requests that clients write and the API reads, the views that it writes and they
+//! read, the problems, and what is announced of a change.
+//!
+//! A shape serializes and deserializes. Requests refuse a field that they do not know; views pass it over, and keep a word
+//! that a later server has ([`Word`]). What a request means is checked where its shape is: `checked` gives the domain's
+//! value or says of each field what is wrong, so that nobody refuses otherwise than the API does. What the domain has is
+//! shown by `of`.
+//!
+//! The schemas of the OpenAPI document are derived from the same types, and always compiled: `schemars` without its features
+//! adds two small crates and a derive macro to a build, and a feature would put a `cfg_attr` on each field.
+
+mod object;
+
+pub mod batch;
+pub mod body;
+pub mod catch_up;
+pub mod component;
+pub mod field_errors;
+pub mod health;
+pub mod instant;
+pub mod job_patch;
+pub mod job_query;
+pub mod job_request;
+pub mod job_view;
+pub mod key;
+pub mod kinds;
+pub mod notice;
+pub mod page;
+pub mod preview;
+pub mod problem;
+pub mod quota;
+pub mod retry;
+pub mod rotate;
+pub mod run_events;
+pub mod run_query;
+pub mod run_request;
+pub mod run_status;
+pub mod run_view;
+pub mod schedule;
+pub mod signing_secret;
+pub mod stats;
+pub mod target;
+pub mod texts;
+pub mod whole_number;
+pub mod word;
+pub mod words;
+
+pub use self::batch::{BatchRequest, BatchView};
+pub use self::body::{BodyView, Json};
+pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
+pub use self::health::HealthView;
+pub use self::instant::Instant;
+pub use self::job_patch::JobPatch;
+pub use self::job_query::JobsQuery;
+pub use self::job_request::JobRequest;
+pub use self::job_view::{JobStatus, JobView, OneJobView};
+pub use self::key::{KeyRequest, KeyView, KeysQuery, RoleRequest, TenantQuery};
+pub use self::notice::{JobNotice, RunNotice};
+pub use self::page::Page;
+pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};
+pub use self::problem::{FieldError, Problem, ProblemKind};
+pub use self::quota::{QuotaRequest, QuotaView};
+pub use self::retry::RetrySpec;
+pub use self::rotate::RotateRequest;
+pub use self::run_events::{RunEventView, RunEventsView};
+pub use self::run_query::{RunsAcrossQuery, RunsQuery};
+pub use self::run_request::RunRequest;
+pub use self::run_status::RunStatus;
+pub use self::run_view::{AttemptErrorView, AttemptView, RunView};
+pub use self::schedule::ScheduleSpec;
+pub use self::signing_secret::SigningSecretView;
+pub use self::stats::{LagView, StatsQuery, StatsView};
+pub use self::target::{HttpTarget, NoopTarget, TargetSpec};
+pub use self::word::Word;

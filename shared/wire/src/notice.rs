@@ -1,0 +1,87 @@
+//! What an event bus is given of a change. No payload, no result and no target: what a tenant keeps secret is in none of it.
+
+use std::collections::BTreeSet;
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::Origin;
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::run::{Attempt, Run};
+use serde::{Deserialize, Serialize};
+
+use crate::instant::Instant;
+use crate::run_status::RunStatus;
+use crate::word::Word;
+
+/// Of a job that was created or changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobNotice {
+    pub tenant: String,
+    pub job_id: String,
+    pub name: Option<String>,
+    pub owner: Option<String>,
+    pub tags: BTreeSet<String>,
+    pub status: Word<Status>,
+    pub generation: u64,
+    pub priority: Word<Priority>,
+    pub created_at: Instant,
+    pub updated_at: Instant,
+}
+
+/// Of a run that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunNotice {
+    pub tenant: String,
+    pub job_id: String,
+    pub run_id: String,
+    pub status: Word<RunStatus>,
+    pub reason: Option<String>,
+    /// The word of the last attempt's error; its sentence may quote what the target answered.
+    pub error_code: Option<String>,
+    pub origin: Word<Origin>,
+    pub priority: Word<Priority>,
+    pub scheduled_at: Instant,
+    pub started_at: Option<Instant>,
+    pub finished_at: Instant,
+    /// How many there were.
+    pub attempts: u32,
+}
+
+impl JobNotice {
+    pub fn of(job: &Job) -> Self {
+        let definition = &job.definition;
+        Self {
+            tenant: job.tenant.as_str().to_owned(),
+            job_id: job.id.to_string(),
+            name: definition.name.clone(),
+            owner: definition.owner.clone(),
+            tags: definition.tags.clone(),
+            status: job.status.into(),
+            generation: job.generation,
+            priority: definition.priority.into(),
+            created_at: Instant(job.created_at),
+            updated_at: Instant(job.changed_at),
+        }
+    }
+}
+
+impl RunNotice {
+    /// None while the run has not ended.
+    pub fn of(run: &Run, now: Moment) -> Option<Self> {
+        let finished_at = run.finished_at()?;
+        Some(Self {
+            tenant: run.tenant.as_str().to_owned(),
+            job_id: run.key.job.to_string(),
+            run_id: run.key.to_string(),
+            status: RunStatus::of(run, now),
+            reason: run.reason().map(ToOwned::to_owned),
+            error_code: run.attempts.last().and_then(Attempt::error).map(|error| error.code.clone().into_owned()),
+            origin: run.key.origin.into(),
+            priority: run.priority.into(),
+            scheduled_at: Instant(run.nominal()),
+            started_at: run.started_at.map(Instant),
+            finished_at: Instant(finished_at),
+            attempts: run.fence,
+        })
+    }
+}

@@ -1,0 +1,32 @@
+//! A run that is asked for: of a job, now, or another try at one that came to nothing.
+
+use minutehand_domain::body;
+use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, PAYLOAD_BYTES};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::body::Json;
+use crate::field_errors::RequestRefusal;
+use crate::job_request::payload_of;
+use crate::texts::Line;
+
+/// What a run is given in place of the job's payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// Any JSON; what the target would have been given anyway, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-max-bytes" = PAYLOAD_BYTES))]
+    pub payload: Option<Json>,
+    /// The same as the header `Idempotency-Key`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
+    pub idempotency_key: Option<String>,
+}
+
+impl RunRequest {
+    /// The payload, if there is one.
+    pub fn checked(&self) -> Result<Option<body::Json>, RequestRefusal> {
+        payload_of(self.payload.as_ref())
+    }
+}

@@ -1,0 +1,166 @@
+//! A run as it is shown. Fields that later features fill are null until then.
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::Body;
+use minutehand_domain::id::Origin;
+use minutehand_domain::priority::Priority;
+use minutehand_domain::run::{Attempt, AttemptError, Run, State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::body::BodyView;
+use crate::instant::Instant;
+use crate::run_status::RunStatus;
+use crate::texts::{JobIdText, RunIdText};
+use crate::word::Word;
+use crate::words::{ErrorCodeWord, OriginWord, OutcomeWord, PriorityWord};
+
+/// One occurrence of a job being carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunView {
+    #[schemars(with = "RunIdText")]
+    pub run_id: String,
+    #[schemars(with = "JobIdText")]
+    pub job_id: String,
+    #[schemars(with = "RunStatus")]
+    pub status: Word<RunStatus>,
+    /// Why it failed or was skipped: a word.
+    pub reason: Option<String>,
+    /// The instant that it was meant for.
+    pub scheduled_at: Instant,
+    /// When it was due: later by its schedule's jitter, if it has one.
+    pub effective_at: Instant,
+    /// When its first attempt started.
+    pub started_at: Option<Instant>,
+    pub finished_at: Option<Instant>,
+    #[schemars(with = "PriorityWord")]
+    pub priority: Word<Priority>,
+    /// What it was given, or its job's. A list leaves out one that is kept apart.
+    #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
+    pub payload: BodyView,
+    /// What the target answered. A list leaves out one that is kept apart because it is large.
+    #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
+    pub result: BodyView,
+    /// Null until workers report it.
+    #[schemars(with = "()")]
+    pub progress: Option<f64>,
+    /// Oldest first. A list shows only the newest few.
+    pub attempts: Vec<AttemptView>,
+    #[schemars(with = "OriginWord")]
+    pub origin: Word<Origin>,
+    /// The run that this one is another try at.
+    #[schemars(with = "Option<RunIdText>")]
+    pub redrive_of: Option<String>,
+    /// Null until there are workflows.
+    #[schemars(with = "()")]
+    pub workflow_run_id: Option<String>,
+    /// Null until there are workflows.
+    #[schemars(with = "()")]
+    pub task_key: Option<String>,
+    /// Of a record that stands for several occurrences: how many, or at least how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// And the last of them; of a `coalesced` one the occurrence that fires in their stead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covers_until: Option<Instant>,
+}
+
+/// One try at a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttemptView {
+    /// From 1.
+    pub number: u32,
+    pub started_at: Instant,
+    pub finished_at: Option<Instant>,
+    /// The process that made it.
+    pub worker: String,
+    #[schemars(with = "Option<OutcomeWord>")]
+    pub outcome: Option<String>,
+    pub error: Option<AttemptErrorView>,
+}
+
+/// What went wrong in an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "AttemptError")]
+pub struct AttemptErrorView {
+    #[schemars(with = "ErrorCodeWord")]
+    pub code: String,
+    /// A sentence to read.
+    pub message: String,
+    /// Whether the same call may succeed later.
+    pub retryable: bool,
+}
+
+/// What a run says beside its own item.
+#[derive(Clone, Debug)]
+pub struct Bodies {
+    pub payload: BodyView,
+    pub result: BodyView,
+}
+
+impl RunView {
+    /// The run with `attempts`, oldest first.
+    pub fn of(run: &Run, attempts: &[Attempt], bodies: Bodies, now: Moment) -> Self {
+        let span = run.skipped_span();
+        Self {
+            run_id: run.key.to_string(),
+            job_id: run.key.job.to_string(),
+            status: RunStatus::of(run, now),
+            reason: run.reason().map(ToOwned::to_owned),
+            scheduled_at: Instant(run.nominal()),
+            effective_at: Instant(run.key.at),
+            started_at: run.started_at.map(Instant),
+            finished_at: run.finished_at().map(Instant),
+            priority: run.priority.into(),
+            payload: bodies.payload,
+            result: bodies.result,
+            progress: None,
+            attempts: attempts.iter().map(AttemptView::of).collect(),
+            origin: run.key.origin.into(),
+            redrive_of: run.redrive_of.map(|key| key.to_string()),
+            workflow_run_id: None,
+            task_key: None,
+            count: span.and_then(|span| span.count),
+            covers_until: span.map(|span| Instant(span.until)),
+        }
+    }
+
+    /// As a list shows it: with the attempts that stand inside, and without bodies that are kept apart, its job's among them.
+    pub fn listed(run: &Run, now: Moment) -> Self {
+        let payload = run.payload.as_ref().map_or(BodyView::LeftOut, BodyView::inside);
+        let result = result_of(run).map_or(BodyView::Null, BodyView::inside);
+        Self::of(run, &run.attempts, Bodies { payload, result }, now)
+    }
+}
+
+impl AttemptView {
+    fn of(attempt: &Attempt) -> Self {
+        Self {
+            number: attempt.number,
+            started_at: Instant(attempt.started_at),
+            finished_at: attempt.ended.as_ref().map(|ended| Instant(ended.at)),
+            worker: attempt.worker.to_string(),
+            outcome: attempt.outcome().map(ToOwned::to_owned),
+            error: attempt.error().map(AttemptErrorView::of),
+        }
+    }
+}
+
+impl AttemptErrorView {
+    fn of(error: &AttemptError) -> Self {
+        Self { code: error.code.clone().into_owned(), message: error.message.clone(), retryable: error.retryable }
+    }
+}
+
+/// What the run came to, where it came to something.
+pub fn result_of(run: &Run) -> Option<&Body> {
+    match &run.state {
+        State::Succeeded { result, .. } => Some(result),
+        State::Scheduled { .. }
+        | State::Running(_)
+        | State::Failed { .. }
+        | State::TimedOut { .. }
+        | State::Cancelled { .. }
+        | State::Skipped { .. } => None,
+    }
+}

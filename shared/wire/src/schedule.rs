@@ -1,0 +1,158 @@
+//! The when of a job, as it is asked for and as it is shown: the same fields both ways.
+
+use minutehand_domain::Moment;
+use minutehand_domain::limits::{JITTER_SECONDS, MAX_FIRES, SPAN_SECONDS};
+use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Manner};
+use minutehand_domain::schedule::{Plan, Schedule, Spread, When};
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+
+use crate::field_errors::FieldErrors;
+use crate::instant::Instant;
+use crate::kinds::{Kind, one_of_the_kinds};
+use crate::texts::{CronText, ZoneText};
+use crate::whole_number::whole_number;
+use crate::word::Word;
+use crate::words::{DayRuleWord, DstGapWord, DstOverlapWord};
+
+/// When a job fires: exactly one of `at`, `after_seconds`, `every_seconds`, `cron` and `on_demand`, or none of them for once,
+/// now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ScheduleRequest", deny_unknown_fields)]
+#[schemars(transform = of_one_kind)]
+pub struct ScheduleSpec {
+    /// Once, then. Up to a minute in the past means now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Instant>,
+    /// Once, so long after the job's creation.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = SPAN_SECONDS))]
+    pub after_seconds: Option<u64>,
+    /// Again and again, counted from `start_at` or else from the job's creation. It knows no zones and never drifts.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = SPAN_SECONDS))]
+    pub every_seconds: Option<u64>,
+    /// Whenever the clock of `timezone` matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<CronText>")]
+    pub cron: Option<String>,
+    /// Whose clock `cron` speaks of: UTC if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ZoneText>")]
+    pub timezone: Option<String>,
+    /// Where both the day of the month and the day of the week are restricted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DayRuleWord>", extend("default" = DayRule::default()))]
+    pub days: Option<Word<DayRule>>,
+    /// What becomes of a local time that the clock of `timezone` jumps over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DstGapWord>", extend("default" = DstGap::default()))]
+    pub dst_gap: Option<Word<DstGap>>,
+    /// In which pass a local time fires that the clock of `timezone` shows twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<DstOverlapWord>", extend("default" = DstOverlap::default()))]
+    pub dst_overlap: Option<Word<DstOverlap>>,
+    /// Nothing fires before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_at: Option<Instant>,
+    /// Nothing fires then or later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_at: Option<Instant>,
+    /// How many times it fires, skipped occurrences among them.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_FIRES))]
+    pub max_fires: Option<u32>,
+    /// Never by itself: only when it is asked to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_demand: Option<bool>,
+    /// At most so much later than it says: how much is the job's own, and the same for each of its occurrences.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = JITTER_SECONDS))]
+    pub jitter_seconds: Option<u32>,
+}
+
+const BOUNDS: &[&str] = &["start_at", "end_at", "max_fires", "jitter_seconds"];
+const CRON: &[&str] =
+    &["start_at", "end_at", "max_fires", "jitter_seconds", "timezone", "days", "dst_gap", "dst_overlap"];
+const ONCE: &[&str] = &["jitter_seconds"];
+pub const SCHEDULE_KINDS: [Kind; 6] = [
+    Kind { title: "once, now", named: None, with: ONCE },
+    Kind { title: "once, at an instant", named: Some("at"), with: ONCE },
+    Kind { title: "once, after a while", named: Some("after_seconds"), with: ONCE },
+    Kind { title: "again and again", named: Some("every_seconds"), with: BOUNDS },
+    Kind { title: "by the clock", named: Some("cron"), with: CRON },
+    Kind { title: "on demand", named: Some("on_demand"), with: &[] },
+];
+
+fn of_one_kind(schema: &mut Schema) {
+    one_of_the_kinds(schema, &SCHEDULE_KINDS);
+}
+
+impl ScheduleSpec {
+    /// What it means for this job, seen from `now`.
+    pub fn checked(self, spread: Spread, now: Moment, errors: &mut FieldErrors) -> Option<Schedule> {
+        let found = errors.count();
+        let plan = self.plan(spread, errors);
+        if errors.count() > found {
+            return None;
+        }
+        Schedule::new(&plan, now)
+            .map_err(|refusal| {
+                let field = refusal.field().map_or_else(String::new, |field| format!("/{field}"));
+                errors.add(format!("/schedule{field}"), refusal.to_string());
+            })
+            .ok()
+    }
+
+    /// As it was asked for, with what a cron expression was given for want of a wish.
+    pub fn of(schedule: &Schedule) -> Self {
+        let shown = Self {
+            start_at: schedule.start_at.map(Instant),
+            end_at: schedule.end_at.map(Instant),
+            max_fires: schedule.max_fires,
+            jitter_seconds: schedule.jitter.map(|jitter| jitter.most_seconds),
+            ..Self::default()
+        };
+        if let Some(form) = &schedule.short_form {
+            return shown.by_the_clock(&form.text, form.manner);
+        }
+        match &schedule.when {
+            When::Now { .. } => shown,
+            When::At { at } => Self { at: Some(Instant(*at)), ..shown },
+            When::After { seconds, .. } => Self { after_seconds: Some(*seconds), ..shown },
+            When::Every { seconds, .. } => Self { every_seconds: Some(*seconds), ..shown },
+            When::Cron(cron) => shown.by_the_clock(cron.text(), cron.manner()),
+            When::OnDemand => Self { on_demand: Some(true), ..shown },
+        }
+    }
+
+    fn by_the_clock(self, text: &str, manner: Manner) -> Self {
+        Self {
+            cron: Some(text.to_owned()),
+            timezone: Some(manner.zone.name().to_owned()),
+            days: Some(manner.days.into()),
+            dst_gap: Some(manner.gap.into()),
+            dst_overlap: Some(manner.overlap.into()),
+            ..self
+        }
+    }
+
+    fn plan(self, spread: Spread, errors: &mut FieldErrors) -> Plan {
+        Plan {
+            at: self.at.map(|at| at.0),
+            after_seconds: self.after_seconds,
+            every_seconds: self.every_seconds,
+            cron: self.cron,
+            timezone: self.timezone,
+            days: errors.word("/schedule/days", self.days.as_ref()),
+            dst_gap: errors.word("/schedule/dst_gap", self.dst_gap.as_ref()),
+            dst_overlap: errors.word("/schedule/dst_overlap", self.dst_overlap.as_ref()),
+            start_at: self.start_at.map(|at| at.0),
+            end_at: self.end_at.map(|at| at.0),
+            max_fires: self.max_fires,
+            on_demand: self.on_demand.unwrap_or(false),
+            jitter_seconds: self.jitter_seconds,
+            spread,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What each run calls: exactly one kind, named by its field. A kind is a file of its own, which says how it is read, checked,
+//! shown and described, and one row here.
+
+mod http;
+mod noop;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use minutehand_domain::target::{HttpTarget as Called, Target};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+
+pub use self::http::HttpTarget;
+pub use self::noop::NoopTarget;
+use crate::body::Json;
+use crate::field_errors::FieldErrors;
+use crate::kinds::{Kind, one_of_the_kinds};
+use crate::object::{KnownName, maybe_object};
+
+/// What a kind of target says of itself.
+trait TargetKind: DeserializeOwned + Serialize + JsonSchema {
+    const TITLE: &'static str;
+
+    /// What is wrong is noted.
+    fn checked(&self, check: TargetCheck<'_>, errors: &mut FieldErrors) -> Option<Target>;
+}
+
+/// Whether this deployment may call an address, as far as can be known when the job is made: else the field that is at fault,
+/// and why.
+pub type TargetCheck<'a> = &'a dyn Fn(&Called) -> Result<(), (&'static str, String)>;
+
+/// The table of the kinds: what each is called on the wire, its type, and how the domain's is shown as it.
+macro_rules! target_kinds {
+    ($($name:literal: $variant:ident($shape:ty), shown by $domain:pat => $shown:expr;)+) => {
+        /// What each run calls: exactly one kind, named by its field.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum TargetSpec {
+            $($variant($shape),)+
+            /// A kind of a later server, as it was read. A request that names no kind, or several, is empty here, and is
+            /// refused when it is checked.
+            Other(BTreeMap<String, Json>),
+        }
+
+        const NAMES: &[&str] = &[$($name),+];
+
+        pub const TARGET_KINDS: &[Kind] =
+            &[$(Kind { title: <$shape as TargetKind>::TITLE, named: Some($name), with: &[] }),+];
+
+        impl TargetSpec {
+            pub fn checked(&self, check: TargetCheck<'_>, errors: &mut FieldErrors) -> Option<Target> {
+                match self {
+                    $(Self::$variant(target) => target.checked(check, errors),)+
+                    Self::Other(_) => {
+                        errors.add("/target", format!("give exactly one of {}", NAMES.join(" and ")));
+                        None
+                    }
+                }
+            }
+
+            pub fn of(target: &Target) -> Self {
+                match target {
+                    $($domain => Self::$variant($shown),)+
+                }
+            }
+
+            /// What its field is called.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                    Self::Other(fields) => fields.keys().next().map_or("", String::as_str),
+                }
+            }
+
+            /// The kind of this name; none where the field is null.
+            fn read<'de, A: MapAccess<'de>>(name: &str, fields: &mut A, asked: bool) -> Result<Option<Self>, A::Error> {
+                match name {
+                    $($name => Ok(fields.next_value_seed(KindOf::<$shape>::new(asked))?.map(Self::$variant)),)+
+                    _ => Ok(Some(Self::Other([(name.to_owned(), fields.next_value()?)].into()))),
+                }
+            }
+        }
+
+        impl Serialize for TargetSpec {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(target) => serializer.collect_map([($name, target)]),)+
+                    Self::Other(fields) => fields.serialize(serializer),
+                }
+            }
+        }
+
+        fn properties(generator: &mut SchemaGenerator) -> Vec<(&'static str, &'static str, Schema, Schema)> {
+            vec![$({
+                let schema = generator.subschema_for::<$shape>();
+                let or_null = generator.subschema_for::<Option<$shape>>();
+                ($name, <$shape as TargetKind>::TITLE, schema, or_null)
+            }),+]
+        }
+    };
+}
+
+target_kinds! {
+    "http": Http(HttpTarget), shown by Target::Http(http) => HttpTarget::of(http);
+    "noop": Noop(NoopTarget), shown by Target::Noop => NoopTarget {};
+}
+
+impl Default for TargetSpec {
+    fn default() -> Self {
+        Self::Noop(NoopTarget {})
+    }
+}
+
+/// One kind's value: of a request, an object whose fields are all known.
+struct KindOf<T> {
+    asked: bool,
+    kind: PhantomData<T>,
+}
+
+impl<T> KindOf<T> {
+    const fn new(asked: bool) -> Self {
+        Self { asked, kind: PhantomData }
+    }
+}
+
+impl<'de, T: TargetKind> DeserializeSeed<'de> for KindOf<T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        if self.asked { maybe_object(deserializer) } else { Option::deserialize(deserializer) }
+    }
+}
+
+/// As a request names it.
+pub(crate) fn asked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TargetSpec, D::Error> {
+    deserializer.deserialize_map(OneKind { asked: true })
+}
+
+/// As an answer shows it.
+impl<'de> Deserialize<'de> for TargetSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OneKind { asked: false })
+    }
+}
+
+struct OneKind {
+    asked: bool,
+}
+
+impl OneKind {
+    /// A request that names no kind of ours is refused while its name is read, so that the name is pointed at.
+    fn next_name<'de, A: MapAccess<'de>>(&self, fields: &mut A) -> Result<Option<String>, A::Error> {
+        if self.asked {
+            fields.next_key_seed(KnownName { seed: PhantomData::<String>, known: NAMES })
+        } else {
+            fields.next_key()
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for OneKind {
+    type Value = TargetSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<TargetSpec, A::Error> {
+        let mut named = Vec::new();
+        while let Some(name) = self.next_name(&mut fields)? {
+            named.extend(TargetSpec::read(&name, &mut fields, self.asked)?);
+        }
+        let one = <[TargetSpec; 1]>::try_from(named).map(|[one]| one);
+        Ok(one.unwrap_or_else(|_none_or_several| TargetSpec::Other(BTreeMap::new())))
+    }
+}
+
+impl JsonSchema for TargetSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "TargetRequest".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        if generator.contract().is_serialize() { shown(generator) } else { asked_for(generator) }
+    }
+}
+
+fn shown(generator: &mut SchemaGenerator) -> Schema {
+    let kind = |(name, title, schema, _): (&str, &str, Schema, Schema)| json!({ "title": title, "type": "object", "properties": { name: schema }, "required": [name] });
+    let kinds: Vec<Value> = properties(generator).into_iter().map(kind).collect();
+    json_schema!({ "description": "What each run calls, under the name of its kind.", "oneOf": kinds })
+}
+
+fn asked_for(generator: &mut SchemaGenerator) -> Schema {
+    let fields = properties(generator).into_iter().map(|(name, _, _, or_null)| (name.to_owned(), or_null.to_value()));
+    let fields: serde_json::Map<_, _> = fields.collect();
+    let mut schema = json_schema!({
+        "description": "What each run calls: exactly one kind, named by its field.", "type": "object",
+        "properties": fields, "additionalProperties": false,
+    });
+    one_of_the_kinds(&mut schema, TARGET_KINDS);
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_a_later_server_is_kept_as_it_is() {
+        let text = r#"{"sqs":{"alias":"mail","size":1.50}}"#;
+
+        let target: TargetSpec = serde_json::from_str(text).unwrap();
+
+        assert_eq!(target.name(), "sqs");
+        assert_eq!(serde_json::to_string(&target).unwrap(), text);
+    }
+
+    #[test]
+    fn none_and_several_are_refused_when_they_are_checked() {
+        for text in ["{}", r#"{"http":null}"#, r#"{"http":{"url":"http://x/"},"noop":{}}"#] {
+            let mut errors = FieldErrors::default();
+
+            let target =
+                asked(&mut serde_json::Deserializer::from_str(text)).unwrap().checked(&|_| Ok(()), &mut errors);
+
+            assert_eq!(target, None);
+            let refused = errors.settle(Some(())).unwrap_err();
+            assert_eq!(refused.errors[0].detail, "give exactly one of http and noop", "{text}");
+        }
+    }
+}

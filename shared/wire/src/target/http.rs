@@ -1,0 +1,58 @@
+//! The target `http`: a call with the payload as its JSON body.
+
+use std::collections::BTreeMap;
+
+use minutehand_domain::limits::{HEADER_BYTES, HEADERS};
+use minutehand_domain::target::{HttpTarget as Called, Method, Target};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{TargetCheck, TargetKind};
+use crate::component::AskedOrShown;
+use crate::field_errors::FieldErrors;
+use crate::texts::UrlText;
+use crate::word::Word;
+use crate::words::MethodWord;
+
+type Headers = BTreeMap<String, String>;
+
+/// An HTTP call with the payload as its JSON body, signed as Standard Webhooks are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "HttpTargetRequest", deny_unknown_fields)]
+pub struct HttpTarget {
+    #[schemars(with = "AskedOrShown<UrlText, String>")]
+    pub url: String,
+    /// POST if it is not given.
+    #[serde(default)]
+    #[schemars(with = "AskedOrShown<Option<MethodWord>, MethodWord>")]
+    pub method: Option<Word<Method>>,
+    /// Visible ASCII. Those that frame the message or say who calls are not the job's to set.
+    #[serde(default)]
+    #[schemars(with = "AskedOrShown<Option<Headers>, Headers>")]
+    #[schemars(extend("maxProperties" = HEADERS), extend("x-max-bytes" = HEADER_BYTES))]
+    pub headers: Option<Headers>,
+}
+
+impl HttpTarget {
+    pub(super) fn of(target: &Called) -> Self {
+        let Called { url, method, headers } = target.clone();
+        Self { url, method: Some(method.into()), headers: Some(headers) }
+    }
+}
+
+impl TargetKind for HttpTarget {
+    const TITLE: &'static str = "an HTTP call";
+
+    fn checked(&self, check: TargetCheck<'_>, errors: &mut FieldErrors) -> Option<Target> {
+        let found = errors.count();
+        let target = Called {
+            url: self.url.clone(),
+            method: errors.word("/target/http/method", self.method.as_ref()).unwrap_or_default(),
+            headers: self.headers.clone().unwrap_or_default(),
+        };
+        if let Err((field, detail)) = check(&target) {
+            errors.add(format!("/target/http/{field}"), detail);
+        }
+        (errors.count() == found).then_some(Target::Http(target))
+    }
+}

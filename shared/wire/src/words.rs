@@ -1,0 +1,64 @@
+//! Words: the enums of the domain, as the OpenAPI document lists them. They are spelled by the types that are read and
+//! written, and none can be forgotten: a new variant does not compile until it is named here.
+
+use minutehand_domain::access::Role;
+use minutehand_domain::id::Origin;
+use minutehand_domain::order::Delivery;
+use minutehand_domain::priority::Priority;
+use minutehand_domain::retry::{Backoff, Jitter};
+use minutehand_domain::run::ErrorCode;
+use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
+use minutehand_domain::target::Method;
+use schemars::json_schema;
+
+use crate::component::component;
+
+macro_rules! words {
+    ($marker:ident = $name:literal, $type:ty: $($variant:ident),+; $said:literal) => {
+        component!(
+            $marker = $name,
+            json_schema!({ "type": "string", "description": $said, "enum": [$(<$type>::$variant),+] })
+        );
+        const _: fn($type) = |word| match word { $(<$type>::$variant)|+ => () };
+    };
+}
+
+words!(PriorityWord = "Priority", Priority: Critical, High, Normal, Low;
+    "Which queue a run travels on. A flood of one priority never waits on another.");
+words!(DeliveryWord = "Delivery", Delivery: AtLeastOnce, AtMostOnce;
+    "`at_most_once` is never tried again once the target may have been reached.");
+words!(BackoffWord = "Backoff", Backoff: Fixed, Linear, Exponential;
+    "How the delay grows from one retry to the next.");
+words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
+    "How much of a delay is chance: none of it, half, all, or a walk between the first delay and three times the last one.");
+words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
+    "The method of the call.");
+words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive;
+    "What brought a run about: its job's schedule, somebody who wanted it now, or somebody who wanted another try.");
+words!(RoleWord = "Role", Role: Viewer, Operator, Admin, Host;
+    "What a key may do; each may also do what those before it may. `host` is the deployment's own key.");
+words!(DayRuleWord = "Days", DayRule: Either, Both;
+    "Where both day fields are restricted: either of them is enough, or a day has to be in both.");
+words!(DstGapWord = "DstGap", DstGap: NextValid, Skip;
+    "What becomes of a local time that does not exist: it fires once at the first instant after the gap, or not at all.");
+words!(DstOverlapWord = "DstOverlap", DstOverlap: ByKind, First, Second, Both;
+    "When a local time fires that comes twice: `by_kind` is the first time for a time of day, and both for a rhythm.");
+words!(NoteWord = "Note", Note: Shifted, Repeated, Jittered;
+    "What happened to an occurrence: `shifted`: its local time does not exist that day and it fires after the gap; `repeated`: \
+     its local time comes twice and this is the second; `jittered`: it is spread, and starts at `effective_at`.");
+
+component!(
+    OutcomeWord = "Outcome",
+    json_schema!({
+        "type": "string", "description": "How an attempt ended.", "enum": ["succeeded", "failed", "timed_out", "lost"],
+    })
+);
+
+component!(ErrorCodeWord = "ErrorCode", {
+    let codes = ErrorCode::ALL.map(|code| format!("- `{}`: {}", code.as_str(), code.sentence())).join("\n");
+    json_schema!({
+        "type": "string",
+        "description": format!("A stable word for how an attempt went wrong.\n\n{codes}"),
+        "enum": ErrorCode::ALL.map(ErrorCode::as_str),
+    })
+});

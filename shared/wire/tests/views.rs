@@ -1,0 +1,331 @@
+//! Views, from both sides: what a server writes, a client reads; and what a later server adds, it passes over.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use minutehand_domain::Moment;
+use minutehand_domain::access::Role;
+use minutehand_domain::id::Origin;
+use minutehand_domain::job::Status;
+use minutehand_domain::order::Delivery;
+use minutehand_domain::priority::Priority;
+use minutehand_domain::retry::{Backoff, Jitter};
+use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
+use minutehand_domain::target::Method;
+use minutehand_wire::batch::BatchResultView;
+use minutehand_wire::{
+    AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec, FieldError, FireView, HealthView,
+    HttpTarget, Instant, JobNotice, JobStatus, JobView, Json, KeyView, LagView, NoopTarget, OneJobView, Page,
+    PreviewView, Problem, QuotaView, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView,
+    ScheduleSpec, SigningSecretView, StatsView, TargetSpec, Word,
+};
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Fields whose objects have names that are not ours: any JSON, headers, a kind of target, counts by status. A count of jobs
+/// or runs is told from a list of them by being no array.
+const FREE: [&str; 6] = ["payload", "result", "headers", "target", "runs", "jobs"];
+
+fn text() -> impl Strategy<Value = String> {
+    "\\PC{0,12}"
+}
+
+fn instant() -> impl Strategy<Value = Instant> {
+    (0..=Moment::END.millis()).prop_map(|millis| Instant(Moment::from_millis(millis)))
+}
+
+/// One that is known, or one of a later server.
+fn word<T: Clone + Debug + DeserializeOwned + 'static>(known: &[T]) -> impl Strategy<Value = Word<T>> + use<T> {
+    let later = "later_[a-z]{1,8}".prop_map(|text| Word::read(&text));
+    prop_oneof![4 => select(known.to_vec()).prop_map(Word::Known), 1 => later]
+}
+
+/// Without a fraction that a float would round.
+fn quarters() -> impl Strategy<Value = f64> {
+    (0_u32..1000).prop_map(|quarters| f64::from(quarters) / 4.0)
+}
+
+fn body() -> impl Strategy<Value = BodyView> {
+    let json = prop_oneof![
+        text().prop_map(|text| Json::of(&text)),
+        any::<i64>().prop_map(|number| Json::of(&number)),
+        (text(), any::<bool>()).prop_map(|(name, yes)| Json::of(&json!({ name: [yes, null] }))),
+    ];
+    prop_oneof![Just(BodyView::Null), Just(BodyView::LeftOut), json.prop_map(BodyView::Json)]
+}
+
+fn schedule() -> impl Strategy<Value = ScheduleSpec> {
+    let whens = (of(instant()), of(any::<u64>()), of(any::<u64>()), of(text()), of(any::<bool>()));
+    let clock = (
+        of(text()),
+        of(word(&[DayRule::Either, DayRule::Both])),
+        of(word(&[DstGap::NextValid, DstGap::Skip])),
+        of(word(&[DstOverlap::ByKind, DstOverlap::First])),
+    );
+    let bounds = (of(instant()), of(instant()), of(any::<u32>()), of(any::<u32>()));
+    (whens, clock, bounds).prop_map(|(whens, clock, bounds)| {
+        let (at, after_seconds, every_seconds, cron, on_demand) = whens;
+        let (timezone, days, dst_gap, dst_overlap) = clock;
+        let (start_at, end_at, max_fires, jitter_seconds) = bounds;
+        ScheduleSpec {
+            at,
+            after_seconds,
+            every_seconds,
+            cron,
+            timezone,
+            days,
+            dst_gap,
+            dst_overlap,
+            start_at,
+            end_at,
+            max_fires,
+            on_demand,
+            jitter_seconds,
+        }
+    })
+}
+
+fn target() -> impl Strategy<Value = TargetSpec> {
+    let http = (text(), of(word(&[Method::Get, Method::Put])), of(btree_map(text(), text(), 0..3)));
+    let later = |alias: String| TargetSpec::Other([("sqs".to_owned(), Json::of(&json!({ "alias": alias })))].into());
+    prop_oneof![
+        http.prop_map(|(url, method, headers)| TargetSpec::Http(HttpTarget { url, method, headers })),
+        Just(TargetSpec::Noop(NoopTarget {})),
+        text().prop_map(later),
+    ]
+}
+
+fn retry() -> impl Strategy<Value = RetrySpec> {
+    let words = (of(word(&[Backoff::Fixed, Backoff::Linear])), of(word(&[Jitter::None, Jitter::Full])));
+    let numbers = (of(any::<u64>()), of(any::<u64>()), of(any::<u64>()), of(any::<u64>()), of(any::<u64>()));
+    (words, numbers).prop_map(|((backoff, jitter), (retries, initial, most, give_up, instant))| RetrySpec {
+        max_retries: retries,
+        backoff,
+        initial_delay_seconds: initial,
+        max_delay_seconds: most,
+        jitter,
+        give_up_after_seconds: give_up,
+        break_after_instant_failures: instant,
+    })
+}
+
+fn catch_up() -> impl Strategy<Value = CatchUpSpec> {
+    (of(word(&[CatchUpPolicy::Last, CatchUpPolicy::All])), of(any::<u64>()), of(any::<u64>()))
+        .prop_map(|(policy, max_runs, window_seconds)| CatchUpSpec { policy, max_runs, window_seconds })
+}
+
+fn priority() -> impl Strategy<Value = Word<Priority>> {
+    word(&Priority::ALL)
+}
+
+fn job() -> impl Strategy<Value = JobView> {
+    let status = word(&[JobStatus::Active, JobStatus::Paused, JobStatus::Completed, JobStatus::Cancelled]);
+    let record = (text(), status, any::<u64>(), instant(), instant(), of(instant()), of(text()));
+    let about = (of(text()), of(text()), btree_set(text(), 0..3), body(), priority(), any::<u64>());
+    let how = (schedule(), target(), retry(), word(&[Delivery::AtLeastOnce, Delivery::AtMostOnce]), catch_up());
+    (record, about, how).prop_map(|(record, about, how)| {
+        let (job_id, status, generation, created_at, updated_at, next_run_at, next_run_id) = record;
+        let (name, owner, tags, payload, priority, timeout_seconds) = about;
+        let (schedule, target, retry, delivery, catch_up) = how;
+        JobView {
+            job_id,
+            status,
+            generation,
+            name,
+            owner,
+            tags,
+            schedule,
+            target,
+            payload,
+            priority,
+            timeout_seconds,
+            retry,
+            delivery,
+            catch_up,
+            created_at,
+            updated_at,
+            next_run_at,
+            next_run_id,
+        }
+    })
+}
+
+fn attempt() -> impl Strategy<Value = AttemptView> {
+    let error = (text(), text(), any::<bool>()).prop_map(|(code, message, retryable)| AttemptErrorView {
+        code,
+        message,
+        retryable,
+    });
+    (any::<u32>(), instant(), of(instant()), text(), of(text()), of(error)).prop_map(
+        |(number, started_at, finished_at, worker, outcome, error)| AttemptView {
+            number,
+            started_at,
+            finished_at,
+            worker,
+            outcome,
+            error,
+        },
+    )
+}
+
+fn run_status() -> impl Strategy<Value = Word<RunStatus>> {
+    word(&[RunStatus::Scheduled, RunStatus::Queued, RunStatus::Waiting, RunStatus::Running, RunStatus::TimedOut])
+}
+
+fn origin() -> impl Strategy<Value = Word<Origin>> {
+    word(&[Origin::Schedule, Origin::Manual, Origin::Redrive])
+}
+
+fn run() -> impl Strategy<Value = RunView> {
+    let record = (text(), text(), run_status(), of(text()), priority(), origin(), of(text()));
+    let times = (instant(), instant(), of(instant()), of(instant()), of(instant()), of(any::<u64>()));
+    let later = (of(quarters()), of(text()), of(text()));
+    (record, times, later, body(), body(), vec(attempt(), 0..3)).prop_map(
+        |(record, times, later, payload, result, attempts)| {
+            let (run_id, job_id, status, reason, priority, origin, redrive_of) = record;
+            let (scheduled_at, effective_at, started_at, finished_at, covers_until, count) = times;
+            let (progress, workflow_run_id, task_key) = later;
+            RunView {
+                run_id,
+                job_id,
+                status,
+                reason,
+                scheduled_at,
+                effective_at,
+                started_at,
+                finished_at,
+                priority,
+                payload,
+                result,
+                progress,
+                attempts,
+                origin,
+                redrive_of,
+                workflow_run_id,
+                task_key,
+                count,
+                covers_until,
+            }
+        },
+    )
+}
+
+fn problem() -> impl Strategy<Value = Problem> {
+    let error = (text(), text()).prop_map(|(pointer, detail)| FieldError { pointer, detail });
+    (text(), text(), 400_u16..600, text(), vec(error, 0..3), text()).prop_map(
+        |(kind, title, status, detail, errors, request_id)| Problem { kind, title, status, detail, errors, request_id },
+    )
+}
+
+/// It reads back as it was written, with fields that a later server has and without them.
+fn reads_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(view: &T) {
+    let written = serde_json::to_string(view).unwrap();
+    let mut later: Value = serde_json::from_str(&written).unwrap();
+    add_a_field(&mut later);
+    for text in [written, later.to_string()] {
+        let read: T = serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: {text}"));
+        assert_eq!(&read, view, "{text}");
+    }
+}
+
+/// To every object of ours.
+fn add_a_field(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut() {
+                if !(FREE.contains(&name.as_str()) && field.is_object()) {
+                    add_a_field(field);
+                }
+            }
+            fields.insert("a_later_field".to_owned(), json!({ "of": ["any", "shape"] }));
+        }
+        Value::Array(items) => items.iter_mut().for_each(add_a_field),
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_job_reads_back_as_it_was_written(job in job(), last_run in of(run())) {
+        reads_back(&OneJobView { job: job.clone(), last_run });
+        reads_back(&Page { next_cursor: Some(job.job_id.clone()), items: vec![job] });
+    }
+
+    #[test]
+    fn a_run_reads_back_as_it_was_written(run in run()) {
+        reads_back(&Page { items: vec![run], next_cursor: None });
+    }
+
+    #[test]
+    fn a_batch_and_its_problems_read_back_as_they_were_written(
+        job in of(job()), problem in of(problem()), index in 0_usize..9,
+    ) {
+        reads_back(&BatchView { results: vec![BatchResultView { index, status: 201, job, problem }] });
+    }
+
+    #[test]
+    fn what_is_announced_reads_back_as_it_was_written(
+        (tenant, job_id, run_id, reason, name, attempts) in (text(), text(), text(), of(text()), of(text()), any::<u32>()),
+        (status, origin, priority) in (run_status(), origin(), priority()),
+        (at, maybe_at) in (instant(), of(instant())),
+        tags in btree_set(text(), 0..3),
+    ) {
+        reads_back(&RunNotice {
+            tenant: tenant.clone(), job_id: job_id.clone(), run_id, status, reason, error_code: name.clone(), origin,
+            priority: priority.clone(), scheduled_at: at, started_at: maybe_at, finished_at: at, attempts,
+        });
+        reads_back(&JobNotice {
+            tenant, job_id, owner: name.clone(), name, tags, status: Status::Paused.into(), generation: 7, priority,
+            created_at: at, updated_at: at,
+        });
+    }
+
+    #[test]
+    fn keys_quotas_and_secrets_read_back_as_they_were_written(
+        (key_id, name, tenant, secret) in (text(), text(), text(), of(text())),
+        role in word(&[Role::Viewer, Role::Admin, Role::Host]),
+        (created_at, maybe_at) in (instant(), of(instant())),
+        (max_jobs, max_concurrent_runs) in (of(any::<u32>()), of(any::<u32>())),
+    ) {
+        reads_back(&QuotaView {
+            tenant: tenant.clone(), max_jobs, max_fires_per_minute: None, max_concurrent_runs,
+            max_requests_per_second: Some(1),
+        });
+        reads_back(&SigningSecretView { secret: secret.clone(), created_at: maybe_at, previous_expires_at: maybe_at });
+        reads_back(&KeyView { key_id, name, role, tenant, created_at, revoked_at: maybe_at, secret });
+    }
+
+    #[test]
+    fn the_others_read_back_as_they_were_written(
+        (one, other, maybe) in (text(), text(), of(text())),
+        (at, note) in (instant(), of(word(&[Note::Shifted, Note::Repeated]))),
+        runs in btree_map(run_status(), 0_usize..9, 0..4),
+        (runs_per_minute, lag, complete) in (quarters(), of(0_u64..9), any::<bool>()),
+    ) {
+        let jobs = BTreeMap::from([(Word::from(JobStatus::Active), 3)]);
+        let lag_ms = lag.map(|ms| LagView { p50: ms, p99: ms, max: ms });
+        reads_back(&StatsView { from: at, to: at, runs, runs_per_minute, lag_ms, jobs, complete });
+        let fires = vec![FireView { at, effective_at: at, local: one.clone(), note }];
+        reads_back(&PreviewView { description: one.clone(), fires, exhausted: complete });
+        let event = RunEventView { at, kind: one.clone(), attempt: Some(1), by: maybe.clone(), detail: maybe };
+        reads_back(&RunEventsView { items: vec![event] });
+        reads_back(&HealthView { live: true, ready: complete, version: one, zones: other });
+    }
+}
+
+/// What the properties above stand on: without a later field they would show nothing of later servers.
+#[test]
+fn every_object_of_ours_is_given_a_later_field() {
+    let mut page = json!({ "items": [{ "schedule": {}, "target": { "noop": {} }, "tags": [] }] });
+
+    add_a_field(&mut page);
+
+    assert_eq!(page.to_string().matches("a_later_field").count(), 3, "{page}");
+}

@@ -1,0 +1,31 @@
+//! The bootstraps: the three functions as they are deployed, built for this machine.
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+use crate::workspace;
+
+/// The three bootstraps, from the sources as they are. One builds and the others wait: what they find is a moment's work.
+pub fn build_functions() {
+    let folder = workspace::target().join("lambda");
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    let lock = File::create(folder.join("lock")).expect("a lock file can be made");
+    lock.lock().expect("the lock is waited for");
+    let mut build = Command::new(workspace::root().join("infra/build"));
+    // Cargo's variables about the tests are part of what ring's build is made of: with them, everything is built again.
+    for (name, _) in std::env::vars() {
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            build.env_remove(name);
+        }
+    }
+    output_of(&mut build);
+}
+
+/// What a command that must go well writes.
+pub fn output_of(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output().expect("the command starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?} failed:\n{said}{complaint}");
+    said
+}

@@ -1,0 +1,206 @@
+//! Items: what is true of every kind, shown with two that no store knows of. That they are a file each is what a new kind
+//! costs.
+
+pub mod join;
+pub mod slot;
+
+use std::sync::Arc;
+
+use minutehand_domain::body::Json;
+use minutehand_domain::id::{JobId, Worker};
+use minutehand_domain::run::{Holder, Lease, Run, State};
+use minutehand_io::store::{Across, Deleted, ExtendLease, Guard, KeptBody, Put, Seen, Store, Updated, Version};
+use tokio::task::JoinSet;
+
+use self::join::{Close, Join};
+use self::slot::{Release, Slot, Take};
+use super::lists::put_run;
+use super::world::{at, job_id, named, note, run, tenant, write_body, write_note, write_run};
+
+const WRITERS: u64 = 64;
+
+pub async fn an_item_of_a_new_kind_is_kept_and_listed<S: Store>(store: Arc<S>) {
+    for name in ["b", "a", "a-b"] {
+        put_join(&*store, 1, &Join::of(name, edges(2))).await;
+    }
+    put_join(&*store, 2, &Join::of("a", edges(1))).await;
+    put_run(&*store, &run(1, 60)).await;
+    let page = async |past: Option<&str>| {
+        let past = past.map(|name| (job_id(1), name.to_owned()));
+        let joins = store.list::<Join>(&tenant(), job_id(1), past, 2).await.unwrap().whole().unwrap();
+        joins.into_iter().map(|join| join.name).collect::<Vec<_>>()
+    };
+
+    assert_eq!(page(None).await, ["a", "a-b"]);
+    assert_eq!(page(Some("a-b")).await, ["b"]);
+    assert!(page(Some("b")).await.is_empty());
+    assert_eq!(store.get::<Join>(&named("other"), key(1, "a")).await.unwrap(), None);
+    assert_eq!(store.get::<Join>(&tenant(), key(1, "a")).await.unwrap(), Some(seen(Join::of("a", edges(2)), 1)));
+}
+
+pub async fn closing_an_edge_twice_changes_nothing<S: Store>(store: Arc<S>) {
+    put_join(&*store, 1, &Join::of("end", edges(2))).await;
+    let left = Join { open: [edge(1)].into(), failed: [edge(0)].into(), ..Join::of("end", []) };
+    let close = Close { edge: edge(0), failed: true };
+
+    let first = store.update(&tenant(), key(1, "end"), &close).await.unwrap();
+    let again = store.update(&tenant(), key(1, "end"), &Close { failed: false, ..close }).await.unwrap();
+
+    assert_eq!(first, Updated::Done(Seen { item: left.clone(), version: Version(2) }));
+    assert_eq!(again, Updated::Refused(Some(Seen { item: left.clone(), version: Version(2) })));
+    assert_eq!(store.get::<Join>(&tenant(), key(1, "end")).await.unwrap(), Some(seen(left, 2)));
+}
+
+/// Tried: with the item read, changed and put without a guard, closed edges are open again.
+pub async fn of_64_closers_all_succeed_and_exactly_one_sees_the_last_edge_close<S: Store>(store: Arc<S>) {
+    put_join(&*store, 1, &Join::of("end", edges(WRITERS))).await;
+
+    let close = |number| {
+        let (store, close) = (Arc::clone(&store), Close { edge: edge(number), failed: false });
+        async move { store.update(&tenant(), key(1, "end"), &close).await }
+    };
+    let outcomes = (0..WRITERS).map(close).collect::<JoinSet<_>>().join_all().await;
+
+    let mut open: Vec<usize> = Vec::new();
+    for outcome in outcomes {
+        match outcome.unwrap() {
+            Updated::Done(seen) => open.push(seen.item.open.len()),
+            Updated::Refused(standing) => panic!("an open edge can be closed, but there is {standing:?}"),
+        }
+    }
+    open.sort_unstable();
+    assert_eq!(open, (0..64).collect::<Vec<_>>(), "each sees one less");
+}
+
+/// Tried: without the condition on how many hold it, all 64 take it on DynamoDB.
+pub async fn of_64_takers_of_a_slot_as_many_get_it_as_it_has_room_for<S: Store>(store: Arc<S>) {
+    let taking = |number| {
+        let store = Arc::clone(&store);
+        async move { store.update(&tenant(), "billing".to_owned(), &take(number, 5)).await }
+    };
+    let outcomes = (0..WRITERS).map(taking).collect::<JoinSet<_>>().join_all().await;
+
+    let taken = outcomes.iter().filter(|outcome| matches!(outcome, Ok(Updated::Done(_)))).count();
+    let refused = outcomes.iter().filter(|outcome| matches!(outcome, Ok(Updated::Refused(Some(_))))).count();
+    assert_eq!((taken, refused), (5, 59));
+    let slot = store.get::<Slot>(&tenant(), "billing".to_owned()).await.unwrap().unwrap();
+    assert_eq!((slot.item.holders.len(), slot.version), (5, Version(5)));
+}
+
+pub async fn a_slot_is_made_by_its_first_taker_and_taken_again_when_it_was_given_back<S: Store>(store: Arc<S>) {
+    let update = async |take: Take| store.update(&tenant(), take.name.clone(), &take).await.unwrap();
+    let is_done = |updated| matches!(updated, Updated::Done(_));
+
+    assert!(is_done(update(take(1, 1)).await));
+    assert!(!is_done(update(take(2, 1)).await), "it is full");
+    assert!(!is_done(update(take(1, 9)).await), "it is held already");
+    let release = async |number| store.update(&tenant(), "billing".to_owned(), &Release { holder: edge(number) }).await;
+    assert!(matches!(release(2).await, Ok(Updated::Refused(Some(_)))), "who holds nothing gives nothing back");
+    assert!(matches!(release(1).await, Ok(Updated::Done(Seen { item, .. })) if item.holders.is_empty()));
+    assert!(is_done(update(take(2, 1)).await));
+}
+
+pub async fn what_is_not_there_is_updated_only_where_the_update_makes_it<S: Store>(store: Arc<S>) {
+    let closed = store.update(&tenant(), key(1, "end"), &Close { edge: edge(0), failed: false }).await.unwrap();
+    let taken = store.update(&tenant(), "billing".to_owned(), &take(1, 1)).await.unwrap();
+
+    assert_eq!(closed, Updated::Refused(None));
+    let slot = Slot { name: "billing".to_owned(), holders: [edge(1)].into(), until: at(600) };
+    assert_eq!(taken, Updated::Done(Seen { item: slot, version: Version(1) }));
+}
+
+pub async fn an_update_is_a_writing_that_a_guard_has_not_seen<S: Store>(store: Arc<S>) {
+    put_join(&*store, 1, &Join::of("end", edges(2))).await;
+    let _closed = store.update(&tenant(), key(1, "end"), &Close { edge: edge(0), failed: false }).await.unwrap();
+    let put =
+        async |version| store.put(&tenant(), key(1, "end"), &Join::of("end", []), Guard::Seen(Version(version))).await;
+
+    let before = put(1).await.unwrap();
+    let after = put(2).await.unwrap();
+
+    assert!(matches!(before, Put::Conflict(Some(Seen { version: Version(2), .. }))), "{before:?}");
+    assert_eq!(after, Put::Written(Version(3)));
+}
+
+/// Tried: without the condition on the fence, the second claim's lease is extended by the first.
+pub async fn a_lease_is_extended_only_by_its_own_claim<S: Store>(store: Arc<S>) {
+    let lease = Lease { holder: Holder::Remote(Worker(7)), until: at(90), cancelled: true };
+    let running = Run { state: State::Running(lease), fence: 2, ..run(1, 60) };
+    put_run(&*store, &running).await;
+    put_run(&*store, &run(2, 60)).await;
+    let extend = async |job, fence| {
+        let extend = ExtendLease { fence, until: at(500) };
+        store.update(&tenant(), run(job, 60).key, &extend).await.unwrap()
+    };
+
+    let others = extend(1, 1).await;
+    let own = extend(1, 2).await;
+    let no_longer = extend(1, 2).await;
+    let unclaimed = extend(2, 0).await;
+
+    assert_eq!(others, Updated::Refused(Some(Seen { item: running.clone(), version: Version(1) })));
+    let extended = Run { state: State::Running(Lease { until: at(500), ..lease }), ..running };
+    assert_eq!(own, Updated::Done(Seen { item: extended.clone(), version: Version(2) }));
+    assert_eq!(no_longer, Updated::Refused(Some(Seen { item: extended, version: Version(2) })));
+    assert_eq!(unclaimed, Updated::Refused(Some(Seen { item: run(2, 60), version: Version(1) })));
+}
+
+pub async fn what_was_seen_is_deleted_once_and_nothing_else_is<S: Store>(store: Arc<S>) {
+    assert!(write_note(&*store, &tenant(), &note("one", 1), Guard::Absent).await.unwrap().is_written());
+    assert!(write_note(&*store, &tenant(), &note("one", 2), Guard::Seen(Version(1))).await.unwrap().is_written());
+    let standing = Seen { item: note("one", 2), version: Version(2) };
+    let delete = async |version| store.delete(&tenant(), "one".to_owned(), Version(version)).await.unwrap();
+
+    assert_eq!(delete(1).await, Deleted::Conflict(Some(standing)));
+    assert_eq!(delete(2).await, Deleted::Done);
+    assert_eq!(delete(2).await, Deleted::Conflict(None));
+    assert!(write_note(&*store, &tenant(), &note("one", 3), Guard::Absent).await.unwrap().is_written(), "it is absent");
+}
+
+pub async fn what_is_written_once_can_be_deleted<S: Store>(store: Arc<S>) {
+    let body = Json::null();
+    write_body(&*store, &tenant(), job_id(1), &body).await.unwrap();
+    let at = (job_id(1), body.digest());
+
+    assert_eq!(store.delete::<KeptBody>(&tenant(), at, Version(1)).await.unwrap(), Deleted::Done);
+    assert_eq!(store.delete::<KeptBody>(&tenant(), at, Version(1)).await.unwrap(), Deleted::Conflict(None));
+    assert_eq!(store.get::<KeptBody>(&tenant(), at).await.unwrap(), None);
+}
+
+pub async fn a_deleted_run_is_listed_no_more<S: Store>(store: Arc<S>) {
+    put_run(&*store, &run(1, 60)).await;
+    put_run(&*store, &run(1, 120)).await;
+
+    assert_eq!(store.delete::<Run>(&tenant(), run(1, 60).key, Version(1)).await.unwrap(), Deleted::Done);
+
+    let across = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, 10).await.unwrap();
+    assert_eq!(across, Some(vec![run(1, 120)]));
+    assert!(write_run(&*store, &run(1, 60), Guard::Absent).await.unwrap().is_written());
+    let across = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, 10).await.unwrap();
+    assert_eq!(across, Some(vec![run(1, 120), run(1, 60)]), "and listed again");
+}
+
+pub fn key(job: u8, name: &str) -> (JobId, String) {
+    (job_id(job), name.to_owned())
+}
+
+pub fn edge(number: u64) -> String {
+    format!("edge-{number}")
+}
+
+/// The slot `billing`, taken by somebody of this number.
+pub fn take(number: u64, limit: u64) -> Take {
+    Take { name: "billing".to_owned(), holder: edge(number), limit, until: at(600) }
+}
+
+fn edges(count: u64) -> impl Iterator<Item = String> {
+    (0..count).map(edge)
+}
+
+fn seen<T>(item: T, version: u64) -> Seen<T> {
+    Seen { item, version: Version(version) }
+}
+
+async fn put_join<S: Store>(store: &S, job: u8, join: &Join) {
+    assert!(store.put(&tenant(), key(job, &join.name), join, Guard::Absent).await.unwrap().is_written());
+}
