@@ -2,3 +2,4 @@
 
 pub mod conformance;
 pub mod faulty_file;
+pub mod releases;

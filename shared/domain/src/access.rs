@@ -157,7 +157,7 @@ impl FromStr for SecretHash {
 }
 
 /// A key as stored: everything but its secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
     pub tenant: Tenant,
     pub id: KeyId,
@@ -172,7 +172,7 @@ pub struct ApiKey {
     pub fingerprint: Option<Fingerprint>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Former {
     pub secret: SecretHash,
     pub until: Moment,

@@ -3,29 +3,18 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Moment;
 use crate::limits::{DEFAULT_CATCH_UP_RUNS, DEFAULT_CATCH_UP_WINDOW_SECONDS};
 use crate::pace;
-use crate::spelled;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CatchUp {
     /// Only the last one fires; the others coalesce into its record.
-    Last {
-        #[serde(with = "spelled::span")]
-        window: Duration,
-    },
+    Last { window: Duration },
     /// None fires that is later than normal recovery.
     None,
     /// Each fires, but at most `max_runs`, the newest.
-    All {
-        #[serde(with = "spelled::span")]
-        window: Duration,
-        max_runs: u32,
-    },
+    All { window: Duration, max_runs: u32 },
 }
 
 impl CatchUp {

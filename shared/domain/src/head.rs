@@ -1,12 +1,10 @@
 //! A head: what stands where a job would stand. Either the job, or the tombstone that a sweeper left so that a creator
 //! who promised and then slept cannot wake up and create a job whose timer is gone.
 
-use serde::{Deserialize, Serialize};
-
 use crate::id::{JobId, Tenant};
 use crate::job::Job;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     Job(Job),
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },

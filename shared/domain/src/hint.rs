@@ -1,17 +1,14 @@
 //! A hint: a message on a queue that says "this run may be due". It carries identities, never state, and has no authority.
 
-use serde::{Deserialize, Serialize};
-
 use crate::id::{RunKey, Tenant};
 use crate::timer::{Timer, TimerKey, TimerStamp};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     pub tenant: Tenant,
     pub run: RunKey,
     /// The timer that stands behind this hint, and what was seen of it: whoever finishes the run erases just that.
     pub timer: TimerKey,
-    #[serde(rename = "mark")]
     pub stamp: TimerStamp,
 }
 

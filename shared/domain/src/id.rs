@@ -160,8 +160,7 @@ pub enum Owner {
 }
 
 /// Which run: its id spells this key out, so a run is found without an index.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey {
     pub job: JobId,
     /// The nominal instant.
@@ -169,8 +168,6 @@ pub struct RunKey {
     pub origin: Origin,
     pub discriminator: u64,
 }
-
-spelled_for_people!(RunKey);
 
 impl RunKey {
     pub const BYTES: usize = 16 + 6 + 1 + 8;

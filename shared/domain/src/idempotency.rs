@@ -125,7 +125,7 @@ impl FromStr for AskedName {
 }
 
 /// The request of an idempotency key, and the run that answered it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub name: AskedName,
     pub fingerprint: Fingerprint,

@@ -20,7 +20,7 @@ use crate::run::{Run, Skip, SkippedSpan};
 use crate::schedule::{Schedule, When};
 use crate::target::Target;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     pub tenant: Tenant,
     pub id: JobId,
@@ -49,13 +49,13 @@ pub enum Status {
     Cancelled,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Before {
     pub schedule: Schedule,
     pub since: Moment,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub name: Option<String>,
     pub owner: Option<String>,
@@ -64,7 +64,6 @@ pub struct Definition {
     pub payload: Body,
     pub priority: Priority,
     pub terms: Terms,
-    #[serde(default)]
     pub catch_up: CatchUp,
 }
 

@@ -10,7 +10,6 @@ use crate::limits::DEFAULT_TIMEOUT_SECONDS;
 use crate::pace;
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
-use crate::spelled;
 use crate::target::Target;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +22,8 @@ pub struct Order {
 }
 
 /// On which terms a run is carried out: all that its state machine needs to know of the order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    #[serde(with = "spelled::span")]
     pub timeout: Duration,
     pub retry: RetryPolicy,
     pub delivery: Delivery,

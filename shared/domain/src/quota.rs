@@ -1,17 +1,15 @@
 //! A quota: how much of the deployment one tenant may use. An absent limit means unlimited.
 
-use serde::{Deserialize, Serialize};
-
 use crate::id::Tenant;
 
 /// Stored among the deployment's own documents, under the tenant's name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quota {
     pub tenant: Tenant,
     pub limits: Limits,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Jobs that can still fire.
     pub max_jobs: Option<u32>,

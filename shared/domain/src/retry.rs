@@ -5,19 +5,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::BACKOFF_SECONDS;
-use crate::spelled;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     pub max_retries: u16,
     pub backoff: Backoff,
-    #[serde(with = "spelled::span")]
     pub initial_delay: Duration,
-    #[serde(with = "spelled::span")]
     pub max_delay: Duration,
     pub jitter: Jitter,
     /// No attempt starts later than this after the first one started.
-    #[serde(default, with = "spelled::maybe_span")]
     pub give_up_after: Option<Duration>,
     /// This many failures in a row, each under a second, end the run early.
     pub break_after_instant_failures: Option<u16>,

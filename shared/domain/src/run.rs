@@ -9,7 +9,6 @@ mod transitions;
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::attempt::{Attempt, AttemptError, Ending};
@@ -23,7 +22,7 @@ use crate::order::Terms;
 use crate::pace;
 use crate::priority::Priority;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub tenant: Tenant,
     pub key: RunKey,
@@ -48,14 +47,13 @@ pub struct Run {
     pub cancel: Option<CancelAsked>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CancelAsked {
     pub at: Moment,
     pub by: By,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Due later, or waiting out a backoff.
     Scheduled {
@@ -80,13 +78,12 @@ pub enum State {
         at: Moment,
         why: Skip,
         /// The later occurrences that did not fire either, and have no record of their own.
-        #[serde(rename = "also")]
         span: Option<SkippedSpan>,
     },
 }
 
 /// Until when a claimed run is its holder's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub holder: Holder,
     pub until: Moment,
@@ -94,8 +91,7 @@ pub struct Lease {
     pub cancelled: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The last attempt's error says it.
     Error,
@@ -107,8 +103,7 @@ pub enum Failure {
     Instant,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
     /// An outage's occurrences are one run, the last; this record stands for the others.
     Coalesced,
@@ -122,7 +117,7 @@ pub enum Skip {
 }
 
 /// What a record of something that did not fire stands for beside its own instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkippedSpan {
     pub until: Moment,
     /// How many there were, its own instant included; none where the schedule that knew is gone.
@@ -130,7 +125,7 @@ pub struct SkippedSpan {
 }
 
 /// What the rules about repeated failure count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Attempts that failed or timed out: what `max_retries` bounds. A lost lease says nothing about the target.
     pub failures: u16,

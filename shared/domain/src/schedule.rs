@@ -9,7 +9,6 @@ mod written;
 use std::time::Duration;
 
 use chrono_tz::Tz;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use self::cron::{Cron, CronError, DayRule, DstGap, DstOverlap, Manner, Note};
@@ -20,11 +19,10 @@ use self::written::Written;
 use crate::Moment;
 use crate::limits::{JITTER_SECONDS, MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub when: When,
     /// The text of the interval or the instant, if it was written in the field `cron`.
-    #[serde(default)]
     pub short_form: Option<ShortForm>,
     /// Nothing fires before.
     pub start_at: Option<Moment>,
@@ -33,13 +31,11 @@ pub struct Schedule {
     /// As requested; its meaning is `last`.
     pub max_fires: Option<u32>,
     /// The last instant that `max_fires` allows, found once.
-    last: Option<Moment>,
-    #[serde(default)]
+    pub last: Option<Moment>,
     pub jitter: Option<Jitter>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum When {
     /// Once, when it was created.
     Now {

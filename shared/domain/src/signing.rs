@@ -22,7 +22,7 @@ const SECRET_BYTES: RangeInclusive<usize> = 24..=64;
 const PREFIX: &str = "whsec_";
 
 /// A tenant's secrets, as stored: readable, because every call is signed with them, and never shown again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningSecrets {
     pub current: SigningSecret,
     pub created_at: Moment,
@@ -30,7 +30,7 @@ pub struct SigningSecrets {
     pub former: Option<FormerSecret>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormerSecret {
     pub secret: SigningSecret,
     pub until: Moment,
@@ -224,12 +224,12 @@ mod tests {
 
     #[test]
     fn a_secret_is_stored_as_text_and_hidden_in_debug() {
-        let kept = serde_json::to_string(&rotated_once()).unwrap();
+        let kept = serde_json::to_string(&secret(2)).unwrap();
 
         let debugged = format!("{:?}", rotated_once());
 
-        assert!(kept.contains(&secret(2).reveal()) && kept.contains(&secret(1).reveal()), "{kept}");
-        assert_eq!(serde_json::from_str::<SigningSecrets>(&kept).unwrap(), rotated_once());
+        assert_eq!(kept, format!("\"{}\"", secret(2).reveal()));
+        assert_eq!(serde_json::from_str::<SigningSecret>(&kept).unwrap(), secret(2));
         assert!(!debugged.contains("whsec_") && !debugged.contains("2, 2") && !debugged.contains('['), "{debugged}");
     }
 }

@@ -1,6 +1,5 @@
 //! A timer: a small item in a minute bucket that says "look at this thing at this time". A pointer, never the truth.
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::Moment;
@@ -8,28 +7,25 @@ use crate::id::{JobId, RunKey, Tenant};
 use crate::pace;
 
 /// What a timer asks to be looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Obligation {
     /// The occurrence of this job at the timer's own instant: one link of the job's chain.
     Occurrence(JobId),
     /// The occurrence of this job at another instant than the timer's: an orphan, a straggler, a promise made again.
     /// Its key differs from every link's, so that moving one timer can never overwrite another.
-    #[serde(rename = "again")]
     MovedOccurrence(JobId, Moment),
     /// This run: a lease to check, a backoff to end, a manual run to start.
     Run(RunKey),
 }
 
 /// Where a timer stands: its instant, then what it asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerKey {
     pub due: Moment,
-    #[serde(rename = "thing")]
     pub obligation: Obligation,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
     pub key: TimerKey,
     pub tenant: Tenant,
@@ -37,7 +33,7 @@ pub struct Timer {
 }
 
 /// What an eraser has seen of a timer: if either differs, the timer was put anew and still means something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerStamp {
     /// The job's generation it was made from.
     pub generation: u64,

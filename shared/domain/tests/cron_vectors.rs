@@ -100,12 +100,21 @@ impl Question {
 }
 
 fn manner(line: &Value) -> Manner {
-    let word = |name: &str| line[name].clone();
     Manner {
         zone: line["tz"].as_str().and_then(|zone| zone.parse().ok()).expect("a zone"),
         days: if line["days"] == "both" { DayRule::Both } else { DayRule::Either },
-        gap: serde_json::from_value::<DstGap>(word("dst_gap")).expect("a word"),
-        overlap: serde_json::from_value::<DstOverlap>(word("dst_overlap")).expect("a word"),
+        gap: if line["dst_gap"] == "skip" { DstGap::Skip } else { DstGap::NextValid },
+        overlap: overlap(&line["dst_overlap"]),
+    }
+}
+
+fn overlap(word: &Value) -> DstOverlap {
+    match word.as_str() {
+        Some("by_kind") => DstOverlap::ByKind,
+        Some("first") => DstOverlap::First,
+        Some("second") => DstOverlap::Second,
+        Some("both") => DstOverlap::Both,
+        other => panic!("{other:?} is no word for an overlap"),
     }
 }
 

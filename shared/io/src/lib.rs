@@ -9,6 +9,7 @@ pub mod events;
 pub mod fault;
 pub mod ports;
 pub mod queues;
+mod shapes;
 pub mod store;
 pub mod targets;
 

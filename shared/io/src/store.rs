@@ -7,6 +7,8 @@
 pub mod dynamo;
 #[cfg(feature = "embedded")]
 pub mod embedded;
+#[cfg(all(test, feature = "embedded"))]
+mod golden;
 pub mod item;
 mod items;
 pub mod place;

@@ -80,10 +80,10 @@ async fn a_secret_is_shown_once_and_kept_nowhere() {
 
     assert!(list.field("/items/0").get("secret").is_none());
     assert_ne!(again.word("/secret"), text);
-    for told in [list.text, again.text, refused.text, format!("{kept:?}"), serde_json::to_string(&kept).unwrap()] {
+    for told in [list.text, again.text, refused.text, format!("{kept:?}"), kept.secret.to_string()] {
         assert!(!told.contains(secret), "{told}");
     }
-    let hash = serde_json::to_value(&kept).unwrap()["secret"].as_str().unwrap().to_owned();
+    let hash = kept.secret.to_string();
     assert!(!format!("{kept:?}").contains(&hash), "not even its hash is written into a log");
 }
 

@@ -4,14 +4,12 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::ErrorCode;
 use crate::Moment;
 use crate::id::Worker;
 use crate::limits::ERROR_CHARS;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// From 1; the fence of the claim that began it.
     pub number: u32,
@@ -20,14 +18,13 @@ pub struct Attempt {
     pub ended: Option<Ended>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub at: Moment,
     pub how: Ending,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     Succeeded,
     Failed(AttemptError),
@@ -41,7 +38,7 @@ static LOST: LazyLock<AttemptError> = LazyLock::new(|| {
     ErrorCode::Lost.error("the lease ran out or was handed back: nobody knows how far the attempt came")
 });
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptError {
     /// A stable word to act on: see [`ErrorCode`].
     pub code: Cow<'static, str>,

@@ -11,28 +11,22 @@ mod parse;
 mod walk;
 mod zone;
 
-use std::borrow::Cow;
-
 use chrono::SecondsFormat;
 use chrono_tz::Tz;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::error::{CronError, Field};
-use self::fields::Fields;
+pub use self::fields::{DaysMatch, DaysOfMonth, DaysOfWeek, Fields, Years};
 use self::parse::Meaning;
 pub use self::zone::{EDITION, zone};
 use super::spread::Spread;
 use crate::moment::Moment;
+use serde::{Deserialize, Serialize};
 
 /// The longest text that is parsed: no sensible expression needs more, and it bounds the work.
 pub const MAX_BYTES: usize = 256;
 
-/// A cron expression in a zone. It holds the parsed form, so that reading a stored job does not parse again.
-///
-/// In a human-readable format it is its text and its manner, and is parsed again: the parsed form is bits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
+/// A cron expression in a zone, with what it means: a store may keep that, so that reading a job does not parse again.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
     text: String,
     manner: Manner,
@@ -43,7 +37,7 @@ pub struct Cron {
 }
 
 /// The zone of an expression, and the choices that its text leaves open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
     pub zone: Tz,
     pub days: DayRule,
@@ -84,8 +78,8 @@ pub enum DstOverlap {
 }
 
 /// Whether an expression gives fixed times of day or an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
     /// Seconds, minutes and hours are numbers and lists only: a fixed time, once a day.
     Fixed,
     /// A `*`, a range or a step in one of them: an interval.
@@ -104,41 +98,10 @@ pub enum Note {
     Jittered,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Written<'a> {
-    text: Cow<'a, str>,
-    #[serde(flatten)]
-    manner: Manner,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    spread: Option<Spread>,
-}
-
 impl Manner {
     /// This zone, with the defaults.
     pub fn usual(zone: Tz) -> Self {
         Self { zone, days: DayRule::default(), gap: DstGap::default(), overlap: DstOverlap::default() }
-    }
-}
-
-impl Serialize for Cron {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            Written { text: Cow::Borrowed(&self.text), manner: self.manner, spread: self.spread }.serialize(serializer)
-        } else {
-            Self::serialize(self, serializer)
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Cron {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if deserializer.is_human_readable() {
-            let written = Written::deserialize(deserializer)?;
-            let spread = written.spread.unwrap_or_default();
-            Self::parse(&written.text, written.manner, spread).map_err(D::Error::custom)
-        } else {
-            Self::deserialize(deserializer)
-        }
     }
 }
 
@@ -151,6 +114,11 @@ impl Cron {
         Ok(Self { text: text.to_owned(), manner, spread: is_spread.then_some(spread), fields, kind })
     }
 
+    /// An expression that was parsed before, from what it meant then.
+    pub fn parsed(text: String, manner: Manner, spread: Option<Spread>, fields: Fields, kind: Kind) -> Self {
+        Self { text, manner, spread, fields, kind }
+    }
+
     /// The expression as written.
     pub fn text(&self) -> &str {
         &self.text
@@ -158,6 +126,19 @@ impl Cron {
 
     pub fn manner(&self) -> Manner {
         self.manner
+    }
+
+    /// Whose it is, if the text has to know.
+    pub fn spread(&self) -> Option<Spread> {
+        self.spread
+    }
+
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     pub fn zone(&self) -> Tz {
@@ -187,18 +168,18 @@ mod tests {
     use crate::id::JobId;
 
     #[test]
-    fn a_stored_expression_reads_back_equal_and_fires_the_same() {
+    fn what_was_parsed_is_what_parsing_its_parts_again_gives() {
         let spread = Spread::of(JobId::from_bytes([7; 16]));
         for text in ["*/5 9-17 1,15 * MON", "H H(1-5) LW * *", "0 0 0 ? JAN 5L 2027-2030/2"] {
             for overlap in [DstOverlap::ByKind, DstOverlap::Both] {
                 let manner = Manner { days: DayRule::Both, overlap, ..Manner::usual(Tz::Europe__Berlin) };
                 let cron = Cron::parse(text, manner, spread).unwrap();
 
-                let stored = serde_json::to_string(&cron).unwrap();
-                let read: Cron = serde_json::from_str(&stored).unwrap();
+                let again = Cron::parse(cron.text(), cron.manner(), cron.spread().unwrap_or_default()).unwrap();
+                let kept = Cron::parsed(text.to_owned(), manner, cron.spread(), *cron.fields(), cron.kind());
 
-                assert_eq!(read, cron, "{stored}");
-                assert_eq!(stored.contains("spread"), text.contains('H'), "{stored}");
+                assert_eq!((&again, &kept), (&cron, &cron));
+                assert_eq!(cron.spread().is_some(), text.contains('H'), "{text}");
             }
         }
     }

@@ -3,18 +3,14 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::Spread;
 use crate::Moment;
-use crate::spelled;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
     /// The largest delay, as requested.
     pub most_seconds: u32,
     /// The delay of this job.
-    #[serde(with = "spelled::span")]
     pub by: Duration,
     /// No nominal instant before this counts: an instant before the schedule's creation must not fire after it.
     pub from: Moment,

@@ -1,13 +1,12 @@
 //! The texts of the field `cron`: the fields of an expression, or a short form for an interval or an instant.
 
 use chrono::{Datelike, NaiveDateTime};
-use serde::{Deserialize, Serialize};
 
 use super::cron::{CronError, MAX_BYTES, Manner};
 use crate::limits::SPAN_SECONDS;
 
 /// A short form as written; its meaning is an interval or an instant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShortForm {
     pub text: String,
     pub manner: Manner,

@@ -7,6 +7,8 @@
 
 mod changes;
 mod conditions;
+#[cfg(test)]
+pub(super) mod golden;
 mod items;
 mod keys;
 mod meter;

@@ -10,7 +10,7 @@ use minutehand_aws_tests::scripted::{Answer, Scripted};
 use minutehand_domain::priority::Priority;
 use minutehand_io::Fault;
 use minutehand_io::clock::{Clock as _, SystemClock};
-use minutehand_io::queues::sqs::{EARLY, SqsQueues};
+use minutehand_io::queues::sqs::{EARLY, SqsQueues, message};
 use minutehand_io::queues::{Inbox as _, Queues as _};
 use serde_json::json;
 use tokio::time::timeout;
@@ -114,5 +114,5 @@ async fn a_queue_that_is_away_is_a_fault_and_the_others_still_deliver() {
 }
 
 fn body_of(number: u8) -> String {
-    serde_json::to_string(&hint(number)).unwrap()
+    message::write(&hint(number)).unwrap()
 }

@@ -6,11 +6,11 @@ mod days;
 mod years;
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
-use serde::{Deserialize, Serialize};
 
 use self::days::Month;
-pub(super) use self::days::{DaysOfMonth, DaysOfWeek};
-pub(super) use self::years::{FIRST_YEAR, LAST_YEAR, Years};
+pub use self::days::{DaysOfMonth, DaysOfWeek};
+pub use self::years::Years;
+pub(super) use self::years::{FIRST_YEAR, LAST_YEAR};
 
 /// One year more than a moment can have: zones east of UTC may already be in it.
 const END_OF_TIME: i32 = 10_000;
@@ -24,21 +24,21 @@ pub(super) const EVERY_HOUR: u32 = (1 << 24) - 1;
 /// Bit 1 is January.
 pub(super) const EVERY_MONTH: u16 = (1 << 13) - 2;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Fields {
-    pub(super) seconds: u64,
-    pub(super) minutes: u64,
-    pub(super) hours: u32,
-    pub(super) days: DaysOfMonth,
-    pub(super) months: u16,
-    pub(super) weekdays: DaysOfWeek,
-    pub(super) years: Years,
-    pub(super) days_match: DaysMatch,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields {
+    pub seconds: u64,
+    pub minutes: u64,
+    pub hours: u32,
+    pub days: DaysOfMonth,
+    pub months: u16,
+    pub weekdays: DaysOfWeek,
+    pub years: Years,
+    pub days_match: DaysMatch,
 }
 
 /// How day of month and day of week go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum DaysMatch {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DaysMatch {
     /// A day has to be in both sets (and `*` alone holds every day).
     Both,
     /// Both fields are restricted: one of them is enough, as in Vixie's cron.

@@ -72,8 +72,14 @@ impl Asked {
                 format!("(NOT contains({}, {}))", self.name(path), self.value(text(word)))
             }
             Condition::HoldsFewerThan(path, most) => {
+                let none_fit = most == 0;
                 let (set, most) = (self.name(path), self.value(number(most)));
-                format!("(attribute_not_exists({set}) OR size({set}) < {most})")
+                if none_fit {
+                    // Nor into a set that is not there: without this the two stores differ (`dynamodb_and_memory_give_the_same_answers`).
+                    format!("(attribute_exists({set}) AND size({set}) < {most})")
+                } else {
+                    format!("(attribute_not_exists({set}) OR size({set}) < {most})")
+                }
             }
         };
         self.conditions.push(condition);

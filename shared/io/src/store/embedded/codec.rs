@@ -49,11 +49,11 @@ pub enum Stamp {
 
 impl Codec {
     /// The value of an item at this version.
-    pub(super) fn encode<T: Item>(self, item: &T, version: Version) -> Result<Vec<u8>, Fault> {
+    pub(in crate::store) fn encode<T: Item>(self, item: &T, version: Version) -> Result<Vec<u8>, Fault> {
         self.encode_stamped(stamp_of::<T>(version), item)
     }
 
-    pub(super) fn encode_timer(self, timer: &Timer) -> Result<Vec<u8>, Fault> {
+    pub(in crate::store) fn encode_timer(self, timer: &Timer) -> Result<Vec<u8>, Fault> {
         self.encode_stamped(Stamp::Timer(timer.stamp), timer)
     }
 
@@ -68,7 +68,7 @@ impl Codec {
         item.write(Value { bytes, codec: self })
     }
 
-    pub(super) fn decode<T: Item>(self, bytes: &[u8]) -> Result<Seen<T>, Fault> {
+    pub(in crate::store) fn decode<T: Item>(self, bytes: &[u8]) -> Result<Seen<T>, Fault> {
         if T::IMMUTABLE {
             let ([], shape, payload) = open(bytes)?;
             return Ok(Seen { item: self.read(shape, payload)?, version: Version(1) });
@@ -77,7 +77,7 @@ impl Codec {
         Ok(Seen { item: self.read(shape, payload)?, version: Version(u64::from_be_bytes(*version)) })
     }
 
-    pub(super) fn decode_timer(self, bytes: &[u8]) -> Result<Timer, Fault> {
+    pub(in crate::store) fn decode_timer(self, bytes: &[u8]) -> Result<Timer, Fault> {
         let (_mark, shape, payload) = open::<TIMER_STAMP_BYTES>(bytes)?;
         self.read(shape, payload)
     }

@@ -1,9 +1,14 @@
 //! A key, by its id.
 
-use minutehand_domain::access::{ApiKey, KeyId};
+use minutehand_domain::Moment;
+use minutehand_domain::access::{ApiKey, Former, KeyId, Role, SecretHash};
+use minutehand_domain::id::Tenant;
+use minutehand_domain::idempotency::Fingerprint;
+use serde::{Deserialize, Serialize};
 
 use super::document::Filed;
 use crate::Fault;
+use crate::shapes::{Maybe, Of, in_shape, shapes};
 use crate::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Partition, Place, Span};
 
@@ -28,13 +33,51 @@ impl Listed for ApiKey {
 
 impl Stored for ApiKey {
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, &Filed { document: self })
+        writer.shape(1, &Filed { document: in_shape::<ApiKeyV1, _>(self) })
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 => reader.shape().map(|Filed { document }| document),
+            1 => reader.shape::<Filed<Of<ApiKeyV1, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
+}
+
+shapes! {
+    ApiKeyV1 => ApiKey,
+    RoleV1 => Role,
+    FormerV1 => Former,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ApiKey")]
+struct ApiKeyV1 {
+    tenant: Tenant,
+    id: KeyId,
+    name: String,
+    #[serde(with = "RoleV1")]
+    role: Role,
+    created_at: Moment,
+    revoked_at: Option<Moment>,
+    secret: SecretHash,
+    #[serde(default, with = "Maybe::<FormerV1>")]
+    former: Option<Former>,
+    fingerprint: Option<Fingerprint>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Role", rename_all = "snake_case")]
+enum RoleV1 {
+    Viewer,
+    Operator,
+    Admin,
+    Host,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Former")]
+struct FormerV1 {
+    secret: SecretHash,
+    until: Moment,
 }

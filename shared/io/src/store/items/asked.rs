@@ -1,9 +1,13 @@
 //! What an idempotency key was answered with, by the name that the key gives it.
 
-use minutehand_domain::idempotency::{Asked, AskedName};
+use minutehand_domain::id::RunKey;
+use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
+use serde::{Deserialize, Serialize};
 
 use super::document::Filed;
 use crate::Fault;
+use crate::shapes::run_key::RunKeyV1;
+use crate::shapes::{Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Partition, Place, Span};
 
@@ -28,13 +32,24 @@ impl Listed for Asked {
 
 impl Stored for Asked {
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, &Filed { document: self })
+        writer.shape(1, &Filed { document: in_shape::<AskedV1, _>(self) })
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 => reader.shape().map(|Filed { document }| document),
+            1 => reader.shape::<Filed<Of<AskedV1, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
+}
+
+shapes! { AskedV1 => Asked }
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Asked")]
+struct AskedV1 {
+    name: AskedName,
+    fingerprint: Fingerprint,
+    #[serde(with = "RunKeyV1")]
+    run: RunKey,
 }

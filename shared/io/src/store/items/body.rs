@@ -5,10 +5,11 @@ use minutehand_domain::id::JobId;
 use serde::{Deserialize, Serialize};
 
 use crate::Fault;
+use crate::shapes::{Of, in_shape, shapes};
 use crate::store::item::{Item, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptBody {
     pub json: Json,
 }
@@ -26,13 +27,21 @@ impl Item for KeptBody {
 
 impl Stored for KeptBody {
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, self)
+        writer.shape(1, &in_shape::<KeptBodyV1, _>(self))
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 => reader.shape(),
+            1 => reader.shape::<Of<KeptBodyV1, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
+}
+
+shapes! { KeptBodyV1 => KeptBody }
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "KeptBody")]
+struct KeptBodyV1 {
+    json: Json,
 }

@@ -1,11 +1,29 @@
 //! The head of a job: the job, or the tombstone that stands in its place.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::Body;
+use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
-use minutehand_domain::job::Job;
+use minutehand_domain::idempotency::Fingerprint;
+use minutehand_domain::job::{Before, Definition, Job, Status};
+use minutehand_domain::order::Terms;
+use minutehand_domain::priority::Priority;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::target::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::Fault;
+use crate::shapes::body::BodyV1;
+use crate::shapes::priority::PriorityV1;
+use crate::shapes::schedule::ScheduleV1;
+use crate::shapes::span::SpanV1;
+use crate::shapes::target::TargetV1;
+use crate::shapes::terms::TermsV1;
+use crate::shapes::{Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place, Span};
 
@@ -35,33 +53,119 @@ impl Listed for Head {
 impl Stored for Head {
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self) {
-            (Form::Bytes, head) => writer.shape(1, head),
-            (Form::Attributes, Self::Job(job)) => writer.shape(1, job),
+            (Form::Bytes, head) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
+            (Form::Attributes, Self::Job(job)) => writer.shape(1, &in_shape::<JobV1, _>(job)),
             (Form::Attributes, Self::Tombstone { tenant, id, epoch }) => {
-                writer.shape(1, &Tombstone { dead: true, tenant: tenant.clone(), id: *id, epoch: *epoch })
+                writer.shape(1, &TombstoneV1 { dead: true, tenant: tenant.clone(), id: *id, epoch: *epoch })
             }
         }
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match (shape, reader.form()) {
-            (1, Form::Bytes) => reader.shape(),
+            (1, Form::Bytes) => reader.shape::<Of<HeadV1, _>>().map(|of| of.0),
             (1, Form::Attributes) if reader.has("tombstone") => {
-                let Tombstone { tenant, id, epoch, .. } = reader.shape()?;
+                let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
             }
-            (1, Form::Attributes) => reader.shape::<Job>().map(Self::Job),
+            (1, Form::Attributes) => reader.shape::<Of<JobV1, _>>().map(|of| Self::Job(of.0)),
             (later, _) => Err(later_shape::<Self>(later)),
         }
     }
 }
 
+shapes! {
+    HeadV1 => Head,
+    JobV1 => Job,
+    StatusV1 => Status,
+    BeforeV1 => Before,
+    DefinitionV1 => Definition,
+    CatchUpV1 => CatchUp,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV1 {
+    Job(#[serde(with = "JobV1")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
 /// What tells it from a job is `tombstone`.
 #[derive(Serialize, Deserialize)]
-struct Tombstone {
+struct TombstoneV1 {
     #[serde(rename = "tombstone")]
     dead: bool,
     tenant: Tenant,
     id: JobId,
     epoch: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV1 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Maybe::<BeforeV1>")]
+    before: Option<Before>,
+    #[serde(with = "DefinitionV1")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Status", rename_all = "snake_case")]
+enum StatusV1 {
+    Active,
+    Paused,
+    Cancelled,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Before")]
+struct BeforeV1 {
+    #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    since: Moment,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV1 {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: BTreeSet<String>,
+    #[serde(with = "TargetV1")]
+    target: Target,
+    #[serde(with = "BodyV1")]
+    payload: Body,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(with = "TermsV1")]
+    terms: Terms,
+    #[serde(default, with = "CatchUpV1")]
+    catch_up: CatchUp,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CatchUp", rename_all = "snake_case")]
+enum CatchUpV1 {
+    Last {
+        #[serde(with = "SpanV1")]
+        window: Duration,
+    },
+    None,
+    All {
+        #[serde(with = "SpanV1")]
+        window: Duration,
+        max_runs: u32,
+    },
 }

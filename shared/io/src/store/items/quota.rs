@@ -1,10 +1,12 @@
 //! A quota, by its tenant's name among the deployment's own.
 
 use minutehand_domain::id::Tenant;
-use minutehand_domain::quota::Quota;
+use minutehand_domain::quota::{Limits, Quota};
+use serde::{Deserialize, Serialize};
 
 use super::document::Filed;
 use crate::Fault;
+use crate::shapes::{Of, in_shape, shapes};
 use crate::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Partition, Place, Span};
 
@@ -29,13 +31,33 @@ impl Listed for Quota {
 
 impl Stored for Quota {
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, &Filed { document: self })
+        writer.shape(1, &Filed { document: in_shape::<QuotaV1, _>(self) })
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 => reader.shape().map(|Filed { document }| document),
+            1 => reader.shape::<Filed<Of<QuotaV1, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
+}
+
+shapes! { QuotaV1 => Quota, LimitsV1 => Limits }
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Quota")]
+struct QuotaV1 {
+    tenant: Tenant,
+    #[serde(with = "LimitsV1")]
+    limits: Limits,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Limits")]
+#[expect(clippy::struct_field_names, reason = "they are what is stored")]
+struct LimitsV1 {
+    max_jobs: Option<u32>,
+    max_fires_per_minute: Option<u32>,
+    max_concurrent_runs: Option<u32>,
+    max_requests_per_second: Option<u32>,
 }

@@ -4,11 +4,22 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, RunKey};
-use minutehand_domain::run::{Event, Run, State};
-use serde::Serialize;
+use minutehand_domain::access::By;
+use minutehand_domain::body::Body;
+use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::run::{
+    Attempt, CancelAsked, Event, Failure, Holder, Lease, Run, Skip, SkippedSpan, State, Tally,
+};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::attempt::AttemptV1;
 use crate::Fault;
+use crate::shapes::body::BodyV1;
+use crate::shapes::priority::PriorityV1;
+use crate::shapes::run_key::RunKeyV1;
+use crate::shapes::{Many, Maybe, Of, Shape, in_shape, shapes};
 use crate::store::item::{Form, Indexed, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Order, Part, Partition, Place, Span, parts_of};
 use crate::store::update::{Action, Condition, Expression, Update, Value};
@@ -54,16 +65,23 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
+    const NEWEST: u8 = 2;
+
+    /// Shape 1 says everything but that the holder of a lease works elsewhere.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
+        let is_remote = matches!(self.lease(), Some(Lease { holder: Holder::Remote(_), .. }));
+        let status = self.status(Moment::EPOCH);
         match writer.form() {
-            Form::Bytes => writer.shape(1, self),
-            Form::Attributes => writer.shape(1, &InAWord { run: self, status: self.status(Moment::EPOCH) }),
+            Form::Bytes => writer.shape(2, &in_shape::<RunV2, _>(self)),
+            Form::Attributes if is_remote => writer.shape(2, &InAWord { run: in_shape::<RunV2, _>(self), status }),
+            Form::Attributes => writer.shape(1, &InAWord { run: in_shape::<RunV1, _>(self), status }),
         }
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 => reader.shape(),
+            1 => reader.shape::<Of<RunV1, _>>().map(|of| of.0),
+            2 => reader.shape::<Of<RunV2, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -71,10 +89,225 @@ impl Stored for Run {
 
 /// With its status in a word, for whoever reads the console; the state says it whole.
 #[derive(Serialize)]
-struct InAWord<'a> {
+struct InAWord<R> {
     #[serde(flatten)]
-    run: &'a Run,
+    run: R,
     status: &'static str,
+}
+
+shapes! {
+    RunV1 => Run,
+    RunV2 => Run,
+    StateV1 => State,
+    StateV2 => State,
+    LeaseV1 => Lease,
+    LeaseV2 => Lease,
+    HolderV2 => Holder,
+    FailureV1 => Failure,
+    SkipV1 => Skip,
+    SkippedSpanV1 => SkippedSpan,
+    TallyV1 => Tally,
+    CancelAskedV1 => CancelAsked,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV1 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV1")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+}
+
+/// A lease says whether its holder works elsewhere.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV2 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV2")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "State", rename_all = "snake_case")]
+enum StateV1 {
+    Scheduled {
+        due: Moment,
+    },
+    Running(#[serde(with = "LeaseV1")] Lease),
+    Succeeded {
+        at: Moment,
+        #[serde(with = "BodyV1")]
+        result: Body,
+    },
+    Failed {
+        at: Moment,
+        #[serde(with = "FailureV1")]
+        why: Failure,
+    },
+    TimedOut {
+        at: Moment,
+    },
+    Cancelled {
+        at: Moment,
+    },
+    Skipped {
+        at: Moment,
+        #[serde(with = "SkipV1")]
+        why: Skip,
+        #[serde(default, rename = "also", with = "Maybe::<SkippedSpanV1>")]
+        span: Option<SkippedSpan>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "State", rename_all = "snake_case")]
+enum StateV2 {
+    Scheduled {
+        due: Moment,
+    },
+    Running(#[serde(with = "LeaseV2")] Lease),
+    Succeeded {
+        at: Moment,
+        #[serde(with = "BodyV1")]
+        result: Body,
+    },
+    Failed {
+        at: Moment,
+        #[serde(with = "FailureV1")]
+        why: Failure,
+    },
+    TimedOut {
+        at: Moment,
+    },
+    Cancelled {
+        at: Moment,
+    },
+    Skipped {
+        at: Moment,
+        #[serde(with = "SkipV1")]
+        why: Skip,
+        #[serde(default, rename = "also", with = "Maybe::<SkippedSpanV1>")]
+        span: Option<SkippedSpan>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Lease")]
+struct LeaseV1 {
+    #[serde(with = "ProcessV1")]
+    holder: Holder,
+    until: Moment,
+    cancelled: bool,
+}
+
+/// All holders were processes of the deployment.
+struct ProcessV1;
+
+impl Shape<Holder> for ProcessV1 {
+    fn serialize<S: Serializer>(holder: &Holder, serializer: S) -> Result<S::Ok, S::Error> {
+        match holder {
+            Holder::Process(worker) => worker.serialize(serializer),
+            Holder::Remote(_) => Err(S::Error::custom("shape 1 of a run knows no remote holder")),
+        }
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Holder, D::Error> {
+        <Worker as Deserialize>::deserialize(deserializer).map(Holder::Process)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Lease")]
+struct LeaseV2 {
+    #[serde(with = "HolderV2")]
+    holder: Holder,
+    until: Moment,
+    cancelled: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Holder", rename_all = "snake_case")]
+enum HolderV2 {
+    Process(Worker),
+    Remote(Worker),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Failure", rename_all = "snake_case")]
+enum FailureV1 {
+    Error,
+    Lost,
+    Poison,
+    Instant,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Skip", rename_all = "snake_case")]
+enum SkipV1 {
+    Coalesced,
+    Missed,
+    Paused,
+    Cancelled,
+    Superseded,
+    Abandoned,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "SkippedSpan")]
+struct SkippedSpanV1 {
+    until: Moment,
+    count: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Tally")]
+struct TallyV1 {
+    failures: u16,
+    lost_in_a_row: u8,
+    instant_in_a_row: u16,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CancelAsked")]
+struct CancelAskedV1 {
+    at: Moment,
+    by: By,
 }
 
 /// Keeps a claimed run its holder's for longer: what a heartbeat asks for. A lease that is as long already stays as it is.

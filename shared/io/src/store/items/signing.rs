@@ -1,9 +1,12 @@
 //! A tenant's signing secrets: one document.
 
-use minutehand_domain::signing::SigningSecrets;
+use minutehand_domain::Moment;
+use minutehand_domain::signing::{FormerSecret, SigningSecret, SigningSecrets};
+use serde::{Deserialize, Serialize};
 
 use super::document::Filed;
 use crate::Fault;
+use crate::shapes::{Maybe, Of, in_shape, shapes};
 use crate::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Partition, Place, Span};
 
@@ -28,13 +31,31 @@ impl Listed for SigningSecrets {
 
 impl Stored for SigningSecrets {
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, &Filed { document: self })
+        writer.shape(1, &Filed { document: in_shape::<SigningSecretsV1, _>(self) })
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 => reader.shape().map(|Filed { document }| document),
+            1 => reader.shape::<Filed<Of<SigningSecretsV1, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
+}
+
+shapes! { SigningSecretsV1 => SigningSecrets, FormerSecretV1 => FormerSecret }
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "SigningSecrets")]
+struct SigningSecretsV1 {
+    current: SigningSecret,
+    created_at: Moment,
+    #[serde(default, with = "Maybe::<FormerSecretV1>")]
+    former: Option<FormerSecret>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "FormerSecret")]
+struct FormerSecretV1 {
+    secret: SigningSecret,
+    until: Moment,
 }

@@ -2,7 +2,6 @@
 //! mask for a month.
 
 use chrono::{Datelike, NaiveDate};
-use serde::{Deserialize, Serialize};
 
 /// Bit 1 is the first.
 const EVERY_DATE: u32 = !1;
@@ -58,16 +57,16 @@ impl Month {
 }
 
 /// The field of the day of the month.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in super::super) struct DaysOfMonth {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DaysOfMonth {
     /// By date: bit 1 is the first.
-    pub(in super::super) dates: u32,
+    pub dates: u32,
     /// Counted back: bit 0 is the last day (`L`), bit 3 the third before it (`L-3`).
-    pub(in super::super) from_last: u32,
+    pub from_last: u32,
     /// Weekdays near a date (`15W`).
-    pub(in super::super) near: u32,
+    pub near: u32,
     /// Weekdays near a day counted back (`LW`, `L-3W`).
-    pub(in super::super) near_from_last: u32,
+    pub near_from_last: u32,
 }
 
 impl DaysOfMonth {
@@ -85,14 +84,14 @@ impl DaysOfMonth {
 }
 
 /// The field of the day of the week. Bit 0 of each mask is Sunday.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in super::super) struct DaysOfWeek {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DaysOfWeek {
     /// Each week.
-    pub(in super::super) weekly: u8,
+    pub weekly: u8,
     /// The last of a month (`5L`).
-    pub(in super::super) last: u8,
+    pub last: u8,
     /// The first to the fifth of a month (`MON#2`).
-    pub(in super::super) nth: [u8; 5],
+    pub nth: [u8; 5],
 }
 
 impl DaysOfWeek {

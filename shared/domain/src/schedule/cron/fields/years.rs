@@ -1,7 +1,5 @@
 //! The years of an expression: every year, or those of a list.
 
-use serde::{Deserialize, Serialize};
-
 /// The years that a list can name, as `EventBridge` has them.
 pub(in super::super) const FIRST_YEAR: u16 = 1970;
 pub(in super::super) const LAST_YEAR: u16 = 2199;
@@ -9,8 +7,8 @@ pub(in super::super) const LAST_YEAR: u16 = 2199;
 const BASE: i32 = FIRST_YEAR as i32;
 
 /// Bit 0 of the first number is 1970; none of them set means every year, also those that a list cannot name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in super::super) struct Years([u64; 4]);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Years(pub [u64; 4]);
 
 impl Years {
     pub(in super::super) const EVERY: Self = Self([0; 4]);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use redb::{
     Builder, CommitError, Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError, TableDefinition,
-    TableError, TransactionError,
+    TableError, TableHandle as _, TransactionError,
 };
 use thiserror::Error;
 
@@ -24,10 +24,16 @@ const LOCK: &str = "minutehand.lock";
 /// that lead to them. redb's own default, 1 GiB, is more than a small machine has.
 const CACHE_BYTES: usize = 256 * 1024 * 1024;
 
-/// The layout of tables and keys that this version writes; what values look like, each value says itself.
-const FORMAT: u64 = 1;
+/// The format of the file that this release writes; it reads every earlier one. 1 was dc7fa05's, whose values were all in
+/// their kinds' first shapes; 2 adds tables, and a shape's number to each value. An older release refuses a newer format, so
+/// that it never meets a value that it cannot read.
+const FORMAT: u64 = 2;
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const FORMAT_KEY: &str = "format";
+/// In words: which release wrote the file last.
+const ABOUT: TableDefinition<'_, &str, &str> = TableDefinition::new("about");
+const RELEASE_KEY: &str = "written by";
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 #[derive(Debug, Error)]
 pub enum OpenError {
@@ -36,9 +42,9 @@ pub enum OpenError {
     #[error("the store's file is damaged, or is not a Minutehand store: {why}")]
     Damaged { why: String },
     #[error(
-        "the store was written by a later version of Minutehand (format {found}, this one knows {FORMAT}); use that version"
+        "the store was written by Minutehand {release} (format {found}); this is Minutehand {RELEASE}, which reads formats up to {FORMAT}: use that release"
     )]
-    LaterFormat { found: u64 },
+    LaterFormat { found: u64, release: String },
     #[error("the data directory cannot be written to: {0}")]
     Unwritable(io::Error),
     #[error("the disk is full: {0}")]
@@ -78,7 +84,7 @@ pub(super) fn on_backend(backend: impl StorageBackend) -> Result<Opened, OpenErr
 /// A store that opens and says that it is ours. redb asserts what it believes of its own pages, and a damaged file can
 /// prove it wrong: that is no reason to end with a back trace.
 fn undamaged(open: impl FnOnce() -> Result<Database, OpenError>) -> Result<Database, OpenError> {
-    let open = AssertUnwindSafe(|| open().and_then(|database| check(&database).map(|()| database)));
+    let open = AssertUnwindSafe(|| open().and_then(|database| adopt(&database).map(|()| database)));
     let contradiction = |_| Err(OpenError::Damaged { why: "it contradicts itself".to_owned() });
     panic::catch_unwind(open).unwrap_or_else(contradiction)
 }
@@ -127,21 +133,55 @@ fn builder() -> Builder {
     builder
 }
 
+/// Makes every table that is not there yet, and says which format and release this is.
 fn initialise(database: &Database) -> Result<(), OpenError> {
     let transaction = database.begin_write()?;
     for table in Table::ALL {
         transaction.open_table(definition(table))?;
     }
     transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
+    transaction.open_table(ABOUT)?.insert(RELEASE_KEY, RELEASE)?;
     transaction.commit()?;
     Ok(())
 }
 
-fn check(database: &Database) -> Result<(), OpenError> {
-    match format(database)? {
-        Some(FORMAT) => Ok(()),
-        Some(found) => Err(OpenError::LaterFormat { found }),
+/// Takes a store over from the release that wrote it last. Without making its tables, dc7fa05's file is called damaged; without
+/// a new format, that release would open the file again and answer 503 for what this one has written.
+fn adopt(database: &Database) -> Result<(), OpenError> {
+    let (format, release) = (format(database)?, release(database)?);
+    match format {
         None => Err(OpenError::Damaged { why: "it says no format".to_owned() }),
+        Some(found) if found > FORMAT => {
+            Err(OpenError::LaterFormat { found, release: release.unwrap_or_else(|| "of a later release".to_owned()) })
+        }
+        Some(FORMAT) if release.as_deref() == Some(RELEASE) && has_all_tables(database)? => Ok(()),
+        Some(found) => {
+            initialise(database)?;
+            if found < FORMAT {
+                tracing::info!(
+                    from = found,
+                    to = FORMAT,
+                    "the store has the format of this release now; older ones refuse it"
+                );
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A commit between two releases may have known fewer.
+fn has_all_tables(database: &Database) -> Result<bool, OpenError> {
+    let transaction = database.begin_read()?;
+    let names: Vec<_> = transaction.list_tables()?.map(|table| table.name().to_owned()).collect();
+    Ok(Table::ALL.iter().all(|table| names.iter().any(|name| name == table.name())))
+}
+
+/// Which release wrote the store last; none where that was before any said so.
+fn release(database: &Database) -> Result<Option<String>, OpenError> {
+    match database.begin_read()?.open_table(ABOUT) {
+        Ok(about) => Ok(about.get(RELEASE_KEY)?.map(|release| release.value().to_owned())),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

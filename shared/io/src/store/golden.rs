@@ -1,0 +1,451 @@
+//! Golden shapes: what every shape looks like in both stores, to the byte. What lies in somebody's data directory does not
+//! change with us: a line here never changes either. A shape that must change gets another number, and lines of its own.
+//!
+//! The lines of shape 1 were written by the release that had no shapes yet (dc7fa05): its items are what they are.
+
+use std::fmt::{Debug, Write as _};
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::access::{ApiKey, By, KeyId, Role, SecretHash};
+use minutehand_domain::body::{Body, Digest, Json};
+use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
+use minutehand_domain::job::{Before, Definition, Job, Status};
+use minutehand_domain::order::{Delivery, Terms};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::quota::{Limits, Quota};
+use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
+use minutehand_domain::run::attempt::Ended;
+use minutehand_domain::run::{
+    Attempt, AttemptError, CancelAsked, Ending, Failure, Holder, Lease, Run, Skip, SkippedSpan, State, Tally,
+};
+use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
+use minutehand_domain::schedule::{Plan, Schedule, Spread};
+use minutehand_domain::signing::SigningSecrets;
+use minutehand_domain::target::{HttpTarget, Method, Target};
+use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
+
+use super::embedded::Codec;
+use super::item::Item;
+use super::items::{Cursor, KeptBody};
+use super::{Seen, Version};
+
+const AT: Moment = Moment::from_millis(1_800_000_000_123);
+const JOB: JobId = JobId::from_bytes([7; 16]);
+const VERSION: Version = Version(9);
+
+#[test]
+fn every_shape_is_to_the_byte_what_it_was() {
+    let (mut lines, mut table) = (String::new(), Table::new(include_str!("golden/bytes.txt")));
+    each(&mut |name, item| {
+        let bytes = item.to_bytes();
+        writeln!(lines, "{name}: {}", hex(&bytes)).unwrap();
+        table.expect(name, &hex(&bytes));
+    });
+    table.settle(&lines);
+}
+
+/// What has once been written is read for ever, whatever is written today.
+#[test]
+fn every_line_that_was_ever_written_is_read() {
+    let table = Table::new(include_str!("golden/bytes.txt"));
+    each(&mut |name, item| {
+        for line in table.all(name) {
+            item.is_read_from(&unhex(line));
+        }
+    });
+}
+
+#[cfg(feature = "aws")]
+#[test]
+fn every_shape_has_the_attributes_it_had() {
+    let (mut lines, mut table) = (String::new(), Table::new(include_str!("golden/attributes.txt")));
+    each(&mut |name, item| {
+        let attributes = item.to_attributes();
+        writeln!(lines, "{name}: {attributes}").unwrap();
+        table.expect(name, &attributes);
+    });
+    table.settle(&lines);
+}
+
+#[cfg(feature = "aws")]
+#[test]
+fn every_item_that_was_ever_written_is_read_and_what_it_has_more_is_left_alone() {
+    let table = Table::new(include_str!("golden/attributes.txt"));
+    each(&mut |name, item| {
+        for line in table.all(name) {
+            item.is_read_from_attributes(line);
+        }
+    });
+}
+
+/// The lines of a table: a name and what is written today, then what was written before under the same name.
+struct Table {
+    lines: Vec<(&'static str, &'static str)>,
+    differ: Vec<String>,
+}
+
+impl Table {
+    fn new(text: &'static str) -> Self {
+        Self { lines: text.lines().filter_map(|line| line.split_once(": ")).collect(), differ: Vec::new() }
+    }
+
+    fn all(&self, name: &str) -> impl Iterator<Item = &'static str> {
+        self.lines.iter().filter(move |(of, _)| *of == name).map(|(_, line)| *line)
+    }
+
+    fn expect(&mut self, name: &str, today: &str) {
+        if self.all(name).next() != Some(today) {
+            self.differ.push(name.to_owned());
+        }
+    }
+
+    fn settle(self, lines: &str) {
+        assert!(
+            self.differ.is_empty(),
+            "another shape is written, under the same number, for {:?}\n{lines}",
+            self.differ
+        );
+    }
+}
+
+/// An item of any kind, or a timer.
+trait Golden {
+    fn to_bytes(&self) -> Vec<u8>;
+    fn is_read_from(&self, bytes: &[u8]);
+    #[cfg(feature = "aws")]
+    fn to_attributes(&self) -> String;
+    #[cfg(feature = "aws")]
+    fn is_read_from_attributes(&self, line: &str);
+}
+
+impl<T: Item + PartialEq + Debug> Golden for T {
+    fn to_bytes(&self) -> Vec<u8> {
+        Codec::Ours.encode(self, VERSION).unwrap()
+    }
+
+    fn is_read_from(&self, bytes: &[u8]) {
+        let version = if T::IMMUTABLE { Version(1) } else { VERSION };
+        assert_eq!(Codec::Ours.decode::<T>(bytes), Ok(Seen { item: self.clone(), version }));
+    }
+
+    #[cfg(feature = "aws")]
+    fn to_attributes(&self) -> String {
+        super::dynamo::golden::to_line(self)
+    }
+
+    #[cfg(feature = "aws")]
+    fn is_read_from_attributes(&self, line: &str) {
+        assert_eq!(super::dynamo::golden::of_line::<T>(line), Ok(self.clone()));
+    }
+}
+
+struct GoldenTimer(Timer);
+
+impl Golden for GoldenTimer {
+    fn to_bytes(&self) -> Vec<u8> {
+        Codec::Ours.encode_timer(&self.0).unwrap()
+    }
+
+    fn is_read_from(&self, bytes: &[u8]) {
+        assert_eq!(Codec::Ours.decode_timer(bytes).as_ref(), Ok(&self.0));
+    }
+
+    #[cfg(feature = "aws")]
+    fn to_attributes(&self) -> String {
+        super::dynamo::golden::timer_to_line(&self.0)
+    }
+
+    #[cfg(feature = "aws")]
+    fn is_read_from_attributes(&self, line: &str) {
+        assert_eq!(super::dynamo::golden::timer_of_line(line).as_ref(), Ok(&self.0));
+    }
+}
+
+/// Every variant of everything that is stored stands in at least one of them.
+fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
+    for (name, job) in jobs() {
+        see(&format!("head {name}"), &Head::Job(job));
+    }
+    see("head tombstone", &Head::Tombstone { tenant: tenant(), id: JOB, epoch: 300 });
+    for (name, run) in runs() {
+        see(&format!("run {name}"), &run);
+    }
+    for (name, ended) in endings() {
+        see(&format!("attempt {name}"), &Attempt { ended, ..attempt(4) });
+    }
+    see("body", &KeptBody { json: json() });
+    for (name, key) in keys() {
+        see(&format!("key {name}"), &key);
+    }
+    let limits = Limits {
+        max_jobs: Some(1),
+        max_fires_per_minute: Some(200),
+        max_concurrent_runs: Some(30_000),
+        max_requests_per_second: Some(u32::MAX),
+    };
+    see("quota", &Quota { tenant: tenant(), limits });
+    see("quota of nothing", &Quota { tenant: tenant(), limits: Limits::default() });
+    let secrets = SigningSecrets::new([7; 32], AT);
+    see("signing rotated", &secrets.rotated([8; 32], Duration::from_secs(90), AT));
+    see("signing", &secrets);
+    for (name, run) in [("schedule", scheduled()), ("manual", manual()), ("redrive", redrive())] {
+        see(&format!("asked {name}"), &Asked { name: AskedName::of("once"), fingerprint: fingerprint(), run });
+    }
+    see("cursor", &Cursor { hinted_to: AT, oldest: 30_000_000, swept_at: Moment::EPOCH });
+    for (name, obligation) in [
+        ("occurrence", Obligation::Occurrence(JOB)),
+        ("moved", Obligation::MovedOccurrence(JOB, Moment::EPOCH)),
+        ("run", Obligation::Run(manual())),
+    ] {
+        let (key, stamp) = (TimerKey { due: AT, obligation }, TimerStamp { generation: 300, written: AT });
+        see(&format!("timer {name}"), &GoldenTimer(Timer { key, tenant: tenant(), stamp }));
+    }
+}
+
+fn jobs() -> Vec<(String, Job)> {
+    let mut jobs = Vec::new();
+    for (name, schedule) in schedules() {
+        jobs.push((format!("schedule {name}"), job(schedule, Definition::default())));
+    }
+    for (name, definition) in definitions() {
+        jobs.push((name.to_owned(), job(on_demand(), definition)));
+    }
+    let changed = Job {
+        status: Status::Paused,
+        generation: 300,
+        epoch: 7,
+        before: Some(Before { schedule: on_demand(), since: Moment::EPOCH }),
+        changed_at: Moment::END,
+        fingerprint: Some(fingerprint()),
+        ..job(on_demand(), Definition::default())
+    };
+    jobs.push(("cancelled".to_owned(), Job { status: Status::Cancelled, ..changed.clone() }));
+    jobs.push(("changed".to_owned(), changed));
+    jobs
+}
+
+fn schedules() -> Vec<(&'static str, Schedule)> {
+    let cron = |text: &str| Plan { cron: Some(text.to_owned()), spread: Spread::of(JOB), ..Plan::default() };
+    let every = Plan { every_seconds: Some(90), ..Plan::default() };
+    let bounded = Plan {
+        start_at: Some(AT + Duration::from_secs(1)),
+        end_at: Some(Moment::END),
+        max_fires: Some(10),
+        jitter_seconds: Some(600),
+        spread: Spread::of(JOB),
+        ..every.clone()
+    };
+    let zoned = |text: &str, days, gap, overlap| Plan {
+        timezone: Some("America/New_York".to_owned()),
+        days: Some(days),
+        dst_gap: Some(gap),
+        dst_overlap: Some(overlap),
+        ..cron(text)
+    };
+    let plans = [
+        ("now", Plan::default()),
+        ("at", Plan { at: Some(Moment::END), ..Plan::default() }),
+        ("after", Plan { after_seconds: Some(3_000_000_000), ..Plan::default() }),
+        ("every", every),
+        ("bounded", bounded),
+        ("on demand", Plan { on_demand: true, ..Plan::default() }),
+        ("cron", cron("*/15 9-17 * * MON-FRI")),
+        ("cron of years", cron("15/20 0 9 1 JAN ? 2027-2199/2")),
+        ("cron of days", zoned("0 2 L-3,10 * MON#2", DayRule::Both, DstGap::Skip, DstOverlap::First)),
+        ("cron of weekdays", zoned("0 2 15W * *", DayRule::Either, DstGap::NextValid, DstOverlap::Second)),
+        ("cron of last", zoned("30 1 13 * FRIL", DayRule::Either, DstGap::NextValid, DstOverlap::Both)),
+        ("cron of H", cron("H H(2-5) LW * *")),
+        ("@every", zoned("@every 1h30m", DayRule::Either, DstGap::Skip, DstOverlap::ByKind)),
+        ("at()", cron("at(2190-12-24T18:00:00)")),
+    ];
+    plans.into_iter().map(|(name, plan)| (name, Schedule::new(&plan, AT).unwrap())).collect()
+}
+
+fn definitions() -> Vec<(&'static str, Definition)> {
+    let with = |target| Definition { target, ..Definition::default() };
+    let http = |method| {
+        let headers = [("x-team".to_owned(), "finance".to_owned())].into();
+        Target::Http(HttpTarget { url: "https://example.com/ä?b".to_owned(), method, headers })
+    };
+    let retrying = |backoff, jitter| {
+        let retry = RetryPolicy {
+            max_retries: 300,
+            backoff,
+            initial_delay: Duration::from_millis(1500),
+            max_delay: Duration::from_secs(50),
+            jitter,
+            give_up_after: Some(Duration::from_secs(900)),
+            break_after_instant_failures: Some(4),
+        };
+        Definition { terms: Terms { retry, ..Terms::default() }, ..Definition::default() }
+    };
+    let catching_up = |catch_up| Definition { catch_up, ..Definition::default() };
+    let of_priority = |priority| Definition { priority, ..Definition::default() };
+    let described = Definition {
+        name: Some("Überweisung".to_owned()),
+        owner: Some("finance".to_owned()),
+        tags: ["b".to_owned(), "a".to_owned()].into(),
+        ..Definition::default()
+    };
+    let at_most_once = Terms { timeout: Duration::from_secs(840), delivery: Delivery::AtMostOnce, ..Terms::default() };
+    let window = Duration::from_secs(60);
+    vec![
+        ("noop", with(Target::Noop)),
+        ("GET", with(http(Method::Get))),
+        ("POST", with(http(Method::Post))),
+        ("PUT", with(http(Method::Put))),
+        ("PATCH", with(http(Method::Patch))),
+        ("DELETE", with(http(Method::Delete))),
+        ("described", described),
+        ("payload inside", Definition { payload: Body::Inside(json()), ..Definition::default() }),
+        ("payload apart", Definition { payload: Body::Apart(Digest([7; 16])), ..Definition::default() }),
+        ("fixed none", retrying(Backoff::Fixed, Jitter::None)),
+        ("linear equal", retrying(Backoff::Linear, Jitter::Equal)),
+        ("exponential full", retrying(Backoff::Exponential, Jitter::Full)),
+        ("exponential decorrelated", retrying(Backoff::Exponential, Jitter::Decorrelated)),
+        ("at most once", Definition { terms: at_most_once, ..Definition::default() }),
+        ("catch up last", catching_up(CatchUp::Last { window })),
+        ("catch up none", catching_up(CatchUp::None)),
+        ("catch up all", catching_up(CatchUp::All { window, max_runs: 300 })),
+        ("critical", of_priority(Priority::Critical)),
+        ("high", of_priority(Priority::High)),
+        ("normal", of_priority(Priority::Normal)),
+        ("low", of_priority(Priority::Low)),
+    ]
+}
+
+fn runs() -> Vec<(String, Run)> {
+    let in_state = |state| Run { state, ..run(scheduled()) };
+    let lease = |holder, cancelled| State::Running(Lease { holder, until: AT, cancelled });
+    let failed = |why| in_state(State::Failed { at: AT, why });
+    let skipped = |why, span| in_state(State::Skipped { at: AT, why, span });
+    let span = SkippedSpan { until: Moment::END, count: Some(300) };
+    let whole = Run {
+        nominal: Some(Moment::EPOCH),
+        fence: 300,
+        attempts: endings().into_iter().map(|(_, ended)| Attempt { ended, ..attempt(2) }).collect(),
+        started_at: Some(AT),
+        tally: Tally { failures: 300, lost_in_a_row: 2, instant_in_a_row: 4 },
+        priority: Priority::Low,
+        payload: Some(Body::Apart(Digest([9; 16]))),
+        asked_by: Some(By::key(KeyId::from_bytes([1; 10]))),
+        redrive_of: Some(manual()),
+        cancel: Some(CancelAsked { at: AT, by: By::host() }),
+        ..run(redrive())
+    };
+    let runs = [
+        ("scheduled", in_state(State::Scheduled { due: AT })),
+        ("manual", run(manual())),
+        ("running", in_state(lease(Holder::Process(Worker(u64::MAX)), false))),
+        ("running, cancelled", in_state(lease(Holder::Process(Worker(7)), true))),
+        ("running remotely", in_state(lease(Holder::Remote(Worker(7)), false))),
+        ("succeeded with nothing", in_state(State::Succeeded { at: AT, result: Body::Empty })),
+        ("succeeded", in_state(State::Succeeded { at: AT, result: Body::Inside(json()) })),
+        ("succeeded at length", in_state(State::Succeeded { at: AT, result: Body::Apart(Digest([7; 16])) })),
+        ("failed error", failed(Failure::Error)),
+        ("failed lost", failed(Failure::Lost)),
+        ("failed poison", failed(Failure::Poison)),
+        ("failed instant", failed(Failure::Instant)),
+        ("timed out", in_state(State::TimedOut { at: AT })),
+        ("cancelled", in_state(State::Cancelled { at: AT })),
+        ("skipped coalesced", skipped(Skip::Coalesced, Some(span))),
+        ("skipped missed", skipped(Skip::Missed, Some(SkippedSpan { count: None, ..span }))),
+        ("skipped paused", skipped(Skip::Paused, None)),
+        ("skipped cancelled", skipped(Skip::Cancelled, None)),
+        ("skipped superseded", skipped(Skip::Superseded, None)),
+        ("skipped abandoned", skipped(Skip::Abandoned, None)),
+        ("whole", whole),
+    ];
+    runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
+}
+
+fn endings() -> Vec<(&'static str, Option<Ended>)> {
+    let error = || AttemptError::new("http_503", "the target was busy");
+    let endings = [
+        ("succeeded", Ending::Succeeded),
+        ("failed", Ending::Failed(error())),
+        ("timed out", Ending::TimedOut(error().permanent().unreached())),
+        ("lost", Ending::Lost),
+    ];
+    let ended = endings.into_iter().map(|(name, how)| (name, Some(Ended { at: AT, how })));
+    [("under way", None)].into_iter().chain(ended).collect()
+}
+
+fn keys() -> Vec<(&'static str, ApiKey)> {
+    let key = |role| ApiKey {
+        tenant: tenant(),
+        id: KeyId::from_bytes([1; 10]),
+        name: "ci".to_owned(),
+        role,
+        created_at: AT,
+        revoked_at: None,
+        secret: SecretHash::of("first"),
+        former: None,
+        fingerprint: None,
+    };
+    let rotated = ApiKey {
+        fingerprint: Some(fingerprint()),
+        ..key(Role::Admin).rotated(SecretHash::of("second"), Duration::from_secs(90), AT)
+    };
+    vec![
+        ("viewer", key(Role::Viewer)),
+        ("operator", key(Role::Operator)),
+        ("admin", key(Role::Admin)),
+        ("host", key(Role::Host)),
+        ("revoked", rotated.revoked(AT)),
+        ("rotated", rotated),
+    ]
+}
+
+fn job(schedule: Schedule, definition: Definition) -> Job {
+    Job::new(tenant(), JOB, schedule, definition, 0, AT)
+}
+
+fn on_demand() -> Schedule {
+    Schedule::new(&Plan { on_demand: true, ..Plan::default() }, AT).unwrap()
+}
+
+fn run(key: RunKey) -> Run {
+    Run::new(tenant(), key, Priority::Normal)
+}
+
+fn attempt(number: u32) -> Attempt {
+    Attempt { number, worker: Worker(7), started_at: AT, ended: None }
+}
+
+fn scheduled() -> RunKey {
+    RunKey::occurrence(JOB, AT)
+}
+
+fn manual() -> RunKey {
+    RunKey::manual(JOB, AT, u64::MAX)
+}
+
+fn redrive() -> RunKey {
+    RunKey::redrive(JOB, AT, 300)
+}
+
+fn fingerprint() -> Fingerprint {
+    Fingerprint::of("POST /v1/jobs", "{}", "idempotency_key").unwrap()
+}
+
+fn tenant() -> Tenant {
+    Tenant::new("acme").unwrap()
+}
+
+fn json() -> Json {
+    Json::of(&serde_json::json!({"text": "ä\u{0}🕐", "list": [1, null, 2.5]}))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
+    (0..text.len()).step_by(2).map(byte).collect()
+}
