@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::instrument::{Lines, VARIABLE};
 
 /// What an interleaving runs takes milliseconds; what takes time is to compile it.
-const NOT_OPTIMIZED: [&str; 6] = ["domain", "executor", "io", "protocol", "simulation", "sweeper"];
+const NOT_OPTIMIZED: [&str; 7] = ["domain", "executor", "io", "judge", "protocol", "simulation", "sweeper"];
 
 /// The tests' binary.
 #[derive(Debug)]

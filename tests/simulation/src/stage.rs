@@ -365,7 +365,7 @@ impl Stage {
     }
 
     pub fn head(&self) -> Option<Head> {
-        at_once(self.world.store().get::<Head>(&self.tenant, self.id)).expect("memory").map(|seen| seen.item)
+        at_once(self.world.whole_store().get::<Head>(&self.tenant, self.id)).expect("memory").map(|seen| seen.item)
     }
 
     pub fn job(&self) -> Option<Job> {
@@ -373,7 +373,9 @@ impl Stage {
     }
 
     pub fn run(&self, instant: i64) -> Option<Run> {
-        at_once(self.world.store().get::<Run>(&self.tenant, self.key(instant))).expect("memory").map(|seen| seen.item)
+        at_once(self.world.whole_store().get::<Run>(&self.tenant, self.key(instant)))
+            .expect("memory")
+            .map(|seen| seen.item)
     }
 
     /// The state of an occurrence in the wire's words: `succeeded`, `skipped: paused`.
@@ -385,7 +387,7 @@ impl Stage {
 
     /// The link of the chain at this instant.
     pub fn timer(&self, instant: i64) -> Option<Timer> {
-        at_once(self.world.store().timer(&TimerKey::occurrence(self.id, moment(instant)))).expect("memory")
+        at_once(self.world.whole_store().timer(&TimerKey::occurrence(self.id, moment(instant)))).expect("memory")
     }
 
     /// In which shard the job's timers lie.
@@ -401,7 +403,8 @@ impl Stage {
     /// Everything that stands in the buckets of the first five hours.
     pub fn timers(&self) -> Vec<Timer> {
         let minutes = BEGIN / 60_000..BEGIN / 60_000 + 300;
-        let bucket = |minute| at_once(self.world.store().timers(Bucket { minute, shard: 0 }, None, Moment::END, 1000));
+        let bucket =
+            |minute| at_once(self.world.whole_store().timers(Bucket { minute, shard: 0 }, None, Moment::END, 1000));
         minutes.flat_map(|minute| bucket(minute).expect("memory").items).collect()
     }
 
@@ -427,8 +430,9 @@ impl Stage {
 
     /// The oldest bucket not yet left, as the second at which it begins.
     pub fn oldest_bucket(&self) -> i64 {
-        let cursor =
-            at_once(self.world.store().get::<Cursor>(&Tenant::deployment(), 0)).expect("memory").expect("deployed");
+        let cursor = at_once(self.world.whole_store().get::<Cursor>(&Tenant::deployment(), 0))
+            .expect("memory")
+            .expect("deployed");
         cursor.item.oldest * 60 - BEGIN / 1000
     }
 

@@ -124,7 +124,7 @@ pub fn account(world: &World, tenant: &Tenant, driven: &BTreeMap<JobId, Driven>,
 }
 
 fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) -> Vec<judge::Record> {
-    let store = world.store();
+    let store = world.whole_store();
     let mut records = Vec::new();
     let mut before = None;
     loop {
@@ -141,7 +141,7 @@ fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) ->
 
 fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> judge::Record {
     let outside = if run.fence > 3 {
-        at_once(world.store().list::<Attempt>(tenant, run.key, None, usize::MAX)).unwrap_or_default().items
+        at_once(world.whole_store().list::<Attempt>(tenant, run.key, None, usize::MAX)).unwrap_or_default().items
     } else {
         vec![]
     };
@@ -165,7 +165,7 @@ fn timers(world: &World, numbers: &BTreeMap<JobId, u32>, end: i64) -> Vec<judge:
 }
 
 fn timers_of(world: &World, shard: u16, numbers: &BTreeMap<JobId, u32>, end: i64) -> Vec<judge::Timer> {
-    let store = world.store();
+    let store = world.whole_store();
     let oldest =
         at_once(store.get::<Cursor>(&Tenant::deployment(), shard)).ok().flatten().map_or(0, |seen| seen.item.oldest);
     let last = end / 60_000 + 25 * 60;

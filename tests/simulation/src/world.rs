@@ -106,7 +106,7 @@ impl World {
     }
 
     /// All there is, whichever release wrote it.
-    pub fn store(&self) -> &Arc<MemoryStore> {
+    pub fn whole_store(&self) -> &Arc<MemoryStore> {
         &self.0.later_store
     }
 
