@@ -51,7 +51,7 @@ pub async fn closing_an_edge_twice_changes_nothing<S: Store>(store: Arc<S>) {
     assert_eq!(store.get::<Join>(&tenant(), key(1, "end")).await.unwrap(), Some(seen(left, 2)));
 }
 
-/// Tried: with the item read, changed and put without a guard, closed edges are open again.
+/// Where each would read the join, change it and put it as seen, most would have to try again and again.
 pub async fn of_64_closers_all_succeed_and_exactly_one_sees_the_last_edge_close<S: Store>(store: Arc<S>) {
     put_join(&*store, 1, &Join::of("end", edges(WRITERS))).await;
 
