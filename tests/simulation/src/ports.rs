@@ -13,6 +13,8 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{AttemptError, Claimant, Run};
+use minutehand_domain::signing::SigningSecrets;
+use minutehand_domain::target::HttpTarget;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
@@ -23,7 +25,7 @@ use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
-use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::Group;
 
@@ -36,7 +38,11 @@ use crate::world::{Behaviour, World};
 
 /// All ports of one process.
 #[derive(Clone, Debug)]
-pub struct SimPorts(Port);
+pub struct SimPorts {
+    port: Port,
+    /// The real ones, over a simulated transport.
+    targets: Arc<Callers<Port, Port>>,
+}
 
 #[derive(Clone, Debug)]
 pub struct Port {
@@ -46,7 +52,9 @@ pub struct Port {
 
 impl SimPorts {
     pub fn new(world: World, process: Arc<Process>) -> Self {
-        Self(Port { world, process })
+        let port = Port { world, process };
+        let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
+        Self { port, targets }
     }
 }
 
@@ -54,41 +62,41 @@ impl SimPorts {
     /// Hands a group of shards to another sweeper.
     pub async fn hand_out(&self, group: Group) -> Result<(), Fault> {
         let hand_out = async {
-            self.0.world.hand_out(group);
+            self.port.world.hand_out(group);
             Ok(())
         };
-        self.0.pass("hand_out", QUEUES, hand_out).await
+        self.port.pass("hand_out", QUEUES, hand_out).await
     }
 }
 
 impl Ports for SimPorts {
     type Store = Port;
     type Queues = Port;
-    type Targets = Port;
+    type Targets = Callers<Port, Port>;
     type Events = Port;
     type Clock = Port;
     type Chance = Port;
 
     fn store(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn queues(&self) -> &Port {
-        &self.0
+        &self.port
     }
-    fn targets(&self) -> &Port {
-        &self.0
+    fn targets(&self) -> &Callers<Port, Port> {
+        &self.targets
     }
     fn events(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn clock(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn chance(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn me(&self) -> Claimant {
-        self.0.world.claimant(&self.0.process)
+        self.port.world.claimant(&self.port.process)
     }
 }
 
@@ -466,8 +474,8 @@ impl Queues for Port {
     }
 }
 
-impl Targets for Port {
-    async fn call(&self, call: Call<'_>) -> Answer {
+impl Transport for Port {
+    async fn call(&self, _target: &HttpTarget, call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
         let (behaviour, _ends_when_dropped) = self.witness_call(&call);
         self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));
         let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);

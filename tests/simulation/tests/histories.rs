@@ -19,7 +19,7 @@ fn no_history_loses_doubles_or_forgets_anything() {
 }
 
 /// What each thousand histories must at least have met, so that the suite cannot become empty.
-const LEAST_IN_A_THOUSAND: [(&str, u64); 110] = [
+const LEAST_IN_A_THOUSAND: [(&str, u64); 111] = [
     // Faults: at every port, before it acts and after.
     ("crash Before put_head", 5),
     ("crash After put_head", 5),
@@ -59,6 +59,7 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 110] = [
     ("throttled state head", 800),
     ("throttled state put_run", 200),
     ("throttled state put_head", 5),
+    ("throttled state signing", 50),
     ("throttled timers put_timer", 300),
     ("throttled timers timers", 100),
     ("throttled timers put_cursor", 1),
