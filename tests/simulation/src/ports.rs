@@ -166,7 +166,7 @@ impl Port {
     }
 
     /// A request that was given up and tried again may still arrive: it puts the timer once more, over whatever stands
-    /// there by then. No guarded write can be repeated like this.
+    /// there by then that is of no later generation. No guarded write can be repeated like this.
     fn echoes(&self, timer: &Timer) {
         let (sim, rates) = (self.world.sim(), self.world.sim().rates());
         if sim.dice(|dice| dice.chance(rates.echo)) {
@@ -402,15 +402,18 @@ impl Store for Port {
         self.pass("timer", self.timers_of(&key.obligation), self.store().timer(key)).await
     }
 
-    async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
+    async fn put_timer(&self, timer: &Timer) -> Result<Timer, Fault> {
         let put = async {
-            self.trace(|| format!("put_timer {timer:?}"));
-            self.store().put_timer(timer).await?;
+            let mut there = self.store().put_timer(timer).await?;
+            self.trace(|| format!("put_timer {timer:?} put {}", there == *timer));
+            if there.stamp.generation > timer.stamp.generation {
+                self.world.sim().count("timer of a later generation kept");
+            }
             if self.tries_twice().await {
-                self.store().put_timer(timer).await?;
+                there = self.store().put_timer(timer).await?;
             }
             self.echoes(timer);
-            Ok(())
+            Ok(there)
         };
         self.pass("put_timer", self.timers_of(&timer.key.obligation), put).await
     }
