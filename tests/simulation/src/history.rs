@@ -577,7 +577,7 @@ fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour)
     let behaviour = Behaviour { takes, fails: dice.pick(&[0.0, 0.0, 0.3, 0.9]) };
     let wish = json!({
         "schedule": schedule,
-        "target": {"noop": {}},
+        "target": {"http": {"url": "https://simulated.example/"}},
         "priority": dice.pick(&Priority::ALL).as_str(),
         "timeout_seconds": TIMEOUT / 1000,
         "retry": {

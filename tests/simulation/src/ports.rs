@@ -14,6 +14,8 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{AttemptError, Claimant, Run};
+use minutehand_domain::signing::SigningSecrets;
+use minutehand_domain::target::HttpTarget;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
@@ -25,7 +27,7 @@ use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
-use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::Group;
 
@@ -38,7 +40,11 @@ use crate::world::{Behaviour, World};
 
 /// All ports of one process.
 #[derive(Clone, Debug)]
-pub struct SimPorts(Port);
+pub struct SimPorts {
+    port: Port,
+    /// The real ones, over a simulated transport.
+    targets: Arc<Callers<Port, Port>>,
+}
 
 #[derive(Clone)]
 pub struct Port {
@@ -57,12 +63,17 @@ impl SimPorts {
         if let Some(resource) = cut_off {
             sim.count(format!("{} cut off from {resource}", process.name));
         }
-        Self(Port { world, process, cut_off, queues: None })
+        Self::through(Port { world, process, cut_off, queues: None })
     }
 
     /// The ports of a process that is a whole machine.
     pub(crate) fn of_machine(world: World, process: Arc<Process>, queues: Arc<EmbeddedQueues<ProcessClock>>) -> Self {
-        Self(Port { world, process, cut_off: None, queues: Some(queues) })
+        Self::through(Port { world, process, cut_off: None, queues: Some(queues) })
+    }
+
+    fn through(port: Port) -> Self {
+        let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
+        Self { port, targets }
     }
 }
 
@@ -95,10 +106,10 @@ impl SimPorts {
     /// Hands a group of shards to another sweeper.
     pub async fn hand_out(&self, group: Group) -> Result<(), Fault> {
         let hand_out = async {
-            self.0.world.hand_out(group);
+            self.port.world.hand_out(group);
             Ok(())
         };
-        self.0.pass("hand_out", QUEUES, hand_out).await
+        self.port.pass("hand_out", QUEUES, hand_out).await
     }
 }
 
@@ -111,31 +122,31 @@ impl fmt::Debug for Port {
 impl Ports for SimPorts {
     type Store = Port;
     type Queues = Port;
-    type Targets = Port;
+    type Targets = Callers<Port, Port>;
     type Events = Port;
     type Clock = Port;
     type Chance = Port;
 
     fn store(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn queues(&self) -> &Port {
-        &self.0
+        &self.port
     }
-    fn targets(&self) -> &Port {
-        &self.0
+    fn targets(&self) -> &Callers<Port, Port> {
+        &self.targets
     }
     fn events(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn clock(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn chance(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn me(&self) -> Claimant {
-        self.0.world.claimant(&self.0.process)
+        self.port.world.claimant(&self.port.process)
     }
 }
 
@@ -206,7 +217,7 @@ impl Port {
     }
 
     /// A request that was given up and tried again may still arrive: it puts the timer once more, over whatever stands
-    /// there by then. No guarded write can be repeated like this.
+    /// there by then that is of no later generation. No guarded write can be repeated like this.
     fn echoes(&self, timer: &Timer) {
         let (sim, rates) = (self.world.sim(), self.world.sim().rates());
         if sim.dice(|dice| dice.chance(rates.echo)) {
@@ -459,16 +470,21 @@ impl Store for Port {
         self.pass("timer", self.timers_of(&key.obligation), self.store().timer(key)).await
     }
 
-    async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
+    async fn put_timer(&self, timer: &Timer) -> Result<Timer, Fault> {
         let put = async {
-            self.trace(|| format!("put_timer {timer:?}"));
-            self.store().put_timer(timer).await?;
-            self.spend_a_write(timer.key.run_key());
+            let mut there = self.store().put_timer(timer).await?;
+            self.trace(|| format!("put_timer {timer:?} put {}", there == *timer));
+            if there == *timer {
+                self.spend_a_write(timer.key.run_key());
+            }
+            if there.stamp.generation > timer.stamp.generation {
+                self.world.sim().count("timer of a later generation kept");
+            }
             if self.tries_twice().await {
-                self.store().put_timer(timer).await?;
+                there = self.store().put_timer(timer).await?;
             }
             self.echoes(timer);
-            Ok(())
+            Ok(there)
         };
         self.pass("put_timer", self.timers_of(&timer.key.obligation), put).await
     }
@@ -545,8 +561,8 @@ impl Queues for Port {
     }
 }
 
-impl Targets for Port {
-    async fn call(&self, call: Call<'_>) -> Answer {
+impl Transport for Port {
+    async fn call(&self, _target: &HttpTarget, call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
         let (behaviour, _ends_when_dropped) = self.witness_call(&call);
         self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));
         let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);

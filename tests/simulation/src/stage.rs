@@ -5,6 +5,7 @@
 
 mod elsewhere;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +25,7 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
+use minutehand_domain::target::{HttpTarget, Method, Target};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
@@ -102,7 +104,9 @@ impl Wish {
             ..RetryPolicy::default()
         };
         let terms = Terms { timeout: Duration::from_secs(self.timeout), retry, ..Terms::default() };
-        Definition { terms, catch_up: self.catch_up, ..Definition::default() }
+        let target =
+            HttpTarget { url: "https://staged.example/".into(), method: Method::Post, headers: BTreeMap::new() };
+        Definition { target: Target::Http(target), terms, catch_up: self.catch_up, ..Definition::default() }
     }
 }
 
