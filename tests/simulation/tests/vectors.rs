@@ -67,7 +67,8 @@ impl Question {
         sim.at(self.created, move |sim| {
             let (process, ports) = creator.process("creator");
             sim.spawn(&process, async move {
-                let wish = json!({ "schedule": schedule, "target": { "http": { "url": "https://simulated.example/" } } });
+                let wish =
+                    json!({ "schedule": schedule, "target": { "http": { "url": "https://simulated.example/" } } });
                 let answer = Client::of(ports, tenant).send("POST", "/v1/jobs", Some("question"), &wish).await;
                 assert_eq!(answer.status, 201, "{}", answer.body);
             });
