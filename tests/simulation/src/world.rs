@@ -5,12 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
-use minutehand_domain::pace;
+use minutehand_domain::id::{JobId, RunKey, Worker};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Claimant;
 use minutehand_io::store::embedded::{Codec, MemoryStore};
-use minutehand_io::store::{Cursor, Guard, Store as _};
 use minutehand_judge::{Call, Head};
 
 use crate::engine::{Process, Sim};
@@ -19,7 +17,6 @@ use crate::ports::SimPorts;
 use crate::queues::Queues;
 use crate::setting::Setting;
 use crate::throttle::Place;
-use crate::witness::at_once;
 
 /// Clocks of processes are apart by at most this from the true one.
 pub const SKEW: i64 = 2_000;
@@ -110,6 +107,11 @@ impl World {
         &self.0.later_store
     }
 
+    /// Whatever is written through it nobody can read.
+    pub fn damaging_store(&self) -> MemoryStore {
+        self.0.store.seen_through(Codec::Damaging)
+    }
+
     /// What a process of its release can read, and how it writes.
     pub fn store_of(&self, process: &Process) -> &Arc<MemoryStore> {
         let is_later = match &*self.0.later.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -153,20 +155,6 @@ impl World {
         on.map(|throttle| throttle.share).any(|share| self.0.sim.dice(|dice| dice.chance(share)))
     }
 
-    /// As a deployment does: a first pass, so that the cursors are there before anything is created.
-    pub fn deploy(&self) {
-        let now = self.0.sim.now();
-        let cursor = Cursor {
-            hinted_to: Moment::from_millis(now) + pace::HORIZON,
-            oldest: now / 60_000,
-            swept_at: Moment::from_millis(now),
-        };
-        for shard in 0..self.0.setting.shards {
-            let put = at_once(self.0.store.put(&Tenant::deployment(), shard, &cursor, Guard::Absent));
-            assert!(put.is_ok_and(|put| put.is_written()), "nobody deployed before");
-        }
-    }
-
     /// Tells how the target of a job behaves, before the job exists.
     pub fn introduce(&self, job: JobId, number: u32, behaviour: Behaviour) {
         self.seen().jobs.insert(job, Told { number, behaviour, heads: Vec::new() });
@@ -198,6 +186,16 @@ impl fmt::Debug for World {
 impl Process {
     /// What this process thinks the time is.
     pub fn now(&self, sim: &Sim) -> Moment {
-        Moment::from_millis(sim.now() + self.skew)
+        Moment::from_millis(sim.now() + self.wrong(sim))
+    }
+
+    /// How wrong its clock is now.
+    pub fn wrong(&self, sim: &Sim) -> i64 {
+        self.skew + sim.clocks_are_ahead()
+    }
+
+    /// When this moment of its clock is, or was.
+    pub fn true_time(&self, sim: &Sim, moment: Moment) -> i64 {
+        moment.millis() - self.wrong(sim)
     }
 }

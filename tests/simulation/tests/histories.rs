@@ -19,7 +19,7 @@ fn no_history_loses_doubles_or_forgets_anything() {
 }
 
 /// What each thousand histories must at least have met, so that the suite cannot become empty.
-const LEAST_IN_A_THOUSAND: [(&str, u64); 110] = [
+const LEAST_IN_A_THOUSAND: [(&str, u64); 114] = [
     // Faults: at every port, before it acts and after.
     ("crash Before put_head", 5),
     ("crash After put_head", 5),
@@ -55,6 +55,10 @@ const LEAST_IN_A_THOUSAND: [(&str, u64); 110] = [
     ("visibility expired early", 45),
     ("queue purged", 50),
     ("sweeper dead for minutes", 100),
+    ("sweep killed by its deadline", 10),
+    ("pass unfinished", 5),
+    ("pass overtaken", 5),
+    ("page of all timers searched", 1000),
     // Faults of AWS's ports.
     ("throttled state head", 800),
     ("throttled state put_run", 200),
