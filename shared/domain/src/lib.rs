@@ -7,6 +7,7 @@
 pub mod access;
 pub mod body;
 pub mod catch_up;
+pub mod cursor;
 pub mod head;
 pub mod hint;
 pub mod id;
@@ -24,6 +25,7 @@ pub mod run;
 pub mod schedule;
 pub mod signing;
 mod spelled;
+pub mod survey;
 pub mod target;
 pub mod timer;
 

@@ -27,7 +27,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::{Fault, Ports};
-use minutehand_sweeper::sweep_shards;
+use minutehand_protocol::sweep::{Allowance, sweep};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -170,9 +170,9 @@ impl Stage {
     }
 
     pub async fn sweep(&self, shard: u16) {
-        sweep_shards(&*self.sweeper, shard..shard + 1).await.expect("nothing breaks here");
+        sweep(&*self.sweeper, shard, &Allowance::UNLIMITED).await.expect("nothing breaks here");
         let idle = (shard + 1) % self.idle.store().shards();
-        sweep_shards(&*self.idle, idle..idle + 1).await.expect("nothing breaks here");
+        sweep(&*self.idle, idle, &Allowance::UNLIMITED).await.expect("nothing breaks here");
     }
 
     /// The requests of the functions so far, without those of an empty sweep.

@@ -184,7 +184,7 @@ mod tests {
 
     async fn put_cursors(store: &FileStore, shards: std::ops::Range<u16>) {
         for shard in shards {
-            let cursor = Cursor { hinted_to: Moment::EPOCH, oldest: 0, swept_at: Moment::EPOCH };
+            let cursor = Cursor::starting_at(0);
             assert!(store.put(&Tenant::deployment(), shard, &cursor, Guard::Absent).await.unwrap().is_written());
         }
     }

@@ -17,6 +17,8 @@ pub struct Setting {
     /// Whether each process believes that no other is alive, as one with an embedded store does.
     pub exclusive_store: bool,
     pub throttles: Vec<Throttle>,
+    /// Milliseconds that an invocation of the sweeper may take.
+    pub sweep_timeout: i64,
 }
 
 /// Who takes what becomes visible on a queue.
@@ -56,6 +58,7 @@ impl Setting {
             host: Host::Process,
             exclusive_store: false,
             throttles: Vec::new(),
+            sweep_timeout: 300_000,
         }
     }
 
@@ -65,7 +68,9 @@ impl Setting {
         let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::drawn(dice)) };
         let throttles = (0..dice.within(throttles)).map(|_| Throttle::drawn(dice, rough, shards)).collect();
         let shards_per_sweep = dice.pick(&[1, 2, 64]);
-        Self { skew: SKEW, shards, shards_per_sweep, host, exclusive_store: false, throttles }
+        // Enough for the longest chain of one timer, which is not begun in vain; stalls and throttles take the rest.
+        let sweep_timeout = dice.pick(&[12_000, 20_000, 60_000, 300_000, 300_000]);
+        Self { skew: SKEW, shards, shards_per_sweep, host, exclusive_store: false, throttles, sweep_timeout }
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Times are seconds since the curtain rose.
 
+mod damage;
 mod elsewhere;
 
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery as Delivered;
-use minutehand_io::store::{Bucket, Cursor, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::Violation;
 use minutehand_protocol::job::change::{Changed, change};
@@ -183,7 +184,6 @@ impl Stage {
     pub fn on(setting: Setting, wish: Wish, script: impl IntoIterator<Item = Line>) -> Self {
         let sim = Sim::new(1, BEGIN, Fates::script(script.into_iter().collect()));
         let world = World::new(&sim, setting);
-        world.deploy();
         Self::of(sim, world, 1, wish)
     }
 
@@ -299,7 +299,12 @@ impl Stage {
     }
 
     pub fn sweep(&self, at: i64, name: &'static str) -> Answer<Pass> {
-        self.act(at, name, |ports| async move { tick(&ports).await })
+        let sim = self.sim.clone();
+        self.act(at, name, move |ports| async move {
+            let pass = tick(&ports).await?;
+            (0..pass.corrupt).for_each(|_| sim.count("corrupt met"));
+            Ok(pass)
+        })
     }
 
     /// A sweeper each minute, from the one second to the other.
@@ -334,11 +339,9 @@ impl Stage {
     /// A sweeper that hands out groups of the setting's size.
     pub fn sweep_in_groups(&self, at: i64, name: &'static str) -> Answer<Pass> {
         let each = self.world.setting().shards_per_sweep;
-        self.act(
-            at,
-            name,
-            move |ports| async move { tick_in_groups(&ports, each, |group| ports.hand_out(group)).await },
-        )
+        self.act(at, name, move |ports| async move {
+            tick_in_groups(&ports, each, Moment::END, |group| ports.hand_out(group)).await
+        })
     }
 
     /// Processes of these names are of a later release than the others, until all are at that second.
@@ -354,6 +357,11 @@ impl Stage {
             let world = self.world.clone();
             self.sim.at(moment(at).millis(), move |_| world.lose_hints(losing));
         }
+    }
+
+    /// From that second on everybody's clock is ahead by so many seconds.
+    pub fn set_clocks(&self, at: i64, ahead: i64) {
+        self.sim.at(moment(at).millis(), move |sim| sim.set_clocks(ahead * 1000));
     }
 
     /// Whatever is on its way is lost.
@@ -435,10 +443,27 @@ impl Stage {
 
     /// The oldest bucket not yet left, as the second at which it begins.
     pub fn oldest_bucket(&self) -> i64 {
-        let cursor = at_once(self.world.whole_store().get::<Cursor>(&Tenant::deployment(), 0))
-            .expect("memory")
-            .expect("deployed");
-        cursor.item.oldest * 60 - BEGIN / 1000
+        self.cursor().oldest * 60 - BEGIN / 1000
+    }
+
+    /// How far the sweeping of the first shard has come.
+    pub fn cursor(&self) -> Cursor {
+        self.cursor_as_seen().item
+    }
+
+    fn cursor_as_seen(&self) -> Seen<Cursor> {
+        let cursor = at_once(self.world.whole_store().get::<Cursor>(&Tenant::deployment(), 0));
+        cursor.expect("memory").expect("it was swept")
+    }
+
+    /// How often that happened.
+    pub fn counted(&self, what: &str) -> u64 {
+        self.sim.tally().get(what).copied().unwrap_or_default()
+    }
+
+    /// The true time.
+    pub fn now(&self) -> Moment {
+        Moment::from_millis(self.sim.now())
     }
 
     /// What the judge finds wrong with what was played so far.

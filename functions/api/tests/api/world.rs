@@ -20,7 +20,7 @@ use minutehand_io::targets::TargetRefusal;
 use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, claim};
 use minutehand_protocol::run::finish::finish;
-use minutehand_protocol::sweep::sweep;
+use minutehand_protocol::sweep::{Allowance, sweep};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -160,7 +160,7 @@ impl World {
     /// The same; an attempt of which nothing is said does not end.
     pub(crate) async fn work_if(&self, ends: impl Fn(&Job, &Run) -> Option<Outcome>) {
         for shard in 0..self.ports.store().shards() {
-            sweep(&*self.ports, shard).await.unwrap();
+            sweep(&*self.ports, shard, &Allowance::UNLIMITED).await.unwrap();
         }
         loop {
             let hints = self.ports.queues.take(self.now());

@@ -11,9 +11,9 @@ mod head;
 mod quota;
 mod run;
 mod signing;
+mod survey;
 mod timer;
 
 pub use self::body::KeptBody;
-pub use self::cursor::Cursor;
 pub use self::document::Filed;
 pub use self::run::{ExtendLease, RunsOf};
