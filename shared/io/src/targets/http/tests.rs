@@ -1,5 +1,6 @@
 //! Calls over the wire: every way in which a target can answer or fail to.
 
+mod dns;
 mod server;
 #[cfg(feature = "embedded")]
 mod signed;
