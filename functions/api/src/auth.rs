@@ -17,6 +17,7 @@ use minutehand_io::store::Store as _;
 use crate::app_state::AppState;
 use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
+use crate::seat;
 use crate::source::Source;
 use crate::strangers::{Admitted, Fingerprint};
 
@@ -38,6 +39,7 @@ pub(crate) async fn authenticate<D: Ports>(
     let key = bearer(request.headers()).ok_or_else(no_key)?;
     let source = Source::in_extensions(request.extensions());
     let caller = caller_of(&app, source, key).await?.ok_or_else(unknown_key)?;
+    seat::take(request.extensions(), caller.tenant())?;
     app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
         return Err(not_allowed(needed));

@@ -29,6 +29,7 @@ mod routes;
 mod runs;
 mod schedules;
 mod scrape;
+mod seat;
 mod signing;
 mod source;
 mod stats;
@@ -49,6 +50,7 @@ pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::problem::{Kind, Problem};
+pub use self::seat::Seat;
 pub use self::source::Source;
 use self::strangers::Strangers;
 
