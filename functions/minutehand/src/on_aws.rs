@@ -40,7 +40,7 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
 }
 
 /// Sends events to the bus until the process drains; later events are sent at the end.
-async fn flushing_events(ports: Arc<Cloud<Callers<DynamoStore>>>, drain: Drain) {
+async fn flushing_events(ports: Arc<Cloud<Callers<HttpCaller, DynamoStore>>>, drain: Drain) {
     loop {
         tokio::select! {
             () = drain.draining() => return,

@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 
 use self::server::{Server, read_request};
 use super::*;
+use crate::targets::Material;
 
 const PATIENT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(100);
@@ -36,9 +37,30 @@ fn secrets() -> SigningSecrets {
 }
 
 async fn call_with(caller: HttpCaller, target: HttpTarget, payload: Option<&Json>, timeout: Duration) -> Answer {
-    let (named, tenant) = (Target::Http(target.clone()), Tenant::new("acme").unwrap());
+    call_by("acme", caller, target, payload, timeout).await
+}
+
+async fn call_by(
+    tenant: &str,
+    caller: HttpCaller,
+    target: HttpTarget,
+    payload: Option<&Json>,
+    timeout: Duration,
+) -> Answer {
+    let (named, tenant) = (Target::Http(target.clone()), Tenant::new(tenant).unwrap());
     let (run, now) = (run(), run().at + Duration::from_millis(12));
-    let call = Call { target: &named, tenant: &tenant, run, attempt: 3, scheduled_at: run.at, now, payload, timeout };
+    let (material, scheduled_at) = (Material::default(), run.at);
+    let call = Call {
+        target: &named,
+        tenant: &tenant,
+        run,
+        attempt: 3,
+        scheduled_at,
+        now,
+        payload,
+        material: &material,
+        timeout,
+    };
     caller.call(&target, call, &secrets()).await
 }
 

@@ -16,19 +16,7 @@ fn caller(name_server: &NameServer) -> HttpCaller {
 }
 
 async fn call_of(tenant: &str, caller: HttpCaller, url: String) -> Answer {
-    let (named, tenant) = (Target::Http(get(url.clone())), Tenant::new(tenant).unwrap());
-    let (run, now) = (run(), run().at);
-    let call = Call {
-        target: &named,
-        tenant: &tenant,
-        run,
-        attempt: 1,
-        scheduled_at: run.at,
-        now,
-        payload: None,
-        timeout: PATIENT,
-    };
-    caller.call(&get(url), call, &secrets()).await
+    call_by(tenant, caller, get(url), None, PATIENT).await
 }
 
 /// Tried: without a tenant's share (`at_once`) all 400 are asked for at once, each with two sockets of the process.
