@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+use minutehand_domain::lane::Lane;
 use minutehand_domain::pace;
-use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Claimant;
 use minutehand_io::store::embedded::{Codec, MemoryStore};
 use minutehand_io::store::{Cursor, Guard, Store as _};
@@ -35,7 +35,7 @@ struct Inner {
     later_store: Arc<MemoryStore>,
     later: Mutex<Later>,
     queues: Mutex<Queues>,
-    invocations: Mutex<[Invocations; Priority::ALL.len()]>,
+    invocations: Mutex<[Invocations; Lane::ALL.len()]>,
     seen: Mutex<Seen>,
 }
 
@@ -176,11 +176,11 @@ impl World {
         Claimant { worker: Worker(process.number), exclusive_store: self.0.setting.exclusive_store }
     }
 
-    pub(crate) fn invocations(&self, queue: Priority) -> Invocations {
+    pub(crate) fn invocations(&self, queue: Lane) -> Invocations {
         self.change_invocations(queue, |invocations| *invocations)
     }
 
-    pub(crate) fn change_invocations<T>(&self, queue: Priority, change: impl FnOnce(&mut Invocations) -> T) -> T {
+    pub(crate) fn change_invocations<T>(&self, queue: Lane, change: impl FnOnce(&mut Invocations) -> T) -> T {
         change(&mut self.0.invocations.lock().unwrap_or_else(PoisonError::into_inner)[queue.index()])
     }
 
