@@ -7,6 +7,7 @@ use minutehand_domain::target::HttpTarget;
 use minutehand_io::targets::TargetRefusal;
 
 use crate::body_budget::BodyBudget;
+use crate::key_uses::KeyUses;
 use crate::keyring::Keyring;
 use crate::meters::Meters;
 use crate::metrics::Metrics;
@@ -14,6 +15,7 @@ use crate::metrics::Metrics;
 pub(crate) struct AppState<D> {
     pub ports: Arc<D>,
     pub keys: Keyring,
+    pub key_uses: KeyUses,
     pub target_check: TargetCheck,
     pub meters: Meters,
     /// The memory that request bodies share.

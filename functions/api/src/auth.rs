@@ -9,10 +9,10 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use minutehand_domain::access::{ApiKey, Role, read_key};
+use minutehand_domain::access::{ApiKey, Opening, Role, read_key};
+use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Fault, Ports};
 
 use crate::app_state::AppState;
 use crate::keyring::Caller;
@@ -34,7 +34,7 @@ pub(crate) async fn authenticate<D: Ports>(
     next: Next,
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
-    let caller = caller_of(&app, key).await?.ok_or_else(unknown_key)?;
+    let caller = caller_of(&app, key).await?;
     app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
         return Err(not_allowed(needed));
@@ -43,14 +43,21 @@ pub(crate) async fn authenticate<D: Ports>(
     Ok(next.run(request).await)
 }
 
-async fn caller_of<D: Ports>(app: &AppState<D>, key: &str) -> Result<Option<Caller>, Fault> {
+async fn caller_of<D: Ports>(app: &AppState<D>, key: &str) -> Result<Caller, Problem> {
     if let Some(caller) = app.keys.caller(key) {
-        return Ok(Some(caller));
+        return Ok(caller);
     }
-    let Some((tenant, id, secret)) = read_key(key) else { return Ok(None) };
-    let there = app.ports.store().get::<ApiKey>(&tenant, id).await?;
-    let opened = there.filter(|seen| seen.item.opens(secret, app.ports.clock().now()));
-    Ok(opened.map(|seen| Caller::of(&seen.item)))
+    let (tenant, id, secret) = read_key(key).ok_or_else(unknown_key)?;
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
+    let there = ports.store().get::<ApiKey>(&tenant, id).await?.ok_or_else(unknown_key)?;
+    match there.item.opening(secret, now) {
+        Opening::Opens => {
+            app.key_uses.note(ports, &tenant, id, now).await;
+            Ok(Caller::of(&there.item))
+        }
+        Opening::Expired(at) => Err(Problem::new(Kind::Unauthorized, format!("this key expired at {at}"))),
+        Opening::Refused => Err(unknown_key()),
+    }
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -5,6 +5,7 @@
 //! of requests and answers, and what is checked of them, are `minutehand-wire`'s.
 
 mod app_state;
+mod audit;
 mod auth;
 mod body;
 mod body_budget;
@@ -13,6 +14,7 @@ mod health;
 mod idempotency;
 mod identify;
 mod jobs;
+mod key_uses;
 mod keyring;
 mod keys;
 mod location;
@@ -28,6 +30,7 @@ mod routes;
 mod runs;
 mod schedules;
 mod scrape;
+mod secrets;
 mod signing;
 mod stats;
 mod suggestion;
@@ -41,6 +44,7 @@ use minutehand_io::Ports;
 use self::app_state::AppState;
 pub use self::app_state::TargetCheck;
 use self::body_budget::BodyBudget;
+use self::key_uses::KeyUses;
 pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
@@ -57,8 +61,8 @@ pub struct Api<D> {
 
 pub fn router<D: Ports>(api: Api<D>) -> Router {
     let Api { ports, keys, target_check, metrics } = api;
-    let (meters, body_budget) = (Meters::default(), BodyBudget::default());
-    let app = Arc::new(AppState { ports, keys, target_check, meters, body_budget, metrics });
+    let (key_uses, meters, body_budget) = (KeyUses::default(), Meters::default(), BodyBudget::default());
+    let app = Arc::new(AppState { ports, keys, key_uses, target_check, meters, body_budget, metrics });
     routes::table::<D>()
         .into_iter()
         .fold(Router::new(), |router, route| route.mount(router, &app))

@@ -7,6 +7,7 @@ use minutehand_io::events::Log;
 use minutehand_io::events::tally::Tally;
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore};
 use minutehand_io::targets::http::{HttpCaller, Reach};
+use minutehand_io::vault::key_file::KeyFile;
 use prometheus::Registry;
 
 use crate::admin_key::AdminKey;
@@ -33,7 +34,8 @@ pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
     if options.memory {
         let key = AdminKey::settle(options.key.as_deref(), None)?;
         let keeps = "everything in memory: it is gone when this process ends";
-        return embedded(Arc::new(MemoryStore::in_memory()), options, &key, keeps, std::future::pending()).await;
+        let store = Arc::new(MemoryStore::in_memory());
+        return embedded(store, KeyFile::in_memory(), options, &key, keeps, std::future::pending()).await;
     }
     let directory = &options.data;
     let opened = FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.clone(), why })?;
@@ -41,11 +43,13 @@ pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
     let key = AdminKey::settle(options.key.as_deref(), Some(directory))?;
     let failed = { Arc::clone(&store) };
     let keeps = format!("everything in {}", directory.display());
-    embedded(store, options, &key, &keeps, async move { failed.failed().await }).await
+    let vault = KeyFile::beside(directory);
+    embedded(store, vault, options, &key, &keeps, async move { failed.failed().await }).await
 }
 
 async fn embedded<E: Engine>(
     store: Arc<Embedded<E>>,
+    vault: KeyFile,
     options: &Serve,
     key: &AdminKey,
     keeps: &str,
@@ -53,7 +57,7 @@ async fn embedded<E: Engine>(
 ) -> Result<(), ServeError> {
     let listener = listen(options.listen).await?;
     let registry = Registry::new();
-    let ports = Arc::new(Local::new(store, HttpCaller::new(REACH)?, Tally::new(Log, &registry)?));
+    let ports = Arc::new(Local::new(store, HttpCaller::new(REACH)?, vault, Tally::new(Log, &registry)?));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
     let host = Host { options, key, keeps, reach: REACH, metrics: Metrics::new(registry)? };

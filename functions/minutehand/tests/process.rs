@@ -21,6 +21,8 @@ mod firing;
 mod full_disk;
 #[path = "process/releases.rs"]
 mod releases;
+#[path = "process/secrets.rs"]
+mod secrets;
 #[path = "process/starting.rs"]
 mod starting;
 #[path = "process/surviving.rs"]

@@ -12,6 +12,7 @@ pub mod queues;
 mod shapes;
 pub mod store;
 pub mod targets;
+pub mod vault;
 
 pub use fault::Fault;
 pub use ports::Ports;

@@ -26,6 +26,7 @@ use minutehand_io::queues::embedded::{EmbeddedQueues, Receipt};
 use minutehand_io::store::Store as _;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::vault::NoVault;
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::sweep_shards;
 use serde_json::Value;
@@ -290,6 +291,7 @@ impl Ports for Function {
     type Store = DynamoStore;
     type Queues = Counted;
     type Targets = Target;
+    type Vault = NoVault;
     type Events = Log;
     type Clock = JumpingClock;
     type Chance = SystemChance;
@@ -304,6 +306,10 @@ impl Ports for Function {
 
     fn targets(&self) -> &Target {
         &self.target
+    }
+
+    fn vault(&self) -> &NoVault {
+        &NoVault
     }
 
     fn events(&self) -> &Log {

@@ -26,6 +26,7 @@ use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
+use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::Group;
 
@@ -42,6 +43,7 @@ pub struct SimPorts {
     port: Port,
     /// The real ones, over a simulated transport.
     targets: Arc<Callers<Port, Port>>,
+    vault: Arc<KeyFile>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,7 +56,7 @@ impl SimPorts {
     pub fn new(world: World, process: Arc<Process>) -> Self {
         let port = Port { world, process };
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
-        Self { port, targets }
+        Self { port, targets, vault: Arc::new(KeyFile::in_memory()) }
     }
 }
 
@@ -73,6 +75,7 @@ impl Ports for SimPorts {
     type Store = Port;
     type Queues = Port;
     type Targets = Callers<Port, Port>;
+    type Vault = KeyFile;
     type Events = Port;
     type Clock = Port;
     type Chance = Port;
@@ -86,6 +89,10 @@ impl Ports for SimPorts {
     fn targets(&self) -> &Callers<Port, Port> {
         &self.targets
     }
+    fn vault(&self) -> &KeyFile {
+        &self.vault
+    }
+
     fn events(&self) -> &Port {
         &self.port
     }
