@@ -11,10 +11,10 @@ use http::StatusCode;
 use minutehand_domain::audit::Deed;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::secret::{Label, Sealed, Secret, SecretName};
-use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Deleted, Guard, Put, Store as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::vault::{Vault as _, VaultError, VaultRefusal};
+use minutehand_io::{Fault, Ports};
 use minutehand_wire::{Page, SecretRequest, SecretView, SecretsQuery};
 
 use crate::app_state::AppState;
@@ -47,7 +47,7 @@ async fn write<D: Ports>(ports: &D, label: Label<'_>, sealed: &Sealed) -> Result
     let mut seen = ports.store().get::<Secret>(tenant, label.name.clone()).await?;
     loop {
         let (secret, guard) = match &seen {
-            Some(seen) => (seen.item.rotated(sealed.clone(), now), seen.guard()),
+            Some(seen) => (seen.item.written(sealed.clone(), now), seen.guard()),
             None => (Secret::new(label, sealed.clone(), now), Guard::Absent),
         };
         match ports.store().put(tenant, label.name.clone(), &secret, guard).await? {
@@ -62,7 +62,7 @@ pub(crate) async fn show<D: Ports>(
     caller: Caller,
     SecretPath(name): SecretPath,
 ) -> Result<Response, Problem> {
-    let seen = app.ports.store().get::<Secret>(caller.tenant(), name).await?.ok_or_else(Problem::no_secret)?;
+    let seen = there(&*app.ports, caller.tenant(), &name).await?.ok_or_else(Problem::no_secret)?;
     Ok(Json(SecretView::of(&seen.item)).into_response())
 }
 
@@ -95,18 +95,24 @@ pub(crate) async fn delete<D: Ports>(
     SecretPath(name): SecretPath,
 ) -> Result<StatusCode, Problem> {
     let (ports, tenant) = (&*app.ports, caller.tenant());
-    let seen = ports.store().get::<Secret>(tenant, name.clone()).await?.ok_or_else(Problem::no_secret)?;
+    let now = ports.clock().now();
+    let mut seen = there(ports, tenant, &name).await?.ok_or_else(Problem::no_secret)?;
     let deleting = async {
-        let mut version = seen.version;
         loop {
-            match ports.store().delete::<Secret>(tenant, name.clone(), version).await? {
-                Deleted::Done | Deleted::Conflict(None) => return Ok(StatusCode::NO_CONTENT),
+            match ports.store().put(tenant, name.clone(), &seen.item.deleted(now), seen.guard()).await? {
+                Put::Written(_) | Put::Conflict(None) => return Ok(StatusCode::NO_CONTENT),
                 // A concurrent writer changed it; it is deleted in any case.
-                Deleted::Conflict(Some(there)) => version = there.version,
+                Put::Conflict(Some(there)) => seen = there,
             }
         }
     };
     acting.on_record(ports, tenant, Deed::DeleteSecret, name.as_str(), deleting).await
+}
+
+/// A deleted one is not there.
+async fn there<D: Ports>(ports: &D, tenant: &Tenant, name: &SecretName) -> Result<Option<Seen<Secret>>, Fault> {
+    let seen = ports.store().get::<Secret>(tenant, name.clone()).await?;
+    Ok(seen.filter(|seen| seen.item.sealed().is_some()))
 }
 
 /// Refuses a request that names secrets which are not there: a typo is found when it is made, not at night.
@@ -117,7 +123,7 @@ pub(crate) async fn must_be_there<D: Ports>(
 ) -> Result<(), Problem> {
     let mut missing = Vec::new();
     for name in names {
-        if ports.store().get::<Secret>(tenant, name.clone()).await?.is_none() {
+        if there(ports, tenant, name).await?.is_none() {
             missing.push(format!("`{}`", name.as_str()));
         }
     }

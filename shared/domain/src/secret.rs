@@ -36,7 +36,16 @@ pub struct Secret {
     pub created_at: Moment,
     /// When it was last written again.
     pub rotated_at: Option<Moment>,
-    pub sealed: Sealed,
+    pub state: State,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    Kept(Sealed),
+    /// It says nothing any more. Its record is written over, not taken away, so that nobody needs to be allowed to delete.
+    Deleted {
+        at: Moment,
+    },
 }
 
 /// What a secret says, as only the holder of a key can read it.
@@ -65,13 +74,35 @@ pub struct NotASecretValue;
 impl Secret {
     pub fn new(label: Label<'_>, sealed: Sealed, now: Moment) -> Self {
         let (tenant, name) = (label.tenant.clone(), label.name.clone());
-        Self { tenant, name, version: 1, created_at: now, rotated_at: None, sealed }
+        Self { tenant, name, version: 1, created_at: now, rotated_at: None, state: State::Kept(sealed) }
+    }
+
+    /// This secret as it is written again; where it was deleted, a new one.
+    #[must_use]
+    pub fn written(&self, sealed: Sealed, now: Moment) -> Self {
+        match self.state {
+            State::Kept(_) => self.rotated(sealed, now),
+            State::Deleted { .. } => Self::new(self.label(), sealed, now),
+        }
     }
 
     /// This secret as it is written again. What it said before is good for nothing.
+    fn rotated(&self, sealed: Sealed, now: Moment) -> Self {
+        let (version, state) = (self.version.saturating_add(1), State::Kept(sealed));
+        Self { version, rotated_at: Some(now), state, ..self.clone() }
+    }
+
     #[must_use]
-    pub fn rotated(&self, sealed: Sealed, now: Moment) -> Self {
-        Self { version: self.version.saturating_add(1), rotated_at: Some(now), sealed, ..self.clone() }
+    pub fn deleted(&self, now: Moment) -> Self {
+        Self { state: State::Deleted { at: now }, ..self.clone() }
+    }
+
+    /// What it says, sealed; none where it was deleted.
+    pub fn sealed(&self) -> Option<&Sealed> {
+        match &self.state {
+            State::Kept(sealed) => Some(sealed),
+            State::Deleted { .. } => None,
+        }
     }
 
     pub fn label(&self) -> Label<'_> {
@@ -179,11 +210,23 @@ mod tests {
         let (tenant, name) = (Tenant::new("acme").unwrap(), "stripe".parse().unwrap());
         let first = Secret::new(Label { tenant: &tenant, name: &name }, sealed(1), NOW);
 
-        let second = first.rotated(sealed(2), NOW + Duration::from_secs(9));
+        let second = first.written(sealed(2), NOW + Duration::from_secs(9));
 
         assert_eq!((first.version, first.rotated_at), (1, None));
         assert_eq!((second.version, second.rotated_at), (2, Some(NOW + Duration::from_secs(9))));
-        assert_eq!((second.created_at, second.sealed), (NOW, sealed(2)));
+        assert_eq!((second.created_at, second.sealed()), (NOW, Some(&sealed(2))));
+    }
+
+    #[test]
+    fn a_deleted_secret_says_nothing_and_written_again_it_is_a_new_one() {
+        let (tenant, name) = (Tenant::new("acme").unwrap(), "stripe".parse().unwrap());
+        let first = Secret::new(Label { tenant: &tenant, name: &name }, sealed(1), NOW).written(sealed(2), NOW);
+
+        let deleted = first.deleted(NOW);
+        let again = deleted.written(sealed(3), NOW + Duration::from_secs(9));
+
+        assert_eq!(deleted.sealed(), None);
+        assert_eq!((again.version, again.created_at), (1, NOW + Duration::from_secs(9)));
     }
 
     #[test]

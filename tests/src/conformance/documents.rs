@@ -127,7 +127,7 @@ pub async fn whatever_a_document_holds_is_found_as_it_was<S: Store>(store: Arc<S
     }
     let (tenant, name) = (tenant(), "stripe-key".parse().expect("a name"));
     let sealed = Sealed { by: "a key".to_owned(), bytes: (0..=255).collect() };
-    let secret = Secret::new(Label { tenant: &tenant, name: &name }, sealed.clone(), START).rotated(sealed, at(1));
+    let secret = Secret::new(Label { tenant: &tenant, name: &name }, sealed.clone(), START).written(sealed, at(1));
     is_kept(&*store, name.clone(), &secret).await;
     is_kept(&*store, named("other"), &Quota { tenant: named("other"), limits }).await;
     is_kept(&*store, named("a"), &Quota { tenant: named("a"), limits: Limits::default() }).await;

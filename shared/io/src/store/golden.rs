@@ -190,7 +190,8 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     let sealed = Sealed { by: "file 1".to_owned(), bytes: vec![0, 7, 255] };
     let (tenant_of_it, name) = (tenant(), "stripe-key".parse().unwrap());
     let secret = Secret::new(Label { tenant: &tenant_of_it, name: &name }, sealed.clone(), Moment::EPOCH);
-    see("secret rotated", &secret.rotated(sealed, AT));
+    see("secret rotated", &secret.written(sealed, AT));
+    see("secret deleted", &secret.deleted(AT));
     see("secret", &secret);
     let limits = Limits {
         max_jobs: Some(1),

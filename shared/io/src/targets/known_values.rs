@@ -62,12 +62,13 @@ impl<S: Store> KnownValues<S> {
         vault: &impl Vault,
         now: Moment,
     ) -> Result<Value, Fault> {
-        let Some(seen) = self.store.get::<Secret>(tenant, name.clone()).await? else {
+        let seen = self.store.get::<Secret>(tenant, name.clone()).await?;
+        let Some(sealed) = seen.as_ref().and_then(|seen| seen.item.sealed()) else {
             return Ok(Err(NoValue::NoSecret));
         };
         // By the name it was asked for, not the one it says: an item in another's place does not open.
         let label = Label { tenant, name };
-        match vault.open(label, &seen.item.sealed).await {
+        match vault.open(label, sealed).await {
             Ok(value) => Ok(Ok(self.remember(tenant, name, value, now))),
             Err(VaultError::Fault(fault)) => Err(fault),
             Err(VaultError::Refused(why)) => {
@@ -143,7 +144,7 @@ mod tests {
             let seen = store.get::<Secret>(&self.acme, self.name.clone()).await.unwrap();
             let guard = seen.as_ref().map_or(Guard::Absent, crate::store::Seen::guard);
             let secret = seen
-                .map_or_else(|| Secret::new(label, sealed.clone(), NOW), |seen| seen.item.rotated(sealed.clone(), NOW));
+                .map_or_else(|| Secret::new(label, sealed.clone(), NOW), |seen| seen.item.written(sealed.clone(), NOW));
             assert!(store.put(&self.acme, self.name.clone(), &secret, guard).await.unwrap().is_written());
         }
 

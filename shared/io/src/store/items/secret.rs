@@ -2,7 +2,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
-use minutehand_domain::secret::{Sealed, Secret, SecretName};
+use minutehand_domain::secret::{Sealed, Secret, SecretName, State};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::document::Filed;
@@ -19,14 +19,26 @@ impl Item for Secret {
     fn place(name: &SecretName) -> Place {
         Place::named(name.as_str())
     }
+
+    /// What was deleted is looked at by nobody.
+    fn expires_at(&self) -> Option<Moment> {
+        match self.state {
+            State::Kept(_) => None,
+            State::Deleted { at } => Some(at),
+        }
+    }
 }
 
-/// A tenant's secrets by name.
+/// A tenant's secrets by name; deleted ones are left out.
 impl Listed for Secret {
     type Within = ();
 
     fn span((): &(), past: Option<&SecretName>) -> Option<Span> {
         Some(Span::all(Partition::Kind, past.map(Self::place)))
+    }
+
+    fn counts(&self) -> bool {
+        self.sealed().is_some()
     }
 }
 
@@ -43,7 +55,7 @@ impl Stored for Secret {
     }
 }
 
-shapes! { SecretV1 => Secret, SealedV1 => Sealed }
+shapes! { SecretV1 => Secret, StateV1 => State, SealedV1 => Sealed }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Secret")]
@@ -53,8 +65,15 @@ struct SecretV1 {
     version: u32,
     created_at: Moment,
     rotated_at: Option<Moment>,
-    #[serde(with = "SealedV1")]
-    sealed: Sealed,
+    #[serde(with = "StateV1")]
+    state: State,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "State", rename_all = "snake_case")]
+enum StateV1 {
+    Kept(#[serde(with = "SealedV1")] Sealed),
+    Deleted { at: Moment },
 }
 
 #[derive(Serialize, Deserialize)]
