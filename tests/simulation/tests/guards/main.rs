@@ -10,6 +10,7 @@ mod creating;
 mod draining;
 mod erasing;
 mod hinting;
+mod judging;
 mod looking;
 mod on_demand;
 mod orphans;
