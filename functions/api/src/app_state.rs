@@ -8,6 +8,7 @@ use minutehand_io::targets::TargetRefusal;
 
 use crate::body_budget::BodyBudget;
 use crate::health::LastLook;
+use crate::key_uses::KeyUses;
 use crate::keyring::Keyring;
 use crate::meters::Meters;
 use crate::metrics::Metrics;
@@ -16,6 +17,7 @@ use crate::strangers::Strangers;
 pub(crate) struct AppState<D> {
     pub ports: Arc<D>,
     pub keys: Keyring,
+    pub key_uses: KeyUses,
     pub target_check: TargetCheck,
     pub meters: Meters,
     pub strangers: Strangers,

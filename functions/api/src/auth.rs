@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use minutehand_domain::access::{ApiKey, Role, read_key};
+use minutehand_domain::access::{ApiKey, Opening, Role, read_key};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
@@ -38,7 +38,7 @@ pub(crate) async fn authenticate<D: Ports>(
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
     let source = Source::in_extensions(request.extensions());
-    let caller = caller_of(&app, source, key).await?.ok_or_else(unknown_key)?;
+    let caller = caller_of(&app, source, key).await?;
     seat::take(request.extensions(), caller.tenant())?;
     app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
@@ -48,23 +48,30 @@ pub(crate) async fn authenticate<D: Ports>(
     Ok(next.run(request).await)
 }
 
-async fn caller_of<D: Ports>(app: &AppState<D>, source: Source, key: &str) -> Result<Option<Caller>, Problem> {
+async fn caller_of<D: Ports>(app: &AppState<D>, source: Source, key: &str) -> Result<Caller, Problem> {
     if let Some(caller) = app.keys.caller(key) {
-        return Ok(Some(caller));
+        return Ok(caller);
     }
-    let Some((tenant, id, secret)) = read_key(key) else { return Ok(None) };
-    let (fingerprint, now) = (Fingerprint::of(key), app.ports.clock().now());
+    let (tenant, id, secret) = read_key(key).ok_or_else(unknown_key)?;
+    let (ports, now) = (&*app.ports, app.ports.clock().now());
+    let fingerprint = Fingerprint::of(key);
     let admitted = app.strangers.admit(source, fingerprint, now)?;
     if admitted == Admitted::Refused {
-        return Ok(None);
+        return Err(unknown_key());
     }
-    let there = app.ports.store().get::<ApiKey>(&tenant, id).await?;
-    let opened = there.filter(|seen| seen.item.opens(secret, now));
-    match &opened {
-        Some(_) => app.strangers.opened(source, fingerprint, admitted, now),
-        None => app.strangers.refused(fingerprint, now),
+    let there = ports.store().get::<ApiKey>(&tenant, id).await?.map(|seen| seen.item);
+    match there.as_ref().map(|there| (there, there.opening(secret, now))) {
+        Some((there, Opening::Opens)) => {
+            app.strangers.opened(source, fingerprint, admitted, now);
+            app.key_uses.note(ports, &tenant, id, now).await;
+            Ok(Caller::of(there))
+        }
+        Some((_, Opening::Expired(at))) => Err(Problem::new(Kind::Unauthorized, format!("this key expired at {at}"))),
+        Some((_, Opening::Refused)) | None => {
+            app.strangers.refused(fingerprint, now);
+            Err(unknown_key())
+        }
     }
-    Ok(opened.map(|seen| Caller::of(&seen.item)))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -28,9 +28,13 @@ impl Scope {
     }
 
     pub(crate) fn open<const N: usize>(&self, cursor: &str) -> Result<[u8; N], Problem> {
+        self.position(cursor)?.try_into().map_err(|_| foreign())
+    }
+
+    /// Of a list whose positions have any length.
+    pub(crate) fn position(&self, cursor: &str) -> Result<Vec<u8>, Problem> {
         let bytes = from_base32(cursor).ok_or_else(foreign)?;
-        let position = bytes.strip_prefix(&self.0).ok_or_else(foreign)?;
-        position.try_into().map_err(|_| foreign())
+        bytes.strip_prefix(&self.0).map(<[u8]>::to_vec).ok_or_else(foreign)
     }
 }
 

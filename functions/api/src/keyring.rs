@@ -36,7 +36,8 @@ impl Keyring {
     }
 
     fn with(mut self, hash: SecretHash, tenant: Tenant, role: Role) -> Self {
-        self.entries.push(Entry { hash, caller: Caller { tenant: Arc::new(tenant), role, by: By::host() } });
+        self.entries
+            .push(Entry { hash, caller: Caller { tenant: Arc::new(tenant), role, by: By::host(), name: None } });
         self
     }
 
@@ -62,6 +63,8 @@ pub(crate) struct Caller {
     pub role: Role,
     /// The name in the audit trail.
     pub by: By,
+    /// What its key is called; the deployment's own has no name.
+    pub name: Option<Arc<str>>,
 }
 
 impl Caller {
@@ -70,6 +73,11 @@ impl Caller {
     }
 
     pub(crate) fn of(key: &ApiKey) -> Self {
-        Self { tenant: Arc::new(key.tenant.clone()), role: key.role, by: By::key(key.id) }
+        Self {
+            tenant: Arc::new(key.tenant.clone()),
+            role: key.role,
+            by: By::key(key.id),
+            name: Some(key.name.as_str().into()),
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! of requests and answers, and what is checked of them, are `minutehand-wire`'s.
 
 mod app_state;
+mod audit;
 mod auth;
 mod body;
 mod body_budget;
@@ -14,6 +15,7 @@ mod health;
 mod idempotency;
 mod identify;
 mod jobs;
+mod key_uses;
 mod keyring;
 mod keys;
 mod location;
@@ -30,6 +32,7 @@ mod runs;
 mod schedules;
 mod scrape;
 mod seat;
+mod secrets;
 mod signing;
 mod source;
 mod stats;
@@ -46,6 +49,7 @@ use self::app_state::AppState;
 pub use self::app_state::TargetCheck;
 use self::body_budget::BodyBudget;
 use self::health::LastLook;
+use self::key_uses::KeyUses;
 pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
@@ -65,9 +69,10 @@ pub struct Api<D> {
 
 pub fn router<D: Ports>(api: Api<D>) -> Router {
     let Api { ports, keys, target_check, metrics } = api;
-    let (meters, body_budget) = (Meters::default(), BodyBudget::default());
+    let (key_uses, meters, body_budget) = (KeyUses::default(), Meters::default(), BodyBudget::default());
     let (strangers, health) = (Strangers::default(), LastLook::default());
-    let app = Arc::new(AppState { ports, keys, target_check, meters, strangers, health, body_budget, metrics });
+    let app =
+        Arc::new(AppState { ports, keys, key_uses, target_check, meters, strangers, health, body_budget, metrics });
     routes::table::<D>()
         .into_iter()
         .fold(Router::new(), |router, route| route.mount(router, &app))

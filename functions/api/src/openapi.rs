@@ -5,6 +5,7 @@
 //! `operation` makes one operation of both; `schemas` and `patch` come from the types, `problems` from the kinds of problem,
 //! and `reused` holds what many operations refer to.
 
+mod audit;
 mod deployment;
 mod jobs;
 mod keys;
@@ -18,6 +19,7 @@ mod reused;
 mod runs;
 mod schedules;
 mod schemas;
+mod secrets;
 mod signing;
 
 use std::sync::OnceLock;
@@ -38,6 +40,7 @@ use self::schemas::Schemas;
 
 /// The documentation of each route.
 pub(crate) mod doc_of {
+    pub(crate) use super::audit::list_audit;
     pub(crate) use super::deployment::{health, metrics, openapi, stats};
     pub(crate) use super::jobs::{
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
@@ -48,6 +51,7 @@ pub(crate) mod doc_of {
         cancel_run, get_run, list_run_events, list_runs, list_runs_of_job, retry_run, run_job,
     };
     pub(crate) use super::schedules::{next_fires, preview_schedule};
+    pub(crate) use super::secrets::{delete_secret, get_secret, list_secrets, put_secret};
     pub(crate) use super::signing::{get_signing_secret, rotate_signing_secret};
 }
 

@@ -7,6 +7,7 @@ use http::request::Parts;
 use minutehand_domain::access::KeyId;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
+use minutehand_domain::secret::{NotASecretName, SecretName};
 use minutehand_wire::page::DEFAULT_LIMIT;
 use serde::de::DeserializeOwned;
 
@@ -21,6 +22,9 @@ pub(crate) struct RunPath(pub RunKey);
 
 /// The key named by the path.
 pub(crate) struct KeyPath(pub KeyId);
+
+/// The secret named by the path.
+pub(crate) struct SecretPath(pub SecretName);
 
 /// The tenant named by the path.
 pub(crate) struct TenantPath(pub Tenant);
@@ -50,6 +54,16 @@ impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let no_key = || Problem::new(Kind::NotFound, "there is no such key");
         named(parts, state).await.map(Self).ok_or_else(no_key)
+    }
+}
+
+/// A text that is no secret's name names none. Where one is written, that is said.
+impl<S: Send + Sync> FromRequestParts<S> for SecretPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let name = named::<S, SecretName>(parts, state).await;
+        name.map(Self).ok_or_else(|| Problem::new(Kind::NotFound, NotASecretName.to_string()))
     }
 }
 

@@ -49,6 +49,10 @@ impl Problem {
         Self::new(Kind::NotFound, "there is no such job")
     }
 
+    pub(crate) fn no_secret() -> Self {
+        Self::new(Kind::NotFound, "there is no such secret")
+    }
+
     pub(crate) fn no_run() -> Self {
         Self::new(Kind::NotFound, "there is no such run")
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::audit::Deed;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::quota::{Limits, Quota};
 use minutehand_io::clock::Clock as _;
@@ -14,6 +15,7 @@ use minutehand_io::{Fault, Ports};
 use minutehand_wire::{QuotaRequest, QuotaView};
 
 use crate::app_state::AppState;
+use crate::audit::Acting;
 use crate::body::Body;
 use crate::keyring::Caller;
 use crate::params::TenantPath;
@@ -33,12 +35,15 @@ pub(crate) async fn show<D: Ports>(
 /// Sets a tenant's whole quota: an absent field is no limit.
 pub(crate) async fn put<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
+    acting: Acting,
     TenantPath(tenant): TenantPath,
     body: Body,
 ) -> Result<Response, Problem> {
     let request: QuotaRequest = body.parse()?;
     let limits = request.checked()?;
-    write(&*app.ports, &Quota { tenant: tenant.clone(), limits }).await?;
+    let quota = Quota { tenant: tenant.clone(), limits };
+    let writing = async { Ok(write(&*app.ports, &quota).await?) };
+    acting.on_record(&*app.ports, &tenant, Deed::SetQuota, tenant.as_str(), writing).await?;
     app.meters.set(&tenant, limits, app.ports.clock().now());
     app.ports.queues().limit(&tenant, limits.max_concurrent_runs);
     Ok(Json(QuotaView::of(&tenant, &limits)).into_response())

@@ -14,7 +14,7 @@ use minutehand_io::Ports;
 use crate::app_state::AppState;
 use crate::auth::authenticate;
 use crate::openapi::{Operation, OperationDoc, doc_of};
-use crate::{health, jobs, keys, openapi, quotas, runs, schedules, scrape, signing, stats};
+use crate::{audit, health, jobs, keys, openapi, quotas, runs, schedules, scrape, secrets, signing, stats};
 
 pub(crate) struct Route<D> {
     method: Method,
@@ -50,6 +50,11 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/keys", Admin, keys::list::<D>, doc_of::list_keys),
         route(Method::DELETE, "/v1/keys/{key_id}", Admin, keys::revoke::<D>, doc_of::revoke_key),
         route(Method::POST, "/v1/keys/{key_id}/rotate", Admin, keys::rotate::<D>, doc_of::rotate_key),
+        route(Method::GET, "/v1/secrets", Operator, secrets::list::<D>, doc_of::list_secrets),
+        route(Method::GET, "/v1/secrets/{secret}", Operator, secrets::show::<D>, doc_of::get_secret),
+        route(Method::PUT, "/v1/secrets/{secret}", Admin, secrets::put::<D>, doc_of::put_secret),
+        route(Method::DELETE, "/v1/secrets/{secret}", Admin, secrets::delete::<D>, doc_of::delete_secret),
+        route(Method::GET, "/v1/audit", Admin, audit::list::<D>, doc_of::list_audit),
         route(Method::GET, "/v1/signing-secret", Admin, signing::show::<D>, doc_of::get_signing_secret),
         route(Method::POST, "/v1/signing-secret/rotate", Admin, signing::rotate::<D>, doc_of::rotate_signing_secret),
         route(Method::GET, "/v1/quotas", Viewer, quotas::own::<D>, doc_of::get_own_quota),

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::Moment;
+use minutehand_domain::audit::Deed;
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
@@ -15,9 +16,13 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_wire::{RotateRequest, SigningSecretView};
 
 use crate::app_state::AppState;
+use crate::audit::Acting;
 use crate::body::Body;
 use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
+
+/// What the record of a rotation is about: a tenant has one.
+const SUBJECT: &str = "signing-secret";
 
 /// Shows when the secret was made, and until when the former one signs too. The first secret is made by the first call.
 pub(crate) async fn show<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
@@ -29,11 +34,13 @@ pub(crate) async fn show<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: 
 pub(crate) async fn rotate<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     body: Body,
 ) -> Result<Response, Problem> {
     let grace = body.parse_or_default::<RotateRequest>()?.checked()?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
-    let secrets = rotated(ports, &caller, grace, now).await?;
+    let rotating = rotated(ports, &caller, grace, now);
+    let secrets = acting.on_record(ports, caller.tenant(), Deed::RotateSigningSecret, SUBJECT, rotating).await?;
     let view = SigningSecretView::with_secret(&secrets, now);
     Ok(Json(view).into_response())
 }

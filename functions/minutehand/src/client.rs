@@ -3,6 +3,7 @@
 //! What is said on the command line becomes a call of `minutehand-client`, which a `session` sends to the server that the
 //! `connection` names; its answer is shown as a `table`, or is a `failure`. Each command has a module of its own.
 
+mod audit;
 mod cells;
 mod clock;
 mod completion;
@@ -17,6 +18,7 @@ mod preview;
 mod problem;
 mod quotas;
 mod runs;
+mod secrets;
 mod session;
 mod signing_secret;
 mod span;
@@ -39,6 +41,7 @@ use self::jobs::Jobs;
 use self::keys::Keys;
 use self::quotas::Quotas;
 use self::runs::Runs;
+use self::secrets::Secrets;
 use self::session::Session;
 use self::signing_secret::SigningSecret;
 
@@ -63,6 +66,16 @@ Examples:
     /// Show and set a tenant's limits
     #[command(after_help = EXIT_CODES)]
     Quotas(Group<Quotas>),
+    /// Write, list and delete what calls need and nobody is shown
+    #[command(after_help = EXIT_CODES)]
+    Secrets(Group<Secrets>),
+    /// Show what admins did to keys, secrets, quotas and the signing secret, newest first
+    #[command(after_help = "\
+Examples:
+  minutehand audit
+  minutehand audit --from 7d --all
+  minutehand audit --json | jq -r '.items[] | select(.outcome != \"done\")'")]
+    Audit(audit::Ask),
     /// Show and rotate the secret by which calls to targets are signed
     #[command(after_help = EXIT_CODES)]
     SigningSecret(Group<SigningSecret>),
@@ -107,6 +120,8 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Preview(preview) => preview.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Audit(audit) => audit.execute().await,
         Command::SigningSecret(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Stats(stats) => stats.execute().await,
         Command::Completion(completion) => completion.execute(),
@@ -122,6 +137,8 @@ impl Command {
             Self::Preview(preview) => Some(&preview.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),
+            Self::Secrets(group) => Some(&group.connection),
+            Self::Audit(audit) => Some(&audit.connection),
             Self::SigningSecret(group) => Some(&group.connection),
             Self::Stats(stats) => Some(&stats.connection),
             Self::Completion(_) => None,

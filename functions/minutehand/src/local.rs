@@ -14,22 +14,24 @@ use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::Store;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
+use minutehand_io::vault::key_file::KeyFile;
 
 /// The ports over a store in a file or in memory.
 pub(crate) struct Local<S> {
     store: Arc<S>,
     queues: EmbeddedQueues<SystemClock>,
     targets: Callers<HttpCaller, S>,
+    vault: KeyFile,
     events: Tally<Log>,
     me: Claimant,
 }
 
 impl<S: Store> Local<S> {
     /// This process has the embedded store to itself, so a lease of any other worker belongs to a dead process.
-    pub(crate) fn new(store: Arc<S>, http: HttpCaller, events: Tally<Log>) -> Self {
+    pub(crate) fn new(store: Arc<S>, http: HttpCaller, vault: KeyFile, events: Tally<Log>) -> Self {
         let me = Claimant { worker: Worker(SystemChance.number()), exclusive_store: true };
         let targets = Callers::new(http, Arc::clone(&store));
-        Self { store, queues: EmbeddedQueues::new(SystemClock), targets, events, me }
+        Self { store, queues: EmbeddedQueues::new(SystemClock), targets, vault, events, me }
     }
 }
 
@@ -37,6 +39,7 @@ impl<S: Store> Ports for Local<S> {
     type Store = S;
     type Queues = EmbeddedQueues<SystemClock>;
     type Targets = Callers<HttpCaller, S>;
+    type Vault = KeyFile;
     type Events = Tally<Log>;
     type Clock = SystemClock;
     type Chance = SystemChance;
@@ -51,6 +54,10 @@ impl<S: Store> Ports for Local<S> {
 
     fn targets(&self) -> &Callers<HttpCaller, S> {
         &self.targets
+    }
+
+    fn vault(&self) -> &KeyFile {
+        &self.vault
     }
 
     fn events(&self) -> &Tally<Log> {

@@ -7,6 +7,7 @@ use minutehand_io::events::Log;
 use minutehand_io::events::tally::Tally;
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, warn_of_wider};
 use minutehand_io::targets::http::HttpCaller;
+use minutehand_io::vault::key_file::KeyFile;
 use prometheus::Registry;
 
 use crate::admin_key::AdminKey;
@@ -30,7 +31,8 @@ pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
     if options.memory {
         let key = AdminKey::settle(options.key.as_deref(), None)?;
         let keeps = "everything in memory: it is gone when this process ends";
-        return embedded(Arc::new(MemoryStore::in_memory()), options, &key, keeps, std::future::pending()).await;
+        let store = Arc::new(MemoryStore::in_memory());
+        return embedded(store, KeyFile::in_memory(), options, &key, keeps, std::future::pending()).await;
     }
     let directory = &options.data;
     let opened = FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.clone(), why })?;
@@ -38,11 +40,13 @@ pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
     let key = AdminKey::settle(options.key.as_deref(), Some(directory))?;
     let failed = { Arc::clone(&store) };
     let keeps = format!("everything in {}", directory.display());
-    embedded(store, options, &key, &keeps, async move { failed.failed().await }).await
+    let vault = KeyFile::beside(directory);
+    embedded(store, vault, options, &key, &keeps, async move { failed.failed().await }).await
 }
 
 async fn embedded<E: Engine>(
     store: Arc<Embedded<E>>,
+    vault: KeyFile,
     options: &Serve,
     key: &AdminKey,
     keeps: &str,
@@ -50,7 +54,8 @@ async fn embedded<E: Engine>(
 ) -> Result<(), ServeError> {
     let listener = listen(options.listen).await?;
     let registry = Registry::new();
-    let ports = Arc::new(Local::new(store, HttpCaller::new(options.reach())?, Tally::new(Log, &registry)?));
+    let http = HttpCaller::new(options.reach())?;
+    let ports = Arc::new(Local::new(store, http, vault, Tally::new(Log, &registry)?));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
     if !options.memory {

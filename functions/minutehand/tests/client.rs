@@ -19,6 +19,8 @@ mod newcomer;
 mod refusals;
 #[path = "client/runs.rs"]
 mod runs;
+#[path = "client/secrets.rs"]
+mod secrets;
 #[path = "client/showing.rs"]
 mod showing;
 #[path = "client/strangers.rs"]

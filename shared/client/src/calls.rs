@@ -2,9 +2,10 @@
 
 use http::Method;
 use minutehand_wire::{
-    BatchRequest, BatchView, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, OneJobView,
-    Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunView,
-    RunsAcrossQuery, RunsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
+    NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView,
+    RunRequest, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
+    StatsQuery, StatsView, TenantQuery,
 };
 use serde::Serialize;
 
@@ -106,6 +107,26 @@ pub fn get_quota(tenant: Option<&str>) -> Call<QuotaView> {
 
 pub fn put_quota(tenant: &str, quota: &QuotaRequest) -> Call<QuotaView> {
     Call::new(Method::PUT, &["quotas", tenant]).json(quota)
+}
+
+pub fn list_secrets(query: &SecretsQuery) -> Call<Page<SecretView>> {
+    Call::get(&["secrets"]).query(query)
+}
+
+pub fn get_secret(secret: &str) -> Call<SecretView> {
+    Call::get(&["secrets", secret])
+}
+
+pub fn put_secret(secret: &str, request: &SecretRequest) -> Call<SecretView> {
+    Call::new(Method::PUT, &["secrets", secret]).json(request)
+}
+
+pub fn delete_secret(secret: &str) -> Call<()> {
+    Call::new(Method::DELETE, &["secrets", secret])
+}
+
+pub fn list_audit(query: &AuditQuery) -> Call<Page<ActView>> {
+    Call::get(&["audit"]).query(query)
 }
 
 pub fn get_signing_secret() -> Call<SigningSecretView> {

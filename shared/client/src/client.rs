@@ -7,9 +7,10 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    BatchRequest, BatchView, HealthView, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView,
-    RunRequest, RunView, RunsAcrossQuery, RunsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, HealthView, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest,
+    KeyView, KeysQuery, NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
+    RotateRequest, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView,
+    SecretsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -200,7 +201,7 @@ impl Client {
     }
 }
 
-/// Keys, quotas, the signing secret, and how things go.
+/// Keys, quotas, secrets, the audit, the signing secret, and how things go.
 impl Client {
     pub async fn create_key(&self, key: &KeyRequest, idempotency_key: Option<&str>) -> Result<KeyView> {
         self.read(&calls::create_key(key).once(idempotency_key)).await
@@ -226,6 +227,29 @@ impl Client {
 
     pub async fn set_quota(&self, tenant: &str, quota: &QuotaRequest) -> Result<QuotaView> {
         self.read(&calls::put_quota(tenant, quota)).await
+    }
+
+    /// One page.
+    pub async fn secrets(&self, query: &SecretsQuery) -> Result<Page<SecretView>> {
+        self.read(&calls::list_secrets(query)).await
+    }
+
+    pub async fn secret(&self, secret: &str) -> Result<SecretView> {
+        self.read(&calls::get_secret(secret)).await
+    }
+
+    /// Writes it for the first time or again.
+    pub async fn set_secret(&self, secret: &str, request: &SecretRequest) -> Result<SecretView> {
+        self.read(&calls::put_secret(secret, request)).await
+    }
+
+    pub async fn delete_secret(&self, secret: &str) -> Result<()> {
+        self.done(&calls::delete_secret(secret)).await
+    }
+
+    /// One page, newest first.
+    pub async fn audit(&self, query: &AuditQuery) -> Result<Page<ActView>> {
+        self.read(&calls::list_audit(query)).await
     }
 
     pub async fn signing_secret(&self) -> Result<SigningSecretView> {

@@ -15,6 +15,7 @@ use minutehand_io::events::bridge::Bus;
 use minutehand_io::queues::sqs::SqsQueues;
 use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::vault::kms::Kms;
 
 use crate::settings::Settings;
 
@@ -30,6 +31,7 @@ pub struct Cloud<T> {
     store: Arc<DynamoStore>,
     queues: SqsQueues<SystemClock>,
     targets: T,
+    vault: Kms,
     events: Bus,
     me: Claimant,
 }
@@ -46,11 +48,12 @@ pub async fn aws() -> SdkConfig {
 
 impl<T> Cloud<T> {
     pub fn new(settings: Settings, aws: &SdkConfig, targets: T) -> Self {
-        let Settings { tables, queues, bus, listing, early } = settings;
+        let Settings { tables, queues, bus, listing, early, secrets_key } = settings;
         Self {
             store: Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(aws), tables, listing)),
             queues: SqsQueues::new(aws_sdk_sqs::Client::new(aws), queues, SystemClock, early),
             targets,
+            vault: Kms::new(aws_sdk_kms::Client::new(aws), secrets_key),
             events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
             me: Claimant { worker: Worker(SystemChance.number()), exclusive_store: false },
         }
@@ -59,8 +62,8 @@ impl<T> Cloud<T> {
     /// These ports with targets over the same store.
     #[must_use]
     pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
-        let Self { store, queues, targets: _, events, me } = self;
-        Cloud { targets: targets(Arc::clone(&store)), store, queues, events, me }
+        let Self { store, queues, targets: _, vault, events, me } = self;
+        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, me }
     }
 
     /// Sends the buffered events, within a time by which an answer may be delayed. A function is frozen between two
@@ -76,6 +79,7 @@ impl<T: Targets> Ports for Cloud<T> {
     type Store = DynamoStore;
     type Queues = SqsQueues<SystemClock>;
     type Targets = T;
+    type Vault = Kms;
     type Events = Bus;
     type Clock = SystemClock;
     type Chance = SystemChance;
@@ -90,6 +94,10 @@ impl<T: Targets> Ports for Cloud<T> {
 
     fn targets(&self) -> &T {
         &self.targets
+    }
+
+    fn vault(&self) -> &Kms {
+        &self.vault
     }
 
     fn events(&self) -> &Bus {

@@ -39,6 +39,8 @@ pub struct Settings {
     pub listing: Listing,
     /// How long before its time a hint becomes visible.
     pub early: Duration,
+    /// The KMS key that seals secrets; without one the deployment keeps none.
+    pub secrets_key: Option<String>,
 }
 
 impl Settings {
@@ -57,6 +59,9 @@ impl Settings {
             early: environment
                 .or("MINUTEHAND_EARLY_SECONDS", "a number of seconds from 0 to 30", Early(Duration::from_secs(1)))?
                 .0,
+            secrets_key: environment
+                .optional::<Text>("MINUTEHAND_SECRETS_KEY", "the ARN of a KMS key")?
+                .map(|text| text.0),
         })
     }
 }

@@ -170,6 +170,27 @@ pub struct ApiKey {
     pub former: Option<Former>,
     /// The fingerprint of the creating request, where it had an idempotency key.
     pub fingerprint: Option<Fingerprint>,
+    /// From when on it opens nothing.
+    pub expires_at: Option<Moment>,
+}
+
+/// When a key was last used, as far as anybody wrote it down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyUse {
+    pub id: KeyId,
+    pub last_used_at: Moment,
+}
+
+/// How much later a use must be to be worth a write: whoever looks for keys that nobody needs thinks in days.
+const WORTH_A_WRITE: Duration = Duration::from_secs(3600);
+
+/// What a secret does to a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    Opens,
+    /// It would, had its time not passed.
+    Expired(Moment),
+    Refused,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,10 +199,31 @@ pub struct Former {
     pub until: Moment,
 }
 
+impl KeyUse {
+    /// Whether a use at `now` is to be written down. One from a clock that was ahead is mended.
+    pub fn is_outdated(&self, now: Moment) -> bool {
+        now < self.last_used_at || now.since(self.last_used_at) >= WORTH_A_WRITE
+    }
+}
+
 impl ApiKey {
-    pub fn opens(&self, secret: &str, now: Moment) -> bool {
+    /// Only whoever has the secret is told that it came too late.
+    pub fn opening(&self, secret: &str, now: Moment) -> Opening {
         let by_former = self.former.is_some_and(|former| former.secret.is_of(secret) && now < former.until);
-        (self.secret.is_of(secret) || by_former) && self.revoked_at.is_none()
+        let knows = (self.secret.is_of(secret) || by_former) && self.revoked_at.is_none();
+        match self.expires_at {
+            _ if !knows => Opening::Refused,
+            Some(at) if self.has_expired(now) => Opening::Expired(at),
+            _ => Opening::Opens,
+        }
+    }
+
+    pub fn opens(&self, secret: &str, now: Moment) -> bool {
+        self.opening(secret, now) == Opening::Opens
+    }
+
+    pub fn has_expired(&self, now: Moment) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
     }
 
     /// This key with a new secret; the present one is accepted for `grace` longer.
@@ -242,6 +284,7 @@ mod tests {
             secret: SecretHash::of("first"),
             former: None,
             fingerprint: None,
+            expires_at: None,
         }
     }
 
@@ -281,6 +324,24 @@ mod tests {
 
         assert!(!revoked.opens("first", NOW) && !revoked.opens("second", NOW));
         assert_eq!(revoked.revoked_at, Some(NOW), "revoking twice keeps the first time");
+    }
+
+    #[test]
+    fn an_expired_key_opens_nothing_and_says_so_only_to_who_has_its_secret() {
+        let key = ApiKey { expires_at: Some(NOW + HOUR), ..key() };
+
+        assert_eq!(key.opening("first", (NOW + HOUR).just_before()), Opening::Opens);
+        assert_eq!(key.opening("first", NOW + HOUR), Opening::Expired(NOW + HOUR));
+        assert_eq!(key.opening("other", NOW + HOUR), Opening::Refused);
+        assert_eq!(key.revoked(NOW).opening("first", NOW + HOUR), Opening::Refused);
+    }
+
+    #[test]
+    fn a_use_is_worth_a_write_once_an_hour() {
+        let used = KeyUse { id: key().id, last_used_at: NOW };
+
+        assert!(!used.is_outdated(NOW) && !used.is_outdated((NOW + HOUR).just_before()));
+        assert!(used.is_outdated(NOW + HOUR) && used.is_outdated(NOW.just_before()));
     }
 
     #[test]

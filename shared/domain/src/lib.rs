@@ -5,6 +5,7 @@
 //! who may ask.
 
 pub mod access;
+pub mod audit;
 pub mod body;
 pub mod catch_up;
 pub mod cursor;
@@ -24,6 +25,7 @@ pub mod quota;
 pub mod retry;
 pub mod run;
 pub mod schedule;
+pub mod secret;
 pub mod signing;
 mod spelled;
 pub mod survey;

@@ -65,3 +65,9 @@ pub const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// The longest that a former secret is accepted after a rotation: a week, for teams that deploy weekly.
 pub const GRACE_SECONDS: u64 = 7 * 86_400;
 pub const DEFAULT_GRACE_SECONDS: u64 = 3_600;
+/// The largest value of a secret: what KMS seals in one request. A private key fits, a bundle of certificates does not.
+pub const SECRET_BYTES: usize = 4096;
+/// The secrets that one call may name: each may be a read and a request to KMS before it.
+pub const SECRETS_OF_A_CALL: usize = 16;
+/// How long an act of an admin stands on record: a year, and time to look at it.
+pub const AUDIT_DAYS: u64 = 400;

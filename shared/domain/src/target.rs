@@ -1,8 +1,14 @@
 //! A target: what an attempt calls.
 
-use std::collections::BTreeMap;
+mod credential;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use self::credential::names_a_credential;
+use crate::secret::SecretName;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -11,11 +17,19 @@ pub enum Target {
     Noop,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct HttpTarget {
     pub url: String,
     pub method: Method,
-    pub headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, Header>,
+}
+
+/// What a header of a call says.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Header {
+    Text(String),
+    /// What the tenant's secret of this name says when the call is made.
+    Secret(SecretName),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +41,59 @@ pub enum Method {
     Put,
     Patch,
     Delete,
+}
+
+impl Target {
+    /// The secrets that a call needs.
+    pub fn secrets(&self) -> BTreeSet<SecretName> {
+        match self {
+            Self::Http(http) => http.secrets(),
+            Self::Noop => BTreeSet::new(),
+        }
+    }
+}
+
+impl HttpTarget {
+    /// The secrets that its headers name.
+    pub fn secrets(&self) -> BTreeSet<SecretName> {
+        self.headers.values().filter_map(Header::secret).cloned().collect()
+    }
+
+    /// The header of this name, however it is spelled.
+    pub fn header(&self, name: &str) -> Option<&Header> {
+        self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, header)| header)
+    }
+}
+
+impl Header {
+    pub fn secret(&self) -> Option<&SecretName> {
+        match self {
+            Self::Text(_) => None,
+            Self::Secret(name) => Some(name),
+        }
+    }
+}
+
+impl From<&str> for Header {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// What a header says may be a credential: nothing of it goes into a log.
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text"),
+            Self::Secret(name) => write!(f, "Secret({})", name.as_str()),
+        }
+    }
+}
+
+impl fmt::Debug for HttpTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {:?}", self.method.as_str(), self.url, self.headers)
+    }
 }
 
 impl Method {

@@ -14,6 +14,7 @@ mod shapes;
 pub mod shares;
 pub mod store;
 pub mod targets;
+pub mod vault;
 
 pub use fault::Fault;
 pub use ports::Ports;

@@ -8,11 +8,13 @@ use crate::events::Events;
 use crate::queues::Queues;
 use crate::store::Store;
 use crate::targets::Targets;
+use crate::vault::Vault;
 
 pub trait Ports: Send + Sync + 'static {
     type Store: Store;
     type Queues: Queues;
     type Targets: Targets;
+    type Vault: Vault;
     type Events: Events;
     type Clock: Clock;
     type Chance: Chance;
@@ -20,6 +22,7 @@ pub trait Ports: Send + Sync + 'static {
     fn store(&self) -> &Self::Store;
     fn queues(&self) -> &Self::Queues;
     fn targets(&self) -> &Self::Targets;
+    fn vault(&self) -> &Self::Vault;
     fn events(&self) -> &Self::Events;
     fn clock(&self) -> &Self::Clock;
     fn chance(&self) -> &Self::Chance;

@@ -4,12 +4,14 @@ pub mod callers;
 #[cfg(feature = "http")]
 pub mod http;
 mod known_secrets;
+mod known_values;
 mod material;
 mod secrets;
 
 pub use callers::{Callers, Transport};
 pub use known_secrets::KNOWN_FOR;
-pub use material::Material;
+pub use known_values::VALUE_KNOWN_FOR;
+pub use material::{Material, NoValue};
 pub use secrets::signing_secrets;
 
 use std::future::Future;
@@ -23,6 +25,7 @@ use minutehand_domain::target::Target;
 
 use crate::Fault;
 use crate::chance::Chance;
+use crate::vault::Vault;
 
 /// Why a target may not be called, as far as that is known without calling it: the field at fault, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +41,7 @@ pub trait Targets: Send + Sync + 'static {
         &self,
         _upcoming: Upcoming<'_>,
         _chance: &impl Chance,
+        _vault: &impl Vault,
     ) -> impl Future<Output = Result<Material, Fault>> + Send {
         async { Ok(Material::default()) }
     }

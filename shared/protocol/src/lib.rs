@@ -7,6 +7,7 @@
 //! Who stands on whom, lowest first: [`timers`], [`chain`], [`run`] and [`job`], [`sweep`]; a module uses only those before it.
 //! [`bodies`] and [`lookup`] are everybody's.
 
+pub mod audit;
 pub mod bodies;
 pub mod chain;
 pub mod job;

@@ -8,11 +8,14 @@ use minutehand_domain::body::{self, Body};
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::Definition;
 use minutehand_domain::limits::{
-    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, TAGS, TIMEOUT_SECONDS, WORD_CHARS,
+    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, TAGS,
+    TIMEOUT_SECONDS, WORD_CHARS,
 };
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::{Schedule, Spread};
+use minutehand_domain::secret::{SecretName, named_in};
+use minutehand_domain::target::Target;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,9 +82,18 @@ pub struct CheckedJob {
     /// Its payload is empty still.
     pub definition: Definition,
     pub payload: Option<body::Json>,
+    /// The secrets that its calls need.
+    pub secrets: BTreeSet<SecretName>,
 }
 
 impl JobRequest {
+    /// The same request of a job that is there, whose credentials were shown as masks.
+    #[must_use]
+    pub fn unmasked(mut self, present: &Target) -> Self {
+        self.target.unmask(present);
+        self
+    }
+
     /// As the wish for the job of this id.
     pub fn checked(mut self, id: JobId, now: Moment, check: TargetCheck<'_>) -> Result<CheckedJob, RequestRefusal> {
         let mut errors = FieldErrors::default();
@@ -100,11 +112,15 @@ impl JobRequest {
         check: TargetCheck<'_>,
         mut errors: FieldErrors,
     ) -> Result<CheckedJob, RequestRefusal> {
-        let payload = payload_of(self.payload.as_ref())?;
+        let (payload, mut secrets) = payload_of(self.payload.as_ref())?;
         self.words(&mut errors);
         let terms = self.terms(&mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
         let target = self.target.checked(check, &mut errors);
+        secrets.extend(target.iter().flat_map(Target::secrets));
+        if secrets.len() > SECRETS_OF_A_CALL {
+            errors.add("", format!("a call needs at most {SECRETS_OF_A_CALL} secrets; this names {}", secrets.len()));
+        }
         let (schedule, target) = errors.settle(schedule.zip(target))?;
         let definition = Definition {
             name: self.name,
@@ -116,7 +132,7 @@ impl JobRequest {
             terms,
             catch_up,
         };
-        Ok(CheckedJob { schedule, definition, payload })
+        Ok(CheckedJob { schedule, definition, payload, secrets })
     }
 
     fn words(&self, errors: &mut FieldErrors) {
@@ -146,13 +162,21 @@ impl JobRequest {
     }
 }
 
-/// The payload's text, kept as it is but for white space; too large is 413 wherever the body itself passed.
-pub(crate) fn payload_of(json: Option<&Json>) -> Result<Option<body::Json>, RequestRefusal> {
-    let payload = json.map(|json| body::Json::compact(json.raw()));
-    if payload.as_ref().is_some_and(|json| json.len() > PAYLOAD_BYTES) {
-        let detail = format!("a payload has at most {PAYLOAD_BYTES} bytes");
+/// The payload's text, kept as it is but for white space, and the secrets that it names; too large is 413 wherever the body
+/// itself passed.
+pub(crate) fn payload_of(json: Option<&Json>) -> Result<(Option<body::Json>, BTreeSet<SecretName>), RequestRefusal> {
+    let refused = |detail, too_large| {
         let errors = vec![FieldError { pointer: "/payload".to_owned(), detail }];
-        return Err(RequestRefusal { errors, too_large: true });
+        RequestRefusal { errors, too_large }
+    };
+    let Some(payload) = json.map(|json| body::Json::compact(json.raw())) else { return Ok((None, BTreeSet::new())) };
+    if payload.len() > PAYLOAD_BYTES {
+        return Err(refused(format!("a payload has at most {PAYLOAD_BYTES} bytes"), true));
     }
-    Ok(payload)
+    let secrets =
+        named_in(&payload).map_err(|why| refused(format!("{{\"secret\": …}} in it names none: {why}"), false))?;
+    if secrets.len() > SECRETS_OF_A_CALL {
+        return Err(refused(format!("a call needs at most {SECRETS_OF_A_CALL} secrets"), false));
+    }
+    Ok((Some(payload), secrets))
 }

@@ -1,6 +1,7 @@
 //! A key on the wire: its secret only in the answer that made it.
 
-use minutehand_domain::access::{ApiKey, Role};
+use minutehand_domain::Moment;
+use minutehand_domain::access::{ApiKey, KeyUse, Role};
 use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAGE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct KeyRequest {
     #[schemars(with = "Option<TenantText>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
+    /// From when on it opens nothing: never, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Instant>,
     /// The same as the header `Idempotency-Key`.
     #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,26 +75,41 @@ pub struct KeyView {
     pub created_at: Instant,
     /// Null while it opens.
     pub revoked_at: Option<Instant>,
+    /// From when on it opens nothing; null where it has no end.
+    pub expires_at: Option<Instant>,
+    /// When it was last used, to the hour; null where it never was, or not since this is written down.
+    pub last_used_at: Option<Instant>,
     /// What to send as `Authorization: Bearer`. Shown once, by the answer that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
 
+/// What a request means, seen from one instant.
+pub struct CheckedKey {
+    pub name: String,
+    pub role: Role,
+    pub expires_at: Option<Moment>,
+}
+
 impl KeyRequest {
-    pub fn checked(&self) -> Result<(String, Role), RequestRefusal> {
+    pub fn checked(&self, now: Moment) -> Result<CheckedKey, RequestRefusal> {
         let mut errors = FieldErrors::default();
+        if self.expires_at.is_some_and(|at| at.0 <= now) {
+            errors.add("/expires_at", format!("must be later than now, which is {now}"));
+        }
         errors.line("/name", &self.name, NAME_CHARS);
         let role = match self.role {
             RoleRequest::Viewer => Role::Viewer,
             RoleRequest::Operator => Role::Operator,
             RoleRequest::Admin => Role::Admin,
         };
-        errors.settle(Some((self.name.clone(), role)))
+        let expires_at = self.expires_at.map(|at| at.0);
+        errors.settle(Some(CheckedKey { name: self.name.clone(), role, expires_at }))
     }
 }
 
 impl KeyView {
-    pub fn of(key: &ApiKey) -> Self {
+    pub fn of(key: &ApiKey, used: Option<&KeyUse>) -> Self {
         Self {
             key_id: key.id.to_string(),
             name: key.name.clone(),
@@ -98,11 +117,13 @@ impl KeyView {
             tenant: key.tenant.as_str().to_owned(),
             created_at: Instant(key.created_at),
             revoked_at: key.revoked_at.map(Instant),
+            expires_at: key.expires_at.map(Instant),
+            last_used_at: used.map(|used| Instant(used.last_used_at)),
             secret: None,
         }
     }
 
-    pub fn with_secret(key: &ApiKey, secret: &str) -> Self {
-        Self { secret: Some(key.text(secret)), ..Self::of(key) }
+    pub fn with_secret(key: &ApiKey, used: Option<&KeyUse>, secret: &str) -> Self {
+        Self { secret: Some(key.text(secret)), ..Self::of(key, used) }
     }
 }

@@ -11,6 +11,7 @@
 
 mod object;
 
+pub mod audit;
 pub mod batch;
 pub mod body;
 pub mod catch_up;
@@ -37,6 +38,7 @@ pub mod run_request;
 pub mod run_status;
 pub mod run_view;
 pub mod schedule;
+pub mod secret;
 pub mod signing_secret;
 pub mod stats;
 pub mod target;
@@ -45,6 +47,7 @@ pub mod whole_number;
 pub mod word;
 pub mod words;
 
+pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
@@ -68,7 +71,8 @@ pub use self::run_request::RunRequest;
 pub use self::run_status::RunStatus;
 pub use self::run_view::{AttemptErrorView, AttemptView, RunView};
 pub use self::schedule::ScheduleSpec;
+pub use self::secret::{SecretRequest, SecretView, SecretsQuery};
 pub use self::signing_secret::SigningSecretView;
 pub use self::stats::{LagView, StatsQuery, StatsView};
-pub use self::target::{HttpTarget, NoopTarget, TargetSpec};
+pub use self::target::{HeaderSpec, HttpTarget, MASK, NoopTarget, SecretRef, TargetSpec};
 pub use self::word::Word;

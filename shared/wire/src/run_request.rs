@@ -1,7 +1,10 @@
 //! A run that is asked for: of a job, now, or another try at one that came to nothing.
 
+use std::collections::BTreeSet;
+
 use minutehand_domain::body;
 use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, PAYLOAD_BYTES};
+use minutehand_domain::secret::SecretName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +28,8 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// The payload, if there is one.
-    pub fn checked(&self) -> Result<Option<body::Json>, RequestRefusal> {
+    /// The payload, if there is one, and the secrets that it names.
+    pub fn checked(&self) -> Result<(Option<body::Json>, BTreeSet<SecretName>), RequestRefusal> {
         payload_of(self.payload.as_ref())
     }
 }

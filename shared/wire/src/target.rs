@@ -1,6 +1,7 @@
 //! What each run calls: exactly one kind, named by its field. A kind is a file of its own, which says how it is read, checked,
 //! shown and described, and one row here.
 
+mod header;
 mod http;
 mod noop;
 
@@ -15,6 +16,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
+pub use self::header::{HeaderSpec, MASK, SecretRef};
 pub use self::http::HttpTarget;
 pub use self::noop::NoopTarget;
 use crate::body::Json;
@@ -107,6 +109,15 @@ macro_rules! target_kinds {
 target_kinds! {
     "http": Http(HttpTarget), shown by Target::Http(http) => HttpTarget::of(http);
     "noop": Noop(NoopTarget), shown by Target::Noop => NoopTarget {};
+}
+
+impl TargetSpec {
+    /// Puts what is there in the place of the masks that stand for it.
+    pub fn unmask(&mut self, present: &Target) {
+        if let (Self::Http(asked), Target::Http(present)) = (self, present) {
+            asked.unmask(present);
+        }
+    }
 }
 
 impl Default for TargetSpec {

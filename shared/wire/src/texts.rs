@@ -23,6 +23,13 @@ component!(
     json_schema!({ "type": "string", "pattern": id_pattern("key", &[10]), "description": "Which key. It is no secret." })
 );
 component!(
+    SecretNameText = "SecretName",
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "minLength": 1, "maxLength": WORD_CHARS,
+        "description": "Which secret. Its name is no secret.",
+    })
+);
+component!(
     TenantText = "Tenant",
     json_schema!({
         "type": "string", "pattern": "^[a-z0-9-]+$", "minLength": 1, "maxLength": WORD_CHARS,

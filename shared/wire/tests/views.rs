@@ -14,10 +14,10 @@ use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
-    AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec, FieldError, FireView, HealthView,
-    HttpTarget, Instant, JobNotice, JobStatus, JobView, Json, KeyView, LagView, NoopTarget, OneJobView, Page,
-    PreviewView, Problem, QuotaView, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView,
-    ScheduleSpec, SigningSecretView, StatsView, TargetSpec, Word,
+    ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec, FieldError,
+    FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice, JobStatus, JobView, Json, KeyView, LagView,
+    NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView, RetrySpec, RunEventView, RunEventsView, RunNotice,
+    RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, StatsView, TargetSpec, Word,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -91,13 +91,17 @@ fn schedule() -> impl Strategy<Value = ScheduleSpec> {
 }
 
 fn target() -> impl Strategy<Value = TargetSpec> {
-    let http = (text(), of(word(&[Method::Get, Method::Put])), of(btree_map(text(), text(), 0..3)));
+    let http = (text(), of(word(&[Method::Get, Method::Put])), of(btree_map(text(), header(), 0..3)));
     let later = |alias: String| TargetSpec::Other([("sqs".to_owned(), Json::of(&json!({ "alias": alias })))].into());
     prop_oneof![
         http.prop_map(|(url, method, headers)| TargetSpec::Http(HttpTarget { url, method, headers })),
         Just(TargetSpec::Noop(NoopTarget {})),
         text().prop_map(later),
     ]
+}
+
+fn header() -> impl Strategy<Value = HeaderSpec> {
+    prop_oneof![text().prop_map(HeaderSpec::text), text().prop_map(HeaderSpec::secret)]
 }
 
 fn retry() -> impl Strategy<Value = RetrySpec> {
@@ -299,7 +303,16 @@ proptest! {
             max_requests_per_second: Some(1),
         });
         reads_back(&SigningSecretView { secret: secret.clone(), created_at: maybe_at, previous_expires_at: maybe_at });
-        reads_back(&KeyView { key_id, name, role, tenant, created_at, revoked_at: maybe_at, secret });
+        let (revoked_at, expires_at, last_used_at) = (maybe_at, maybe_at, maybe_at);
+        let rotated_at = maybe_at;
+        reads_back(&SecretView { name: name.clone(), version: 7, created_at, rotated_at });
+        reads_back(&ActView {
+            at: created_at, by: key_id.clone(), by_name: secret.clone(), deed: name.clone(), subject: tenant.clone(),
+            outcome: ActOutcome::NotDone.into(), request_id: key_id.clone(),
+        });
+        reads_back(&KeyView {
+            key_id, name, role, tenant, created_at, revoked_at, expires_at, last_used_at, secret,
+        });
     }
 
     #[test]

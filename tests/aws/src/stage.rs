@@ -26,6 +26,7 @@ use minutehand_io::queues::embedded::{EmbeddedQueues, Receipt};
 use minutehand_io::store::Store as _;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::{Allowance, sweep};
 use serde_json::Value;
@@ -57,6 +58,7 @@ pub struct Function {
     store: DynamoStore,
     queues: Counted,
     target: Arc<Target>,
+    vault: KeyFile,
     clock: JumpingClock,
     me: Claimant,
 }
@@ -103,7 +105,8 @@ impl Stage {
             let queues = Counted { queues: Arc::clone(&queues), sent: AtomicU64::new(0), hidden: AtomicU64::new(0) };
             let me = Claimant { worker: Worker(number), exclusive_store: false };
             let store = dynamo.store(listing);
-            Arc::new(Function { store, queues, target: Arc::clone(&target), clock: clock.clone(), me })
+            let vault = KeyFile::in_memory();
+            Arc::new(Function { store, queues, target: Arc::clone(&target), vault, clock: clock.clone(), me })
         };
         let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
         let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
@@ -290,6 +293,7 @@ impl Ports for Function {
     type Store = DynamoStore;
     type Queues = Counted;
     type Targets = Target;
+    type Vault = KeyFile;
     type Events = Log;
     type Clock = JumpingClock;
     type Chance = SystemChance;
@@ -304,6 +308,10 @@ impl Ports for Function {
 
     fn targets(&self) -> &Target {
         &self.target
+    }
+
+    fn vault(&self) -> &KeyFile {
+        &self.vault
     }
 
     fn events(&self) -> &Log {

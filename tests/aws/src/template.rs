@@ -87,14 +87,14 @@ impl Template {
 
     /// The statements of a role's own policies.
     pub fn statements(&self, role: &str) -> Vec<&Value> {
-        let policies = each(&self.properties(role)["Policies"]);
-        policies.into_iter().flat_map(|policy| each(&policy["PolicyDocument"]["Statement"])).collect()
+        let policies = each(&self.properties(role)["Policies"]).into_iter().flat_map(in_any_case);
+        policies.flat_map(|policy| each(&policy["PolicyDocument"]["Statement"])).collect()
     }
 
     fn remembers_or_hints(&self, resource: &str) -> bool {
         let id = resource.split('/').next().unwrap_or(resource);
-        let kind = &self.resources()[id]["Type"];
-        kind == "AWS::DynamoDB::Table" || kind == "AWS::SQS::Queue"
+        let kind = self.resources().get(id).map(|resource| &resource["Type"]);
+        kind.is_some_and(|kind| kind == "AWS::DynamoDB::Table" || kind == "AWS::SQS::Queue")
     }
 }
 
@@ -111,6 +111,16 @@ pub fn target(reference: &Value) -> String {
         substituted.and_then(|text| text.split_once(".Arn}")).map(|(id, rest)| format!("{id}{rest}"))
     };
     found.unwrap_or_else(|| panic!("this reference is not understood: {reference}"))
+}
+
+/// What may stand where a condition decides: whatever it says, it is looked at.
+fn in_any_case(value: &Value) -> Vec<&Value> {
+    match value["Fn::If"].as_array() {
+        Some(choice) => {
+            choice.iter().skip(1).filter(|case| case["Ref"] != "AWS::NoValue").flat_map(in_any_case).collect()
+        }
+        None => vec![value],
+    }
 }
 
 /// A list, which IAM also accepts as its only element.

@@ -155,13 +155,19 @@ async fn ask_everything(stage: &Stage, job: &str) {
     assert!(status.is_success());
 }
 
-/// A key that is made, used, changed and taken away; the secret that calls are signed with; a limit, and what it counts.
+/// A key that is made, used, changed and taken away; a secret that calls need, sealed by a vault that asks no table; the secret that calls are signed with; a limit, and what it counts.
 async fn administer(stage: &Stage) {
     let (status, key) = stage.ask("POST", "/v1/keys", Some(&json!({"name": "ci", "role": "admin"}))).await;
     assert_eq!(status, 201, "{key}");
     let (id, secret) = (key["key_id"].as_str().expect("a key"), key["secret"].as_str().expect("shown once"));
     for (method, path, body) in [
         ("GET", "/v1/keys".to_owned(), None),
+        ("PUT", "/v1/secrets/stripe".to_owned(), Some(&json!({"value": "hunter2"}))),
+        ("PUT", "/v1/secrets/stripe".to_owned(), Some(&json!({"value": "hunter3"}))),
+        ("GET", "/v1/secrets".to_owned(), None),
+        ("GET", "/v1/secrets/stripe".to_owned(), None),
+        ("DELETE", "/v1/secrets/stripe".to_owned(), None),
+        ("GET", "/v1/audit".to_owned(), None),
         ("GET", "/v1/signing-secret".to_owned(), None),
         ("POST", "/v1/signing-secret/rotate".to_owned(), None),
         ("GET", "/v1/quotas".to_owned(), None),

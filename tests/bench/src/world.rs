@@ -21,6 +21,7 @@ use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::vault::NoVault;
 use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_sweeper::tick;
 
@@ -143,6 +144,7 @@ impl<E: Engine> Ports for World<E> {
     type Store = Embedded<E>;
     type Queues = EmbeddedQueues<HandClock>;
     type Targets = NoTargets;
+    type Vault = NoVault;
     type Events = Log;
     type Clock = HandClock;
     type Chance = SystemChance;
@@ -157,6 +159,10 @@ impl<E: Engine> Ports for World<E> {
 
     fn targets(&self) -> &NoTargets {
         &NoTargets
+    }
+
+    fn vault(&self) -> &NoVault {
+        &NoVault
     }
 
     fn events(&self) -> &Log {

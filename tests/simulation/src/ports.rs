@@ -32,6 +32,7 @@ use minutehand_io::store::{
     Version,
 };
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
+use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::Group;
 
@@ -50,6 +51,7 @@ pub struct SimPorts {
     port: Port,
     /// The real ones, over a simulated transport.
     targets: Arc<Callers<Port, Port>>,
+    vault: Arc<KeyFile>,
 }
 
 #[derive(Clone)]
@@ -79,7 +81,7 @@ impl SimPorts {
 
     fn through(port: Port) -> Self {
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
-        Self { port, targets }
+        Self { port, targets, vault: Arc::new(KeyFile::in_memory()) }
     }
 }
 
@@ -129,6 +131,7 @@ impl Ports for SimPorts {
     type Store = Port;
     type Queues = Port;
     type Targets = Callers<Port, Port>;
+    type Vault = KeyFile;
     type Events = Port;
     type Clock = Port;
     type Chance = Port;
@@ -142,6 +145,10 @@ impl Ports for SimPorts {
     fn targets(&self) -> &Callers<Port, Port> {
         &self.targets
     }
+    fn vault(&self) -> &KeyFile {
+        &self.vault
+    }
+
     fn events(&self) -> &Port {
         &self.port
     }

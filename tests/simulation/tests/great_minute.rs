@@ -28,6 +28,7 @@ use minutehand_io::store::{
     Across, Bucket, Deleted, Discard, FirstBucket, Guard, Page, Part, Put, Seen, Store, Updated, Version,
 };
 use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::vault::NoVault;
 use minutehand_io::{Fault, Ports};
 use minutehand_simulation::engine::Sim;
 use minutehand_simulation::fate::Fates;
@@ -397,6 +398,7 @@ impl Ports for Aws {
     type Events = Self;
     type Clock = Self;
     type Chance = Self;
+    type Vault = NoVault;
 
     fn store(&self) -> &Self {
         self
@@ -415,6 +417,9 @@ impl Ports for Aws {
     }
     fn chance(&self) -> &Self {
         self
+    }
+    fn vault(&self) -> &NoVault {
+        &NoVault
     }
     fn me(&self) -> Claimant {
         Claimant { worker: Worker(1), exclusive_store: false }

@@ -22,6 +22,7 @@ use minutehand_io::queues::Inbox as _;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::vault::NoVault;
 use minutehand_simulation::engine::Sim;
 use minutehand_simulation::fate::Fates;
 use minutehand_sweeper::tick;
@@ -169,6 +170,7 @@ impl Ports for Machine {
     type Store = MemoryStore;
     type Queues = EmbeddedQueues<SimClock>;
     type Targets = Self;
+    type Vault = NoVault;
     type Events = Log;
     type Clock = SimClock;
     type Chance = Self;
@@ -183,6 +185,10 @@ impl Ports for Machine {
 
     fn targets(&self) -> &Self {
         self
+    }
+
+    fn vault(&self) -> &NoVault {
+        &NoVault
     }
 
     fn events(&self) -> &Log {

@@ -4,10 +4,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_domain::access::{ApiKey, KeyId, Role, SecretHash};
+use minutehand_domain::access::{ApiKey, KeyId, KeyUse, Role, SecretHash};
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::quota::{Limits, Quota};
+use minutehand_domain::secret::{Label, Sealed, Secret};
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_io::store::item::Listed;
 use minutehand_io::store::{Across, Guard, Put, Seen, Store, Version};
@@ -106,6 +107,7 @@ pub async fn whatever_a_document_holds_is_found_as_it_was<S: Store>(store: Arc<S
         secret: SecretHash::of("first"),
         former: None,
         fingerprint: None,
+        expires_at: None,
     };
     let fingerprint = Fingerprint::of("POST /v1/keys", "{}", "idempotency_key").expect("this is JSON");
     let rotated = ApiKey {
@@ -117,9 +119,16 @@ pub async fn whatever_a_document_holds_is_found_as_it_was<S: Store>(store: Arc<S
     let limits = Limits { max_jobs: Some(0), max_fires_per_minute: Some(u32::MAX), ..Limits::default() };
     let run = RunKey::redrive(job_id(1), at(60), u64::MAX);
 
-    for key in [key, rotated, revoked] {
+    let ending = ApiKey { id: KeyId::new(at(3), [6; 16]), expires_at: Some(at(4)), ..key.clone() };
+
+    for key in [key, rotated, revoked, ending] {
         is_kept(&*store, key.id, &key).await;
+        is_kept(&*store, key.id, &KeyUse { id: key.id, last_used_at: at(5) }).await;
     }
+    let (tenant, name) = (tenant(), "stripe-key".parse().expect("a name"));
+    let sealed = Sealed { by: "a key".to_owned(), bytes: (0..=255).collect() };
+    let secret = Secret::new(Label { tenant: &tenant, name: &name }, sealed.clone(), START).written(sealed, at(1));
+    is_kept(&*store, name.clone(), &secret).await;
     is_kept(&*store, named("other"), &Quota { tenant: named("other"), limits }).await;
     is_kept(&*store, named("a"), &Quota { tenant: named("a"), limits: Limits::default() }).await;
     is_kept(&*store, (), &SigningSecrets::new([7; 32], START).rotated([0; 32], Duration::from_secs(60), at(1))).await;

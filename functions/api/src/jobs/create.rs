@@ -26,6 +26,7 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::precondition::etag;
 use crate::problem::Problem;
+use crate::secrets::must_be_there;
 
 /// The address in the fingerprint of every request for a new job, alone or in a batch.
 const ADDRESS: &str = "POST /v1/jobs";
@@ -84,7 +85,7 @@ async fn made<D: Ports>(
     }
 }
 
-/// Admits the job by the quota. A repeated request takes nothing: its job exists already.
+/// Admits the job by the quota, if the secrets that it names are there. A repeated request takes nothing: its job exists already.
 async fn admit<D: Ports>(
     app: &AppState<D>,
     tenant: &Tenant,
@@ -92,6 +93,7 @@ async fn admit<D: Ports>(
     checked: &CheckedJob,
 ) -> Result<(), Problem> {
     let ports = &*app.ports;
+    must_be_there(ports, tenant, &checked.secrets).await?;
     let may_be_there = identity.fingerprint.is_some() && app.meters.bounds_jobs(ports, tenant).await;
     if may_be_there && job_of(ports, tenant, identity.id).await?.is_some() {
         return Ok(());

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use minutehand_domain::Moment;
-use minutehand_domain::id::JobId;
 use minutehand_domain::job::{Change, Definition, Job, JobRefusal, Status};
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::schedule::Schedule;
@@ -30,6 +29,7 @@ use crate::merge::{self, fields_of, without_excluded};
 use crate::params::JobPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
+use crate::secrets::must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
 const STRUCTS: [&str; 6] = ["schedule", "target", "http", "noop", "retry", "catch_up"];
@@ -73,8 +73,12 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
         return Err(Problem::new(Kind::Conflict, JobRefusal::Cancelled.to_string()));
     }
     let schedule = if is_unchanged(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
-    let checked = checked(app, &with_its_nulls(&merged, patch), job.id, schedule, ports.clock().now())?;
-    let payload = if checked.payload == payload {
+    let checked = checked(app, &with_its_nulls(&merged, patch), job, schedule, ports.clock().now())?;
+    let same_payload = checked.payload == payload;
+    if !same_payload || checked.definition.target != job.definition.target {
+        must_be_there(ports, &job.tenant, &checked.secrets).await?;
+    }
+    let payload = if same_payload {
         job.definition.payload.clone()
     } else {
         bodies::keep(ports, &job.tenant, job.id, checked.payload, INLINE_PAYLOAD_BYTES).await?
@@ -153,18 +157,19 @@ fn is_unchanged(one: &RawValue, other: &RawValue, field: &str) -> bool {
     value(one) == value(other)
 }
 
-/// A schedule that stays is not checked again: what was possible when it was asked for may have passed by now.
+/// A schedule that stays is not checked again: what was possible when it was asked for may have passed by now. A credential that comes
+/// back as the mask it was shown as stays what it is.
 fn checked<D>(
     app: &AppState<D>,
     merged: &RawValue,
-    id: JobId,
+    job: &Job,
     stays: Option<&Schedule>,
     now: Moment,
 ) -> Result<CheckedJob, Problem> {
-    let request: JobRequest = parse(merged.get())?;
+    let request = parse::<JobRequest>(merged.get())?.unmasked(&job.definition.target);
     let check = &|target: &_| app.target_check.check(target);
     match stays {
         Some(schedule) => Ok(request.checked_with(schedule.clone(), check)?),
-        None => Ok(request.checked(id, now, check)?),
+        None => Ok(request.checked(job.id, now, check)?),
     }
 }

@@ -55,6 +55,8 @@ fn made() -> Value {
         "tenant": "acme",
         "created_at": "2027-01-15T08:00:00.000Z",
         "revoked_at": null,
+        "expires_at": null,
+        "last_used_at": null,
         "secret": "mh_acme_06hhgq2g004p7hrx_0c20a1g7104gm2rc1m70y40h28"
     })
 }

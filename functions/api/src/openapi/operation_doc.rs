@@ -32,6 +32,8 @@ pub(crate) enum Tag {
     Runs,
     Schedules,
     Keys,
+    Secrets,
+    Audit,
     Signing,
     Quotas,
     Deployment,
@@ -188,8 +190,17 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Jobs, Self::Runs, Self::Schedules, Self::Keys, Self::Signing, Self::Quotas, Self::Deployment];
+    pub(super) const ALL: [Self; 9] = [
+        Self::Jobs,
+        Self::Runs,
+        Self::Schedules,
+        Self::Keys,
+        Self::Secrets,
+        Self::Audit,
+        Self::Signing,
+        Self::Quotas,
+        Self::Deployment,
+    ];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -197,6 +208,8 @@ impl Tag {
             Self::Runs => "Runs",
             Self::Schedules => "Schedules",
             Self::Keys => "Keys",
+            Self::Secrets => "Secrets",
+            Self::Audit => "Audit",
             Self::Signing => "Signing",
             Self::Quotas => "Quotas",
             Self::Deployment => "Deployment",
@@ -209,6 +222,10 @@ impl Tag {
             Self::Runs => "One occurrence of a job being carried out, with every attempt.",
             Self::Schedules => "What a schedule means, before it is given to a job.",
             Self::Keys => "Who may call this API, for which tenant, in which role. Secrets are shown once.",
+            Self::Secrets => {
+                "What calls need and nobody is shown. A job names one, and it is put in when a call is made."
+            }
+            Self::Audit => "What admins did, when, and whose key it was.",
             Self::Signing => "The secret that a tenant's targets know our calls by, as Standard Webhooks say.",
             Self::Quotas => "How much of the deployment each tenant may use.",
             Self::Deployment => "How the deployment is doing, and this document.",

@@ -71,7 +71,10 @@ fn as_change(fields: &mut Map<String, Value>) {
     }
     // A null entry of a map is removed from it.
     if let Some(Value::Object(entry)) = fields.get_mut("additionalProperties") {
-        let kind = entry["type"].take();
-        entry.insert("type".to_owned(), json!([kind, "null"]));
+        if let Some(Value::Array(choices)) = entry.get_mut("oneOf") {
+            choices.push(json!({ "type": "null" }));
+        } else if let Some(kind) = entry.remove("type") {
+            entry.insert("type".to_owned(), json!([kind, "null"]));
+        }
     }
 }

@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
-use minutehand_wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, TenantText, header_key};
+use minutehand_wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, SecretNameText, TenantText, header_key};
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
     json!({
         "job_id": in_path::<JobIdText>("job_id", schemas),
         "run_id": in_path::<RunIdText>("run_id", schemas),
         "key_id": in_path::<KeyIdText>("key_id", schemas),
+        "secret": in_path::<SecretNameText>("secret", schemas),
         "tenant": in_path::<TenantText>("tenant", schemas),
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header", "schema": header_key(),

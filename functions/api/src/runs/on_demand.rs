@@ -1,5 +1,6 @@
 //! Runs on demand: run a job now, or retry a run that did not succeed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
@@ -9,6 +10,7 @@ use http::StatusCode;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::{Asked, AskedName};
 use minutehand_domain::run::Run;
+use minutehand_domain::secret::SecretName;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
@@ -24,6 +26,7 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{JobPath, RunPath};
 use crate::problem::{Kind, Problem};
+use crate::secrets::must_be_there;
 
 /// Queues a run of the job now.
 pub(crate) async fn run_now<D: Ports>(
@@ -33,8 +36,8 @@ pub(crate) async fn run_now<D: Ports>(
     header: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
-    let request = requested(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
-    admit(&app, caller.tenant(), &request).await?;
+    let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
+    admit(&app, caller.tenant(), &request, &secrets).await?;
     let answered = ask(&*app.ports, caller.tenant(), id, request).await?;
     answer(&*app.ports, answered, Problem::no_job).await
 }
@@ -47,31 +50,47 @@ pub(crate) async fn retry<D: Ports>(
     header: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
-    let request = requested(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
-    admit(&app, caller.tenant(), &request).await?;
+    let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
+    admit(&app, caller.tenant(), &request, &secrets).await?;
     let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
     let answered = redrive(&*app.ports, &run, request).await?;
     answer(&*app.ports, answered, Problem::no_run).await
 }
 
-/// Takes the run out of the quota. Who was answered before is answered again, also when it is used up.
-async fn admit<D: Ports>(app: &AppState<D>, tenant: &Tenant, request: &on_demand::RunRequest) -> Result<(), Problem> {
-    let Err(full) = app.meters.admit_run(&*app.ports, tenant).await else { return Ok(()) };
-    let Some((name, fingerprint)) = &request.once else { return Err(full) };
+/// Takes the run out of the quota, and looks for the secrets that it names. Who was answered before is answered again, also when
+/// the quota is used up and the secrets are gone.
+async fn admit<D: Ports>(
+    app: &AppState<D>,
+    tenant: &Tenant,
+    request: &on_demand::RunRequest,
+    secrets: &BTreeSet<SecretName>,
+) -> Result<(), Problem> {
+    let Err(no) = admitted(app, tenant, secrets).await else { return Ok(()) };
+    let Some((name, fingerprint)) = &request.once else { return Err(no) };
     match app.ports.store().get::<Asked>(tenant, *name).await? {
         Some(there) if there.item.fingerprint == *fingerprint => Ok(()),
-        Some(_) | None => Err(full),
+        Some(_) | None => Err(no),
     }
 }
 
-fn requested(caller: &Caller, header: KeyHeader, body: &Body, address: &str) -> Result<on_demand::RunRequest, Problem> {
+async fn admitted<D: Ports>(app: &AppState<D>, tenant: &Tenant, secrets: &BTreeSet<SecretName>) -> Result<(), Problem> {
+    must_be_there(&*app.ports, tenant, secrets).await?;
+    app.meters.admit_run(&*app.ports, tenant).await
+}
+
+fn requested(
+    caller: &Caller,
+    header: KeyHeader,
+    body: &Body,
+    address: &str,
+) -> Result<(on_demand::RunRequest, BTreeSet<SecretName>), Problem> {
     let request: RunRequest = body.parse_or_default()?;
-    let payload = request.checked()?;
+    let (payload, secrets) = request.checked()?;
     let once = match header.agreed(request.idempotency_key)? {
         Some(key) => Some((AskedName::of(&key), fingerprint(address, body.text())?)),
         None => None,
     };
-    Ok(on_demand::RunRequest { payload, by: caller.by.clone(), once })
+    Ok((on_demand::RunRequest { payload, by: caller.by.clone(), once }, secrets))
 }
 
 async fn answer<D: Ports>(ports: &D, answered: Answered, not_found: fn() -> Problem) -> Result<Response, Problem> {

@@ -45,7 +45,7 @@ async fn a_key_is_made_and_opens_in_its_role() {
         answer.json(),
         json!({
             "key_id": id, "name": "ci", "role": "operator", "tenant": "acme", "created_at": at(0), "revoked_at": null,
-            "secret": secret,
+            "expires_at": null, "last_used_at": null, "secret": secret,
         })
     );
     assert_eq!(secret, format!("mh_acme_{}_{}", id.trim_start_matches("key_"), secret_part(&secret)));
@@ -124,6 +124,68 @@ async fn a_revoked_key_opens_nothing_from_that_moment_on() {
     assert!(!opens(&world, &secret).await);
     assert_eq!(world.get("/v1/keys").await.items("revoked_at"), [json!(at(0))], "revoking twice keeps the first time");
     world.tell(&format!("{path}/rotate")).await.problem(409, "conflict");
+}
+
+#[tokio::test]
+async fn a_key_that_ends_opens_nothing_from_then_on_and_says_so() {
+    let world = World::new();
+    let key = json!({"name": "ci", "role": "viewer", "expires_at": at(60), "idempotency_key": "k"});
+    let answer = world.post("/v1/keys", key.clone()).await;
+    let (id, secret) = (answer.word("/key_id"), answer.word("/secret"));
+    assert_eq!(answer.field("/expires_at"), at(60));
+    world.pass(59);
+    assert!(opens(&world, &secret).await);
+
+    world.pass(1);
+    let refused = world.by(&secret, "GET", "/v1/jobs", None).await;
+    let stranger = world.by(&format!("{secret}x"), "GET", "/v1/jobs", None).await;
+
+    refused.problem(401, "unauthorized");
+    assert_eq!(refused.word("/detail"), format!("this key expired at {}", at(60)));
+    assert_eq!(stranger.word("/detail"), "this key is not known here", "nobody else is told so much");
+    world.tell(&format!("/v1/keys/{id}/rotate")).await.problem(409, "conflict");
+    assert_eq!(world.get("/v1/keys").await.items("expires_at"), [json!(at(60))]);
+    assert_eq!(world.post("/v1/keys", key).await.status, 200, "the same request is answered as before");
+}
+
+#[tokio::test]
+async fn a_key_cannot_end_before_it_begins() {
+    let world = World::new();
+    for end in [at(0), "2020-01-01T00:00:00Z".to_owned()] {
+        let refused = world.post("/v1/keys", json!({"name": "ci", "role": "viewer", "expires_at": end})).await;
+        assert_eq!(refused.problem(422, "invalid"), ["/expires_at"]);
+    }
+}
+
+/// What it costs: a write each hour in which it is used, and a read each hour and process.
+#[tokio::test]
+async fn a_key_knows_when_it_was_last_used_to_the_hour() {
+    let world = World::new();
+    let unused = made(&world, "viewer").await;
+    world.pass(1);
+    let answer = made(&world, "viewer").await;
+    let secret = answer.word("/secret");
+    let used = async || world.get("/v1/keys").await.items("last_used_at")[1].clone();
+    assert_eq!(used().await, Value::Null);
+    world.pass(59);
+
+    assert!(opens(&world, &secret).await);
+    assert_eq!(used().await, json!(at(60)));
+    let before = world.ports.store().meter();
+    for _ in 0..5 {
+        world.pass(60);
+        assert!(opens(&world, &secret).await);
+    }
+    let after = world.ports.store().meter();
+    assert_eq!((used().await, after.writes - before.writes), (json!(at(60)), 0));
+    world.pass(3600);
+    assert!(opens(&world, &secret).await);
+
+    assert_eq!(used().await, json!(at(60 + 300 + 3600)));
+    assert_eq!(world.get("/v1/keys").await.items("last_used_at")[0], Value::Null, "{}", unused.text);
+    let rotated = world.tell(&format!("/v1/keys/{}/rotate", answer.word("/key_id"))).await;
+    assert_eq!(rotated.field("/last_used_at"), at(60 + 300 + 3600));
+    assert!(!opens(&world, &format!("{secret}x")).await, "a wrong secret is no use");
 }
 
 #[tokio::test]

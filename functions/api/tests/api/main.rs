@@ -2,6 +2,7 @@
 
 mod across;
 mod addresses;
+mod audit;
 mod auth;
 mod bad_input;
 mod batch;
@@ -23,6 +24,7 @@ mod roles;
 mod runs;
 mod schedules;
 mod schedules_page;
+mod secrets;
 mod stats;
 mod tenants;
 mod vectors;

@@ -192,7 +192,7 @@ async fn what_is_read_denies_unknown_fields_and_every_number_is_bounded() {
 
 /// An address with something behind each of its names: a job that can run, a run that came to nothing, a key.
 async fn address(world: &World, path: &str) -> String {
-    let mut path = path.replace("{tenant}", "acme");
+    let mut path = path.replace("{tenant}", "acme").replace("{secret}", "billing");
     if path.contains("{job_id}") {
         let job = world.job(json!({ "on_demand": true })).await;
         path = path.replace("{job_id}", &job);

@@ -16,6 +16,7 @@ use minutehand_io::events::Log;
 use minutehand_io::queues::Queues;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
 
 use crate::random::Random;
@@ -24,6 +25,7 @@ pub(crate) const ME: Claimant = Claimant { worker: Worker(1), exclusive_store: t
 
 pub(crate) struct TestPorts {
     store: MemoryStore,
+    vault: KeyFile,
     pub queues: TestQueues,
     pub clock: TestClock,
     pub chance: TestChance,
@@ -49,6 +51,7 @@ impl TestPorts {
     pub(crate) fn new(start: Moment) -> Arc<Self> {
         Arc::new(Self {
             store: MemoryStore::in_memory(),
+            vault: KeyFile::in_memory(),
             queues: TestQueues::default(),
             clock: TestClock(AtomicI64::new(start.millis())),
             chance: TestChance::default(),
@@ -98,6 +101,7 @@ impl Ports for TestPorts {
     type Store = MemoryStore;
     type Queues = TestQueues;
     type Targets = NoTargets;
+    type Vault = KeyFile;
     type Events = Log;
     type Clock = TestClock;
     type Chance = TestChance;
@@ -112,6 +116,10 @@ impl Ports for TestPorts {
 
     fn targets(&self) -> &NoTargets {
         &NoTargets
+    }
+
+    fn vault(&self) -> &KeyFile {
+        &self.vault
     }
 
     fn events(&self) -> &Log {

@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 28] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 33] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -30,6 +30,11 @@ pub(crate) const ROUTES: [(&str, &str, &str); 28] = [
     ("GET", "/v1/keys", "admin"),
     ("DELETE", "/v1/keys/{key_id}", "admin"),
     ("POST", "/v1/keys/{key_id}/rotate", "admin"),
+    ("GET", "/v1/secrets", "operator"),
+    ("GET", "/v1/secrets/{secret}", "operator"),
+    ("PUT", "/v1/secrets/{secret}", "admin"),
+    ("DELETE", "/v1/secrets/{secret}", "admin"),
+    ("GET", "/v1/audit", "admin"),
     ("GET", "/v1/signing-secret", "admin"),
     ("POST", "/v1/signing-secret/rotate", "admin"),
     ("GET", "/v1/quotas", "viewer"),

@@ -3,10 +3,11 @@
 use clap::{Args, Subcommand};
 use minutehand_client::wire::{Instant, KeyRequest, KeyView, KeysQuery, Page, RoleRequest, RotateRequest, TenantQuery};
 use minutehand_client::{Call, calls};
+use minutehand_domain::Moment;
 
 use super::cells::or_dash;
 use super::failure::Failure;
-use super::instant::{long, short};
+use super::instant::{instant, long, short};
 use super::list::Paging;
 use super::session::{Paper, Session, note};
 use super::span::Span;
@@ -24,6 +25,7 @@ Roles: a viewer reads; an operator also makes and changes jobs and runs; an admi
 Examples:
   minutehand keys create ci --role operator
   minutehand keys create billing --role admin --tenant acme
+  minutehand keys create audit --role viewer --expires-at 2030-07-01T00:00:00Z
   export MINUTEHAND_KEY=$(minutehand keys create me --role viewer --json | jq -r .secret)")]
     Create(Create),
     /// List keys, also those that are revoked
@@ -55,6 +57,9 @@ pub(crate) struct Create {
     /// What it may do
     #[arg(long, value_parser = one_of::<RoleRequest>(ROLES))]
     role: RoleRequest,
+    /// From when on it opens nothing; it has no end without
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    expires_at: Option<Moment>,
     #[command(flatten)]
     whose: Whose,
     /// Asked again with the same key, the same API key is answered instead of a second one, without its secret
@@ -122,7 +127,13 @@ async fn show_secret(session: &Session, call: &Call<KeyView>) -> Result<(), Fail
 impl Create {
     fn call(&self) -> Call<KeyView> {
         let (name, tenant) = (self.name.clone(), self.whose.tenant.clone());
-        let request = KeyRequest { name, role: self.role, tenant, idempotency_key: None };
+        let request = KeyRequest {
+            name,
+            role: self.role,
+            tenant,
+            expires_at: self.expires_at.map(Instant),
+            idempotency_key: None,
+        };
         calls::create_key(&request).once(self.idempotency_key.as_deref())
     }
 }
@@ -153,7 +164,7 @@ impl Whose {
 }
 
 fn table(keys: &[KeyView], _paper: Paper) -> Table {
-    let mut table = Table::new(&["KEY", "~NAME", "ROLE", "TENANT", "CREATED", "REVOKED"]);
+    let mut table = Table::new(&["KEY", "~NAME", "ROLE", "TENANT", "CREATED", "LAST USED", "EXPIRES", "REVOKED"]);
     for key in keys {
         table.row(vec![
             Cell::from(&key.key_id),
@@ -161,6 +172,8 @@ fn table(keys: &[KeyView], _paper: Paper) -> Table {
             Cell::from(key.role.to_string()),
             Cell::from(&key.tenant),
             Cell::from(short(key.created_at.0)),
+            or_dash(key.last_used_at.map(|at| short(at.0)).as_deref()),
+            or_dash(key.expires_at.map(|at| short(at.0)).as_deref()),
             or_dash(key.revoked_at.map(|at| short(at.0)).as_deref()),
         ]);
     }
@@ -175,6 +188,8 @@ fn card(key: &KeyView, paper: Paper) -> String {
         .with("Role", key.role.to_string())
         .with("Tenant", &key.tenant)
         .with("Created", instant(key.created_at))
+        .maybe("Last used", key.last_used_at.map(instant))
+        .maybe("Expires", key.expires_at.map(instant))
         .maybe("Revoked", key.revoked_at.map(instant))
         .maybe("Secret", key.secret.as_ref().map(|secret| Cell::new(secret, STRONG)))
         .draw()
@@ -209,7 +224,12 @@ mod tests {
 
     #[test]
     fn each_command_is_a_call() {
-        let cases: [(&[&str], &str, Option<&str>); 7] = [
+        let cases: [(&[&str], &str, Option<&str>); 8] = [
+            (
+                &["create", "ci", "--role=viewer", "--expires-at=2030-01-01T00:00:00Z"],
+                "POST /v1/keys",
+                Some(r#"{"name":"ci","role":"viewer","expires_at":"2030-01-01T00:00:00.000Z"}"#),
+            ),
             (&["create", "ci", "--role=viewer"], "POST /v1/keys", Some(r#"{"name":"ci","role":"viewer"}"#)),
             (
                 &["create", "ci", "--role=admin", "--tenant=acme"],

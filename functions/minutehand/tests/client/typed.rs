@@ -91,7 +91,8 @@ async fn whatever_else_the_api_answers_is_read() {
     let job = client.create_job(&job, None).await.expect("it is made").job_id;
     assert_eq!(client.next_fires(&job, &NextQuery { count: Some(3) }).await.expect("its fires").fires.len(), 3);
 
-    let key = KeyRequest { name: "ci".to_owned(), role: RoleRequest::Viewer, tenant: None, idempotency_key: None };
+    let (name, role) = ("ci".to_owned(), RoleRequest::Viewer);
+    let key = KeyRequest { name, role, tenant: None, expires_at: None, idempotency_key: None };
     let (key, whose) = (client.create_key(&key, None).await.expect("a key"), TenantQuery::default());
     assert!(key.secret.is_some());
     let rotated =

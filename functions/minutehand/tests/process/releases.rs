@@ -55,7 +55,8 @@ async fn the_keys_quotas_and_secrets_of_every_release_hold() {
             assert_eq!(opens, key["opens"], "{}", text(key, "key_id"));
         }
         for (tenant, keys) in expected["key_lists"].as_object().unwrap() {
-            assert_eq!(client.get(&format!("/v1/keys?tenant={tenant}")).await.body, *keys);
+            let read = client.get(&format!("/v1/keys?tenant={tenant}")).await.body;
+            assert_eq!(as_it_was_told(&read, keys), *keys);
         }
         for quota in expected["quotas"].as_array().unwrap() {
             assert_eq!(client.get(&format!("/v1/quotas/{}", text(quota, "tenant"))).await.body, *quota);
@@ -86,6 +87,20 @@ async fn what_every_release_had_begun_goes_on() {
         let key = asked["headers"]["idempotency-key"].as_str();
         let again = client.ask(http::Method::POST, "/v1/jobs", key, Some(&asked["body"])).await.unwrap();
         assert!((again.status, again.replayed) == (200, true), "{again:?}");
+    }
+}
+
+/// Without what a later release shows more.
+fn as_it_was_told(read: &Value, told: &Value) -> Value {
+    match (read, told) {
+        (Value::Object(read), Value::Object(told)) => {
+            let known = read.iter().filter_map(|(name, field)| Some((name, field, told.get(name)?)));
+            known.map(|(name, field, told)| (name.clone(), as_it_was_told(field, told))).collect()
+        }
+        (Value::Array(read), Value::Array(told)) if read.len() == told.len() => {
+            read.iter().zip(told).map(|(read, told)| as_it_was_told(read, told)).collect()
+        }
+        _ => read.clone(),
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Call {
     pub(crate) run: String,
     pub(crate) job: String,
     pub(crate) attempt: u32,
+    pub(crate) authorization: String,
+    pub(crate) body: String,
     pub(crate) scheduled_at: i64,
     pub(crate) at: i64,
     /// When it was answered, or its caller was gone.
@@ -80,24 +82,24 @@ impl Drop for Target {
     }
 }
 
-async fn ok(State(witness): State<Witness>, headers: HeaderMap) -> StatusCode {
-    let _answering = witness.see(&headers);
+async fn ok(State(witness): State<Witness>, headers: HeaderMap, body: String) -> StatusCode {
+    let _answering = witness.see(&headers, &body);
     StatusCode::OK
 }
 
-async fn slow(State(witness): State<Witness>, Path(ms): Path<u64>, headers: HeaderMap) -> StatusCode {
-    let _answering = witness.see(&headers);
+async fn slow(State(witness): State<Witness>, Path(ms): Path<u64>, headers: HeaderMap, body: String) -> StatusCode {
+    let _answering = witness.see(&headers, &body);
     tokio::time::sleep(Duration::from_millis(ms)).await;
     StatusCode::OK
 }
 
-async fn fail(State(witness): State<Witness>, Path(n): Path<u32>, headers: HeaderMap) -> StatusCode {
-    let answering = witness.see(&headers);
+async fn fail(State(witness): State<Witness>, Path(n): Path<u32>, headers: HeaderMap, body: String) -> StatusCode {
+    let answering = witness.see(&headers, &body);
     if answering.attempt <= n { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }
 }
 
-async fn hang(State(witness): State<Witness>, Path(n): Path<u32>, headers: HeaderMap) -> StatusCode {
-    let answering = witness.see(&headers);
+async fn hang(State(witness): State<Witness>, Path(n): Path<u32>, headers: HeaderMap, body: String) -> StatusCode {
+    let answering = witness.see(&headers, &body);
     if answering.attempt <= n {
         std::future::pending::<()>().await;
     }
@@ -109,13 +111,15 @@ impl Witness {
         self.0.lock().expect("no witness panics")
     }
 
-    fn see(&self, headers: &HeaderMap) -> Answering {
+    fn see(&self, headers: &HeaderMap, body: &str) -> Answering {
         let told = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
         let attempt = told("minutehand-attempt").parse().expect("a number");
         let call = Call {
             run: told("minutehand-run"),
             job: told("minutehand-job"),
             attempt,
+            authorization: told("authorization"),
+            body: body.to_owned(),
             scheduled_at: millis(&told("minutehand-scheduled-at")),
             at: now(),
             ended_at: None,

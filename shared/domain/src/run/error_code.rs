@@ -17,6 +17,7 @@ pub enum ErrorCode {
     HttpOther,
     ForbiddenAddress,
     InvalidTarget,
+    Secret,
     Unavailable,
     Lost,
 }
@@ -44,7 +45,7 @@ enum Seen {
 }
 
 impl ErrorCode {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Dns,
         Self::Connect,
         Self::Tls,
@@ -57,6 +58,7 @@ impl ErrorCode {
         Self::HttpOther,
         Self::ForbiddenAddress,
         Self::InvalidTarget,
+        Self::Secret,
         Self::Unavailable,
         Self::Lost,
     ];
@@ -96,6 +98,9 @@ impl ErrorCode {
             ),
             Self::InvalidTarget => {
                 ("invalid_target", ChangesNothing, Never, "The target's URL or headers are none that can be called.")
+            }
+            Self::Secret => {
+                ("secret", ChangesNothing, Never, "A secret that the call names is not there, or cannot be opened.")
             }
             Self::Unavailable => {
                 ("unavailable", MayHelp, Never, "What the call needed was away here, not at the target.")

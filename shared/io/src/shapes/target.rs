@@ -2,17 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use minutehand_domain::target::{HttpTarget, Method, Target};
-use serde::{Deserialize, Serialize};
+use minutehand_domain::secret::SecretName;
+use minutehand_domain::target::{Header, HttpTarget, Method, Target};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::shapes;
+use super::{Of, in_shape, shapes};
 
-shapes! { TargetV1 => Target, HttpTargetV1 => HttpTarget, MethodV1 => Method }
+shapes! {
+    TargetV1 => Target,
+    TargetV2 => Target,
+    HttpTargetV1 => HttpTarget,
+    HttpTargetV2 => HttpTarget,
+    HeaderV2 => Header,
+    MethodV1 => Method,
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Target", rename_all = "snake_case")]
 pub(crate) enum TargetV1 {
     Http(#[serde(with = "HttpTargetV1")] HttpTarget),
+    Noop,
+}
+
+/// A header may name a secret.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Target", rename_all = "snake_case")]
+pub(crate) enum TargetV2 {
+    Http(#[serde(with = "HttpTargetV2")] HttpTarget),
     Noop,
 }
 
@@ -22,7 +38,25 @@ struct HttpTargetV1 {
     url: String,
     #[serde(with = "MethodV1")]
     method: Method,
-    headers: BTreeMap<String, String>,
+    #[serde(with = "texts")]
+    headers: BTreeMap<String, Header>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "HttpTarget")]
+struct HttpTargetV2 {
+    url: String,
+    #[serde(with = "MethodV1")]
+    method: Method,
+    #[serde(with = "headers")]
+    headers: BTreeMap<String, Header>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Header", rename_all = "snake_case")]
+enum HeaderV2 {
+    Text(String),
+    Secret(SecretName),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -33,4 +67,37 @@ enum MethodV1 {
     Put,
     Patch,
     Delete,
+}
+
+/// All headers were texts.
+mod texts {
+    use serde::ser::Error as _;
+
+    use super::{BTreeMap, Deserialize, Deserializer, Header, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(headers: &BTreeMap<String, Header>, to: S) -> Result<S::Ok, S::Error> {
+        let texts = headers.iter().map(|(name, header)| match header {
+            Header::Text(text) => Ok((name, text)),
+            Header::Secret(_) => Err(S::Error::custom("shape 1 of a target knows no secrets")),
+        });
+        to.collect_map(texts.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Header>, D::Error> {
+        let texts = BTreeMap::<String, String>::deserialize(from)?;
+        Ok(texts.into_iter().map(|(name, text)| (name, Header::Text(text))).collect())
+    }
+}
+
+mod headers {
+    use super::{BTreeMap, Deserialize, Deserializer, Header, HeaderV2, Of, Serializer, in_shape};
+
+    pub(super) fn serialize<S: Serializer>(headers: &BTreeMap<String, Header>, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(headers.iter().map(|(name, header)| (name, in_shape::<HeaderV2, _>(header))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Header>, D::Error> {
+        let headers = BTreeMap::<String, Of<HeaderV2, Header>>::deserialize(from)?;
+        Ok(headers.into_iter().map(|(name, of)| (name, of.0)).collect())
+    }
 }

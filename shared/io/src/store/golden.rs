@@ -7,7 +7,8 @@ use std::fmt::{Debug, Write as _};
 use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_domain::access::{ApiKey, By, KeyId, Role, SecretHash};
+use minutehand_domain::access::{ApiKey, By, KeyId, KeyUse, Role, SecretHash};
+use minutehand_domain::audit::{Act, ActKey, Deed, Outcome};
 use minutehand_domain::body::{Body, Digest, Json};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::cursor::{Cursor, Step};
@@ -25,9 +26,10 @@ use minutehand_domain::run::{
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
+use minutehand_domain::secret::{Label, Sealed, Secret};
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_domain::survey::{Segment, Survey};
-use minutehand_domain::target::{HttpTarget, Method, Target};
+use minutehand_domain::target::{Header, HttpTarget, Method, Target};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 
 use super::embedded::Codec;
@@ -183,6 +185,16 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     for (name, key) in keys() {
         see(&format!("key {name}"), &key);
     }
+    see("keyuse", &KeyUse { id: KeyId::from_bytes([1; 10]), last_used_at: AT });
+    for (name, outcome) in [("open", None), ("done", Some(Outcome::Done)), ("not done", Some(Outcome::NotDone))] {
+        see(&format!("act {name}"), &act(outcome));
+    }
+    let sealed = Sealed { by: "file 1".to_owned(), bytes: vec![0, 7, 255] };
+    let (tenant_of_it, name) = (tenant(), "stripe-key".parse().unwrap());
+    let secret = Secret::new(Label { tenant: &tenant_of_it, name: &name }, sealed.clone(), Moment::EPOCH);
+    see("secret rotated", &secret.written(sealed, AT));
+    see("secret deleted", &secret.deleted(AT));
+    see("secret", &secret);
     let limits = Limits {
         max_jobs: Some(1),
         max_fires_per_minute: Some(200),
@@ -276,9 +288,13 @@ fn schedules() -> Vec<(&'static str, Schedule)> {
 fn definitions() -> Vec<(&'static str, Definition)> {
     let with = |target| Definition { target, ..Definition::default() };
     let http = |method| {
-        let headers = [("x-team".to_owned(), "finance".to_owned())].into();
+        let headers = [("x-team".to_owned(), Header::from("finance"))].into();
         Target::Http(HttpTarget { url: "https://example.com/ä?b".to_owned(), method, headers })
     };
+    let named = Header::Secret("stripe-key".parse().unwrap());
+    let headers = [("authorization".to_owned(), named), ("x-team".to_owned(), Header::from("finance"))].into();
+    let url = "https://example.com/".to_owned();
+    let with_a_secret = with(Target::Http(HttpTarget { url, method: Method::Post, headers }));
     let retrying = |backoff, jitter| {
         let retry = RetryPolicy {
             max_retries: 300,
@@ -308,6 +324,7 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("PUT", with(http(Method::Put))),
         ("PATCH", with(http(Method::Patch))),
         ("DELETE", with(http(Method::Delete))),
+        ("with a secret", with_a_secret),
         ("described", described),
         ("payload inside", Definition { payload: Body::Inside(json()), ..Definition::default() }),
         ("payload apart", Definition { payload: Body::Apart(Digest([7; 16])), ..Definition::default() }),
@@ -394,6 +411,7 @@ fn keys() -> Vec<(&'static str, ApiKey)> {
         secret: SecretHash::of("first"),
         former: None,
         fingerprint: None,
+        expires_at: None,
     };
     let rotated = ApiKey {
         fingerprint: Some(fingerprint()),
@@ -405,8 +423,22 @@ fn keys() -> Vec<(&'static str, ApiKey)> {
         ("admin", key(Role::Admin)),
         ("host", key(Role::Host)),
         ("revoked", rotated.revoked(AT)),
+        ("that ends", ApiKey { expires_at: Some(Moment::END), ..rotated.clone() }),
         ("rotated", rotated),
     ]
+}
+
+fn act(outcome: Option<Outcome>) -> Act {
+    Act {
+        tenant: tenant(),
+        key: ActKey { at: AT, number: u64::MAX },
+        by: By::key(KeyId::from_bytes([1; 10])),
+        by_name: outcome.map(|_| "ci".to_owned()),
+        deed: Deed::SetSecret.as_str().into(),
+        subject: "stripe-key".to_owned(),
+        request_id: "req_1".to_owned(),
+        outcome,
+    }
 }
 
 fn job(schedule: Schedule, definition: Definition) -> Job {

@@ -1,6 +1,7 @@
 //! The kinds of items, a file each: where one lies, in which lists it stands, until when it is of use, and every shape it was
 //! ever stored in. A new kind is a new file.
 
+mod act;
 mod api_key;
 mod asked;
 mod attempt;
@@ -8,8 +9,10 @@ mod body;
 mod cursor;
 mod document;
 mod head;
+mod key_use;
 mod quota;
 mod run;
+mod secret;
 mod signing;
 mod survey;
 mod timer;

@@ -1,8 +1,11 @@
 //! The material of a call: what it takes beside its order, read before the claim and held in memory until the call is made.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use minutehand_domain::run::{AttemptError, ErrorCode};
+use minutehand_domain::secret::{SecretName, SecretValue};
 use minutehand_domain::signing::SigningSecrets;
 
 /// Its `Debug` shows nothing of it: it is made of secrets.
@@ -10,6 +13,33 @@ use minutehand_domain::signing::SigningSecrets;
 pub struct Material {
     /// What the call is signed with; none where nothing is sent.
     pub signing: Option<Arc<SigningSecrets>>,
+    /// What the secrets say that the call names; or why one of them says nothing.
+    pub secrets: BTreeMap<SecretName, Result<Arc<SecretValue>, NoValue>>,
+}
+
+/// Why a call cannot be given what a secret says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoValue {
+    NoSecret,
+    /// It cannot be opened: a sentence for the operator.
+    Sealed(String),
+}
+
+impl Material {
+    /// What a secret says, where it is there.
+    pub fn secret(&self, name: &SecretName) -> Option<&SecretValue> {
+        self.secrets.get(name)?.as_deref().ok()
+    }
+
+    /// Why the call cannot be made: it says the name of the first secret that is missing, and nothing that any of them says.
+    pub fn missing(&self) -> Option<AttemptError> {
+        let (name, why) = self.secrets.iter().find_map(|(name, value)| Some((name, value.as_ref().err()?)))?;
+        let message = match why {
+            NoValue::NoSecret => format!("there is no secret `{}`", name.as_str()),
+            NoValue::Sealed(why) => format!("the secret `{}` cannot be opened: {why}", name.as_str()),
+        };
+        Some(ErrorCode::Secret.error(&message))
+    }
 }
 
 impl fmt::Debug for Material {
@@ -21,13 +51,32 @@ impl fmt::Debug for Material {
 #[cfg(test)]
 mod tests {
     use minutehand_domain::Moment;
+    use zeroize::Zeroizing;
 
     use super::*;
 
+    fn material() -> Material {
+        let value = SecretValue::new(Zeroizing::new("hunter2".to_owned())).unwrap();
+        Material {
+            signing: Some(Arc::new(SigningSecrets::new([7; 32], Moment::EPOCH))),
+            secrets: [("a".parse().unwrap(), Ok(Arc::new(value)))].into(),
+        }
+    }
+
     #[test]
     fn a_debug_of_material_shows_nothing_of_it() {
-        let signing = Some(Arc::new(SigningSecrets::new([7; 32], Moment::EPOCH)));
+        assert_eq!(format!("{:?}", material()), "Material { .. }");
+    }
 
-        assert_eq!(format!("{:?}", Material { signing }), "Material { .. }");
+    #[test]
+    fn what_is_missing_is_said_by_its_name() {
+        let mut material = material();
+        assert_eq!(material.missing(), None);
+
+        material.secrets.insert("b".parse().unwrap(), Err(NoValue::NoSecret));
+        let missing = material.missing().unwrap();
+
+        assert_eq!((&*missing.code, missing.retryable, missing.reached), ("secret", false, false));
+        assert_eq!(missing.message, "there is no secret `b`");
     }
 }

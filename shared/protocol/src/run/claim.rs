@@ -193,7 +193,7 @@ async fn material<D: Ports>(
     payload: Option<&Json>,
 ) -> Result<Material, Fault> {
     let (target, tenant, now) = (reading.owner.target(), &hint.tenant, ports.clock().now());
-    ports.targets().prepare(Upcoming { target, tenant, payload, now }, ports.chance()).await
+    ports.targets().prepare(Upcoming { target, tenant, payload, now }, ports.chance(), ports.vault()).await
 }
 
 /// An owner that is gone has its runs cancelled rather than tried again.

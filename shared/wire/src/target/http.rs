@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use minutehand_domain::limits::{HEADER_BYTES, HEADERS};
-use minutehand_domain::target::{HttpTarget as Called, Method, Target};
+use minutehand_domain::target::{Header, HttpTarget as Called, Method, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{TargetCheck, TargetKind};
+use super::{HeaderSpec, TargetCheck, TargetKind};
 use crate::component::AskedOrShown;
 use crate::field_errors::FieldErrors;
 use crate::texts::UrlText;
 use crate::word::Word;
 use crate::words::MethodWord;
 
-type Headers = BTreeMap<String, String>;
+type Headers = BTreeMap<String, HeaderSpec>;
 
 /// An HTTP call with the payload as its JSON body, signed as Standard Webhooks are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,8 +35,33 @@ pub struct HttpTarget {
 
 impl HttpTarget {
     pub(super) fn of(target: &Called) -> Self {
-        let Called { url, method, headers } = target.clone();
-        Self { url, method: Some(method.into()), headers: Some(headers) }
+        let headers = target.headers.iter().map(|(name, header)| (name.clone(), HeaderSpec::of(name, header)));
+        Self { url: target.url.clone(), method: Some(target.method.into()), headers: Some(headers.collect()) }
+    }
+
+    /// A mask that comes back becomes what it stands for: the present header of that name, however it is spelled. A call that goes
+    /// elsewhere now keeps its credentials too: who may change a job may have it called wherever he likes.
+    pub(super) fn unmask(&mut self, present: &Called) {
+        for (name, header) in self.headers.iter_mut().flatten() {
+            if let (true, Some(Header::Text(kept))) = (header.is_mask(name), present.header(name)) {
+                *header = HeaderSpec::text(kept);
+            }
+        }
+    }
+
+    fn headers_checked(&self, errors: &mut FieldErrors) -> BTreeMap<String, Header> {
+        let mut checked = BTreeMap::new();
+        for (name, header) in self.headers.iter().flatten() {
+            match header.checked(name) {
+                Ok(header) => {
+                    checked.insert(name.clone(), header);
+                }
+                Err(why) => {
+                    errors.add(format!("/target/http/headers/{}", name.replace('~', "~0").replace('/', "~1")), why)
+                }
+            }
+        }
+        checked
     }
 }
 
@@ -48,7 +73,7 @@ impl TargetKind for HttpTarget {
         let target = Called {
             url: self.url.clone(),
             method: errors.word("/target/http/method", self.method.as_ref()).unwrap_or_default(),
-            headers: self.headers.clone().unwrap_or_default(),
+            headers: self.headers_checked(errors),
         };
         if let Err((field, detail)) = check(&target) {
             errors.add(format!("/target/http/{field}"), detail);

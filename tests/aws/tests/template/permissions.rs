@@ -70,6 +70,26 @@ fn only_the_executor_takes_from_the_queues_and_only_the_sweeper_from_the_sweeps(
     assert_eq!(taking(template, "ExecutorFunction"), queues.concat());
 }
 
+/// Whoever takes requests can open nothing that is sealed, and whoever opens it can seal nothing else in its place. Tried: `kms:Decrypt` for the
+/// API; the sweeper given either.
+#[test]
+fn only_the_api_seals_secrets_and_only_the_executor_opens_them() {
+    let Some(template) = template() else { return };
+
+    for (function, actions) in
+        [("ApiFunction", &["kms:Encrypt"][..]), ("ExecutorFunction", &["kms:Decrypt"]), ("SweeperFunction", &[])]
+    {
+        let role = target(&template.properties(function)["Role"]);
+        let about_keys: Vec<&Value> =
+            template.statements(&role).into_iter().filter(|one| one["Action"].to_string().contains("kms:")).collect();
+        let found: Vec<&Value> = about_keys.iter().flat_map(|one| each(&one["Action"])).collect();
+        assert_eq!(found, actions, "{function}");
+        assert!(about_keys.iter().all(|one| target(&one["Resource"]) == "SecretsKeyArn"), "{function}");
+        let variables = &template.properties(function)["Environment"]["Variables"];
+        assert_eq!(variables.get("MINUTEHAND_SECRETS_KEY").is_some(), !actions.is_empty(), "{function}");
+    }
+}
+
 /// Tried: the log group of another function.
 #[test]
 fn a_function_writes_to_its_own_log_only() {

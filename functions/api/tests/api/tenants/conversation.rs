@@ -29,6 +29,8 @@ struct Known {
     runs: Vec<String>,
     keys: Vec<String>,
     secrets: Vec<String>,
+    /// Of the secrets that calls need, which are written under few names.
+    names: Vec<String>,
     /// With the address that gave it.
     cursors: Vec<(String, String)>,
 }
@@ -71,7 +73,7 @@ impl Conversation {
         let by_host = if role == "host" {
             !self.random.one_in(6)
         } else {
-            route.starts_with("/v1/keys") && self.random.one_in(3)
+            (route.starts_with("/v1/keys") || route == "/v1/audit") && self.random.one_in(3)
         };
         let mut asking = Asking {
             about,
@@ -131,12 +133,21 @@ impl Conversation {
             route if route.starts_with("/v1/jobs/{") => self.of(about, |known| &known.jobs),
             route if route.starts_with("/v1/runs/{") => self.of(about, |known| &known.runs),
             route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
+            route if route.starts_with("/v1/secrets/{") && method == "PUT" => {
+                Some((*self.random.pick(&WORDS)).to_owned())
+            }
+            route if route.starts_with("/v1/secrets/{") => self.of(about, |known| &known.names),
             _ => Some(about.tenant().to_owned()),
         };
         let path = address(route, &id.unwrap_or_else(|| "job_00000000000000000000000000".to_owned()));
         let query = if method == "GET" { self.query(about, route, now) } else { String::new() };
         let Some((address, cursor)) = self.cursor(about) else { return path + &query };
-        if method != "GET" || !matches!(route, "/v1/jobs" | "/v1/runs" | "/v1/keys" | "/v1/jobs/{job_id}/runs") {
+        if method != "GET"
+            || !matches!(
+                route,
+                "/v1/jobs" | "/v1/runs" | "/v1/keys" | "/v1/secrets" | "/v1/audit" | "/v1/jobs/{job_id}/runs"
+            )
+        {
             return path + &query;
         }
         match self.random.below(4) {
@@ -174,6 +185,12 @@ impl Conversation {
                     said.extend(self.of(about, |known| &known.jobs).map(|job| format!("job_id={job}")));
                 }
             }
+            "/v1/secrets" => {}
+            "/v1/audit" if self.random.one_in(3) => {
+                let back = Duration::from_secs(*self.random.pick(&[10, 5000, 400_000]));
+                said.push(format!("from={}", now - back));
+            }
+            "/v1/audit" => {}
             "/v1/stats" if self.random.one_in(2) => said.push("minutes=1440".to_owned()),
             _ => return String::new(),
         }
@@ -194,6 +211,7 @@ impl Conversation {
             ("POST", "/v1/keys/{key_id}/rotate" | "/v1/signing-secret/rotate") => {
                 json!({"grace_seconds": self.random.pick(&[0, 60, 3600])})
             }
+            ("PUT", "/v1/secrets/{secret}") => json!({"value": format!("of {}", about.tenant())}),
             ("PUT", _) => self.quota(),
             _ => return None,
         };
@@ -213,6 +231,11 @@ impl Conversation {
         }
         if self.random.one_in(3) {
             fields.insert("payload".to_owned(), json!("x".repeat(*self.random.pick(&[1, 600]))));
+        }
+        if self.random.one_in(4) {
+            let (name, url) = (self.random.pick(&WORDS), "https://a.example/");
+            let headers = json!({"x-token": {"secret": name}, "cookie": "c", "x-a": "a"});
+            fields.insert("target".to_owned(), json!({"http": {"url": url, "headers": headers}}));
         }
         if self.random.one_in(3) {
             fields.insert("idempotency_key".to_owned(), json!(self.idempotency_key()));
@@ -311,6 +334,9 @@ impl Known {
                         ("job_id", Some(id)) => remember(&mut self.jobs, id.to_owned()),
                         ("run_id" | "next_run_id", Some(id)) => remember(&mut self.runs, id.to_owned()),
                         ("key_id", Some(id)) => remember(&mut self.keys, id.to_owned()),
+                        ("name", Some(name)) if fields.contains_key("rotated_at") => {
+                            remember(&mut self.names, name.to_owned());
+                        }
                         ("secret", Some(text)) if text.starts_with("mh_") => {
                             remember(&mut self.secrets, text.to_owned());
                         }
@@ -332,7 +358,7 @@ fn speak_of(whom: Who, asking: &mut Asking) {
             body["tenant"] = json!(whom.tenant());
             asking.body = Some(body.to_string());
         }
-        route if route.starts_with("/v1/keys") => {
+        route if route.starts_with("/v1/keys") || route == "/v1/audit" => {
             let path = asking.path.split('?').next().unwrap_or_default();
             asking.path = format!("{path}?tenant={}", whom.tenant());
         }

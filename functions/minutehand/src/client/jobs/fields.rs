@@ -59,6 +59,9 @@ pub(crate) struct JobFlags {
     /// A header of the call; can be given again
     #[arg(long, value_name = "NAME: VALUE", value_parser = header, conflicts_with = "noop", help_heading = "What")]
     header: Vec<(String, String)>,
+    /// A header of the call whose value a secret says: its name and the secret's; can be given again
+    #[arg(long, value_name = "NAME: SECRET", value_parser = header, conflicts_with = "noop", help_heading = "What")]
+    secret_header: Vec<(String, String)>,
     /// Call nothing; for trying out schedules
     #[arg(long, conflicts_with = "url", help_heading = "What")]
     noop: bool,
@@ -146,7 +149,7 @@ impl JobFlags {
     }
 
     fn has_target(&self) -> bool {
-        self.noop || self.url.is_some() || self.method.is_some() || !self.header.is_empty()
+        self.noop || self.url.is_some() || self.method.is_some() || self.headers().next().is_some()
     }
 
     fn target(&self, target: &mut Map<String, Value>) {
@@ -165,12 +168,17 @@ impl JobFlags {
         if let Some(method) = &self.method {
             http.insert("method".to_owned(), json!(method.to_ascii_uppercase()));
         }
-        for (name, value) in &self.header {
+        for (name, value) in self.headers() {
             let headers = object_in(http, "headers");
             // A header's name is the same in every spelling.
             headers.retain(|other, _| !other.eq_ignore_ascii_case(name));
-            headers.insert(name.clone(), json!(value));
+            headers.insert(name.clone(), value);
         }
+    }
+
+    fn headers(&self) -> impl Iterator<Item = (&String, Value)> {
+        let texts = self.header.iter().map(|(name, text)| (name, json!(text)));
+        texts.chain(self.secret_header.iter().map(|(name, secret)| (name, json!({ "secret": secret }))))
     }
 }
 
@@ -246,6 +254,10 @@ mod tests {
         let cases = [
             (vec!["--noop"], json!({"target": {"noop": {}}})),
             (vec!["--url=http://x/"], json!({"target": {"http": {"url": "http://x/"}}})),
+            (
+                vec!["--url=http://x/", "--secret-header", "X-A: stripe"],
+                json!({"target": {"http": {"url": "http://x/", "headers": {"X-A": {"secret": "stripe"}}}}}),
+            ),
             (
                 vec!["--url=http://x/", "--method=put", "--header", "X-A: b: c", "--header", "x-d:e"],
                 json!({"target": {"http": {"url": "http://x/", "method": "PUT", "headers": {"X-A": "b: c", "x-d": "e"}}}}),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use data_encoding::BASE64;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::timer::Timer;
 use serde_json::{Map, Value, json};
@@ -48,6 +49,7 @@ fn json_of(value: AttributeValue) -> Value {
         AttributeValue::S(text) => json!({ "S": text }),
         AttributeValue::N(digits) => json!({ "N": digits }),
         AttributeValue::Bool(truth) => json!({ "BOOL": truth }),
+        AttributeValue::B(bytes) => json!({ "B": BASE64.encode(bytes.as_ref()) }),
         AttributeValue::L(values) => json!({ "L": values.into_iter().map(json_of).collect::<Vec<_>>() }),
         AttributeValue::M(item) => {
             let sorted: BTreeMap<_, _> = item.into_iter().map(|(name, value)| (name, json_of(value))).collect();
@@ -63,6 +65,7 @@ fn value_of(json: &Value) -> AttributeValue {
         ("S", Value::String(text)) => AttributeValue::S(text.clone()),
         ("N", Value::String(digits)) => AttributeValue::N(digits.clone()),
         ("BOOL", Value::Bool(truth)) => AttributeValue::Bool(*truth),
+        ("B", Value::String(text)) => AttributeValue::B(BASE64.decode(text.as_bytes()).expect("base 64").into()),
         ("L", Value::Array(values)) => AttributeValue::L(values.iter().map(value_of).collect()),
         ("M", Value::Object(fields)) => {
             AttributeValue::M(fields.iter().map(|(name, value)| (name.clone(), value_of(value))).collect())

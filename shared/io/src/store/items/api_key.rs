@@ -32,13 +32,21 @@ impl Listed for ApiKey {
 }
 
 impl Stored for ApiKey {
+    const NEWEST: u8 = 2;
+
+    /// Shape 1 says everything but that a key ends. It is written for one that does not, so that a release that knows of no end can be
+    /// gone back to.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, &Filed { document: in_shape::<ApiKeyV1, _>(self) })
+        match self.expires_at {
+            None => writer.shape(1, &Filed { document: in_shape::<ApiKeyV1, _>(self) }),
+            Some(_) => writer.shape(2, &Filed { document: in_shape::<ApiKeyV2, _>(self) }),
+        }
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
             1 => reader.shape::<Filed<Of<ApiKeyV1, _>>>().map(|filed| filed.document.0),
+            2 => reader.shape::<Filed<Of<ApiKeyV2, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -46,6 +54,7 @@ impl Stored for ApiKey {
 
 shapes! {
     ApiKeyV1 => ApiKey,
+    ApiKeyV2 => ApiKey,
     RoleV1 => Role,
     FormerV1 => Former,
 }
@@ -64,6 +73,26 @@ struct ApiKeyV1 {
     #[serde(default, with = "Maybe::<FormerV1>")]
     former: Option<Former>,
     fingerprint: Option<Fingerprint>,
+    /// No key ended.
+    #[serde(skip)]
+    expires_at: Option<Moment>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ApiKey")]
+struct ApiKeyV2 {
+    tenant: Tenant,
+    id: KeyId,
+    name: String,
+    #[serde(with = "RoleV1")]
+    role: Role,
+    created_at: Moment,
+    revoked_at: Option<Moment>,
+    secret: SecretHash,
+    #[serde(default, with = "Maybe::<FormerV1>")]
+    former: Option<Former>,
+    fingerprint: Option<Fingerprint>,
+    expires_at: Option<Moment>,
 }
 
 #[derive(Serialize, Deserialize)]

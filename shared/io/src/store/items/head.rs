@@ -21,7 +21,7 @@ use crate::shapes::body::BodyV1;
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::schedule::ScheduleV1;
 use crate::shapes::span::SpanV1;
-use crate::shapes::target::TargetV1;
+use crate::shapes::target::{TargetV1, TargetV2};
 use crate::shapes::terms::TermsV1;
 use crate::shapes::{Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
@@ -51,8 +51,17 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
+    const NEWEST: u8 = 2;
+
+    /// Shape 1 says everything but that a header names a secret. So whoever has none can go back to a release that knows of none, and
+    /// pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
+        let names_secrets = self
+            .job()
+            .is_some_and(|job| matches!(&job.definition.target, Target::Http(http) if !http.secrets().is_empty()));
         match (writer.form(), self) {
+            (Form::Bytes, head) if names_secrets => writer.shape(2, &in_shape::<HeadV2, _>(head)),
+            (Form::Attributes, Self::Job(job)) if names_secrets => writer.shape(2, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Attributes, Self::Job(job)) => writer.shape(1, &in_shape::<JobV1, _>(job)),
             (Form::Attributes, Self::Tombstone { tenant, id, epoch }) => {
@@ -64,6 +73,8 @@ impl Stored for Head {
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match (shape, reader.form()) {
             (1, Form::Bytes) => reader.shape::<Of<HeadV1, _>>().map(|of| of.0),
+            (2, Form::Bytes) => reader.shape::<Of<HeadV2, _>>().map(|of| of.0),
+            (2, Form::Attributes) => reader.shape::<Of<JobV2, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -76,10 +87,13 @@ impl Stored for Head {
 
 shapes! {
     HeadV1 => Head,
+    HeadV2 => Head,
     JobV1 => Job,
+    JobV2 => Job,
     StatusV1 => Status,
     BeforeV1 => Before,
     DefinitionV1 => Definition,
+    DefinitionV2 => Definition,
     CatchUpV1 => CatchUp,
 }
 
@@ -87,6 +101,14 @@ shapes! {
 #[serde(remote = "Head")]
 enum HeadV1 {
     Job(#[serde(with = "JobV1")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
+/// A job's headers may name secrets.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV2 {
+    Job(#[serde(with = "JobV2")] Job),
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
@@ -122,6 +144,27 @@ struct JobV1 {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV2 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Maybe::<BeforeV1>")]
+    before: Option<Before>,
+    #[serde(with = "DefinitionV2")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Status", rename_all = "snake_case")]
 enum StatusV1 {
     Active,
@@ -144,6 +187,24 @@ struct DefinitionV1 {
     owner: Option<String>,
     tags: BTreeSet<String>,
     #[serde(with = "TargetV1")]
+    target: Target,
+    #[serde(with = "BodyV1")]
+    payload: Body,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(with = "TermsV1")]
+    terms: Terms,
+    #[serde(default, with = "CatchUpV1")]
+    catch_up: CatchUp,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV2 {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: BTreeSet<String>,
+    #[serde(with = "TargetV2")]
     target: Target,
     #[serde(with = "BodyV1")]
     payload: Body,

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use minutehand_domain::limits::{HEADER_BYTES, HEADERS};
+use minutehand_domain::secret::{SecretName, SecretValue};
+use minutehand_domain::target::Header;
 use thiserror::Error;
 
-pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), HeaderRefusal> {
-    parse(headers).map(|_| ())
+/// As far as they are known: what a secret says is looked at when it is sent.
+pub fn check_headers(headers: &BTreeMap<String, Header>) -> Result<(), HeaderRefusal> {
+    parse(headers, |_| Some("")).map(|_| ())
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -24,6 +27,8 @@ pub enum HeaderRefusal {
     Twice(String),
     #[error("the header `{0:.64}` is not the job's to set")]
     Ours(String),
+    #[error("there is no secret `{}`", .0.as_str())]
+    NoSecret(SecretName),
 }
 
 /// Headers that frame the message or belong to the connection: a user who sets them could smuggle a second request.
@@ -33,20 +38,33 @@ const FRAMING: [&str; 9] =
 const OURS: [&str; 2] = ["idempotency-key", "traceparent"];
 const OUR_PREFIXES: [&str; 3] = ["proxy-", "webhook-", "minutehand-"];
 
-pub(super) fn parse(headers: &BTreeMap<String, String>) -> Result<HeaderMap, HeaderRefusal> {
+/// The headers of a call, with what the secrets say that they name. No refusal quotes it.
+pub(super) fn with_secrets<'a>(
+    headers: &BTreeMap<String, Header>,
+    value_of: impl Fn(&SecretName) -> Option<&'a SecretValue>,
+) -> Result<HeaderMap, HeaderRefusal> {
+    parse(headers, |name| value_of(name).map(SecretValue::reveal))
+}
+
+fn parse<'a>(
+    headers: &'a BTreeMap<String, Header>,
+    value_of: impl Fn(&SecretName) -> Option<&'a str>,
+) -> Result<HeaderMap, HeaderRefusal> {
     if headers.len() > HEADERS {
         return Err(HeaderRefusal::TooMany);
     }
-    if headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > HEADER_BYTES {
-        return Err(HeaderRefusal::TooLarge);
-    }
-    let mut parsed = HeaderMap::with_capacity(headers.len());
-    for (name, value) in headers {
-        if parsed.insert(name_of(name)?, value_of(name, value)?).is_some() {
+    let (mut parsed, mut bytes) = (HeaderMap::with_capacity(headers.len()), 0);
+    for (name, header) in headers {
+        let text = match header {
+            Header::Text(text) => text,
+            Header::Secret(secret) => value_of(secret).ok_or_else(|| HeaderRefusal::NoSecret(secret.clone()))?,
+        };
+        bytes += name.len() + text.len();
+        if parsed.insert(name_of(name)?, value_of_header(name, text)?).is_some() {
             return Err(HeaderRefusal::Twice(name.clone()));
         }
     }
-    Ok(parsed)
+    if bytes > HEADER_BYTES { Err(HeaderRefusal::TooLarge) } else { Ok(parsed) }
 }
 
 fn name_of(name: &str) -> Result<HeaderName, HeaderRefusal> {
@@ -58,10 +76,13 @@ fn name_of(name: &str) -> Result<HeaderName, HeaderRefusal> {
     if ours { Err(HeaderRefusal::Ours(name.to_owned())) } else { Ok(parsed) }
 }
 
-fn value_of(name: &str, value: &str) -> Result<HeaderValue, HeaderRefusal> {
+fn value_of_header(name: &str, value: &str) -> Result<HeaderValue, HeaderRefusal> {
     // Servers disagree about the meaning of bytes beyond ASCII.
     let parsed = HeaderValue::from_str(value).ok().filter(|_| value.is_ascii());
-    parsed.ok_or_else(|| HeaderRefusal::Value(name.to_owned()))
+    let mut parsed = parsed.ok_or_else(|| HeaderRefusal::Value(name.to_owned()))?;
+    // Whatever prints a request shows no value of it.
+    parsed.set_sensitive(true);
+    Ok(parsed)
 }
 
 #[cfg(test)]
@@ -71,7 +92,7 @@ mod tests {
     use super::*;
 
     fn refusal_of(name: &str, value: &str) -> Option<String> {
-        check_headers(&[(name.to_owned(), value.to_owned())].into()).err().map(|refusal| refusal.to_string())
+        check_headers(&[(name.to_owned(), Header::from(value))].into()).err().map(|refusal| refusal.to_string())
     }
 
     #[test]
@@ -121,10 +142,10 @@ mod tests {
 
     #[test]
     fn headers_are_bounded_and_named_once() {
-        let many = (0..=HEADERS).map(|n| (format!("x-{n}"), String::new())).collect();
-        let large = [("x".to_owned(), "v".repeat(HEADER_BYTES))].into();
-        let largest = [("x".to_owned(), "v".repeat(HEADER_BYTES - 1))].into();
-        let twice = ["x-a", "X-A"].map(|name| (name.to_owned(), "1".to_owned())).into();
+        let many = (0..=HEADERS).map(|n| (format!("x-{n}"), Header::from(""))).collect();
+        let large = [("x".to_owned(), Header::Text("v".repeat(HEADER_BYTES)))].into();
+        let largest = [("x".to_owned(), Header::Text("v".repeat(HEADER_BYTES - 1)))].into();
+        let twice = ["x-a", "X-A"].map(|name| (name.to_owned(), Header::from("1"))).into();
 
         assert_eq!(check_headers(&many), Err(HeaderRefusal::TooMany));
         assert_eq!(check_headers(&large), Err(HeaderRefusal::TooLarge));
@@ -134,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_headers_pass_or_are_refused_in_a_sentence(headers in proptest::collection::btree_map(any::<String>(), any::<String>(), 0..40)) {
+        fn any_headers_pass_or_are_refused_in_a_sentence(headers in proptest::collection::btree_map(any::<String>(), any::<String>().prop_map(Header::Text), 0..40)) {
             if let Err(refusal) = check_headers(&headers) {
                 prop_assert!(refusal.to_string().chars().count() < 160);
             }

@@ -21,7 +21,8 @@ pub(super) fn build(
     reach: Reach,
 ) -> Result<Request<Full<Bytes>>, AttemptError> {
     let uri = address::parse(&target.url, reach).map_err(|refusal| bad_url(&refusal))?;
-    let mut headers = headers::parse(&target.headers).map_err(|refusal| bad_headers(&refusal))?;
+    let mut headers = headers::with_secrets(&target.headers, |name| call.material.secret(name))
+        .map_err(|refusal| bad_headers(&refusal))?;
     headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
     // Without this header a target may answer in any encoding, and the kept part must be readable.
     headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));

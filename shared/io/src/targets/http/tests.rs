@@ -100,7 +100,7 @@ async fn a_call_says_who_calls_for_which_run_and_carries_the_payload() {
     let server =
         Server::answering("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{\"a\" : 1}")
             .await;
-    let headers = [("X-Mine".to_owned(), "yes".to_owned())].into();
+    let headers = [("X-Mine".to_owned(), "yes".into())].into();
     let target = HttpTarget { method: Method::Post, headers, ..get(server.url("http")) };
     let payload = Json::of(&serde_json::json!({"b": 2}));
 
@@ -154,7 +154,7 @@ async fn every_method_is_sent_and_without_a_payload_there_is_no_body() {
 async fn the_users_content_type_and_agent_are_kept() {
     let server = Server::answering(EMPTY).await;
     let headers = [("Content-Type", "text/csv"), ("User-Agent", "me")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .map(|(name, value)| (name.to_owned(), value.into()))
         .into();
     let target = HttpTarget { method: Method::Put, headers, ..get(server.url("http")) };
 
@@ -317,7 +317,7 @@ async fn an_address_out_of_reach_is_not_called() {
 
 #[tokio::test]
 async fn a_target_that_should_have_been_refused_is_not_called() {
-    let headers = [("Host".to_owned(), "elsewhere".to_owned())].into();
+    let headers = [("Host".to_owned(), "elsewhere".into())].into();
     for target in [
         get("gopher://example.com/"),
         get(""),

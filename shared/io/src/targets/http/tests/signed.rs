@@ -11,6 +11,7 @@ use crate::store::item::{Item, Reader, Stored, Writer};
 use crate::store::place::Place;
 use crate::store::{Guard, Store as _};
 use crate::targets::{Callers, KNOWN_FOR, Targets as _, Upcoming, signing_secrets};
+use crate::vault::NoVault;
 
 struct World {
     server: Server,
@@ -37,7 +38,7 @@ impl World {
 
     async fn prepare(&self, target: &Target, now: Moment) -> Result<Material, Fault> {
         let tenant = acme();
-        self.callers.prepare(Upcoming { target, tenant: &tenant, payload: None, now }, &SystemChance).await
+        self.callers.prepare(Upcoming { target, tenant: &tenant, payload: None, now }, &SystemChance, &NoVault).await
     }
 
     async fn call_with(&self, target: &Target, now: Moment, payload: Option<&Json>, material: &Material) -> Answer {

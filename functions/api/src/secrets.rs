@@ -1,0 +1,150 @@
+//! Secrets: written by admins, named by jobs, shown to nobody. What one says is sealed before it is stored, and opened only where a
+//! call is made.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use minutehand_domain::audit::Deed;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::secret::{Label, Sealed, Secret, SecretName};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::vault::{Vault as _, VaultError, VaultRefusal};
+use minutehand_io::{Fault, Ports};
+use minutehand_wire::{Page, SecretRequest, SecretView, SecretsQuery};
+
+use crate::app_state::AppState;
+use crate::audit::Acting;
+use crate::body::Body;
+use crate::cursor::{Scope, foreign};
+use crate::keyring::Caller;
+use crate::params::{Params, SecretPath, limit_of};
+use crate::problem::{Kind, Problem};
+
+/// Writes a secret: a new one, or the same one again. The last writer wins.
+pub(crate) async fn put<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    acting: Acting,
+    SecretPath(name): SecretPath,
+    body: Body,
+) -> Result<Response, Problem> {
+    let value = body.parse::<SecretRequest>()?.checked()?;
+    let (ports, label) = (&*app.ports, Label { tenant: caller.tenant(), name: &name });
+    let sealed = ports.vault().seal(label, &value).await?;
+    let writing = write(ports, label, &sealed);
+    let secret = acting.on_record(ports, caller.tenant(), Deed::SetSecret, name.as_str(), writing).await?;
+    let status = if secret.version == 1 { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(SecretView::of(&secret))).into_response())
+}
+
+async fn write<D: Ports>(ports: &D, label: Label<'_>, sealed: &Sealed) -> Result<Secret, Problem> {
+    let (tenant, now) = (label.tenant, ports.clock().now());
+    let mut seen = ports.store().get::<Secret>(tenant, label.name.clone()).await?;
+    loop {
+        let (secret, guard) = match &seen {
+            Some(seen) => (seen.item.written(sealed.clone(), now), seen.guard()),
+            None => (Secret::new(label, sealed.clone(), now), Guard::Absent),
+        };
+        match ports.store().put(tenant, label.name.clone(), &secret, guard).await? {
+            Put::Written(_) => return Ok(secret),
+            Put::Conflict(there) => seen = there,
+        }
+    }
+}
+
+pub(crate) async fn show<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    SecretPath(name): SecretPath,
+) -> Result<Response, Problem> {
+    let seen = there(&*app.ports, caller.tenant(), &name).await?.ok_or_else(Problem::no_secret)?;
+    Ok(Json(SecretView::of(&seen.item)).into_response())
+}
+
+/// The tenant's secrets, by name.
+pub(crate) async fn list<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    Params(params): Params<SecretsQuery>,
+) -> Result<Response, Problem> {
+    let (limit, scope) = (limit_of(params.limit)?, Scope::new(caller.tenant(), "secrets"));
+    let past = params.cursor.map(|cursor| name_in(&scope, &cursor)).transpose()?;
+    let mut secrets = app.ports.store().list::<Secret>(caller.tenant(), (), past, limit + 1).await?.items;
+    let more = secrets.len() > limit;
+    secrets.truncate(limit);
+    let next_cursor = secrets.last().filter(|_| more).map(|last| scope.seal(last.name.as_str().as_bytes()));
+    let items = secrets.iter().map(SecretView::of).collect();
+    Ok(Json(Page { items, next_cursor }).into_response())
+}
+
+fn name_in(scope: &Scope, cursor: &str) -> Result<SecretName, Problem> {
+    let bytes = scope.position(cursor)?;
+    String::from_utf8(bytes).ok().and_then(|name| name.parse().ok()).ok_or_else(foreign)
+}
+
+/// Whoever names it from now on is refused, and a call that needs it fails.
+pub(crate) async fn delete<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    acting: Acting,
+    SecretPath(name): SecretPath,
+) -> Result<StatusCode, Problem> {
+    let (ports, tenant) = (&*app.ports, caller.tenant());
+    let now = ports.clock().now();
+    let mut seen = there(ports, tenant, &name).await?.ok_or_else(Problem::no_secret)?;
+    let deleting = async {
+        loop {
+            match ports.store().put(tenant, name.clone(), &seen.item.deleted(now), seen.guard()).await? {
+                Put::Written(_) | Put::Conflict(None) => return Ok(StatusCode::NO_CONTENT),
+                // A concurrent writer changed it; it is deleted in any case.
+                Put::Conflict(Some(there)) => seen = there,
+            }
+        }
+    };
+    acting.on_record(ports, tenant, Deed::DeleteSecret, name.as_str(), deleting).await
+}
+
+/// A deleted one is not there.
+async fn there<D: Ports>(ports: &D, tenant: &Tenant, name: &SecretName) -> Result<Option<Seen<Secret>>, Fault> {
+    let seen = ports.store().get::<Secret>(tenant, name.clone()).await?;
+    Ok(seen.filter(|seen| seen.item.sealed().is_some()))
+}
+
+/// Refuses a request that names secrets which are not there: a typo is found when it is made, not at night.
+pub(crate) async fn must_be_there<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    names: &BTreeSet<SecretName>,
+) -> Result<(), Problem> {
+    let mut missing = Vec::new();
+    for name in names {
+        if there(ports, tenant, name).await?.is_none() {
+            missing.push(format!("`{}`", name.as_str()));
+        }
+    }
+    match missing.as_slice() {
+        [] => Ok(()),
+        names => Err(Problem::new(Kind::Invalid, format!("there is no secret {}", names.join(", and none ")))),
+    }
+}
+
+impl From<VaultError> for Problem {
+    fn from(error: VaultError) -> Self {
+        match error {
+            VaultError::Fault(fault) => fault.into(),
+            VaultError::Refused(why @ VaultRefusal::NoKey) => Self::new(Kind::Invalid, why.to_string()),
+            VaultError::Refused(why) => {
+                tracing::error!(%why, "secrets cannot be sealed");
+                Self::new(
+                    Kind::Conflict,
+                    "the key that seals this deployment's secrets cannot be used; its log says why",
+                )
+            }
+        }
+    }
+}

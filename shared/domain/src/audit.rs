@@ -1,0 +1,94 @@
+//! The audit: what admins did, on record. A record is written before its act, and says afterwards what came of it; so an act without
+//! a record cannot be, and a record that says nothing of an outcome is of an act that may or may not have been done: whoever
+//! wrote it went away in between.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::Moment;
+use crate::access::By;
+use crate::id::Tenant;
+use crate::limits::AUDIT_DAYS;
+
+/// One act of an admin. It never holds what a secret says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// Whose things it was about.
+    pub tenant: Tenant,
+    pub key: ActKey,
+    pub by: By,
+    /// What the key that did it was called then; the deployment's own has no name.
+    pub by_name: Option<String>,
+    pub deed: Cow<'static, str>,
+    /// What it was done to: an id, a name.
+    pub subject: String,
+    /// The request that asked for it.
+    pub request_id: String,
+    pub outcome: Option<Outcome>,
+}
+
+/// When it was done, and what tells it from others of that instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ActKey {
+    pub at: Moment,
+    pub number: u64,
+}
+
+/// What came of an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    /// It was refused after all; nothing was changed.
+    NotDone,
+}
+
+/// What an admin does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    CreateKey,
+    RotateKey,
+    RevokeKey,
+    SetSecret,
+    DeleteSecret,
+    SetQuota,
+    RotateSigningSecret,
+    Repair,
+}
+
+impl Deed {
+    pub const ALL: [Self; 8] = [
+        Self::CreateKey,
+        Self::RotateKey,
+        Self::RevokeKey,
+        Self::SetSecret,
+        Self::DeleteSecret,
+        Self::SetQuota,
+        Self::RotateSigningSecret,
+        Self::Repair,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CreateKey => "key.create",
+            Self::RotateKey => "key.rotate",
+            Self::RevokeKey => "key.revoke",
+            Self::SetSecret => "secret.set",
+            Self::DeleteSecret => "secret.delete",
+            Self::SetQuota => "quota.set",
+            Self::RotateSigningSecret => "signing_secret.rotate",
+            Self::Repair => "repair",
+        }
+    }
+}
+
+impl Act {
+    /// Until when it stands on record.
+    pub fn kept_until(&self) -> Moment {
+        self.key.at + Duration::from_secs(AUDIT_DAYS * 86_400)
+    }
+
+    #[must_use]
+    pub fn ended(&self, outcome: Outcome) -> Self {
+        Self { outcome: Some(outcome), ..self.clone() }
+    }
+}

@@ -1,0 +1,181 @@
+//! A reference: an object that has one field, `secret`, whose value is a text, anywhere in a payload. Whatever else has a field of
+//! that name (an object with more fields, a number, a list) is a payload like any other.
+//!
+//! A payload's text is compact and bears no key twice, so that a reference is one run of bytes in it. So all else of the text
+//! stays as it was written, digit for digit. A field that is spelled with an escape (`"\u0073ecret"`) is no reference:
+//! what it says goes out as it stands, and nothing is put in its place.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::{NotASecretName, SecretName, SecretValue};
+use crate::body::Json;
+
+const BEFORE: &str = "{\"secret\":\"";
+const AFTER: &str = "\"}";
+
+/// The secrets that a payload names.
+pub fn named_in(json: &Json) -> Result<BTreeSet<SecretName>, NotASecretName> {
+    references(json.as_str()).map(|reference| json.as_str()[name_in(&reference)].parse()).collect()
+}
+
+/// The payload with what the secrets say in the place of their names. A name of which nothing is known stays as it is.
+pub fn filled<'a>(json: &Json, value_of: impl Fn(&SecretName) -> Option<&'a SecretValue>) -> Json {
+    let text = json.as_str();
+    let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
+    for reference in references(text) {
+        let name = text[name_in(&reference)].parse();
+        if let Some(value) = name.ok().as_ref().and_then(&value_of) {
+            whole.push_str(&text[done..reference.start]);
+            whole.push_str(Json::of(&serde_json::Value::from(value.reveal())).as_str());
+            done = reference.end;
+        }
+    }
+    whole.push_str(&text[done..]);
+    Json::checked(whole)
+}
+
+/// Where the references stand.
+fn references(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let begin = at;
+            if let Some(length) = reference_at(rest) {
+                at += length;
+                return Some(begin..at);
+            }
+            at += if rest.starts_with('"') { string_at(rest) } else { rest.chars().next().map_or(1, char::len_utf8) };
+        }
+        None
+    })
+}
+
+/// How many bytes the reference has that this text begins with, if it begins with one.
+fn reference_at(text: &str) -> Option<usize> {
+    let behind = text.strip_prefix(BEFORE)?;
+    // From the quote that opens the name, which is the last byte before it.
+    let name = string_at(&text[BEFORE.len() - 1..]).checked_sub(2)?;
+    behind.get(name..)?.starts_with(AFTER).then_some(BEFORE.len() + name + AFTER.len())
+}
+
+fn name_in(reference: &Range<usize>) -> Range<usize> {
+    reference.start + BEFORE.len()..reference.end - AFTER.len()
+}
+
+/// How many bytes the string has that this text begins with, its quotes among them.
+fn string_at(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+    use zeroize::Zeroizing;
+
+    use super::*;
+
+    fn names(text: &str) -> Result<Vec<String>, NotASecretName> {
+        let compact = Json::compact(serde_json::from_str(text).unwrap());
+        named_in(&compact).map(|names| names.into_iter().map(String::from).collect())
+    }
+
+    fn filled_with(text: &str, value: &str) -> String {
+        let value = SecretValue::new(Zeroizing::new(value.to_owned())).unwrap();
+        let known = |name: &SecretName| (name.as_str() != "unknown").then_some(&value);
+        filled(&Json::compact(serde_json::from_str(text).unwrap()), known).as_str().to_owned()
+    }
+
+    #[test]
+    fn a_lone_field_of_that_name_is_a_reference_wherever_it_stands() {
+        for (text, named) in [
+            (r#"{"secret": "a"}"#, &["a"][..]),
+            (r#"[{"secret":"b"}, {"x": {"secret":"a"}}, {"secret":"a"}]"#, &["a", "b"]),
+            (r#"{"text \" {\"secret\":\"a\"}": 1}"#, &[]),
+            (r#""{\"secret\":\"a\"}""#, &[]),
+            (r#"{"secret":"a","more":1}"#, &[]),
+            (r#"{"more":1,"secret":"a"}"#, &[]),
+            (r#"{"secret":5}"#, &[]),
+            (r#"{"secret":["a"]}"#, &[]),
+            (r#"{"secret":{"secret":"a"}}"#, &["a"]),
+            (r#"{"\u0073ecret":"a"}"#, &[]),
+            (r#"{"a\\":{"secret":"a"}}"#, &["a"]),
+            (r#"{"ä":{"secret":"a"},"🕐":"{"}"#, &["a"]),
+            ("{}", &[]),
+            ("5", &[]),
+        ] {
+            assert_eq!(names(text).unwrap(), named, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_reference_to_no_name_is_refused() {
+        for text in
+            [r#"{"secret":""}"#, r#"{"secret":"two words"}"#, r#"{"secret":"a\"}"}"#, r#"[{"secret":"\u0061"}]"#]
+        {
+            assert_eq!(names(text), Err(NotASecretName), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_secret_says_stands_in_the_place_of_its_name_and_all_else_as_it_was() {
+        let text = r#"{"n":12345678901234567890.50,"key":{"secret":"a"},"also":[{"secret":"a"},{"secret":"unknown"}]}"#;
+
+        let filled = filled_with(text, "p\"\\\n\u{1}ä");
+
+        let value = r#""p\"\\\n\u0001ä""#;
+        let also = format!(r#"[{value},{{"secret":"unknown"}}]"#);
+        assert_eq!(filled, format!(r#"{{"n":12345678901234567890.50,"key":{value},"also":{also}}}"#));
+    }
+
+    fn payload() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            "[a-z]{1,3}".prop_map(|name| json!({ "secret": name })),
+            Just(json!("{\"secret\":\"x\"}")),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::btree_map("(secret|[a-z\"\\\\]{0,3})", inner, 0..4)
+                    .prop_map(|fields| Value::from_iter(fields)),
+            ]
+        })
+    }
+
+    /// As a reader of JSON sees it.
+    fn expected(value: Value, with: &str) -> Value {
+        match value {
+            Value::Object(fields) if fields.len() == 1 && fields.get("secret").is_some_and(Value::is_string) => {
+                let name = fields["secret"].as_str().unwrap();
+                if name.parse::<SecretName>().is_ok_and(|name| name.as_str() != "unknown") {
+                    Value::from(with)
+                } else {
+                    Value::Object(fields)
+                }
+            }
+            Value::Object(fields) => fields.into_iter().map(|(name, field)| (name, expected(field, with))).collect(),
+            Value::Array(items) => items.into_iter().map(|item| expected(item, with)).collect(),
+            other => other,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_means_what_a_reader_of_json_would_put_in(value in payload(), with in any::<String>()) {
+            prop_assume!(!with.is_empty() && with.len() <= crate::limits::SECRET_BYTES);
+            let filled: Value = serde_json::from_str(&filled_with(&value.to_string(), &with)).unwrap();
+
+            prop_assert_eq!(filled, expected(value, &with));
+        }
+    }
+}
