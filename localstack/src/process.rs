@@ -79,7 +79,7 @@ fn serve_command(aws: &Ministack, deployment: &Deployment) -> Command {
         ("MINUTEHAND_QUEUE_NORMAL", deployment.output("NormalQueueUrl")),
         ("MINUTEHAND_QUEUE_LOW", deployment.output("LowQueueUrl")),
         ("MINUTEHAND_BUS", deployment.output("BusName")),
-        ("MINUTEHAND_REACH", "local"),
+        ("MINUTEHAND_REACH", "private"),
     ]);
     command
 }

@@ -76,7 +76,8 @@ macro_rules! store_facts {
                 a_run_in_every_state_is_found_as_it_was,
             }
             timers::{
-                a_put_timer_overwrites,
+                a_put_timer_overwrites_nothing_of_a_later_generation,
+                of_64_putters_of_a_timer_the_latest_generation_stands,
                 a_timer_put_if_absent_never_overwrites,
                 a_timer_is_erased_only_as_it_was_seen,
                 of_many_erasers_one_is_told_that_it_did,

@@ -117,7 +117,7 @@ fn may_still_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> bool {
 }
 
 async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
-    let ClaimedRun { run, order, payload, .. } = claimed;
+    let ClaimedRun { run, order, payload, material, .. } = claimed;
     let call = Call {
         target: &order.target,
         tenant: &run.tenant,
@@ -126,6 +126,7 @@ async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
         scheduled_at: run.nominal(),
         now: ports.clock().now(),
         payload: payload.as_ref(),
+        material,
         timeout: order.terms.timeout,
     };
     ports.targets().call(call).await

@@ -17,7 +17,7 @@ use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
 
 struct Executor {
-    ports: Cloud<Callers<DynamoStore>>,
+    ports: Cloud<Callers<HttpCaller, DynamoStore>>,
     queues: QueueUrls,
 }
 

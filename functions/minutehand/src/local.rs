@@ -19,7 +19,7 @@ use minutehand_io::targets::http::HttpCaller;
 pub(crate) struct Local<S> {
     store: Arc<S>,
     queues: EmbeddedQueues<SystemClock>,
-    targets: Callers<S>,
+    targets: Callers<HttpCaller, S>,
     events: Tally<Log>,
     me: Claimant,
 }
@@ -36,7 +36,7 @@ impl<S: Store> Local<S> {
 impl<S: Store> Ports for Local<S> {
     type Store = S;
     type Queues = EmbeddedQueues<SystemClock>;
-    type Targets = Callers<S>;
+    type Targets = Callers<HttpCaller, S>;
     type Events = Tally<Log>;
     type Clock = SystemClock;
     type Chance = SystemChance;
@@ -49,7 +49,7 @@ impl<S: Store> Ports for Local<S> {
         &self.queues
     }
 
-    fn targets(&self) -> &Callers<S> {
+    fn targets(&self) -> &Callers<HttpCaller, S> {
         &self.targets
     }
 

@@ -6,6 +6,7 @@ use crate::id::RunKey;
 use crate::job::{Job, Status};
 use crate::order::Order;
 use crate::run::Run;
+use crate::target::Target;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunOwner {
@@ -17,6 +18,13 @@ impl RunOwner {
     pub fn order(self) -> Order {
         match self {
             Self::Job(job) => job.order(),
+        }
+    }
+
+    /// What its runs call.
+    pub fn target(&self) -> &Target {
+        match self {
+            Self::Job(job) => &job.definition.target,
         }
     }
 

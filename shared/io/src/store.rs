@@ -78,8 +78,8 @@ pub trait Store: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<Vec<Run>>, Fault>> + Send;
 
     fn timer(&self, key: &TimerKey) -> impl Future<Output = Result<Option<Timer>, Fault>> + Send;
-    /// Overwrites.
-    fn put_timer(&self, timer: &Timer) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// Overwrites nothing of a later generation: answers with the timer that stands there afterwards.
+    fn put_timer(&self, timer: &Timer) -> impl Future<Output = Result<Timer, Fault>> + Send;
     /// Never overwrites: answers with the timer that stands there afterwards.
     fn put_timer_if_absent(&self, timer: &Timer) -> impl Future<Output = Result<Timer, Fault>> + Send;
     /// Erases a timer only as it was seen; says whether it did.

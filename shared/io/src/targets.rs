@@ -1,17 +1,15 @@
 //! Targets: what an attempt calls.
 
-#[cfg(feature = "http")]
 pub mod callers;
 #[cfg(feature = "http")]
 pub mod http;
-#[cfg(feature = "http")]
 mod known_secrets;
+mod material;
 mod secrets;
 
-#[cfg(feature = "http")]
-pub use callers::Callers;
-#[cfg(feature = "http")]
+pub use callers::{Callers, Transport};
 pub use known_secrets::KNOWN_FOR;
+pub use material::Material;
 pub use secrets::signing_secrets;
 
 use std::future::Future;
@@ -23,6 +21,9 @@ use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::AttemptError;
 use minutehand_domain::target::Target;
 
+use crate::Fault;
+use crate::chance::Chance;
+
 /// Why a target may not be called, as far as that is known without calling it: the field at fault, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetRefusal {
@@ -31,8 +32,27 @@ pub struct TargetRefusal {
 }
 
 pub trait Targets: Send + Sync + 'static {
+    /// Reads whatever a call takes beside its order. It is done before the claim: a fault here is the world's, costs no attempt
+    /// and gives the hint back. Most targets take nothing.
+    fn prepare(
+        &self,
+        _upcoming: Upcoming<'_>,
+        _chance: &impl Chance,
+    ) -> impl Future<Output = Result<Material, Fault>> + Send {
+        async { Ok(Material::default()) }
+    }
+
     /// Makes one call within `call.timeout` and returns its outcome. Every failure is an answer, never a fault.
     fn call(&self, call: Call<'_>) -> impl Future<Output = Answer> + Send;
+}
+
+/// A call that is about to be claimed.
+#[derive(Clone, Copy, Debug)]
+pub struct Upcoming<'a> {
+    pub target: &'a Target,
+    pub tenant: &'a Tenant,
+    pub payload: Option<&'a Json>,
+    pub now: Moment,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +65,8 @@ pub struct Call<'a> {
     pub scheduled_at: Moment,
     pub now: Moment,
     pub payload: Option<&'a Json>,
+    /// What was read for it before the claim.
+    pub material: &'a Material,
     pub timeout: Duration,
 }
 

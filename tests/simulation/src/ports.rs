@@ -2,6 +2,7 @@
 //! And they are AWS's ports: requests are throttled, sends fail in parts of batches, writes are tried twice, lists lag.
 
 use std::any::Any;
+use std::fmt;
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,12 +14,15 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{AttemptError, Claimant, Run};
+use minutehand_domain::signing::SigningSecrets;
 use minutehand_domain::survey::Found;
+use minutehand_domain::target::HttpTarget;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
 use minutehand_io::queues::Queues;
+use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
@@ -27,11 +31,11 @@ use minutehand_io::store::{
     Across, Bucket, Cursor, Deleted, Discard, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store, Updated,
     Version,
 };
-use minutehand_io::targets::{Answer, Call, Targets};
+use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::Group;
 
-use crate::engine::Process;
+use crate::engine::{Process, Sim};
 use crate::fate::{Phase, Step};
 use crate::history::BEGIN;
 use crate::queues::Receipt;
@@ -42,17 +46,65 @@ use crate::world::{Behaviour, World};
 
 /// All ports of one process.
 #[derive(Clone, Debug)]
-pub struct SimPorts(Port);
+pub struct SimPorts {
+    port: Port,
+    /// The real ones, over a simulated transport.
+    targets: Arc<Callers<Port, Port>>,
+}
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Port {
     world: World,
     process: Arc<Process>,
+    /// What this process cannot reach, for as long as it lives.
+    cut_off: Option<Resource>,
+    /// The queues inside this process; without them it shares the world's.
+    queues: Option<Arc<EmbeddedQueues<ProcessClock>>>,
 }
 
 impl SimPorts {
     pub fn new(world: World, process: Arc<Process>) -> Self {
-        Self(Port { world, process })
+        let (sim, rate) = (world.sim(), world.sim().rates().cut_off);
+        let cut_off = sim.dice(|dice| dice.chance(rate).then(|| dice.pick(&Resource::ALL)));
+        if let Some(resource) = cut_off {
+            sim.count(format!("{} cut off from {resource}", process.name));
+        }
+        Self::through(Port { world, process, cut_off, queues: None })
+    }
+
+    /// The ports of a process that is a whole machine.
+    pub(crate) fn of_machine(world: World, process: Arc<Process>, queues: Arc<EmbeddedQueues<ProcessClock>>) -> Self {
+        Self::through(Port { world, process, cut_off: None, queues: Some(queues) })
+    }
+
+    fn through(port: Port) -> Self {
+        let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
+        Self { port, targets }
+    }
+}
+
+/// The clock of a process.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessClock {
+    sim: Sim,
+    skew: i64,
+}
+
+impl ProcessClock {
+    pub(crate) fn of(sim: &Sim, process: &Process) -> Self {
+        Self { sim: sim.clone(), skew: process.skew }
+    }
+}
+
+impl Clock for ProcessClock {
+    fn now(&self) -> Moment {
+        Moment::from_millis(self.sim.now() + self.skew + self.sim.clocks_are_ahead())
+    }
+
+    async fn sleep_until(&self, moment: Moment) {
+        if self.now() < moment {
+            self.sim.sleep_until(moment.millis() - self.skew - self.sim.clocks_are_ahead()).await;
+        }
     }
 }
 
@@ -60,41 +112,47 @@ impl SimPorts {
     /// Hands a group of shards to another sweeper.
     pub async fn hand_out(&self, group: Group) -> Result<(), Fault> {
         let hand_out = async {
-            self.0.world.hand_out(group);
+            self.port.world.hand_out(group);
             Ok(())
         };
-        self.0.pass("hand_out", QUEUES, hand_out).await
+        self.port.pass("hand_out", QUEUES, hand_out).await
+    }
+}
+
+impl fmt::Debug for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Port of {:?}", self.process)
     }
 }
 
 impl Ports for SimPorts {
     type Store = Port;
     type Queues = Port;
-    type Targets = Port;
+    type Targets = Callers<Port, Port>;
     type Events = Port;
     type Clock = Port;
     type Chance = Port;
 
     fn store(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn queues(&self) -> &Port {
-        &self.0
+        &self.port
     }
-    fn targets(&self) -> &Port {
-        &self.0
+    fn targets(&self) -> &Callers<Port, Port> {
+        &self.targets
     }
     fn events(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn clock(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn chance(&self) -> &Port {
-        &self.0
+        &self.port
     }
     fn me(&self) -> Claimant {
-        self.0.world.claimant(&self.0.process)
+        self.port.world.claimant(&self.port.process)
     }
 }
 
@@ -119,11 +177,12 @@ impl Port {
 
     /// A request that is throttled fails before it acts, after the tries that a client of AWS makes by itself.
     async fn let_through(&self, port: &'static str, place: Place) -> Result<(), Fault> {
-        if !self.world.throttles(place) {
+        let cut_off = self.cut_off == Some(place.resource);
+        if !cut_off && !self.world.throttles(place) {
             return Ok(());
         }
         let sim = self.world.sim();
-        sim.count(format!("throttled {} {port}", place.resource));
+        sim.count(format!("{} {} {port}", if cut_off { "unreachable" } else { "throttled" }, place.resource));
         self.trace(|| format!("Throttled {port}"));
         let tries = sim.dice(|dice| dice.within(20..1500));
         sim.sleep_until(sim.now() + tries).await;
@@ -164,7 +223,7 @@ impl Port {
     }
 
     /// A request that was given up and tried again may still arrive: it puts the timer once more, over whatever stands
-    /// there by then. No guarded write can be repeated like this.
+    /// there by then that is of no later generation. No guarded write can be repeated like this.
     fn echoes(&self, timer: &Timer) {
         let (sim, rates) = (self.world.sim(), self.world.sim().rates());
         if sim.dice(|dice| dice.chance(rates.echo)) {
@@ -208,11 +267,13 @@ impl Port {
             self.trace(|| format!("{call} {:?} written {written}", head.job().map(|job| (job.status, &job.since))));
             if written {
                 self.witness_head(head);
+                self.witness_version(head);
             }
         } else if let Some(run) = item.downcast_ref::<Run>() {
             self.trace(|| format!("{call} {:?} {:?} fence {} written {written}", run.key, run.state, run.fence));
             if written {
                 self.witness_lease(run);
+                self.spend_a_write(run.key);
             }
         } else {
             self.trace(|| format!("{call} {key:?} written {written}"));
@@ -226,8 +287,8 @@ impl Port {
         seen.widest_sweep = seen.widest_sweep.max(span);
     }
 
-    /// A list of jobs may lag behind the writes: none that changed a moment ago stands in it.
-    fn let_lag<T: Listed>(&self, page: &mut Page<T>) {
+    /// A list of jobs may lag behind the writes: none that changed a moment ago stands in it, and others fill its page.
+    fn let_lag<T: Listed>(&self, page: &mut Page<T>, limit: usize) {
         let Some(page) = (page as &mut dyn Any).downcast_mut::<Page<Head>>() else { return };
         let all = page.items.len();
         let lag = Duration::from_secs(self.world.sim().dice(|dice| dice.within(0..60)).unsigned_abs());
@@ -236,6 +297,7 @@ impl Port {
         if page.items.len() < all {
             self.world.sim().count("list of jobs lagged");
         }
+        page.items.truncate(limit);
     }
 
     fn place_of(&self, place: &place::Place) -> Place {
@@ -265,6 +327,19 @@ impl Port {
                 told.heads.push(head);
             }
         }
+    }
+
+    fn witness_version(&self, head: &Head) {
+        let at = self.world.sim().now();
+        if let Head::Job(job) = head
+            && let Some(told) = self.world.seen().jobs.get_mut(&job.id)
+        {
+            told.versions.push(minutehand_judge::Version { at, stands: witness::stands(job) });
+        }
+    }
+
+    fn spend_a_write(&self, run: RunKey) {
+        self.world.spend(run, |spent| spent.writes += 1);
     }
 
     fn witness_lease(&self, run: &Run) {
@@ -379,8 +454,9 @@ impl Store for Port {
     ) -> Result<Page<T>, Fault> {
         let place = T::span(&within, past.as_ref()).map_or(EVERYWHERE, |span| self.place_in(span.partition, None));
         let list = async {
-            let mut page = self.store().list::<T>(tenant, within, past, limit).await?;
-            self.let_lag(&mut page);
+            let lags = T::KIND == Head::KIND;
+            let mut page = self.store().list::<T>(tenant, within, past, if lags { usize::MAX } else { limit }).await?;
+            self.let_lag(&mut page, limit);
             Ok(page)
         };
         self.pass(call_of::<T>(Verb::List), place, list).await
@@ -402,15 +478,21 @@ impl Store for Port {
         self.pass("timer", self.timers_of(&key.obligation), self.store().timer(key)).await
     }
 
-    async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
+    async fn put_timer(&self, timer: &Timer) -> Result<Timer, Fault> {
         let put = async {
-            self.trace(|| format!("put_timer {timer:?}"));
-            self.store().put_timer(timer).await?;
+            let mut there = self.store().put_timer(timer).await?;
+            self.trace(|| format!("put_timer {timer:?} put {}", there == *timer));
+            if there == *timer {
+                self.spend_a_write(timer.key.run_key());
+            }
+            if there.stamp.generation > timer.stamp.generation {
+                self.world.sim().count("timer of a later generation kept");
+            }
             if self.tries_twice().await {
-                self.store().put_timer(timer).await?;
+                there = self.store().put_timer(timer).await?;
             }
             self.echoes(timer);
-            Ok(())
+            Ok(there)
         };
         self.pass("put_timer", self.timers_of(&timer.key.obligation), put).await
     }
@@ -419,8 +501,11 @@ impl Store for Port {
         let put = async {
             let there = self.store().put_timer_if_absent(timer).await?;
             self.trace(|| format!("put_timer_if_absent {timer:?} put {}", there == *timer));
-            if there == *timer && self.tries_twice().await {
-                return self.store().put_timer_if_absent(timer).await;
+            if there == *timer {
+                self.spend_a_write(timer.key.run_key());
+                if self.tries_twice().await {
+                    return self.store().put_timer_if_absent(timer).await;
+                }
             }
             Ok(there)
         };
@@ -431,8 +516,11 @@ impl Store for Port {
         let erase = async {
             let erased = self.store().erase_timer(key, seen).await?;
             self.trace(|| format!("erase_timer {key:?} erased {erased}"));
-            if erased && self.tries_twice().await {
-                return self.store().erase_timer(key, seen).await;
+            if erased {
+                self.spend_a_write(key.run_key());
+                if self.tries_twice().await {
+                    return self.store().erase_timer(key, seen).await;
+                }
             }
             Ok(erased)
         };
@@ -452,7 +540,9 @@ impl Store for Port {
     /// One machine knows the first of its keys; AWS would have to read them all.
     async fn first_bucket(&self, shard: u16) -> Result<FirstBucket, Fault> {
         match self.world.setting().host {
-            Host::Process => self.pass("first_bucket", at_shard(shard), self.store().first_bucket(shard)).await,
+            Host::Process | Host::Machine => {
+                self.pass("first_bucket", at_shard(shard), self.store().first_bucket(shard)).await
+            }
             Host::Lambda(_) => Ok(FirstBucket::Unknown),
         }
     }
@@ -489,6 +579,10 @@ impl Queues for Port {
                 return Err(Fault::unavailable("send", "others of its batch went through"));
             }
             self.trace(|| format!("send {:?} for {at} behind {:?}", hint.run, hint.timer));
+            if let Some(queues) = &self.queues {
+                self.world.witness_hint(hint);
+                return queues.send(priority, hint, at).await;
+            }
             self.world.send(priority, hint, at.millis());
             Ok(())
         };
@@ -497,6 +591,9 @@ impl Queues for Port {
 
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
         let hide = async {
+            if let (Some(queues), Receipt::Embedded(receipt)) = (&self.queues, receipt) {
+                return queues.hide(receipt, until).await;
+            }
             self.world.hide(*receipt, self.process.true_time(self.world.sim(), until));
             Ok(())
         };
@@ -504,8 +601,8 @@ impl Queues for Port {
     }
 }
 
-impl Targets for Port {
-    async fn call(&self, call: Call<'_>) -> Answer {
+impl Transport for Port {
+    async fn call(&self, _target: &HttpTarget, call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
         let (behaviour, _ends_when_dropped) = self.witness_call(&call);
         self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));
         let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);
@@ -541,6 +638,7 @@ impl Port {
         let (at, own_clock) = (self.world.sim().now(), self.process.now(self.world.sim()).millis());
         let mut seen = self.world.seen();
         let told = seen.jobs.get(&call.run.job).expect("every job is introduced before it is created");
+        assert_eq!(*call.tenant, told.tenant, "a job is called for its own tenant");
         let (job, behaviour) = (told.number, told.behaviour);
         let (claimed_at, lease_until) = seen.claims.get(&(call.run, call.attempt)).copied().unwrap_or((at, at));
         seen.calls.push(minutehand_judge::Call {

@@ -6,6 +6,7 @@
 mod damage;
 mod elsewhere;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +26,7 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
+use minutehand_domain::target::{HttpTarget, Method, Target};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
@@ -103,7 +105,9 @@ impl Wish {
             ..RetryPolicy::default()
         };
         let terms = Terms { timeout: Duration::from_secs(self.timeout), retry, ..Terms::default() };
-        Definition { terms, catch_up: self.catch_up, ..Definition::default() }
+        let target =
+            HttpTarget { url: "https://staged.example/".into(), method: Method::Post, headers: BTreeMap::new() };
+        Definition { target: Target::Http(target), terms, catch_up: self.catch_up, ..Definition::default() }
     }
 }
 
@@ -193,7 +197,8 @@ impl Stage {
         let tenant = Tenant::new("staged").expect("a word");
         let key = if number == 1 { "the job".to_owned() } else { format!("job {number}") };
         let id = JobId::from_key(&tenant, &key);
-        world.introduce(id, number, Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } });
+        let behaviour = Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } };
+        world.introduce(&tenant, id, number, behaviour);
         Self { sim, world, tenant, id, number, wish, driven: Arc::default() }
     }
 
@@ -470,6 +475,6 @@ impl Stage {
     pub fn judge_beside(&self, others: &[Self]) -> Vec<Violation> {
         let of = |stage: &Self| (stage.id, stage.driven.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let driven = others.iter().chain([self]).map(of).collect();
-        account(&self.world, &self.tenant, &driven, self.sim.now()).judge()
+        account(&self.world, &driven, self.sim.now()).judge()
     }
 }

@@ -298,7 +298,7 @@ impl Store for Aws {
         self.timers_of(key).timer(key).await
     }
 
-    async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
+    async fn put_timer(&self, timer: &Timer) -> Result<Timer, Fault> {
         self.call().await;
         self.timers_of(&timer.key).put_timer(timer).await
     }

@@ -5,18 +5,38 @@ use std::sync::Arc;
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::pace;
-use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::store::{Bucket, Store};
 
 use super::world::{at, job_id, named, stamp, tenant, timer, timers_in};
 
-pub async fn a_put_timer_overwrites<S: Store>(store: Arc<S>) {
+/// Tried: with no condition at the put, the earlier one is what stands there at the end.
+pub async fn a_put_timer_overwrites_nothing_of_a_later_generation<S: Store>(store: Arc<S>) {
     let newer = Timer { stamp: stamp(2), ..timer(1, 60) };
+    let again = Timer { stamp: TimerStamp { written: at(7), ..stamp(2) }, ..timer(1, 60) };
 
-    store.put_timer(&timer(1, 60)).await.unwrap();
-    store.put_timer(&newer).await.unwrap();
+    assert_eq!(store.put_timer(&timer(1, 60)).await.unwrap(), timer(1, 60), "where nothing stands");
+    assert_eq!(store.put_timer(&newer).await.unwrap(), newer, "over an earlier one");
+    assert_eq!(store.put_timer(&again).await.unwrap(), again, "over one of its own generation");
+    assert_eq!(store.put_timer(&timer(1, 60)).await.unwrap(), again, "what stands there, not what was offered");
 
-    assert_eq!(store.timer(&newer.key).await.unwrap(), Some(newer));
+    assert_eq!(store.timer(&newer.key).await.unwrap(), Some(again));
+}
+
+pub async fn of_64_putters_of_a_timer_the_latest_generation_stands<S: Store>(store: Arc<S>) {
+    let of = |generation| Timer { stamp: stamp(generation), ..timer(1, 60) };
+    let mut putters = tokio::task::JoinSet::new();
+    for generation in 1..=64 {
+        let store = Arc::clone(&store);
+        putters.spawn(async move {
+            let there = store.put_timer(&of(generation)).await.unwrap().stamp.generation;
+            assert!(there >= generation, "{generation} was answered with {there}");
+        });
+    }
+
+    putters.join_all().await;
+
+    assert_eq!(store.timer(&timer(1, 60).key).await.unwrap(), Some(of(64)));
 }
 
 pub async fn a_timer_put_if_absent_never_overwrites<S: Store>(store: Arc<S>) {
@@ -33,7 +53,7 @@ pub async fn a_timer_put_if_absent_never_overwrites<S: Store>(store: Arc<S>) {
 pub async fn a_timer_is_erased_only_as_it_was_seen<S: Store>(store: Arc<S>) {
     let key = timer(1, 60).key;
     store.put_timer(&timer(1, 60)).await.unwrap();
-    let rewritten = minutehand_domain::timer::TimerStamp { written: at(1), ..stamp(1) };
+    let rewritten = TimerStamp { written: at(1), ..stamp(1) };
 
     assert!(!store.erase_timer(&key, stamp(2)).await.unwrap(), "of another generation");
     assert!(!store.erase_timer(&key, rewritten).await.unwrap(), "written at another time");

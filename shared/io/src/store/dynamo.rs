@@ -28,8 +28,8 @@ use minutehand_domain::survey::Found;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::conditions::{
-    STAMP, WRITING, it_bears_this_stamp, it_stands_as_read, it_stands_as_seen, nothing_stands_there,
-    something_stands_there,
+    Condition, STAMP, WRITING, it_bears_this_stamp, it_stands_as_read, it_stands_as_seen, no_later_timer_stands_there,
+    nothing_stands_there, something_stands_there,
 };
 use self::items::{
     Attributes, SORT, VERSION, WRITE, attributes_of, number, said, seen, text, timer_attributes, timer_of,
@@ -179,9 +179,18 @@ impl DynamoStore {
     /// Writes what can only ever be written as it is: it bears no version.
     async fn put_once<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T) -> Result<Put<T>, Fault> {
         let attributes = attributes_of(tenant, item, self.listing)?;
-        match self.put_attributes(&keys::item::<T>(tenant, &key), attributes, Some(nothing_stands_there())).await? {
+        match self.put_attributes(&keys::item::<T>(tenant, &key), attributes, nothing_stands_there()).await? {
             Written::Done => Ok(Put::Written(Version(1))),
             Written::Refused(standing) => Ok(Put::Conflict(standing.map(seen).transpose()?)),
+        }
+    }
+
+    /// Answers with the timer that stands there afterwards.
+    async fn put_timer_under(&self, timer: &Timer, condition: Condition) -> Result<Timer, Fault> {
+        let (key, item) = (keys::timer(&timer.key, SHARDS), timer_attributes(timer)?);
+        match self.put_attributes(&key, item, condition).await? {
+            Written::Refused(Some(standing)) => timer_of(standing),
+            Written::Done | Written::Refused(None) => Ok(timer.clone()),
         }
     }
 
@@ -209,7 +218,7 @@ impl Store for DynamoStore {
         attributes.insert(VERSION.to_owned(), number(version.0));
         attributes.insert(WRITE.to_owned(), write.clone());
         let key = keys::item::<T>(tenant, &key);
-        match self.put_attributes(&key, attributes, Some(conditions::of(guard))).await? {
+        match self.put_attributes(&key, attributes, conditions::of(guard)).await? {
             Written::Done => Ok(Put::Written(version)),
             // Without this, `a_write_whose_answer_was_lost_is_known_again` finds a conflict with itself.
             Written::Refused(Some(standing)) if standing.get(WRITE) == Some(&write) => Ok(Put::Written(version)),
@@ -283,17 +292,12 @@ impl Store for DynamoStore {
         self.get_attributes(&keys::timer(key, SHARDS)).await?.map(timer_of).transpose()
     }
 
-    async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
-        let item = timer_attributes(timer)?;
-        self.put_attributes(&keys::timer(&timer.key, SHARDS), item, None).await.map(|_written| ())
+    async fn put_timer(&self, timer: &Timer) -> Result<Timer, Fault> {
+        self.put_timer_under(timer, no_later_timer_stands_there(timer.stamp.generation)).await
     }
 
     async fn put_timer_if_absent(&self, timer: &Timer) -> Result<Timer, Fault> {
-        let (key, item) = (keys::timer(&timer.key, SHARDS), timer_attributes(timer)?);
-        match self.put_attributes(&key, item, Some(nothing_stands_there())).await? {
-            Written::Refused(Some(standing)) => timer_of(standing),
-            Written::Done | Written::Refused(None) => Ok(timer.clone()),
-        }
+        self.put_timer_under(timer, nothing_stands_there()).await
     }
 
     async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {
@@ -340,7 +344,7 @@ impl Store for DynamoStore {
 
     async fn copy_timer(&self, from: &TimerKey, to: &TimerKey) -> Result<(), Fault> {
         let Some(item) = self.get_attributes(&keys::timer(from, SHARDS)).await? else { return Ok(()) };
-        self.put_attributes(&keys::timer(to, SHARDS), item, Some(nothing_stands_there())).await.map(|_written| ())
+        self.put_attributes(&keys::timer(to, SHARDS), item, nothing_stands_there()).await.map(|_written| ())
     }
 
     async fn discard_timer(&self, key: &TimerKey) -> Result<bool, Fault> {

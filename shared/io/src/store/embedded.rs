@@ -234,14 +234,17 @@ impl<E: Engine> Embedded<E> {
         standing.map(|bytes| self.codec.decode(&bytes)).transpose()
     }
 
-    async fn put_timer_guarded(&self, timer: &Timer, guard: engine::Guard) -> Result<Applied, Fault> {
+    /// Answers with the timer that stands there afterwards.
+    async fn put_timer_guarded(&self, timer: &Timer, guard: engine::Guard) -> Result<Timer, Fault> {
         let made = Made { value: Some(self.codec.encode_timer(timer)?), entries: Vec::new() };
         let change = Change::Guarded(guard, made);
-        let applied = self.apply(Write { table: Table::Timers, key: keys::timer(&timer.key), change }).await?;
-        if applied.is_made() {
-            self.alarm.put(timer.key.due);
+        match self.apply(Write { table: Table::Timers, key: keys::timer(&timer.key), change }).await? {
+            Applied::Conflict(Some(standing)) => self.codec.decode_timer(&standing),
+            Applied::Done | Applied::Computed(_) | Applied::Conflict(None) => {
+                self.alarm.put(timer.key.due);
+                Ok(timer.clone())
+            }
         }
-        Ok(applied)
     }
 }
 
@@ -404,16 +407,12 @@ impl<E: Engine> Store for Embedded<E> {
         self.read(Table::Timers, &keys::timer(key), |bytes| self.codec.decode_timer(bytes))
     }
 
-    async fn put_timer(&self, timer: &Timer) -> Result<(), Fault> {
-        self.put_timer_guarded(timer, engine::Guard::Anything).await?;
-        Ok(())
+    async fn put_timer(&self, timer: &Timer) -> Result<Timer, Fault> {
+        self.put_timer_guarded(timer, engine::Guard::NothingLater(timer.stamp.generation)).await
     }
 
     async fn put_timer_if_absent(&self, timer: &Timer) -> Result<Timer, Fault> {
-        match self.put_timer_guarded(timer, engine::Guard::Nothing).await? {
-            Applied::Conflict(Some(standing)) => self.codec.decode_timer(&standing),
-            Applied::Done | Applied::Computed(_) | Applied::Conflict(None) => Ok(timer.clone()),
-        }
+        self.put_timer_guarded(timer, engine::Guard::Nothing).await
     }
 
     async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {

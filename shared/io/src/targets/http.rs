@@ -17,7 +17,7 @@ mod trace;
 
 pub use address::{UrlRefusal, check_url};
 pub use headers::{HeaderRefusal, check_headers};
-pub use reach::Reach;
+pub use reach::{OutOfReach, Reach};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
 use self::dial::{Connector, Dial};
-use super::{Answer, Call, TargetRefusal};
+use super::{Answer, Call, TargetRefusal, Transport};
 use crate::Fault;
 
 /// Node and Apache close an idle connection after 5 s. This process closes it earlier, so that no call meets a closing port,
@@ -85,21 +85,23 @@ impl HttpCaller {
         Self { client, reach }
     }
 
-    /// Makes a call signed with `secrets`. Connecting, sending and reading together take at most `call.timeout`.
-    pub async fn call(&self, target: &HttpTarget, call: Call<'_>, secrets: &SigningSecrets) -> Answer {
+    async fn exchange(&self, request: Request<Full<Bytes>>, now: Moment) -> Answer {
+        match self.client.request(request).await {
+            Ok(response) => answer::read(response, now).await,
+            Err(error) => Answer::Failed { error: errors::before_an_answer(&error), retry_after: None },
+        }
+    }
+}
+
+impl Transport for HttpCaller {
+    /// Connecting, sending and reading together take at most `call.timeout`.
+    async fn call(&self, target: &HttpTarget, call: Call<'_>, secrets: &SigningSecrets) -> Answer {
         match request::build(target, &call, secrets, self.reach) {
             Ok(request) => {
                 let exchange = self.exchange(request, call.now);
                 tokio::time::timeout(call.timeout, exchange).await.unwrap_or(Answer::TimedOut)
             }
             Err(error) => Answer::Failed { error, retry_after: None },
-        }
-    }
-
-    async fn exchange(&self, request: Request<Full<Bytes>>, now: Moment) -> Answer {
-        match self.client.request(request).await {
-            Ok(response) => answer::read(response, now).await,
-            Err(error) => Answer::Failed { error: errors::before_an_answer(&error), retry_after: None },
         }
     }
 }

@@ -11,7 +11,7 @@ use minutehand_domain::signing::SigningSecrets;
 
 use super::signing_secrets;
 use crate::Fault;
-use crate::chance::SystemChance;
+use crate::chance::Chance;
 use crate::store::Store;
 
 /// How long a process may keep signing with the former secret alone after a rotation.
@@ -34,11 +34,16 @@ impl<S: Store> KnownSecrets<S> {
         Self { store, known: Mutex::default() }
     }
 
-    pub(super) async fn of(&self, tenant: &Tenant, now: Moment) -> Result<Arc<SigningSecrets>, Fault> {
+    pub(super) async fn of(
+        &self,
+        tenant: &Tenant,
+        chance: &impl Chance,
+        now: Moment,
+    ) -> Result<Arc<SigningSecrets>, Fault> {
         if let Some(secrets) = self.remembered(tenant, now) {
             return Ok(secrets);
         }
-        let seen = signing_secrets(&*self.store, tenant, &SystemChance, now).await?;
+        let seen = signing_secrets(&*self.store, tenant, chance, now).await?;
         let secrets = Arc::new(seen.item);
         self.remember(tenant, Known { secrets: Arc::clone(&secrets), since: now });
         Ok(secrets)
@@ -76,6 +81,7 @@ mod tests {
     use tokio::task::JoinSet;
 
     use super::*;
+    use crate::chance::SystemChance;
     use crate::store::embedded::{FileStore, MemoryStore};
 
     const NOW: Moment = Moment::from_secs(1_800_000_000);
@@ -99,11 +105,11 @@ mod tests {
     async fn secrets_are_made_once_and_kept() {
         let (known, acme) = (known(), tenant("acme"));
 
-        let made = known.of(&acme, NOW).await.unwrap();
+        let made = known.of(&acme, &SystemChance, NOW).await.unwrap();
 
         let kept = signing_secrets(&*known.store, &acme, &SystemChance, NOW).await.unwrap();
         assert_eq!((*made).clone(), kept.item);
-        assert_ne!(made, known.of(&tenant("other"), NOW).await.unwrap(), "each tenant has its own");
+        assert_ne!(made, known.of(&tenant("other"), &SystemChance, NOW).await.unwrap(), "each tenant has its own");
     }
 
     #[tokio::test]
@@ -125,24 +131,24 @@ mod tests {
     #[tokio::test]
     async fn secrets_are_read_once_a_minute() {
         let (known, acme) = (known(), tenant("acme"));
-        let first = known.of(&acme, NOW).await.unwrap();
+        let first = known.of(&acme, &SystemChance, NOW).await.unwrap();
         let rotated = rotate(&known.store, &acme).await;
         let reads = known.store.meter().reads;
 
-        let within = known.of(&acme, NOW + KNOWN_FOR - Duration::from_millis(1)).await.unwrap();
+        let within = known.of(&acme, &SystemChance, NOW + KNOWN_FOR - Duration::from_millis(1)).await.unwrap();
         assert_eq!((within, known.store.meter().reads), (first, reads));
 
-        let after = known.of(&acme, NOW + KNOWN_FOR).await.unwrap();
+        let after = known.of(&acme, &SystemChance, NOW + KNOWN_FOR).await.unwrap();
         assert_eq!(((*after).clone(), known.store.meter().reads), (rotated, reads + 1));
     }
 
     #[tokio::test]
     async fn a_clock_set_back_does_not_keep_secrets_cached_for_longer() {
         let (known, acme) = (known(), tenant("acme"));
-        known.of(&acme, NOW).await.unwrap();
+        known.of(&acme, &SystemChance, NOW).await.unwrap();
         let rotated = rotate(&known.store, &acme).await;
 
-        assert_eq!(*known.of(&acme, NOW - Duration::from_secs(3600)).await.unwrap(), rotated);
+        assert_eq!(*known.of(&acme, &SystemChance, NOW - Duration::from_secs(3600)).await.unwrap(), rotated);
     }
 
     #[tokio::test]
@@ -150,7 +156,7 @@ mod tests {
         let known = known();
 
         for number in 0..TENANTS + 10 {
-            known.of(&tenant(&format!("tenant-{number}")), NOW).await.unwrap();
+            known.of(&tenant(&format!("tenant-{number}")), &SystemChance, NOW).await.unwrap();
         }
 
         assert_eq!(known.known.lock().unwrap().len(), 10);

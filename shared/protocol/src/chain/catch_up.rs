@@ -18,9 +18,8 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::dispatch::{Dispatched, admitted, dispatch};
 use crate::chain::links::{first_gap, promise_gap};
 use crate::chain::passing_over::pass_over;
-use crate::chain::successor::promise_link;
 use crate::timers::hinting::hint;
-use crate::timers::promise::{erase, move_to_next_hint};
+use crate::timers::promise::{erase, move_to_next_hint, promise};
 
 /// Does what its job says of an occurrence that nobody had claimed at `now` and that no record speaks for.
 pub(crate) async fn catch_up<D: Ports>(
@@ -105,7 +104,7 @@ pub(crate) async fn dispatch_replacement<D: Ports>(
 ) -> Result<(), Fault> {
     let Some(at) = record.coalesced_until() else { return Ok(()) };
     let key = TimerKey::occurrence(record.key.job, at);
-    let promised = promise_link(ports, &timer.tenant, key, timer.stamp.generation).await?;
+    let promised = promise(ports, &timer.tenant, key, timer.stamp.generation).await?;
     dispatch_from(ports, at, &promised, horizon, dispatched).await?;
     erase(ports, timer).await
 }

@@ -11,7 +11,6 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::coverage::covering;
-use crate::chain::successor::promise_link;
 use crate::timers::promise::promise;
 
 /// How many records in a row a chain is followed through; a straggler an hour behind a job of every five seconds.
@@ -20,7 +19,7 @@ const LINKS_FOLLOWED: usize = 720;
 /// Promises the first occurrence from `next` on that nothing stands for; none where the chain goes on.
 pub async fn promise_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
     let Some(gap) = first_gap(ports, job, next).await? else { return Ok(None) };
-    let timer = promise_link(ports, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
+    let timer = promise(ports, &job.tenant, TimerKey::occurrence(job.id, gap), job.generation).await?;
     Ok(Some((gap, timer)))
 }
 

@@ -1,7 +1,7 @@
 //! Successors: the timer of a chain's next link, put before anything is made of the link before it.
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
@@ -10,7 +10,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
-use crate::timers::promise::{promise, written_now};
+use crate::timers::promise::written_now;
 
 /// Puts the timer of a job's next occurrence unless it is there. None if its bucket is past the write line by now: a
 /// successor is never put into the past, the next look decides.
@@ -21,26 +21,9 @@ pub async fn promise_successor<D: Ports>(ports: &D, job: &Job, next: Moment) -> 
     let key = TimerKey::occurrence(job.id, next);
     let ours = written_now(ports, &job.tenant, key, job.generation);
     let there = ports.store().put_timer_if_absent(&ours).await?;
-    let timer = if there.stamp.generation < job.generation {
-        ports.store().put_timer(&ours).await?;
-        ours
-    } else {
-        there
-    };
+    let timer = if there.stamp.generation < job.generation { ports.store().put_timer(&ours).await? } else { there };
     let in_time = ports.clock().now() < pace::write_line(key.minute());
     Ok(in_time.then_some(timer))
-}
-
-/// Puts a link of a chain where another may stand. If that one is the promise of a change that is still being written, it
-/// stays one: otherwise nobody would tell the changer that it was too slow.
-pub async fn promise_link<D: Ports>(
-    ports: &D,
-    tenant: &Tenant,
-    key: TimerKey,
-    generation: u64,
-) -> Result<Timer, Fault> {
-    let standing = ports.store().timer(&key).await?.map_or(0, |there| there.stamp.generation);
-    promise(ports, tenant, key, generation.max(standing)).await
 }
 
 /// An occurrence as its first record, to be put by who wants it to end unclaimed; its successor is promised: a record is like a

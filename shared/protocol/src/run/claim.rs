@@ -14,6 +14,7 @@ use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
+use minutehand_io::targets::{Material, Targets as _, Upcoming};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
@@ -28,6 +29,8 @@ pub struct ClaimedRun {
     pub order: Order,
     /// What its target is given.
     pub payload: Option<Json>,
+    /// What its call takes beside that.
+    pub material: Material,
     /// What brought us here, and the timer behind it.
     pub hint: Hint,
 }
@@ -128,6 +131,7 @@ async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &Run) -> Resu
 async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Result<Option<Claim>, Fault> {
     // Read before the claim: a fault now costs no attempt, and after it a lease.
     let payload = payload(ports, hint, &reading).await?;
+    let material = material(ports, hint, &reading, payload.as_ref()).await?;
     let now = ports.clock().now();
     if reading.is_stale(now) {
         return Ok(None);
@@ -154,7 +158,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         ports.store().erase_timer(&hint.timer, hint.stamp).await?;
         return Ok(Some(Claim::Dropped(Dropped::Ended)));
     }
-    Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, hint: hint.clone() })))
+    Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, material, hint: hint.clone() })))
 }
 
 /// What this run was given, or else what its order gives every run.
@@ -162,6 +166,17 @@ async fn payload<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<
     let own = reading.run.as_ref().and_then(|seen| seen.item.payload.as_ref());
     let body = own.unwrap_or_else(|| reading.owner.payload());
     bodies::fetch(ports, &hint.tenant, hint.run.job, body).await
+}
+
+/// What the call takes beside its payload.
+async fn material<D: Ports>(
+    ports: &D,
+    hint: &Hint,
+    reading: &Reading,
+    payload: Option<&Json>,
+) -> Result<Material, Fault> {
+    let (target, tenant, now) = (reading.owner.target(), &hint.tenant, ports.clock().now());
+    ports.targets().prepare(Upcoming { target, tenant, payload, now }, ports.chance()).await
 }
 
 /// An owner that is gone has its runs cancelled rather than tried again.

@@ -2,6 +2,10 @@
 //!
 //! Rule **late promise**: after any put of a timer that is not a successor the writer looks at its clock; past the
 //! bucket's write line it puts again a second ahead and looks again, before it acts.
+//!
+//! Rule **the newest generation stands**: a timer of a later generation is the promise of a change too, and no put of an earlier
+//! one takes its place. Whoever is refused promises under the generation that stands there: then no eraser of what he
+//! promised takes it for less than it is, and nobody who saw the timer before him erases it under his hands.
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
@@ -13,16 +17,27 @@ use minutehand_io::{Fault, Ports};
 
 /// Puts a timer that a sweeper will surely see, and answers with it as it stands.
 pub async fn promise<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Result<Timer, Fault> {
-    let mut timer = written_now(ports, tenant, key, generation);
-    ports.store().put_timer(&timer).await?;
+    let mut timer = put(ports, tenant, key, generation).await?;
     while ports.clock().now() >= pace::write_line(timer.key.minute()) {
         let late = timer;
         let again = late.key.moved_to(ports.clock().now() + pace::PROMISE_AGAIN);
-        timer = written_now(ports, tenant, again, generation);
-        ports.store().put_timer(&timer).await?;
-        ports.store().erase_timer(&late.key, late.stamp).await?;
+        timer = put(ports, tenant, again, late.stamp.generation).await?;
+        erase(ports, &late).await?;
     }
     Ok(timer)
+}
+
+/// Puts a timer of this generation, or of the later one that stands there.
+async fn put<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Result<Timer, Fault> {
+    let mut generation = generation;
+    loop {
+        let timer = written_now(ports, tenant, key, generation);
+        let standing = ports.store().put_timer(&timer).await?.stamp.generation;
+        if standing <= generation {
+            return Ok(timer);
+        }
+        generation = standing;
+    }
 }
 
 /// Moves an obligation to a later look: promised there first, erased here after. Answers with it as it stands then.

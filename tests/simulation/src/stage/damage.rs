@@ -14,7 +14,7 @@ impl Stage {
         let (stage, key) = (self.clone(), TimerKey::occurrence(self.id, moment(instant)));
         self.sim.at(moment(at).millis(), move |_| {
             match at_once(stage.world.whole_store().timer(&key)).expect("memory") {
-                Some(timer) => at_once(stage.world.damaging_store().put_timer(&timer)).expect("memory"),
+                Some(timer) => drop(at_once(stage.world.damaging_store().put_timer(&timer)).expect("memory")),
                 None => stage.damage_timer(at + 1, instant),
             }
         });

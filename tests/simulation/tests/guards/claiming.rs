@@ -64,6 +64,26 @@ fn a_payload_that_cannot_be_read_costs_no_attempt() {
     assert_eq!((stage.state(60).as_str(), stage.run(60).unwrap().attempts.len()), ("succeeded", 1));
 }
 
+/// The same of what its call is signed with. `minutehand serve --aws` and the function read it after the claim, under a caller
+/// that no simulation had in its path: three tries in a throttled minute, and the job had failed.
+///
+/// Removed: it is read after the claim. The fault costs the attempt, and the run waits for its lease to end.
+#[test]
+fn signing_secrets_that_cannot_be_read_cost_no_attempt() {
+    let stage = Stage::new(Wish::once(60), [fails_before("executor", "signing")]);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    let first = stage.execute(60, "executor", &stage.hint(60));
+    stage.execute(62, "executor", &stage.hint(60));
+    stage.play_to(80);
+
+    assert!(matches!(first.so_far(), Some(Err(_))), "its hint is given back");
+    assert_eq!(stage.starts(), [(60, 62)]);
+    assert_eq!((stage.state(60).as_str(), stage.run(60).unwrap().attempts.len()), ("succeeded", 1));
+}
+
 /// Guard **claim's condition**, `Guard::Seen`: both have read the same expired lease before either takes it over.
 ///
 /// Removed: as above. Two calls after the dead one's claim.

@@ -58,6 +58,28 @@ fn a_successor_that_stands_from_an_earlier_generation_is_put_anew() {
     assert_eq!(stage.starts(), [(60, 60), (70, 70), (120, 120), caught_up, (270, 270), (320, 320), (370, 370)]);
 }
 
+/// Rule **the newest generation stands**: the second changer, on its way along its own chain, has seen that the first one's timer
+/// at 360 is of the first schedule, and sleeps. Meanwhile the third promises that very instant for its schedule, and dies
+/// once its head is there.
+///
+/// Removed: a put overwrites whatever stands there. The promise became one of the second schedule, the run at 360 erased it as
+/// such, and the third schedule's chain ended before it began.
+#[test]
+fn a_put_on_its_way_does_not_replace_the_promise_of_a_later_change() {
+    let puts_at_360 = Line { nth: 3, ..sleeps_before("second", "put_timer", 3) };
+    let third = [sleeps_before("third", "put_head", 3), dies_after("third", "put_head")];
+    let stage = Stage::new(Wish::every(60, 60), [puts_at_360].into_iter().chain(third));
+    stage.create(0, "first");
+    stage.sweep_each_minute(600..1800);
+
+    stage.reschedule(65, "second", &every(120, 0));
+    stage.reschedule(66, "third", &every(420, 360));
+    stage.play_to(1800);
+
+    assert_eq!(stage.starts(), [(60, 60), (360, 360), (780, 780), (1200, 1200), (1620, 1620)]);
+    assert_eq!(stage.judge(), []);
+}
+
 /// Rule **erase what you saw**, of a straggler's successor: as above, but the changer dies before it fires, and a sweeper
 /// finds the new schedule's first occurrence late, while the executor with the old hint of the second is at work.
 ///

@@ -32,6 +32,16 @@ pub(super) fn it_stands_as_seen(seen: Version) -> Condition {
     }
 }
 
+/// No timer of a later generation stands there: that one is the promise of a change too. Where an answer was lost the SDK puts
+/// again what it has put, which is of its own generation.
+pub(super) fn no_later_timer_stands_there(generation: u64) -> Condition {
+    Condition {
+        expression: "attribute_not_exists(#partition) OR #generation <= :generation",
+        names: &[("#partition", PARTITION), ("#generation", GENERATION)],
+        values: vec![(":generation", number(generation))],
+    }
+}
+
 /// The timer is the one that was seen: one that was put anew since still means something.
 pub(super) fn it_bears_this_stamp(stamp: TimerStamp) -> Condition {
     Condition {

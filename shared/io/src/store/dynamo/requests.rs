@@ -121,21 +121,19 @@ impl DynamoStore {
         &self,
         key: &Key,
         item: Attributes,
-        condition: Option<Condition>,
+        condition: Condition,
     ) -> Result<Written, Fault> {
+        let Condition { expression, names, values } = condition;
         let mut put = self
             .client
             .put_item()
             .table_name(self.table(key.table))
             .set_item(Some(under(key, item)?))
+            .condition_expression(expression)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
-        if let Some(Condition { expression, names, values }) = condition {
-            put = put
-                .condition_expression(expression)
-                .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-            put = names.iter().fold(put, |put, (name, attribute)| put.expression_attribute_names(*name, *attribute));
-            put = values.into_iter().fold(put, |put, (name, value)| put.expression_attribute_values(name, value));
-        }
+        put = names.iter().fold(put, |put, (name, attribute)| put.expression_attribute_names(*name, *attribute));
+        put = values.into_iter().fold(put, |put, (name, value)| put.expression_attribute_values(name, value));
         match put.send().await {
             Ok(answer) => {
                 self.note(Operation::PutItem, Resource::Table(key.table), answer.consumed_capacity());

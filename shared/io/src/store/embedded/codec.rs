@@ -168,6 +168,12 @@ fn timer_stamp_bytes(stamp: TimerStamp) -> [u8; TIMER_STAMP_BYTES] {
     bytes
 }
 
+/// The generation that a timer was made from; none of a value in a format that nobody here reads.
+pub(super) fn generation_of_timer(value: &[u8]) -> Option<u64> {
+    let (stamp, _) = stamped::<TIMER_STAMP_BYTES>(value).ok()?;
+    stamp.first_chunk().map(|generation| u64::from_be_bytes(*generation))
+}
+
 /// The stamp, the number of the shape and the shape of a value, if it is in a format of ours.
 fn open<const STAMP: usize>(bytes: &[u8]) -> Result<(&[u8; STAMP], u8, &[u8]), Fault> {
     let (stamp, rest) = stamped(bytes)?;

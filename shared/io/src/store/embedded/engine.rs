@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::ops::ControlFlow;
 
-use super::codec::Stamp;
+use super::codec::{Stamp, generation_of_timer};
 use crate::Fault;
 use crate::store::place::Order;
 
@@ -93,6 +93,8 @@ pub enum Guard {
     Anything,
     Nothing,
     Stamped(Stamp),
+    /// Nothing, or a timer of this generation or an earlier one.
+    NothingLater(u64),
 }
 
 /// How a write went.
@@ -183,6 +185,9 @@ impl Guard {
             Self::Anything => true,
             Self::Nothing => standing.is_none(),
             Self::Stamped(stamp) => standing.is_some_and(|value| stamp.is_on(value)),
+            Self::NothingLater(generation) => {
+                standing.is_none_or(|value| generation_of_timer(value).is_some_and(|standing| standing <= generation))
+            }
         }
     }
 }

@@ -10,12 +10,12 @@ use crate::store::embedded::MemoryStore;
 use crate::store::item::{Item, Reader, Stored, Writer};
 use crate::store::place::Place;
 use crate::store::{Guard, Store as _};
-use crate::targets::{Callers, KNOWN_FOR, Targets as _, signing_secrets};
+use crate::targets::{Callers, KNOWN_FOR, Targets as _, Upcoming, signing_secrets};
 
 struct World {
     server: Server,
     store: Arc<MemoryStore>,
-    callers: Callers<MemoryStore>,
+    callers: Callers<HttpCaller, MemoryStore>,
 }
 
 fn acme() -> Tenant {
@@ -25,15 +25,24 @@ fn acme() -> Tenant {
 impl World {
     async fn new() -> Self {
         let (server, store) = (Server::answering(EMPTY).await, Arc::new(MemoryStore::in_memory()));
-        let callers = Callers::new(HttpCaller::new(Reach::Local).unwrap(), Arc::clone(&store));
+        let callers = Callers::new(HttpCaller::new(Reach::Loopback).unwrap(), Arc::clone(&store));
         Self { server, store, callers }
     }
 
     async fn call(&self, now: Moment, payload: Option<&Json>) -> Answer {
-        let (target, tenant) = (Target::Http(get(self.server.url("http"))), acme());
-        let (run, scheduled_at) = (run(), run().at);
-        let call =
-            Call { target: &target, tenant: &tenant, run, attempt: 1, scheduled_at, now, payload, timeout: PATIENT };
+        let target = Target::Http(get(self.server.url("http")));
+        let material = self.prepare(&target, now).await.unwrap();
+        self.call_with(&target, now, payload, &material).await
+    }
+
+    async fn prepare(&self, target: &Target, now: Moment) -> Result<Material, Fault> {
+        let tenant = acme();
+        self.callers.prepare(Upcoming { target, tenant: &tenant, payload: None, now }, &SystemChance).await
+    }
+
+    async fn call_with(&self, target: &Target, now: Moment, payload: Option<&Json>, material: &Material) -> Answer {
+        let (tenant, run, scheduled_at, timeout) = (acme(), run(), run().at, PATIENT);
+        let call = Call { target, tenant: &tenant, run, attempt: 1, scheduled_at, now, payload, material, timeout };
         self.callers.call(call).await
     }
 
@@ -117,11 +126,21 @@ impl Stored for Other {
 }
 
 #[tokio::test]
-async fn without_its_secret_no_call_is_made() {
+async fn secrets_that_cannot_be_read_are_a_fault_before_the_call() {
     let world = World::new().await;
     assert!(world.store.put(&acme(), (), &Other(1), Guard::Absent).await.unwrap().is_written());
 
-    let answer = world.call(run().at, None).await;
+    let prepared = world.prepare(&Target::Http(get(world.server.url("http"))), run().at).await;
+
+    assert!(matches!(prepared, Err(Fault::Unreadable { .. })), "{prepared:?}");
+}
+
+#[tokio::test]
+async fn without_its_secret_no_call_is_made() {
+    let world = World::new().await;
+    let target = Target::Http(get(world.server.url("http")));
+
+    let answer = world.call_with(&target, run().at, None, &Material::default()).await;
 
     assert_eq!(code_retryable_reached(answer), expected("unavailable", true, false));
     assert_eq!(world.server.accepted(), 0);
@@ -130,11 +149,9 @@ async fn without_its_secret_no_call_is_made() {
 #[tokio::test]
 async fn a_target_that_is_not_http_needs_no_secret() {
     let world = World::new().await;
-    let (target, tenant, run) = (Target::Noop, acme(), run());
-    let (scheduled_at, now, payload, timeout) = (run.at, run.at, None, PATIENT);
 
-    let call = Call { target: &target, tenant: &tenant, run, attempt: 1, scheduled_at, now, payload, timeout };
-    assert_eq!(result(world.callers.call(call).await), None);
+    let material = world.prepare(&Target::Noop, run().at).await.unwrap();
+    assert_eq!(result(world.call_with(&Target::Noop, run().at, None, &material).await), None);
 
     assert_eq!((world.store.meter().reads, world.store.meter().writes), (0, 0));
 }
