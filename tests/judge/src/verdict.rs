@@ -38,6 +38,7 @@ impl<'a> Verdict<'a> {
             verdict.every_requested_run_has_its_record(job);
             verdict.the_chain_goes_on(job);
             verdict.every_start_is_in_force(job);
+            verdict.what_was_deleted_is_not_tried_again(job);
             verdict.at_most_once_is_kept(job);
             verdict.a_cancelled_occurrence_does_not_start(job);
             verdict.nothing_starts_too_late(job);
@@ -162,12 +163,6 @@ impl<'a> Verdict<'a> {
 
     /// A run that starts was in force when its job was read and at its own instant; not in a pause, not after a delete.
     fn every_start_is_in_force(&mut self, job: &Job) {
-        if job.heads.is_empty() {
-            if self.account.calls.iter().any(|call| call.job == job.job) {
-                self.report("nothing starts of a job that never was", job.job, 0, "it was called");
-            }
-            return;
-        }
         for call in self.account.calls.iter().filter(|call| call.job == job.job && call.number == 0 && call.fence == 1)
         {
             if around(&job.heads, call.claimed_at).iter().all(|head| head.status != Status::Active) {
@@ -184,6 +179,17 @@ impl<'a> Verdict<'a> {
             }
             if then.iter().all(|head| head.status == Status::Paused) {
                 self.report("an occurrence of a pause does not fire", job.job, call.instant, format!("at {}", call.at));
+            }
+        }
+    }
+
+    /// A run of a deleted job that has begun may end; it is not tried again.
+    fn what_was_deleted_is_not_tried_again(&mut self, job: &Job) {
+        for call in self.account.calls.iter().filter(|call| call.job == job.job && call.fence > 1) {
+            let then = around(&job.heads, call.claimed_at);
+            if !then.is_empty() && then.iter().all(|head| head.status == Status::Cancelled) {
+                let detail = format!("fence {} at {}", call.fence, call.at);
+                self.report("what was deleted is not tried again", job.job, call.instant, detail);
             }
         }
     }

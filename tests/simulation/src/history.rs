@@ -29,6 +29,8 @@ use crate::world::{Behaviour, World};
 const MINUTE: i64 = 60_000;
 /// What every job gives its target.
 const TIMEOUT: i64 = 60_000;
+/// No tenant has so many jobs.
+const MOST_LISTED: usize = 100;
 /// A list of jobs may be behind by a minute, and by what clocks differ.
 const LIST_LAG: i64 = MINUTE + 5_000;
 
@@ -214,7 +216,9 @@ impl Play {
                 let ids = ids.filter_map(|job| job["job_id"].as_str()?.parse::<JobId>().ok());
                 shown.extend(ids.map(|id| seen.jobs.get(&id).map_or(u32::MAX, |told| told.number)));
                 drop(seen);
-                let Some(next) = answer.body["next_cursor"].as_str() else { break };
+                let Some(next) = answer.body["next_cursor"].as_str().filter(|_| shown.len() < MOST_LISTED) else {
+                    break;
+                };
                 cursor = format!("&cursor={next}");
                 play.sim.count("second page of jobs");
             }

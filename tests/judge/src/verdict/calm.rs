@@ -12,13 +12,18 @@ const PUNCTUAL: i64 = 1_000;
 const FOUND_OVERDUE: i64 = 30_000 + 60_000 + 2_000;
 /// Hints are given so far ahead, and a timer that lost its hint is inspected as long after.
 const HINTED_AHEAD: i64 = 360_000;
-/// Hints of one attempt in calm. One is its own, and a pass that does not know what led ahead of it hints that once more. A
-/// call that outlasts the overdue inspection leaves a timer at its lease's end beside the next attempt's: each is hinted by
-/// the pass that moves it, by the pass after that, and when it is met again.
-const HINTS: u32 = 8;
-/// Writes of one attempt in calm: its timer is put and erased, its run claimed and finished; and of a call that outlasts the
-/// overdue inspection two timers are moved, once or twice, which is two writes each time.
-const WRITES: u32 = 12;
+/// An attempt whose call lasts this long meets no overdue inspection.
+const SHORT: i64 = 20_000;
+/// Hints of one short attempt in calm: its own, and a pass that does not know what led ahead of it hints that once more. A retry
+/// that waits over the minute is hinted by its executor and by two passes.
+const HINTS: u32 = 4;
+/// Writes of one short attempt in calm: its timer is put and erased, its run claimed and finished; and a run that somebody asked
+/// for is put before it is claimed; a retry that is handed back within its second is promised once more.
+const WRITES: u32 = 6;
+/// Of one that lasts. The overdue inspection moves its timer to the end of its lease, and that is left beside the next attempt's:
+/// each is hinted by the pass that moves it, by the pass after that, and when it is met again.
+const LASTING_HINTS: u32 = 8;
+const LASTING_WRITES: u32 = 12;
 /// Hints and writes of all of a job's runs whatever happens, for each of its records, attempts and changes: a backlog is
 /// hinted after 1, 2, 4 … minutes, each straggler of an outage makes sure of its successor, each crash costs another round.
 const HINTS_AT_WORST: u32 = 30;
@@ -73,12 +78,14 @@ impl Verdict<'_> {
             if !calm || attempts == 0 {
                 continue;
             }
-            let rounds = attempts + self.changes_around(cost);
-            if cost.hints > HINTS * rounds + cost.lost_hints {
+            let (hints, writes) = if self.lasts(cost) { (LASTING_HINTS, LASTING_WRITES) } else { (HINTS, WRITES) };
+            // A hint that is lost is another's, and the timer that brings it was moved.
+            let rounds = attempts + cost.lost_hints + self.changes_around(cost);
+            if cost.hints > hints * rounds {
                 let detail = format!("{} for {attempts} attempts", cost.hints);
                 self.report("in calm few hints are given", cost.job, cost.instant, detail);
             }
-            if cost.writes > WRITES * rounds {
+            if cost.writes > writes * rounds {
                 let detail = format!("{} for {attempts} attempts", cost.writes);
                 self.report("in calm few writes are made", cost.job, cost.instant, detail);
             }
@@ -98,6 +105,13 @@ impl Verdict<'_> {
                 self.report("a job costs what it does", job.job, 0, detail);
             }
         }
+    }
+
+    /// Whether one of its calls met an overdue inspection.
+    fn lasts(&self, cost: &Cost) -> bool {
+        let its = |call: &&crate::Call| (call.job, call.instant, call.number) == (cost.job, cost.instant, cost.number);
+        let lasts = |call: &crate::Call| call.ended_at.is_none_or(|ended| ended - call.at > SHORT);
+        self.account.calls.iter().filter(its).any(lasts)
     }
 
     /// Each change puts the timers up to the horizon anew, and hints them.

@@ -12,6 +12,7 @@ mod damage;
 mod draining;
 mod erasing;
 mod hinting;
+mod judging;
 mod looking;
 mod on_demand;
 mod orphans;
