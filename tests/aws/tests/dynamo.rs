@@ -433,7 +433,8 @@ mod far_away {
             store.put_timer(&timer).await.unwrap();
             first.insert(timer.key.obligation.shard(64), timer.key.minute());
         }
-        store.put(&Tenant::deployment(), 3, &Cursor::starting_at(1), Guard::Absent).await.unwrap();
+        let put = store.put(&Tenant::deployment(), 3, &Cursor::starting_at(1), Guard::Absent).await.unwrap();
+        assert!(put.is_written());
 
         let mut survey = Survey::begin(Moment::EPOCH, 4);
         while !survey.is_done() {
