@@ -10,13 +10,16 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use minutehand_domain::access::{ApiKey, Role, read_key};
+use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Fault, Ports};
 
 use crate::app_state::AppState;
 use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
+use crate::seat;
+use crate::source::Source;
+use crate::strangers::{Admitted, Fingerprint};
 
 /// A handler that needs a caller and was mounted without [`authenticate`] refuses every request.
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -34,7 +37,9 @@ pub(crate) async fn authenticate<D: Ports>(
     next: Next,
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
-    let caller = caller_of(&app, key).await?.ok_or_else(unknown_key)?;
+    let source = Source::in_extensions(request.extensions());
+    let caller = caller_of(&app, source, key).await?.ok_or_else(unknown_key)?;
+    seat::take(request.extensions(), caller.tenant())?;
     app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
         return Err(not_allowed(needed));
@@ -43,13 +48,22 @@ pub(crate) async fn authenticate<D: Ports>(
     Ok(next.run(request).await)
 }
 
-async fn caller_of<D: Ports>(app: &AppState<D>, key: &str) -> Result<Option<Caller>, Fault> {
+async fn caller_of<D: Ports>(app: &AppState<D>, source: Source, key: &str) -> Result<Option<Caller>, Problem> {
     if let Some(caller) = app.keys.caller(key) {
         return Ok(Some(caller));
     }
     let Some((tenant, id, secret)) = read_key(key) else { return Ok(None) };
+    let (fingerprint, now) = (Fingerprint::of(key), app.ports.clock().now());
+    let admitted = app.strangers.admit(source, fingerprint, now)?;
+    if admitted == Admitted::Refused {
+        return Ok(None);
+    }
     let there = app.ports.store().get::<ApiKey>(&tenant, id).await?;
-    let opened = there.filter(|seen| seen.item.opens(secret, app.ports.clock().now()));
+    let opened = there.filter(|seen| seen.item.opens(secret, now));
+    match &opened {
+        Some(_) => app.strangers.opened(source, fingerprint, admitted, now),
+        None => app.strangers.refused(fingerprint, now),
+    }
     Ok(opened.map(|seen| Caller::of(&seen.item)))
 }
 

@@ -8,6 +8,7 @@ mod app_state;
 mod auth;
 mod body;
 mod body_budget;
+mod bucket;
 mod cursor;
 mod health;
 mod idempotency;
@@ -28,8 +29,11 @@ mod routes;
 mod runs;
 mod schedules;
 mod scrape;
+mod seat;
 mod signing;
+mod source;
 mod stats;
+mod strangers;
 mod suggestion;
 
 use std::sync::Arc;
@@ -41,10 +45,14 @@ use minutehand_io::Ports;
 use self::app_state::AppState;
 pub use self::app_state::TargetCheck;
 use self::body_budget::BodyBudget;
+use self::health::LastLook;
 pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::problem::{Kind, Problem};
+pub use self::seat::Seat;
+pub use self::source::Source;
+use self::strangers::Strangers;
 
 /// What the router needs from its host.
 pub struct Api<D> {
@@ -58,7 +66,8 @@ pub struct Api<D> {
 pub fn router<D: Ports>(api: Api<D>) -> Router {
     let Api { ports, keys, target_check, metrics } = api;
     let (meters, body_budget) = (Meters::default(), BodyBudget::default());
-    let app = Arc::new(AppState { ports, keys, target_check, meters, body_budget, metrics });
+    let (strangers, health) = (Strangers::default(), LastLook::default());
+    let app = Arc::new(AppState { ports, keys, target_check, meters, strangers, health, body_budget, metrics });
     routes::table::<D>()
         .into_iter()
         .fold(Router::new(), |router, route| route.mount(router, &app))

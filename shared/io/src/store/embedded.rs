@@ -24,7 +24,7 @@ pub use self::codec::Codec;
 use self::codec::{Expiring, Stamp, stamp_of};
 pub use self::engine::Engine;
 use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
-pub use self::file::{File, OpenError};
+pub use self::file::{File, OpenError, warn_of_wider};
 pub use self::memory::Memory;
 use super::item::{Item, Listed};
 use super::update::Update;
