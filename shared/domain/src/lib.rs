@@ -13,6 +13,7 @@ pub mod hint;
 pub mod id;
 pub mod idempotency;
 pub mod job;
+pub mod lane;
 pub mod limits;
 pub mod moment;
 pub mod order;

@@ -238,7 +238,7 @@ impl<D: Ports> Sweep<'_, D> {
     async fn hint_run(&self, timer: &Timer, told: Hint) -> Result<Done, Fault> {
         match self.ports.store().get::<Run>(&timer.tenant, told.run).await? {
             Some(run) if !run.item.is_finished() => {
-                hint(self.ports, run.item.priority, &told, timer.key.due).await?;
+                hint(self.ports, run.item.priority.into(), &told, timer.key.due).await?;
                 Ok(Done::Hinted)
             }
             _ => Ok(Done::Nothing),

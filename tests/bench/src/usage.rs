@@ -160,7 +160,6 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use std::time::Instant;
 
-    use minutehand_domain::Moment;
     use minutehand_domain::id::Tenant;
     use minutehand_io::store::embedded::FileStore;
     use minutehand_io::store::{Cursor, Guard, Store as _};

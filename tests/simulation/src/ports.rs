@@ -12,7 +12,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{AttemptError, Claimant, Run};
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_domain::survey::Found;
@@ -573,7 +573,7 @@ impl Store for Port {
 impl Queues for Port {
     type Receipt = Receipt;
 
-    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+    async fn send(&self, lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
         let send = async {
             if self.world.breaks(self.process.number) {
                 return Err(Fault::unavailable("send", "others of its batch went through"));
@@ -581,12 +581,16 @@ impl Queues for Port {
             self.trace(|| format!("send {:?} for {at} behind {:?}", hint.run, hint.timer));
             if let Some(queues) = &self.queues {
                 self.world.witness_hint(hint);
-                return queues.send(priority, hint, at).await;
+                return queues.send(lane, hint, at).await;
             }
-            self.world.send(priority, hint, at.millis());
+            self.world.send(lane, hint, at.millis());
             Ok(())
         };
         self.pass("send", QUEUES, send).await
+    }
+
+    fn lane_for(&self, lane: Lane) -> Lane {
+        self.world.lane_for(lane)
     }
 
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {

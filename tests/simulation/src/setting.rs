@@ -38,6 +38,8 @@ pub struct Lambda {
     pub batch: usize,
     /// Milliseconds an invocation may take; also how long a queue hides what it delivered.
     pub timeout: i64,
+    /// Whether what waits is taken from the tenant first that has the fewest hints in flight, as SQS does it for message groups.
+    pub fair: bool,
     /// Invocations at once when a burst begins, and how many more each [`RAMP_UP`] while it waits.
     pub concurrency: u32,
     pub more: u32,
@@ -75,15 +77,19 @@ impl Setting {
 }
 
 impl Lambda {
+    /// As the template makes it at the scale `small`: the least of everything.
+    pub const SMALL: Self = Self { batch: 10, timeout: 900_000, fair: true, concurrency: 2, more: 0 };
+
     /// Nothing waits for an invocation.
     pub fn plenty() -> Self {
-        Self { batch: 10, timeout: 900_000, concurrency: MOST_AT_ONCE, more: 1 }
+        Self { concurrency: MOST_AT_ONCE, fair: false, ..Self::SMALL }
     }
 
     fn drawn(dice: &mut Dice) -> Self {
         Self {
             batch: dice.pick(&[1, 2, 5, 10]),
             timeout: dice.pick(&[100_000, 200_000, 900_000]),
+            fair: false,
             concurrency: dice.pick(&[1, 2, 5]),
             more: dice.pick(&[1, 5]),
         }

@@ -21,8 +21,8 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::job::{Change, Definition, Job};
+use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Terms;
-use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
@@ -193,8 +193,18 @@ impl Stage {
         Self::of(self.sim.clone(), self.world.clone(), self.number + 1, wish)
     }
 
+    /// Another job in the same world, of another tenant.
+    #[must_use]
+    pub fn beside_of(&self, tenant: &str, wish: Wish) -> Self {
+        let tenant = Tenant::new(tenant).expect("a word");
+        Self::owned(self.sim.clone(), self.world.clone(), tenant, self.number + 1, wish)
+    }
+
     fn of(sim: Sim, world: World, number: u32, wish: Wish) -> Self {
-        let tenant = Tenant::new("staged").expect("a word");
+        Self::owned(sim, world, Tenant::new("staged").expect("a word"), number, wish)
+    }
+
+    fn owned(sim: Sim, world: World, tenant: Tenant, number: u32, wish: Wish) -> Self {
         let key = if number == 1 { "the job".to_owned() } else { format!("job {number}") };
         let id = JobId::from_key(&tenant, &key);
         let behaviour = Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } };
@@ -320,19 +330,26 @@ impl Stage {
 
     /// Carries out a hint as an executor to whom it is delivered at that second. It is no queue's: it does not come again.
     pub fn execute(&self, at: i64, name: &'static str, hint: &Hint) -> Answer<Executed> {
-        let hint = hint.clone();
-        self.act(
-            at,
-            name,
-            |ports| async move { execute(&ports, &hint, &Receipt::EXPIRED, std::future::pending()).await },
-        )
+        let delivery = self.delivery(hint);
+        self.act(at, name, |ports| async move { execute(&ports, &delivery, std::future::pending()).await })
+    }
+
+    /// The same of a hint that came on this lane.
+    pub fn execute_from(&self, lane: Lane, at: i64, name: &'static str, hint: &Hint) -> Answer<Executed> {
+        let delivery = Delivered { lane, ..self.delivery(hint) };
+        self.act(at, name, |ports| async move { execute(&ports, &delivery, std::future::pending()).await })
+    }
+
+    /// A hint on the lane of its job's calls.
+    fn delivery(&self, hint: &Hint) -> Delivered<Receipt> {
+        let definition = self.wish.definition();
+        let lane = self.world.lane_for(Lane::of(definition.priority, &definition.terms));
+        Delivered { hint: hint.clone(), lane, receipt: Receipt::EXPIRED }
     }
 
     /// Carries out a batch as an invocation does that ends at the second `deadline`.
     pub fn execute_batch(&self, at: i64, name: &'static str, hints: &[Hint], deadline: i64) -> Answer<Vec<Handled>> {
-        let delivery =
-            |hint: &Hint| Delivered { hint: hint.clone(), priority: Priority::Normal, receipt: Receipt::EXPIRED };
-        let batch: Vec<_> = hints.iter().map(delivery).collect();
+        let batch: Vec<_> = hints.iter().map(|hint| self.delivery(hint)).collect();
         self.act(at, name, move |ports| async move { Ok(execute_batch(&ports, &batch, moment(deadline)).await) })
     }
 
@@ -433,6 +450,13 @@ impl Stage {
         let mut starts: Vec<_> = calls.map(|call| (second(call.instant), second(call.at))).collect();
         starts.sort_unstable();
         starts
+    }
+
+    /// How many milliseconds after its instant each of its occurrences was first called.
+    pub fn lags(&self) -> Vec<i64> {
+        let seen = self.world.seen();
+        let calls = seen.calls.iter().filter(|call| call.job == self.number && call.fence == 1);
+        calls.map(|call| call.at - call.instant).collect()
     }
 
     /// When hints were given for an instant.

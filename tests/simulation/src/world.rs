@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::Claimant;
 use minutehand_io::store::embedded::{Codec, MemoryStore};
 use minutehand_judge::{Call, Head, Version};
@@ -33,7 +33,7 @@ struct Inner {
     later_store: Arc<MemoryStore>,
     later: Mutex<Later>,
     queues: Mutex<Queues>,
-    invocations: Mutex<[Invocations; Priority::ALL.len()]>,
+    invocations: Mutex<[Invocations; Lane::ALL.len()]>,
     machine: Mutex<Option<Machine>>,
     seen: Mutex<Seen>,
 }
@@ -193,11 +193,11 @@ impl World {
         *self.0.machine.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine);
     }
 
-    pub(crate) fn invocations(&self, queue: Priority) -> Invocations {
+    pub(crate) fn invocations(&self, queue: Lane) -> Invocations {
         self.change_invocations(queue, |invocations| *invocations)
     }
 
-    pub(crate) fn change_invocations<T>(&self, queue: Priority, change: impl FnOnce(&mut Invocations) -> T) -> T {
+    pub(crate) fn change_invocations<T>(&self, queue: Lane, change: impl FnOnce(&mut Invocations) -> T) -> T {
         change(&mut self.0.invocations.lock().unwrap_or_else(PoisonError::into_inner)[queue.index()])
     }
 

@@ -12,7 +12,7 @@ use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::job::{Definition, Job};
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{Claimant, Run};
 use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::survey::Found;
@@ -350,7 +350,7 @@ impl Store for Aws {
 impl Queues for Aws {
     type Receipt = ();
 
-    async fn send(&self, _priority: Priority, hint: &Hint, _at: Moment) -> Result<(), Fault> {
+    async fn send(&self, _lane: Lane, hint: &Hint, _at: Moment) -> Result<(), Fault> {
         self.call().await;
         let now = self.0.sim.now();
         if now < GREAT - MINUTE {

@@ -12,6 +12,7 @@ use minutehand_domain::body::Body as Kept;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{ErrorCode, Outcome, Run};
 use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
@@ -168,7 +169,10 @@ impl World {
                 return;
             }
             for hint in hints {
-                let Claim::Mine(claimed) = claim(&*self.ports, &hint, self.now()).await.unwrap() else { continue };
+                let Claim::Mine(claimed) = claim(&*self.ports, &hint, Lane::default(), self.now()).await.unwrap()
+                else {
+                    continue;
+                };
                 let job =
                     job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap().expect("a job that has a run");
                 if let Some(outcome) = ends(&job, &claimed.run) {
@@ -184,7 +188,7 @@ impl World {
     pub(crate) async fn hold(&self) -> ClaimedRun {
         let hints = self.ports.queues.take(self.now());
         let [hint] = &hints[..] else { panic!("not one hint: {hints:?}") };
-        match claim(&*self.ports, hint, self.now()).await.unwrap() {
+        match claim(&*self.ports, hint, Lane::default(), self.now()).await.unwrap() {
             Claim::Mine(claimed) => claimed,
             other => panic!("not claimed: {other:?}"),
         }

@@ -74,7 +74,7 @@ async fn take_over_run<D: Ports>(ports: &D, timer: &Timer) -> Result<bool, Fault
     let dead = run.lease().is_some_and(|lease| lease.is_over(now, ports.me()));
     if dead {
         // It may also be the promise of a change: this hint's run must not erase it.
-        hint(ports, run.priority, &Hint::behind(timer, key, 0), now).await?;
+        hint(ports, run.priority.into(), &Hint::behind(timer, key, 0), now).await?;
     }
     Ok(dead)
 }

@@ -13,6 +13,7 @@ mod draining;
 mod erasing;
 mod hinting;
 mod judging;
+mod long_calls;
 mod looking;
 mod on_demand;
 mod orphans;
