@@ -9,7 +9,7 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
 fn on_lambda() -> Setting {
-    let lambda = Lambda { batch: 1, timeout: 900_000, concurrency: 5, more: 5 };
+    let lambda = Lambda { batch: 1, timeout: 900_000, concurrency: 5, more: 5, fair: false };
     Setting { host: Host::Lambda(lambda), ..Setting::plain() }
 }
 
