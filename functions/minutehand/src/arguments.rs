@@ -42,6 +42,14 @@ Examples:
   minutehand serve --memory --listen 127.0.0.1:0
   minutehand serve --data /var/lib/minutehand")]
     Serve(Serve),
+    /// Make the timers of a data directory again from its jobs and runs, and list what cannot be read; nothing may be serving it
+    #[command(after_help = "\
+Examples:
+  minutehand repair --check
+  minutehand repair --data /var/lib/minutehand
+
+Exit codes: 0 done, or nothing found; 1 it could not be done; 6 a check found something.")]
+    Repair(Repair),
     #[command(flatten)]
     Client(client::Command),
 }
@@ -50,6 +58,7 @@ Examples:
 #[derive(Debug)]
 pub(crate) enum Chosen {
     Serve(Serve),
+    Repair(Repair),
     Client(client::Command),
 }
 
@@ -102,10 +111,21 @@ fn reaches() -> impl TypedValueParser<Value = Reach> {
     PossibleValuesParser::new(Reach::ALL.map(described)).try_map(|word| word.parse().map_err(|()| "no reach"))
 }
 
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Repair {
+    /// The data directory
+    #[arg(long, value_name = "DIRECTORY", default_value = "data", env = "MINUTEHAND_DATA")]
+    pub(crate) data: PathBuf,
+    /// List what would be done, and change nothing
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
 impl Arguments {
     pub(crate) fn chosen(self) -> Chosen {
         match self.command {
             Some(Command::Serve(serve)) => Chosen::Serve(serve),
+            Some(Command::Repair(repair)) => Chosen::Repair(repair),
             Some(Command::Client(client)) => Chosen::Client(client),
             None => Chosen::Serve(self.serve),
         }

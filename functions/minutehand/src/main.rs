@@ -12,6 +12,7 @@ mod local;
 mod metrics;
 #[cfg(feature = "aws")]
 mod on_aws;
+mod repair;
 mod serve;
 mod serve_error;
 mod sweeping;
@@ -27,12 +28,16 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use self::arguments::{Arguments, Chosen, Serve};
+use self::arguments::{Arguments, Chosen, Repair, Serve};
+
+/// A check found something.
+const SOMETHING_FOUND: u8 = 6;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     match Arguments::parse().chosen() {
         Chosen::Serve(options) => serve(&options).await,
+        Chosen::Repair(options) => repair(&options).await,
         Chosen::Client(command) => client::client(command).await,
     }
 }
@@ -41,6 +46,18 @@ async fn serve(options: &Serve) -> ExitCode {
     log_to_stderr();
     match serve::serve(options).await {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("minutehand: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What a check found is said by the exit code too.
+async fn repair(options: &Repair) -> ExitCode {
+    match repair::repair(options).await {
+        Ok(summary) if options.check && summary.found_something() => ExitCode::from(SOMETHING_FOUND),
+        Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("minutehand: {error}");
             ExitCode::FAILURE

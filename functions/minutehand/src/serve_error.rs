@@ -14,6 +14,8 @@ use crate::admin_key::KeyError;
 pub(crate) enum ServeError {
     #[error("cannot use the store in {directory}: {why}", directory = directory.display())]
     Store { directory: PathBuf, why: OpenError },
+    #[error("there is no data directory {}", .0.display())]
+    NoDirectory(PathBuf),
     #[cfg(not(feature = "aws"))]
     #[error("this binary was built without AWS: `cargo run --features aws -- serve --aws` builds one with it")]
     NoAws,

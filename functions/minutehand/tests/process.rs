@@ -25,6 +25,8 @@ mod owning;
 mod reaching;
 #[path = "process/releases.rs"]
 mod releases;
+#[path = "process/repairing.rs"]
+mod repairing;
 #[path = "process/secrets.rs"]
 mod secrets;
 #[path = "process/starting.rs"]

@@ -10,6 +10,7 @@ mod bookmark;
 pub mod orphan;
 pub mod overdue;
 pub mod pass;
+pub mod repair;
 pub mod search;
 pub mod take_over;
 mod unreadable;

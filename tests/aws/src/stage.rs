@@ -28,6 +28,7 @@ use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Sp
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::sweep::search::search;
 use minutehand_protocol::sweep::{Allowance, sweep};
 use serde_json::Value;
 use tower::ServiceExt as _;
@@ -176,6 +177,12 @@ impl Stage {
         sweep(&*self.sweeper, shard, &Allowance::UNLIMITED).await.expect("nothing breaks here");
         let idle = (shard + 1) % self.idle.store().shards();
         sweep(&*self.idle, idle, &Allowance::UNLIMITED).await.expect("nothing breaks here");
+    }
+
+    /// Searches all timers, as after a cursor was lost.
+    pub async fn search(&self) {
+        let now = self.sweeper.clock().now();
+        assert!(search(&*self.sweeper, now, Moment::END).await.expect("nothing breaks here"));
     }
 
     /// The requests of the functions so far, without those of an empty sweep.

@@ -37,7 +37,7 @@ mod agreement {
 
 /// What a table far away does to whoever writes, and no emulator does: see `Between`.
 mod far_away {
-    use std::collections::HashMap;
+    use std::collections::{BTreeMap, HashMap};
     use std::time::Duration;
 
     use aws_sdk_dynamodb::Client;
@@ -49,10 +49,11 @@ mod far_away {
     use minutehand_domain::head::Head;
     use minutehand_domain::id::{RunKey, Tenant};
     use minutehand_domain::run::{Attempt, Run};
+    use minutehand_domain::survey::Survey;
     use minutehand_domain::timer::{Obligation, Timer, TimerKey};
     use minutehand_io::Fault;
-    use minutehand_io::store::dynamo::{DynamoStore, Listing};
-    use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Put, Seen, Store, Updated, Version};
+    use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Table};
+    use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Part, Put, Seen, Store, Updated, Version};
     use minutehand_tests::conformance::items::slot::Take;
     use minutehand_tests::conformance::items::{edge, take};
     use minutehand_tests::conformance::lists::put_run;
@@ -417,6 +418,66 @@ mod far_away {
         assert!(matches!(unreadable, Err(Fault::Later { .. })), "{unreadable:?}");
         assert!(matches!(updated, Err(Fault::Later { .. })), "{updated:?}");
         assert_eq!(holders_of_the_slot(&dynamo).await, [edge(1)], "what is not known is not changed");
+    }
+
+    /// What a search through all timers costs: 61 read units for a thousand are 61,000 for a million, once.
+    ///
+    /// Tried: with a search that reads one segment, three quarters of the timers are not seen.
+    #[tokio::test]
+    async fn all_timers_are_searched_in_segments_for_the_first_bucket_of_each_shard() {
+        let dynamo = Dynamo::start().await;
+        let store = dynamo.store(Listing::ByHour);
+        let mut first = BTreeMap::new();
+        for number in 0..1000_u64 {
+            let timer = timer(u8::try_from(number % 250).unwrap(), 6_000_000 - 60 * number);
+            store.put_timer(&timer).await.unwrap();
+            first.insert(timer.key.obligation.shard(64), timer.key.minute());
+        }
+        let put = store.put(&Tenant::deployment(), 3, &Cursor::starting_at(1), Guard::Absent).await.unwrap();
+        assert!(put.is_written());
+
+        let mut survey = Survey::begin(Moment::EPOCH, 4);
+        while !survey.is_done() {
+            let (number, behind) = survey.left().next().unwrap();
+            survey.note(number, store.survey(Part { number, of: 4 }, behind).await.unwrap());
+        }
+
+        let spent = store.spent()[&(Operation::Scan, Resource::Table(Table::Timers))];
+        eprintln!("a search through 1,000 timers: {} read units, {} requests", spent.read_units, spent.requests);
+        assert_eq!((survey.timers, survey.first), (1000, first), "the cursor is no timer");
+        assert!(spent.read_units < 100.0, "{spent:?}");
+    }
+
+    /// Tried: discarding whatever stands there; the timer that was put anew is gone.
+    #[tokio::test]
+    async fn only_a_corrupt_timer_is_discarded_and_a_copy_is_what_it_was() {
+        let dynamo = Dynamo::start().await;
+        let store = dynamo.store(Listing::ByHour);
+        let (corrupt, good) = (timer(1, 60), timer(2, 61));
+        for timer in [&corrupt, &good] {
+            store.put_timer(timer).await.unwrap();
+        }
+        lose_the_tenant_of(&dynamo, &corrupt.key.due.to_string()).await;
+        let there = corrupt.key.moved_to(corrupt.key.due + Duration::from_secs(3600));
+
+        store.copy_timer(&corrupt.key, &there).await.unwrap();
+
+        assert_eq!(store.discard_timer(&corrupt.key).await, Ok(true));
+        assert_eq!(store.discard_timer(&good.key).await, Ok(false));
+        assert_eq!(store.timer(&corrupt.key).await, Ok(None));
+        assert!(matches!(store.timer(&there).await, Err(Fault::Unreadable { .. })), "it is as corrupt as it was");
+        assert_eq!(store.timer(&good.key).await, Ok(Some(good)));
+    }
+
+    /// The timer that is due then is damaged.
+    async fn lose_the_tenant_of(dynamo: &Dynamo, due: &str) {
+        let (client, table) = (Client::new(&dynamo.config()), tables().timers);
+        for mut item in client.scan().table_name(&table).send().await.unwrap().items.unwrap_or_default() {
+            if format!("{:?}", item["sk"]).contains(due) {
+                item.remove("tenant");
+                client.put_item().table_name(&table).set_item(Some(item)).send().await.unwrap();
+            }
+        }
     }
 
     async fn holders_of_the_slot(dynamo: &Dynamo) -> Vec<String> {

@@ -83,6 +83,7 @@ async fn played() -> Stage {
     ask_everything(&stage, &cron).await;
     administer(&stage).await;
     leave_an_orphan(&stage).await;
+    stage.search().await;
     stage
 }
 

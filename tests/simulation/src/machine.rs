@@ -84,10 +84,10 @@ impl World {
     async fn start_over(&self, ports: &SimPorts) -> Result<(), minutehand_io::Fault> {
         let first = self.whole_store().first_timer()?;
         for shard in 0..ports.store().shards() {
-            forget_hints(ports, shard, first).await?;
             if take_over(ports, shard).await? > 0 {
                 self.sim().count("runs taken over");
             }
+            forget_hints(ports, shard, first).await?;
         }
         Ok(())
     }

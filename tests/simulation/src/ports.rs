@@ -100,12 +100,12 @@ impl ProcessClock {
 
 impl Clock for ProcessClock {
     fn now(&self) -> Moment {
-        Moment::from_millis(self.sim.now() + self.skew)
+        Moment::from_millis(self.sim.now() + self.skew + self.sim.clocks_are_ahead())
     }
 
     async fn sleep_until(&self, moment: Moment) {
         if self.now() < moment {
-            self.sim.sleep_until(moment.millis() - self.skew).await;
+            self.sim.sleep_until(moment.millis() - self.skew - self.sim.clocks_are_ahead()).await;
         }
     }
 }

@@ -53,6 +53,15 @@ pub struct Embedded<E> {
     corrupt: AtomicU64,
 }
 
+/// Some of all tenants' items of one kind.
+#[derive(Clone, Debug)]
+pub struct Everybodys<T> {
+    pub items: Vec<T>,
+    pub unreadable: Vec<Unreadable>,
+    /// Behind what the next page begins; none at the end.
+    pub next: Option<Vec<u8>>,
+}
+
 /// What a store was asked for since it was opened. Counts of items, so that they mean the same on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
@@ -104,6 +113,39 @@ impl<E: Engine> Embedded<E> {
         let first =
             self.page(Table::Timers, &keys::all_timers(), 1, |bytes| self.codec.decode_timer(bytes).map(Some))?;
         Ok(first.items.first().map(|timer| timer.key.due))
+    }
+
+    /// A page of every tenant's items of a kind that has a table of its own.
+    pub fn everybodys<T: Item>(&self, behind: Option<Vec<u8>>, limit: usize) -> Result<Everybodys<T>, Fault> {
+        let (mut found, mut walked) = (Everybodys { items: Vec::new(), unreadable: Vec::new(), next: None }, 0);
+        let Some((table, span)) = keys::everybodys(T::KIND, behind) else { return Ok(found) };
+        self.engine.walk(table, &span, |key, value| {
+            match self.codec.decode::<T>(value) {
+                Ok(seen) => found.items.push(seen.item),
+                Err(why) if why.is_of_an_item() => found.unreadable.push(self.left(table, key, why)),
+                Err(fault) => return Err(fault),
+            }
+            walked += 1;
+            if walked < limit {
+                return Ok(ControlFlow::Continue(()));
+            }
+            found.next = Some(key.to_vec());
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// All timers that cannot be read.
+    pub fn unreadable_timers(&self) -> Result<Vec<Unreadable>, Fault> {
+        let mut unreadable = Vec::new();
+        self.engine.walk(Table::Timers, &keys::all_timers(), |key, value| {
+            match self.codec.decode_timer(value) {
+                Err(why) if why.is_of_an_item() => unreadable.push(self.left(Table::Timers, key, why)),
+                read => drop(read?),
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(unreadable)
     }
 
     /// Deletes what has expired at `now`, at most so many items, and says how many.

@@ -20,6 +20,20 @@ fn both_tables_are_encrypted_and_paid_for_by_use() {
     }
 }
 
+/// Tried: without the `WarmThroughput` of either; a default above what a new table has, which would be paid for.
+#[test]
+fn both_tables_are_as_warm_as_they_were_asked_to_be() {
+    let Some(template) = template() else { return };
+
+    for (id, table) in template.of_type(TABLE) {
+        let warm = json!({"ReadUnitsPerSecond": {"Ref": "WarmReads"}, "WriteUnitsPerSecond": {"Ref": "WarmWrites"}});
+        assert_eq!(table["WarmThroughput"], warm, "{id}");
+    }
+    for (parameter, of_a_new_table) in [("WarmReads", 12_000), ("WarmWrites", 4_000)] {
+        assert_eq!(template.parameters()[parameter]["Default"], of_a_new_table, "{parameter}");
+    }
+}
+
 /// Tried: `PointInTimeRecoveryEnabled: false`.
 #[test]
 fn the_state_can_be_taken_back_to_any_second() {

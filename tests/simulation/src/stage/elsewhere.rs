@@ -48,8 +48,9 @@ impl Stage {
     /// A process that has the store to itself starts, as `minutehand serve` does.
     pub fn start(&self, at: i64, name: &'static str) -> Answer<u64> {
         self.act(at, name, |ports| async move {
+            let taken = take_over(&ports, 0).await?;
             forget_hints(&ports, 0, None).await?;
-            take_over(&ports, 0).await
+            Ok(taken)
         })
     }
 

@@ -163,6 +163,18 @@ pub(super) fn timer_of(bytes: &[u8]) -> Option<TimerKey> {
     (timer(&key) == bytes).then_some(key)
 }
 
+/// All of a kind that has a table of its own, whosever they are, behind the last one seen.
+pub(super) fn everybodys(kind: &str, behind: Option<Vec<u8>>) -> Option<(Table, Span)> {
+    let table = match kind {
+        "head" => Table::Heads,
+        "run" => Table::Runs,
+        _ => return None,
+    };
+    let from = behind.map_or_else(Vec::new, just_after);
+    // A tenant's name is what every key begins with.
+    Some((table, Span { from, to: vec![u8::MAX], order: Order::Forward }))
+}
+
 /// When the timer under a key is due. One that is none of ours is due at once.
 pub(super) fn due_of(bytes: &[u8]) -> Moment {
     moment_of(bytes).unwrap_or(Moment::EPOCH)
