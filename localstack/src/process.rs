@@ -78,6 +78,10 @@ fn serve_command(aws: &Ministack, deployment: &Deployment) -> Command {
         ("MINUTEHAND_QUEUE_HIGH", deployment.output("HighQueueUrl")),
         ("MINUTEHAND_QUEUE_NORMAL", deployment.output("NormalQueueUrl")),
         ("MINUTEHAND_QUEUE_LOW", deployment.output("LowQueueUrl")),
+        ("MINUTEHAND_QUEUE_CRITICAL_LONG", deployment.output("CriticalLongQueueUrl")),
+        ("MINUTEHAND_QUEUE_HIGH_LONG", deployment.output("HighLongQueueUrl")),
+        ("MINUTEHAND_QUEUE_NORMAL_LONG", deployment.output("NormalLongQueueUrl")),
+        ("MINUTEHAND_QUEUE_LOW_LONG", deployment.output("LowLongQueueUrl")),
         ("MINUTEHAND_BUS", deployment.output("BusName")),
         ("MINUTEHAND_REACH", "private"),
     ]);

@@ -103,6 +103,23 @@ async fn a_job_created_over_the_api_is_fired_once_on_time_and_one_that_fails_is_
     assert_eq!(outcomes(&runs[0]), ["failed", "succeeded"], "{runs:?}");
 }
 
+/// Its queue, event source and permissions are others than those of a short call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_call_runs_from_the_long_queue_of_its_priority() {
+    let Some(world) = World::deployed().await else { return };
+    let mut long = Vec::new();
+    for priority in ["critical", "high", "normal", "low"] {
+        let mut job = once(&world.hook.ok(), after(2));
+        (job["priority"], job["timeout_seconds"]) = (priority.into(), 120.into());
+        long.push(world.api.create(&job).await);
+    }
+
+    for job in &long {
+        let runs = world.api.ended_runs(job).await;
+        assert_eq!((runs.len(), runs[0]["status"].as_str()), (1, Some("succeeded")), "{runs:?}");
+    }
+}
+
 /// Each function by what its role lets it do: the API reads through the indexes, the executor makes the signing secret.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tenant_works_by_a_key_of_its_own_sees_its_runs_only_and_its_calls_are_signed() {

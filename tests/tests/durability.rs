@@ -172,7 +172,8 @@ async fn write_until_the_power_is_cut(file: &FaultyFile) -> Vec<Diary> {
 async fn write(store: &FileStore, writer: u8, diary: &mut Diary) -> Result<(), Fault> {
     for round in 1..=ROUNDS {
         let promise = Timer { stamp: stamp(round.into()), ..timer(writer, 60) };
-        diary.timer.ask(Some(promise.clone()), store.put_timer(&promise)).await?;
+        let stands = diary.timer.ask(Some(promise.clone()), store.put_timer(&promise)).await?;
+        assert_eq!(stands, promise, "nobody else promises here");
 
         let guard = diary.run.acknowledged.as_ref().map_or(Guard::Absent, Seen::guard);
         let next = Seen { item: Run { fence: round, ..run(writer, 60) }, version: guard.next() };

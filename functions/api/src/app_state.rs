@@ -7,10 +7,12 @@ use minutehand_domain::target::HttpTarget;
 use minutehand_io::targets::TargetRefusal;
 
 use crate::body_budget::BodyBudget;
+use crate::health::LastLook;
 use crate::key_uses::KeyUses;
 use crate::keyring::Keyring;
 use crate::meters::Meters;
 use crate::metrics::Metrics;
+use crate::strangers::Strangers;
 
 pub(crate) struct AppState<D> {
     pub ports: Arc<D>,
@@ -18,6 +20,8 @@ pub(crate) struct AppState<D> {
     pub key_uses: KeyUses,
     pub target_check: TargetCheck,
     pub meters: Meters,
+    pub strangers: Strangers,
+    pub health: LastLook,
     /// The memory that request bodies share.
     pub body_budget: BodyBudget,
     pub metrics: Option<Metrics>,

@@ -17,6 +17,9 @@ use minutehand_io::store::Store as _;
 use crate::app_state::AppState;
 use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
+use crate::seat;
+use crate::source::Source;
+use crate::strangers::{Admitted, Fingerprint};
 
 /// A handler that needs a caller and was mounted without [`authenticate`] refuses every request.
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -34,7 +37,9 @@ pub(crate) async fn authenticate<D: Ports>(
     next: Next,
 ) -> Result<Response, Problem> {
     let key = bearer(request.headers()).ok_or_else(no_key)?;
-    let caller = caller_of(&app, key).await?;
+    let source = Source::in_extensions(request.extensions());
+    let caller = caller_of(&app, source, key).await?;
+    seat::take(request.extensions(), caller.tenant())?;
     app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     if caller.role < needed {
         return Err(not_allowed(needed));
@@ -43,20 +48,29 @@ pub(crate) async fn authenticate<D: Ports>(
     Ok(next.run(request).await)
 }
 
-async fn caller_of<D: Ports>(app: &AppState<D>, key: &str) -> Result<Caller, Problem> {
+async fn caller_of<D: Ports>(app: &AppState<D>, source: Source, key: &str) -> Result<Caller, Problem> {
     if let Some(caller) = app.keys.caller(key) {
         return Ok(caller);
     }
     let (tenant, id, secret) = read_key(key).ok_or_else(unknown_key)?;
     let (ports, now) = (&*app.ports, app.ports.clock().now());
-    let there = ports.store().get::<ApiKey>(&tenant, id).await?.ok_or_else(unknown_key)?;
-    match there.item.opening(secret, now) {
-        Opening::Opens => {
+    let fingerprint = Fingerprint::of(key);
+    let admitted = app.strangers.admit(source, fingerprint, now)?;
+    if admitted == Admitted::Refused {
+        return Err(unknown_key());
+    }
+    let there = ports.store().get::<ApiKey>(&tenant, id).await?.map(|seen| seen.item);
+    match there.as_ref().map(|there| (there, there.opening(secret, now))) {
+        Some((there, Opening::Opens)) => {
+            app.strangers.opened(source, fingerprint, admitted, now);
             app.key_uses.note(ports, &tenant, id, now).await;
-            Ok(Caller::of(&there.item))
+            Ok(Caller::of(there))
         }
-        Opening::Expired(at) => Err(Problem::new(Kind::Unauthorized, format!("this key expired at {at}"))),
-        Opening::Refused => Err(unknown_key()),
+        Some((_, Opening::Expired(at))) => Err(Problem::new(Kind::Unauthorized, format!("this key expired at {at}"))),
+        Some((_, Opening::Refused)) | None => {
+            app.strangers.refused(fingerprint, now);
+            Err(unknown_key())
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! A request's body, read in three steps: its size is checked, then that it is JSON, then it is parsed into a type. All
-//! bodies share a memory budget, so that many large ones cannot exhaust the process.
+//! bodies share a memory budget, so that many large ones cannot exhaust the process, and no tenant has all of it.
 //!
 //! The second step reads the whole text, so that parts the type skips (a payload) are JSON too: no key twice, no broken
 //! escape, at most 128 deep. Its refusal is 400. A type's refusal is 422 and points at the field.
@@ -16,16 +16,17 @@ use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Method};
 use http_body_util::BodyExt as _;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::{BATCH_BYTES, PAYLOAD_BYTES};
 use minutehand_io::Ports;
 use schemars::JsonSchema;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::app_state::AppState;
-use crate::body_budget::BodyBudget;
+use crate::body_budget::{BodyBudget, Reserved};
+use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
 use crate::suggestion;
 
@@ -35,7 +36,7 @@ pub(crate) const BODY_BYTES: usize = PAYLOAD_BYTES + 64 * 1024;
 /// A body that is JSON, or empty.
 pub(crate) struct Body {
     text: String,
-    _place: Option<OwnedSemaphorePermit>,
+    _place: Option<Reserved>,
 }
 
 /// The body of a batch request.
@@ -73,7 +74,9 @@ impl Body {
         if declared.is_some_and(|bytes: usize| bytes > most) {
             return Err(too_large(most));
         }
-        let (bytes, place) = gathered(request.into_body(), most, budget).await?;
+        let tenant =
+            request.extensions().get::<Caller>().map_or_else(Tenant::deployment, |caller| caller.tenant().clone());
+        let (bytes, place) = gathered(request.into_body(), most, |bytes| budget.reserve(&tenant, bytes)).await?;
         if !bytes.is_empty() && !is_json {
             return Err(Problem::new(Kind::UnsupportedMediaType, "send JSON, with `Content-Type: application/json`"));
         }
@@ -109,16 +112,16 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a str) -> Problem {
 async fn gathered(
     mut body: Incoming,
     most: usize,
-    budget: &BodyBudget,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Problem> {
-    let (mut bytes, mut place) = (BytesMut::new(), None::<OwnedSemaphorePermit>);
+    reserve: impl Fn(usize) -> Result<Reserved, Problem>,
+) -> Result<(Bytes, Option<Reserved>), Problem> {
+    let (mut bytes, mut place) = (BytesMut::new(), None::<Reserved>);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::new(Kind::Malformed, "the body broke off"))?;
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > most {
             return Err(too_large(most));
         }
-        let more = budget.reserve(data.len())?;
+        let more = reserve(data.len())?;
         match &mut place {
             Some(place) => place.merge(more),
             None => place = Some(more),

@@ -9,6 +9,7 @@ mod audit;
 mod auth;
 mod body;
 mod body_budget;
+mod bucket;
 mod cursor;
 mod health;
 mod idempotency;
@@ -30,9 +31,12 @@ mod routes;
 mod runs;
 mod schedules;
 mod scrape;
+mod seat;
 mod secrets;
 mod signing;
+mod source;
 mod stats;
+mod strangers;
 mod suggestion;
 
 use std::sync::Arc;
@@ -44,11 +48,15 @@ use minutehand_io::Ports;
 use self::app_state::AppState;
 pub use self::app_state::TargetCheck;
 use self::body_budget::BodyBudget;
+use self::health::LastLook;
 use self::key_uses::KeyUses;
 pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::problem::{Kind, Problem};
+pub use self::seat::Seat;
+pub use self::source::Source;
+use self::strangers::Strangers;
 
 /// What the router needs from its host.
 pub struct Api<D> {
@@ -62,7 +70,9 @@ pub struct Api<D> {
 pub fn router<D: Ports>(api: Api<D>) -> Router {
     let Api { ports, keys, target_check, metrics } = api;
     let (key_uses, meters, body_budget) = (KeyUses::default(), Meters::default(), BodyBudget::default());
-    let app = Arc::new(AppState { ports, keys, key_uses, target_check, meters, body_budget, metrics });
+    let (strangers, health) = (Strangers::default(), LastLook::default());
+    let app =
+        Arc::new(AppState { ports, keys, key_uses, target_check, meters, strangers, health, body_budget, metrics });
     routes::table::<D>()
         .into_iter()
         .fold(Router::new(), |router, route| route.mount(router, &app))

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use data_encoding::HEXLOWER_PERMISSIVE;
-use lambda_http::Error;
-use minutehand_api::{Api, Keyring, TargetCheck, router};
+use lambda_http::request::RequestContext;
+use lambda_http::{Error, RequestExt as _};
+use minutehand_api::{Api, Keyring, Source, TargetCheck, router};
 use minutehand_cloud::{Cloud, Environment, NoTargets, SettingError, Settings, aws, logs};
 use minutehand_domain::id::Tenant;
 use minutehand_io::targets::http::check_target;
@@ -25,7 +26,8 @@ async fn serve() -> Result<(), Error> {
     let ports = Arc::new(Cloud::new(settings, &aws().await, NoTargets));
     let target_check = TargetCheck::new(move |target| check_target(target, reach));
     let api = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics: None });
-    lambda_http::run(api.layer(from_fn_with_state(ports, flush_events_before_answering))).await
+    let api = api.layer(from_fn_with_state(ports, flush_events_before_answering)).layer(from_fn(say_its_source));
+    lambda_http::run(api).await
 }
 
 /// A function is frozen between two invocations: its events must be sent before the answer.
@@ -37,6 +39,21 @@ async fn flush_events_before_answering(
     let response = next.run(request).await;
     ports.flush_events().await;
     response
+}
+
+/// API Gateway saw where it came from; its headers may say anything.
+async fn say_its_source(mut request: Request, next: Next) -> Response {
+    if let Some(source) = source_of(&request) {
+        request.extensions_mut().insert(source);
+    }
+    next.run(request).await
+}
+
+fn source_of(request: &Request) -> Option<Source> {
+    match request.request_context_ref()? {
+        RequestContext::ApiGatewayV2(context) => context.http.source_ip.as_deref()?.parse().ok().map(Source::of),
+        _ => None,
+    }
 }
 
 fn keys(environment: &Environment) -> Result<Keyring, SettingError> {

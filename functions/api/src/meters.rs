@@ -19,6 +19,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::jobs_of;
 
+use crate::bucket::{Bucket, seconds};
 use crate::problem::Problem;
 
 /// A quota is read again after this long: by then a new quota is in force in every process.
@@ -190,62 +191,9 @@ fn can_still_fire(job: &Job, now: Moment) -> bool {
     job.status != Status::Cancelled && !job.is_completed(now)
 }
 
-/// A token bucket: at most `most` in a span, and at most `most` at once.
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    /// Tokens taken and not yet refilled by time.
-    used: f64,
-    at: Moment,
-}
-
-impl Default for Bucket {
-    fn default() -> Self {
-        Self { used: 0.0, at: Moment::EPOCH }
-    }
-}
-
-impl Bucket {
-    /// Takes one token, or returns the wait until there is one.
-    fn take(&mut self, most: u32, span: Duration, now: Moment) -> Result<(), Duration> {
-        let rate = f64::from(most) / span.as_secs_f64();
-        let used = (self.used - now.since(self.at).as_secs_f64() * rate).max(0.0);
-        if used + 1.0 > f64::from(most) {
-            return Err(Duration::from_secs_f64(
-                ((used + 1.0 - f64::from(most)) / rate.max(f64::MIN_POSITIVE)).min(60.0),
-            ));
-        }
-        (self.used, self.at) = (used + 1.0, now);
-        Ok(())
-    }
-}
-
-/// Whole seconds for `Retry-After`, rounded up.
-fn seconds(wait: Duration) -> u64 {
-    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const NOW: Moment = Moment::from_secs(1_800_000_000);
-    const SECOND: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn a_bucket_refills_its_whole_size_in_each_span() {
-        let mut bucket = Bucket::default();
-
-        let at_once = (0..100).filter(|_| bucket.take(10, SECOND, NOW).is_ok()).count();
-        let later = (0..100).filter(|_| bucket.take(10, SECOND, NOW + SECOND / 2).is_ok()).count();
-
-        assert_eq!((at_once, later), (10, 5));
-        assert_eq!(bucket.take(10, SECOND, NOW + SECOND / 2), Err(SECOND / 10));
-    }
-
-    #[test]
-    fn an_empty_bucket_gives_nothing() {
-        assert_eq!(Bucket::default().take(0, SECOND, NOW), Err(Duration::from_secs(60)));
-    }
 
     #[test]
     fn a_load_grows_up_to_its_limits() {
@@ -263,10 +211,5 @@ mod tests {
         let over = Load { jobs: 5, fires_per_minute: 100.0 };
 
         assert!(over.with(Load { jobs: 0, fires_per_minute: -10.0 }, &limits).is_ok());
-    }
-
-    #[test]
-    fn a_wait_is_rounded_up_to_whole_seconds() {
-        assert_eq!([0, 1, 999, 1000, 1001].map(|ms| seconds(Duration::from_millis(ms))), [0, 1, 1, 1, 2]);
     }
 }

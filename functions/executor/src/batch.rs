@@ -47,7 +47,7 @@ pub async fn execute_batch<D: Ports>(ports: &D, deliveries: &[Delivery<Receipt<D
 }
 
 async fn handle<D: Ports>(ports: &D, delivery: &Delivery<Receipt<D>>, leaving: Moment) -> Handled {
-    let claimed = match claim(ports, &delivery.hint, leaving).await {
+    let claimed = match claim(ports, &delivery.hint, delivery.lane, leaving).await {
         Ok(Claim::Mine(claimed)) => claimed,
         Ok(Claim::Dropped(why)) => return Handled::Done(Executed::Dropped(why)),
         Ok(Claim::NotYet(due)) => return give_back(ports, delivery, due, Back::NotYet(due)).await,

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use minutehand_domain::Moment;
-use minutehand_domain::hint::Hint;
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::run::{Outcome, Refusal, Run};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::queues::Queues;
+use minutehand_io::queues::{Delivery, Queues};
 use minutehand_io::targets::{Answer, Call, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
@@ -38,12 +37,11 @@ pub enum Executed {
 /// Carries out one hint. `leaving` resolves when this process must go away: a call still running then is handed back.
 pub async fn execute<D: Ports>(
     ports: &D,
-    hint: &Hint,
-    receipt: &Receipt<D>,
+    delivery: &Delivery<Receipt<D>>,
     leaving: impl Future<Output = ()> + Send,
 ) -> Result<Executed, Fault> {
-    match claim(ports, hint, Moment::END).await? {
-        Claim::Mine(claimed) => execute_claimed(ports, &claimed, receipt, leaving, Moment::END).await,
+    match claim(ports, &delivery.hint, delivery.lane, Moment::END).await? {
+        Claim::Mine(claimed) => execute_claimed(ports, &claimed, &delivery.receipt, leaving, Moment::END).await,
         Claim::Dropped(why) => Ok(Executed::Dropped(why)),
         Claim::NotYet(due) => Err(Fault::illegal("queues", format!("a hint of the end of time: {due}"))),
     }

@@ -79,9 +79,9 @@ impl Executor {
     fn delivery(&self, message: SqsMessage) -> Result<Delivery<Receipt>, Fault> {
         let unreadable = |why: &str| Fault::unreadable("the queues", why);
         let queue = message.event_source_arn.ok_or_else(|| unreadable("a message of no queue"))?;
-        let priority = self.queues.priority_of(&queue).ok_or_else(|| unreadable("a message of another queue"))?;
+        let lane = self.queues.lane_of(&queue).ok_or_else(|| unreadable("a message of another queue"))?;
         let handle = message.receipt_handle.ok_or_else(|| unreadable("a message without a receipt"))?;
         let hint = message::read(message.body.as_deref().unwrap_or_default())?;
-        Ok(Delivery { hint, priority, receipt: Receipt::new(priority, handle) })
+        Ok(Delivery { hint, lane, receipt: Receipt::new(lane, handle) })
     }
 }

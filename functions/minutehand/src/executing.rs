@@ -61,7 +61,7 @@ where
     D::Queues: Inbox,
 {
     let run = delivery.hint.run;
-    let settled = match execute(&*ports, &delivery.hint, &delivery.receipt, drain.leaving()).await {
+    let settled = match execute(&*ports, &delivery, drain.leaving()).await {
         Ok(done) => {
             tracing::trace!(%run, ?done, "carried out");
             ports.queues().done(&delivery.receipt).await

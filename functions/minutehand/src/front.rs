@@ -3,6 +3,7 @@
 
 mod bounds;
 mod incoming_body;
+mod places;
 mod timed_io;
 
 use std::convert::Infallible;
@@ -19,14 +20,15 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use minutehand_api::{Seat, Source};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
 pub(crate) use self::bounds::Bounds;
 use self::incoming_body::{IncomingBody, Late};
+use self::places::{Place, Places};
 use self::timed_io::{TimedIo, Turns};
 use crate::drain::Drain;
 
@@ -37,19 +39,19 @@ const FINISH: Duration = Duration::from_secs(1);
 
 /// Answers requests until the process drains; then accepts no connection and answers the requests under way.
 pub(crate) async fn answering(listener: TcpListener, router: Router, bounds: Bounds, drain: Drain) {
-    let connections = Arc::new(Semaphore::new(bounds.connections as usize));
+    let places = Places::new(bounds.connections);
     let front = Arc::new(Front { http: http(&bounds), router, bounds });
     loop {
-        let (stream, permit) = tokio::select! {
+        let (stream, place) = tokio::select! {
             biased;
             () = drain.draining() => break,
-            accepted = accept(&listener, &connections) => accepted,
+            accepted = accept(&listener, &places) => accepted,
         };
-        tokio::spawn(Arc::clone(&front).serve(stream, drain.clone(), permit));
+        tokio::spawn(Arc::clone(&front).serve(stream, drain.clone(), place));
     }
     drop(listener);
     tokio::select! {
-        _all_are_gone = connections.acquire_many(bounds.connections) => {}
+        () = places.empty() => {}
         () = drain.leaving() => {}
     }
 }
@@ -68,12 +70,14 @@ fn http(bounds: &Bounds) -> http1::Builder {
     http
 }
 
-/// The next connection and its permit. While all permits are taken, new connections wait in the kernel's backlog.
-async fn accept(listener: &TcpListener, connections: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
-    let permit = Arc::clone(connections).acquire_owned().await.expect("nobody closes it");
+/// The next connection and its place. While there is none, it waits here, and those after it in the kernel's backlog.
+async fn accept(listener: &TcpListener, places: &Arc<Places>) -> (TcpStream, (Place, Source)) {
     loop {
         match listener.accept().await {
-            Ok((stream, _peer)) => return (stream, permit),
+            Ok((stream, peer)) => {
+                let source = Source::of(peer.ip());
+                return (stream, (places.enter(source).await, source));
+            }
             Err(error) if is_its_own(&error) => {}
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be accepted");
@@ -90,16 +94,21 @@ fn is_its_own(error: &io::Error) -> bool {
 }
 
 impl Front {
-    async fn serve(self: Arc<Self>, stream: TcpStream, drain: Drain, _permit: OwnedSemaphorePermit) {
+    async fn serve(self: Arc<Self>, stream: TcpStream, drain: Drain, (place, source): (Place, Source)) {
+        let place = Arc::new(place);
         // Answers are written whole: waiting for more gains nothing. A failure of either call costs only speed or memory.
         let _quick = stream.set_nodelay(true);
         let _small = set_socket_send_buffer_size(&stream, bounds::UNREAD_BYTES);
         let turns = Turns::default();
         let io = TimedIo::new(TokioIo::new(stream), &turns, self.bounds);
-        let service = service_fn(|request| self.answer(request, &turns));
+        let service = service_fn(|request| self.answer(request, &turns, &place, source));
         let mut connection = pin!(self.http.serve_connection(io, service));
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
+            () = place.is_given_up() => {
+                tracing::debug!("a connection without a request gave its place to another");
+                return;
+            }
             () = drain.draining() => {
                 connection.as_mut().graceful_shutdown();
                 finish(connection, &turns).await
@@ -110,12 +119,22 @@ impl Front {
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>, turns: &Turns) -> Result<Response, Infallible> {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        turns: &Turns,
+        place: &Arc<Place>,
+        source: Source,
+    ) -> Result<Response, Infallible> {
         turns.request_begins();
+        place.request_begins();
         let late = Late::default();
-        let request = request.map(|body| Body::new(IncomingBody::new(body, &self.bounds, late.clone())));
+        let mut request = request.map(|body| Body::new(IncomingBody::new(body, &self.bounds, late.clone())));
+        request.extensions_mut().insert(source);
+        request.extensions_mut().insert::<Arc<dyn Seat>>(Arc::clone(place) as _);
         let answer = self.router.clone().oneshot(request).await?;
         turns.request_is_answered();
+        place.request_is_answered();
         Ok(if late.is_set() { incoming_body::too_slow(answer) } else { answer })
     }
 }

@@ -25,7 +25,8 @@ pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E
         Opts::new("minutehand_lane_hints", "Hints in the queues, by priority and by whether they can be taken.");
     let store = Opts::new(
         "minutehand_store_items_total",
-        "Items read, written and left as unreadable; commits that made them durable.",
+        "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made \
+             them durable.",
     );
     let gauges = Gauges {
         ports: Arc::clone(ports),
@@ -53,7 +54,8 @@ impl<E: Engine> Gauges<E> {
             ("read", meter.reads),
             ("written", meter.writes),
             ("commits", meter.commits),
-            ("unreadable", meter.unreadable),
+            ("later", meter.later),
+            ("corrupt", meter.corrupt),
         ];
         for (what, count) in counts {
             let counter = self.store.with_label_values(&[what]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minutehand_api::Metrics;
 use minutehand_io::events::Log;
 use minutehand_io::events::tally::Tally;
-use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore};
+use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, warn_of_wider};
 use minutehand_io::targets::http::HttpCaller;
 use minutehand_io::vault::key_file::KeyFile;
 use prometheus::Registry;
@@ -58,6 +58,9 @@ async fn embedded<E: Engine>(
     let ports = Arc::new(Local::new(store, http, vault, Tally::new(Log, &registry)?));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
+    if !options.memory {
+        warn_of_wider(&options.data);
+    }
     let host = Host { options, key, keeps, reach: options.reach(), metrics: Metrics::new(registry)? };
     host.run(Arc::clone(&ports), listener, |drain| sweeping(ports, drain), failed).await
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_domain::{Moment, pace};
-use minutehand_io::clock::Clock as _;
+use minutehand_io::clock::Clock;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::forget_hints;
@@ -17,12 +17,20 @@ use crate::local::Local;
 /// What has expired is deleted so much at a time, so that it never holds up what is due.
 const EXPIRED_AT_ONCE: usize = 1000;
 
+/// However far ahead the first timer is, the sweeper looks at the clock again after so long. A timer of the runtime goes no
+/// further than two years either.
+const LONGEST_REST: Duration = Duration::from_secs(24 * 3600);
+
 /// After a restart: the queues were in memory, so every hint is sent again, from the oldest timer on; and the runs that the
 /// last process had claimed are taken over.
 pub(crate) async fn start_over<E: Engine>(ports: &Local<Embedded<E>>) -> Result<(), Fault> {
+    let taken = take_over(ports, 0).await?; // before the cursor forgets how far ahead the last process's clock may have been
     let first = ports.store().first_timer()?;
-    forget_hints(ports, 0, first).await?;
-    let taken = take_over(ports, 0).await?;
+    match forget_hints(ports, 0, first).await {
+        // The first pass makes it anew.
+        Err(why) if why.is_of_an_item() => tracing::error!(%why, "the cursor of the sweep cannot be read"),
+        forgotten => forgotten?,
+    }
     if taken > 0 {
         tracing::info!(runs = taken, "taking over what was under way when the last process ended");
     }
@@ -57,7 +65,8 @@ pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) 
             if let Err(fault) = tick(&*ports).await {
                 tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
             }
-            ports.clock().sleep_until(pace::end_of(pace::minute_of(ports.clock().now()))).await;
+            let next = pace::end_of(pace::minute_of(ports.clock().now()));
+            no_longer_than_planned(ports.clock(), next, ports.clock().sleep_until(next)).await;
         };
         tokio::select! {
             biased;
@@ -72,12 +81,21 @@ async fn rest<E: Engine>(ports: &Local<Embedded<E>>) {
     let Ok(first) = ports.store().first_timer() else {
         return tokio::time::sleep(pace::TICK).await;
     };
-    match Rest::after(first, ports.clock().now()) {
-        Rest::Until(moment) => ports.clock().sleep_until(moment).await,
+    let clock = ports.clock();
+    match Rest::after(first, clock.now()) {
+        Rest::Until(moment) => no_longer_than_planned(clock, moment, clock.sleep_until(moment)).await,
         Rest::UntilOrEarlier(moment, first) => tokio::select! {
-            () = ports.clock().sleep_until(moment) => {}
+            () = no_longer_than_planned(clock, moment, clock.sleep_until(moment)) => {}
             _earlier = ports.store().earlier_than(first) => {}
         },
+    }
+}
+
+/// A wall clock that is set back must not make a sleeper sleep on: it wakes after as long as was left when it lay down.
+async fn no_longer_than_planned<C: Clock>(clock: &C, until: Moment, sleeping: impl Future<Output = ()>) {
+    tokio::select! {
+        () = sleeping => {}
+        () = tokio::time::sleep(until.since(clock.now()).min(LONGEST_REST)) => {}
     }
 }
 
@@ -110,6 +128,29 @@ mod tests {
 
     fn after(seconds: u64) -> Moment {
         NOW + Duration::from_secs(seconds)
+    }
+
+    /// A clock that stands: as if it had been set back just when the sleeper lay down.
+    struct Standing;
+
+    impl Clock for Standing {
+        fn now(&self) -> Moment {
+            NOW
+        }
+
+        async fn sleep_until(&self, _moment: Moment) {
+            std::future::pending().await
+        }
+    }
+
+    /// Removed: the sleep alone. It ends when the clock says so: a clock set back by two hours made a sweeper sleep for two hours.
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_is_set_back_makes_no_sweeper_sleep_on() {
+        let begin = tokio::time::Instant::now();
+
+        no_longer_than_planned(&Standing, after(60), Standing.sleep_until(after(60))).await;
+
+        assert_eq!(begin.elapsed(), Duration::from_secs(60));
     }
 
     #[test]

@@ -19,6 +19,8 @@ mod crowded;
 mod malformed;
 #[path = "front/raw.rs"]
 mod raw;
+#[path = "front/shares.rs"]
+mod shares;
 #[path = "front/slow.rs"]
 mod slow;
 #[path = "front/watched.rs"]

@@ -43,6 +43,10 @@ impl Group {
         format!(r#"{{"first":{first},"count":{count}}}"#)
     }
 
+    pub fn of_one(shard: u16) -> Self {
+        Self { first: shard, count: 1 }
+    }
+
     pub fn shards(self) -> Range<u16> {
         self.first..self.first.saturating_add(self.count)
     }

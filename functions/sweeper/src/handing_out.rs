@@ -1,15 +1,19 @@
-//! Handing out: a minute too large for one invocation is swept by several, a group of shards each.
+//! Handing out: a minute too large for one invocation is swept by several, a group of shards each; and a shard too large for
+//! its turn by one of its own.
 
 use std::future::Future;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use minutehand_domain::Moment;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::sweep::Pass;
+use minutehand_protocol::sweep::search::search;
 
 use crate::group::{Group, groups};
-use crate::sweep_shards;
+use crate::round::Round;
 
 /// Groups on their way to other invocations at once.
 const HANDED_OUT_AT_ONCE: usize = 16;
@@ -17,7 +21,12 @@ const HANDED_OUT_AT_ONCE: usize = 16;
 /// One pass over the first group; every other is handed out to another invocation, before this one begins its own. What
 /// could not be handed out is swept here: late rather than not at all. A group that gets lost on the way waits for the
 /// next tick, as after a tick that was missed.
-pub async fn tick_in_groups<D, H, F>(ports: &D, shards_per_sweep: u16, hand_out: H) -> Result<Pass, Fault>
+pub async fn tick_in_groups<D, H, F>(
+    ports: &D,
+    shards_per_sweep: u16,
+    until: Moment,
+    hand_out: H,
+) -> Result<Pass, Fault>
 where
     D: Ports,
     H: Fn(Group) -> F,
@@ -25,24 +34,49 @@ where
 {
     let mut groups = groups(ports.store().shards(), shards_per_sweep);
     let Some(first) = groups.next() else { return Ok(Pass::default()) };
-    let kept = hand_out_all(groups, hand_out).await;
-    let (mut whole, mut fault) = (Pass::default(), None);
-    for group in [first].into_iter().chain(kept) {
-        match sweep_shards(ports, group.shards()).await {
-            Ok(pass) => whole = whole.and(pass),
-            Err(why) => fault = fault.or(Some(why)),
+    let kept = hand_out_all(groups.collect(), &hand_out).await;
+    let shards = [first].into_iter().chain(kept).flat_map(Group::shards).collect();
+    sweep_shards(ports, shards, until, hand_out).await
+}
+
+/// Sweeps these shards in rounds until nothing is left of them or no time. Of several with more to do than their turn allows
+/// this invocation goes on with one, and the others go to invocations of their own; and so does all that is left in the end.
+pub async fn sweep_shards<D, H, F>(ports: &D, shards: Vec<u16>, until: Moment, hand_out: H) -> Result<Pass, Fault>
+where
+    D: Ports,
+    H: Fn(Group) -> F,
+    F: Future<Output = Result<(), Fault>>,
+{
+    let (mut left, mut whole, mut fault) = (shards, Pass::default(), None);
+    while !left.is_empty() {
+        let round = Round::sweep(ports, &left, until).await;
+        whole = whole.and(round.pass);
+        fault = fault.or(round.fault);
+        let is_late = ports.clock().now() >= until;
+        let mut mine: Vec<u16> = round.left;
+        let others = mine.split_off(usize::from(!is_late).min(mine.len()));
+        let kept = hand_out_all(others.into_iter().map(Group::of_one).collect(), &hand_out).await;
+        if is_late {
+            break;
         }
+        left = mine.into_iter().chain(kept.into_iter().flat_map(Group::shards)).collect();
+    }
+    if let Some(since) = whole.searching {
+        search(ports, since, until).await?;
+    }
+    if whole.later + whole.corrupt > 0 {
+        tracing::error!(whole.later, whole.corrupt, "timers, or what they point at, cannot be read");
     }
     fault.map_or(Ok(whole), Err)
 }
 
 /// The groups that nobody took.
-async fn hand_out_all<H, F>(groups: impl Iterator<Item = Group>, hand_out: H) -> Vec<Group>
+async fn hand_out_all<H, F>(groups: Vec<Group>, hand_out: &H) -> Vec<Group>
 where
     H: Fn(Group) -> F,
     F: Future<Output = Result<(), Fault>>,
 {
-    let handing_out = groups.map(|group| {
+    let handing_out = groups.into_iter().map(|group| {
         let handed_out = hand_out(group);
         async move { (group, handed_out.await) }
     });
@@ -50,7 +84,7 @@ where
     let mut kept = Vec::new();
     for (group, answer) in answers {
         if let Err(why) = answer {
-            tracing::warn!(?group, %why, "not handed out; it is swept here");
+            tracing::debug!(?group, %why, "not handed out; it is swept here, or by the next tick");
             kept.push(group);
         }
     }

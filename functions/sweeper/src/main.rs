@@ -1,16 +1,23 @@
 //! The sweeper that the minute's tick wakes; and a tick, where the minute is large, through the queue of sweeps.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, Sweeps, aws, logs};
+use minutehand_domain::Moment;
+use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
-use minutehand_io::{Fault, Ports as _};
 use minutehand_protocol::sweep::Pass;
 use minutehand_sweeper::{Group, sweep_shards, tick_in_groups};
 use serde_json::Value;
+
+/// What is left of an invocation when nothing more is begun: requests under way end, tries and all, the cursors are written,
+/// and what is left is handed out.
+const RESERVE: Duration = Duration::from_secs(20);
 
 struct Sweeper {
     ports: Cloud<NoTargets>,
@@ -28,7 +35,8 @@ async fn serve() -> Result<(), Error> {
     let sweeper = Arc::new(Sweeper::start(&Environment::of_this_process()).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| {
         let sweeper = Arc::clone(&sweeper);
-        async move { sweeper.sweep(&event.payload).await }
+        let until = Moment::from_millis(event.context.deadline.try_into().unwrap_or(i64::MAX)) - RESERVE;
+        async move { sweeper.sweep(&event.payload, until).await }
     }))
     .await
 }
@@ -43,32 +51,28 @@ impl Sweeper {
         Ok(Self { ports, sweeps: Sweeps::new(&aws, queue), shards_per_sweep: each.get() })
     }
 
-    async fn sweep(&self, event: &Value) -> Result<(), Error> {
+    async fn sweep(&self, event: &Value, until: Moment) -> Result<(), Error> {
+        let hand_out = |group: Group| self.sweeps.hand_out(group.to_message());
         let swept = match groups_in(event) {
-            Some(messages) => self.sweep_groups(messages).await,
-            None => {
-                tick_in_groups(&self.ports, self.shards_per_sweep, |group: Group| {
-                    self.sweeps.hand_out(group.to_message())
-                })
-                .await
-            }
+            Some(messages) => sweep_shards(&self.ports, self.shards_in(messages), until, hand_out).await,
+            None => tick_in_groups(&self.ports, self.shards_per_sweep, until, hand_out).await,
         };
         self.ports.flush_events().await;
-        let Pass { buckets, timers_read, hinted, looked_at, moved, unreadable } = swept?;
-        tracing::info!(buckets, timers_read, hinted, looked_at, moved, unreadable, "swept");
+        let Pass { buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, .. } = swept?;
+        tracing::info!(buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, "swept");
         Ok(())
     }
 
     /// A message that names no group is used up: the next tick sweeps what it meant.
-    async fn sweep_groups(&self, messages: Vec<&str>) -> Result<Pass, Fault> {
-        let mut whole = Pass::default();
+    fn shards_in(&self, messages: Vec<&str>) -> Vec<u16> {
+        let mut shards = BTreeSet::new();
         for message in messages {
             match Group::parse(message.as_bytes(), self.ports.store().shards()) {
-                Ok(group) => whole = whole.and(sweep_shards(&self.ports, group.shards()).await?),
+                Ok(group) => shards.extend(group.shards()),
                 Err(why) => tracing::error!(told = message, %why, "this names no group of shards"),
             }
         }
-        Ok(whole)
+        shards.into_iter().collect()
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use minutehand_domain::lane::{Lane, Length};
 use minutehand_domain::priority::Priority;
 use minutehand_io::queues::sqs::QueueUrls;
 use minutehand_io::store::dynamo::{Listing, Tables};
@@ -45,11 +46,14 @@ pub struct Settings {
 impl Settings {
     pub fn read(environment: &Environment) -> Result<Self, SettingError> {
         let table = |name| environment.required::<Text>(name, "the name of a DynamoDB table").map(|text| text.0);
-        let queue = |priority| environment.required::<Text>(queue_variable(priority), "the URL of an SQS queue");
-        let [critical, high, normal, low] = Priority::ALL.map(queue);
+        let queue = |lane| environment.required::<Text>(queue_variable(lane), "the URL of an SQS queue");
+        let mut queues = [const { String::new() }; Lane::ALL.len()];
+        for lane in Lane::ALL {
+            queues[lane.index()] = queue(lane)?.0;
+        }
         Ok(Self {
             tables: Tables { state: table("MINUTEHAND_STATE_TABLE")?, timers: table("MINUTEHAND_TIMERS_TABLE")? },
-            queues: QueueUrls::new([critical?.0, high?.0, normal?.0, low?.0]),
+            queues: QueueUrls::new(queues),
             bus: environment.optional::<Text>("MINUTEHAND_BUS", "the name of an EventBridge bus")?.map(|text| text.0),
             listing: environment.or("MINUTEHAND_RUNS_INDEX", "on or off", RunsIndex(Listing::ByHour))?.0,
             early: environment
@@ -115,12 +119,16 @@ impl fmt::Debug for Environment {
     }
 }
 
-const fn queue_variable(priority: Priority) -> &'static str {
-    match priority {
-        Priority::Critical => "MINUTEHAND_QUEUE_CRITICAL",
-        Priority::High => "MINUTEHAND_QUEUE_HIGH",
-        Priority::Normal => "MINUTEHAND_QUEUE_NORMAL",
-        Priority::Low => "MINUTEHAND_QUEUE_LOW",
+const fn queue_variable(lane: Lane) -> &'static str {
+    match (lane.priority, lane.length) {
+        (Priority::Critical, Length::Short) => "MINUTEHAND_QUEUE_CRITICAL",
+        (Priority::Critical, Length::Long) => "MINUTEHAND_QUEUE_CRITICAL_LONG",
+        (Priority::High, Length::Short) => "MINUTEHAND_QUEUE_HIGH",
+        (Priority::High, Length::Long) => "MINUTEHAND_QUEUE_HIGH_LONG",
+        (Priority::Normal, Length::Short) => "MINUTEHAND_QUEUE_NORMAL",
+        (Priority::Normal, Length::Long) => "MINUTEHAND_QUEUE_NORMAL_LONG",
+        (Priority::Low, Length::Short) => "MINUTEHAND_QUEUE_LOW",
+        (Priority::Low, Length::Long) => "MINUTEHAND_QUEUE_LOW_LONG",
     }
 }
 
@@ -187,6 +195,10 @@ mod tests {
             ("MINUTEHAND_QUEUE_HIGH", "https://sqs/1/high"),
             ("MINUTEHAND_QUEUE_NORMAL", "https://sqs/1/normal"),
             ("MINUTEHAND_QUEUE_LOW", "https://sqs/1/low"),
+            ("MINUTEHAND_QUEUE_CRITICAL_LONG", "https://sqs/1/critical-long"),
+            ("MINUTEHAND_QUEUE_HIGH_LONG", "https://sqs/1/high-long"),
+            ("MINUTEHAND_QUEUE_NORMAL_LONG", "https://sqs/1/normal-long"),
+            ("MINUTEHAND_QUEUE_LOW_LONG", "https://sqs/1/low-long"),
         ])
     }
 
@@ -202,7 +214,9 @@ mod tests {
 
         assert_eq!((settings.bus, settings.listing), (None, Listing::ByHour));
         assert_eq!(settings.early, Duration::from_secs(1));
-        assert_eq!(settings.queues.url(Priority::Low), "https://sqs/1/low");
+        for lane in Lane::ALL {
+            assert_eq!(settings.queues.url(lane), format!("https://sqs/1/{}", lane.as_str()));
+        }
     }
 
     #[test]
@@ -211,6 +225,7 @@ mod tests {
             ("MINUTEHAND_STATE_TABLE", ""),
             ("MINUTEHAND_TIMERS_TABLE", "two words"),
             ("MINUTEHAND_QUEUE_LOW", ""),
+            ("MINUTEHAND_QUEUE_HIGH_LONG", ""),
             ("MINUTEHAND_RUNS_INDEX", "yes"),
             ("MINUTEHAND_EARLY_SECONDS", "-1"),
             ("MINUTEHAND_EARLY_SECONDS", "31"),

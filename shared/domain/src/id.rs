@@ -143,7 +143,7 @@ impl Origin {
         }
     }
 
-    const fn of_code(code: u8) -> Option<Self> {
+    pub const fn of_code(code: u8) -> Option<Self> {
         match code {
             0 => Some(Self::Schedule),
             1 => Some(Self::Manual),

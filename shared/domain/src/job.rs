@@ -13,6 +13,7 @@ use crate::body::Body;
 use crate::catch_up::CatchUp;
 use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::idempotency::Fingerprint;
+use crate::lane::Lane;
 use crate::limits::COALESCE_COUNT;
 use crate::order::{Order, Terms};
 use crate::priority::Priority;
@@ -171,6 +172,11 @@ impl Job {
             Origin::Manual | Origin::Redrive => None,
         };
         Run { nominal, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+    }
+
+    /// Which queue hints of its runs travel on.
+    pub fn lane(&self) -> Lane {
+        Lane::of(self.definition.priority, &self.definition.terms)
     }
 
     /// What its runs carry out.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
-use crate::limits::DEFAULT_TIMEOUT_SECONDS;
+use crate::limits::{DEFAULT_TIMEOUT_SECONDS, SHORT_CALL_SECONDS};
 use crate::pace;
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
@@ -39,6 +39,9 @@ pub enum Delivery {
 }
 
 impl Terms {
+    /// A call that may take longer is a long one: [`crate::lane`].
+    pub const LONGEST_SHORT_CALL: Duration = Duration::from_secs(SHORT_CALL_SECONDS);
+
     /// How long a claim holds: the call's own timeout, and room to write down how it went.
     pub fn lease(&self) -> Duration {
         self.timeout + pace::LEASE_MARGIN

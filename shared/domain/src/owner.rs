@@ -4,6 +4,7 @@ use crate::Moment;
 use crate::body::Body;
 use crate::id::RunKey;
 use crate::job::{Job, Status};
+use crate::lane::Lane;
 use crate::order::Order;
 use crate::run::Run;
 use crate::target::Target;
@@ -18,6 +19,13 @@ impl RunOwner {
     pub fn order(self) -> Order {
         match self {
             Self::Job(job) => job.order(),
+        }
+    }
+
+    /// Which queue hints of its runs travel on.
+    pub fn lane(&self) -> Lane {
+        match self {
+            Self::Job(job) => job.lane(),
         }
     }
 

@@ -21,6 +21,8 @@ pub const HORIZON: Duration = Duration::from_secs(300);
 pub const RECOVERY: Duration = HORIZON;
 /// How long an orphaned timer waits before its second look: longer than any writer takes.
 pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
+/// How long something that nobody can read is put off before it is met again.
+pub const CORRUPT: Duration = Duration::from_secs(3600);
 /// Clocks may differ by this much.
 pub const SKEW: Duration = Duration::from_secs(2);
 /// A claim this late first checks whether its occurrence was coalesced into another.
@@ -40,7 +42,7 @@ pub const CALL_MARGIN: Duration = Duration::from_secs(5);
 pub const PROMISE_AGAIN: Duration = Duration::from_secs(1);
 /// A tick of the sweeper.
 pub const TICK: Duration = Duration::from_secs(60);
-/// A sweeper without a cursor starts this far back: timers written before the first tick are inside.
+/// A sweeper that does not know where its shard begins starts this far back while the table is searched for what is older.
 pub const FIRST_LOOK_BACK: Duration = Duration::from_secs(3600);
 
 const MINUTE: i64 = 60_000;

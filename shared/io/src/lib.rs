@@ -10,6 +10,8 @@ pub mod fault;
 pub mod ports;
 pub mod queues;
 mod shapes;
+#[cfg(feature = "shares")]
+pub mod shares;
 pub mod store;
 pub mod targets;
 pub mod vault;

@@ -1,4 +1,4 @@
-//! Queues: one queue per priority, on which hints travel. A queue may lose, double, reorder or delay any of them: nothing
+//! Queues: a queue for each lane, on which hints travel. A queue may lose, double, reorder or delay any of them: nothing
 //! is decided by what a queue does.
 
 #[cfg(feature = "embedded")]
@@ -12,7 +12,7 @@ use std::future::Future;
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 
 use crate::Fault;
 
@@ -21,10 +21,16 @@ pub trait Queues: Send + Sync + 'static {
     type Receipt: Clone + fmt::Debug + Send + Sync;
 
     /// Sends a hint that becomes visible at `at` or a little earlier; at once where `at` is past.
-    fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
+    fn send(&self, lane: Lane, hint: &Hint, at: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
 
     /// Keeps a delivered hint from being delivered again before `until`.
     fn hide(&self, receipt: &Self::Receipt, until: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// On which lane hints travel here that are for `lane`: where each hint has a hand of its own, long calls have no lane of
+    /// their own.
+    fn lane_for(&self, lane: Lane) -> Lane {
+        lane
+    }
 
     /// Limits how many of a tenant's hints are in flight at a time, or lifts the limit. Hints in flight stay in flight.
     /// Queues that many processes share cannot count them: there this does nothing.
@@ -53,6 +59,6 @@ pub trait Inbox: Queues {
 pub struct Delivery<R> {
     pub hint: Hint,
     /// Which queue it came from.
-    pub priority: Priority,
+    pub lane: Lane,
     pub receipt: R,
 }

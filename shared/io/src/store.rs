@@ -18,12 +18,14 @@ use std::future::Future;
 use std::ops::Range;
 
 use minutehand_domain::Moment;
+pub use minutehand_domain::cursor::Cursor;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::Run;
+use minutehand_domain::survey::Found;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::item::{Item, Listed};
-pub use self::items::{Cursor, ExtendLease, Filed, KeptBody, RunsOf};
+pub use self::items::{ExtendLease, Filed, KeptBody, RunsOf};
 use self::update::Update;
 use crate::Fault;
 
@@ -90,6 +92,49 @@ pub trait Store: Send + Sync + 'static {
         until: Moment,
         limit: usize,
     ) -> impl Future<Output = Result<Page<Timer>, Fault>> + Send;
+
+    /// The first bucket of a shard that holds anything, where that is known without reading all timers.
+    fn first_bucket(&self, shard: u16) -> impl Future<Output = Result<FirstBucket, Fault>> + Send;
+    /// A page of one segment of all timers, in no order, behind the one before.
+    fn survey(&self, segment: Part, behind: Option<String>) -> impl Future<Output = Result<Found, Fault>> + Send;
+
+    /// Erases an item that cannot be read, where that may be discarded.
+    fn discard<T: Item>(
+        &self,
+        tenant: &Tenant,
+        key: T::Key,
+        what: Discard,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// Puts a timer that cannot be read under another key too, as it is, where nothing stands.
+    fn copy_timer(&self, from: &TimerKey, to: &TimerKey) -> impl Future<Output = Result<(), Fault>> + Send;
+    /// Erases a timer that is corrupt; says whether it did. One that can be read, or that a later release can, stays.
+    fn discard_timer(&self, key: &TimerKey) -> impl Future<Output = Result<bool, Fault>> + Send;
+}
+
+/// What may be discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discard {
+    /// What nobody can read.
+    Corrupt,
+    /// And what a later release wrote.
+    Unreadable,
+}
+
+/// Where a shard begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstBucket {
+    At(i64),
+    /// The shard holds nothing.
+    Nowhere,
+    /// Only a search through all timers could tell: [`Store::survey`].
+    Unknown,
+}
+
+/// One of the parts that a table can be read in side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub number: usize,
+    pub of: usize,
 }
 
 /// Which runs of a tenant a list is about.
@@ -138,8 +183,19 @@ pub struct Bucket {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
     pub items: Vec<T>,
-    /// How many lie between them that this release cannot read. They are left where they are, and fill no page.
-    pub unreadable: u64,
+    /// What lies between them that this release cannot read. It is left where it is, and fills no page.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// An item that cannot be read, by the key that it lies under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// As the store's own tools show it.
+    pub key: String,
+    /// Where it is a timer whose key can be read.
+    pub timer: Option<TimerKey>,
+    /// Whether it is corrupt, or a later release's.
+    pub why: Fault,
 }
 
 /// How an update went.
@@ -160,6 +216,16 @@ pub enum Deleted<T> {
     Conflict(Option<Seen<T>>),
 }
 
+impl Discard {
+    pub fn admits(self, why: &Fault) -> bool {
+        match why {
+            Fault::Unreadable { .. } => true,
+            Fault::Later { .. } => self == Self::Unreadable,
+            Fault::Unavailable { .. } | Fault::Illegal { .. } => false,
+        }
+    }
+}
+
 impl Guard {
     /// The version that a write under this guard makes.
     pub fn next(self) -> Version {
@@ -172,22 +238,19 @@ impl Guard {
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), unreadable: 0 }
+        Self { items: Vec::new(), unreadable: Vec::new() }
     }
 }
 
 impl<T> Page<T> {
     /// Nothing lies there, not even what cannot be read.
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.unreadable == 0
+        self.items.is_empty() && self.unreadable.is_empty()
     }
 
     /// All that lies there, for a decision that none of it may be missing from.
     pub fn whole(self) -> Result<Vec<T>, Fault> {
-        match self.unreadable {
-            0 => Ok(self.items),
-            some => Err(Fault::unreadable("the store", format!("{some} of the items on a page cannot be read"))),
-        }
+        self.unreadable.into_iter().next().map_or(Ok(self.items), |first| Err(first.why))
     }
 }
 

@@ -1,25 +1,36 @@
 //! A pass of the sweep over one shard: what is due up to the horizon is hinted, what is overdue is looked at, what was
 //! written too late is moved, and buckets with nothing left in them are left behind.
 //!
-//! It takes no input that matters: the cursor says where the last pass came to, and it may be wrong without harm. Two
-//! passes at once hint twice and harm nothing.
+//! It takes no input that matters: the cursor says where the last pass came to, and it may be wrong without harm. A pass may
+//! be given little time: it says how far it came, and the next one goes on from there. Of two passes at once the one that
+//! finds the cursor moved leaves the shard to the other.
 
+pub mod allowance;
+mod bookmark;
 pub mod orphan;
 pub mod overdue;
+pub mod pass;
+pub mod search;
 pub mod take_over;
+mod unreadable;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use minutehand_domain::Moment;
+use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Bucket, Cursor, Guard, Put, Seen, Store as _};
+use minutehand_io::store::{Bucket, Page, Store as _};
 use minutehand_io::{Fault, Ports};
 
+pub use self::allowance::Allowance;
+use self::bookmark::Bookmark;
+pub use self::pass::Pass;
+use self::unreadable::{keeps_its_bucket, put_off};
 use crate::chain::dispatch::{Dispatched, dispatch};
 use crate::sweep::overdue::inspect_overdue;
 use crate::timers::hinting::hint;
@@ -29,110 +40,44 @@ use crate::timers::promise::move_to;
 const PAGE: usize = 1000;
 /// Timers handled at once: enough to share a commit, few enough to stay fair to the API.
 const AT_ONCE: usize = 64;
+/// Timers that something was done about before the table is told how far the pass came: what is done again after a crash.
+const SAVE_AFTER: u64 = 500;
 
-/// What a pass did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pass {
-    pub buckets: u64,
-    pub timers_read: u64,
-    pub hinted: u64,
-    pub looked_at: u64,
-    pub moved: u64,
-    /// Timers that could not be handled for what they hold; they stay, and their bucket is not left.
-    pub unreadable: u64,
-}
-
-impl Pass {
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            buckets: self.buckets + other.buckets,
-            timers_read: self.timers_read + other.timers_read,
-            hinted: self.hinted + other.hinted,
-            looked_at: self.looked_at + other.looked_at,
-            moved: self.moved + other.moved,
-            unreadable: self.unreadable + other.unreadable,
-        }
-    }
-}
-
-/// One pass over one shard.
-pub async fn sweep<D: Ports>(ports: &D, shard: u16) -> Result<Pass, Fault> {
+/// One pass over one shard, or as much of it as is allowed.
+pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Result<Pass, Fault> {
     let now = ports.clock().now();
-    let mut place = Place::find(ports, shard, now).await?;
+    let mut bookmark = Bookmark::find(ports, shard, now).await?;
     let sweep = Sweep {
         ports,
         shard,
-        cursor: place.cursor,
+        before: bookmark.cursor().clone(),
         now,
         horizon: now + pace::HORIZON,
+        allowance,
         dispatched: Dispatched::default(),
     };
-    let pass = sweep.pass(&mut place).await?;
-    place.move_to(ports, sweep.swept(place.cursor.oldest)).await?;
-    Ok(pass)
+    sweep.pass(&mut bookmark).await
 }
 
 /// Forgets that hints were given: the next pass gives all of them again, from the bucket of `first` if that lies before
 /// the oldest known. For a process whose queues died with the last one, and for an operator whose queue was purged.
 pub async fn forget_hints<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
     let Some(seen) = ports.store().get::<Cursor>(&Tenant::deployment(), shard).await? else { return Ok(()) };
-    let oldest = first.map_or(seen.item.oldest, |first| pace::minute_of(first).min(seen.item.oldest));
-    let cursor = Cursor { hinted_to: Moment::EPOCH, oldest, swept_at: Moment::EPOCH };
+    let forgotten = seen.item.forgotten(first);
     // A conflict is a pass that ran meanwhile: it has hinted, and another forgetting is the caller's to ask for.
-    let _put = ports.store().put(&Tenant::deployment(), shard, &cursor, seen.guard()).await?;
+    let _put = ports.store().put(&Tenant::deployment(), shard, &forgotten, seen.guard()).await?;
     Ok(())
-}
-
-fn first_cursor(now: Moment) -> Cursor {
-    let begin = now - pace::FIRST_LOOK_BACK;
-    Cursor { hinted_to: Moment::EPOCH, oldest: pace::minute_of(begin), swept_at: Moment::EPOCH }
 }
 
 struct Sweep<'a, D> {
     ports: &'a D,
     shard: u16,
-    cursor: Cursor,
+    /// What the passes before have done.
+    before: Cursor,
     now: Moment,
     horizon: Moment,
+    allowance: &'a Allowance,
     dispatched: Dispatched,
-}
-
-/// Where a shard's cursor stands, as this pass has seen it.
-struct Place {
-    shard: u16,
-    cursor: Cursor,
-    guard: Guard,
-    /// The oldest bucket that the table knows of.
-    saved: i64,
-}
-
-/// Buckets left before the table is told in the middle of a pass: after an outage of days no pass may live long enough to
-/// tell it at the end.
-const SAVE_AFTER: i64 = 16;
-
-impl Place {
-    async fn find<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Self, Fault> {
-        let seen = ports.store().get::<Cursor>(&Tenant::deployment(), shard).await?;
-        let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-        let cursor = seen.map_or_else(|| first_cursor(now), |seen| seen.item);
-        Ok(Self { shard, cursor, guard, saved: cursor.oldest })
-    }
-
-    async fn leave<D: Ports>(&mut self, ports: &D, minute: i64) -> Result<(), Fault> {
-        self.cursor.oldest = minute + 1;
-        if self.cursor.oldest - self.saved >= SAVE_AFTER { self.move_to(ports, self.cursor).await } else { Ok(()) }
-    }
-
-    /// Only if no other pass moved it meanwhile: that one gave its hints too, and the next starts from there.
-    async fn move_to<D: Ports>(&mut self, ports: &D, cursor: Cursor) -> Result<(), Fault> {
-        if let Put::Written(version) = ports.store().put(&Tenant::deployment(), self.shard, &cursor, self.guard).await?
-        {
-            self.guard = Guard::Seen(version);
-            self.saved = cursor.oldest;
-        }
-        Ok(())
-    }
 }
 
 /// What one timer came to.
@@ -141,63 +86,123 @@ enum Done {
     Hinted,
     Inspected,
     Moved,
+    PutOff,
+    Later,
+    /// No time is left.
+    Left,
+}
+
+/// How it went with a bucket.
+enum Swept {
+    /// All of it was handled; so many timers were found.
+    Whole(usize),
+    /// The pass ends here.
+    Stopped,
 }
 
 impl<D: Ports> Sweep<'_, D> {
     /// Goes through the buckets from the oldest not yet left, and leaves those that are done.
-    async fn pass(&self, place: &mut Place) -> Result<Pass, Fault> {
-        let mut pass = Pass::default();
-        for minute in self.cursor.oldest..=pace::minute_of(self.horizon) {
+    async fn pass(&self, bookmark: &mut Bookmark) -> Result<Pass, Fault> {
+        let mut pass = Pass { searching: self.before.searching, ..Pass::default() };
+        for minute in self.before.oldest..=pace::minute_of(self.horizon) {
             let bucket = Bucket { minute, shard: self.shard };
-            let found = self.sweep_bucket(bucket, &mut pass).await?;
-            if minute == place.cursor.oldest && self.may_leave(bucket, found).await? {
-                place.leave(self.ports, minute).await?;
+            match self.sweep_bucket(bucket, &mut pass, bookmark).await? {
+                Swept::Stopped => return self.stop(pass, bookmark).await,
+                Swept::Whole(found) if minute == bookmark.cursor().oldest && self.may_leave(bucket, found).await? => {
+                    bookmark.leave(self.ports, minute).await?;
+                }
+                Swept::Whole(_) => {}
             }
         }
+        let swept = bookmark.cursor().swept(self.now, self.horizon);
+        bookmark.write(self.ports, swept).await?;
         Ok(pass)
     }
 
-    /// Where the cursor stands once all hints of this pass were given.
-    fn swept(&self, oldest: i64) -> Cursor {
-        Cursor { hinted_to: self.horizon.max(self.cursor.hinted_to), oldest, swept_at: self.now }
+    /// The next pass goes on from here, unless another has the shard.
+    async fn stop(&self, pass: Pass, bookmark: &mut Bookmark) -> Result<Pass, Fault> {
+        bookmark.save(self.ports).await?;
+        let overtaken = bookmark.is_overtaken();
+        Ok(Pass { unfinished: u64::from(!overtaken), overtaken: u64::from(overtaken), ..pass })
     }
 
-    async fn sweep_bucket(&self, bucket: Bucket, pass: &mut Pass) -> Result<usize, Fault> {
+    async fn sweep_bucket(&self, bucket: Bucket, pass: &mut Pass, bookmark: &mut Bookmark) -> Result<Swept, Fault> {
         let (mut after, mut found) = (None, 0);
         pass.buckets += 1;
         loop {
+            if self.is_over(pass) || bookmark.is_overtaken() {
+                return Ok(Swept::Stopped);
+            }
             let page = self.ports.store().timers(bucket, after, self.horizon, PAGE).await?;
-            found += page.items.len() + usize::try_from(page.unreadable).unwrap_or(usize::MAX);
-            pass.timers_read += page.items.len() as u64;
-            pass.unreadable += page.unreadable;
-            after = page.items.last().map(|timer| timer.key);
+            found += page.items.len() + page.unreadable.iter().filter(|left| keeps_its_bucket(left)).count();
             let full = page.items.len() == PAGE;
-            self.handle_all(page.items, pass).await?;
+            after = page.items.last().map(|timer| timer.key);
+            if !self.handle_page(page, pass, bookmark).await? {
+                return Ok(Swept::Stopped);
+            }
             if !full {
-                return Ok(found);
+                return Ok(Swept::Whole(found));
             }
         }
     }
 
-    /// Handles a page, all of it even if some fail; then the first fault, so that the cursor stays where it was.
-    async fn handle_all(&self, page: Vec<Timer>, pass: &mut Pass) -> Result<(), Fault> {
-        let done: Vec<_> = stream::iter(page)
-            .map(|timer| async move { self.handle(&timer).await })
+    /// False where no time was left for all of it.
+    async fn handle_page(&self, page: Page<Timer>, pass: &mut Pass, bookmark: &mut Bookmark) -> Result<bool, Fault> {
+        pass.timers_read += page.items.len() as u64;
+        for left in page.unreadable {
+            put_off(self.ports, &left, self.now, pass).await?;
+        }
+        let (worked, keys) = (pass.worked(), page.items.iter().map(|timer| timer.key).collect::<Vec<_>>());
+        let through = self.handle_all(page.items, pass).await?;
+        if let Some(last) = through.checked_sub(1).and_then(|last| keys.get(last)) {
+            bookmark.came_to(Step { through: *last, began: self.now }, pass.worked() - worked);
+        }
+        if bookmark.unsaved() >= SAVE_AFTER {
+            bookmark.save(self.ports).await?;
+        }
+        Ok(through == keys.len())
+    }
+
+    /// Handles a page, all of it even if some fail; then the first fault, so that the cursor stays where it was. Says how many
+    /// from the first on were handled before no time was left.
+    async fn handle_all(&self, page: Vec<Timer>, pass: &mut Pass) -> Result<usize, Fault> {
+        let mut through = page.len();
+        let done: Vec<_> = stream::iter(page.into_iter().enumerate())
+            .map(|(place, timer)| async move { (place, self.handle_in_time(&timer).await) })
             .buffer_unordered(AT_ONCE)
             .collect()
             .await;
         let mut fault = None;
-        for each in done {
+        for (place, each) in done {
             match each {
-                Ok(Done::Nothing) => {}
-                Ok(Done::Hinted) => pass.hinted += 1,
-                Ok(Done::Inspected) => pass.looked_at += 1,
-                Ok(Done::Moved) => pass.moved += 1,
-                Err(Fault::Unreadable { .. } | Fault::Illegal { .. }) => pass.unreadable += 1,
-                Err(why @ Fault::Unavailable { .. }) => fault = fault.or(Some(why)),
+                Ok(Done::Left) => through = through.min(place),
+                Ok(done) => note(pass, &done),
+                Err(why) => fault = fault.or(Some(why)),
             }
         }
-        fault.map_or(Ok(()), Err)
+        fault.map_or(Ok(through), Err)
+    }
+
+    async fn handle_in_time(&self, timer: &Timer) -> Result<Done, Fault> {
+        if self.is_late() { Ok(Done::Left) } else { self.handle_or_put_off(timer).await }
+    }
+
+    /// What is wrong with one item stops nothing that lies beside it.
+    async fn handle_or_put_off(&self, timer: &Timer) -> Result<Done, Fault> {
+        match self.handle(timer).await {
+            Err(why @ Fault::Later { .. }) => {
+                tracing::warn!(timer = ?timer.key, tenant = timer.tenant.as_str(), %why, "a timer waits for a later release");
+                Ok(Done::Later)
+            }
+            Err(why @ (Fault::Unreadable { .. } | Fault::Illegal { .. })) => {
+                tracing::error!(timer = ?timer.key, tenant = timer.tenant.as_str(), %why, "a timer points at what nobody can read");
+                if timer.key.due + pace::OVERDUE <= self.now {
+                    move_to(self.ports, timer, self.now + pace::CORRUPT).await?;
+                }
+                Ok(Done::PutOff)
+            }
+            done => done,
+        }
     }
 
     async fn handle(&self, timer: &Timer) -> Result<Done, Fault> {
@@ -209,7 +214,7 @@ impl<D: Ports> Sweep<'_, D> {
             inspect_overdue(self.ports, timer, self.horizon, &self.dispatched).await?;
             return Ok(Done::Inspected);
         }
-        if self.was_hinted(timer) {
+        if self.before.was_hinted(timer) {
             return Ok(Done::Nothing);
         }
         self.hint(timer).await
@@ -232,16 +237,11 @@ impl<D: Ports> Sweep<'_, D> {
     async fn hint_run(&self, timer: &Timer, told: Hint) -> Result<Done, Fault> {
         match self.ports.store().get::<Run>(&timer.tenant, told.run).await? {
             Some(run) if !run.item.is_finished() => {
-                hint(self.ports, run.item.priority, &told, timer.key.due).await?;
+                hint(self.ports, run.item.priority.into(), &told, timer.key.due).await?;
                 Ok(Done::Hinted)
             }
             _ => Ok(Done::Nothing),
         }
-    }
-
-    /// Whether an earlier pass hinted it: it lies behind the cursor, and was there when that pass began.
-    fn was_hinted(&self, timer: &Timer) -> bool {
-        timer.key.due <= self.cursor.hinted_to && timer.stamp.written + 2 * pace::SKEW < self.cursor.swept_at
     }
 
     /// Guard **drain**: a bucket is left only past its leave line, after a strong read that found nothing.
@@ -249,8 +249,30 @@ impl<D: Ports> Sweep<'_, D> {
         if self.now < pace::leave_line(bucket.minute) {
             return Ok(false);
         }
-        let left = found > 0 && !self.ports.store().timers(bucket, None, Moment::END, 1).await?.is_empty();
-        Ok(!left)
+        if found == 0 {
+            return Ok(true);
+        }
+        let left = self.ports.store().timers(bucket, None, Moment::END, 1).await?;
+        Ok(left.items.is_empty() && !left.unreadable.iter().any(keeps_its_bucket))
+    }
+
+    fn is_over(&self, pass: &Pass) -> bool {
+        pass.worked() >= self.allowance.timers || self.is_late()
+    }
+
+    fn is_late(&self) -> bool {
+        self.ports.clock().now() >= self.allowance.until
+    }
+}
+
+fn note(pass: &mut Pass, done: &Done) {
+    match done {
+        Done::Nothing | Done::Left => {}
+        Done::Hinted => pass.hinted += 1,
+        Done::Inspected => pass.looked_at += 1,
+        Done::Moved => pass.moved += 1,
+        Done::PutOff => pass.corrupt += 1,
+        Done::Later => pass.later += 1,
     }
 }
 

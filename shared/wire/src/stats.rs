@@ -24,6 +24,8 @@ pub struct StatsQuery {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatsView {
+    /// The begin of what was asked for, or, beyond 1,000 runs, when the oldest of the newest 1,000 was due: only those are
+    /// counted.
     pub from: Instant,
     pub to: Instant,
     /// By status.
@@ -32,10 +34,11 @@ pub struct StatsView {
     pub runs_per_minute: f64,
     /// From when a run was due to when it first started.
     pub lag_ms: Option<LagView>,
-    /// By status.
+    /// By status; beyond 1,000 jobs, of 1,000 of them.
     #[schemars(with = "BTreeMap<JobStatus, usize>")]
     pub jobs: BTreeMap<Word<JobStatus>, usize>,
-    /// Whether everything was counted: of runs, where this deployment keeps their index; of jobs, up to a bound.
+    /// Whether everything was counted: 1,000 runs and 1,000 jobs are at most, and runs only where this deployment keeps their
+    /// index.
     pub complete: bool,
 }
 

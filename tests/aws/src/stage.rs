@@ -15,7 +15,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{Tenant, Worker};
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{AttemptError, Claimant};
 use minutehand_executor::execute;
 use minutehand_io::chance::SystemChance;
@@ -28,7 +28,7 @@ use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Sp
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
-use minutehand_sweeper::sweep_shards;
+use minutehand_protocol::sweep::{Allowance, sweep};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -173,9 +173,9 @@ impl Stage {
     }
 
     pub async fn sweep(&self, shard: u16) {
-        sweep_shards(&*self.sweeper, shard..shard + 1).await.expect("nothing breaks here");
+        sweep(&*self.sweeper, shard, &Allowance::UNLIMITED).await.expect("nothing breaks here");
         let idle = (shard + 1) % self.idle.store().shards();
-        sweep_shards(&*self.idle, idle..idle + 1).await.expect("nothing breaks here");
+        sweep(&*self.idle, idle, &Allowance::UNLIMITED).await.expect("nothing breaks here");
     }
 
     /// The requests of the functions so far, without those of an empty sweep.
@@ -195,7 +195,7 @@ impl Stage {
     pub async fn work_until(&self, end: Moment) {
         while let Some(delivery) = self.next_before(end).await {
             let never = std::future::pending();
-            execute(&*self.executor, &delivery.hint, &delivery.receipt, never).await.expect("nothing breaks here");
+            execute(&*self.executor, &delivery, never).await.expect("nothing breaks here");
             self.queues.done(&delivery.receipt);
         }
         self.jump_to(end);
@@ -268,9 +268,9 @@ impl Clock for JumpingClock {
 impl Queues for Counted {
     type Receipt = Receipt;
 
-    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+    async fn send(&self, lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
         self.sent.fetch_add(1, Ordering::Relaxed);
-        self.queues.send(priority, hint, at).await
+        self.queues.send(lane, hint, at).await
     }
 
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {

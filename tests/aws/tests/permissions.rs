@@ -14,7 +14,16 @@ use minutehand_io::store::dynamo::{Listing, Resource, Table};
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_secs(60);
-const QUEUES: [&str; 4] = ["CriticalQueue", "HighQueue", "NormalQueue", "LowQueue"];
+const QUEUES: [&str; 8] = [
+    "CriticalQueue",
+    "HighQueue",
+    "NormalQueue",
+    "LowQueue",
+    "CriticalLongQueue",
+    "HighLongQueue",
+    "NormalLongQueue",
+    "LowLongQueue",
+];
 /// What Lambda itself does in a function's name with a queue that wakes it.
 const EVENT_SOURCE: [&str; 3] = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
 

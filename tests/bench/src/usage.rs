@@ -160,7 +160,6 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use std::time::Instant;
 
-    use minutehand_domain::Moment;
     use minutehand_domain::id::Tenant;
     use minutehand_io::store::embedded::FileStore;
     use minutehand_io::store::{Cursor, Guard, Store as _};
@@ -184,7 +183,7 @@ mod tests {
 
     async fn put_cursors(store: &FileStore, shards: std::ops::Range<u16>) {
         for shard in shards {
-            let cursor = Cursor { hinted_to: Moment::EPOCH, oldest: 0, swept_at: Moment::EPOCH };
+            let cursor = Cursor::starting_at(0);
             assert!(store.put(&Tenant::deployment(), shard, &cursor, Guard::Absent).await.unwrap().is_written());
         }
     }

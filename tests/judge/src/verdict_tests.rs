@@ -78,7 +78,7 @@ fn each_rule_reports_its_violation() {
     let cases: [(&str, Account); 32] = [
         ("in calm an occurrence starts on time", calm(vec![Call { at: T + 61_001, ..call() }])),
         ("in calm few hints are given", with_cost(Cost { hints: 5, ..cost() })),
-        ("in calm few writes are made", with_cost(Cost { writes: 7, ..cost() })),
+        ("in calm few writes are made", with_cost(Cost { writes: 9, ..cost() })),
         ("a job costs what it does", Account { calm: vec![], ..with_cost(Cost { writes: 400, ..cost() }) }),
         ("what was answered was written", with_answer(Stands { generation: 2, ..stands() })),
         ("what was answered is not taken back", taken_back()),

@@ -87,7 +87,7 @@ impl Course {
             // A sweep by hand-outs comes when they arrive; and clocks are right, so that a second is a second.
             Kind::Calm | Kind::HintsLost | Kind::Outage => {
                 let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::plenty()) };
-                Setting { skew: 0, host, ..drawn }
+                Setting { skew: 0, host, sweep_timeout: 300_000, ..drawn }
             }
             Kind::Machine => Setting { skew: 0, host: Host::Machine, exclusive_store: true, ..Setting::plain() },
         }

@@ -24,6 +24,8 @@ struct Shared {
 
 struct State {
     now: i64,
+    /// How far everybody's clock is ahead of the true time.
+    ahead: i64,
     agenda: BinaryHeap<Reverse<Entry>>,
     entries: u64,
     tasks: Vec<Option<Task>>,
@@ -66,6 +68,7 @@ impl Sim {
     pub fn new(seed: u64, now: i64, fates: Fates) -> Self {
         let state = State {
             now,
+            ahead: 0,
             agenda: BinaryHeap::new(),
             entries: 0,
             tasks: Vec::new(),
@@ -85,6 +88,17 @@ impl Sim {
     /// The true time, which no process knows.
     pub fn now(&self) -> i64 {
         self.state().now
+    }
+
+    /// From now on everybody's clock is ahead by so much, or behind.
+    pub fn set_clocks(&self, ahead: i64) {
+        let before = std::mem::replace(&mut self.state().ahead, ahead);
+        let what = if ahead > before { "clocks set forward" } else { "clocks set back" };
+        self.count(what);
+    }
+
+    pub fn clocks_are_ahead(&self) -> i64 {
+        self.state().ahead
     }
 
     pub fn dice<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
@@ -161,6 +175,11 @@ impl Sim {
         state.free.extend(its);
         drop(state);
         drop(dropped); // outside of the lock: what a task holds may have something to say at its end
+    }
+
+    /// Whether a process has something under way.
+    pub fn is_at_work(&self, process: &Arc<Process>) -> bool {
+        self.state().tasks.iter().flatten().any(|task| Arc::ptr_eq(&task.process, process))
     }
 
     /// Does something at a time; at once if that is past.

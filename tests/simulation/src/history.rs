@@ -10,7 +10,7 @@ use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
 use minutehand_judge as judge;
 use minutehand_judge::Violation;
-use minutehand_protocol::sweep::forget_hints;
+use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::tick_in_groups;
 use serde_json::{Value, json};
 
@@ -53,7 +53,6 @@ pub fn history(seed: u64) -> Verdict {
     sim.count(format!("played on {}", setting.host));
     sim.count(format!("played on {} shard{}", setting.shards, if setting.shards == 1 { "" } else { "s" }));
     let world = World::new(&sim, setting);
-    world.deploy();
     if world.setting().host == Host::Machine {
         world.supervise();
     }
@@ -476,16 +475,29 @@ impl Play {
 
     fn sweep_at(&self, at: i64) {
         let play = self.clone();
-        self.act_at(at, "sweeper", move |ports| async move {
-            let each = play.world.setting().shards_per_sweep;
-            if let Ok(pass) = tick_in_groups(&ports, each, |group| ports.hand_out(group)).await {
-                for (what, count) in [("hinted", pass.hinted), ("looked at", pass.looked_at), ("moved", pass.moved)] {
-                    if count > 0 {
-                        play.sim.count(format!("pass {what}"));
-                    }
+        self.sim.at(at, move |sim| {
+            let (process, ports) = play.world.process("sweeper");
+            let until = play.world.end_of_sweep(&process);
+            sim.spawn(&process, async move {
+                let each = play.world.setting().shards_per_sweep;
+                if let Ok(pass) = tick_in_groups(&ports, each, until, |group| ports.hand_out(group)).await {
+                    play.count_pass(&pass);
                 }
-            }
+            });
         });
+    }
+
+    fn count_pass(&self, pass: &Pass) {
+        let counts = [
+            ("hinted", pass.hinted),
+            ("looked at", pass.looked_at),
+            ("moved", pass.moved),
+            ("unfinished", pass.unfinished),
+            ("overtaken", pass.overtaken),
+        ];
+        for (what, _) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            self.sim.count(format!("pass {what}"));
+        }
     }
 
     fn plan_accidents(&self) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::{Lane, Length};
 use minutehand_executor::batch::{Back, Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
 use minutehand_io::queues::Delivery;
@@ -27,7 +27,7 @@ pub(crate) struct Invocations {
 }
 
 impl World {
-    pub(crate) fn somebody_takes(&self, queue: Priority) {
+    pub(crate) fn somebody_takes(&self, queue: Lane) {
         match self.setting().host {
             Host::Process => self.take(queue, 1).into_iter().for_each(|delivery| self.execute(delivery)),
             Host::Lambda(lambda) => self.invoke_all(queue, lambda),
@@ -42,7 +42,7 @@ impl World {
         let leaves_at = self.leaving();
         self.sim().spawn(&process, async move {
             let leaving = world.sim().sleep_until(leaves_at);
-            match execute(&ports, &delivery.hint, &delivery.receipt, leaving).await {
+            match execute(&ports, &delivery, leaving).await {
                 Ok(done) => {
                     world.sim().count(word_for(&done));
                     world.used_up(delivery.receipt);
@@ -64,13 +64,14 @@ impl World {
         sim.now().saturating_add(pause)
     }
 
-    fn invoke_all(&self, queue: Priority, lambda: Lambda) {
+    fn invoke_all(&self, queue: Lane, lambda: Lambda) {
         while self.waiting(queue) > 0 {
             let invocations = self.invocations(queue);
             if invocations.busy >= (lambda.concurrency + invocations.more).min(MOST_AT_ONCE) {
                 return self.ramp_up(queue, lambda);
             }
-            let most = self.sim().dice(|dice| dice.within(1..i64::try_from(lambda.batch).unwrap_or(1) + 1));
+            let batch = if queue.length == Length::Long { 1 } else { lambda.batch };
+            let most = self.sim().dice(|dice| dice.within(1..i64::try_from(batch).unwrap_or(1) + 1));
             let batch = self.take(queue, usize::try_from(most).unwrap_or(1));
             if !batch.is_empty() {
                 self.invoke(queue, batch, lambda);
@@ -79,7 +80,7 @@ impl World {
     }
 
     /// A burst waits until the platform has got used to it.
-    fn ramp_up(&self, queue: Priority, lambda: Lambda) {
+    fn ramp_up(&self, queue: Lane, lambda: Lambda) {
         let growing = self.change_invocations(queue, |invocations| std::mem::replace(&mut invocations.growing, true));
         if growing {
             return;
@@ -96,7 +97,7 @@ impl World {
         });
     }
 
-    fn invoke(&self, queue: Priority, batch: Vec<Delivery<Receipt>>, lambda: Lambda) {
+    fn invoke(&self, queue: Lane, batch: Vec<Delivery<Receipt>>, lambda: Lambda) {
         let (process, ports) = self.process("executor");
         let timeout = self.timeout_of_an_invocation(lambda);
         let busy = Busy::new(self, queue, &process, batch.len());
@@ -147,14 +148,14 @@ impl World {
 /// One invocation of a queue; it ends with its answer, its deadline or its death.
 struct Busy {
     world: World,
-    queue: Priority,
+    queue: Lane,
     process: Arc<Process>,
     hints: usize,
     answered: bool,
 }
 
 impl Busy {
-    fn new(world: &World, queue: Priority, process: &Arc<Process>, hints: usize) -> Self {
+    fn new(world: &World, queue: Lane, process: &Arc<Process>, hints: usize) -> Self {
         world.change_invocations(queue, |invocations| invocations.busy += 1);
         Self { world: world.clone(), queue, process: process.clone(), hints, answered: false }
     }

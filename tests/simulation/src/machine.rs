@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use minutehand_executor::execute;
 use minutehand_io::Ports as _;
+use minutehand_io::queues::Delivery;
 use minutehand_io::queues::embedded::{self, EmbeddedQueues};
 use minutehand_io::store::Store as _;
 use minutehand_protocol::sweep::forget_hints;
@@ -102,14 +103,16 @@ impl World {
 
     async fn carry_out(self, ports: SimPorts, queues: Queues, delivery: embedded::Delivery) {
         let leaving = self.sim().sleep_until(self.leaving());
-        match execute(&ports, &delivery.hint, &Receipt::Embedded(delivery.receipt), leaving).await {
+        let embedded::Delivery { hint, lane, receipt } = delivery;
+        let delivery = Delivery { hint, lane, receipt: Receipt::Embedded(receipt) };
+        match execute(&ports, &delivery, leaving).await {
             Ok(done) => {
                 self.sim().count(word_for(&done));
-                queues.done(&delivery.receipt);
+                queues.done(&receipt);
             }
             Err(_fault) => {
                 let again = self.sim().now() + PAUSE_AFTER_A_FAULT;
-                queues.give_back(&delivery.receipt, minutehand_domain::Moment::from_millis(again));
+                queues.give_back(&receipt, minutehand_domain::Moment::from_millis(again));
             }
         }
     }

@@ -12,9 +12,10 @@ use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{AttemptError, Claimant, Run};
 use minutehand_domain::signing::SigningSecrets;
+use minutehand_domain::survey::Found;
 use minutehand_domain::target::HttpTarget;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_io::chance::Chance;
@@ -26,7 +27,10 @@ use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
-use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
+use minutehand_io::store::{
+    Across, Bucket, Cursor, Deleted, Discard, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store, Updated,
+    Version,
+};
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
@@ -34,7 +38,9 @@ use minutehand_sweeper::Group;
 
 use crate::engine::{Process, Sim};
 use crate::fate::{Phase, Step};
+use crate::history::BEGIN;
 use crate::queues::Receipt;
+use crate::setting::Host;
 use crate::throttle::{Place, Resource};
 use crate::witness::{self, at_once};
 use crate::world::{Behaviour, World};
@@ -282,7 +288,8 @@ impl Port {
     }
 
     fn witness_cursor(&self, cursor: &Cursor) {
-        let span = self.world.sim().now() / 60_000 - cursor.oldest;
+        // A sweep that does not know where its shard begins looks back an hour, also to before the beginning.
+        let span = self.world.sim().now() / 60_000 - cursor.oldest.max(BEGIN / 60_000);
         let mut seen = self.world.seen();
         seen.widest_sweep = seen.widest_sweep.max(span);
     }
@@ -346,7 +353,8 @@ impl Port {
         if let Some(lease) = run.lease() {
             // When it was decided: its write may have been long on its way.
             let decided = run.attempts.last().map_or(0, |attempt| attempt.started_at.millis());
-            let claim = (decided - self.process.skew, lease.until.millis() - self.process.skew);
+            let wrong = self.process.wrong(self.world.sim());
+            let claim = (decided - wrong, lease.until.millis() - wrong);
             self.world.seen().claims.entry((run.key, run.fence)).or_insert(claim);
         }
     }
@@ -535,12 +543,44 @@ impl Store for Port {
     ) -> Result<Page<Timer>, Fault> {
         self.pass("timers", at_shard(bucket.shard), self.store().timers(bucket, after, until, limit)).await
     }
+
+    /// One machine knows the first of its keys; AWS would have to read them all.
+    async fn first_bucket(&self, shard: u16) -> Result<FirstBucket, Fault> {
+        match self.world.setting().host {
+            Host::Process | Host::Machine => {
+                self.pass("first_bucket", at_shard(shard), self.store().first_bucket(shard)).await
+            }
+            Host::Lambda(_) => Ok(FirstBucket::Unknown),
+        }
+    }
+
+    async fn survey(&self, segment: TablePart, behind: Option<String>) -> Result<Found, Fault> {
+        let survey = async {
+            let found = self.store().survey(segment, behind).await?;
+            self.world.sim().count("page of all timers searched");
+            Ok(found)
+        };
+        self.pass("survey", at_shard(0), survey).await
+    }
+
+    async fn discard<T: Item>(&self, tenant: &Tenant, key: T::Key, what: Discard) -> Result<(), Fault> {
+        let place = self.place_of(&T::place(&key));
+        self.pass("discard", place, self.store().discard::<T>(tenant, key, what)).await
+    }
+
+    async fn copy_timer(&self, from: &TimerKey, to: &TimerKey) -> Result<(), Fault> {
+        self.pass("copy_timer", self.timers_of(&to.obligation), self.store().copy_timer(from, to)).await
+    }
+
+    async fn discard_timer(&self, key: &TimerKey) -> Result<bool, Fault> {
+        self.pass("discard_timer", self.timers_of(&key.obligation), self.store().discard_timer(key)).await
+    }
 }
 
 impl Queues for Port {
     type Receipt = Receipt;
 
-    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+    async fn send(&self, lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
         let send = async {
             if self.world.breaks(self.process.number) {
                 return Err(Fault::unavailable("send", "others of its batch went through"));
@@ -548,12 +588,16 @@ impl Queues for Port {
             self.trace(|| format!("send {:?} for {at} behind {:?}", hint.run, hint.timer));
             if let Some(queues) = &self.queues {
                 self.world.witness_hint(hint);
-                return queues.send(priority, hint, at).await;
+                return queues.send(lane, hint, at).await;
             }
-            self.world.send(priority, hint, at.millis());
+            self.world.send(lane, hint, at.millis());
             Ok(())
         };
         self.pass("send", QUEUES, send).await
+    }
+
+    fn lane_for(&self, lane: Lane) -> Lane {
+        self.world.lane_for(lane)
     }
 
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
@@ -561,7 +605,7 @@ impl Queues for Port {
             if let (Some(queues), Receipt::Embedded(receipt)) = (&self.queues, receipt) {
                 return queues.hide(receipt, until).await;
             }
-            self.world.hide(*receipt, until.millis() - self.process.skew);
+            self.world.hide(*receipt, self.process.true_time(self.world.sim(), until));
             Ok(())
         };
         self.pass("hide", QUEUES, hide).await
@@ -639,7 +683,7 @@ impl Clock for Port {
 
     async fn sleep_until(&self, moment: Moment) {
         if self.now() < moment {
-            self.world.sim().sleep_until(moment.millis() - self.process.skew).await;
+            self.world.sim().sleep_until(self.process.true_time(self.world.sim(), moment)).await;
         }
     }
 }

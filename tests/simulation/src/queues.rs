@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use minutehand_domain::hint::Hint;
-use minutehand_domain::priority::Priority;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::lane::Lane;
 use minutehand_io::queues::{Delivery, embedded};
 
-use crate::setting::Host;
+use crate::setting::{Host, Lambda};
 use crate::world::World;
 
 /// How long a delivered hint stays invisible before the claim says otherwise, where a process takes it.
@@ -22,7 +23,7 @@ const MOST_TOGETHER: u32 = 10;
 pub(crate) struct Queues {
     messages: BTreeMap<u64, Message>,
     /// Visible and waiting for somebody who takes them; a message may be here twice, and be taken once.
-    ready: [VecDeque<u64>; Priority::ALL.len()],
+    ready: [VecDeque<u64>; Lane::ALL.len()],
     /// Whatever is given to them now is lost.
     losing: bool,
     /// The batch of sends that is being broken: whose, until when, how many more of them.
@@ -34,7 +35,7 @@ pub(crate) struct Queues {
 #[derive(Clone, Debug)]
 struct Message {
     hint: Hint,
-    priority: Priority,
+    lane: Lane,
     visible_at: i64,
     receipt: u64,
     receives: u32,
@@ -59,14 +60,22 @@ impl Receipt {
 /// The giving end.
 impl World {
     /// Puts a hint on its queue, as badly as the queue does it.
-    pub fn send(&self, priority: Priority, hint: &Hint, due: i64) {
+    pub fn send(&self, lane: Lane, hint: &Hint, due: i64) {
         let sim = self.sim();
         self.witness_hint(hint);
         for _ in 0..self.copies_of(hint) {
             // Delays are whole seconds, so that a hint becomes visible up to a second early.
             let whole = (due - sim.now()).max(0) / 1000 * 1000;
             let visible_at = sim.now() + whole + self.delay("hint");
-            self.enqueue(priority, hint.clone(), visible_at);
+            self.enqueue(self.lane_for(lane), hint.clone(), visible_at);
+        }
+    }
+
+    /// One machine has a hand for each hint, so that long calls need no lane of their own.
+    pub fn lane_for(&self, lane: Lane) -> Lane {
+        match self.setting().host {
+            Host::Process | Host::Machine => Lane::short(lane.priority),
+            Host::Lambda(_) => lane,
         }
     }
 
@@ -149,11 +158,11 @@ impl World {
         self.queues().losing = losing;
     }
 
-    fn enqueue(&self, priority: Priority, hint: Hint, visible_at: i64) {
+    fn enqueue(&self, lane: Lane, hint: Hint, visible_at: i64) {
         let mut queues = self.queues();
         queues.sent += 1;
         let id = queues.sent;
-        queues.messages.insert(id, Message { hint, priority, visible_at, receipt: 0, receives: 0 });
+        queues.messages.insert(id, Message { hint, lane, visible_at, receipt: 0, receives: 0 });
         drop(queues);
         self.visible_from(id, visible_at);
     }
@@ -179,16 +188,23 @@ impl World {
     }
 
     /// Up to `most` hints that wait on a queue; from now on nobody else sees them for a while.
-    pub(crate) fn take(&self, queue: Priority, most: usize) -> Vec<Delivery<Receipt>> {
+    pub(crate) fn take(&self, queue: Lane, most: usize) -> Vec<Delivery<Receipt>> {
         let mut taken = Vec::new();
         while taken.len() < most {
-            let Some(id) = self.queues().ready[queue.index()].pop_front() else { break };
+            let Some(id) = self.next_ready(queue) else { break };
             taken.extend(self.deliver(id));
         }
         taken
     }
 
-    pub(crate) fn waiting(&self, queue: Priority) -> usize {
+    fn next_ready(&self, queue: Lane) -> Option<u64> {
+        match self.setting().host {
+            Host::Lambda(Lambda { fair: true, .. }) => self.queues().next_of_the_quietest(queue, self.sim().now()),
+            Host::Lambda(_) | Host::Process | Host::Machine => self.queues().ready[queue.index()].pop_front(),
+        }
+    }
+
+    pub(crate) fn waiting(&self, queue: Lane) -> usize {
         self.queues().ready[queue.index()].len()
     }
 
@@ -208,7 +224,7 @@ impl World {
         }
         (message.receipt, message.visible_at) = (delivery, now + visibility);
         let receipt = Receipt::Of { message: id, delivery };
-        let delivery = Delivery { hint: message.hint.clone(), priority: message.priority, receipt };
+        let delivery = Delivery { hint: message.hint.clone(), lane: message.lane, receipt };
         drop(queues);
         self.visible_from(id, now + visibility);
         self.may_be_forgotten(receipt, visibility);
@@ -239,7 +255,7 @@ impl World {
         self.sim().at(at, move |sim| {
             let mut queues = world.queues();
             let visible = queues.messages.get(&id).filter(|message| message.visible_at <= sim.now());
-            let Some(queue) = visible.map(|message| message.priority) else { return };
+            let Some(queue) = visible.map(|message| message.lane) else { return };
             queues.ready[queue.index()].push_back(id);
             drop(queues);
             world.somebody_takes(queue);
@@ -255,6 +271,18 @@ impl World {
 }
 
 impl Queues {
+    /// The oldest of the tenant with the fewest hints of this queue in flight.
+    fn next_of_the_quietest(&mut self, queue: Lane, now: i64) -> Option<u64> {
+        let mut in_flight: BTreeMap<&Tenant, u32> = BTreeMap::new();
+        for message in self.messages.values().filter(|message| message.lane == queue && message.visible_at > now) {
+            *in_flight.entry(&message.hint.tenant).or_default() += u32::from(message.receives > 0);
+        }
+        let ready = &self.ready[queue.index()];
+        let busy = |id: &u64| self.messages.get(id).and_then(|message| in_flight.get(&message.hint.tenant).copied());
+        let (place, _) = ready.iter().enumerate().min_by_key(|(_, id)| busy(id).unwrap_or_default())?;
+        self.ready[queue.index()].remove(place)
+    }
+
     /// The message of a delivery, if it has not been delivered again since.
     fn delivered(&mut self, receipt: Receipt) -> Option<(u64, &mut Message)> {
         let Receipt::Of { message, delivery } = receipt else { return None };

@@ -17,6 +17,8 @@ pub struct Setting {
     /// Whether each process believes that no other is alive, as one with an embedded store does.
     pub exclusive_store: bool,
     pub throttles: Vec<Throttle>,
+    /// Milliseconds that an invocation of the sweeper may take.
+    pub sweep_timeout: i64,
 }
 
 /// Who takes what becomes visible on a queue.
@@ -36,6 +38,8 @@ pub struct Lambda {
     pub batch: usize,
     /// Milliseconds an invocation may take; also how long a queue hides what it delivered.
     pub timeout: i64,
+    /// Whether what waits is taken from the tenant first that has the fewest hints in flight, as SQS does it for message groups.
+    pub fair: bool,
     /// Invocations at once when a burst begins, and how many more each [`RAMP_UP`] while it waits.
     pub concurrency: u32,
     pub more: u32,
@@ -56,6 +60,7 @@ impl Setting {
             host: Host::Process,
             exclusive_store: false,
             throttles: Vec::new(),
+            sweep_timeout: 300_000,
         }
     }
 
@@ -65,20 +70,26 @@ impl Setting {
         let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::drawn(dice)) };
         let throttles = (0..dice.within(throttles)).map(|_| Throttle::drawn(dice, rough, shards)).collect();
         let shards_per_sweep = dice.pick(&[1, 2, 64]);
-        Self { skew: SKEW, shards, shards_per_sweep, host, exclusive_store: false, throttles }
+        // Enough for the longest chain of one timer, which is not begun in vain; stalls and throttles take the rest.
+        let sweep_timeout = dice.pick(&[12_000, 20_000, 60_000, 300_000, 300_000]);
+        Self { skew: SKEW, shards, shards_per_sweep, host, exclusive_store: false, throttles, sweep_timeout }
     }
 }
 
 impl Lambda {
+    /// As the template makes it at the scale `small`: the least of everything.
+    pub const SMALL: Self = Self { batch: 10, timeout: 900_000, fair: true, concurrency: 2, more: 0 };
+
     /// Nothing waits for an invocation.
     pub fn plenty() -> Self {
-        Self { batch: 10, timeout: 900_000, concurrency: MOST_AT_ONCE, more: 1 }
+        Self { concurrency: MOST_AT_ONCE, fair: false, ..Self::SMALL }
     }
 
     fn drawn(dice: &mut Dice) -> Self {
         Self {
             batch: dice.pick(&[1, 2, 5, 10]),
             timeout: dice.pick(&[100_000, 200_000, 900_000]),
+            fair: false,
             concurrency: dice.pick(&[1, 2, 5]),
             more: dice.pick(&[1, 5]),
         }

@@ -3,6 +3,7 @@
 //!
 //! Times are seconds since the curtain rose.
 
+mod damage;
 mod elsewhere;
 
 use std::collections::BTreeMap;
@@ -20,8 +21,8 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::job::{Change, Definition, Job};
+use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Terms;
-use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
@@ -31,7 +32,7 @@ use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery as Delivered;
-use minutehand_io::store::{Bucket, Cursor, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::Violation;
 use minutehand_protocol::job::change::{Changed, change};
@@ -183,7 +184,6 @@ impl Stage {
     pub fn on(setting: Setting, wish: Wish, script: impl IntoIterator<Item = Line>) -> Self {
         let sim = Sim::new(1, BEGIN, Fates::script(script.into_iter().collect()));
         let world = World::new(&sim, setting);
-        world.deploy();
         Self::of(sim, world, 1, wish)
     }
 
@@ -193,8 +193,18 @@ impl Stage {
         Self::of(self.sim.clone(), self.world.clone(), self.number + 1, wish)
     }
 
+    /// Another job in the same world, of another tenant.
+    #[must_use]
+    pub fn beside_of(&self, tenant: &str, wish: Wish) -> Self {
+        let tenant = Tenant::new(tenant).expect("a word");
+        Self::owned(self.sim.clone(), self.world.clone(), tenant, self.number + 1, wish)
+    }
+
     fn of(sim: Sim, world: World, number: u32, wish: Wish) -> Self {
-        let tenant = Tenant::new("staged").expect("a word");
+        Self::owned(sim, world, Tenant::new("staged").expect("a word"), number, wish)
+    }
+
+    fn owned(sim: Sim, world: World, tenant: Tenant, number: u32, wish: Wish) -> Self {
         let key = if number == 1 { "the job".to_owned() } else { format!("job {number}") };
         let id = JobId::from_key(&tenant, &key);
         let behaviour = Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } };
@@ -299,7 +309,12 @@ impl Stage {
     }
 
     pub fn sweep(&self, at: i64, name: &'static str) -> Answer<Pass> {
-        self.act(at, name, |ports| async move { tick(&ports).await })
+        let sim = self.sim.clone();
+        self.act(at, name, move |ports| async move {
+            let pass = tick(&ports).await?;
+            (0..pass.corrupt).for_each(|_| sim.count("corrupt met"));
+            Ok(pass)
+        })
     }
 
     /// A sweeper each minute, from the one second to the other.
@@ -315,30 +330,35 @@ impl Stage {
 
     /// Carries out a hint as an executor to whom it is delivered at that second. It is no queue's: it does not come again.
     pub fn execute(&self, at: i64, name: &'static str, hint: &Hint) -> Answer<Executed> {
-        let hint = hint.clone();
-        self.act(
-            at,
-            name,
-            |ports| async move { execute(&ports, &hint, &Receipt::EXPIRED, std::future::pending()).await },
-        )
+        let delivery = self.delivery(hint);
+        self.act(at, name, |ports| async move { execute(&ports, &delivery, std::future::pending()).await })
+    }
+
+    /// The same of a hint that came on this lane.
+    pub fn execute_from(&self, lane: Lane, at: i64, name: &'static str, hint: &Hint) -> Answer<Executed> {
+        let delivery = Delivered { lane, ..self.delivery(hint) };
+        self.act(at, name, |ports| async move { execute(&ports, &delivery, std::future::pending()).await })
+    }
+
+    /// A hint on the lane of its job's calls.
+    fn delivery(&self, hint: &Hint) -> Delivered<Receipt> {
+        let definition = self.wish.definition();
+        let lane = self.world.lane_for(Lane::of(definition.priority, &definition.terms));
+        Delivered { hint: hint.clone(), lane, receipt: Receipt::EXPIRED }
     }
 
     /// Carries out a batch as an invocation does that ends at the second `deadline`.
     pub fn execute_batch(&self, at: i64, name: &'static str, hints: &[Hint], deadline: i64) -> Answer<Vec<Handled>> {
-        let delivery =
-            |hint: &Hint| Delivered { hint: hint.clone(), priority: Priority::Normal, receipt: Receipt::EXPIRED };
-        let batch: Vec<_> = hints.iter().map(delivery).collect();
+        let batch: Vec<_> = hints.iter().map(|hint| self.delivery(hint)).collect();
         self.act(at, name, move |ports| async move { Ok(execute_batch(&ports, &batch, moment(deadline)).await) })
     }
 
     /// A sweeper that hands out groups of the setting's size.
     pub fn sweep_in_groups(&self, at: i64, name: &'static str) -> Answer<Pass> {
         let each = self.world.setting().shards_per_sweep;
-        self.act(
-            at,
-            name,
-            move |ports| async move { tick_in_groups(&ports, each, |group| ports.hand_out(group)).await },
-        )
+        self.act(at, name, move |ports| async move {
+            tick_in_groups(&ports, each, Moment::END, |group| ports.hand_out(group)).await
+        })
     }
 
     /// Processes of these names are of a later release than the others, until all are at that second.
@@ -354,6 +374,11 @@ impl Stage {
             let world = self.world.clone();
             self.sim.at(moment(at).millis(), move |_| world.lose_hints(losing));
         }
+    }
+
+    /// From that second on everybody's clock is ahead by so many seconds.
+    pub fn set_clocks(&self, at: i64, ahead: i64) {
+        self.sim.at(moment(at).millis(), move |sim| sim.set_clocks(ahead * 1000));
     }
 
     /// Whatever is on its way is lost.
@@ -427,6 +452,13 @@ impl Stage {
         starts
     }
 
+    /// How many milliseconds after its instant each of its occurrences was first called.
+    pub fn lags(&self) -> Vec<i64> {
+        let seen = self.world.seen();
+        let calls = seen.calls.iter().filter(|call| call.job == self.number && call.fence == 1);
+        calls.map(|call| call.at - call.instant).collect()
+    }
+
     /// When hints were given for an instant.
     pub fn hinted(&self, instant: i64) -> Vec<i64> {
         let key = self.key(instant);
@@ -435,10 +467,27 @@ impl Stage {
 
     /// The oldest bucket not yet left, as the second at which it begins.
     pub fn oldest_bucket(&self) -> i64 {
-        let cursor = at_once(self.world.whole_store().get::<Cursor>(&Tenant::deployment(), 0))
-            .expect("memory")
-            .expect("deployed");
-        cursor.item.oldest * 60 - BEGIN / 1000
+        self.cursor().oldest * 60 - BEGIN / 1000
+    }
+
+    /// How far the sweeping of the first shard has come.
+    pub fn cursor(&self) -> Cursor {
+        self.cursor_as_seen().item
+    }
+
+    fn cursor_as_seen(&self) -> Seen<Cursor> {
+        let cursor = at_once(self.world.whole_store().get::<Cursor>(&Tenant::deployment(), 0));
+        cursor.expect("memory").expect("it was swept")
+    }
+
+    /// How often that happened.
+    pub fn counted(&self, what: &str) -> u64 {
+        self.sim.tally().get(what).copied().unwrap_or_default()
+    }
+
+    /// The true time.
+    pub fn now(&self) -> Moment {
+        Moment::from_millis(self.sim.now())
     }
 
     /// What the judge finds wrong with what was played so far.

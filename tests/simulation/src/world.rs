@@ -6,11 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
-use minutehand_domain::pace;
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::Claimant;
 use minutehand_io::store::embedded::{Codec, MemoryStore};
-use minutehand_io::store::{Cursor, Guard, Store as _};
 use minutehand_judge::{Call, Head, Version};
 
 use crate::engine::{Process, Sim};
@@ -20,7 +18,6 @@ use crate::ports::SimPorts;
 use crate::queues::Queues;
 use crate::setting::Setting;
 use crate::throttle::Place;
-use crate::witness::at_once;
 
 /// Clocks of processes are apart by at most this from the true one.
 pub const SKEW: i64 = 2_000;
@@ -36,7 +33,7 @@ struct Inner {
     later_store: Arc<MemoryStore>,
     later: Mutex<Later>,
     queues: Mutex<Queues>,
-    invocations: Mutex<[Invocations; Priority::ALL.len()]>,
+    invocations: Mutex<[Invocations; Lane::ALL.len()]>,
     machine: Mutex<Option<Machine>>,
     seen: Mutex<Seen>,
 }
@@ -125,6 +122,11 @@ impl World {
         &self.0.later_store
     }
 
+    /// Whatever is written through it nobody can read.
+    pub fn damaging_store(&self) -> MemoryStore {
+        self.0.store.seen_through(Codec::Damaging)
+    }
+
     /// What a process of its release can read, and how it writes.
     pub fn store_of(&self, process: &Process) -> &Arc<MemoryStore> {
         let is_later = match &*self.0.later.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -168,20 +170,6 @@ impl World {
         on.map(|throttle| throttle.share).any(|share| self.0.sim.dice(|dice| dice.chance(share)))
     }
 
-    /// As a deployment does: a first pass, so that the cursors are there before anything is created.
-    pub fn deploy(&self) {
-        let now = self.0.sim.now();
-        let cursor = Cursor {
-            hinted_to: Moment::from_millis(now) + pace::HORIZON,
-            oldest: now / 60_000,
-            swept_at: Moment::from_millis(now),
-        };
-        for shard in 0..self.0.setting.shards {
-            let put = at_once(self.0.store.put(&Tenant::deployment(), shard, &cursor, Guard::Absent));
-            assert!(put.is_ok_and(|put| put.is_written()), "nobody deployed before");
-        }
-    }
-
     /// Tells how the target of a job behaves, before the job exists.
     pub fn introduce(&self, tenant: &Tenant, job: JobId, number: u32, behaviour: Behaviour) {
         let told = Told { number, tenant: tenant.clone(), behaviour, heads: Vec::new(), versions: Vec::new() };
@@ -205,11 +193,11 @@ impl World {
         *self.0.machine.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine);
     }
 
-    pub(crate) fn invocations(&self, queue: Priority) -> Invocations {
+    pub(crate) fn invocations(&self, queue: Lane) -> Invocations {
         self.change_invocations(queue, |invocations| *invocations)
     }
 
-    pub(crate) fn change_invocations<T>(&self, queue: Priority, change: impl FnOnce(&mut Invocations) -> T) -> T {
+    pub(crate) fn change_invocations<T>(&self, queue: Lane, change: impl FnOnce(&mut Invocations) -> T) -> T {
         change(&mut self.0.invocations.lock().unwrap_or_else(PoisonError::into_inner)[queue.index()])
     }
 
@@ -227,6 +215,16 @@ impl fmt::Debug for World {
 impl Process {
     /// What this process thinks the time is.
     pub fn now(&self, sim: &Sim) -> Moment {
-        Moment::from_millis(sim.now() + self.skew)
+        Moment::from_millis(sim.now() + self.wrong(sim))
+    }
+
+    /// How wrong its clock is now.
+    pub fn wrong(&self, sim: &Sim) -> i64 {
+        self.skew + sim.clocks_are_ahead()
+    }
+
+    /// When this moment of its clock is, or was.
+    pub fn true_time(&self, sim: &Sim, moment: Moment) -> i64 {
+        moment.millis() - self.wrong(sim)
     }
 }

@@ -74,6 +74,10 @@ const LEAST_IN_A_THOUSAND: &[(&str, u64)] = &[
     ("machine did not start", 10),
     ("runs taken over", 10),
     ("nobody listened", 1),
+    ("sweep killed by its deadline", 10),
+    ("pass unfinished", 5),
+    ("pass overtaken", 5),
+    ("page of all timers searched", 1000),
     // Faults of AWS's ports.
     ("throttled state head", 800),
     ("throttled state put_run", 200),

@@ -145,7 +145,7 @@ impl Machine {
             sim.spawn(&process, async move {
                 loop {
                     for delivery in machine.queues().receive(1).await {
-                        execute(&machine, &delivery.hint, &delivery.receipt, std::future::pending()).await.unwrap();
+                        execute(&machine, &delivery, std::future::pending()).await.unwrap();
                         machine.queues().done(&delivery.receipt);
                     }
                 }

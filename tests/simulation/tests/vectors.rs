@@ -60,7 +60,6 @@ impl Question {
     fn first_call(&self) -> Option<(i64, i64)> {
         let sim = Sim::new(1, self.created, Fates::script(Vec::new()));
         let world = World::new(&sim, Setting::plain());
-        world.deploy();
         let tenant = Tenant::new("asked").expect("a word");
         world.introduce(&tenant, JobId::from_key(&tenant, "question"), 1, Behaviour { takes: 0, fails: 0.0 });
         let (creator, schedule) = (world.clone(), self.schedule.clone());

@@ -135,7 +135,7 @@ async fn answer<S: Store>(store: &S, ask: &Ask) -> String {
         }
         Ask::Cursor(shard) => format!("{:?}", store.get::<Cursor>(&Tenant::deployment(), shard).await),
         Ask::PutCursor(shard, hinted_to, guard) => {
-            let cursor = Cursor { hinted_to: at(hinted_to), oldest: 1, swept_at: at(0) };
+            let cursor = Cursor { hinted_to: at(hinted_to), swept_at: at(0), ..Cursor::starting_at(1) };
             format!("{:?}", store.put(&Tenant::deployment(), shard, &cursor, guard).await)
         }
     }

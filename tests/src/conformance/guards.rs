@@ -107,7 +107,7 @@ where
 }
 
 fn cursor(number: u32) -> Cursor {
-    Cursor { hinted_to: at(number.into()), oldest: 7, swept_at: at(0) }
+    Cursor { hinted_to: at(number.into()), swept_at: at(0), ..Cursor::starting_at(7) }
 }
 
 fn written<T: Debug>(put: Result<Put<T>, Fault>) -> Version {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::timer::{Obligation, TimerKey, TimerStamp};
 use minutehand_io::clock::Clock;
@@ -57,6 +58,7 @@ macro_rules! queue_facts {
             a_hint_that_is_given_back_is_delivered_again,
             a_hint_that_is_given_back_for_later_waits_until_then,
             the_most_urgent_comes_first,
+            each_hint_comes_from_the_lane_it_was_sent_on,
             a_hundred_concurrent_sends_lose_no_hint,
             a_hint_of_every_shape_arrives_as_it_was_sent,
             a_receiver_that_gives_up_loses_nothing,
@@ -209,13 +211,25 @@ pub async fn a_hint_that_is_given_back_for_later_waits_until_then(arena: &impl A
 
 pub async fn the_most_urgent_comes_first(arena: &impl Arena) {
     for (number, priority) in (1..).zip([Priority::Low, Priority::Normal, Priority::High, Priority::Critical]) {
-        arena.queues().send(priority, &hint(number), arena.clock().now()).await.unwrap();
+        arena.queues().send(priority.into(), &hint(number), arena.clock().now()).await.unwrap();
     }
 
     let delivered = exactly(arena, 4).await;
 
     assert_eq!(numbers(&delivered), [4, 3, 2, 1]);
-    assert_eq!(delivered.iter().map(|delivery| delivery.priority).collect::<Vec<_>>(), Priority::ALL);
+    assert_eq!(delivered.iter().map(|delivery| delivery.lane.priority).collect::<Vec<_>>(), Priority::ALL);
+}
+
+pub async fn each_hint_comes_from_the_lane_it_was_sent_on(arena: &impl Arena) {
+    for (number, lane) in (1..).zip(Lane::ALL) {
+        arena.queues().send(lane, &hint(number), arena.clock().now()).await.unwrap();
+    }
+
+    let mut delivered = exactly(arena, Lane::ALL.len()).await;
+    delivered.sort_by_key(|delivery| numbers(std::slice::from_ref(delivery)));
+
+    let lanes = Lane::ALL.map(|lane| arena.queues().lane_for(lane));
+    assert_eq!(delivered.iter().map(|delivery| delivery.lane).collect::<Vec<_>>(), lanes);
 }
 
 pub async fn a_hundred_concurrent_sends_lose_no_hint(arena: &impl Arena) {
@@ -223,7 +237,7 @@ pub async fn a_hundred_concurrent_sends_lose_no_hint(arena: &impl Arena) {
     let mut sends = JoinSet::new();
     for number in 0..100 {
         let queues = Arc::clone(arena.queues());
-        sends.spawn(async move { queues.send(Priority::High, &hint(number), now).await });
+        sends.spawn(async move { queues.send(Priority::High.into(), &hint(number), now).await });
     }
     assert!(sends.join_all().await.iter().all(Result::is_ok));
 
@@ -235,7 +249,7 @@ pub async fn a_hundred_concurrent_sends_lose_no_hint(arena: &impl Arena) {
 pub async fn a_hint_of_every_shape_arrives_as_it_was_sent(arena: &impl Arena) {
     let shapes = every_shape();
     for shape in &shapes {
-        arena.queues().send(Priority::Low, shape, arena.clock().now()).await.unwrap();
+        arena.queues().send(Priority::Low.into(), shape, arena.clock().now()).await.unwrap();
     }
 
     let delivered = exactly(arena, shapes.len()).await;
@@ -270,7 +284,7 @@ async fn assert_nothing_comes(arena: &impl Arena, within: Duration) {
 }
 
 async fn send(arena: &impl Arena, number: u8, at: Moment) {
-    arena.queues().send(Priority::Normal, &hint(number), at).await.unwrap();
+    arena.queues().send(Priority::Normal.into(), &hint(number), at).await.unwrap();
 }
 
 type Deliveries<A> = Vec<Delivery<<<A as Arena>::Queues as Queues>::Receipt>>;

@@ -1,10 +1,123 @@
 //! Who is let in, and what a tenant sees of another.
 
+use std::net::IpAddr;
+use std::time::Duration;
+
 use axum::body::Body;
 use http::Request;
+use minutehand_api::Source;
+use minutehand_io::Ports as _;
 use serde_json::json;
 
-use crate::world::{OTHER_KEY, World, request};
+use crate::world::{Answer, OTHER_KEY, World, request};
+
+/// Reads for keys that nobody here knows, from one address at once.
+const READS: u64 = 200;
+
+/// A request with a key from an address.
+async fn from(world: &World, address: &str, key: &str) -> Answer {
+    let mut request = request("GET", "/v1/quotas", key).body(Body::empty()).unwrap();
+    request.extensions_mut().insert(Source::of(address.parse::<IpAddr>().unwrap()));
+    world.send(request).await
+}
+
+/// A key of the form of one, with another secret.
+fn guess(key: &str, number: usize) -> String {
+    let (known, _secret) = key.rsplit_once('_').unwrap();
+    format!("{known}_{number:016}")
+}
+
+async fn made_key(world: &World) -> String {
+    let made = world.post("/v1/keys", json!({"name": "ci", "role": "viewer", "tenant": "new"})).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    made.word("/secret")
+}
+
+fn reads(world: &World) -> u64 {
+    world.ports.store().meter().reads
+}
+
+/// Tried: without `Strangers::admit` each of a thousand guesses costs a read.
+#[tokio::test]
+async fn who_guesses_keys_is_stopped_before_the_table_is_read_and_nobody_else_is() {
+    let world = World::new();
+    let key = made_key(&world).await;
+    assert_eq!(from(&world, "192.0.2.1", &key).await.status, 200);
+    let before = reads(&world);
+
+    let mut last = from(&world, "192.0.2.1", &guess(&key, 0)).await;
+    for number in 1..1_000 {
+        last = from(&world, "192.0.2.1", &guess(&key, number)).await;
+    }
+
+    last.problem(429, "quota-exceeded");
+    assert_eq!(last.header("retry-after"), "1");
+    assert_eq!(reads(&world) - before, READS);
+    assert_eq!(from(&world, "192.0.2.1", &key).await.status, 200, "a key that has opened is not counted");
+    let other = made_key(&world).await;
+    assert_eq!(from(&world, "192.0.2.1", &other).await.status, 429, "a new one from there waits");
+    assert_eq!(from(&world, "192.0.2.2", &other).await.status, 200);
+    world.ports.clock.pass(Duration::from_secs(1));
+    assert_eq!(from(&world, "192.0.2.1", &guess(&key, 1_000)).await.status, 401);
+}
+
+/// Tried: without `Strangers::refused` each repetition costs a read.
+#[tokio::test]
+async fn a_refused_key_costs_one_read_in_ten_seconds() {
+    let world = World::new();
+    let wrong = guess(&made_key(&world).await, 7);
+    let before = reads(&world);
+
+    for _ in 0..1_000 {
+        assert_eq!(from(&world, "192.0.2.1", &wrong).await.status, 401);
+    }
+    assert_eq!(reads(&world) - before, 1);
+    world.ports.clock.pass(Duration::from_secs(10));
+    assert_eq!(from(&world, "192.0.2.1", &wrong).await.status, 401);
+    assert_eq!(reads(&world) - before, 2);
+}
+
+#[tokio::test]
+async fn a_key_that_was_known_opens_nothing_from_its_revocation_on() {
+    let world = World::new();
+    let made = world.post("/v1/keys", json!({"name": "ci", "role": "viewer", "tenant": "new"})).await;
+    let (key, id) = (made.word("/secret"), made.word("/key_id"));
+    assert_eq!(from(&world, "192.0.2.1", &key).await.status, 200);
+
+    let revoked = world.delete(&format!("/v1/keys/{id}?tenant=new")).await;
+
+    assert!(revoked.status.is_success(), "{}", revoked.text);
+    assert_eq!(from(&world, "192.0.2.1", &key).await.status, 401);
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_key_costs_no_read_and_is_counted_for_nobody() {
+    let world = World::new();
+    let before = reads(&world);
+
+    for _ in 0..1_000 {
+        assert_eq!(from(&world, "192.0.2.1", "mh_nobody").await.status, 401);
+    }
+
+    assert_eq!(reads(&world), before);
+    assert_eq!(from(&world, "192.0.2.1", &made_key(&world).await).await.status, 200);
+}
+
+/// Nobody needs a key for it. Tried: without `LastLook` it is a read each.
+#[tokio::test]
+async fn health_reads_the_store_once_a_second_however_many_ask() {
+    let world = World::new();
+    let before = reads(&world);
+
+    for _ in 0..100 {
+        assert_eq!(world.get("/v1/health").await.status, 200);
+    }
+    assert_eq!(reads(&world) - before, 1);
+    world.ports.clock.pass(Duration::from_secs(1));
+    assert_eq!(world.get("/v1/health").await.status, 200);
+
+    assert_eq!(reads(&world) - before, 2);
+}
 
 #[tokio::test]
 async fn without_a_known_key_nothing_is_answered() {

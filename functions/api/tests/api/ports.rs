@@ -8,7 +8,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{Tenant, Worker};
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::Claimant;
 use minutehand_io::chance::{Chance, SystemChance};
 use minutehand_io::clock::Clock;
@@ -154,7 +154,7 @@ impl Clock for TestClock {
 impl Queues for TestQueues {
     type Receipt = ();
 
-    async fn send(&self, _priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+    async fn send(&self, _lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
         locked(&self.sent).push((at, hint.clone()));
         Ok(())
     }

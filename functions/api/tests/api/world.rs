@@ -12,6 +12,7 @@ use minutehand_domain::body::Body as Kept;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{ErrorCode, Outcome, Run};
 use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
@@ -20,7 +21,7 @@ use minutehand_io::targets::TargetRefusal;
 use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, claim};
 use minutehand_protocol::run::finish::finish;
-use minutehand_protocol::sweep::sweep;
+use minutehand_protocol::sweep::{Allowance, sweep};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -160,7 +161,7 @@ impl World {
     /// The same; an attempt of which nothing is said does not end.
     pub(crate) async fn work_if(&self, ends: impl Fn(&Job, &Run) -> Option<Outcome>) {
         for shard in 0..self.ports.store().shards() {
-            sweep(&*self.ports, shard).await.unwrap();
+            sweep(&*self.ports, shard, &Allowance::UNLIMITED).await.unwrap();
         }
         loop {
             let hints = self.ports.queues.take(self.now());
@@ -168,7 +169,10 @@ impl World {
                 return;
             }
             for hint in hints {
-                let Claim::Mine(claimed) = claim(&*self.ports, &hint, self.now()).await.unwrap() else { continue };
+                let Claim::Mine(claimed) = claim(&*self.ports, &hint, Lane::default(), self.now()).await.unwrap()
+                else {
+                    continue;
+                };
                 let job =
                     job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap().expect("a job that has a run");
                 if let Some(outcome) = ends(&job, &claimed.run) {
@@ -184,7 +188,7 @@ impl World {
     pub(crate) async fn hold(&self) -> ClaimedRun {
         let hints = self.ports.queues.take(self.now());
         let [hint] = &hints[..] else { panic!("not one hint: {hints:?}") };
-        match claim(&*self.ports, hint, self.now()).await.unwrap() {
+        match claim(&*self.ports, hint, Lane::default(), self.now()).await.unwrap() {
             Claim::Mine(claimed) => claimed,
             other => panic!("not claimed: {other:?}"),
         }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::priority::Priority;
 use tokio::sync::Notify;
 
@@ -121,8 +122,8 @@ impl<C: Clock> EmbeddedQueues<C> {
 impl<C: Clock> Queues for EmbeddedQueues<C> {
     type Receipt = Receipt;
 
-    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
-        let sent = self.state().send(priority, hint, at)?;
+    async fn send(&self, lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
+        let sent = self.state().send(lane.priority, hint, at)?;
         self.wake_receivers(sent);
         Ok(())
     }
@@ -133,6 +134,10 @@ impl<C: Clock> Queues for EmbeddedQueues<C> {
         let hidden = self.state().hide(*receipt, until);
         self.wake_receivers(hidden);
         Ok(())
+    }
+
+    fn lane_for(&self, lane: Lane) -> Lane {
+        Lane::short(lane.priority)
     }
 
     fn limit(&self, tenant: &Tenant, concurrent: Option<u32>) {

@@ -1,7 +1,7 @@
-//! Queues on SQS: a standard queue for each priority. Requests that come together are sent as one batch. A request that AWS
+//! Queues on SQS: a standard queue for each lane. Requests that come together are sent as one batch. A request that AWS
 //! would refuse is refused here first, because the emulators accept it.
 //!
-//! In Lambda the platform receives: a host there needs [`message::read`], [`QueueUrls::priority_of`] and [`Receipt::new`].
+//! In Lambda the platform receives: a host there needs [`message::read`], [`QueueUrls::lane_of`] and [`Receipt::new`].
 //! A process receives through [`Inbox`].
 
 mod answers;
@@ -23,7 +23,7 @@ use std::time::Duration;
 use aws_sdk_sqs::Client;
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 
 use self::batcher::Batcher;
 use self::deleting::Deleting;
@@ -49,14 +49,14 @@ const PORT: &str = "the queues";
 /// Names one delivery of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    priority: Priority,
+    lane: Lane,
     handle: String,
 }
 
 pub struct SqsQueues<C: Clock> {
     clock: Arc<C>,
     early: Duration,
-    queues: [Queue<C>; Priority::ALL.len()],
+    queues: [Queue<C>; Lane::ALL.len()],
     polling: Polling,
 }
 
@@ -68,8 +68,8 @@ struct Queue<C: Clock> {
 }
 
 impl Receipt {
-    pub fn new(priority: Priority, handle: impl Into<String>) -> Self {
-        Self { priority, handle: handle.into() }
+    pub fn new(lane: Lane, handle: impl Into<String>) -> Self {
+        Self { lane, handle: handle.into() }
     }
 }
 
@@ -77,7 +77,7 @@ impl<C: Clock> SqsQueues<C> {
     /// The port over these SQS queues, with hints visible `early` before their time.
     pub fn new(client: Client, queues: QueueUrls, clock: C, early: Duration) -> Self {
         let clock = Arc::new(clock);
-        let to = |index: usize| Queue::new(&client, queues.url(Priority::ALL[index]), &clock);
+        let to = |index: usize| Queue::new(&client, queues.url(Lane::ALL[index]), &clock);
         Self { queues: array::from_fn(to), polling: Polling::new(client, queues, VISIBILITY), clock, early }
     }
 
@@ -87,14 +87,14 @@ impl<C: Clock> SqsQueues<C> {
         Self { polling: self.polling.with_visibility(visibility), ..self }
     }
 
-    fn queue(&self, priority: Priority) -> &Queue<C> {
-        &self.queues[priority.index()]
+    fn queue(&self, lane: Lane) -> &Queue<C> {
+        &self.queues[lane.index()]
     }
 
     /// Sets a message's visibility so that it ends at `until`.
     async fn set_visibility(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
         timing::visibility(until, self.clock.now())?;
-        self.queue(receipt.priority).hiding.submit(Hidden { handle: receipt.handle.clone(), until }).await
+        self.queue(receipt.lane).hiding.submit(Hidden { handle: receipt.handle.clone(), until }).await
     }
 }
 
@@ -112,12 +112,12 @@ impl<C: Clock> Queue<C> {
 impl<C: Clock> Queues for SqsQueues<C> {
     type Receipt = Receipt;
 
-    async fn send(&self, priority: Priority, hint: &Hint, at: Moment) -> Result<(), Fault> {
+    async fn send(&self, lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
         let body = message::write(hint)?;
         let visible_from = at - self.early;
         timing::delay(visible_from, self.clock.now())?;
         let tenant = hint.tenant.as_str().to_owned();
-        self.queue(priority).sending.submit(Outgoing { body, tenant, visible_from }).await
+        self.queue(lane).sending.submit(Outgoing { body, tenant, visible_from }).await
     }
 
     /// An old receipt hides nothing, and that is no fault: the hint has been delivered to another receiver, whose claim is
@@ -133,7 +133,7 @@ impl<C: Clock> Inbox for SqsQueues<C> {
     }
 
     async fn done(&self, receipt: &Receipt) -> Result<(), Fault> {
-        self.queue(receipt.priority).deleting.submit(receipt.handle.clone()).await
+        self.queue(receipt.lane).deleting.submit(receipt.handle.clone()).await
     }
 
     async fn give_back(&self, receipt: &Receipt, at: Moment) -> Result<(), Fault> {

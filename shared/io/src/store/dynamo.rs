@@ -24,11 +24,12 @@ use aws_sdk_dynamodb::Client;
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant, base32};
 use minutehand_domain::run::Run;
+use minutehand_domain::survey::Found;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::conditions::{
-    Condition, it_bears_this_stamp, it_stands_as_seen, no_later_timer_stands_there, nothing_stands_there,
-    something_stands_there,
+    Condition, STAMP, WRITING, it_bears_this_stamp, it_stands_as_read, it_stands_as_seen, no_later_timer_stands_there,
+    nothing_stands_there, something_stands_there,
 };
 use self::items::{
     Attributes, SORT, VERSION, WRITE, attributes_of, number, said, seen, text, timer_attributes, timer_of,
@@ -40,7 +41,10 @@ pub use self::meter::{Operation, Spent};
 use self::requests::{Changed, Written};
 use super::item::{Item, Listed, Stored as _};
 use super::update::Update;
-use super::{Across, Bucket, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
+use super::{
+    Across, Bucket, Deleted, Discard, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store, Unreadable,
+    Updated, Version,
+};
 use crate::Fault;
 use crate::chance::{Chance as _, SystemChance};
 
@@ -72,14 +76,15 @@ pub struct DynamoStore {
     /// Names this store's writes, together with their count.
     name: String,
     writes: AtomicU64,
-    unreadable: AtomicU64,
+    later: AtomicU64,
+    corrupt: AtomicU64,
 }
 
 /// What was read of one part of a span.
 struct Part<T> {
     /// Under what they sort by.
     items: Vec<(String, T)>,
-    unreadable: u64,
+    unreadable: Vec<Unreadable>,
     /// The last one that was read, where there may be more of them.
     last: Option<String>,
 }
@@ -87,8 +92,8 @@ struct Part<T> {
 impl DynamoStore {
     pub fn new(client: Client, tables: Tables, listing: Listing) -> Self {
         let name = base32(&SystemChance.bytes()[..5]);
-        let (writes, unreadable) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { client, tables, listing, meter: Meter::default(), name, writes, unreadable }
+        let [writes, later, corrupt] = [0; 3].map(AtomicU64::new);
+        Self { client, tables, listing, meter: Meter::default(), name, writes, later, corrupt }
     }
 
     /// What was asked of each table and index since this store was made, and what that cost by their own word.
@@ -96,9 +101,14 @@ impl DynamoStore {
         self.meter.read()
     }
 
-    /// Times that an item was left where it is because this release cannot read it.
-    pub fn unreadable(&self) -> u64 {
-        self.unreadable.load(Ordering::Relaxed)
+    /// Times that an item was left where it is because a later release wrote it.
+    pub fn later(&self) -> u64 {
+        self.later.load(Ordering::Relaxed)
+    }
+
+    /// Times that an item was met that is corrupt.
+    pub fn corrupt(&self) -> u64 {
+        self.corrupt.load(Ordering::Relaxed)
     }
 
     /// One part of a span, item by item.
@@ -114,12 +124,13 @@ impl DynamoStore {
     ) -> Result<Part<T>, Fault> {
         let found = self.query(span, most).await?;
         let last = found.last().filter(|_| found.len() == most).and_then(|item| said(item, SORT).cloned());
-        let mut part = Part { items: Vec::new(), unreadable: 0, last };
+        let mut part = Part { items: Vec::new(), unreadable: Vec::new(), last };
         for item in found {
             let sort = said(&item, SORT).cloned().unwrap_or_default();
-            match self.left_if_unreadable(&span.partition, &sort, read(item))? {
-                Some(item) => part.items.push((sort, item)),
-                None => part.unreadable += 1,
+            match read(item) {
+                Ok(item) => part.items.push((sort, item)),
+                Err(why) if why.is_of_an_item() => part.unreadable.push(self.left(&span.partition, &sort, why)),
+                Err(fault) => return Err(fault),
             }
         }
         Ok(part)
@@ -137,7 +148,7 @@ impl DynamoStore {
         while page.items.len() < limit {
             let part = self.read_each(&span, limit - page.items.len(), &read).await?;
             page.items.extend(part.items.into_iter().map(|(_, item)| item).filter(&counts));
-            page.unreadable += part.unreadable;
+            page.unreadable.extend(part.unreadable);
             let Some(last) = part.last else { break };
             span = span.past(last);
         }
@@ -147,19 +158,22 @@ impl DynamoStore {
     fn readable<T: Item>(&self, item: Attributes) -> Result<Option<T>, Fault> {
         let at = |name| said(&item, name).cloned().unwrap_or_default();
         let (partition, sort) = (at(items::PARTITION), at(SORT));
-        self.left_if_unreadable(&partition, &sort, seen::<T>(item).map(|seen| seen.item))
-    }
-
-    /// An item that this release cannot read is another's to read: it stops nothing that lies beside it.
-    fn left_if_unreadable<T>(&self, partition: &str, sort: &str, read: Result<T, Fault>) -> Result<Option<T>, Fault> {
-        match read {
-            Err(why @ Fault::Unreadable { .. }) => {
-                self.unreadable.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(partition, sort, %why, "an item that cannot be read is left where it is");
+        match seen::<T>(item) {
+            Ok(seen) => Ok(Some(seen.item)),
+            Err(why) if why.is_of_an_item() => {
+                self.left(&partition, &sort, why);
                 Ok(None)
             }
-            read => read.map(Some),
+            Err(fault) => Err(fault),
         }
+    }
+
+    /// An item that this release cannot read stops nothing that lies beside it.
+    fn left(&self, partition: &str, sort: &str, why: Fault) -> Unreadable {
+        let counter = if matches!(why, Fault::Later { .. }) { &self.later } else { &self.corrupt };
+        counter.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(partition, sort, %why, "an item that cannot be read is left where it is");
+        Unreadable { key: format!("{partition} {sort}"), timer: keys::timer_of(sort), why }
     }
 
     /// Writes what can only ever be written as it is: it bears no version.
@@ -300,5 +314,46 @@ impl Store for DynamoStore {
     ) -> Result<Page<Timer>, Fault> {
         let Some(span) = keys::timers(bucket, SHARDS, after, until) else { return Ok(Page::default()) };
         self.read_on(span, limit, timer_of, |_| true).await
+    }
+
+    /// No key says which buckets there are.
+    async fn first_bucket(&self, _shard: u16) -> Result<FirstBucket, Fault> {
+        Ok(FirstBucket::Unknown)
+    }
+
+    async fn survey(&self, segment: TablePart, behind: Option<String>) -> Result<Found, Fault> {
+        let (partitions, next) = self.scan_partitions(Table::Timers, segment, behind).await?;
+        let mut found = Found { next, ..Found::default() };
+        for Bucket { minute, shard } in partitions.iter().filter_map(|partition| keys::bucket_of(partition)) {
+            let first = found.first.entry(shard).or_insert(minute);
+            *first = minute.min(*first);
+            found.timers += 1;
+        }
+        Ok(found)
+    }
+
+    async fn discard<T: Item>(&self, tenant: &Tenant, key: T::Key, what: Discard) -> Result<(), Fault> {
+        let key = keys::item::<T>(tenant, &key);
+        let Some(item) = self.get_attributes(&key).await? else { return Ok(()) };
+        let condition = it_stands_as_read(&item, &WRITING);
+        match seen::<T>(item) {
+            Err(why) if what.admits(&why) => self.erase(&key, condition).await.map(|_written| ()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn copy_timer(&self, from: &TimerKey, to: &TimerKey) -> Result<(), Fault> {
+        let Some(item) = self.get_attributes(&keys::timer(from, SHARDS)).await? else { return Ok(()) };
+        self.put_attributes(&keys::timer(to, SHARDS), item, nothing_stands_there()).await.map(|_written| ())
+    }
+
+    async fn discard_timer(&self, key: &TimerKey) -> Result<bool, Fault> {
+        let key = keys::timer(key, SHARDS);
+        let Some(item) = self.get_attributes(&key).await? else { return Ok(false) };
+        let condition = it_stands_as_read(&item, &STAMP);
+        match timer_of(item) {
+            Err(Fault::Unreadable { .. }) => Ok(matches!(self.erase(&key, condition).await?, Written::Done)),
+            _ => Ok(false),
+        }
     }
 }

@@ -13,8 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::id::{RunKey, Tenant, base32};
+use minutehand_domain::pace;
 use minutehand_domain::run::Run;
+use minutehand_domain::survey::Found;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::alarm::Alarm;
@@ -22,11 +24,13 @@ pub use self::codec::Codec;
 use self::codec::{Expiring, Stamp, stamp_of};
 pub use self::engine::Engine;
 use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
-pub use self::file::{File, OpenError};
+pub use self::file::{File, OpenError, warn_of_wider};
 pub use self::memory::Memory;
 use super::item::{Item, Listed};
 use super::update::Update;
-use super::{Across, Bucket, Deleted, Guard, Page, Put, Seen, Store, Updated, Version};
+use super::{
+    Across, Bucket, Deleted, Discard, FirstBucket, Guard, Page, Part, Put, Seen, Store, Unreadable, Updated, Version,
+};
 use crate::Fault;
 
 /// In memory: gone with the process. Answers at once, on any executor.
@@ -45,7 +49,8 @@ pub struct Embedded<E> {
     alarm: Alarm,
     reads: AtomicU64,
     writes: AtomicU64,
-    unreadable: AtomicU64,
+    later: AtomicU64,
+    corrupt: AtomicU64,
 }
 
 /// What a store was asked for since it was opened. Counts of items, so that they mean the same on every machine.
@@ -57,8 +62,10 @@ pub struct Meter {
     pub writes: u64,
     /// Times that something was made durable: one commit holds the writes of everybody who was waiting.
     pub commits: u64,
-    /// Times that an item was left where it is because this release cannot read it.
-    pub unreadable: u64,
+    /// Times that an item was left where it is because a later release wrote it.
+    pub later: u64,
+    /// Times that an item was met that is corrupt.
+    pub corrupt: u64,
 }
 
 impl<E: Engine> Embedded<E> {
@@ -72,8 +79,8 @@ impl<E: Engine> Embedded<E> {
     }
 
     fn over(engine: Arc<E>, shards: u16, codec: Codec) -> Self {
-        let (reads, writes, unreadable) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Self { engine, codec, shards, alarm: Alarm::default(), reads, writes, unreadable }
+        let [reads, writes, later, corrupt] = [0; 4].map(AtomicU64::new);
+        Self { engine, codec, shards, alarm: Alarm::default(), reads, writes, later, corrupt }
     }
 
     /// The same items as a process sees them that reads and writes with this codec.
@@ -87,7 +94,8 @@ impl<E: Engine> Embedded<E> {
             reads: self.reads.load(Ordering::Relaxed),
             writes: self.writes.load(Ordering::Relaxed),
             commits: self.engine.commits(),
-            unreadable: self.unreadable.load(Ordering::Relaxed),
+            later: self.later.load(Ordering::Relaxed),
+            corrupt: self.corrupt.load(Ordering::Relaxed),
         }
     }
 
@@ -150,7 +158,7 @@ impl<E: Engine> Embedded<E> {
         self.engine.get(table, key, decode)
     }
 
-    /// Up to `limit` items of a span; what decodes to nothing is left out, and what cannot be read is counted.
+    /// Up to `limit` items of a span; what decodes to nothing is left out, and what cannot be read is named.
     fn page<T>(
         &self,
         table: Table,
@@ -166,10 +174,7 @@ impl<E: Engine> Embedded<E> {
             walked += 1;
             match decode(value) {
                 Ok(item) => page.items.extend(item),
-                Err(why @ Fault::Unreadable { .. }) => {
-                    self.leave(table, key, &why);
-                    page.unreadable += 1;
-                }
+                Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(table, key, why)),
                 Err(fault) => return Err(fault),
             }
             Ok(if page.items.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
@@ -195,8 +200,8 @@ impl<E: Engine> Embedded<E> {
     fn listed_run(&self, key: &[u8]) -> Result<Option<Run>, Fault> {
         match self.read(Table::Runs, key, |bytes| self.codec.decode::<Run>(bytes)) {
             Ok(seen) => Ok(seen.map(|seen| seen.item)),
-            Err(why @ Fault::Unreadable { .. }) => {
-                self.leave(Table::Runs, key, &why);
+            Err(why) if why.is_of_an_item() => {
+                self.left(Table::Runs, key, why);
                 Ok(None)
             }
             Err(fault) => Err(fault),
@@ -204,9 +209,17 @@ impl<E: Engine> Embedded<E> {
     }
 
     /// An item that this release cannot read is another's to read: it stops nothing that lies beside it.
-    fn leave(&self, table: Table, key: &[u8], why: &Fault) {
-        self.unreadable.fetch_add(1, Ordering::Relaxed);
+    fn left(&self, table: Table, key: &[u8], why: Fault) -> Unreadable {
+        let counter = if matches!(why, Fault::Later { .. }) { &self.later } else { &self.corrupt };
+        counter.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(table = table.name(), key = %key.escape_ascii(), %why, "an item that cannot be read is left where it is");
+        let timer = if table == Table::Timers { keys::timer_of(key) } else { None };
+        Unreadable { key: format!("{} {}", table.name(), key.escape_ascii()), timer, why }
+    }
+
+    /// Which shard a key lies in; one that is none of ours lies in the first.
+    fn shard_of(&self, key: &[u8]) -> u16 {
+        keys::timer_of(key).map_or(0, |key| key.obligation.shard(self.shards))
     }
 
     async fn apply(&self, write: Write) -> Result<Applied, Fault> {
@@ -421,6 +434,68 @@ impl<E: Engine> Store for Embedded<E> {
         // A single shard holds them all, and asking which one costs a hash.
         let is_inside = |timer: &Timer| self.shards == 1 || timer.key.obligation.shard(self.shards) == bucket.shard;
         let decode = |bytes: &[u8]| self.codec.decode_timer(bytes).map(|timer| Some(timer).filter(is_inside));
-        self.page(Table::Timers, &span, limit, decode)
+        let mut page = self.page(Table::Timers, &span, limit, decode)?;
+        let shard = |timer: &TimerKey| timer.obligation.shard(self.shards);
+        page.unreadable.retain(|left| left.timer.as_ref().map_or(0, shard) == bucket.shard);
+        Ok(page)
+    }
+
+    /// By its key alone: it may be one that cannot be read.
+    async fn first_bucket(&self, shard: u16) -> Result<FirstBucket, Fault> {
+        let mut first = FirstBucket::Nowhere;
+        self.engine.walk(Table::Timers, &keys::all_timers(), |key, _| {
+            if self.shards > 1 && self.shard_of(key) != shard {
+                return Ok(ControlFlow::Continue(()));
+            }
+            first = FirstBucket::At(pace::minute_of(keys::due_of(key)));
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(first)
+    }
+
+    /// One segment holds them all.
+    async fn survey(&self, segment: Part, behind: Option<String>) -> Result<Found, Fault> {
+        let mut found = Found::default();
+        if segment.number > 0 {
+            return Ok(found);
+        }
+        let listed = self.entries(Table::Timers, &keys::timers_behind(behind.as_deref()), SURVEY_PAGE)?;
+        for (key, _) in &listed {
+            let minute = pace::minute_of(keys::due_of(key));
+            let first = found.first.entry(self.shard_of(key)).or_insert(minute);
+            *first = minute.min(*first);
+        }
+        found.timers = listed.len() as u64;
+        found.next = listed.last().filter(|_| listed.len() == SURVEY_PAGE).map(|(key, _)| base32(key));
+        Ok(found)
+    }
+
+    async fn discard<T: Item>(&self, tenant: &Tenant, key: T::Key, what: Discard) -> Result<(), Fault> {
+        let (spot, codec) = (Spot::of::<T>(tenant, &key, self.codec), self.codec);
+        let is_discarded = move |bytes: &[u8]| codec.decode::<T>(bytes).is_err_and(|why| what.admits(&why));
+        let compute =
+            Box::new(move |standing: Option<&[u8]>| Ok(standing.is_some_and(is_discarded).then(Made::default)));
+        self.apply(spot.write(Change::Computed(compute))).await.map(|_applied| ())
+    }
+
+    async fn copy_timer(&self, from: &TimerKey, to: &TimerKey) -> Result<(), Fault> {
+        let Some(value) = self.engine.get(Table::Timers, &keys::timer(from), |bytes| Ok(bytes.to_vec()))? else {
+            return Ok(());
+        };
+        let change = Change::Guarded(engine::Guard::Nothing, Made { value: Some(value), entries: Vec::new() });
+        self.apply(Write { table: Table::Timers, key: keys::timer(to), change }).await?;
+        self.alarm.put(to.due);
+        Ok(())
+    }
+
+    async fn discard_timer(&self, key: &TimerKey) -> Result<bool, Fault> {
+        let codec = self.codec;
+        let is_corrupt = move |bytes: &[u8]| matches!(codec.decode_timer(bytes), Err(Fault::Unreadable { .. }));
+        let compute = Box::new(move |standing: Option<&[u8]>| Ok(standing.is_some_and(is_corrupt).then(Made::default)));
+        let write = Write { table: Table::Timers, key: keys::timer(key), change: Change::Computed(compute) };
+        Ok(self.apply(write).await?.is_made())
     }
 }
+
+/// Timers that a page of the search holds.
+const SURVEY_PAGE: usize = 1000;

@@ -11,6 +11,7 @@ use minutehand_domain::access::{ApiKey, By, KeyId, KeyUse, Role, SecretHash};
 use minutehand_domain::audit::{Act, ActKey, Deed, Outcome};
 use minutehand_domain::body::{Body, Digest, Json};
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
@@ -27,12 +28,13 @@ use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
 use minutehand_domain::secret::{Label, Sealed, Secret};
 use minutehand_domain::signing::SigningSecrets;
+use minutehand_domain::survey::{Segment, Survey};
 use minutehand_domain::target::{Header, HttpTarget, Method, Target};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 
 use super::embedded::Codec;
 use super::item::Item;
-use super::items::{Cursor, KeptBody};
+use super::items::KeptBody;
 use super::{Seen, Version};
 
 const AT: Moment = Moment::from_millis(1_800_000_000_123);
@@ -207,7 +209,13 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     for (name, run) in [("schedule", scheduled()), ("manual", manual()), ("redrive", redrive())] {
         see(&format!("asked {name}"), &Asked { name: AskedName::of("once"), fingerprint: fingerprint(), run });
     }
-    see("cursor", &Cursor { hinted_to: AT, oldest: 30_000_000, swept_at: Moment::EPOCH });
+    let cursor = Cursor { hinted_to: AT, ..Cursor::starting_at(30_000_000) };
+    let step = Step { through: TimerKey::run(manual(), AT), began: AT };
+    see("cursor in the middle", &cursor.came_to(step));
+    see("cursor searching", &Cursor { searching: Some(AT), ..cursor.clone() });
+    see("cursor", &cursor);
+    let segments = vec![Segment::Behind(None), Segment::Behind(Some("x#1".to_owned())), Segment::Done];
+    see("survey", &Survey { began: AT, segments, first: [(63, 30_000_000)].into(), timers: 1_000_000 });
     for (name, obligation) in [
         ("occurrence", Obligation::Occurrence(JOB)),
         ("moved", Obligation::MovedOccurrence(JOB, Moment::EPOCH)),

@@ -100,5 +100,6 @@ pub fn later_shape<T: Item>(shape: u8) -> Fault {
 }
 
 pub fn unknown_shape(kind: &str, shape: u8, newest: u8) -> Fault {
-    Fault::unreadable("the store", format!("a {kind} has shape {shape}, this release reads up to {newest}"))
+    let why = format!("a {kind} has shape {shape}, this release reads up to {newest}");
+    if shape > newest { Fault::later("the store", why) } else { Fault::unreadable("the store", why) }
 }

@@ -14,9 +14,9 @@ mod quota;
 mod run;
 mod secret;
 mod signing;
+mod survey;
 mod timer;
 
 pub use self::body::KeptBody;
-pub use self::cursor::Cursor;
 pub use self::document::Filed;
 pub use self::run::{ExtendLease, RunsOf};

@@ -1,14 +1,15 @@
 //! Calling an HTTP target: one request, one answer, whatever the network does.
 //!
 //! [`reach`] decides which addresses may be called, [`address`] and [`headers`] refuse invalid URLs and headers,
-//! [`request`] builds the request and [`trace`] a part of it, [`dial`] opens the connection, [`answer`] and [`errors`]
-//! turn the result into an answer.
+//! [`request`] builds the request and [`trace`] a part of it, [`names`] knows the addresses of a name, [`dial`] opens the
+//! connection, [`answer`] and [`errors`] turn the result into an answer.
 
 mod address;
 mod answer;
 mod dial;
 mod errors;
 mod headers;
+mod names;
 mod reach;
 mod request;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
 use self::dial::{Connector, Dial};
+use self::names::Names;
 use super::{Answer, Call, TargetRefusal, Transport};
 use crate::Fault;
 
@@ -64,15 +66,15 @@ impl HttpCaller {
     /// Trusts the certificate authorities that this machine trusts. A machine without any can still call plain HTTP: a
     /// warning is logged, and calls to `https` fail with `tls`.
     pub fn new(reach: Reach) -> Result<Self, Fault> {
-        Ok(Self::trusting(native_roots()?, reach))
+        Ok(Self::trusting(native_roots()?, reach, Names::of_this_machine()))
     }
 
-    fn trusting(tls: ClientConfig, reach: Reach) -> Self {
+    fn trusting(tls: ClientConfig, reach: Reach, names: Names) -> Self {
         let https = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()
             .enable_http1()
-            .wrap_connector(Dial::new(reach));
+            .wrap_connector(Dial::new(reach, names));
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
@@ -98,7 +100,7 @@ impl Transport for HttpCaller {
     async fn call(&self, target: &HttpTarget, call: Call<'_>, secrets: &SigningSecrets) -> Answer {
         match request::build(target, &call, secrets, self.reach) {
             Ok(request) => {
-                let exchange = self.exchange(request, call.now);
+                let exchange = dial::for_tenant(call.tenant.clone(), self.exchange(request, call.now));
                 tokio::time::timeout(call.timeout, exchange).await.unwrap_or(Answer::TimedOut)
             }
             Err(error) => Answer::Failed { error, retry_after: None },

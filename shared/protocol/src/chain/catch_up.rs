@@ -71,7 +71,7 @@ async fn handle_straggler<D: Ports>(
         return pass_over(ports, timer, job, key, Skip::Missed, None).await;
     }
     let moved = move_to_next_hint(ports, timer, key.at).await?;
-    hint(ports, job.definition.priority, &Hint::behind(&moved, key, job.generation), ports.clock().now()).await
+    hint(ports, job.lane(), &Hint::behind(&moved, key, job.generation), ports.clock().now()).await
 }
 
 /// The head of the chain becomes the record of the outage, put only where nothing is. None where something else was faster:
@@ -148,7 +148,7 @@ async fn dispatch_each<D: Ports>(
         let waiting = moved_if_past(ports, &timer, t).await?;
         dispatched.add(job.id, t);
         let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
-        hint(ports, job.definition.priority, &told, now).await?;
+        hint(ports, job.lane(), &told, now).await?;
         match promised.filter(|(gap, _)| *gap <= horizon && !dispatched.contains(job.id, *gap)) {
             Some(next) => (t, timer) = next,
             None => return Ok(()),

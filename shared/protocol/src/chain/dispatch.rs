@@ -68,20 +68,13 @@ pub async fn dispatch<D: Ports>(
             Err(nothing) => return Ok(Dispatch::Nothing(nothing)),
         };
         let Some(next) = job.next_after(t) else {
-            hint(
-                ports,
-                job.definition.priority,
-                &Hint::behind(&timer, RunKey::occurrence(job_id, t), job.generation),
-                t,
-            )
-            .await?;
+            hint(ports, job.lane(), &Hint::behind(&timer, RunKey::occurrence(job_id, t), job.generation), t).await?;
             return Ok(Dispatch::Done);
         };
         let Some(successor) = promise_successor(ports, &job, next).await? else {
             return Ok(Dispatch::SuccessorTooLate);
         };
-        hint(ports, job.definition.priority, &Hint::behind(&timer, RunKey::occurrence(job_id, t), job.generation), t)
-            .await?;
+        hint(ports, job.lane(), &Hint::behind(&timer, RunKey::occurrence(job_id, t), job.generation), t).await?;
         if next > horizon || dispatched.contains(job_id, next) {
             return Ok(Dispatch::Done);
         }
@@ -99,13 +92,8 @@ pub async fn dispatch_if_near<D: Ports>(ports: &D, job: &Job, t: Moment, timer: 
     }
     // Nobody can have changed what this creator has just written and knows: a single occurrence needs no further read.
     if job.next_after(t).is_none() {
-        let _lost_hints_are_found = hint(
-            ports,
-            job.definition.priority,
-            &Hint::behind(timer, RunKey::occurrence(job.id, t), job.generation),
-            t,
-        )
-        .await;
+        let _lost_hints_are_found =
+            hint(ports, job.lane(), &Hint::behind(timer, RunKey::occurrence(job.id, t), job.generation), t).await;
         return;
     }
     let _lost_hints_are_found = dispatch(ports, t, timer, horizon, &Dispatched::default()).await;

@@ -7,12 +7,14 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::job::NotAdmitted;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::order::{Order, Terms};
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pace;
 use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
+use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
 use minutehand_io::targets::{Material, Targets as _, Upcoming};
 use minutehand_io::{Fault, Ports};
@@ -20,6 +22,7 @@ use minutehand_io::{Fault, Ports};
 use crate::bodies;
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::lookup::owner_of;
+use crate::timers::hinting;
 
 /// A run that is ours until its lease ends, and what it is to carry out.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ pub enum Dropped {
     /// No such run, and none of its kind is born of a hint.
     NoRecord,
     NotAdmitted(NotAdmitted),
+    /// Its call is long and it came among short ones: it was sent on to the lane of its own.
+    SentOn,
     /// It is due so much later that nobody should wait for it here: its timer stands.
     TooSoon,
     /// So late that its job no longer wants it to begin. Its timer stays: the look that finds it writes the record.
@@ -74,8 +79,8 @@ struct Reading {
     read_at: Moment,
 }
 
-/// Waits until the hinted run is due and claims it, if that is at `leaving` or before.
-pub async fn claim<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<Claim, Fault> {
+/// Waits until the run is due whose hint came on `lane`, and claims it, if that is at `leaving` or before.
+pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment) -> Result<Claim, Fault> {
     loop {
         let reading = match read(ports, hint).await? {
             Ok(reading) => reading,
@@ -84,6 +89,9 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<
         let (due, now) = (reading.due(hint), ports.clock().now());
         if due.since(now) > pace::HOLD {
             return Ok(Claim::Dropped(Dropped::TooSoon));
+        }
+        if send_on(ports, hint, lane, &reading).await? {
+            return Ok(Claim::Dropped(Dropped::SentOn));
         }
         if due.max(now) > leaving {
             return Ok(Claim::NotYet(due));
@@ -96,6 +104,15 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<
             return Ok(answer);
         }
     }
+}
+
+/// Rule **long calls travel apart**: whoever gave this hint did not know the run's terms, or they have changed since.
+async fn send_on<D: Ports>(ports: &D, hint: &Hint, came_on: Lane, reading: &Reading) -> Result<bool, Fault> {
+    let lane = ports.queues().lane_for(reading.owner.lane());
+    if lane.length <= came_on.length {
+        return Ok(false);
+    }
+    hinting::hint(ports, lane, hint, reading.due(hint)).await.map(|()| true)
 }
 
 /// Reads the run and its owner, and says at once where there is nothing to claim.

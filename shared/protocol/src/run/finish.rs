@@ -4,6 +4,7 @@
 //! Guard **fence**: the record is put by the claim that is still the last one; an older claim's is refused.
 
 use minutehand_domain::hint::Hint;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Terms;
 use minutehand_domain::pace;
 use minutehand_domain::run::{Event as RunEvent, Outcome, Refusal, Run, State};
@@ -33,7 +34,7 @@ pub async fn finish<D: Ports>(
     terms: &Terms,
     behind: Option<&Hint>,
 ) -> Result<Finished, Fault> {
-    record(ports, seen, &RunEvent::Finish { fence, outcome, terms }, behind).await
+    record(ports, seen, &RunEvent::Finish { fence, outcome, terms }, terms, behind).await
 }
 
 /// Hands the run back unfinished: its holder is going away.
@@ -44,13 +45,14 @@ pub async fn hand_back<D: Ports>(
     terms: &Terms,
     behind: Option<&Hint>,
 ) -> Result<Finished, Fault> {
-    record(ports, seen, &RunEvent::HandBack { fence, terms }, behind).await
+    record(ports, seen, &RunEvent::HandBack { fence, terms }, terms, behind).await
 }
 
 async fn record<D: Ports>(
     ports: &D,
     seen: Seen<Run>,
     event: &RunEvent<'_>,
+    terms: &Terms,
     behind: Option<&Hint>,
 ) -> Result<Finished, Fault> {
     let Seen { item: mut run, mut version } = seen;
@@ -64,7 +66,7 @@ async fn record<D: Ports>(
         match ports.store().put(&next.tenant, next.key, &next, Guard::Seen(version)).await? {
             Put::Written(_) => {
                 ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
-                hint_next_attempt(ports, &next, again.as_ref()).await;
+                hint_next_attempt(ports, &next, terms, again.as_ref()).await;
                 erase_behind(ports, behind, again.as_ref()).await?;
                 return Ok(Finished::Recorded(next));
             }
@@ -81,11 +83,11 @@ async fn promise_next_attempt<D: Ports>(ports: &D, next: &Run, behind: Option<&H
 }
 
 /// Hints the next attempt if it is near.
-async fn hint_next_attempt<D: Ports>(ports: &D, run: &Run, again: Option<&Timer>) {
+async fn hint_next_attempt<D: Ports>(ports: &D, run: &Run, terms: &Terms, again: Option<&Timer>) {
     if let (Some(timer), State::Scheduled { due }) = (again, &run.state)
         && *due <= ports.clock().now() + pace::HORIZON
     {
-        let _a_lost_hint_is_found_overdue = hint(ports, run.priority, &Hint::of(timer), *due).await;
+        let _a_lost_hint_is_found_overdue = hint(ports, Lane::of(run.priority, terms), &Hint::of(timer), *due).await;
     }
 }
 

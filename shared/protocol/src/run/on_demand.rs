@@ -7,6 +7,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Job, JobRefusal, Status};
+use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::run::{NotToRedo, Run, Skip, State};
 use minutehand_domain::timer::TimerKey;
@@ -88,7 +89,8 @@ async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<
     match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
         Put::Written(_) => {
             ports.events().emit(&Event::Run { run: &run, from: "none", now });
-            let _a_lost_hint_is_found_overdue = hint(ports, run.priority, &Hint::of(&timer), now).await;
+            let lane = Lane::of(run.priority, &job.definition.terms);
+            let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Answered::Queued(run))
         }
         // Who bears the same idempotency key makes the same run; only a sweeper makes one that was given up.

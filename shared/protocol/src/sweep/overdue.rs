@@ -79,8 +79,9 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, run: &Run, job: Option<
         (Look::Later(due), _) => move_to(ports, timer, due.max(now + pace::PROMISE_AGAIN)).await.map(|_moved| ()),
         (Look::Claimable { since }, job) => {
             let moved = move_to_next_hint(ports, timer, since).await?;
+            let lane = job.as_ref().map_or(run.priority.into(), Job::lane);
             let generation = job.map_or(moved.stamp.generation, |job| job.generation);
-            hint(ports, run.priority, &Hint::behind(&moved, run.key, generation), now).await
+            hint(ports, lane, &Hint::behind(&moved, run.key, generation), now).await
         }
         (Look::Erase, Some(job)) => erase_unless_change_pending(ports, timer, &job).await,
         (Look::Erase, None) => erase(ports, timer).await,

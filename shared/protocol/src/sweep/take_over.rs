@@ -1,17 +1,23 @@
 //! Taking over: a process that is alone with its store knows that the lease of every other process is a dead one's, and need
 //! not wait until it ends. A worker elsewhere lives on, and so does its lease.
 
+use std::time::Duration;
+
+use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Bucket, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::timers::hinting::hint;
 
 const PAGE: usize = 1000;
+/// Buckets are looked into one by one: of a clock that was further ahead, leases end when they say.
+const FURTHEST_AHEAD: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// Hints every run whose timer was moved to the end of a dead process's lease; says how many. The timers that are due or
 /// overdue are the first pass's.
@@ -21,10 +27,21 @@ pub async fn take_over<D: Ports>(ports: &D, shard: u16) -> Result<u64, Fault> {
     }
     let now = ports.clock().now();
     let mut taken = 0;
-    for minute in pace::minute_of(now)..=pace::minute_of(now + pace::LONGEST_LEASE) {
+    let last = last_pass(ports, shard, now).await?;
+    for minute in pace::minute_of(now)..=pace::minute_of(last + pace::LONGEST_LEASE) {
         taken += take_over_bucket(ports, Bucket { minute, shard }).await?;
     }
     Ok(taken)
+}
+
+/// When the last pass began by its own clock; one that was ahead gave leases that end later than ours would, too.
+async fn last_pass<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Moment, Fault> {
+    let cursor = match ports.store().get::<Cursor>(&Tenant::deployment(), shard).await {
+        Err(fault) if fault.is_of_an_item() => None,
+        read => read?,
+    };
+    let swept_at = cursor.map_or(now, |seen| seen.item.swept_at);
+    Ok(swept_at.clamp(now, now + FURTHEST_AHEAD))
 }
 
 async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fault> {
@@ -50,13 +67,14 @@ async fn take_over_run<D: Ports>(ports: &D, timer: &Timer) -> Result<bool, Fault
     let run = match ports.store().get::<Run>(&timer.tenant, key).await {
         Ok(Some(seen)) => seen.item,
         // What this release cannot read is no reason not to start.
-        Ok(None) | Err(Fault::Unreadable { .. }) => return Ok(false),
+        Ok(None) => return Ok(false),
+        Err(fault) if fault.is_of_an_item() => return Ok(false),
         Err(fault) => return Err(fault),
     };
     let dead = run.lease().is_some_and(|lease| lease.is_over(now, ports.me()));
     if dead {
         // It may also be the promise of a change: this hint's run must not erase it.
-        hint(ports, run.priority, &Hint::behind(timer, key, 0), now).await?;
+        hint(ports, run.priority.into(), &Hint::behind(timer, key, 0), now).await?;
     }
     Ok(dead)
 }

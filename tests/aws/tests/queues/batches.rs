@@ -38,7 +38,7 @@ async fn a_hint_travels_with_its_tenants_group_and_its_delay() {
     let now = SystemClock.now();
 
     for (number, at) in [(1, now + Duration::from_millis(60_500)), (2, now)] {
-        queues.send(Priority::High, &hint(number), at).await.unwrap();
+        queues.send(Priority::High.into(), &hint(number), at).await.unwrap();
     }
 
     let [later, past] = scripted.asked().try_into().unwrap();
@@ -78,12 +78,12 @@ async fn a_throttle_is_tried_again_and_then_a_fault() {
         _again => asked.taken_but(|_| None),
     };
     let (scripted, queues_) = queues(throttled).await;
-    assert_eq!(queues_.send(Priority::Low, &hint(1), SystemClock.now()).await, Ok(()));
+    assert_eq!(queues_.send(Priority::Low.into(), &hint(1), SystemClock.now()).await, Ok(()));
     assert_eq!(scripted.asked().len(), 2);
 
     let (scripted, queues_) =
         queues(|_, _| Answer::Error(StatusCode::BAD_REQUEST, "com.amazonaws.sqs#RequestThrottled")).await;
-    let sent = queues_.send(Priority::Low, &hint(1), SystemClock.now()).await;
+    let sent = queues_.send(Priority::Low.into(), &hint(1), SystemClock.now()).await;
     assert!(matches!(sent, Err(Fault::Unavailable { .. })), "{sent:?}");
     assert_eq!(scripted.asked().len(), 3);
 }
@@ -92,11 +92,11 @@ async fn a_throttle_is_tried_again_and_then_a_fault() {
 #[tokio::test]
 async fn what_sqs_would_refuse_never_reaches_it() {
     let (scripted, queues) = queues(|_, asked| asked.taken_but(|_| None)).await;
-    let (now, receipt) = (SystemClock.now(), Receipt::new(Priority::Low, "handle"));
+    let (now, receipt) = (SystemClock.now(), Receipt::new(Priority::Low.into(), "handle"));
     let (too_late, too_long) = (now + Duration::from_secs(903), now + Duration::from_secs(43_203));
 
     let refused = [
-        queues.send(Priority::Low, &hint(1), too_late).await,
+        queues.send(Priority::Low.into(), &hint(1), too_late).await,
         queues.hide(&receipt, too_long).await,
         queues.give_back(&receipt, too_long).await,
     ];
@@ -111,10 +111,11 @@ async fn a_caller_that_is_dropped_while_it_waits_takes_nobody_along() {
     let (scripted, queues) = queues(|_, asked| asked.taken_but(|_| None)).await;
     let now = SystemClock.now();
     let [first, second, third] = [1, 2, 3].map(hint);
-    let mut dropped = Box::pin(queues.send(Priority::Low, &first, now));
+    let mut dropped = Box::pin(queues.send(Priority::Low.into(), &first, now));
     assert!((&mut dropped).now_or_never().is_none(), "it waits, and it came first");
-    let others =
-        async { tokio::join!(queues.send(Priority::Low, &second, now), queues.send(Priority::Low, &third, now)) };
+    let others = async {
+        tokio::join!(queues.send(Priority::Low.into(), &second, now), queues.send(Priority::Low.into(), &third, now))
+    };
     drop(dropped);
 
     assert_eq!(others.await, (Ok(()), Ok(())));
@@ -129,13 +130,13 @@ async fn a_request_that_hangs_holds_up_only_those_in_it() {
     let (scripted, queues) =
         queues(|before, asked| if before == 0 { Answer::None } else { asked.taken_but(|_| None) }).await;
     let stuck = Arc::clone(&queues);
-    let stuck = tokio::spawn(async move { stuck.send(Priority::Low, &hint(1), SystemClock.now()).await });
+    let stuck = tokio::spawn(async move { stuck.send(Priority::Low.into(), &hint(1), SystemClock.now()).await });
 
     let second = async {
         while scripted.asked().is_empty() {
             tokio::task::yield_now().await;
         }
-        queues.send(Priority::Low, &hint(2), SystemClock.now()).await
+        queues.send(Priority::Low.into(), &hint(2), SystemClock.now()).await
     };
 
     let second = tokio::time::timeout(Duration::from_secs(10), second).await;
@@ -150,7 +151,7 @@ async fn what_an_old_receipt_asks_for_is_done_already() {
     let (scripted, queues) = queues(move |_, asked| asked.taken_but(code)).await;
     let until = SystemClock.now() + Duration::from_millis(1_500);
     let [invalid, ended, broken, good] =
-        [codes[0], codes[1], codes[2], "good"].map(|handle| Receipt::new(Priority::Normal, handle));
+        [codes[0], codes[1], codes[2], "good"].map(|handle| Receipt::new(Priority::Normal.into(), handle));
 
     let hidden = tokio::join!(
         queues.hide(&invalid, until),
@@ -184,7 +185,9 @@ async fn send_all(queues: &Arc<SqsQueues<SystemClock>>, numbers: std::ops::Range
     let mut sends = JoinSet::new();
     for number in numbers {
         let queues = Arc::clone(queues);
-        sends.spawn(async move { (number, queues.send(Priority::Normal, &hint(number), SystemClock.now()).await) });
+        sends.spawn(
+            async move { (number, queues.send(Priority::Normal.into(), &hint(number), SystemClock.now()).await) },
+        );
     }
     sends.join_all().await
 }

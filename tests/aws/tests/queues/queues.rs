@@ -1,23 +1,23 @@
-//! Four queues, named as their priorities are.
+//! A queue for each lane, named as it is.
 
 use aws_sdk_sqs::Client;
 use minutehand_domain::hint::Hint;
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use minutehand_io::queues::sqs::QueueUrls;
 use minutehand_tests::conformance::world::timer;
 
 pub(crate) async fn make_queues(client: &Client) -> QueueUrls {
     let mut urls = Vec::new();
-    for priority in Priority::ALL {
-        let made = client.create_queue().queue_name(priority.as_str()).send().await.expect("ministack makes queues");
+    for lane in Lane::ALL {
+        let made = client.create_queue().queue_name(lane.as_str()).send().await.expect("ministack makes queues");
         urls.push(made.queue_url.expect("a queue has a URL"));
     }
-    QueueUrls::new(urls.try_into().expect("one for each priority"))
+    QueueUrls::new(urls.try_into().expect("one for each lane"))
 }
 
 /// Queues that nobody has made: whoever is scripted does not ask for them.
 pub(crate) fn named_queues() -> QueueUrls {
-    QueueUrls::new(Priority::ALL.map(|priority| format!("http://scripted/0/{}", priority.as_str())))
+    QueueUrls::new(Lane::ALL.map(|lane| format!("http://scripted/0/{}", lane.as_str())))
 }
 
 /// Hints that differ by a number.

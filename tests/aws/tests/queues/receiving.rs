@@ -7,6 +7,7 @@ use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use http::StatusCode;
 use minutehand_aws_tests::ministack::{Authorization, Ministack};
 use minutehand_aws_tests::scripted::{Answer, Scripted};
+use minutehand_domain::lane::Lane;
 use minutehand_domain::priority::Priority;
 use minutehand_io::Fault;
 use minutehand_io::clock::{Clock as _, SystemClock};
@@ -24,10 +25,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 async fn a_message_that_cannot_be_read_stops_no_other_and_is_left() {
     let Some(aws) = Ministack::start(Authorization::Off) else { return };
     let (client, queues) = (aws.sqs(), make_queues(&aws.sqs()).await);
-    let url = queues.url(Priority::High).to_owned();
+    let url = queues.url(Priority::High.into()).to_owned();
     client.send_message().queue_url(&url).message_body("a letter to a friend").send().await.unwrap();
     let queues = SqsQueues::new(client.clone(), queues, SystemClock, EARLY);
-    queues.send(Priority::High, &hint(1), SystemClock.now()).await.unwrap();
+    queues.send(Priority::High.into(), &hint(1), SystemClock.now()).await.unwrap();
 
     let delivered = timeout(PATIENCE, queues.receive(9)).await.unwrap().unwrap();
 
@@ -52,7 +53,7 @@ async fn a_poll_waits_longer_than_the_client_lets_other_calls_wait() {
     let sdk = aws.sdk().into_builder().timeout_config(impatient.build()).build();
     let client = Client::new(&sdk);
     let queues = SqsQueues::new(client.clone(), make_queues(&client).await, SystemClock, EARLY);
-    queues.send(Priority::Low, &hint(1), SystemClock.now() + 4 * second).await.unwrap();
+    queues.send(Priority::Low.into(), &hint(1), SystemClock.now() + 4 * second).await.unwrap();
 
     let delivered = timeout(PATIENCE, queues.receive(9)).await.unwrap();
 
@@ -66,7 +67,7 @@ async fn polls_are_long_of_all_queues_and_ask_for_what_is_wanted() {
     let queues = SqsQueues::new(Client::new(&scripted.sdk()), named_queues(), SystemClock, EARLY);
 
     let waiting = async {
-        while scripted.asked().len() < 4 {
+        while scripted.asked().len() < Lane::ALL.len() {
             tokio::task::yield_now().await;
         }
     };
@@ -78,7 +79,7 @@ async fn polls_are_long_of_all_queues_and_ask_for_what_is_wanted() {
     let mut urls: Vec<_> = scripted.asked().iter().map(|asked| asked.body["QueueUrl"].to_string()).collect();
     urls.sort_unstable();
     urls.dedup();
-    assert_eq!(urls.len(), 4, "{urls:?}");
+    assert_eq!(urls.len(), Lane::ALL.len(), "{urls:?}");
     for asked in scripted.asked() {
         let terms =
             ["WaitTimeSeconds", "VisibilityTimeout", "MaxNumberOfMessages"].map(|name| asked.body[name].clone());

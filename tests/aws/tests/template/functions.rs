@@ -90,6 +90,10 @@ fn all_functions_mean_the_same_tables_and_queues() {
         ("MINUTEHAND_QUEUE_HIGH", "HighQueue"),
         ("MINUTEHAND_QUEUE_NORMAL", "NormalQueue"),
         ("MINUTEHAND_QUEUE_LOW", "LowQueue"),
+        ("MINUTEHAND_QUEUE_CRITICAL_LONG", "CriticalLongQueue"),
+        ("MINUTEHAND_QUEUE_HIGH_LONG", "HighLongQueue"),
+        ("MINUTEHAND_QUEUE_NORMAL_LONG", "NormalLongQueue"),
+        ("MINUTEHAND_QUEUE_LOW_LONG", "LowLongQueue"),
         ("MINUTEHAND_BUS", "Bus"),
     ];
     for (id, function) in functions(template) {

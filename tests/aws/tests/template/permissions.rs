@@ -66,7 +66,8 @@ fn only_the_executor_takes_from_the_queues_and_only_the_sweeper_from_the_sweeps(
 
     assert_eq!(taking(template, "ApiFunction"), [""; 0]);
     assert_eq!(taking(template, "SweeperFunction"), ["SweepsQueue"]);
-    assert_eq!(taking(template, "ExecutorFunction"), ["CriticalQueue", "HighQueue", "LowQueue", "NormalQueue"]);
+    let queues = ["Critical", "High", "Low", "Normal"].map(|name| [format!("{name}LongQueue"), format!("{name}Queue")]);
+    assert_eq!(taking(template, "ExecutorFunction"), queues.concat());
 }
 
 /// Whoever takes requests can open nothing that is sealed, and whoever opens it can seal nothing else in its place.

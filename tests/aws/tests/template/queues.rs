@@ -36,7 +36,7 @@ fn every_queue_has_dead_letters_of_its_own_that_are_kept_longer() {
         assert!(dead_letters.insert(letters), "{id} shares its dead letters");
     }
 
-    assert_eq!(dead_letters.len(), 5);
+    assert_eq!(dead_letters.len(), 9);
     assert_eq!(template.of_type(QUEUE).count(), 2 * dead_letters.len(), "every other queue is somebody's dead letters");
 }
 

@@ -6,25 +6,23 @@ use serde_json::{Value, json};
 use crate::template;
 
 const QUEUES: [&str; 4] = ["Critical", "High", "Normal", "Low"];
+const LONG_QUEUES: [&str; 4] = ["CriticalLong", "HighLong", "NormalLong", "LowLong"];
 
 /// Tried: without the event source of one queue; with two queues on one queue.
 #[test]
 fn every_queue_wakes_the_executor_and_the_sweeps_the_sweeper() {
     let Some(template) = template() else { return };
 
-    let mut woken: Vec<(String, String)> = sources(template)
-        .map(|(_, source)| (target(&source["EventSourceArn"]), target(&source["FunctionName"])))
-        .collect();
+    let woken =
+        sources(template).map(|(_, source)| (target(&source["EventSourceArn"]), target(&source["FunctionName"])));
+    let mut woken: Vec<(String, String)> = woken.collect();
     woken.sort();
 
-    let expected = [
-        ("CriticalQueue", "ExecutorFunction"),
-        ("HighQueue", "ExecutorFunction"),
-        ("LowQueue", "ExecutorFunction"),
-        ("NormalQueue", "ExecutorFunction"),
-        ("SweepsQueue", "SweeperFunction"),
-    ];
-    assert_eq!(woken, expected.map(|(queue, function)| (queue.to_owned(), function.to_owned())));
+    let executors =
+        QUEUES.into_iter().chain(LONG_QUEUES).map(|name| (format!("{name}Queue"), "ExecutorFunction".to_owned()));
+    let mut expected: Vec<_> = executors.chain([("SweepsQueue".to_owned(), "SweeperFunction".to_owned())]).collect();
+    expected.sort();
+    assert_eq!(woken, expected);
 }
 
 /// AWS refuses more than ten without a window, and a window would make every hint late. Tried: 11; a window of 1.
@@ -38,12 +36,22 @@ fn a_hint_does_not_wait_for_company() {
     }
 }
 
+/// An invocation is over when its slowest call is. Tried: a batch of 2 on one queue.
+#[test]
+fn a_long_call_has_an_invocation_of_its_own() {
+    let Some(template) = template() else { return };
+
+    for queue in LONG_QUEUES {
+        assert_eq!(template.properties(&format!("ExecutorFunction{queue}"))["BatchSize"], 1, "{queue}");
+    }
+}
+
 /// Without it one fault gives the whole batch back. Tried: without it on one queue.
 #[test]
 fn a_fault_gives_back_its_own_hint_only() {
     let Some(template) = template() else { return };
 
-    for queue in QUEUES {
+    for queue in QUEUES.into_iter().chain(LONG_QUEUES) {
         let source = template.properties(&format!("ExecutorFunction{queue}"));
         assert_eq!(source["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{queue}");
     }
@@ -57,10 +65,12 @@ fn at_every_scale_the_urgent_queues_get_more_and_all_fit_into_an_account() {
 
     let scales = &template.parameters()["Scale"]["AllowedValues"];
     for scale in scales.as_array().expect("the scales are listed") {
-        let limits: Vec<u64> =
-            QUEUES.iter().map(|queue| limit(template, &format!("ExecutorFunction{queue}"), scale)).collect();
+        let limits =
+            |queues: [&str; 4]| queues.map(|queue| limit(template, &format!("ExecutorFunction{queue}"), scale));
+        let (short, long) = (limits(QUEUES), limits(LONG_QUEUES));
         let sweeps = limit(template, "SweeperFunctionGroup", scale);
-        assert!(limits.is_sorted_by(|more, less| more >= less), "{scale}: {limits:?}");
+        assert!([short, long].iter().all(|limits| limits.is_sorted_by(|more, less| more >= less)), "{scale}");
+        let limits = [short, long].concat();
         assert!(
             limits.iter().chain([&sweeps]).all(|limit| (2..=1000).contains(limit)),
             "{scale}: {limits:?}, {sweeps}"

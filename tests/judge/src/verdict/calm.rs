@@ -18,8 +18,8 @@ const SHORT: i64 = 20_000;
 /// that waits over the minute is hinted by its executor and by two passes.
 const HINTS: u32 = 4;
 /// Writes of one short attempt in calm: its timer is put and erased, its run claimed and finished; and a run that somebody asked
-/// for is put before it is claimed; a retry that is handed back within its second is promised once more.
-const WRITES: u32 = 6;
+/// for is put before it is claimed; a timer that stands from before a change is put anew and moved.
+const WRITES: u32 = 8;
 /// Of one that lasts. The overdue inspection moves its timer to the end of its lease, and that is left beside the next attempt's:
 /// each is hinted by the pass that moves it, by the pass after that, and when it is met again.
 const LASTING_HINTS: u32 = 8;

@@ -80,7 +80,7 @@ pub async fn a_queue_delivers_by_instant_and_then_in_the_order_sent() {
     let queues = queues();
     advance(secs(60)).await;
     for (number, due) in [(1, 20), (2, 10), (3, 20), (4, 10), (5, 0)] {
-        queues.send(Priority::Normal, &hint(number), at(due)).await.unwrap();
+        queues.send(Priority::Normal.into(), &hint(number), at(due)).await.unwrap();
     }
 
     assert_eq!(numbers(&queues.receive(3).await), [5, 2, 4]);
@@ -90,7 +90,7 @@ pub async fn a_queue_delivers_by_instant_and_then_in_the_order_sent() {
 pub async fn a_hint_is_delivered_at_its_millisecond_and_never_before() {
     let (queues, clock) = queues_and_clock();
     let due = START + Duration::from_millis(12_345);
-    queues.send(Priority::Normal, &hint(1), due).await.unwrap();
+    queues.send(Priority::Normal.into(), &hint(1), due).await.unwrap();
 
     assert!(timeout(Duration::from_millis(12_344), queues.receive(1)).await.is_err(), "a millisecond too early");
     let delivered = queues.receive(1).await;
@@ -101,10 +101,10 @@ pub async fn a_hint_is_delivered_at_its_millisecond_and_never_before() {
 
 pub async fn a_sooner_hint_wakes_a_receiver_that_waits_for_a_later_one() {
     let (queues, clock) = queues_and_clock();
-    queues.send(Priority::Low, &hint(1), at(60)).await.unwrap();
+    queues.send(Priority::Low.into(), &hint(1), at(60)).await.unwrap();
     let send_sooner = async {
         tokio::time::sleep(secs(5)).await;
-        queues.send(Priority::Low, &hint(2), at(10)).await.unwrap();
+        queues.send(Priority::Low.into(), &hint(2), at(10)).await.unwrap();
     };
 
     let (delivered, ()) = tokio::join!(queues.receive(9), send_sooner);
@@ -116,7 +116,7 @@ pub async fn a_sooner_hint_wakes_a_receiver_that_waits_for_a_later_one() {
 pub async fn receivers_share_the_hints_in_order() {
     let queues = queues();
     for number in 1..=3 {
-        queues.send(Priority::Normal, &hint(number), at(0)).await.unwrap();
+        queues.send(Priority::Normal.into(), &hint(number), at(0)).await.unwrap();
     }
 
     let (one, other) = tokio::join!(queues.receive(2), queues.receive(2));
@@ -127,7 +127,7 @@ pub async fn receivers_share_the_hints_in_order() {
 /// Tried: with receipts that name the hint and not the delivery, the late receiver deletes a hint that another works on.
 pub async fn an_old_receipt_refuses_to_act() {
     let (queues, clock) = queues_and_clock();
-    queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
+    queues.send(Priority::Normal.into(), &hint(1), at(0)).await.unwrap();
     let old = queues.receive(1).await[0].receipt;
     let new = queues.receive(1).await[0].receipt;
 
@@ -142,7 +142,7 @@ pub async fn an_old_receipt_refuses_to_act() {
 
 pub async fn a_hint_is_done_once() {
     let queues = queues();
-    queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
+    queues.send(Priority::Normal.into(), &hint(1), at(0)).await.unwrap();
     let receipt = queues.receive(1).await[0].receipt;
 
     assert!(queues.done(&receipt));
@@ -155,7 +155,7 @@ pub async fn a_hint_is_done_once() {
 pub async fn a_hint_that_is_given_back_keeps_its_turn() {
     let (queues, clock) = queues_and_clock();
     for number in 1..=2 {
-        queues.send(Priority::Normal, &hint(number), at(0)).await.unwrap();
+        queues.send(Priority::Normal.into(), &hint(number), at(0)).await.unwrap();
     }
     let first = queues.receive(1).await;
 
@@ -167,7 +167,7 @@ pub async fn a_hint_that_is_given_back_keeps_its_turn() {
 
 pub async fn a_hint_that_is_given_back_for_later_is_delayed_until_then() {
     let (queues, clock) = queues_and_clock();
-    queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
+    queues.send(Priority::Normal.into(), &hint(1), at(0)).await.unwrap();
     let first = queues.receive(1).await;
 
     assert!(queues.give_back(&first[0].receipt, at(3)));
@@ -182,13 +182,13 @@ pub async fn under_a_flood_every_queue_keeps_its_share() {
     let queues = queues();
     for number in 0..64 {
         for priority in Priority::ALL {
-            queues.send(priority, &hint(number), at(0)).await.unwrap();
+            queues.send(priority.into(), &hint(number), at(0)).await.unwrap();
         }
     }
 
     let mut shares = [0; 4];
     for delivery in queues.receive(32).await {
-        shares[delivery.priority.index()] += 1;
+        shares[delivery.lane.priority.index()] += 1;
     }
 
     assert_eq!(shares, [24, 4, 2, 2]);
@@ -197,9 +197,9 @@ pub async fn under_a_flood_every_queue_keeps_its_share() {
 pub async fn a_hint_far_below_a_flood_is_delivered_within_sixteen() {
     let queues = queues();
     for number in 0..100 {
-        queues.send(Priority::Critical, &hint(number), at(0)).await.unwrap();
+        queues.send(Priority::Critical.into(), &hint(number), at(0)).await.unwrap();
     }
-    queues.send(Priority::Low, &hint(200), at(0)).await.unwrap();
+    queues.send(Priority::Low.into(), &hint(200), at(0)).await.unwrap();
 
     let delivered = queues.receive(16).await;
 
@@ -209,16 +209,16 @@ pub async fn a_hint_far_below_a_flood_is_delivered_within_sixteen() {
 /// Tried: with numbers that restart, the receipt from before the purge deletes a hint sent after it.
 pub async fn a_purge_forgets_everything_and_numbers_go_on() {
     let queues = queues();
-    queues.send(Priority::Normal, &hint(1), at(0)).await.unwrap();
+    queues.send(Priority::Normal.into(), &hint(1), at(0)).await.unwrap();
     let old = queues.receive(1).await[0].receipt;
     for due in [0, 60] {
-        queues.send(Priority::Normal, &hint(1), at(due)).await.unwrap();
+        queues.send(Priority::Normal.into(), &hint(1), at(due)).await.unwrap();
     }
 
     queues.purge();
 
     assert_eq!(queues.depths(), [Depth::default(); 4]);
-    queues.send(Priority::Normal, &hint(2), at(0)).await.unwrap();
+    queues.send(Priority::Normal.into(), &hint(2), at(0)).await.unwrap();
     let new = queues.receive(9).await;
     assert_eq!(numbers(&new), [2]);
     assert!(!queues.done(&old) && queues.done(&new[0].receipt));
@@ -227,7 +227,7 @@ pub async fn a_purge_forgets_everything_and_numbers_go_on() {
 pub async fn depths_count_ready_delayed_and_in_flight_hints() {
     let queues = queues();
     for number in 0..20_000_u64 {
-        queues.send(Priority::High, &hint(1), at(number % 2 * 60)).await.unwrap();
+        queues.send(Priority::High.into(), &hint(1), at(number % 2 * 60)).await.unwrap();
     }
     assert_eq!(queues.receive(10).await.len(), 10);
 
@@ -238,7 +238,7 @@ pub async fn depths_count_ready_delayed_and_in_flight_hints() {
 
 pub async fn a_receiver_that_gives_up_has_taken_nothing() {
     let queues = queues();
-    queues.send(Priority::Normal, &hint(1), at(10)).await.unwrap();
+    queues.send(Priority::Normal.into(), &hint(1), at(10)).await.unwrap();
 
     assert!(timeout(secs(9), queues.receive(1)).await.is_err());
 

@@ -115,7 +115,7 @@ impl Both {
             Event::Send(tenant, queue, later) => {
                 let number = self.naive.send(*tenant, *queue, after(*later));
                 let hint = hint(TENANTS[*tenant], number);
-                self.queues.send(Priority::ALL[*queue], &hint, after(*later)).await.unwrap();
+                self.queues.send(Priority::ALL[*queue].into(), &hint, after(*later)).await.unwrap();
             }
             Event::Pass(millis) => self.clock.0.store(after(*millis).millis(), Ordering::Relaxed),
             Event::Take(max) => {
@@ -211,7 +211,7 @@ impl Naive {
         assert_eq!(hint.held, None, "it is somebody's");
         assert_eq!(
             (named(TENANTS[hint.tenant]), Priority::ALL[hint.queue]),
-            (delivery.hint.tenant.clone(), delivery.priority)
+            (delivery.hint.tenant.clone(), delivery.lane.priority)
         );
         assert!(self.may_begin(hint.tenant, max), "{hint:?} may not be delivered");
         let own = self.visible(now).filter(|other| (other.tenant, other.queue) == (hint.tenant, hint.queue));

@@ -50,7 +50,7 @@ pub async fn turns_are_taken_inside_a_queue() {
     let queues = queues();
     for number in 0..64 {
         send(&queues, "noisy", number, 0).await;
-        queues.send(Priority::Low, &hint("quiet", number), at(0)).await.unwrap();
+        queues.send(Priority::Low.into(), &hint("quiet", number), at(0)).await.unwrap();
     }
 
     let delivered = queues.receive(16).await;
@@ -269,7 +269,7 @@ async fn without_waiting(queues: &EmbeddedQueues<TestClock>, max: usize) -> Vec<
 }
 
 async fn send(queues: &EmbeddedQueues<TestClock>, tenant: &str, number: u64, due: u64) {
-    queues.send(Priority::Critical, &hint(tenant, number), at(due)).await.unwrap();
+    queues.send(Priority::Critical.into(), &hint(tenant, number), at(due)).await.unwrap();
 }
 
 /// Hints that differ by tenant and number.

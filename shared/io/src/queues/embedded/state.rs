@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::priority::Priority;
 
 use super::packed::Packed;
@@ -178,7 +179,7 @@ impl State {
             return None;
         };
         let receipt = self.hold(Held { priority, position, until, packed });
-        Some(Delivery { hint, priority, receipt })
+        Some(Delivery { hint, lane: Lane::short(priority), receipt })
     }
 
     fn hold(&mut self, held: Held) -> Receipt {

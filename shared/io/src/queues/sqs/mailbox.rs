@@ -5,7 +5,7 @@ use std::array;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use tokio::time::Instant;
 
 use super::Receipt;
@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    slots: [Slot; Priority::ALL.len()],
+    slots: [Slot; Lane::ALL.len()],
     fault: Option<Fault>,
     /// How long a delivery stays hidden from others, from when it was received.
     visibility: Duration,
@@ -52,10 +52,10 @@ impl Mailbox {
     }
 
     /// The queues to poll now: those without deliveries here and without a poll under way. Their polls count as begun.
-    pub(super) fn begin_polls(&mut self, now: Instant) -> Vec<Priority> {
+    pub(super) fn begin_polls(&mut self, now: Instant) -> Vec<Lane> {
         self.drop_stale(now);
-        let idle = |priority: &Priority| self.slots[priority.index()].is_idle();
-        let queues: Vec<_> = Priority::ALL.into_iter().filter(idle).collect();
+        let idle = |lane: &Lane| self.slots[lane.index()].is_idle();
+        let queues: Vec<_> = Lane::ALL.into_iter().filter(idle).collect();
         for queue in &queues {
             self.slots[queue.index()].polled = Some(now);
         }
@@ -63,7 +63,7 @@ impl Mailbox {
     }
 
     /// Takes in what a queue's poll received.
-    pub(super) fn put(&mut self, queue: Priority, outcome: Result<Vec<Delivery<Receipt>>, Fault>, now: Instant) {
+    pub(super) fn put(&mut self, queue: Lane, outcome: Result<Vec<Delivery<Receipt>>, Fault>, now: Instant) {
         let slot = &mut self.slots[queue.index()];
         slot.polled = None;
         match outcome {
@@ -90,20 +90,20 @@ impl Mailbox {
         Taken::Some(taken)
     }
 
-    fn most_urgent(&self) -> Option<Priority> {
-        Priority::ALL.into_iter().find(|queue| !self.slots[queue.index()].held.is_empty())
+    fn most_urgent(&self) -> Option<Lane> {
+        Lane::ALL.into_iter().find(|queue| !self.slots[queue.index()].held.is_empty())
     }
 
     /// Until when to wait for polls of more urgent queues than this one.
-    fn wait_until(&self, queue: Priority) -> Option<Instant> {
+    fn wait_until(&self, queue: Lane) -> Option<Instant> {
         self.slots[..queue.index()].iter().filter_map(|slot| slot.polled).max().map(|polled| polled + GRACE)
     }
 
     /// The queue whose first delivery has been here so long that it goes before more urgent ones: a message that is received
     /// again and again and never taken would end among the dead letters.
-    fn longest_held(&self, now: Instant) -> Option<Priority> {
-        let held_long = |queue: &Priority| self.slots[queue.index()].first_is_older(self.visibility / 4, now);
-        Priority::ALL.into_iter().rev().find(held_long)
+    fn longest_held(&self, now: Instant) -> Option<Lane> {
+        let held_long = |queue: &Lane| self.slots[queue.index()].first_is_older(self.visibility / 4, now);
+        Lane::ALL.into_iter().rev().find(held_long)
     }
 
     /// Drops deliveries that have been here for half of their visibility: a receiver needs the other half. The queue delivers
@@ -132,17 +132,23 @@ mod tests {
     use minutehand_domain::Moment;
     use minutehand_domain::hint::Hint;
     use minutehand_domain::id::{JobId, Tenant};
+    use minutehand_domain::priority::Priority;
     use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
     use super::*;
 
+    const CRITICAL: Lane = Lane::short(Priority::Critical);
+    const HIGH: Lane = Lane::short(Priority::High);
+    const NORMAL: Lane = Lane::short(Priority::Normal);
+    const LOW: Lane = Lane::short(Priority::Low);
+
     const VISIBILITY: Duration = Duration::from_secs(32);
 
-    fn delivery(queue: Priority, number: u8) -> Delivery<Receipt> {
+    fn delivery(queue: Lane, number: u8) -> Delivery<Receipt> {
         let key = TimerKey::occurrence(JobId::from_bytes([number; 16]), Moment::EPOCH);
         let stamp = TimerStamp { generation: 1, written: Moment::EPOCH };
         let hint = Hint::of(&Timer { key, tenant: Tenant::new("acme").unwrap(), stamp });
-        Delivery { hint, priority: queue, receipt: Receipt::new(queue, "handle") }
+        Delivery { hint, lane: queue, receipt: Receipt::new(queue, "handle") }
     }
 
     fn numbers(taken: Taken) -> Vec<u8> {
@@ -153,7 +159,7 @@ mod tests {
     /// A mailbox whose queues are all polled since now, and the instant at which their polls have waited long enough.
     fn polled() -> (Mailbox, Instant) {
         let (mut mailbox, now) = (Mailbox::new(VISIBILITY), Instant::now());
-        assert_eq!(mailbox.begin_polls(now), Priority::ALL);
+        assert_eq!(mailbox.begin_polls(now), Lane::ALL);
         (mailbox, now + GRACE)
     }
 
@@ -162,18 +168,18 @@ mod tests {
         let (mut mailbox, now) = polled();
         assert_eq!(mailbox.begin_polls(now), []);
 
-        mailbox.put(Priority::High, Ok(vec![delivery(Priority::High, 1)]), now);
-        mailbox.put(Priority::Low, Ok(Vec::new()), now);
+        mailbox.put(HIGH, Ok(vec![delivery(HIGH, 1)]), now);
+        mailbox.put(LOW, Ok(Vec::new()), now);
 
-        assert_eq!(mailbox.begin_polls(now), [Priority::Low]);
+        assert_eq!(mailbox.begin_polls(now), [LOW]);
         assert_eq!(numbers(mailbox.take(1, now)), [1]);
-        assert_eq!(mailbox.begin_polls(now), [Priority::High]);
+        assert_eq!(mailbox.begin_polls(now), [HIGH]);
     }
 
     #[test]
     fn the_most_urgent_is_taken_first_and_no_more_than_requested() {
         let (mut mailbox, now) = polled();
-        for (queue, number) in [(Priority::Low, 1), (Priority::Critical, 2), (Priority::Normal, 3)] {
+        for (queue, number) in [(LOW, 1), (CRITICAL, 2), (NORMAL, 3)] {
             mailbox.put(queue, Ok(vec![delivery(queue, number), delivery(queue, number + 10)]), now);
         }
 
@@ -187,10 +193,10 @@ mod tests {
     fn a_less_urgent_delivery_waits_for_a_poll_that_has_just_begun() {
         let (mut mailbox, later) = polled();
         let early = later - GRACE / 2;
-        mailbox.put(Priority::Low, Ok(vec![delivery(Priority::Low, 1)]), early);
+        mailbox.put(LOW, Ok(vec![delivery(LOW, 1)]), early);
 
         assert_eq!(mailbox.take(9, early), Taken::WaitUntil(later));
-        mailbox.put(Priority::Critical, Ok(vec![delivery(Priority::Critical, 2)]), early);
+        mailbox.put(CRITICAL, Ok(vec![delivery(CRITICAL, 2)]), early);
 
         assert_eq!(numbers(mailbox.take(1, early)), [2], "nothing is more urgent");
         assert_eq!(numbers(mailbox.take(9, later)), [1]);
@@ -200,9 +206,9 @@ mod tests {
     #[test]
     fn a_delivery_held_for_long_goes_before_more_urgent_ones() {
         let (mut mailbox, now) = polled();
-        mailbox.put(Priority::Low, Ok(vec![delivery(Priority::Low, 1)]), now);
+        mailbox.put(LOW, Ok(vec![delivery(LOW, 1)]), now);
         let later = now + VISIBILITY / 4;
-        mailbox.put(Priority::Critical, Ok(vec![delivery(Priority::Critical, 2)]), later);
+        mailbox.put(CRITICAL, Ok(vec![delivery(CRITICAL, 2)]), later);
 
         assert_eq!(numbers(mailbox.take(9, later)), [1, 2]);
     }
@@ -211,18 +217,18 @@ mod tests {
     #[test]
     fn a_stale_delivery_is_dropped_and_comes_again() {
         let (mut mailbox, now) = polled();
-        mailbox.put(Priority::High, Ok(vec![delivery(Priority::High, 1)]), now);
+        mailbox.put(HIGH, Ok(vec![delivery(HIGH, 1)]), now);
 
         assert_eq!(mailbox.take(9, now + VISIBILITY / 2), Taken::Nothing);
-        assert_eq!(mailbox.begin_polls(now + VISIBILITY / 2), [Priority::High]);
+        assert_eq!(mailbox.begin_polls(now + VISIBILITY / 2), [HIGH]);
     }
 
     #[test]
     fn a_fault_is_returned_once_and_after_the_deliveries() {
         let (mut mailbox, now) = polled();
         let fault = Fault::unavailable("a queue", "away");
-        mailbox.put(Priority::High, Err(fault.clone()), now);
-        mailbox.put(Priority::Low, Ok(vec![delivery(Priority::Low, 1)]), now);
+        mailbox.put(HIGH, Err(fault.clone()), now);
+        mailbox.put(LOW, Ok(vec![delivery(LOW, 1)]), now);
 
         assert_eq!(numbers(mailbox.take(9, now)), [1]);
         assert_eq!(mailbox.take(9, now), Taken::Fault(fault));

@@ -1,4 +1,4 @@
-//! Receiving: one long poll for each queue, all four at once.
+//! Receiving: one long poll for each queue, all at once.
 //!
 //! A poll is a task of its own and outlives the call that began it: messages of a dropped request would stay hidden for a
 //! whole visibility, a critical hint half a minute late. So the messages of a poll stay in the mailbox until a receiver
@@ -11,7 +11,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::types::Message;
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
@@ -30,7 +30,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 
 pub(super) struct Polling {
     poller: Arc<Poller>,
-    polls: Mutex<[Option<AbortHandle>; Priority::ALL.len()]>,
+    polls: Mutex<[Option<AbortHandle>; Lane::ALL.len()]>,
 }
 
 struct Poller {
@@ -87,13 +87,13 @@ impl Drop for Polling {
 }
 
 impl Poller {
-    async fn fetch(self: Arc<Self>, queue: Priority, max: usize) {
+    async fn fetch(self: Arc<Self>, queue: Lane, max: usize) {
         let received = self.request(queue, max).await;
         self.mailbox().put(queue, received, Instant::now());
         self.arrived.notify_waiters();
     }
 
-    async fn request(&self, queue: Priority, max: usize) -> Result<Vec<Delivery<Receipt>>, Fault> {
+    async fn request(&self, queue: Lane, max: usize) -> Result<Vec<Delivery<Receipt>>, Fault> {
         let request = self.client.receive_message().queue_url(self.queues.url(queue));
         let request = request.max_number_of_messages(whole(max)).wait_time_seconds(whole_seconds(WAIT));
         let request = request.visibility_timeout(whole_seconds(self.visibility));
@@ -109,11 +109,11 @@ impl Poller {
 
 /// A message that cannot be read is left in the queue: it is delivered a few more times and then goes to the dead letters
 /// for an operator to look at.
-fn read(queue: Priority, sent: Message) -> Option<Delivery<Receipt>> {
+fn read(queue: Lane, sent: Message) -> Option<Delivery<Receipt>> {
     let read = message::read(sent.body().unwrap_or_default());
     let hint =
         read.inspect_err(|fault| tracing::warn!(queue = queue.as_str(), message = sent.message_id(), %fault, "left"));
-    Some(Delivery { hint: hint.ok()?, priority: queue, receipt: Receipt::new(queue, sent.receipt_handle?) })
+    Some(Delivery { hint: hint.ok()?, lane: queue, receipt: Receipt::new(queue, sent.receipt_handle?) })
 }
 
 fn with_long_poll_timeouts() -> Builder {

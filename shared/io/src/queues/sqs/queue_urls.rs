@@ -1,28 +1,28 @@
-//! The queue of each priority.
+//! The queue of each lane.
 
-use minutehand_domain::priority::Priority;
+use minutehand_domain::lane::Lane;
 
-/// The URL of each priority's queue.
+/// The URL of each lane's queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueUrls {
-    urls: [String; Priority::ALL.len()],
+    urls: [String; Lane::ALL.len()],
 }
 
 impl QueueUrls {
-    /// URLs in the order of [`Priority::ALL`].
-    pub fn new(urls: [String; Priority::ALL.len()]) -> Self {
+    /// URLs in the order of [`Lane::ALL`].
+    pub fn new(urls: [String; Lane::ALL.len()]) -> Self {
         Self { urls }
     }
 
-    pub fn url(&self, priority: Priority) -> &str {
-        &self.urls[priority.index()]
+    pub fn url(&self, lane: Lane) -> &str {
+        &self.urls[lane.index()]
     }
 
-    /// The priority of a queue given by its name, its URL or its ARN: all three end in the name, and only the URL is known
+    /// The lane of a queue given by its name, its URL or its ARN: all three end in the name, and only the URL is known
     /// here.
-    pub fn priority_of(&self, queue: &str) -> Option<Priority> {
+    pub fn lane_of(&self, queue: &str) -> Option<Lane> {
         let name = name_in(queue);
-        Priority::ALL.into_iter().find(|priority| name_in(self.url(*priority)) == name)
+        Lane::ALL.into_iter().find(|lane| name_in(self.url(*lane)) == name)
     }
 }
 
@@ -32,24 +32,25 @@ fn name_in(queue: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use minutehand_domain::priority::Priority;
+
     use super::*;
 
     fn queues() -> QueueUrls {
-        QueueUrls::new(
-            Priority::ALL.map(|priority| format!("https://sqs.eu-west-1.amazonaws.com/1234/mh-{}", priority.as_str())),
-        )
+        QueueUrls::new(Lane::ALL.map(|lane| format!("https://sqs.eu-west-1.amazonaws.com/1234/mh-{}", lane.as_str())))
     }
 
     #[test]
     fn a_queue_is_known_by_name_url_and_arn() {
-        for (queue, priority) in [
-            ("mh-critical", Some(Priority::Critical)),
-            ("http://127.0.0.1:4566/1234/mh-high", Some(Priority::High)),
-            ("arn:aws:sqs:eu-west-1:1234:mh-low", Some(Priority::Low)),
+        for (queue, lane) in [
+            ("mh-critical", Some(Lane::short(Priority::Critical))),
+            ("http://127.0.0.1:4566/1234/mh-high", Some(Lane::short(Priority::High))),
+            ("arn:aws:sqs:eu-west-1:1234:mh-low", Some(Lane::short(Priority::Low))),
+            ("arn:aws:sqs:eu-west-1:1234:mh-low-long", Some(Lane::long(Priority::Low))),
             ("arn:aws:sqs:eu-west-1:1234:another-mh-low", None),
             ("", None),
         ] {
-            assert_eq!(queues().priority_of(queue), priority, "{queue}");
+            assert_eq!(queues().lane_of(queue), lane, "{queue}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_domain::timer::TimerStamp;
 
-use super::items::{GENERATION, PARTITION, VERSION, WRITTEN, number, text};
+use super::items::{Attributes, GENERATION, PARTITION, VERSION, WRITE, WRITTEN, number, text};
 use crate::store::{Guard, Version};
 
 /// An expression with the names and values that it speaks of. Names go apart from the expression, so that none of them can
@@ -49,6 +49,24 @@ pub(super) fn it_bears_this_stamp(stamp: TimerStamp) -> Condition {
         names: &[("#generation", GENERATION), ("#written", WRITTEN)],
         values: vec![(":generation", number(stamp.generation)), (":written", text(stamp.written.to_string()))],
     }
+}
+
+/// By what a timer is told from one that was put anew, and by what an item is.
+pub(super) const STAMP: [(&str, &str); 2] = [("#one", GENERATION), ("#other", WRITTEN)];
+pub(super) const WRITING: [(&str, &str); 2] = [("#one", VERSION), ("#other", WRITE)];
+
+/// What cannot be read is what was met: whoever wrote there since has left a mark of its own.
+pub(super) fn it_stands_as_read(item: &Attributes, marks: &'static [(&'static str, &'static str); 2]) -> Condition {
+    let [one, other] = marks.map(|(_, attribute)| item.get(attribute));
+    let expression = match (one, other) {
+        (Some(_), Some(_)) => "#one = :one AND #other = :other",
+        (Some(_), None) => "#one = :one AND attribute_not_exists(#other)",
+        (None, Some(_)) => "attribute_not_exists(#one) AND #other = :other",
+        (None, None) => "attribute_not_exists(#one) AND attribute_not_exists(#other)",
+    };
+    let values = [(":one", one), (":other", other)];
+    let values = values.into_iter().filter_map(|(name, value)| Some((name, value?.clone()))).collect();
+    Condition { expression, names: marks, values }
 }
 
 /// What is written once is there, whatever it is.

@@ -25,7 +25,7 @@
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{JobId, RunKey, Tenant, base32};
+use minutehand_domain::id::{JobId, Origin, RunKey, Tenant, base32};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, TimerKey};
 use sha2::{Digest as _, Sha256};
@@ -314,6 +314,31 @@ fn bucket_partition(bucket: Bucket) -> String {
     format!("{}#{:02}", &begin[.."2026-11-20T12:30".len()], bucket.shard)
 }
 
+/// The bucket that a partition of the timers is; none where it is another's.
+pub(super) fn bucket_of(partition: &str) -> Option<Bucket> {
+    let (minute, shard) = partition.split_once(SEPARATOR)?;
+    let begin = Moment::parse(&format!("{minute}:00.000Z"))?;
+    Some(Bucket { minute: pace::minute_of(begin), shard: shard.parse().ok()? })
+}
+
+/// The timer that lies in a bucket under this; none where it is none of ours.
+pub(super) fn timer_of(sort: &str) -> Option<TimerKey> {
+    let mut parts = sort.split(SEPARATOR);
+    let (due, kind, job) = (Moment::parse(parts.next()?)?, parts.next()?, parts.next()?.parse().ok()?);
+    let obligation = match kind {
+        "0" => Obligation::Occurrence(job),
+        "1" => Obligation::MovedOccurrence(job, Moment::parse(parts.next()?)?),
+        "2" => {
+            let (at, origin) = (Moment::parse(parts.next()?)?, parts.next()?.parse().ok()?);
+            let discriminator = u64::from_str_radix(parts.next()?, 16).ok()?;
+            Obligation::Run(RunKey { job, at, origin: Origin::of_code(origin)?, discriminator })
+        }
+        _ => return None,
+    };
+    let key = TimerKey { due, obligation };
+    (within_bucket(&key) == sort).then_some(key)
+}
+
 /// By instant, origin, discriminator: as run keys of one job compare.
 fn within_history(key: RunKey) -> String {
     format!("{}#{}#{:016x}", key.at, key.origin.code(), key.discriminator)
@@ -438,6 +463,8 @@ mod tests {
             keys.extend([TimerKey::run(run, due), TimerKey::run(RunKey::occurrence(JOB, at(9)), due)]);
         }
         for a in &keys {
+            assert_eq!(timer_of(&timer(a, 1).sort), Some(*a));
+            assert_eq!(bucket_of(&timer(a, 1).partition), Some(Bucket { minute: a.minute(), shard: 0 }));
             for b in &keys {
                 assert_eq!(a.cmp(b), timer(a, 1).sort.cmp(&timer(b, 1).sort), "{a:?} {b:?}");
             }

@@ -15,6 +15,7 @@ pub enum Operation {
     UpdateItem,
     DeleteItem,
     Query,
+    Scan,
 }
 
 /// Units and requests since the store was made.
@@ -31,7 +32,7 @@ pub(super) struct Meter(Mutex<BTreeMap<(Operation, Resource), Spent>>);
 impl Meter {
     pub(super) fn note(&self, operation: Operation, resource: Resource, units: f64) {
         let (read_units, write_units) = match operation {
-            Operation::GetItem | Operation::BatchGetItem | Operation::Query => (units, 0.0),
+            Operation::GetItem | Operation::BatchGetItem | Operation::Query | Operation::Scan => (units, 0.0),
             Operation::PutItem | Operation::UpdateItem | Operation::DeleteItem => (0.0, units),
         };
         tracing::trace!(?operation, ?resource, units, "asked of the table");
@@ -54,6 +55,7 @@ impl Operation {
             Self::UpdateItem => "UpdateItem",
             Self::DeleteItem => "DeleteItem",
             Self::Query => "Query",
+            Self::Scan => "Scan",
         }
     }
 }

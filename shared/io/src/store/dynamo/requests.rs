@@ -19,6 +19,7 @@ use super::keys::{Index, Key, Resource, Span, Table};
 use super::meter::Operation;
 use super::{DynamoStore, PORT};
 use crate::Fault;
+use crate::store::Part;
 use crate::store::place::Order;
 
 /// How many keys DynamoDB takes in one batch.
@@ -27,6 +28,9 @@ pub(super) const BATCH: usize = 100;
 /// busy for.
 const PAUSES: [Duration; 4] =
     [Duration::from_millis(20), Duration::from_millis(40), Duration::from_millis(80), Duration::from_millis(160)];
+
+/// Between the two halves of a key: no half contains it.
+const BETWEEN_KEYS: char = ' ';
 
 /// How a write went that had a condition.
 pub(super) enum Written {
@@ -204,6 +208,40 @@ impl DynamoStore {
                 _ => Err(fault(&error)),
             },
         }
+    }
+
+    /// The partition of each item on a page of a table's part, in no order, and behind what the next page begins. A page is a
+    /// megabyte. It is read strongly, as everything that something is decided by.
+    pub(super) async fn scan_partitions(
+        &self,
+        table: Table,
+        part: Part,
+        behind: Option<String>,
+    ) -> Result<(Vec<String>, Option<String>), Fault> {
+        let numbered = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
+        let from = behind.as_deref().and_then(|key| key.split_once(BETWEEN_KEYS));
+        let from = from.map(|(partition, sort)| Key { table, partition: partition.to_owned(), sort: sort.to_owned() });
+        let answer = self
+            .client
+            .scan()
+            .table_name(self.table(table))
+            .segment(numbered(part.number))
+            .total_segments(numbered(part.of))
+            .projection_expression("#partition")
+            .expression_attribute_names("#partition", PARTITION)
+            .consistent_read(true)
+            .set_exclusive_start_key(from.as_ref().map(attributes_of))
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send()
+            .await
+            .map_err(|error| fault(&error))?;
+        self.note(Operation::Scan, Resource::Table(table), answer.consumed_capacity());
+        let next = answer.last_evaluated_key.as_ref().and_then(|item| {
+            let (partition, sort) = (items::said(item, PARTITION)?, items::said(item, SORT)?);
+            Some(format!("{partition}{BETWEEN_KEYS}{sort}"))
+        });
+        let items = answer.items.unwrap_or_default();
+        Ok((items.iter().filter_map(|item| items::said(item, PARTITION).cloned()).collect(), next))
     }
 
     /// Up to `limit` items of a span. A page that DynamoDB cuts short (at a megabyte) is gone on with.

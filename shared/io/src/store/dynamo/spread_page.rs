@@ -5,8 +5,8 @@ use futures_util::future::try_join_all;
 use super::DynamoStore;
 use super::keys::Span;
 use crate::Fault;
-use crate::store::Page;
 use crate::store::item::Listed;
+use crate::store::{Page, Unreadable};
 
 /// The least that is read of a partition at a time.
 const LEAST: usize = 4;
@@ -18,20 +18,20 @@ struct Part<T> {
     items: Vec<(String, T)>,
     /// The last one that was read, where there may be more of them.
     last: Option<String>,
-    unreadable: u64,
+    unreadable: Vec<Unreadable>,
 }
 
 /// Every partition is asked for its share of the page, and those again of which the page needs more.
 pub(super) async fn read<T: Listed>(store: &DynamoStore, spans: Vec<Span>, limit: usize) -> Result<Page<T>, Fault> {
     let share = (2 * limit / spans.len()).max(LEAST).min(limit);
-    let begin = |span| Part { span, items: Vec::new(), last: None, unreadable: 0 };
+    let begin = |span| Part { span, items: Vec::new(), last: None, unreadable: Vec::new() };
     let mut parts = try_join_all(spans.into_iter().map(|span| begin(span).more(store, share))).await?;
     loop {
         let end = end_of(&parts, limit);
-        let (short, enough): (Vec<_>, Vec<_>) =
+        let (short, mut enough): (Vec<_>, Vec<_>) =
             parts.into_iter().partition(|part| part.is_short_before(end.as_deref()));
         if short.is_empty() {
-            let unreadable = enough.iter().map(|part| part.unreadable).sum();
+            let unreadable = enough.iter_mut().flat_map(|part| part.unreadable.drain(..)).collect();
             return Ok(Page { items: first_of(enough, limit), unreadable });
         }
         parts = try_join_all(short.into_iter().map(|part| part.more(store, share))).await?;
@@ -45,7 +45,7 @@ impl<T: Listed> Part<T> {
         let page = store.read_span::<T>(&span, share).await?;
         self.items.extend(page.items.into_iter().filter(|(_, item)| item.counts()));
         self.last = page.last;
-        self.unreadable += page.unreadable;
+        self.unreadable.extend(page.unreadable);
         Ok(self)
     }
 

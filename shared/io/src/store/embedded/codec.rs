@@ -33,8 +33,12 @@ pub enum Codec {
     /// A later release's: it writes every shape under a number that this one does not know, and reads both. For whoever must
     /// see what becomes of two releases side by side.
     Later,
+    /// Nobody's: what it writes is damaged, and nobody can read it. For whoever must see what becomes of it.
+    Damaging,
 }
 
+/// Of no shape that there ever was.
+const DAMAGED: u8 = 0;
 /// What a later release adds to the number of a shape.
 const LATER: u8 = 200;
 
@@ -85,7 +89,7 @@ impl Codec {
     fn read<T: Stored>(self, shape: u8, payload: &[u8]) -> Result<T, Fault> {
         let shape = match self {
             Self::Later if shape > LATER => shape - LATER,
-            Self::Later | Self::Ours => shape,
+            Self::Later | Self::Ours | Self::Damaging => shape,
         };
         T::read(shape, Payload(payload))
     }
@@ -94,6 +98,7 @@ impl Codec {
         match self {
             Self::Ours => shape,
             Self::Later => shape + LATER,
+            Self::Damaging => DAMAGED,
         }
     }
 }
@@ -184,7 +189,8 @@ fn stamped<const STAMP: usize>(bytes: &[u8]) -> Result<(&[u8; STAMP], &[u8]), Fa
     match bytes.split_first() {
         Some((&(FORMAT | FORMAT_WITHOUT_SHAPES), rest)) => rest.split_first_chunk().ok_or_else(cut_short),
         Some((format, _)) => {
-            Err(Fault::unreadable(PORT, format!("an item has format {format}, this version reads up to {FORMAT}")))
+            let why = format!("an item has format {format}, this version reads up to {FORMAT}");
+            Err(if *format > FORMAT { Fault::later(PORT, why) } else { Fault::unreadable(PORT, why) })
         }
         None => Err(Fault::unreadable(PORT, "an item is empty")),
     }
@@ -222,9 +228,15 @@ impl Expiring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::items::Cursor;
+    use minutehand_domain::cursor::Cursor;
 
-    const CURSOR: Cursor = Cursor { hinted_to: Moment::from_secs(3), oldest: 7, swept_at: Moment::from_secs(4) };
+    const CURSOR: Cursor = Cursor {
+        hinted_to: Moment::from_secs(3),
+        swept_at: Moment::from_secs(4),
+        oldest: 7,
+        steps: Vec::new(),
+        searching: None,
+    };
 
     fn encoded(version: u64) -> Vec<u8> {
         Codec::Ours.encode(&CURSOR, Version(version)).unwrap()
@@ -250,19 +262,19 @@ mod tests {
     }
 
     #[test]
-    fn a_later_format_is_unreadable_and_bears_no_stamp() {
+    fn a_later_format_is_a_later_releases_and_bears_no_stamp() {
         let mut bytes = encoded(1);
         bytes[0] = FORMAT + 1;
 
-        assert!(matches!(Codec::Ours.decode::<Cursor>(&bytes), Err(Fault::Unreadable { .. })));
+        assert!(matches!(Codec::Ours.decode::<Cursor>(&bytes), Err(Fault::Later { .. })));
         assert!(!Stamp::Version(Version(1)).is_on(&bytes));
     }
 
     #[test]
-    fn a_later_shape_is_unreadable_and_bears_its_stamp() {
+    fn a_later_shape_is_a_later_releases_and_bears_its_stamp() {
         let bytes = Codec::Later.encode(&CURSOR, Version(1)).unwrap();
 
-        assert!(matches!(Codec::Ours.decode::<Cursor>(&bytes), Err(Fault::Unreadable { .. })));
+        assert!(matches!(Codec::Ours.decode::<Cursor>(&bytes), Err(Fault::Later { .. })));
         assert!(Stamp::Version(Version(1)).is_on(&bytes));
         for bytes in [bytes, encoded(1)] {
             assert_eq!(Codec::Later.decode(&bytes), Ok(Seen { item: CURSOR, version: Version(1) }), "it reads both");

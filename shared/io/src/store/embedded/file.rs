@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 pub use self::open::OpenError;
 use self::open::Opened;
+pub use self::owner_only::warn_of_wider;
 use self::writer::{Request, Writer};
 use super::engine::{Applied, Engine, Span, Table, Write};
 use super::{Embedded, FileStore};

@@ -1,12 +1,12 @@
 //! Keys: under which bytes an item lies, so that a walk in byte order is the order that is asked for. A tenant ends with a
 //! zero, which no tenant's name contains, so that no tenant's span reaches into another's.
 //!
-//! Nothing is ever read back from a key: every item says in its value what it is.
+//! Nothing is read back from a key, as every item says in its value what it is; but for timers whose value cannot be read.
 
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::id::{JobId, RunKey, Tenant, from_base32};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, TimerKey};
 
@@ -146,6 +146,41 @@ pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
     bytes
 }
 
+/// The timer that lies under a key; none where it is none of ours.
+pub(super) fn timer_of(bytes: &[u8]) -> Option<TimerKey> {
+    let (due, rest) = (moment_of(bytes)?, bytes.get(MOMENT_BYTES..)?);
+    let (kind, rest) = rest.split_first()?;
+    let obligation = match kind {
+        0 => Obligation::Occurrence(JobId::from_bytes(rest.try_into().ok()?)),
+        1 => {
+            let (job, at) = rest.split_first_chunk()?;
+            Obligation::MovedOccurrence(JobId::from_bytes(*job), moment_of(at)?)
+        }
+        2 => Obligation::Run(RunKey::from_bytes(rest.try_into().ok()?)?),
+        _ => return None,
+    };
+    let key = TimerKey { due, obligation };
+    (timer(&key) == bytes).then_some(key)
+}
+
+/// When the timer under a key is due. One that is none of ours is due at once.
+pub(super) fn due_of(bytes: &[u8]) -> Moment {
+    moment_of(bytes).unwrap_or(Moment::EPOCH)
+}
+
+/// Every timer behind the one of which this is the key in letters.
+pub(super) fn timers_behind(last: Option<&str>) -> Span {
+    let from = last.and_then(from_base32).map_or_else(Vec::new, just_after);
+    Span { from, ..all_timers() }
+}
+
+fn moment_of(bytes: &[u8]) -> Option<Moment> {
+    let mut millis = [0; 8];
+    millis[8 - MOMENT_BYTES..].copy_from_slice(bytes.get(..MOMENT_BYTES)?);
+    let millis = i64::from_be_bytes(millis);
+    (millis <= Moment::END.millis()).then(|| Moment::from_millis(millis))
+}
+
 /// A minute's timers due at `until` or earlier, after `after`, of all shards. None where the minute lies outside of time.
 pub(super) fn timers(minute: i64, after: Option<TimerKey>, until: Moment) -> Option<Span> {
     let minutes = 0..=pace::minute_of(Moment::END);
@@ -281,6 +316,8 @@ mod tests {
         }
 
         for a in &keys {
+            assert_eq!(timer_of(&timer(a)), Some(*a));
+            assert_eq!(timer_of(&timer(a)[1..]), None);
             for b in &keys {
                 assert_eq!(a.cmp(b), timer(a).cmp(&timer(b)), "{a:?} {b:?}");
             }

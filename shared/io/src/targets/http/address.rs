@@ -77,10 +77,10 @@ fn check_host(host: &Host<&str>, reach: Reach) -> Result<(), UrlRefusal> {
     reach.check(address).map_err(|why| UrlRefusal::Forbidden(address, why))
 }
 
-/// RFC 6761: `localhost` and every name below it, with or without the final dot. The `url` crate wrote it in small letters.
-fn is_this_machine(name: &str) -> bool {
+/// RFC 6761: `localhost` and every name below it, with or without the final dot.
+pub(super) fn is_this_machine(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
-    name.rsplit('.').next() == Some("localhost")
+    name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"))
 }
 
 #[cfg(test)]

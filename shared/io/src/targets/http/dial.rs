@@ -12,12 +12,14 @@ use http::Uri;
 use http::uri::Scheme;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::rt::TokioIo;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::run::{AttemptError, ErrorCode};
 use thiserror::Error;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower::Service;
 
+use super::names::Names;
 use super::reach::{OutOfReach, Reach};
 
 /// The time for name lookup, connection and TLS together. A host that does not answer a SYN in this time is down, and a
@@ -66,14 +68,26 @@ impl Service<Uri> for Connector {
 }
 
 /// Opens a plain connection to an address within reach.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Dial {
     reach: Reach,
+    names: Names,
+}
+
+tokio::task_local! {
+    /// Whose call this is: a connection belongs to nobody, but its name is looked up out of somebody's share. The pool calls
+    /// `Dial` in the task of the request, where this is set.
+    static TENANT: Tenant;
+}
+
+/// Makes a call whose names are looked up out of this tenant's share.
+pub(super) fn for_tenant<T>(tenant: Tenant, call: impl Future<Output = T>) -> impl Future<Output = T> {
+    TENANT.scope(tenant, call)
 }
 
 impl Dial {
-    pub(super) fn new(reach: Reach) -> Self {
-        Self { reach }
+    pub(super) fn new(reach: Reach, names: Names) -> Self {
+        Self { reach, names }
     }
 }
 
@@ -87,10 +101,11 @@ impl Service<Uri> for Dial {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let reach = self.reach;
+        let (reach, names) = (self.reach, self.names.clone());
+        let tenant = TENANT.try_with(Tenant::clone).unwrap_or_else(|_| Tenant::deployment());
         Box::pin(async move {
             let host = host_of(&uri);
-            let addresses = resolve(host, port_of(&uri), reach).await?;
+            let addresses = resolve(&names, &tenant, host, port_of(&uri), reach).await?;
             let stream = first_to_open(&addresses).await.map_err(|error| DialError::of(host, &error))?;
             Ok(TokioIo::new(stream))
         })
@@ -134,10 +149,16 @@ impl DialError {
     }
 }
 
-async fn resolve(host: &str, port: u16, reach: Reach) -> Result<Vec<SocketAddr>, DialError> {
-    match lookup_host((host, port)).await {
-        Ok(found) => within(reach, host, found),
-        Err(error) => Err(DialError::Unknown { host: host.to_owned(), why: error.to_string() }),
+async fn resolve(
+    names: &Names,
+    tenant: &Tenant,
+    host: &str,
+    port: u16,
+    reach: Reach,
+) -> Result<Vec<SocketAddr>, DialError> {
+    match names.addresses(tenant, host).await {
+        Ok(found) => within(reach, host, found.into_iter().map(|address| SocketAddr::new(address, port))),
+        Err(why) => Err(DialError::Unknown { host: host.to_owned(), why }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls over the wire: every way in which a target can answer or fail to.
 
+mod dns;
 mod server;
 #[cfg(feature = "embedded")]
 mod signed;
@@ -36,7 +37,17 @@ fn secrets() -> SigningSecrets {
 }
 
 async fn call_with(caller: HttpCaller, target: HttpTarget, payload: Option<&Json>, timeout: Duration) -> Answer {
-    let (named, tenant) = (Target::Http(target.clone()), Tenant::new("acme").unwrap());
+    call_by("acme", caller, target, payload, timeout).await
+}
+
+async fn call_by(
+    tenant: &str,
+    caller: HttpCaller,
+    target: HttpTarget,
+    payload: Option<&Json>,
+    timeout: Duration,
+) -> Answer {
+    let (named, tenant) = (Target::Http(target.clone()), Tenant::new(tenant).unwrap());
     let (run, now) = (run(), run().at + Duration::from_millis(12));
     let (material, scheduled_at) = (Material::default(), run.at);
     let call = Call {

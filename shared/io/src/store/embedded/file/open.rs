@@ -62,7 +62,6 @@ pub(super) struct Opened {
 pub(super) fn in_directory(directory: &Path) -> Result<Opened, OpenError> {
     owner_only::make_directory(directory)?;
     let lock = lock(directory)?;
-    owner_only::warn_of_wider(directory);
     let path = directory.join(FILE);
     if !path.try_exists()? {
         make(directory)?;

@@ -41,8 +41,8 @@ struct Wider {
     wanted: u32,
 }
 
-/// Says what others may use. It is not changed: a group that may read may be how the operator makes copies.
-pub(super) fn warn_of_wider(directory: &Path) {
+/// Says what others may use, once a start has come so far: where it fails it says why in one line. It is not changed: a group that may read may be how the operator makes copies.
+pub fn warn_of_wider(directory: &Path) {
     for Wider { path, mode, wanted } in wider(directory) {
         let path = path.display();
         tracing::warn!(

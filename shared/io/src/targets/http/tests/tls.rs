@@ -22,7 +22,7 @@ async fn trusted(name: &str) -> (Server, HttpCaller) {
 
     let acceptor = TlsAcceptor::from(Arc::new(serving));
     let server = Server::talking(move |stream| answer_once(acceptor.clone(), stream)).await;
-    (server, HttpCaller::trusting(calling, Reach::Loopback))
+    (server, HttpCaller::trusting(calling, Reach::Loopback, Names::of_this_machine()))
 }
 
 async fn answer_once(acceptor: TlsAcceptor, stream: tokio::net::TcpStream) {

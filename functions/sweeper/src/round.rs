@@ -1,0 +1,130 @@
+//! A round: each shard has its turn. One that has more to do than its turn allows has another in the next round, so that no
+//! shard waits for what its neighbours have to do; and each minute another one is the first, so that none is always the last.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use minutehand_domain::{Moment, pace};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::{Fault, Ports};
+use minutehand_protocol::sweep::{Allowance, Pass, sweep};
+
+/// Shards swept at once. Each handles up to 64 timers at once, so that eight keep at most 512 requests open: half of the
+/// 1,024 files a Lambda function may have.
+const SHARDS_AT_ONCE: usize = 8;
+/// Timers that a shard's turn is about where others wait: a few seconds of them.
+const TURN: u64 = 4000;
+
+/// What a round came to.
+#[derive(Clone, Debug, Default)]
+pub struct Round {
+    pub pass: Pass,
+    /// Shards with more to do, and those whose turn did not come.
+    pub left: Vec<u16>,
+    /// The first fault. A shard that fails does not keep the others from being swept; the next tick sweeps it again.
+    pub fault: Option<Fault>,
+}
+
+impl Round {
+    /// A turn for each of these shards; none begins from `until` on.
+    pub async fn sweep<D: Ports>(ports: &D, shards: &[u16], until: Moment) -> Self {
+        let now = ports.clock().now();
+        let turn_of = &Turn::of(shards.len(), until, now);
+        let mut turns = stream::iter(beginning_elsewhere(shards, now))
+            .map(|shard| async move { (shard, turn_of.take(ports, shard).await) })
+            .buffer_unordered(SHARDS_AT_ONCE);
+        let mut round = Self::default();
+        while let Some((shard, pass)) = turns.next().await {
+            round.note(shard, pass);
+        }
+        round
+    }
+
+    fn note(&mut self, shard: u16, pass: Option<Result<Pass, Fault>>) {
+        match pass {
+            None => self.left.push(shard),
+            Some(Ok(pass)) => {
+                self.pass = self.pass.and(pass);
+                self.left.extend((pass.unfinished > 0).then_some(shard));
+            }
+            Some(Err(why)) => {
+                tracing::warn!(shard, %why, "a shard was not swept; the next pass starts where this one did");
+                self.fault.get_or_insert(why);
+            }
+        }
+    }
+}
+
+/// What each shard's turn may take.
+struct Turn {
+    until: Moment,
+    /// Its share of the time that is left.
+    lasts: Duration,
+    timers: u64,
+}
+
+impl Turn {
+    fn of(shards: usize, until: Moment, now: Moment) -> Self {
+        let (left, rounds) = (until.since(now), shards.div_ceil(SHARDS_AT_ONCE).max(1));
+        let lasts = left / u32::try_from(rounds).unwrap_or(u32::MAX);
+        Self { until, lasts, timers: if shards > 1 { TURN } else { u64::MAX } }
+    }
+
+    /// None where no time is left.
+    async fn take<D: Ports>(&self, ports: &D, shard: u16) -> Option<Result<Pass, Fault>> {
+        let now = ports.clock().now();
+        if now >= self.until {
+            return None;
+        }
+        let allowance = Allowance { until: self.until.min(now + self.lasts), timers: self.timers };
+        Some(sweep(ports, shard, &allowance).await)
+    }
+}
+
+/// The shards in their order, from another one on each minute: where the time suffices for no more than are swept at once,
+/// those of the next minute are others.
+fn beginning_elsewhere(shards: &[u16], now: Moment) -> Vec<u16> {
+    let mut shards = shards.to_vec();
+    let (minute, all) = (usize::try_from(pace::minute_of(now)).unwrap_or(0), shards.len().max(1));
+    // Once all have been among the first eight, others of each eight are the first.
+    let begun = if all > SHARDS_AT_ONCE { minute * SHARDS_AT_ONCE } else { minute };
+    let first = (begun + begun / all) % all;
+    shards.rotate_left(first);
+    shards
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_minute_another_shard_is_the_first_and_in_an_hour_each_was() {
+        for shards in [1, 2, 5, 12, 16, 64] {
+            let all: Vec<u16> = (0..shards).collect();
+            let orders = (0..64).map(|minute| beginning_elsewhere(&all, Moment::from_secs(60 * minute)));
+            let orders: Vec<Vec<u16>> = orders.collect();
+
+            assert!(all.iter().all(|shard| orders.iter().any(|order| order[0] == *shard)), "{shards}");
+            for mut order in orders {
+                order.sort_unstable();
+                assert_eq!(order, all);
+            }
+        }
+        assert!(beginning_elsewhere(&[], Moment::EPOCH).is_empty());
+    }
+
+    #[test]
+    fn what_one_minute_has_no_time_for_is_among_the_first_of_the_next_ones() {
+        let all: Vec<u16> = (0..64).collect();
+        let firsts = (0..8).flat_map(|minute| {
+            beginning_elsewhere(&all, Moment::from_secs(60 * minute)).into_iter().take(SHARDS_AT_ONCE)
+        });
+
+        let mut begun: Vec<u16> = firsts.collect();
+        begun.sort_unstable();
+        begun.dedup();
+
+        assert_eq!(begun.len(), 64, "in eight minutes each was among the eight that are swept first");
+    }
+}

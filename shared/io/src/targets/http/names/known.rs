@@ -1,0 +1,84 @@
+//! Known failures: a name without an address is not asked for again at once, however many calls want it.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use minutehand_domain::id::Tenant;
+use tokio::time::Instant;
+
+/// Less than the first backoff of most jobs, so that a retry asks anew; more than a burst of calls takes.
+pub(super) const FAILED_FOR: Duration = Duration::from_secs(5);
+/// Failures kept at a time, half a megabyte with long names. Beyond it they are asked for again.
+const FAILURES: usize = 1_024;
+
+/// For each tenant by itself: whether another has just asked for a name is not to be seen by how fast it fails.
+#[derive(Debug, Default)]
+pub(super) struct Failed(Mutex<HashMap<(Tenant, String), Failure>>);
+
+#[derive(Debug)]
+struct Failure {
+    until: Instant,
+    why: String,
+}
+
+impl Failed {
+    /// Fails as it failed a moment ago.
+    pub(super) fn check(&self, tenant: &Tenant, host: &str) -> Result<(), String> {
+        match self.locked().get(&(tenant.clone(), host.to_owned())) {
+            Some(Failure { until, why }) if Instant::now() < *until => Err(why.clone()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    pub(super) fn note(&self, tenant: &Tenant, host: &str, why: &str) {
+        let now = Instant::now();
+        let mut failures = self.locked();
+        if failures.len() >= FAILURES {
+            failures.retain(|_, failure| now < failure.until);
+        }
+        if failures.len() < FAILURES {
+            let failure = Failure { until: now + FAILED_FOR, why: why.to_owned() };
+            failures.insert((tenant.clone(), host.to_owned()), failure);
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<(Tenant, String), Failure>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tenant(name: &str) -> Tenant {
+        Tenant::new(name).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_is_known_for_a_while_to_its_tenant_only() {
+        let failed = Failed::default();
+        failed.note(&tenant("one"), "a.example", "gone");
+
+        let known = |name: &str, host: &str| failed.check(&tenant(name), host).err();
+        assert_eq!(known("one", "a.example").as_deref(), Some("gone"));
+        assert_eq!((known("two", "a.example"), known("one", "b.example")), (None, None));
+        tokio::time::advance(FAILED_FOR).await;
+        assert_eq!(failed.check(&tenant("one"), "a.example"), Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_are_bounded_and_make_room_when_they_are_over() {
+        let failed = Failed::default();
+        for number in 0..2 * FAILURES {
+            failed.note(&tenant("one"), &number.to_string(), "gone");
+        }
+        assert_eq!(failed.locked().len(), FAILURES);
+
+        tokio::time::advance(FAILED_FOR).await;
+        failed.note(&tenant("one"), "new", "gone");
+
+        assert_eq!(failed.locked().len(), 1);
+    }
+}

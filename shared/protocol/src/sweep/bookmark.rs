@@ -1,0 +1,140 @@
+//! The bookmark of a pass: the cursor as it stands in the table, and how much further the pass has come since.
+
+use minutehand_domain::Moment;
+use minutehand_domain::cursor::{Cursor, Step};
+use minutehand_domain::id::Tenant;
+use minutehand_domain::survey::Survey;
+use minutehand_io::store::{Discard, FirstBucket, Guard, Put, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+/// Buckets left before the table is told in the middle of a pass: after an outage of days no pass may live long enough to
+/// tell it at the end.
+const SAVE_AFTER: i64 = 16;
+
+pub(super) struct Bookmark {
+    shard: u16,
+    cursor: Cursor,
+    guard: Guard,
+    /// The oldest bucket that the table knows of.
+    saved: i64,
+    /// Timers that something was done about and the table does not know of.
+    unsaved: u64,
+    overtaken: bool,
+}
+
+impl Bookmark {
+    /// Where the last pass came to. What is missing, or was written by a clock that was ahead, is made anew, and loudly: it is in
+    /// the table before anything else is done, so that it is said once.
+    pub(super) async fn find<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Self, Fault> {
+        let Some(seen) = read(ports, shard).await? else {
+            tracing::info!(shard, "a shard without a cursor: its sweep begins at the first timer");
+            return Self::begin(ports, shard, Guard::Absent, now).await;
+        };
+        // Without this, `a_clock_that_was_ahead_and_is_set_back_takes_nothing_with_it` sweeps nothing for two hours.
+        if !seen.item.is_honest(now) {
+            let Cursor { hinted_to, swept_at, oldest, .. } = &seen.item;
+            tracing::error!(
+                shard, %now, %hinted_to, %swept_at, oldest,
+                "the cursor of a shard is of a time that has not come: a clock was ahead. Its hints are forgotten, and its \
+                 sweep begins at the first timer"
+            );
+            return Self::begin(ports, shard, seen.guard(), now).await;
+        }
+        let guard = seen.guard();
+        let mut bookmark = Self::of(shard, seen.item, guard);
+        bookmark.find_first(ports, now).await?;
+        Ok(bookmark)
+    }
+
+    fn of(shard: u16, cursor: Cursor, guard: Guard) -> Self {
+        Self { shard, saved: cursor.oldest, cursor, guard, unsaved: 0, overtaken: false }
+    }
+
+    async fn begin<D: Ports>(ports: &D, shard: u16, guard: Guard, now: Moment) -> Result<Self, Fault> {
+        let cursor = unknown(ports, shard, now).await?;
+        let (guard, cursor) = match ports.store().put(&Tenant::deployment(), shard, &cursor, guard).await? {
+            Put::Written(version) => (Guard::Seen(version), cursor),
+            Put::Conflict(Some(there)) if there.item.is_honest(now) => (there.guard(), there.item),
+            Put::Conflict(_) => (guard, cursor),
+        };
+        Ok(Self::of(shard, cursor, guard))
+    }
+
+    /// A search that is done says where the shard begins.
+    async fn find_first<D: Ports>(&mut self, ports: &D, now: Moment) -> Result<(), Fault> {
+        let Some(since) = self.cursor.searching else { return Ok(()) };
+        let Some(survey) = ports.store().get::<Survey>(&Tenant::deployment(), ()).await? else { return Ok(()) };
+        if survey.item.is_done() && survey.item.serves(since, now) {
+            let found = self.cursor.clone().found(survey.item.first.get(&self.shard).copied());
+            tracing::warn!(shard = self.shard, oldest = found.oldest, "the first bucket of a shard was found");
+            self.write(ports, found).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn cursor(&self) -> &Cursor {
+        &self.cursor
+    }
+
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.overtaken
+    }
+
+    pub(super) fn unsaved(&self) -> u64 {
+        self.unsaved
+    }
+
+    /// The pass has handled all timers up to there, and did something about so many of them.
+    pub(super) fn came_to(&mut self, step: Step, worked: u64) {
+        if worked > 0 {
+            self.cursor = self.cursor.came_to(step);
+            self.unsaved += worked;
+        }
+    }
+
+    pub(super) async fn leave<D: Ports>(&mut self, ports: &D, minute: i64) -> Result<(), Fault> {
+        self.cursor.oldest = minute + 1;
+        if self.cursor.oldest - self.saved >= SAVE_AFTER { self.save(ports).await } else { Ok(()) }
+    }
+
+    /// Tells the table how far the pass has come.
+    pub(super) async fn save<D: Ports>(&mut self, ports: &D) -> Result<(), Fault> {
+        if self.unsaved == 0 && self.cursor.oldest == self.saved {
+            return Ok(());
+        }
+        self.write(ports, self.cursor.clone()).await
+    }
+
+    /// Only if no other pass moved it meanwhile: that one gave its hints too, and goes on.
+    pub(super) async fn write<D: Ports>(&mut self, ports: &D, cursor: Cursor) -> Result<(), Fault> {
+        match ports.store().put(&Tenant::deployment(), self.shard, &cursor, self.guard).await? {
+            Put::Written(version) => {
+                *self = Self::of(self.shard, cursor, Guard::Seen(version));
+            }
+            Put::Conflict(_) => self.overtaken = true,
+        }
+        Ok(())
+    }
+}
+
+/// The cursor; one that nobody can read is none. What a later release wrote is that one's to go by, unless this process has the
+/// store to itself.
+async fn read<D: Ports>(ports: &D, shard: u16) -> Result<Option<Seen<Cursor>>, Fault> {
+    let what = if ports.me().exclusive_store { Discard::Unreadable } else { Discard::Corrupt };
+    match ports.store().get::<Cursor>(&Tenant::deployment(), shard).await {
+        Err(why) if what.admits(&why) => {
+            tracing::error!(shard, %why, "the cursor of a shard cannot be read: it is made anew");
+            ports.store().discard::<Cursor>(&Tenant::deployment(), shard, what).await?;
+            Ok(None)
+        }
+        read => read,
+    }
+}
+
+async fn unknown<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Cursor, Fault> {
+    Ok(match ports.store().first_bucket(shard).await? {
+        FirstBucket::At(first) => Cursor::of_first(Some(first), now),
+        FirstBucket::Nowhere => Cursor::of_first(None, now),
+        FirstBucket::Unknown => Cursor::searching(now),
+    })
+}

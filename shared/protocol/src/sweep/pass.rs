@@ -1,0 +1,45 @@
+//! What a pass did, in numbers.
+
+use minutehand_domain::Moment;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pass {
+    pub buckets: u64,
+    pub timers_read: u64,
+    pub hinted: u64,
+    pub looked_at: u64,
+    pub moved: u64,
+    /// What a later release wrote: it is left where it is and met again by the next pass, and its bucket is not left.
+    pub later: u64,
+    /// What nobody can read: once it is overdue it is put off by an hour.
+    pub corrupt: u64,
+    /// Shards with more to do than there was time for.
+    pub unfinished: u64,
+    /// Shards that were left to another pass.
+    pub overtaken: u64,
+    /// Since when the first bucket of a shard is searched for.
+    pub searching: Option<Moment>,
+}
+
+impl Pass {
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            buckets: self.buckets + other.buckets,
+            timers_read: self.timers_read + other.timers_read,
+            hinted: self.hinted + other.hinted,
+            looked_at: self.looked_at + other.looked_at,
+            moved: self.moved + other.moved,
+            later: self.later + other.later,
+            corrupt: self.corrupt + other.corrupt,
+            unfinished: self.unfinished + other.unfinished,
+            overtaken: self.overtaken + other.overtaken,
+            searching: self.searching.max(other.searching),
+        }
+    }
+
+    /// Timers that something was done about.
+    pub fn worked(&self) -> u64 {
+        self.hinted + self.looked_at + self.moved + self.corrupt
+    }
+}

@@ -1,0 +1,44 @@
+//! Damage: an item is written over with what nobody can read, where it lies.
+
+use minutehand_domain::head::Head;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::timer::TimerKey;
+use minutehand_io::store::Store as _;
+
+use super::{Stage, moment};
+use crate::witness::at_once;
+
+impl Stage {
+    /// The timer of an occurrence, as soon as it stands there from that second on.
+    pub fn damage_timer(&self, at: i64, instant: i64) {
+        let (stage, key) = (self.clone(), TimerKey::occurrence(self.id, moment(instant)));
+        self.sim.at(moment(at).millis(), move |_| {
+            match at_once(stage.world.whole_store().timer(&key)).expect("memory") {
+                Some(timer) => drop(at_once(stage.world.damaging_store().put_timer(&timer)).expect("memory")),
+                None => stage.damage_timer(at + 1, instant),
+            }
+        });
+    }
+
+    pub fn damage_head(&self, at: i64) {
+        let stage = self.clone();
+        self.sim.at(moment(at).millis(), move |_| {
+            let head = at_once(stage.world.whole_store().get::<Head>(&stage.tenant, stage.id)).expect("memory");
+            let head = head.expect("it was created");
+            let damaging = stage.world.damaging_store();
+            let put = damaging.put(&stage.tenant, stage.id, &head.item, head.guard());
+            assert!(at_once(put).expect("memory").is_written());
+        });
+    }
+
+    /// The cursor of the first shard.
+    pub fn damage_cursor(&self, at: i64) {
+        let stage = self.clone();
+        self.sim.at(moment(at).millis(), move |_| {
+            let (damaging, tenant) = (stage.world.damaging_store(), Tenant::deployment());
+            let cursor = stage.cursor_as_seen();
+            let put = damaging.put(&tenant, 0, &cursor.item, cursor.guard());
+            assert!(at_once(put).expect("memory").is_written());
+        });
+    }
+}
