@@ -21,13 +21,13 @@ where
     D: Ports,
     E: From<Fault>,
 {
-    // Tried: with the record written after the act, `an_act_is_on_record_before_it_is_done` fails.
+    // Before the act: `an_act_is_on_record_before_it_is_done` looks from inside of it.
     let promised = promise(ports, act).await?;
     let done = doing.await;
     if let Some(outcome) = outcome_of(&done) {
         settle(ports, &promised, outcome).await;
     }
-    Ok(done?)
+    done
 }
 
 async fn promise<D: Ports>(ports: &D, act: Act) -> Result<Seen<Act>, Fault> {

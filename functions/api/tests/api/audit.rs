@@ -17,12 +17,12 @@ use crate::world::{OTHER_KEY, START, World, acme, at, pages};
 async fn deeds(world: &World) -> Vec<(String, String, String)> {
     let answer = world.get("/v1/audit").await;
     let items = answer.field("/items");
-    let word = |item: &Value, field: &str| item[field].as_str().unwrap().to_owned();
+    let text = |item: &Value, field: &str| item[field].as_str().unwrap().to_owned();
     items
         .as_array()
         .unwrap()
         .iter()
-        .map(|item| (word(item, "deed"), word(item, "subject"), word(item, "outcome")))
+        .map(|item| (text(item, "deed"), text(item, "subject"), text(item, "outcome")))
         .collect()
 }
 
@@ -107,7 +107,7 @@ async fn what_was_refused_at_the_last_is_on_record_as_not_done_and_what_changes_
     assert!(outcomes.contains(&Some(Outcome::NotDone)) && outcomes.contains(&Some(Outcome::Done)), "{outcomes:?}");
 }
 
-/// Tried: with the record written after the act this fails.
+/// The act itself looks at the record: written after it, none would be there.
 #[tokio::test]
 async fn an_act_is_on_record_before_it_is_done() {
     let world = World::new();
@@ -131,7 +131,6 @@ async fn an_act_whose_process_goes_away_stays_on_record_without_an_outcome() {
     assert_eq!(deeds(&world).await, [("repair".to_owned(), "everything".to_owned(), "unknown".to_owned())]);
 }
 
-/// Tried: where the record's fault is passed over, this fails.
 #[tokio::test]
 async fn what_cannot_be_put_on_record_is_not_done() {
     let world = World::new();

@@ -25,6 +25,7 @@ async fn said(world: &World, name: &str) -> String {
     world.ports.vault().open(label, seen.item.sealed().unwrap()).await.unwrap().reveal().to_owned()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is written where it is given")]
 fn calling(headers: Value) -> Value {
     json!({
         "target": {"http": {"url": "https://a.example/hook", "headers": headers}}, "schedule": {"on_demand": true},
@@ -277,8 +278,8 @@ async fn a_credential_gives_way_to_a_secret_and_the_other_way_round() {
     written(&world, "stripe").await;
     let path = world.post("/v1/jobs", calling(json!({"Authorization": TEXT}))).await.header("location").to_owned();
     let to = async |header: Value| {
-        let patch = json!({"target": {"http": {"headers": {"Authorization": header}}}});
-        world.patch(&path, patch).await.field("/target/http/headers/Authorization")
+        let change = json!({"target": {"http": {"headers": {"Authorization": header}}}});
+        world.patch(&path, change).await.field("/target/http/headers/Authorization")
     };
 
     assert_eq!(to(json!({"secret": "stripe"})).await, json!({"secret": "stripe"}));

@@ -146,8 +146,7 @@ mod tests {
         leaf.prop_recursive(4, 32, 4, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                proptest::collection::btree_map("(secret|[a-z\"\\\\]{0,3})", inner, 0..4)
-                    .prop_map(|fields| Value::from_iter(fields)),
+                proptest::collection::btree_map("(secret|[a-z\"\\\\]{0,3})", inner, 0..4).prop_map(Value::from_iter),
             ]
         })
     }

@@ -57,7 +57,7 @@ impl HttpTarget {
                     checked.insert(name.clone(), header);
                 }
                 Err(why) => {
-                    errors.add(format!("/target/http/headers/{}", name.replace('~', "~0").replace('/', "~1")), why)
+                    errors.add(format!("/target/http/headers/{}", name.replace('~', "~0").replace('/', "~1")), why);
                 }
             }
         }

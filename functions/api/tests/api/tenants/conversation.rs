@@ -185,12 +185,11 @@ impl Conversation {
                     said.extend(self.of(about, |known| &known.jobs).map(|job| format!("job_id={job}")));
                 }
             }
-            "/v1/secrets" => {}
             "/v1/audit" if self.random.one_in(3) => {
                 let back = Duration::from_secs(*self.random.pick(&[10, 5000, 400_000]));
                 said.push(format!("from={}", now - back));
             }
-            "/v1/audit" => {}
+            "/v1/secrets" | "/v1/audit" => {}
             "/v1/stats" if self.random.one_in(2) => said.push("minutes=1440".to_owned()),
             _ => return String::new(),
         }
