@@ -1,5 +1,7 @@
 //! A hook: the target of deployed jobs. It records each call, and the path of a call selects the answer.
 
+use std::net::IpAddr;
+use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -7,6 +9,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::post;
 use http::{HeaderMap, StatusCode};
+use minutehand_io::targets::http::Reach;
 use tokio::net::TcpListener;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +34,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 impl Hook {
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let listener = TcpListener::bind((reachable_address(), 0)).await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
         let hook = Self { address, calls: Arc::default() };
         let routes = Router::new()
@@ -91,6 +94,16 @@ impl Hook {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(called.clone());
         called
     }
+}
+
+/// An address of this machine that a function may call: its loopback is not among them.
+fn reachable_address() -> IpAddr {
+    let said = Command::new("hostname").arg("-I").output().expect("this is Linux").stdout;
+    let addresses =
+        String::from_utf8_lossy(&said).split_whitespace().filter_map(|it| it.parse().ok()).collect::<Vec<_>>();
+    let reachable = addresses.iter().copied().find(|address| Reach::Private.allows(*address));
+    reachable
+        .unwrap_or_else(|| panic!("no address of this machine is a target that a function may call: {addresses:?}"))
 }
 
 async fn ok(State(hook): State<Hook>, headers: HeaderMap) -> StatusCode {

@@ -83,7 +83,7 @@ fn serve_command(aws: &Ministack, deployment: &Deployment) -> Command {
         ("MINUTEHAND_QUEUE_NORMAL_LONG", deployment.output("NormalLongQueueUrl")),
         ("MINUTEHAND_QUEUE_LOW_LONG", deployment.output("LowLongQueueUrl")),
         ("MINUTEHAND_BUS", deployment.output("BusName")),
-        ("MINUTEHAND_REACH", "local"),
+        ("MINUTEHAND_REACH", "private"),
     ]);
     command
 }

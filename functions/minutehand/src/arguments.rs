@@ -4,8 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use minutehand_domain::schedule::cron::EDITION;
+use minutehand_io::targets::http::Reach;
 
 use crate::client::{self, EXIT_CODES};
 
@@ -69,12 +71,35 @@ pub(crate) struct Serve {
     /// The admin's key; without it one is made at the first start and kept in the data directory
     #[arg(long, value_name = "KEY", env = "MINUTEHAND_KEY", hide_env_values = true)]
     pub(crate) key: Option<String>,
+    /// Where HTTP targets may be; each includes the one before. Without it `loopback` while only this machine can reach the
+    /// API (and without `--aws`), else `public`
+    #[arg(long, value_name = "REACH", env = "MINUTEHAND_REACH", value_parser = reaches())]
+    pub(crate) reach: Option<Reach>,
     /// How many runs are carried out at the same time
     #[arg(long, value_name = "RUNS", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) at_once: u32,
     /// How long running attempts may take to finish after SIGTERM, before they are handed back
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(crate) drain_seconds: u64,
+}
+
+/// A job may be made by whoever reaches the API; a target on this machine may be meant for nobody else. So the widest reach
+/// is the default only where the two are the same. What `--aws` keeps is shared: its jobs come in through other doors too.
+impl Serve {
+    pub(crate) fn reach(&self) -> Reach {
+        let is_for_this_machine = !self.aws && self.listen.ip().to_canonical().is_loopback();
+        self.reach.unwrap_or(if is_for_this_machine { Reach::Loopback } else { Reach::Public })
+    }
+}
+
+fn reaches() -> impl TypedValueParser<Value = Reach> {
+    let described = |reach: Reach| match reach {
+        Reach::Public => PossibleValue::new(reach.as_str()).help("Addresses on the internet"),
+        Reach::Private => PossibleValue::new(reach.as_str()).help("Also private networks"),
+        // What it was called before.
+        Reach::Loopback => PossibleValue::new(reach.as_str()).help("Also this machine itself").alias("local"),
+    };
+    PossibleValuesParser::new(Reach::ALL.map(described)).try_map(|word| word.parse().map_err(|()| "no reach"))
 }
 
 impl Arguments {
@@ -116,6 +141,26 @@ mod tests {
         for both in [["--memory", "--aws"], ["--data=x", "--aws"], ["--memory", "--data=x"]] {
             assert!(parsed(&both).is_err(), "{both:?}");
         }
+    }
+
+    #[test]
+    fn this_machine_is_within_reach_only_while_nobody_else_reaches_the_api() {
+        for (words, reach) in [
+            (&[][..], Reach::Loopback),
+            (&["--memory"], Reach::Loopback),
+            (&["--listen=[::1]:8080"], Reach::Loopback),
+            (&["--listen=0.0.0.0:8080"], Reach::Public),
+            (&["--listen=[::]:8080"], Reach::Public),
+            (&["--listen=10.0.0.1:8080"], Reach::Public),
+            (&["--aws"], Reach::Public),
+            (&["--listen=0.0.0.0:8080", "--reach=loopback"], Reach::Loopback),
+            (&["--reach=private"], Reach::Private),
+            (&["--reach=public"], Reach::Public),
+            (&["--aws", "--reach=local"], Reach::Loopback),
+        ] {
+            assert_eq!(serving(words).reach(), reach, "{words:?}");
+        }
+        assert!(parsed(&["--reach=everything"]).is_err());
     }
 
     #[test]

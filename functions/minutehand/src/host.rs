@@ -47,7 +47,7 @@ impl Host<'_> {
         S: Future<Output: Send> + Send + 'static,
     {
         limit_tenants(&*ports).await?;
-        writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps))?;
+        writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps, self.reach))?;
         let (signal, drain) = drain::signal();
         let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.clone(), self.options.at_once);
         let (reach, metrics) = (self.reach, self.metrics.clone());

@@ -6,7 +6,7 @@ use minutehand_api::Metrics;
 use minutehand_io::events::Log;
 use minutehand_io::events::tally::Tally;
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore};
-use minutehand_io::targets::http::{HttpCaller, Reach};
+use minutehand_io::targets::http::HttpCaller;
 use prometheus::Registry;
 
 use crate::admin_key::AdminKey;
@@ -18,9 +18,6 @@ use crate::metrics;
 use crate::on_aws::on_aws;
 use crate::serve_error::ServeError;
 use crate::sweeping::{start_over, sweeping};
-
-/// On one machine, targets on loopback and in private networks are the usual first ones.
-const REACH: Reach = Reach::Local;
 
 /// Runs until SIGTERM or ctrl-c, or until the store fails.
 pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
@@ -53,9 +50,9 @@ async fn embedded<E: Engine>(
 ) -> Result<(), ServeError> {
     let listener = listen(options.listen).await?;
     let registry = Registry::new();
-    let ports = Arc::new(Local::new(store, HttpCaller::new(REACH)?, Tally::new(Log, &registry)?));
+    let ports = Arc::new(Local::new(store, HttpCaller::new(options.reach())?, Tally::new(Log, &registry)?));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
-    let host = Host { options, key, keeps, reach: REACH, metrics: Metrics::new(registry)? };
+    let host = Host { options, key, keeps, reach: options.reach(), metrics: Metrics::new(registry)? };
     host.run(Arc::clone(&ports), listener, |drain| sweeping(ports, drain), failed).await
 }

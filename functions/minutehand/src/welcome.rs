@@ -2,16 +2,19 @@
 
 use std::net::SocketAddr;
 
+use minutehand_io::targets::http::Reach;
+
 use crate::admin_key::{AdminKey, Origin};
 
 /// The key itself is shown only when it was just made; later the lines read it from its file.
-pub(crate) fn welcome(address: SocketAddr, key: &AdminKey, keeps: &str) -> String {
+pub(crate) fn welcome(address: SocketAddr, key: &AdminKey, keeps: &str, reach: Reach) -> String {
     let (about, export) = match &key.origin {
         Origin::Made(None) => ("made for this start, shown once".to_owned(), key.key.clone()),
         Origin::Made(Some(path)) => (format!("made now, shown once, kept in {}", path.display()), key.key.clone()),
         Origin::Found(path) => (format!("in {}", path.display()), format!("$(cat {})", path.display())),
         Origin::Given => ("as given".to_owned(), "the key you gave".to_owned()),
     };
+    let targets = targets(reach);
     let version = env!("CARGO_PKG_VERSION");
     let export = match key.origin {
         Origin::Given => "# MINUTEHAND_KEY: the key you gave".to_owned(),
@@ -20,6 +23,7 @@ pub(crate) fn welcome(address: SocketAddr, key: &AdminKey, keeps: &str) -> Strin
     format!(
         r#"
 Minutehand {version} listens on http://{address} and keeps {keeps}
+HTTP targets may be {targets}
 Admin key: {about}
 
   {export}
@@ -32,6 +36,14 @@ Or with this program, in another terminal: minutehand runs tail, minutehand --he
     )
 }
 
+fn targets(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Public => "on the internet only: --reach private or --reach loopback allows more",
+        Reach::Private => "on the internet and in private networks: --reach loopback allows this machine as well",
+        Reach::Loopback => "anywhere, on this machine too: --reach public or --reach private allows less",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -40,7 +52,7 @@ mod tests {
 
     fn text(origin: Origin) -> String {
         let key = AdminKey { key: "mh_secret".into(), origin };
-        welcome(SocketAddr::from(([127, 0, 0, 1], 8080)), &key, "everything in data")
+        welcome(SocketAddr::from(([127, 0, 0, 1], 8080)), &key, "everything in data", Reach::Loopback)
     }
 
     #[test]

@@ -19,6 +19,10 @@ mod failing;
 mod firing;
 #[path = "process/full_disk.rs"]
 mod full_disk;
+#[path = "process/owning.rs"]
+mod owning;
+#[path = "process/reaching.rs"]
+mod reaching;
 #[path = "process/releases.rs"]
 mod releases;
 #[path = "process/starting.rs"]

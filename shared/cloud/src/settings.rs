@@ -87,9 +87,24 @@ impl Environment {
         }
     }
 
-    /// The addresses that targets may have.
+    /// The addresses that targets may have. A function never reaches its own machine, whatever is set.
     pub fn reach(&self) -> Result<Reach, SettingError> {
-        Ok(self.or("MINUTEHAND_REACH", "public or local", TargetReach(Reach::Public))?.0)
+        let asked = self.or("MINUTEHAND_REACH", "public or private", TargetReach(Reach::Public))?.0;
+        Ok(self.bounded(asked))
+    }
+
+    /// The part of a reach that this process may have.
+    pub fn bounded(&self, asked: Reach) -> Reach {
+        let bounded = if self.is_a_function() { asked.min(Reach::OF_A_FUNCTION) } else { asked };
+        if bounded != asked {
+            tracing::warn!(asked = asked.as_str(), reach = bounded.as_str(), "a function never calls its own machine");
+        }
+        bounded
+    }
+
+    /// Lambda reserves the name of this variable: no deployment can set or hide it.
+    fn is_a_function(&self) -> bool {
+        (self.0)("AWS_LAMBDA_RUNTIME_API").is_some()
     }
 }
 
@@ -157,11 +172,7 @@ impl FromStr for TargetReach {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "public" => Ok(Self(Reach::Public)),
-            "local" => Ok(Self(Reach::Local)),
-            _ => Err(()),
-        }
+        text.parse().map(Self)
     }
 }
 
@@ -219,12 +230,31 @@ mod tests {
         }
     }
 
+    fn reach(asked: &'static str, runtime: Option<&'static str>) -> Result<Reach, SettingError> {
+        let lookup = move |name: &str| match name {
+            "MINUTEHAND_REACH" => Some(asked.to_owned()),
+            "AWS_LAMBDA_RUNTIME_API" => runtime.map(str::to_owned),
+            _ => None,
+        };
+        Environment::new(lookup).reach()
+    }
+
     #[test]
     fn private_targets_are_called_only_where_the_deployment_allows_them() {
-        let reach = |value: &'static str| Environment::new(move |_| Some(value.to_owned())).reach();
+        for (asked, allowed) in [("", Reach::Public), ("public", Reach::Public), ("private", Reach::Private)] {
+            assert_eq!(reach(asked, None), Ok(allowed), "{asked:?}");
+            assert_eq!(reach(asked, Some("127.0.0.1:9001")), Ok(allowed), "{asked:?}");
+        }
+        assert!(reach("everything", None).is_err());
+    }
 
-        assert_eq!(reach(""), Ok(Reach::Public));
-        assert_eq!(reach("local"), Ok(Reach::Local));
-        assert!(reach("everything").is_err());
+    /// There it is the runtime's own API, which hands out what every tenant's hints say. Tried: without `bounded`, both words
+    /// reach it.
+    #[test]
+    fn a_function_never_reaches_its_own_machine_whatever_is_set() {
+        for asked in ["loopback", "local"] {
+            assert_eq!(reach(asked, None), Ok(Reach::Loopback));
+            assert_eq!(reach(asked, Some("127.0.0.1:9001")), Ok(Reach::Private));
+        }
     }
 }

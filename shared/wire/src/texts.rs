@@ -65,7 +65,7 @@ component!(
     json_schema!({
         "type": "string", "pattern": URL, "maxLength": URL_CHARS, "examples": ["https://example.com/hooks/billing"],
         "description": "Where the call goes: no user name and no password. Which addresses may be called is the deployment's \
-            to say.",
+            to say: `--reach` of `minutehand serve`, or `MINUTEHAND_REACH`, is `public`, `private` or `loopback`.",
     })
 );
 

@@ -4,6 +4,7 @@
 //! All times are milliseconds since the epoch, by the history's true clock unless stated otherwise.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 mod catch_up;
 mod schedule;
@@ -28,13 +29,55 @@ pub struct Account {
     pub end: i64,
     /// The most minutes that one pass of the sweep had to visit.
     pub widest_sweep: i64,
+    /// The most minutes in a row in which no sweeper lived.
+    pub unswept: i64,
     /// Jobs whose runs must not fail: their targets always answer in time, no process died, and every throttled request was
     /// refused before it took effect.
     pub blameless: BTreeSet<u32>,
+    /// When nothing went wrong.
+    pub calm: Vec<Calm>,
+    /// What each run has cost.
+    pub costs: Vec<Cost>,
+    /// Lists of jobs as clients read them, page by page.
+    pub lists: Vec<List>,
+}
+
+/// A span in which no fault happens, every sweep comes on time, and no hint is lost but those that the costs name.
+#[derive(Clone, Debug)]
+pub struct Calm {
+    pub span: Range<i64>,
+    /// The largest difference of a clock from the true one.
+    pub skew: i64,
+    /// Nothing that is due waits for somebody to carry it out.
+    pub free_hands: bool,
+}
+
+/// What was spent on one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    pub job: u32,
+    pub instant: i64,
+    pub number: u64,
+    pub hints: u32,
+    pub lost_hints: u32,
+    /// Of its record and of its timers.
+    pub writes: u32,
+}
+
+/// What the pages of one list showed together.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// When it was begun.
+    pub at: i64,
+    /// The jobs of the tenant that read it.
+    pub own: BTreeSet<u32>,
+    /// How long writes may take to show in it.
+    pub lag: i64,
+    pub shown: Vec<u32>,
 }
 
 /// A job and its states over time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Job {
     pub job: u32,
     /// In order; the first is its creation. Empty where the job was never created.
@@ -48,6 +91,36 @@ pub struct Job {
     pub asked: Vec<Asked>,
     /// Cancels of single occurrences that were acknowledged: when, and which instant.
     pub cancels: Vec<(i64, i64)>,
+    /// Each writing of the job, in order.
+    pub versions: Vec<Version>,
+    /// What clients were answered after a change.
+    pub answers: Vec<Answer>,
+}
+
+/// What one writing of a job says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub at: i64,
+    pub stands: Stands,
+}
+
+/// How a job stands, as far as a client sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stands {
+    pub generation: u64,
+    pub status: Status,
+    /// Without its jitter.
+    pub schedule: Schedule,
+    pub tags: Vec<String>,
+}
+
+/// A change that was acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub at: i64,
+    pub stands: Stands,
+    /// Each field that was asked to change: its name, the value that was asked for, the one that was shown.
+    pub fields: Vec<(String, String, String)>,
 }
 
 /// A state of a job from an instant on.

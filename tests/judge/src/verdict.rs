@@ -1,13 +1,17 @@
 //! The rules, one function each.
 
+mod answers;
+mod calm;
 mod catching_up;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Account, CHANGE_TOLERANCE, Call, Head, Job, Record, SKEW, Status, Violation};
+use crate::{Account, CHANGE_TOLERANCE, Call, Cost, Head, Job, Record, SKEW, Status, Violation};
 
 /// A run due this close to the end may still be under way.
 const UNSETTLED: i64 = 20 * 60_000;
+/// One that failed this close to the end may still have tries left.
+const UNFINISHED: i64 = 60 * 60_000;
 /// A cancelled occurrence that had been claimed before may go on for this long.
 const RUNNING_ON: i64 = 10 * 60_000;
 /// More than an hour of minutes behind, a sweep costs more than what is due.
@@ -16,6 +20,7 @@ const WIDEST_SWEEP: i64 = 60;
 pub(crate) struct Verdict<'a> {
     account: &'a Account,
     records: BTreeMap<(u32, i64, u64), &'a Record>,
+    costs: BTreeMap<(u32, i64, u64), &'a Cost>,
     violations: Vec<Violation>,
 }
 
@@ -24,7 +29,8 @@ const FINISHED: [&str; 5] = ["succeeded", "failed", "timed_out", "cancelled", "s
 impl<'a> Verdict<'a> {
     pub(crate) fn of(account: &'a Account) -> Vec<Violation> {
         let records = account.records.iter().map(|r| ((r.job, r.instant, r.number), r)).collect();
-        let mut verdict = Self { account, records, violations: Vec::new() };
+        let costs = account.costs.iter().map(|c| ((c.job, c.instant, c.number), c)).collect();
+        let mut verdict = Self { account, records, costs, violations: Vec::new() };
         for job in &account.jobs {
             verdict.a_key_creates_once(job);
             verdict.every_occurrence_has_its_record(job);
@@ -37,6 +43,13 @@ impl<'a> Verdict<'a> {
             verdict.nothing_starts_too_late(job);
             verdict.a_missed_occurrence_was_too_late(job);
             verdict.a_catch_up_follows_its_policy(job);
+            verdict.an_outage_is_over_before_it_is_recorded(job);
+            verdict.what_was_answered_stands(job);
+            verdict.an_answer_shows_what_was_asked(job);
+            verdict.generations_grow(job);
+            verdict.in_calm_each_occurrence_starts_on_time(job);
+            verdict.in_calm_nothing_is_missed(job);
+            verdict.a_job_costs_what_it_does(job);
         }
         verdict.every_record_is_settled();
         verdict.a_throttle_is_nobodys_failure();
@@ -46,6 +59,8 @@ impl<'a> Verdict<'a> {
         verdict.one_live_lease();
         verdict.no_timer_leaks();
         verdict.the_sweep_keeps_up();
+        verdict.in_calm_a_run_costs_little();
+        verdict.a_list_shows_each_job_once();
         verdict.violations
     }
 
@@ -200,7 +215,8 @@ impl<'a> Verdict<'a> {
     }
 
     fn every_record_is_settled(&mut self) {
-        for record in &self.account.records {
+        let settled = self.account.end - UNFINISHED;
+        for record in self.account.records.iter().filter(|record| record.instant < settled) {
             if !FINISHED.contains(&record.status.as_str()) {
                 self.report("every run comes to its end", record.job, record.instant, record.status.clone());
             }
@@ -290,7 +306,7 @@ impl<'a> Verdict<'a> {
     }
 
     fn the_sweep_keeps_up(&mut self) {
-        if self.account.widest_sweep > WIDEST_SWEEP {
+        if self.account.widest_sweep > WIDEST_SWEEP + self.account.unswept {
             self.report("the sweep keeps up", 0, self.account.end, format!("{} minutes", self.account.widest_sweep));
         }
     }

@@ -1,7 +1,7 @@
 //! Each rule is shown a history that breaks just that rule: a judge that reports nothing proves nothing.
 
 use super::*;
-use crate::{Asked, CatchUp, Schedule, Timer};
+use crate::{Answer, Asked, Calm, CatchUp, List, Schedule, Stands, Timer, Version};
 
 const T: i64 = 1_000_000_000;
 const END: i64 = T + 7_200_000;
@@ -12,15 +12,7 @@ fn head(since: i64) -> Head {
 }
 
 fn job() -> Job {
-    Job {
-        job: 1,
-        heads: vec![head(T)],
-        acknowledged: true,
-        creations: 1,
-        at_most_once: false,
-        asked: vec![],
-        cancels: vec![],
-    }
+    Job { job: 1, heads: vec![head(T)], acknowledged: true, creations: 1, ..Job::default() }
 }
 
 fn call() -> Call {
@@ -60,7 +52,7 @@ fn clean() -> Account {
         timers: vec![],
         end: END,
         widest_sweep: 6,
-        blameless: [].into(),
+        ..Account::default()
     }
 }
 
@@ -83,7 +75,18 @@ fn each_rule_reports_its_violation() {
     let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
     let failed = Record { status: "failed".to_owned(), reason: Some("poison".to_owned()), ..record() };
     let superseded = Record { status: "skipped".to_owned(), reason: Some("superseded".to_owned()), ..record() };
-    let cases: [(&str, Account); 21] = [
+    let cases: [(&str, Account); 32] = [
+        ("in calm an occurrence starts on time", calm(vec![Call { at: T + 61_001, ..call() }])),
+        ("in calm few hints are given", with_cost(Cost { hints: 9, ..cost() })),
+        ("in calm few writes are made", with_cost(Cost { writes: 13, ..cost() })),
+        ("a job costs what it does", Account { calm: vec![], ..with_cost(Cost { writes: 400, ..cost() }) }),
+        ("what was answered was written", with_answer(Stands { generation: 2, ..stands() })),
+        ("what was answered is not taken back", taken_back()),
+        ("an answer shows what was asked", answered_otherwise()),
+        ("a generation names one state", two_states_of_a_generation()),
+        ("a list shows a job once", with_list(vec![1, 1])),
+        ("a list shows a tenant its own jobs", with_list(vec![1, 2])),
+        ("a list shows each job", with_list(vec![])),
         ("what stays in force is not superseded", with_record(superseded)),
         ("every occurrence has its record", Account { records: vec![], ..clean() }),
         ("an acknowledged job exists", with_job(Job { heads: vec![], ..job() })),
@@ -137,6 +140,76 @@ fn endless() -> Head {
     Head { schedule: Schedule::Every { first: T + 60_000, period: 3_600_000, end: i64::MAX, at_most: None }, ..head(T) }
 }
 
+fn calm(calls: Vec<Call>) -> Account {
+    let all = Calm { span: T..END, skew: 0, free_hands: true };
+    Account { calm: vec![all], ..with_calls(calls) }
+}
+
+fn cost() -> Cost {
+    Cost { job: 1, instant: T + 60_000, number: 0, hints: 1, lost_hints: 0, writes: 4 }
+}
+
+fn with_cost(cost: Cost) -> Account {
+    Account { costs: vec![cost], ..calm(vec![call()]) }
+}
+
+fn stands() -> Stands {
+    Stands { generation: 1, status: Status::Active, schedule: Schedule::Once(T + 60_000), tags: vec![] }
+}
+
+fn version(at: i64, stands: Stands) -> Version {
+    Version { at, stands }
+}
+
+fn answer(at: i64, stands: Stands) -> Answer {
+    Answer { at, stands, fields: vec![] }
+}
+
+fn with_answer(stands_so: Stands) -> Account {
+    with_job(Job { versions: vec![version(T, stands())], answers: vec![answer(T + 10, stands_so)], ..job() })
+}
+
+fn taken_back() -> Account {
+    let changed = Stands { generation: 2, ..stands() };
+    let versions = vec![version(T, stands()), version(T + 5, changed.clone()), version(T + 20, stands())];
+    with_job(Job { versions, answers: vec![answer(T + 10, changed)], ..job() })
+}
+
+fn answered_otherwise() -> Account {
+    let answer = Answer { fields: vec![("priority".into(), "high".into(), "low".into())], ..answer(T + 10, stands()) };
+    with_job(Job { versions: vec![version(T, stands())], answers: vec![answer], ..job() })
+}
+
+fn two_states_of_a_generation() -> Account {
+    let other = Stands { status: Status::Paused, ..stands() };
+    with_job(Job { versions: vec![version(T, stands()), version(T + 5, other)], ..job() })
+}
+
+fn with_list(shown: Vec<u32>) -> Account {
+    let list = List { at: T + 600_000, own: [1].into(), lag: 60_000, shown };
+    Account { lists: vec![list], ..with_job(Job { versions: vec![version(T, stands())], ..job() }) }
+}
+
+#[test]
+fn what_is_calm_and_as_it_was_told_is_clean() {
+    let told = Job { versions: vec![version(T, stands())], answers: vec![answer(T + 10, stands())], ..job() };
+    let account = Account { jobs: vec![told], lists: with_list(vec![1]).lists, ..with_cost(cost()) };
+
+    assert_eq!(account.judge(), []);
+}
+
+#[test]
+fn a_lost_hint_excuses_what_is_found_overdue_and_no_more() {
+    let rule = "in calm an occurrence starts on time";
+    let started = |late, lost_hints| {
+        let costs = vec![Cost { lost_hints, ..cost() }];
+        rules(&Account { costs, ..calm(vec![Call { at: T + 60_000 + late, ..call() }]) })
+    };
+
+    assert!(!started(1_000, 0).contains(&rule) && started(1_001, 0).contains(&rule));
+    assert!(!started(92_000, 1).contains(&rule) && started(92_001, 1).contains(&rule));
+}
+
 #[test]
 fn an_instant_of_both_schedules_that_is_lost_between_them_is_reported() {
     let every = |since| Head {
@@ -150,8 +223,13 @@ fn an_instant_of_both_schedules_that_is_lost_between_them_is_reported() {
     assert!(rules(&account).contains(&"nothing is lost around a change"));
 }
 
-/// An occurrence each minute for an hour, and the record of an outage that was inspected after ten minutes.
+/// The rules broken after the record of an outage.
 fn after_an_outage(catch_up: CatchUp, reason: &str, at: i64, until: i64) -> Vec<&'static str> {
+    rules(&recorded_outage(catch_up, reason, at, until))
+}
+
+/// An occurrence each minute for an hour, and the record of an outage that was inspected after ten minutes.
+fn recorded_outage(catch_up: CatchUp, reason: &str, at: i64, until: i64) -> Account {
     let schedule = Schedule::Every { first: T + 60_000, period: 60_000, end: T + 3_600_000, at_most: None };
     let skipped = Record {
         status: "skipped".to_owned(),
@@ -163,7 +241,28 @@ fn after_an_outage(catch_up: CatchUp, reason: &str, at: i64, until: i64) -> Vec<
         ..record()
     };
     let job = Job { heads: vec![Head { schedule, catch_up, ..head(T) }], ..job() };
-    rules(&Account { records: vec![skipped], calls: vec![], ..with_job(job) })
+    Account { records: vec![skipped], calls: vec![], ..with_job(job) }
+}
+
+#[test]
+fn a_record_covers_only_what_had_passed() {
+    let rule = "an outage is over before it is recorded";
+
+    assert!(after_an_outage(CatchUp::USUAL, "coalesced", 599, 600).contains(&rule));
+    assert!(!after_an_outage(CatchUp::USUAL, "coalesced", 600, 600).contains(&rule));
+}
+
+#[test]
+fn an_outage_that_never_was_is_reported() {
+    let rule = "in calm nothing is missed";
+    let beside = |calm_from: i64| {
+        let calm = Calm { span: T + calm_from * 1000..END, skew: 0, free_hands: true };
+        rules(&Account { calm: vec![calm], ..recorded_outage(CatchUp::USUAL, "coalesced", 630, 600) })
+    };
+
+    assert!(beside(0).contains(&rule));
+    assert!(beside(540).contains(&rule), "the last minute but one was calm");
+    assert!(!beside(600).contains(&rule), "the last one fires");
 }
 
 #[test]

@@ -146,10 +146,14 @@ impl Sim {
 
     /// Ends a process in the middle of whatever it does.
     pub fn kill(&self, process: &Arc<Process>) {
-        if process.is_dead() {
-            return;
+        if !process.is_dead() {
+            process.die();
+            self.bury(process);
         }
-        process.die();
+    }
+
+    /// Drops whatever a dead process was doing.
+    pub fn bury(&self, process: &Arc<Process>) {
         let is_its = |task: &Option<Task>| task.as_ref().is_some_and(|task| Arc::ptr_eq(&task.process, process));
         let mut state = self.state();
         let its: Vec<usize> = (0..state.tasks.len()).filter(|id| is_its(&state.tasks[*id])).collect();

@@ -48,6 +48,10 @@ pub struct Rates {
     pub try_twice: f64,
     /// The network delivers a request a second time, long after it was answered.
     pub echo: f64,
+    /// A process cannot reach one of the tables or the queues, for as long as it lives.
+    pub cut_off: f64,
+    /// Of each run at most one hint is lost.
+    pub lose_once: bool,
 }
 
 impl Rates {
@@ -63,7 +67,13 @@ impl Rates {
         lose_answer: 0.0,
         try_twice: 0.0,
         echo: 0.0,
+        cut_off: 0.0,
+        lose_once: false,
     };
+    /// Nothing goes wrong, but that of each run a hint may be lost.
+    pub const HINTS_LOST: Self = Self { lose_hint: 0.3, lose_once: true, ..Self::CALM };
+    /// One machine: its store seldom fails, and its death is everybody's.
+    pub const MACHINE: Self = Self { crash: 0.000_5, stall: 0.001, fault: 0.002, ..Self::CALM };
     pub const ROUGH: Self = Self {
         crash: 0.004,
         stall: 0.005,
@@ -76,6 +86,8 @@ impl Rates {
         lose_answer: 0.02,
         try_twice: 0.01,
         echo: 0.01,
+        cut_off: 0.01,
+        lose_once: false,
     };
 }
 

@@ -1,5 +1,4 @@
-//! A history: half an hour in which everything goes wrong that can, and then a hundred minutes of calm in which all of it
-//! must come right.
+//! A history: a course in which things go wrong, and then a hundred minutes of calm in which all of it must come right.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,29 +8,29 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::priority::Priority;
 use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
+use minutehand_judge as judge;
 use minutehand_judge::Violation;
 use minutehand_protocol::sweep::forget_hints;
 use minutehand_sweeper::tick_in_groups;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
+pub use crate::course::BEGIN;
+use crate::course::{self, Course};
 use crate::dice::Dice;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
 use crate::ports::SimPorts;
-use crate::setting::Setting;
+use crate::setting::Host;
+use crate::shown;
 use crate::witness::{Driven, account};
 use crate::world::{Behaviour, World};
 
 const MINUTE: i64 = 60_000;
 /// What every job gives its target.
 const TIMEOUT: i64 = 60_000;
-/// A full hour, so that crons and intervals meet.
-pub const BEGIN: i64 = 1_800_000_000_000;
-const CALM_FROM: i64 = BEGIN + 30 * MINUTE;
-const LAST_FIRE: i64 = CALM_FROM + 30 * MINUTE;
-const LAST_FAST_FIRE: i64 = CALM_FROM + 10 * MINUTE;
-const END: i64 = CALM_FROM + 100 * MINUTE;
+/// A list of jobs may be behind by a minute, and by what clocks differ.
+const LIST_LAG: i64 = MINUTE + 5_000;
 
 /// What a history came to.
 #[derive(Clone, Debug)]
@@ -45,33 +44,44 @@ pub struct Verdict {
 pub fn history(seed: u64) -> Verdict {
     // Its own dice, so that the world is there before anything happens in it.
     let mut dice = Dice::new(!seed);
-    // Where nothing but throttles goes wrong, nothing may come of it but delay.
-    let only_throttled = dice.chance(0.15);
-    let throttles = if only_throttled { 1..5 } else { -1..3 };
-    let setting = Setting::drawn(&mut dice, &(BEGIN..CALM_FROM), throttles);
-    let rates = if only_throttled { Rates::CALM } else { Rates::ROUGH };
-    let sim = Sim::new(seed, BEGIN, Fates::Chance(rates));
+    let course = Course::drawn(&mut dice);
+    let (setting, crowd) = (course.setting(&mut dice), course.crowd(&mut dice));
+    let sim = Sim::new(seed, BEGIN, Fates::Chance(course.rates));
+    sim.count(format!("course {}", course.kind));
     sim.count(format!("played on {}", setting.host));
     sim.count(format!("played on {} shard{}", setting.shards, if setting.shards == 1 { "" } else { "s" }));
     let world = World::new(&sim, setting);
     world.deploy();
-    let play = Play::new(&world);
-    play.plan_jobs();
-    play.plan_sweeps();
-    play.plan_accidents();
-    sim.at(CALM_FROM, |sim| sim.set_fates(Fates::Chance(Rates::CALM)));
-    sim.run_until(END);
-    let mut account = account(&world, &play.tenant, &play.driven(), END);
-    if only_throttled {
-        account.blameless = play.blameless();
-        sim.count("only throttled");
+    if world.setting().host == Host::Machine {
+        world.supervise();
     }
+    let plays = Play::plan(&world, &course, &crowd);
+    sim.at(course.calm_from, |sim| sim.set_fates(Fates::Chance(Rates::CALM)));
+    sim.run_until(course.end);
+    let account = told(&world, &course, &plays);
+    count_ends(&sim, &account);
+    Verdict { violations: account.judge(), tally: sim.tally(), steps: sim.steps() }
+}
+
+/// What the judge is told.
+fn told(world: &World, course: &Course, plays: &[Play]) -> judge::Account {
+    let driven = plays.iter().flat_map(Play::driven).collect();
+    let mut account = account(world, &driven, course.end);
+    account.calm = course.calm(world.setting());
+    account.unswept = course.unswept.as_ref().map_or(0, |span| (span.end - span.start) / MINUTE);
+    for play in plays {
+        account.lists.append(&mut play.lists.lock().unwrap_or_else(PoisonError::into_inner));
+        if course.kind == course::Kind::Throttled {
+            account.blameless.append(&mut play.blameless());
+        }
+    }
+    account
+}
+
+fn count_ends(sim: &Sim, account: &judge::Account) {
     for record in &account.records {
-        sim.count(format!(
-            "ended {}{}",
-            record.status,
-            record.reason.as_ref().map_or(String::new(), |r| format!(": {r}"))
-        ));
+        let reason = record.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        sim.count(format!("ended {}{reason}", record.status));
     }
     for call in account.calls.iter().filter(|call| call.number == 0 && call.fence == 1) {
         if call.claimed_at > call.instant + MINUTE
@@ -80,7 +90,6 @@ pub fn history(seed: u64) -> Verdict {
             sim.count(format!("made up for by {}", head.catch_up));
         }
     }
-    Verdict { violations: account.judge(), tally: sim.tally(), steps: sim.steps() }
 }
 
 /// Who plays: clients, ticks, accidents.
@@ -88,8 +97,12 @@ pub fn history(seed: u64) -> Verdict {
 struct Play {
     sim: Sim,
     world: World,
+    course: Course,
     tenant: Tenant,
+    /// The number of its first job.
+    first: u32,
     driven: Arc<Mutex<BTreeMap<JobId, Driven>>>,
+    lists: Arc<Mutex<Vec<judge::List>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,9 +114,31 @@ enum Kind {
 }
 
 impl Play {
-    fn new(world: &World) -> Self {
-        let tenant = Tenant::new("simulated").expect("a word");
-        Self { sim: world.sim().clone(), world: world.clone(), tenant, driven: Arc::default() }
+    /// One of ten minutes has no end.
+    fn every(&self, seconds: i64) -> Value {
+        let end_at = (seconds < 600).then(|| instant(self.course.last_fire));
+        json!({"every_seconds": seconds, "start_at": instant(BEGIN), "end_at": end_at})
+    }
+
+    /// Of each tenant one, with so many jobs; the first has the accidents, and the ticks where nobody else ticks.
+    fn plan(world: &World, course: &Course, crowd: &[i64]) -> Vec<Self> {
+        let (mut plays, mut first) = (Vec::new(), 0);
+        for (nth, jobs) in crowd.iter().enumerate() {
+            let tenant = Tenant::new(&format!("simulated-{nth}")).expect("a word");
+            let (sim, course) = (world.sim().clone(), course.clone());
+            let (driven, lists) = (Arc::default(), Arc::default());
+            let play = Self { sim, world: world.clone(), course, tenant, first, driven, lists };
+            play.plan_jobs(*jobs);
+            first += u32::try_from(*jobs).unwrap_or_default();
+            plays.push(play);
+        }
+        if let Some(first) = plays.first() {
+            if world.setting().host != Host::Machine {
+                first.plan_sweeps();
+            }
+            first.plan_accidents();
+        }
+        plays
     }
 
     fn driven(&self) -> BTreeMap<JobId, Driven> {
@@ -123,22 +158,25 @@ impl Play {
         note(self.driven.lock().unwrap_or_else(PoisonError::into_inner).entry(job).or_default());
     }
 
-    fn plan_jobs(&self) {
-        for number in 0..self.sim.dice(|dice| dice.within(1..4)) {
-            let number = u32::try_from(number).unwrap_or_default();
+    fn plan_jobs(&self, jobs: i64) {
+        for nth in 0..jobs {
+            let number = self.first + u32::try_from(nth).unwrap_or_default();
             let key = format!("job-{number}");
             let id = JobId::from_key(&self.tenant, &key);
             let kind = self
                 .sim
                 .dice(|dice| dice.pick(&[Kind::Cron, Kind::Cron, Kind::Every, Kind::Fast, Kind::Once, Kind::Once]));
             let created = BEGIN + self.sim.dice(|dice| dice.within(0..5 * MINUTE));
-            let schedule = self.sim.dice(|dice| schedule_for(kind, created, dice));
+            let schedule = self.sim.dice(|dice| schedule_for(kind, &self.course, created, dice));
             let (wish, behaviour) = self.sim.dice(|dice| wish_for(kind, &schedule, dice));
-            self.world.introduce(id, number, behaviour);
+            self.world.introduce(&self.tenant, id, number, behaviour);
             self.know(id, |driven| driven.at_most_once = wish["delivery"] == "at_most_once");
             self.sim.count(format!("catches up: {}", wish["catch_up"]["policy"].as_str().unwrap_or("as usual")));
             if !schedule["jitter_seconds"].is_null() {
                 self.sim.count("jittered");
+            }
+            if kind != Kind::Once && schedule["end_at"].is_null() {
+                self.sim.count("schedule without an end");
             }
             self.plan_creations(id, &key, &wish, created);
             if kind != Kind::Once && self.sim.dice(|dice| dice.chance(0.2)) {
@@ -152,12 +190,44 @@ impl Play {
         self.plan_listing();
     }
 
-    /// Lists may lag behind; nobody but their reader minds.
+    /// Lists may lag behind; nobody but their reader minds. One more is read when all of it is calm.
     fn plan_listing(&self) {
         for _ in 0..self.sim.dice(|dice| dice.within(0..3)) {
             let at = BEGIN + self.sim.dice(|dice| dice.within(0..20 * MINUTE));
-            self.command_at(at, "GET", "/v1/jobs".to_owned());
+            self.list_at(at);
         }
+        self.list_at(self.course.end - 10 * MINUTE);
+    }
+
+    /// Somebody reads all of the tenant's jobs, page by page.
+    fn list_at(&self, at: i64) {
+        let (play, limit) = (self.clone(), self.sim.dice(|dice| dice.pick(&[1, 2, 50])));
+        self.act_at(at, "reader", move |ports| async move {
+            let (begun, mut shown, mut cursor) = (play.sim.now(), Vec::new(), String::new());
+            loop {
+                let path = format!("/v1/jobs?limit={limit}{cursor}");
+                let answer = Client::of(ports.clone(), play.tenant.clone()).command("GET", &path).await;
+                if answer.status != 200 {
+                    return play.sim.count("list unanswered");
+                }
+                let seen = play.world.seen();
+                let ids = answer.body["items"].as_array().into_iter().flatten();
+                let ids = ids.filter_map(|job| job["job_id"].as_str()?.parse::<JobId>().ok());
+                shown.extend(ids.map(|id| seen.jobs.get(&id).map_or(u32::MAX, |told| told.number)));
+                drop(seen);
+                let Some(next) = answer.body["next_cursor"].as_str() else { break };
+                cursor = format!("&cursor={next}");
+                play.sim.count("second page of jobs");
+            }
+            play.note_list(begun, shown);
+        });
+    }
+
+    fn note_list(&self, at: i64, shown: Vec<u32>) {
+        let seen = self.world.seen();
+        let own = seen.jobs.values().filter(|told| told.tenant == self.tenant).map(|told| told.number).collect();
+        let list = judge::List { at, own, lag: LIST_LAG, shown };
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner).push(list);
     }
 
     /// One creator, often a second one with the same key, sometimes one with the same key and another wish.
@@ -183,8 +253,8 @@ impl Play {
             }
             let roll = self.sim.dice(Dice::fraction);
             if roll < 0.35 {
-                let seconds = self.sim.dice(|dice| dice.pick(&[60, 120, 300]));
-                self.change_at(at, id, to_schedule(&every(seconds)));
+                let seconds = self.sim.dice(|dice| dice.pick(&[60, 120, 300, 600]));
+                self.change_at(at, id, to_schedule(&self.every(seconds)));
             } else if roll < 0.45 {
                 self.change_at(at, id, json!({"tags": [format!("at-{at}")]}));
             } else if roll < 0.55 {
@@ -192,11 +262,11 @@ impl Play {
                 self.sim.count("catch-up changed");
                 self.change_at(at, id, json!({ "catch_up": catch_up }));
             } else if roll < 0.92 {
-                self.command_at(at, "POST", format!("/v1/jobs/{id}/pause"));
+                self.command_at(at, id, "POST", "/pause");
                 let resume = at + self.sim.dice(|dice| dice.within(100..6 * MINUTE));
-                self.command_at(resume, "POST", format!("/v1/jobs/{id}/resume"));
+                self.command_at(resume, id, "POST", "/resume");
             } else {
-                self.command_at(at, "DELETE", format!("/v1/jobs/{id}"));
+                self.command_at(at, id, "DELETE", "");
             }
         }
     }
@@ -207,10 +277,10 @@ impl Play {
         let mut at = created + self.sim.dice(|dice| dice.within(1000..15 * MINUTE));
         let paused = self.sim.dice(|dice| dice.chance(0.3));
         if paused {
-            self.command_at(at, "POST", format!("/v1/jobs/{id}/pause"));
+            self.command_at(at, id, "POST", "/pause");
         }
         for _ in 0..self.sim.dice(|dice| dice.pick(&[1, 1, 2])) {
-            for changes in [to_schedule(&every(seconds)), to_schedule(schedule)] {
+            for changes in [to_schedule(&self.every(seconds)), to_schedule(schedule)] {
                 at += self.sim.dice(|dice| dice.magnitude(2.0, 5.3));
                 self.change_at(at, id, changes);
             }
@@ -218,7 +288,7 @@ impl Play {
         self.sim.count(if paused { "schedule back and forth in a pause" } else { "schedule back and forth" });
         if paused {
             let resume = at + self.sim.dice(|dice| dice.magnitude(2.0, 5.3));
-            self.command_at(resume, "POST", format!("/v1/jobs/{id}/resume"));
+            self.command_at(resume, id, "POST", "/resume");
         }
     }
 
@@ -251,10 +321,13 @@ impl Play {
         self.act_at(at, "creator", move |ports| async move {
             let answer = Client::of(ports, play.tenant.clone()).send("POST", "/v1/jobs", Some(&key), &wish).await;
             match answer.status.as_u16() {
-                201 => play.know(id, |driven| {
-                    driven.acknowledged = true;
-                    driven.creations += 1;
-                }),
+                201 => {
+                    play.note_answer(id, &wish, &answer);
+                    play.know(id, |driven| {
+                        driven.acknowledged = true;
+                        driven.creations += 1;
+                    });
+                }
                 200 if answer.replayed => {
                     play.sim.count("creation replayed");
                     play.know(id, |driven| driven.acknowledged = true);
@@ -270,12 +343,33 @@ impl Play {
     }
 
     /// What needs only a path: pause, resume, delete.
-    fn command_at(&self, at: i64, method: &'static str, path: String) {
+    fn command_at(&self, at: i64, id: JobId, method: &'static str, what: &'static str) {
         let play = self.clone();
         self.act_at(at, "changer", move |ports| async move {
+            let path = format!("/v1/jobs/{id}{what}");
             let answer = Client::of(ports, play.tenant.clone()).command(method, &path).await;
             assert_ne!(answer.status.as_u16(), 500, "{}", answer.body);
+            let asked = match what {
+                "/pause" => json!({"status": "paused"}),
+                "/resume" => json!({"status": "active"}),
+                _ => Value::Null,
+            };
+            play.note_answer(id, &asked, &answer);
         });
+    }
+
+    /// What a client was answered must be so. A job without occurrences left is completed, and active all the same.
+    fn note_answer(&self, id: JobId, asked: &Value, answer: &Answer) {
+        let Some(stands) = Some(&answer.body).filter(|_| answer.status.is_success()).and_then(shown::stands) else {
+            return;
+        };
+        let mut body = answer.body.clone();
+        if body["status"] == "completed" {
+            body["status"] = "active".into();
+        }
+        let answer = judge::Answer { at: self.sim.now(), stands, fields: shown::fields(asked, &body) };
+        self.sim.count("change answered");
+        self.know(id, |driven| driven.answers.push(answer));
     }
 
     fn change_at(&self, at: i64, id: JobId, changes: Value) {
@@ -283,6 +377,7 @@ impl Play {
         self.act_at(at, "changer", move |ports| async move {
             let path = format!("/v1/jobs/{id}");
             let answer = Client::of(ports, play.tenant.clone()).send("PATCH", &path, None, &changes).await;
+            play.note_answer(id, &changes, &answer);
             match answer.status.as_u16() {
                 200 => play.sim.count("patched"),
                 404 | 409 | 422 | 503 => play.sim.count("patch refused"),
@@ -340,27 +435,31 @@ impl Play {
     {
         let world = self.world.clone();
         self.sim.at(at, move |sim| {
-            let (process, ports) = world.process(name);
-            sim.spawn(&process, act(ports));
+            if world.setting().host != Host::Machine {
+                let (process, ports) = world.process(name);
+                sim.spawn(&process, act(ports));
+            } else if let Some(machine) = world.listening() {
+                sim.spawn(&machine.process, act(machine.ports));
+            } else {
+                sim.count("nobody listened");
+            }
         });
     }
 
-    /// A tick each minute, late or missed or doubled while it is rough; and sometimes no sweeper for a quarter of an hour.
+    /// A tick each minute, late or missed or doubled while it is rough; and none while no sweeper lives.
     fn plan_sweeps(&self) {
-        let dead = self.sim.dice(|dice| {
-            let from = BEGIN + dice.within(3..20) * MINUTE;
-            dice.chance(0.35).then(|| from..from + dice.within(3..15) * MINUTE)
-        });
-        if dead.is_some() {
-            self.sim.count("sweeper dead for minutes");
+        let Course { unswept, calm_from, last_fire, end, .. } = self.course.clone();
+        if let Some(span) = &unswept {
+            let hours = span.end - span.start > 60 * MINUTE;
+            self.sim.count(if hours { "sweeper dead for hours" } else { "sweeper dead for minutes" });
         }
-        for minute in 0..(END - BEGIN) / MINUTE {
+        for minute in 0..(end - BEGIN) / MINUTE {
             let at = BEGIN + minute * MINUTE;
-            let rough = at < CALM_FROM;
+            let rough = at < calm_from && self.course.ticks_as_it_pleases();
             let missed = rough && self.sim.dice(|dice| dice.chance(0.08));
             // Once nothing fires any more a tick now and then will do.
-            let idle = at > LAST_FIRE + 15 * MINUTE && minute % 3 > 0;
-            if missed || idle || dead.as_ref().is_some_and(|dead| dead.contains(&at)) {
+            let idle = at > last_fire + 15 * MINUTE && minute % 3 > 0;
+            if missed || idle || unswept.as_ref().is_some_and(|span| span.contains(&at)) {
                 continue;
             }
             let late = self.sim.dice(|dice| if rough { dice.magnitude(0.0, 4.7) } else { 100 });
@@ -386,7 +485,7 @@ impl Play {
     }
 
     fn plan_accidents(&self) {
-        if self.sim.dice(|dice| dice.chance(0.15)) {
+        if self.course.ticks_as_it_pleases() && self.sim.dice(|dice| dice.chance(0.15)) {
             let at = BEGIN + self.sim.dice(|dice| dice.within(5 * MINUTE..25 * MINUTE));
             let world = self.world.clone();
             self.sim.at(at, move |_| world.purge());
@@ -405,9 +504,12 @@ fn run_key(answer: &Answer) -> Option<RunKey> {
     answer.body["run_id"].as_str()?.parse().ok()
 }
 
-fn schedule_for(kind: Kind, created: i64, dice: &mut Dice) -> Value {
-    // A job of every few seconds has met everything long before.
-    let end_at = instant(if kind == Kind::Fast { LAST_FAST_FIRE } else { LAST_FIRE });
+fn schedule_for(kind: Kind, course: &Course, created: i64, dice: &mut Dice) -> Value {
+    let recurs = kind == Kind::Cron || kind == Kind::Every;
+    if recurs && dice.chance(0.25) {
+        return endless(kind, created, dice);
+    }
+    let end_at = instant(if kind == Kind::Fast { course.last_fast_fire } else { course.last_fire });
     let mut schedule = match kind {
         Kind::Once => json!({"at": instant(created + dice.within(0..4 * MINUTE))}),
         Kind::Cron => json!({"cron": format!("*/{} * * * *", dice.pick(&[1, 2, 5])), "end_at": end_at}),
@@ -429,8 +531,18 @@ fn schedule_for(kind: Kind, created: i64, dice: &mut Dice) -> Value {
     schedule
 }
 
-fn every(seconds: i64) -> Value {
-    json!({"every_seconds": seconds, "start_at": instant(BEGIN), "end_at": instant(LAST_FIRE)})
+/// One that outlives the history: its chain must go on to the end, and past it.
+fn endless(kind: Kind, created: i64, dice: &mut Dice) -> Value {
+    let mut schedule = match kind {
+        Kind::Cron => json!({"cron": format!("*/{} * * * *", dice.pick(&[10, 15, 30]))}),
+        Kind::Every | Kind::Fast | Kind::Once => {
+            json!({"every_seconds": dice.pick(&[600, 900]), "start_at": instant(created / 1000 * 1000)})
+        }
+    };
+    if dice.chance(0.2) {
+        schedule["jitter_seconds"] = dice.within(1..120).into();
+    }
+    schedule
 }
 
 /// Changes to this schedule and leaves nothing of the one that is there. Its fires are not counted: nobody could say from

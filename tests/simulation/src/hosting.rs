@@ -15,7 +15,7 @@ use crate::setting::{Host, Lambda, MOST_AT_ONCE, RAMP_UP};
 use crate::world::World;
 
 /// How a process gives back what met a fault.
-const PAUSE_AFTER_A_FAULT: i64 = 1_000;
+pub(crate) const PAUSE_AFTER_A_FAULT: i64 = 1_000;
 
 /// The invocations of one queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +31,8 @@ impl World {
         match self.setting().host {
             Host::Process => self.take(queue, 1).into_iter().for_each(|delivery| self.execute(delivery)),
             Host::Lambda(lambda) => self.invoke_all(queue, lambda),
+            // It takes them itself.
+            Host::Machine => {}
         }
     }
 
@@ -51,7 +53,7 @@ impl World {
     }
 
     /// Now and then the process is told to go away in the middle of its work.
-    fn leaving(&self) -> i64 {
+    pub(crate) fn leaving(&self) -> i64 {
         let sim = self.sim();
         let rough = sim.rates().crash > 0.0;
         let pause = if rough && sim.dice(|dice| dice.chance(0.02)) {
@@ -175,7 +177,7 @@ impl Drop for Busy {
     }
 }
 
-fn word_for(done: &Executed) -> String {
+pub(crate) fn word_for(done: &Executed) -> String {
     match done {
         Executed::Attempted(_) if done.is_recorded() => "attempt recorded".to_owned(),
         Executed::Attempted(_) if done.was_fenced() => "attempt fenced".to_owned(),

@@ -6,14 +6,17 @@
 
 pub mod campaign;
 pub mod client;
+pub mod course;
 pub mod dice;
 pub mod engine;
 pub mod fate;
 pub mod history;
 mod hosting;
+mod machine;
 pub mod ports;
 pub mod queues;
 pub mod setting;
+pub mod shown;
 pub mod stage;
 mod sweeps;
 pub mod throttle;

@@ -2,6 +2,7 @@
 //! And they are AWS's ports: requests are throttled, sends fail in parts of batches, writes are tried twice, lists lag.
 
 use std::any::Any;
+use std::fmt;
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
 use minutehand_io::queues::Queues;
+use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
@@ -29,7 +31,7 @@ use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::{Fault, Ports};
 use minutehand_sweeper::Group;
 
-use crate::engine::Process;
+use crate::engine::{Process, Sim};
 use crate::fate::{Phase, Step};
 use crate::queues::Receipt;
 use crate::throttle::{Place, Resource};
@@ -44,17 +46,59 @@ pub struct SimPorts {
     targets: Arc<Callers<Port, Port>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Port {
     world: World,
     process: Arc<Process>,
+    /// What this process cannot reach, for as long as it lives.
+    cut_off: Option<Resource>,
+    /// The queues inside this process; without them it shares the world's.
+    queues: Option<Arc<EmbeddedQueues<ProcessClock>>>,
 }
 
 impl SimPorts {
     pub fn new(world: World, process: Arc<Process>) -> Self {
-        let port = Port { world, process };
+        let (sim, rate) = (world.sim(), world.sim().rates().cut_off);
+        let cut_off = sim.dice(|dice| dice.chance(rate).then(|| dice.pick(&Resource::ALL)));
+        if let Some(resource) = cut_off {
+            sim.count(format!("{} cut off from {resource}", process.name));
+        }
+        Self::through(Port { world, process, cut_off, queues: None })
+    }
+
+    /// The ports of a process that is a whole machine.
+    pub(crate) fn of_machine(world: World, process: Arc<Process>, queues: Arc<EmbeddedQueues<ProcessClock>>) -> Self {
+        Self::through(Port { world, process, cut_off: None, queues: Some(queues) })
+    }
+
+    fn through(port: Port) -> Self {
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
         Self { port, targets }
+    }
+}
+
+/// The clock of a process.
+#[derive(Clone, Debug)]
+pub(crate) struct ProcessClock {
+    sim: Sim,
+    skew: i64,
+}
+
+impl ProcessClock {
+    pub(crate) fn of(sim: &Sim, process: &Process) -> Self {
+        Self { sim: sim.clone(), skew: process.skew }
+    }
+}
+
+impl Clock for ProcessClock {
+    fn now(&self) -> Moment {
+        Moment::from_millis(self.sim.now() + self.skew)
+    }
+
+    async fn sleep_until(&self, moment: Moment) {
+        if self.now() < moment {
+            self.sim.sleep_until(moment.millis() - self.skew).await;
+        }
     }
 }
 
@@ -66,6 +110,12 @@ impl SimPorts {
             Ok(())
         };
         self.port.pass("hand_out", QUEUES, hand_out).await
+    }
+}
+
+impl fmt::Debug for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Port of {:?}", self.process)
     }
 }
 
@@ -121,11 +171,12 @@ impl Port {
 
     /// A request that is throttled fails before it acts, after the tries that a client of AWS makes by itself.
     async fn let_through(&self, port: &'static str, place: Place) -> Result<(), Fault> {
-        if !self.world.throttles(place) {
+        let cut_off = self.cut_off == Some(place.resource);
+        if !cut_off && !self.world.throttles(place) {
             return Ok(());
         }
         let sim = self.world.sim();
-        sim.count(format!("throttled {} {port}", place.resource));
+        sim.count(format!("{} {} {port}", if cut_off { "unreachable" } else { "throttled" }, place.resource));
         self.trace(|| format!("Throttled {port}"));
         let tries = sim.dice(|dice| dice.within(20..1500));
         sim.sleep_until(sim.now() + tries).await;
@@ -210,11 +261,13 @@ impl Port {
             self.trace(|| format!("{call} {:?} written {written}", head.job().map(|job| (job.status, &job.since))));
             if written {
                 self.witness_head(head);
+                self.witness_version(head);
             }
         } else if let Some(run) = item.downcast_ref::<Run>() {
             self.trace(|| format!("{call} {:?} {:?} fence {} written {written}", run.key, run.state, run.fence));
             if written {
                 self.witness_lease(run);
+                self.spend_a_write(run.key);
             }
         } else {
             self.trace(|| format!("{call} {key:?} written {written}"));
@@ -227,8 +280,8 @@ impl Port {
         seen.widest_sweep = seen.widest_sweep.max(span);
     }
 
-    /// A list of jobs may lag behind the writes: none that changed a moment ago stands in it.
-    fn let_lag<T: Listed>(&self, page: &mut Page<T>) {
+    /// A list of jobs may lag behind the writes: none that changed a moment ago stands in it, and others fill its page.
+    fn let_lag<T: Listed>(&self, page: &mut Page<T>, limit: usize) {
         let Some(page) = (page as &mut dyn Any).downcast_mut::<Page<Head>>() else { return };
         let all = page.items.len();
         let lag = Duration::from_secs(self.world.sim().dice(|dice| dice.within(0..60)).unsigned_abs());
@@ -237,6 +290,7 @@ impl Port {
         if page.items.len() < all {
             self.world.sim().count("list of jobs lagged");
         }
+        page.items.truncate(limit);
     }
 
     fn place_of(&self, place: &place::Place) -> Place {
@@ -266,6 +320,19 @@ impl Port {
                 told.heads.push(head);
             }
         }
+    }
+
+    fn witness_version(&self, head: &Head) {
+        let at = self.world.sim().now();
+        if let Head::Job(job) = head
+            && let Some(told) = self.world.seen().jobs.get_mut(&job.id)
+        {
+            told.versions.push(minutehand_judge::Version { at, stands: witness::stands(job) });
+        }
+    }
+
+    fn spend_a_write(&self, run: RunKey) {
+        self.world.spend(run, |spent| spent.writes += 1);
     }
 
     fn witness_lease(&self, run: &Run) {
@@ -379,8 +446,9 @@ impl Store for Port {
     ) -> Result<Page<T>, Fault> {
         let place = T::span(&within, past.as_ref()).map_or(EVERYWHERE, |span| self.place_in(span.partition, None));
         let list = async {
-            let mut page = self.store().list::<T>(tenant, within, past, limit).await?;
-            self.let_lag(&mut page);
+            let lags = T::KIND == Head::KIND;
+            let mut page = self.store().list::<T>(tenant, within, past, if lags { usize::MAX } else { limit }).await?;
+            self.let_lag(&mut page, limit);
             Ok(page)
         };
         self.pass(call_of::<T>(Verb::List), place, list).await
@@ -406,6 +474,9 @@ impl Store for Port {
         let put = async {
             let mut there = self.store().put_timer(timer).await?;
             self.trace(|| format!("put_timer {timer:?} put {}", there == *timer));
+            if there == *timer {
+                self.spend_a_write(timer.key.run_key());
+            }
             if there.stamp.generation > timer.stamp.generation {
                 self.world.sim().count("timer of a later generation kept");
             }
@@ -422,8 +493,11 @@ impl Store for Port {
         let put = async {
             let there = self.store().put_timer_if_absent(timer).await?;
             self.trace(|| format!("put_timer_if_absent {timer:?} put {}", there == *timer));
-            if there == *timer && self.tries_twice().await {
-                return self.store().put_timer_if_absent(timer).await;
+            if there == *timer {
+                self.spend_a_write(timer.key.run_key());
+                if self.tries_twice().await {
+                    return self.store().put_timer_if_absent(timer).await;
+                }
             }
             Ok(there)
         };
@@ -434,8 +508,11 @@ impl Store for Port {
         let erase = async {
             let erased = self.store().erase_timer(key, seen).await?;
             self.trace(|| format!("erase_timer {key:?} erased {erased}"));
-            if erased && self.tries_twice().await {
-                return self.store().erase_timer(key, seen).await;
+            if erased {
+                self.spend_a_write(key.run_key());
+                if self.tries_twice().await {
+                    return self.store().erase_timer(key, seen).await;
+                }
             }
             Ok(erased)
         };
@@ -462,6 +539,10 @@ impl Queues for Port {
                 return Err(Fault::unavailable("send", "others of its batch went through"));
             }
             self.trace(|| format!("send {:?} for {at} behind {:?}", hint.run, hint.timer));
+            if let Some(queues) = &self.queues {
+                self.world.witness_hint(hint);
+                return queues.send(lane, hint, at).await;
+            }
             self.world.send(lane, hint, at.millis());
             Ok(())
         };
@@ -474,6 +555,9 @@ impl Queues for Port {
 
     async fn hide(&self, receipt: &Receipt, until: Moment) -> Result<(), Fault> {
         let hide = async {
+            if let (Some(queues), Receipt::Embedded(receipt)) = (&self.queues, receipt) {
+                return queues.hide(receipt, until).await;
+            }
             self.world.hide(*receipt, until.millis() - self.process.skew);
             Ok(())
         };
@@ -518,6 +602,7 @@ impl Port {
         let (at, own_clock) = (self.world.sim().now(), self.process.now(self.world.sim()).millis());
         let mut seen = self.world.seen();
         let told = seen.jobs.get(&call.run.job).expect("every job is introduced before it is created");
+        assert_eq!(*call.tenant, told.tenant, "a job is called for its own tenant");
         let (job, behaviour) = (told.number, told.behaviour);
         let (claimed_at, lease_until) = seen.claims.get(&(call.run, call.attempt)).copied().unwrap_or((at, at));
         seen.calls.push(minutehand_judge::Call {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::lane::Lane;
-use minutehand_io::queues::Delivery;
+use minutehand_io::queues::{Delivery, embedded};
 
 use crate::setting::{Host, Lambda};
 use crate::world::World;
@@ -14,6 +14,7 @@ use crate::world::World;
 const VISIBILITY: i64 = 60_000;
 /// Deliveries before a hint goes to the dead letters.
 const MOST_RECEIVES: u32 = 8;
+const HOUR: i64 = 3_600_000;
 /// What one process sends inside so many milliseconds travels together, ten at most.
 const TOGETHER: i64 = 20;
 const MOST_TOGETHER: u32 = 10;
@@ -42,14 +43,18 @@ struct Message {
 
 /// Names one delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receipt {
-    message: u64,
-    delivery: u64,
+pub enum Receipt {
+    Of {
+        message: u64,
+        delivery: u64,
+    },
+    /// By the queues of one machine.
+    Embedded(embedded::Receipt),
 }
 
 impl Receipt {
     /// Of a hint that no queue knows any more: it was delivered twice, or by hand.
-    pub const EXPIRED: Self = Self { message: 0, delivery: 0 };
+    pub const EXPIRED: Self = Self::Of { message: 0, delivery: 0 };
 }
 
 /// The giving end.
@@ -57,8 +62,8 @@ impl World {
     /// Puts a hint on its queue, as badly as the queue does it.
     pub fn send(&self, lane: Lane, hint: &Hint, due: i64) {
         let sim = self.sim();
-        self.seen().hints.push((sim.now(), hint.run));
-        for _ in 0..self.copies("hint") {
+        self.witness_hint(hint);
+        for _ in 0..self.copies_of(hint) {
             // Delays are whole seconds, so that a hint becomes visible up to a second early.
             let whole = (due - sim.now()).max(0) / 1000 * 1000;
             let visible_at = sim.now() + whole + self.delay("hint");
@@ -69,15 +74,35 @@ impl World {
     /// One machine has a hand for each hint, so that long calls need no lane of their own.
     pub fn lane_for(&self, lane: Lane) -> Lane {
         match self.setting().host {
-            Host::Process => Lane::short(lane.priority),
+            Host::Process | Host::Machine => Lane::short(lane.priority),
             Host::Lambda(_) => lane,
         }
+    }
+
+    pub(crate) fn witness_hint(&self, hint: &Hint) {
+        let now = self.sim().now();
+        self.seen().hints.push((now, hint.run));
+        self.spend(hint.run, |spent| spent.hints += 1);
+    }
+
+    /// How many of a hint arrive. Where fate spares them, no run loses a second one.
+    fn copies_of(&self, hint: &Hint) -> u32 {
+        let lost_before = self.seen().spent.get(&hint.run).is_some_and(|spent| spent.lost_hints > 0);
+        if lost_before && self.sim().rates().lose_once {
+            return 1;
+        }
+        let copies = self.copies("hint");
+        if copies == 0 {
+            self.spend(hint.run, |spent| spent.lost_hints += 1);
+        }
+        copies
     }
 
     /// How many of a message arrive.
     pub(crate) fn copies(&self, what: &str) -> u32 {
         let (sim, rates) = (self.sim(), self.sim().rates());
-        if self.queues().losing || sim.dice(|dice| dice.chance(rates.lose_hint)) {
+        let spared = rates.lose_once && what == "group";
+        if self.queues().losing || !spared && sim.dice(|dice| dice.chance(rates.lose_hint)) {
             sim.count(format!("{what} lost"));
             0
         } else if sim.dice(|dice| dice.chance(rates.double_hint)) {
@@ -96,6 +121,10 @@ impl World {
             return swift;
         }
         sim.count(format!("{what} late"));
+        if sim.dice(|dice| dice.chance(0.02)) {
+            sim.count(format!("{what} hours late"));
+            return swift + sim.dice(|dice| dice.within(HOUR..3 * HOUR));
+        }
         swift + sim.dice(|dice| dice.within(0..480_000))
     }
 
@@ -143,18 +172,18 @@ impl World {
 impl World {
     pub fn hide(&self, receipt: Receipt, until: i64) {
         let mut queues = self.queues();
-        if let Some(message) = queues.delivered(receipt) {
+        if let Some((id, message)) = queues.delivered(receipt) {
             message.visible_at = until;
             drop(queues);
-            self.visible_from(receipt.message, until);
+            self.visible_from(id, until);
         }
     }
 
     /// The hint was used up.
     pub(crate) fn used_up(&self, receipt: Receipt) {
         let mut queues = self.queues();
-        if queues.delivered(receipt).is_some() {
-            queues.messages.remove(&receipt.message);
+        if let Some((id, _)) = queues.delivered(receipt) {
+            queues.messages.remove(&id);
         }
     }
 
@@ -171,7 +200,7 @@ impl World {
     fn next_ready(&self, queue: Lane) -> Option<u64> {
         match self.setting().host {
             Host::Lambda(Lambda { fair: true, .. }) => self.queues().next_of_the_quietest(queue, self.sim().now()),
-            Host::Lambda(_) | Host::Process => self.queues().ready[queue.index()].pop_front(),
+            Host::Lambda(_) | Host::Process | Host::Machine => self.queues().ready[queue.index()].pop_front(),
         }
     }
 
@@ -194,7 +223,7 @@ impl World {
             return None;
         }
         (message.receipt, message.visible_at) = (delivery, now + visibility);
-        let receipt = Receipt { message: id, delivery };
+        let receipt = Receipt::Of { message: id, delivery };
         let delivery = Delivery { hint: message.hint.clone(), lane: message.lane, receipt };
         drop(queues);
         self.visible_from(id, now + visibility);
@@ -212,11 +241,11 @@ impl World {
         let early = sim.now() + sim.dice(|dice| dice.within(100..visibility));
         sim.at(early, move |sim| {
             let mut queues = world.queues();
-            if let Some(message) = queues.delivered(receipt) {
+            if let Some((id, message)) = queues.delivered(receipt) {
                 message.visible_at = sim.now();
                 drop(queues);
                 sim.count("visibility expired early");
-                world.visible_from(receipt.message, sim.now());
+                world.visible_from(id, sim.now());
             }
         });
     }
@@ -235,7 +264,7 @@ impl World {
 
     fn visibility(&self) -> i64 {
         match self.setting().host {
-            Host::Process => VISIBILITY,
+            Host::Process | Host::Machine => VISIBILITY,
             Host::Lambda(lambda) => lambda.timeout,
         }
     }
@@ -255,7 +284,8 @@ impl Queues {
     }
 
     /// The message of a delivery, if it has not been delivered again since.
-    fn delivered(&mut self, receipt: Receipt) -> Option<&mut Message> {
-        self.messages.get_mut(&receipt.message).filter(|message| message.receipt == receipt.delivery)
+    fn delivered(&mut self, receipt: Receipt) -> Option<(u64, &mut Message)> {
+        let Receipt::Of { message, delivery } = receipt else { return None };
+        self.messages.get_mut(&message).filter(|message| message.receipt == delivery).map(|found| (message, found))
     }
 }

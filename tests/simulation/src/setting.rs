@@ -24,6 +24,8 @@ pub struct Setting {
 pub enum Host {
     /// A process with a hand for each hint.
     Process,
+    /// One process that is everything, with the queues of one machine inside it.
+    Machine,
     Lambda(Lambda),
 }
 
@@ -73,6 +75,11 @@ impl Lambda {
     /// As the template makes it at the scale `small`: the least of everything.
     pub const SMALL: Self = Self { batch: 10, timeout: 900_000, fair: true, concurrency: 2, more: 0 };
 
+    /// Nothing waits for an invocation.
+    pub fn plenty() -> Self {
+        Self { batch: 10, timeout: 900_000, fair: false, concurrency: MOST_AT_ONCE, more: 1 }
+    }
+
     fn drawn(dice: &mut Dice) -> Self {
         Self {
             batch: dice.pick(&[1, 2, 5, 10]),
@@ -87,7 +94,8 @@ impl Lambda {
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Process => "one machine",
+            Self::Process => "processes",
+            Self::Machine => "one machine",
             Self::Lambda(_) => "invocations",
         })
     }

@@ -207,7 +207,8 @@ impl Stage {
     fn owned(sim: Sim, world: World, tenant: Tenant, number: u32, wish: Wish) -> Self {
         let key = if number == 1 { "the job".to_owned() } else { format!("job {number}") };
         let id = JobId::from_key(&tenant, &key);
-        world.introduce(id, number, Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } });
+        let behaviour = Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } };
+        world.introduce(&tenant, id, number, behaviour);
         Self { sim, world, tenant, id, number, wish, driven: Arc::default() }
     }
 
@@ -473,6 +474,6 @@ impl Stage {
     pub fn judge_beside(&self, others: &[Self]) -> Vec<Violation> {
         let of = |stage: &Self| (stage.id, stage.driven.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let driven = others.iter().chain([self]).map(of).collect();
-        account(&self.world, &self.tenant, &driven, self.sim.now()).judge()
+        account(&self.world, &driven, self.sim.now()).judge()
     }
 }

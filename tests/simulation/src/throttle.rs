@@ -14,6 +14,10 @@ pub enum Resource {
     Queues,
 }
 
+impl Resource {
+    pub const ALL: [Self; 3] = [Self::State, Self::Timers, Self::Queues];
+}
+
 /// Where a request goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {

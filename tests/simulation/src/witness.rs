@@ -17,7 +17,7 @@ use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::store::{Bucket, Cursor, RunsOf, Store as _};
 use minutehand_judge as judge;
 
-use crate::world::World;
+use crate::world::{Seen, Spent, World};
 
 /// How a job stands, in the judge's words.
 pub fn head(job: &Job, now: i64) -> judge::Head {
@@ -28,6 +28,13 @@ pub fn head(job: &Job, now: i64) -> judge::Head {
     };
     let (schedule, catch_up) = (schedule(&job.schedule, job.created_at), catch_up(&job.definition.catch_up));
     judge::Head { since: now, decided: job.changed_at.millis(), status, schedule, catch_up }
+}
+
+/// What a client can see of how a job stands.
+pub fn stands(job: &Job) -> judge::Stands {
+    let judge::Head { status, .. } = head(job, 0);
+    let (schedule, tags) = (nominal(&job.schedule, job.created_at), job.definition.tags.iter().cloned().collect());
+    judge::Stands { generation: job.generation, status, schedule, tags }
 }
 
 fn catch_up(catch_up: &CatchUp) -> judge::CatchUp {
@@ -81,6 +88,7 @@ pub struct Driven {
     pub told: BTreeMap<String, RunKey>,
     pub cancels: Vec<(i64, i64)>,
     pub creations: u32,
+    pub answers: Vec<judge::Answer>,
 }
 
 impl Driven {
@@ -98,7 +106,7 @@ impl Driven {
 }
 
 /// Everything the judge is told of a history.
-pub fn account(world: &World, tenant: &Tenant, driven: &BTreeMap<JobId, Driven>, end: i64) -> judge::Account {
+pub fn account(world: &World, driven: &BTreeMap<JobId, Driven>, end: i64) -> judge::Account {
     let seen = world.seen().clone();
     let mut account = judge::Account {
         calls: seen.calls.clone(),
@@ -117,10 +125,23 @@ pub fn account(world: &World, tenant: &Tenant, driven: &BTreeMap<JobId, Driven>,
             at_most_once: known.at_most_once,
             asked: known.asked,
             cancels: known.cancels,
+            versions: told.versions.clone(),
+            answers: known.answers,
         });
-        account.records.extend(records(world, tenant, *id, told.number, end));
+        account.records.extend(records(world, &told.tenant, *id, told.number, end));
     }
+    account.costs = costs(&seen);
     account
+}
+
+fn costs(seen: &Seen) -> Vec<judge::Cost> {
+    let of = |(run, spent): (&RunKey, &Spent)| {
+        let told = seen.jobs.get(&run.job)?;
+        let Spent { hints, lost_hints, writes } = *spent;
+        let (instant, number) = (run.at.millis(), run.discriminator);
+        Some(judge::Cost { job: told.number, instant, number, hints, lost_hints, writes })
+    };
+    seen.spent.iter().filter_map(of).collect()
 }
 
 fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) -> Vec<judge::Record> {

@@ -11,10 +11,11 @@ use minutehand_domain::pace;
 use minutehand_domain::run::Claimant;
 use minutehand_io::store::embedded::{Codec, MemoryStore};
 use minutehand_io::store::{Cursor, Guard, Store as _};
-use minutehand_judge::{Call, Head};
+use minutehand_judge::{Call, Head, Version};
 
 use crate::engine::{Process, Sim};
 use crate::hosting::Invocations;
+use crate::machine::Machine;
 use crate::ports::SimPorts;
 use crate::queues::Queues;
 use crate::setting::Setting;
@@ -36,6 +37,7 @@ struct Inner {
     later: Mutex<Later>,
     queues: Mutex<Queues>,
     invocations: Mutex<[Invocations; Lane::ALL.len()]>,
+    machine: Mutex<Option<Machine>>,
     seen: Mutex<Seen>,
 }
 
@@ -58,14 +60,26 @@ pub struct Seen {
     pub widest_sweep: i64,
     /// Each hint that was given: when, and for which run.
     pub hints: Vec<(i64, RunKey)>,
+    /// What each run has cost.
+    pub spent: BTreeMap<RunKey, Spent>,
+}
+
+/// What one run has cost so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    pub hints: u32,
+    pub lost_hints: u32,
+    pub writes: u32,
 }
 
 /// A job as the witness knows it: its number for the judge, how its target behaves, how it stood.
 #[derive(Clone, Debug)]
 pub struct Told {
     pub number: u32,
+    pub tenant: Tenant,
     pub behaviour: Behaviour,
     pub heads: Vec<Head>,
+    pub versions: Vec<Version>,
 }
 
 /// How the target of a job behaves.
@@ -93,6 +107,7 @@ impl World {
             later: Mutex::default(),
             queues: Mutex::default(),
             invocations: Mutex::default(),
+            machine: Mutex::default(),
             seen: Mutex::default(),
         }))
     }
@@ -168,12 +183,26 @@ impl World {
     }
 
     /// Tells how the target of a job behaves, before the job exists.
-    pub fn introduce(&self, job: JobId, number: u32, behaviour: Behaviour) {
-        self.seen().jobs.insert(job, Told { number, behaviour, heads: Vec::new() });
+    pub fn introduce(&self, tenant: &Tenant, job: JobId, number: u32, behaviour: Behaviour) {
+        let told = Told { number, tenant: tenant.clone(), behaviour, heads: Vec::new(), versions: Vec::new() };
+        self.seen().jobs.insert(job, told);
+    }
+
+    /// Something was spent on a run.
+    pub fn spend(&self, run: RunKey, note: impl FnOnce(&mut Spent)) {
+        note(self.seen().spent.entry(run).or_default());
     }
 
     pub fn claimant(&self, process: &Process) -> Claimant {
         Claimant { worker: Worker(process.number), exclusive_store: self.0.setting.exclusive_store }
+    }
+
+    pub(crate) fn machine(&self) -> Option<Machine> {
+        self.0.machine.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_machine(&self, machine: Machine) {
+        *self.0.machine.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine);
     }
 
     pub(crate) fn invocations(&self, queue: Lane) -> Invocations {

@@ -62,12 +62,13 @@ impl Question {
         let world = World::new(&sim, Setting::plain());
         world.deploy();
         let tenant = Tenant::new("asked").expect("a word");
-        world.introduce(JobId::from_key(&tenant, "question"), 1, Behaviour { takes: 0, fails: 0.0 });
+        world.introduce(&tenant, JobId::from_key(&tenant, "question"), 1, Behaviour { takes: 0, fails: 0.0 });
         let (creator, schedule) = (world.clone(), self.schedule.clone());
         sim.at(self.created, move |sim| {
             let (process, ports) = creator.process("creator");
             sim.spawn(&process, async move {
-                let wish = json!({ "schedule": schedule, "target": { "noop": {} } });
+                let wish =
+                    json!({ "schedule": schedule, "target": { "http": { "url": "https://simulated.example/" } } });
                 let answer = Client::of(ports, tenant).send("POST", "/v1/jobs", Some("question"), &wish).await;
                 assert_eq!(answer.status, 201, "{}", answer.body);
             });

@@ -26,7 +26,7 @@ const KEY: &str = "the key of this deployment";
 /// What `minutehand serve` would be, with nobody listening at any target.
 fn world() -> World {
     let metrics = Metrics::new(Registry::new()).unwrap();
-    let check = TargetCheck::new(|target| check_target(target, Reach::Local));
+    let check = TargetCheck::new(|target| check_target(target, Reach::Loopback));
     World::whole(Keyring::single(KEY, Tenant::deployment()), check, Some(metrics))
 }
 

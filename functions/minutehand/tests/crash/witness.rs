@@ -117,8 +117,7 @@ impl Case {
                 acknowledged: asked.made.is_some(),
                 creations: asked.creations.max(u32::try_from(listed.len()).unwrap()),
                 at_most_once: asked.kind == Kind::OnceAtMost,
-                asked: Vec::new(),
-                cancels: Vec::new(),
+                ..judge::Job::default()
             },
             beside: Vec::new(),
             asked_runs: asked.runs.clone(),

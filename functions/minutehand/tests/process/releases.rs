@@ -117,11 +117,20 @@ fn releases() -> Vec<PathBuf> {
     releases
 }
 
+/// The directory of one release.
+pub(crate) fn of(release: &str) -> PathBuf {
+    Path::new(DATA).join(release)
+}
+
+pub(crate) fn unpack(release: &Path, data: &Path) {
+    let mut packed = GzDecoder::new(File::open(release.join("minutehand.redb.gz")).unwrap());
+    io::copy(&mut packed, &mut File::create(data.join("minutehand.redb")).unwrap()).unwrap();
+}
+
 /// Starts the process on a copy.
 fn open(release: &Path) -> Opened {
     let data = tempfile::tempdir().unwrap();
-    let mut packed = GzDecoder::new(File::open(release.join("minutehand.redb.gz")).unwrap());
-    io::copy(&mut packed, &mut File::create(data.path().join("minutehand.redb")).unwrap()).unwrap();
+    unpack(release, data.path());
     let expected: Value = serde_json::from_slice(&fs::read(release.join("expected.json")).unwrap()).unwrap();
     let key = text(&expected, "admin_key");
     let mut command = serve(data.path());

@@ -41,7 +41,9 @@ pub(crate) struct Ended {
 /// `minutehand` with nothing of the environment that would change what it does.
 pub(crate) fn minutehand() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    for name in ["MINUTEHAND_KEY", "MINUTEHAND_DATA", "MINUTEHAND_LISTEN", "RUST_LOG", "RUST_BACKTRACE"] {
+    for name in
+        ["MINUTEHAND_KEY", "MINUTEHAND_DATA", "MINUTEHAND_LISTEN", "MINUTEHAND_REACH", "RUST_LOG", "RUST_BACKTRACE"]
+    {
         command.env_remove(name);
     }
     command

@@ -17,7 +17,7 @@ mod trace;
 
 pub use address::{UrlRefusal, check_url};
 pub use headers::{HeaderRefusal, check_headers};
-pub use reach::Reach;
+pub use reach::{OutOfReach, Reach};
 
 use std::sync::Arc;
 use std::time::Duration;

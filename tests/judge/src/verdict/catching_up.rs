@@ -50,6 +50,22 @@ impl Verdict<'_> {
         }
     }
 
+    /// The record of an outage covers only what had passed when it was decided, by its writer's clock.
+    pub(super) fn an_outage_is_over_before_it_is_recorded(&mut self, job: &Job) {
+        for record in self.outages_of(job) {
+            let (Some(until), Some(at)) = (record.covers_until, record.at) else { continue };
+            if until > at || record.instant > until {
+                let detail = format!("to {until}, written at {at}");
+                self.report("an outage is over before it is recorded", job.job, record.instant, detail);
+            }
+        }
+    }
+
+    /// The records of outages.
+    pub(super) fn outages_of(&self, job: &Job) -> Vec<Record> {
+        [self.skips_of(job, "coalesced"), self.skips_of(job, "missed")].concat()
+    }
+
     fn skips_of(&self, job: &Job, reason: &str) -> Vec<Record> {
         let of_it = |record: &&Record| record.job == job.job && record.reason.as_deref() == Some(reason);
         self.account.records.iter().filter(of_it).cloned().collect()

@@ -2,6 +2,7 @@
 //! waits at once. A write is answered when fdatasync has returned, never before.
 
 mod open;
+mod owner_only;
 mod writer;
 
 use std::fmt;

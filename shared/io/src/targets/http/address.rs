@@ -8,7 +8,7 @@ use minutehand_domain::limits::URL_CHARS;
 use thiserror::Error;
 use url::{Host, Url};
 
-use super::Reach;
+use super::reach::{OutOfReach, Reach};
 
 /// Checks a URL without any lookup: a host name is resolved only when it is called.
 pub fn check_url(url: &str, reach: Reach) -> Result<(), UrlRefusal> {
@@ -29,8 +29,10 @@ pub enum UrlRefusal {
     Credentials,
     #[error("port 0 cannot be called")]
     PortZero,
-    #[error("the address {0} may not be called from this deployment")]
-    Forbidden(IpAddr),
+    #[error("the address {0} {1}")]
+    Forbidden(IpAddr, OutOfReach),
+    #[error("the name {0:.80} {1}")]
+    ForbiddenName(String, OutOfReach),
 }
 
 /// The URL in the spelling that is called: the `url` crate has decoded octal and hexadecimal numbers and wide characters.
@@ -59,18 +61,26 @@ fn check(url: &Url, reach: Reach) -> Result<(), UrlRefusal> {
     if url.port() == Some(0) {
         return Err(UrlRefusal::PortZero);
     }
-    match url.host().as_ref().and_then(literal) {
-        Some(address) if !reach.allows(address) => Err(UrlRefusal::Forbidden(address)),
-        Some(_) | None => Ok(()),
-    }
+    url.host().map_or(Ok(()), |host| check_host(&host, reach))
 }
 
-fn literal(host: &Host<&str>) -> Option<IpAddr> {
-    match host {
-        &Host::Ipv4(address) => Some(address.into()),
-        &Host::Ipv6(address) => Some(address.into()),
-        Host::Domain(_) => None,
-    }
+/// A name is judged by its addresses, when it is called; only this machine's own is known without a lookup.
+fn check_host(host: &Host<&str>, reach: Reach) -> Result<(), UrlRefusal> {
+    let address = match host {
+        Host::Domain(name) if is_this_machine(name) && reach < Reach::Loopback => {
+            return Err(UrlRefusal::ForbiddenName((*name).to_owned(), OutOfReach::of_this_machine(reach)));
+        }
+        Host::Domain(_) => return Ok(()),
+        &Host::Ipv4(address) => IpAddr::from(address),
+        &Host::Ipv6(address) => IpAddr::from(address),
+    };
+    reach.check(address).map_err(|why| UrlRefusal::Forbidden(address, why))
+}
+
+/// RFC 6761: `localhost` and every name below it, with or without the final dot. The `url` crate wrote it in small letters.
+fn is_this_machine(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.rsplit('.').next() == Some("localhost")
 }
 
 #[cfg(test)]
@@ -79,56 +89,58 @@ mod tests {
 
     use super::*;
 
+    /// Never a target, in any spelling.
+    const METADATA: [&str; 45] = [
+        "http://169.254.169.254/latest/meta-data/",
+        "http://169.254.169.254:80/",
+        "http://169.254.169.254./",
+        "http://2852039166/",
+        "http://0xa9fea9fe/",
+        "http://0xA9.0xFE.0xA9.0xFE/",
+        "http://0251.0376.0251.0376/",
+        "http://169.254.43518/",
+        "http://169.16689662/",
+        "http://%31%36%39.254.169.254/",
+        "http://①⑥⑨。２５４.169.254/",
+        "http:\\\\169.254.169.254\\",
+        "http:169.254.169.254",
+        "ht\ntp://169.254.\t169.254/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://[::ffff:a9fe:a9fe]/",
+        "http://[0:0:0:0:0:ffff:a9fe:a9fe]/",
+        "http://[64:ff9b::169.254.169.254]/",
+        "http://[2002:a9fe:a9fe::]/",
+        "http://[fd00:ec2::254]/",
+        "http://[fd00:0ec2:0:0:0:0:0:0254]/",
+        "https://[fe80::1]/",
+        "http://0.0.0.0/",
+        "http://0/",
+        "http://[::]/",
+        "http://255.255.255.255/",
+        "http://@169.254.169.254/",
+        "http://:@169.254.169.254/",
+        "http://169.254.169.254#@example.com/",
+        "http://169.254.169.254?@example.com/",
+        "http://169.254.169.254\\@example.com/",
+        "http:///169.254.169.254/",
+        "http://169。254｡169．254/",
+        "http://169.254.169.254.:80/",
+        "http://[::ffff:0:a9fe:a9fe]/",
+        "http://[::a9fe:a9fe]/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://[64:ff9b:1::a9fe:a9fe]/",
+        "http://[2001:0:a9fe:a9fe::1]/",
+        "http://[FE80::1]/",
+        "http://[fec0::1]/",
+        "http://[ff02::1]/",
+        "http://100.100.100.200/",
+        "http://168.63.129.16/",
+        "http://[fd20:ce::254]/",
+    ];
+
     #[test]
     fn an_address_is_checked_in_every_spelling() {
-        let metadata = [
-            "http://169.254.169.254/latest/meta-data/",
-            "http://169.254.169.254:80/",
-            "http://169.254.169.254./",
-            "http://2852039166/",
-            "http://0xa9fea9fe/",
-            "http://0xA9.0xFE.0xA9.0xFE/",
-            "http://0251.0376.0251.0376/",
-            "http://169.254.43518/",
-            "http://169.16689662/",
-            "http://%31%36%39.254.169.254/",
-            "http://①⑥⑨。２５４.169.254/",
-            "http:\\\\169.254.169.254\\",
-            "http:169.254.169.254",
-            "ht\ntp://169.254.\t169.254/",
-            "http://[::ffff:169.254.169.254]/",
-            "http://[::ffff:a9fe:a9fe]/",
-            "http://[0:0:0:0:0:ffff:a9fe:a9fe]/",
-            "http://[64:ff9b::169.254.169.254]/",
-            "http://[2002:a9fe:a9fe::]/",
-            "http://[fd00:ec2::254]/",
-            "http://[fd00:0ec2:0:0:0:0:0:0254]/",
-            "https://[fe80::1]/",
-            "http://0.0.0.0/",
-            "http://0/",
-            "http://[::]/",
-            "http://255.255.255.255/",
-            "http://@169.254.169.254/",
-            "http://:@169.254.169.254/",
-            "http://169.254.169.254#@example.com/",
-            "http://169.254.169.254?@example.com/",
-            "http://169.254.169.254\\@example.com/",
-            "http:///169.254.169.254/",
-            "http://169。254｡169．254/",
-            "http://169.254.169.254.:80/",
-            "http://[::ffff:0:a9fe:a9fe]/",
-            "http://[::a9fe:a9fe]/",
-            "http://[64:ff9b::a9fe:a9fe]/",
-            "http://[64:ff9b:1::a9fe:a9fe]/",
-            "http://[2001:0:a9fe:a9fe::1]/",
-            "http://[FE80::1]/",
-            "http://[fec0::1]/",
-            "http://[ff02::1]/",
-            "http://100.100.100.200/",
-            "http://168.63.129.16/",
-            "http://[fd20:ce::254]/",
-        ];
-        let inside = [
+        let here = [
             "http://127.0.0.1/",
             "http://127.1/",
             "http://2130706433/",
@@ -138,20 +150,29 @@ mod tests {
             "http://[0:0:0:0:0:0:0:1]:8080/",
             "http://[::ffff:127.0.0.1]/",
             "http://[::ffff:7f00:1]/",
-            "http://[64:ff9b::a00:1]/",
-            "https://10.1.2.3/",
-            "https://172.16.0.1/",
-            "https://192.168.1.1/",
-            "https://100.64.0.1/",
-            "https://[fd12::1]/",
             "http://127.0.0.1./",
             "http://0177.0.0.1/",
             "http://0x7f000001/",
             "http://①②⑦.0.0.1/",
             "http://@127.0.0.1/",
-            "http://[::ffff:10.0.0.1]/",
             "http://[64:ff9b::127.0.0.1]/",
             "http://[2002:7f00:1::]/",
+            "http://localhost/",
+            "http://localhost./",
+            "http://LOCALHOST:9001/2018-06-01/runtime/invocation/next",
+            "http://ⓛocalhost/",
+            "http://%6cocalhost/",
+            "http://a.b.localhost./",
+        ];
+        let inside = [
+            "http://[64:ff9b::a00:1]/",
+            "https://10.1.2.3/",
+            "http://167838211/",
+            "https://172.16.0.1/",
+            "https://192.168.1.1/",
+            "https://100.64.0.1/",
+            "https://[fd12::1]/",
+            "http://[::ffff:10.0.0.1]/",
         ];
         let open = [
             "https://1.1.1.1/",
@@ -159,11 +180,8 @@ mod tests {
             "https://[2606:4700::1111]/",
             "https://example.com/",
             // A name is checked by its addresses, when it is called.
-            "http://localhost/",
-            "http://localhost./",
-            "http://LOCALHOST/",
-            "http://ⓛocalhost/",
-            "http://%6cocalhost/",
+            "http://localhost.example.com/",
+            "http://notlocalhost/",
             "http://metadata.google.internal/",
             "http://169.254.169.254.nip.io/",
             "http://example.com#@169.254.169.254/",
@@ -171,18 +189,43 @@ mod tests {
             "http://example.com./",
         ];
 
-        let forbidden = |url: &str, reach| matches!(check_url(url, reach), Err(UrlRefusal::Forbidden(_)));
-        for url in metadata {
-            assert!(forbidden(url, Reach::Public) && forbidden(url, Reach::Local), "{url}");
+        let allowing = |url: &str| {
+            let refused = |refusal| matches!(refusal, UrlRefusal::Forbidden(..) | UrlRefusal::ForbiddenName(..));
+            Reach::ALL.map(|reach| check_url(url, reach).map_err(|why| assert!(refused(why), "{url}")).is_ok())
+        };
+        for (urls, allowed) in [
+            (&METADATA[..], [false, false, false]),
+            (&here, [false, false, true]),
+            (&inside, [false, true, true]),
+            (&open, [true, true, true]),
+        ] {
+            for url in urls {
+                assert_eq!(allowing(url), allowed, "{url} by {:?}", Reach::ALL);
+            }
         }
-        for url in inside {
-            assert!(forbidden(url, Reach::Public), "{url}");
-            assert_eq!(check_url(url, Reach::Local), Ok(()), "{url}");
-        }
-        for url in open {
-            assert_eq!(check_url(url, Reach::Public), Ok(()), "{url}");
-            assert_eq!(check_url(url, Reach::Local), Ok(()), "{url}");
-        }
+    }
+
+    /// The operator reads it too: it says what to set.
+    #[test]
+    fn a_refusal_names_the_reach_that_would_allow_it() {
+        let refusal_of = |url: &str, reach| check_url(url, reach).unwrap_err().to_string();
+
+        assert_eq!(
+            refusal_of("http://10.0.0.1/", Reach::Public),
+            "the address 10.0.0.1 is private: that needs MINUTEHAND_REACH=private, not public"
+        );
+        assert_eq!(
+            refusal_of("http://127.1/", Reach::Private),
+            "the address 127.0.0.1 is loopback: that needs serve --reach loopback, not private"
+        );
+        assert_eq!(
+            refusal_of("http://localhost./", Reach::Public),
+            "the name localhost. is loopback: that needs serve --reach loopback, not public"
+        );
+        assert_eq!(
+            refusal_of("http://0xa9fea9fe/", Reach::Loopback),
+            "the address 169.254.169.254 may not be called from anywhere"
+        );
     }
 
     #[test]
@@ -206,10 +249,6 @@ mod tests {
         );
         assert_eq!(refusal_of("https://example.com:0/"), "port 0 cannot be called");
         assert_eq!(refusal_of("https://example.com:65536/"), "this is not a URL: invalid port number");
-        assert_eq!(
-            refusal_of("http://0xa9fea9fe/"),
-            "the address 169.254.169.254 may not be called from this deployment"
-        );
         assert!(refusal_of(&long).starts_with("a target's URL has at most 2048 characters"));
         assert!(refusal_of(&wide).starts_with("a target's URL has at most 2048 characters"));
     }
@@ -246,7 +285,7 @@ mod tests {
             "//example.com/",
             "",
         ] {
-            for reach in [Reach::Public, Reach::Local] {
+            for reach in Reach::ALL {
                 let refusal = check_url(url, reach);
                 assert!(matches!(refusal, Err(UrlRefusal::NotAUrl(_))), "{url}: {refusal:?}");
             }
@@ -264,7 +303,7 @@ mod tests {
             "http://:b@example.com/",
             "http://example.com@example.com@127.0.0.1/",
         ] {
-            for reach in [Reach::Public, Reach::Local] {
+            for reach in Reach::ALL {
                 assert_eq!(check_url(url, reach), Err(UrlRefusal::Credentials), "{url}");
             }
         }
@@ -283,7 +322,7 @@ mod tests {
             ("http://%6cocalhost/", "http://localhost/"),
             ("http://2130706433:8080/", "http://127.0.0.1:8080/"),
         ] {
-            assert_eq!(parse(url, Reach::Local).unwrap(), called, "{url}");
+            assert_eq!(parse(url, Reach::Loopback).unwrap(), called, "{url}");
         }
     }
 

@@ -18,7 +18,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tower::Service;
 
-use super::Reach;
+use super::reach::{OutOfReach, Reach};
 
 /// The time for name lookup, connection and TLS together. A host that does not answer a SYN in this time is down, and a
 /// retry with backoff serves better than a longer wait.
@@ -102,8 +102,8 @@ impl Service<Uri> for Dial {
 pub(super) enum DialError {
     #[error("no address was found for {host:.80}: {why}")]
     Unknown { host: String, why: String },
-    #[error("no address of {host:.80} may be called from this deployment")]
-    Forbidden { host: String },
+    #[error("the address of {host:.80} {why}")]
+    Forbidden { host: String, why: OutOfReach },
     #[error("no connection to {host:.80}: {why}")]
     Closed { host: String, why: String },
     #[error("no connection to {host:.80} within {} s", CONNECT_TIMEOUT.as_secs())]
@@ -144,12 +144,25 @@ async fn resolve(host: &str, port: u16, reach: Reach) -> Result<Vec<SocketAddr>,
 /// The addresses of a name that are within reach: only these are connected to, whatever the name server answered.
 fn within(reach: Reach, host: &str, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, DialError> {
     let host = || host.to_owned();
-    let mut found = found.peekable();
-    if found.peek().is_none() {
-        return Err(DialError::Unknown { host: host(), why: "the name has none".to_owned() });
+    let (mut allowed, mut refused) = (Vec::new(), None);
+    for address in found {
+        match reach.check(address.ip()) {
+            Ok(()) => allowed.push(address),
+            Err(why) => refused = Some(nearest(refused, why)),
+        }
     }
-    let allowed: Vec<_> = found.filter(|address| reach.allows(address.ip())).take(ADDRESSES).collect();
-    if allowed.is_empty() { Err(DialError::Forbidden { host: host() }) } else { Ok(allowed) }
+    allowed.truncate(ADDRESSES);
+    match refused {
+        Some(why) if allowed.is_empty() => Err(DialError::Forbidden { host: host(), why }),
+        None if allowed.is_empty() => Err(DialError::Unknown { host: host(), why: "the name has none".to_owned() }),
+        Some(_) | None => Ok(allowed),
+    }
+}
+
+/// Of two refusals the one that a smaller change of the reach would lift.
+fn nearest(one: Option<OutOfReach>, other: OutOfReach) -> OutOfReach {
+    one.filter(|one| one.needed.is_some_and(|needed| other.needed.is_none_or(|theirs| needed <= theirs)))
+        .unwrap_or(other)
 }
 
 /// Tries the addresses in the resolver's order. Each gets its share of the time, so that a silent first one leaves time for
@@ -207,7 +220,7 @@ mod tests {
             "255.255.255.255",
             "ff02::1",
         ] {
-            for reach in [Reach::Public, Reach::Local] {
+            for reach in Reach::ALL {
                 let error = left(reach, &[address, address]).unwrap_err().to_attempt_error();
 
                 assert_eq!(
@@ -215,18 +228,35 @@ mod tests {
                     ("forbidden_address", false, false),
                     "{address}"
                 );
-                assert_eq!(error.message, "no address of name.example may be called from this deployment");
+                assert_eq!(error.message, "the address of name.example may not be called from anywhere");
             }
         }
     }
 
     #[test]
-    fn a_name_that_leads_inside_is_called_from_inside_only() {
-        for address in ["127.0.0.1", "10.0.0.1", "::1", "fd12::1", "::ffff:10.0.0.1", "64:ff9b::7f00:1"] {
-            assert!(matches!(left(Reach::Public, &[address]), Err(DialError::Forbidden { .. })), "{address}");
+    fn a_name_that_leads_inside_is_called_by_the_reach_for_it_only() {
+        for (addresses, needed) in [
+            (&["10.0.0.1", "fd12::1", "::ffff:10.0.0.1", "64:ff9b::a00:1"][..], Reach::Private),
+            (&["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"], Reach::Loopback),
+        ] {
+            for (address, reach) in addresses.iter().flat_map(|address| Reach::ALL.map(|reach| (address, reach))) {
+                let same = address.parse::<std::net::IpAddr>().unwrap().to_string();
+                let why = OutOfReach { needed: Some(needed), given: reach };
+                let refused = Err(DialError::Forbidden { host: "name.example".to_owned(), why });
+                let expected = if reach < needed { refused } else { Ok(vec![same]) };
+                assert_eq!(left(reach, &[address]), expected, "{address} by {reach:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_several_refusals_the_one_is_told_that_is_lifted_first() {
+        for names in [["169.254.1.1", "127.0.0.1", "10.0.0.1"], ["10.0.0.1", "127.0.0.1", "169.254.1.1"]] {
+            let error = left(Reach::Public, &names).unwrap_err().to_string();
+
             assert_eq!(
-                left(Reach::Local, &[address]).unwrap(),
-                [address.parse::<std::net::IpAddr>().unwrap().to_string()]
+                error,
+                "the address of name.example is private: that needs MINUTEHAND_REACH=private, not public"
             );
         }
     }
@@ -236,8 +266,8 @@ mod tests {
         let mixed = ["169.254.169.254", "10.0.0.1", "1.1.1.1", "fe80::1", "2606:4700::1111"];
 
         assert_eq!(left(Reach::Public, &mixed).unwrap(), ["1.1.1.1", "2606:4700::1111"]);
-        assert_eq!(left(Reach::Local, &mixed).unwrap(), ["10.0.0.1", "1.1.1.1", "2606:4700::1111"]);
+        assert_eq!(left(Reach::Private, &mixed).unwrap(), ["10.0.0.1", "1.1.1.1", "2606:4700::1111"]);
         assert_eq!(left(Reach::Public, &["1.1.1.1"; 20]).unwrap().len(), ADDRESSES);
-        assert!(matches!(left(Reach::Local, &[]), Err(DialError::Unknown { .. })));
+        assert!(matches!(left(Reach::Loopback, &[]), Err(DialError::Unknown { .. })));
     }
 }

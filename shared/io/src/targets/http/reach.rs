@@ -1,31 +1,89 @@
 //! Reach: which addresses a target may have. Decided by the address that is connected to, never by its spelling.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Each reach includes the ones before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     /// Addresses that anybody on the internet could call.
     Public,
-    /// Also loopback and private networks: on one machine, or in a deployment that allows them.
-    Local,
+    /// Also private networks: for a process or a function inside one, whose tenants may call what is in it.
+    Private,
+    /// Also this machine itself: for one machine whose tenants may call everything that listens on it.
+    Loopback,
 }
 
 impl Reach {
+    pub const ALL: [Self; 3] = [Self::Public, Self::Private, Self::Loopback];
+    /// The widest reach of a Lambda function. There the loopback interface has the runtime's own API, through which a target
+    /// could read the hints of other tenants and forge their answers.
+    pub const OF_A_FUNCTION: Self = Self::Private;
+
     pub fn allows(self, address: IpAddr) -> bool {
-        match (AddressClass::of(address), self) {
-            (AddressClass::Public, Self::Public | Self::Local) | (AddressClass::Private, Self::Local) => true,
-            (AddressClass::Private, Self::Public) | (AddressClass::Forbidden, Self::Public | Self::Local) => false,
+        self.check(address).is_ok()
+    }
+
+    pub(super) fn check(self, address: IpAddr) -> Result<(), OutOfReach> {
+        let needed = Self::needed_for(address);
+        if needed.is_some_and(|needed| needed <= self) { Ok(()) } else { Err(OutOfReach { needed, given: self }) }
+    }
+
+    /// The least reach that allows this address. None: an address that is never a target (metadata services, link-local,
+    /// multicast, reserved).
+    fn needed_for(address: IpAddr) -> Option<Self> {
+        match address {
+            IpAddr::V4(v4) => needed_for_v4(v4),
+            IpAddr::V6(v6) => embedded_v4(v6).map_or_else(|| needed_for_v6(v6), needed_for_v4),
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+            Self::Loopback => "loopback",
         }
     }
 }
 
+impl FromStr for Reach {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        // What `loopback` was called while there was nothing between it and `public`.
+        if text == "local" {
+            return Ok(Self::Loopback);
+        }
+        Self::ALL.into_iter().find(|reach| reach.as_str() == text).ok_or(())
+    }
+}
+
+/// Why an address may not be called: the reach that it needs, if there is one, and the reach that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AddressClass {
-    Public,
-    /// Loopback and private networks.
-    Private,
-    /// Never a target: metadata services, link-local, multicast, reserved.
-    Forbidden,
+pub struct OutOfReach {
+    pub(super) needed: Option<Reach>,
+    pub(super) given: Reach,
+}
+
+impl OutOfReach {
+    /// This machine's own name without an address: `localhost` and the names below it (RFC 6761).
+    pub(super) const fn of_this_machine(given: Reach) -> Self {
+        Self { needed: Some(Reach::Loopback), given }
+    }
+}
+
+/// Follows the name of what may not be called; short, because an attempt keeps only so much of an error.
+impl fmt::Display for OutOfReach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given = self.given.as_str();
+        match self.needed {
+            None => f.write_str("may not be called from anywhere"),
+            Some(Reach::Loopback) => write!(f, "is loopback: that needs serve --reach loopback, not {given}"),
+            Some(needed) => write!(f, "is {0}: that needs MINUTEHAND_REACH={0}, not {given}", needed.as_str()),
+        }
+    }
 }
 
 /// Metadata services whose address looks public, private or shared: Azure, Alibaba. (AWS, Google and Oracle are
@@ -49,8 +107,9 @@ const FORBIDDEN_V4: [(Ipv4Addr, u32); 9] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-const PRIVATE_V4: [(Ipv4Addr, u32); 6] = [
-    (Ipv4Addr::new(127, 0, 0, 0), 8),
+const LOOPBACK_V4: [(Ipv4Addr, u32); 1] = [(Ipv4Addr::new(127, 0, 0, 0), 8)];
+
+const PRIVATE_V4: [(Ipv4Addr, u32); 5] = [
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 168, 0, 0), 16),
@@ -64,7 +123,9 @@ const PRIVATE_V4: [(Ipv4Addr, u32); 6] = [
 const METADATA_V6: [(Ipv6Addr, u32); 2] =
     [(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0), 32), (Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254), 128)];
 
-const PRIVATE_V6: [(Ipv6Addr, u32); 2] = [(Ipv6Addr::LOCALHOST, 128), (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7)];
+const LOOPBACK_V6: [(Ipv6Addr, u32); 1] = [(Ipv6Addr::LOCALHOST, 128)];
+
+const PRIVATE_V6: [(Ipv6Addr, u32); 1] = [(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7)];
 
 /// All addresses ever assigned for routing; addresses outside are forbidden without being listed.
 const UNICAST_V6: [(Ipv6Addr, u32); 1] = [(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3)];
@@ -77,36 +138,31 @@ const FORBIDDEN_UNICAST_V6: [(Ipv6Addr, u32); 3] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-impl AddressClass {
-    fn of(address: IpAddr) -> Self {
-        match address {
-            IpAddr::V4(v4) => Self::of_v4(v4),
-            IpAddr::V6(v6) => embedded_v4(v6).map_or_else(|| Self::of_v6(v6), Self::of_v4),
-        }
+fn needed_for_v4(address: Ipv4Addr) -> Option<Reach> {
+    let lies_in = |ranges: &[(Ipv4Addr, u32)]| ranges.iter().any(|&range| in_v4(address, range));
+    if lies_in(&METADATA_V4) || lies_in(&FORBIDDEN_V4) {
+        None
+    } else if lies_in(&LOOPBACK_V4) {
+        Some(Reach::Loopback)
+    } else if lies_in(&PRIVATE_V4) {
+        Some(Reach::Private)
+    } else {
+        Some(Reach::Public)
     }
+}
 
-    fn of_v4(address: Ipv4Addr) -> Self {
-        let lies_in = |ranges: &[(Ipv4Addr, u32)]| ranges.iter().any(|&range| in_v4(address, range));
-        if lies_in(&METADATA_V4) || lies_in(&FORBIDDEN_V4) {
-            Self::Forbidden
-        } else if lies_in(&PRIVATE_V4) {
-            Self::Private
-        } else {
-            Self::Public
-        }
-    }
-
-    fn of_v6(address: Ipv6Addr) -> Self {
-        let lies_in = |ranges: &[(Ipv6Addr, u32)]| ranges.iter().any(|&range| in_v6(address, range));
-        if lies_in(&METADATA_V6) || lies_in(&FORBIDDEN_UNICAST_V6) {
-            Self::Forbidden
-        } else if lies_in(&PRIVATE_V6) {
-            Self::Private
-        } else if lies_in(&UNICAST_V6) {
-            Self::Public
-        } else {
-            Self::Forbidden
-        }
+fn needed_for_v6(address: Ipv6Addr) -> Option<Reach> {
+    let lies_in = |ranges: &[(Ipv6Addr, u32)]| ranges.iter().any(|&range| in_v6(address, range));
+    if lies_in(&METADATA_V6) || lies_in(&FORBIDDEN_UNICAST_V6) {
+        None
+    } else if lies_in(&LOOPBACK_V6) {
+        Some(Reach::Loopback)
+    } else if lies_in(&PRIVATE_V6) {
+        Some(Reach::Private)
+    } else if lies_in(&UNICAST_V6) {
+        Some(Reach::Public)
+    } else {
+        None
     }
 }
 
@@ -135,12 +191,12 @@ fn in_v6(address: Ipv6Addr, (network, prefix): (Ipv6Addr, u32)) -> bool {
 mod tests {
     use super::*;
 
-    fn class_of(address: &str) -> AddressClass {
-        AddressClass::of(address.parse().unwrap())
+    fn needed_for(address: &str) -> Option<Reach> {
+        Reach::needed_for(address.parse().unwrap())
     }
 
     #[test]
-    fn the_internet_is_public() {
+    fn the_internet_needs_only_the_public_reach() {
         for address in [
             "1.1.1.1",
             "9.255.255.255",
@@ -163,15 +219,13 @@ mod tests {
             "::ffff:8.8.8.8",
             "2002:808:808::1",
         ] {
-            assert_eq!(class_of(address), AddressClass::Public, "{address}");
+            assert_eq!(needed_for(address), Some(Reach::Public), "{address}");
         }
     }
 
     #[test]
-    fn this_machine_and_its_networks_are_private() {
+    fn private_networks_need_the_private_reach() {
         for address in [
-            "127.0.0.1",
-            "127.255.255.255",
             "10.0.0.0",
             "10.255.255.255",
             "172.16.0.0",
@@ -180,21 +234,59 @@ mod tests {
             "100.64.0.0",
             "100.127.255.255",
             "198.19.255.255",
-            "::1",
             "fc00::",
             "fd12:3456::1",
             "fdff:ffff::",
-            "::ffff:127.0.0.1",
             "64:ff9b::10.0.0.1",
-            "2002:7f00:1::",
             "::ffff:0:192.168.0.1",
         ] {
-            assert_eq!(class_of(address), AddressClass::Private, "{address}");
+            assert_eq!(needed_for(address), Some(Reach::Private), "{address}");
         }
     }
 
     #[test]
-    fn metadata_link_local_and_reserved_addresses_are_forbidden() {
+    fn this_machine_needs_the_loopback_reach_in_every_form() {
+        for address in [
+            "127.0.0.0",
+            "127.0.0.1",
+            "127.0.0.53",
+            "127.255.255.255",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:0:127.0.0.1",
+            "64:ff9b::127.0.0.1",
+            "2002:7f00:1::",
+            "2002:7f00:1::7f00:1",
+        ] {
+            assert_eq!(needed_for(address), Some(Reach::Loopback), "{address}");
+        }
+    }
+
+    #[test]
+    fn each_reach_includes_the_ones_before_it() {
+        for (address, allowing) in [
+            ("1.1.1.1", &Reach::ALL[..]),
+            ("10.0.0.1", &Reach::ALL[1..]),
+            ("127.0.0.1", &Reach::ALL[2..]),
+            ("169.254.169.254", &[]),
+        ] {
+            let allowed: Vec<_> =
+                Reach::ALL.into_iter().filter(|reach| reach.allows(address.parse().unwrap())).collect();
+            assert_eq!(allowed, allowing, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_reach_is_read_by_its_name_and_loopback_by_its_former_one_too() {
+        for reach in Reach::ALL {
+            assert_eq!(reach.as_str().parse(), Ok(reach));
+        }
+        assert_eq!("local".parse(), Ok(Reach::Loopback));
+        assert_eq!("Public".parse::<Reach>(), Err(()));
+    }
+
+    #[test]
+    fn metadata_link_local_and_reserved_addresses_are_out_of_every_reach() {
         for address in [
             "169.254.169.254",
             "169.254.170.2",
@@ -234,7 +326,7 @@ mod tests {
             "2002:a9fe:a9fe::",
             "::ffff:0.0.0.0",
         ] {
-            assert_eq!(class_of(address), AddressClass::Forbidden, "{address}");
+            assert_eq!(needed_for(address), None, "{address}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn method_of(method: Method) -> HttpMethod {
 
 fn bad_url(refusal: &UrlRefusal) -> AttemptError {
     let code = match refusal {
-        UrlRefusal::Forbidden(_) => ErrorCode::ForbiddenAddress,
+        UrlRefusal::Forbidden(..) | UrlRefusal::ForbiddenName(..) => ErrorCode::ForbiddenAddress,
         UrlRefusal::TooLong
         | UrlRefusal::NotAUrl(_)
         | UrlRefusal::Unwritable

@@ -54,7 +54,7 @@ async fn call_with(caller: HttpCaller, target: HttpTarget, payload: Option<&Json
 }
 
 async fn call_within(timeout: Duration, target: HttpTarget) -> Answer {
-    call_with(HttpCaller::new(Reach::Local).unwrap(), target, None, timeout).await
+    call_with(HttpCaller::new(Reach::Loopback).unwrap(), target, None, timeout).await
 }
 
 async fn call(target: HttpTarget) -> Answer {
@@ -93,7 +93,7 @@ async fn a_call_says_who_calls_for_which_run_and_carries_the_payload() {
     let target = HttpTarget { method: Method::Post, headers, ..get(server.url("http")) };
     let payload = Json::of(&serde_json::json!({"b": 2}));
 
-    let answer = call_with(HttpCaller::new(Reach::Local).unwrap(), target, Some(&payload), PATIENT).await;
+    let answer = call_with(HttpCaller::new(Reach::Loopback).unwrap(), target, Some(&payload), PATIENT).await;
 
     assert_eq!(result(answer).unwrap(), r#"{"a":1}"#);
     let request = server.requests().remove(0);
@@ -147,7 +147,7 @@ async fn the_users_content_type_and_agent_are_kept() {
         .into();
     let target = HttpTarget { method: Method::Put, headers, ..get(server.url("http")) };
 
-    call_with(HttpCaller::new(Reach::Local).unwrap(), target, Some(&Json::null()), PATIENT).await;
+    call_with(HttpCaller::new(Reach::Loopback).unwrap(), target, Some(&Json::null()), PATIENT).await;
 
     let request = server.requests().remove(0);
     assert!(request.contains("content-type: text/csv\r\n") && request.contains("user-agent: me\r\n"), "{request}");
@@ -159,7 +159,7 @@ async fn the_largest_payload_is_sent_whole() {
     let server = Server::answering(EMPTY).await;
     let payload = Json::of(&"x".repeat(PAYLOAD_BYTES - 2).into());
 
-    call_with(HttpCaller::new(Reach::Local).unwrap(), get(server.url("http")), Some(&payload), PATIENT).await;
+    call_with(HttpCaller::new(Reach::Loopback).unwrap(), get(server.url("http")), Some(&payload), PATIENT).await;
 
     assert!(server.requests().remove(0).ends_with(payload.as_str()));
 }
@@ -283,7 +283,10 @@ async fn a_name_that_leads_inside_is_not_called_from_outside() {
 
     let answer = call_with(HttpCaller::new(Reach::Public).unwrap(), get(&url), None, PATIENT).await;
 
-    assert_eq!(failure(answer).message, "no address of localhost may be called from this deployment");
+    assert_eq!(
+        failure(answer).message,
+        "the name localhost is loopback: that needs serve --reach loopback, not public"
+    );
     assert_eq!(result(call(get(url)).await), None);
     assert_eq!(server.accepted(), 1, "only the call from inside arrived");
 }
@@ -317,7 +320,7 @@ async fn a_target_that_should_have_been_refused_is_not_called() {
 #[tokio::test]
 async fn a_connection_is_used_again() {
     let server = Server::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
-    let caller = HttpCaller::new(Reach::Local).unwrap();
+    let caller = HttpCaller::new(Reach::Loopback).unwrap();
 
     for _ in 0..20 {
         assert!(result(call_with(caller.clone(), get(server.url("http")), None, PATIENT).await).is_some());
@@ -355,7 +358,7 @@ async fn a_call_on_a_connection_that_breaks_is_not_sent_again() {
         read_request(&mut stream).await;
     })
     .await;
-    let caller = HttpCaller::new(Reach::Local).unwrap();
+    let caller = HttpCaller::new(Reach::Loopback).unwrap();
     let first = call_with(caller.clone(), get(server.url("http")), None, PATIENT).await;
 
     let second = call_with(caller, get(server.url("http")), None, PATIENT).await;

@@ -12,7 +12,7 @@ use redb::{
 };
 use thiserror::Error;
 
-use super::definition;
+use super::{definition, owner_only};
 use crate::store::embedded::engine::Table;
 
 const FILE: &str = "minutehand.redb";
@@ -60,8 +60,9 @@ pub(super) struct Opened {
 }
 
 pub(super) fn in_directory(directory: &Path) -> Result<Opened, OpenError> {
-    fs::create_dir_all(directory)?;
+    owner_only::make_directory(directory)?;
     let lock = lock(directory)?;
+    owner_only::warn_of_wider(directory);
     let path = directory.join(FILE);
     if !path.try_exists()? {
         make(directory)?;
@@ -91,7 +92,8 @@ fn undamaged(open: impl FnOnce() -> Result<Database, OpenError>) -> Result<Datab
 
 /// redb locks its own file; this lock also covers the time in which there is none yet.
 fn lock(directory: &Path) -> Result<fs::File, OpenError> {
-    let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(directory.join(LOCK))?;
+    let mut opening = fs::OpenOptions::new();
+    let lock = owner_only::open(opening.create(true).truncate(false).write(true), &directory.join(LOCK))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(OpenError::Locked),
@@ -107,7 +109,9 @@ fn make(directory: &Path) -> Result<(), OpenError> {
     if unfinished.try_exists()? {
         fs::remove_file(&unfinished)?;
     }
-    let database = builder().create(&unfinished)?;
+    let mut making = fs::OpenOptions::new();
+    let file = owner_only::open(making.read(true).write(true).create_new(true), &unfinished)?;
+    let database = builder().create_file(file)?;
     initialise(&database)?;
     drop(database);
     fs::rename(&unfinished, directory.join(FILE))?;

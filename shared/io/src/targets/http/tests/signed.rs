@@ -25,7 +25,7 @@ fn acme() -> Tenant {
 impl World {
     async fn new() -> Self {
         let (server, store) = (Server::answering(EMPTY).await, Arc::new(MemoryStore::in_memory()));
-        let callers = Callers::new(HttpCaller::new(Reach::Local).unwrap(), Arc::clone(&store));
+        let callers = Callers::new(HttpCaller::new(Reach::Loopback).unwrap(), Arc::clone(&store));
         Self { server, store, callers }
     }
 

@@ -22,7 +22,7 @@ async fn trusted(name: &str) -> (Server, HttpCaller) {
 
     let acceptor = TlsAcceptor::from(Arc::new(serving));
     let server = Server::talking(move |stream| answer_once(acceptor.clone(), stream)).await;
-    (server, HttpCaller::trusting(calling, Reach::Local))
+    (server, HttpCaller::trusting(calling, Reach::Loopback))
 }
 
 async fn answer_once(acceptor: TlsAcceptor, stream: tokio::net::TcpStream) {
@@ -46,7 +46,7 @@ async fn a_certificate_for_another_name_or_from_nobody_known_is_refused() {
     let (server, caller) = trusted("elsewhere.example").await;
     let url = format!("https://localhost:{}/", server.address.port());
 
-    for caller in [caller, HttpCaller::new(Reach::Local).unwrap()] {
+    for caller in [caller, HttpCaller::new(Reach::Loopback).unwrap()] {
         assert_eq!(
             code_retryable_reached(call_with(caller, get(&url), None, PATIENT).await),
             expected("tls", true, false)

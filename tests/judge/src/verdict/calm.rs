@@ -1,0 +1,134 @@
+//! The rules of calm: where nothing goes wrong, an occurrence starts on time, none is missed, and little is spent on it.
+
+use std::ops::Range;
+
+use super::Verdict;
+use crate::{CHANGE_TOLERANCE, Calm, Cost, Head, Job, Status};
+
+/// How late an occurrence may start.
+const PUNCTUAL: i64 = 1_000;
+/// How late one may start whose only hint was lost: it is overdue after half a minute, the next sweep comes within a minute
+/// and takes a moment.
+const FOUND_OVERDUE: i64 = 30_000 + 60_000 + 2_000;
+/// Hints are given so far ahead, and a timer that lost its hint is inspected as long after.
+const HINTED_AHEAD: i64 = 360_000;
+/// Hints of one attempt in calm. One is its own, and a pass that does not know what led ahead of it hints that once more. A
+/// call that outlasts the overdue inspection leaves a timer at its lease's end beside the next attempt's: each is hinted by
+/// the pass that moves it, by the pass after that, and when it is met again.
+const HINTS: u32 = 8;
+/// Writes of one attempt in calm: its timer is put and erased, its run claimed and finished; and of a call that outlasts the
+/// overdue inspection two timers are moved, once or twice, which is two writes each time.
+const WRITES: u32 = 12;
+/// Hints and writes of all of a job's runs whatever happens, for each of its records, attempts and changes: a backlog is
+/// hinted after 1, 2, 4 … minutes, each straggler of an outage makes sure of its successor, each crash costs another round.
+const HINTS_AT_WORST: u32 = 30;
+const WRITES_AT_WORST: u32 = 30;
+/// And for a job that has none of them yet.
+const AT_LEAST: u32 = 10;
+
+impl Verdict<'_> {
+    pub(super) fn in_calm_each_occurrence_starts_on_time(&mut self, job: &Job) {
+        for calm in self.account.calm.iter().filter(|calm| calm.free_hands) {
+            for Due { at: t, until, window } in in_force(job, calm) {
+                if job.cancels.iter().any(|(_, instant)| *instant == t) {
+                    continue;
+                }
+                let lost = self.cost(job.job, t).is_some_and(|cost| cost.lost_hints > 0);
+                let within = calm.skew + if lost { FOUND_OVERDUE } else { PUNCTUAL };
+                if within < window && t + within < until && !self.started_within(job.job, t, within) {
+                    self.report("in calm an occurrence starts on time", job.job, t, format!("not in {within} ms"));
+                }
+            }
+        }
+    }
+
+    fn started_within(&self, job: u32, t: i64, within: i64) -> bool {
+        let begins = |call: &&crate::Call| (call.job, call.instant, call.number, call.fence) == (job, t, 0, 1);
+        self.account.calls.iter().filter(begins).any(|call| call.at <= t + within)
+    }
+
+    /// What was due in calm and whose hint arrived is not in the record of an outage.
+    pub(super) fn in_calm_nothing_is_missed(&mut self, job: &Job) {
+        let records = self.outages_of(job);
+        for calm in self.account.calm.iter().filter(|calm| calm.free_hands) {
+            for Due { at: t, .. } in in_force(job, calm) {
+                // The last one fires and has a record of its own.
+                let covers = |record: &&crate::Record| {
+                    let until = record.covers_until.unwrap_or(record.instant);
+                    record.instant == t || record.instant < t && t < until
+                };
+                let lost = self.cost(job.job, t).is_some_and(|cost| cost.lost_hints > 0);
+                if !lost && let Some(record) = records.iter().find(covers) {
+                    let detail = format!("{:?} from {}", record.reason, record.instant);
+                    self.report("in calm nothing is missed", job.job, t, detail);
+                }
+            }
+        }
+    }
+
+    pub(super) fn in_calm_a_run_costs_little(&mut self) {
+        for cost in &self.account.costs {
+            let calm = self.account.calm.iter().any(|calm| calm.span.contains(&cost.instant) && calm.free_hands);
+            let attempts = self.records.get(&(cost.job, cost.instant, cost.number)).map_or(0, |record| record.fence);
+            if !calm || attempts == 0 {
+                continue;
+            }
+            let rounds = attempts + self.changes_around(cost);
+            if cost.hints > HINTS * rounds + cost.lost_hints {
+                let detail = format!("{} for {attempts} attempts", cost.hints);
+                self.report("in calm few hints are given", cost.job, cost.instant, detail);
+            }
+            if cost.writes > WRITES * rounds {
+                let detail = format!("{} for {attempts} attempts", cost.writes);
+                self.report("in calm few writes are made", cost.job, cost.instant, detail);
+            }
+        }
+    }
+
+    pub(super) fn a_job_costs_what_it_does(&mut self, job: &Job) {
+        let costs = || self.account.costs.iter().filter(|cost| cost.job == job.job);
+        let (hints, writes) = (costs().map(|cost| cost.hints).sum(), costs().map(|cost| cost.writes).sum());
+        let records = self.account.records.iter().filter(|record| record.job == job.job);
+        let rounds: u32 = records.map(|record| 1 + record.fence).sum();
+        let rounds = AT_LEAST + rounds + u32::try_from(job.versions.len()).unwrap_or(u32::MAX);
+        for (what, spent, each) in [("hints", hints, HINTS_AT_WORST), ("writes", writes, WRITES_AT_WORST)] {
+            let spent: u32 = spent;
+            if spent > rounds * each {
+                let detail = format!("{spent} {what} in {rounds} rounds");
+                self.report("a job costs what it does", job.job, 0, detail);
+            }
+        }
+    }
+
+    /// Each change puts the timers up to the horizon anew, and hints them.
+    fn changes_around(&self, cost: &Cost) -> u32 {
+        let job = self.account.jobs.iter().find(|job| job.job == cost.job);
+        let near = |version: &&crate::Version| (version.at - cost.instant).abs() <= HINTED_AHEAD;
+        let count = job.map_or(0, |job| job.versions.iter().filter(near).count());
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    fn cost(&self, job: u32, t: i64) -> Option<&Cost> {
+        self.costs.get(&(job, t, 0)).copied()
+    }
+}
+
+/// An occurrence that was undoubtedly in force, in a calm that had begun long enough before, and until when both last.
+struct Due {
+    at: i64,
+    until: i64,
+    /// How late it may still start.
+    window: i64,
+}
+
+fn in_force(job: &Job, calm: &Calm) -> Vec<Due> {
+    let ends = |n: usize| job.heads.get(n + 1).map_or(i64::MAX, |next| next.since.min(next.decided) - CHANGE_TOLERANCE);
+    let begins = |head: &Head| head.since.max(head.decided) + CHANGE_TOLERANCE;
+    let active = job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active);
+    let spans = active.map(|(n, head)| (head, begins(head).max(calm.span.start)..ends(n).min(calm.span.end)));
+    let due = |(head, span): (&Head, Range<i64>)| {
+        let (until, window) = (span.end, head.catch_up.window());
+        head.schedule.instants(span.start, until).into_iter().map(move |at| Due { at, until, window })
+    };
+    spans.flat_map(due).collect()
+}
