@@ -1,5 +1,5 @@
 //! The vault of AWS: a key of KMS that the deployment names, which never leaves KMS. Whose secret it is and what it is called are its
-//! encryption context, which CloudTrail shows of each use; what it says is in no log of anybody's.
+//! encryption context, which `CloudTrail` shows of each use; what it says is in no log of anybody's.
 
 use std::fmt::Display;
 
