@@ -13,6 +13,7 @@ use minutehand_io::store::embedded::{Embedded, Engine, Everybodys, FileStore};
 use minutehand_io::store::item::Item;
 use minutehand_io::store::{Cursor, Discard, Store as _, Unreadable};
 use minutehand_io::targets::http::{HttpCaller, Reach};
+use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports as _};
 use minutehand_protocol::sweep::forget_hints;
 use minutehand_protocol::sweep::repair::{Found, repair_job, repair_run};
@@ -51,7 +52,7 @@ pub(crate) async fn repair(options: &Repair) -> Result<Summary, ServeError> {
     }
     let opened = FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.clone(), why })?;
     let http = HttpCaller::new(Reach::Public)?;
-    let ports = Local::new(Arc::new(opened), http, Tally::new(Log, &Registry::new())?);
+    let ports = Local::new(Arc::new(opened), http, KeyFile::in_memory(), Tally::new(Log, &Registry::new())?);
     let summary = Repairing { ports: &ports, check: options.check, summary: Summary::default() }.all().await?;
     writeln!(io::stdout(), "{}", said(&summary, options.check))?;
     Ok(summary)

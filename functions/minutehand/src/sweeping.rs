@@ -139,7 +139,7 @@ mod tests {
         }
 
         async fn sleep_until(&self, _moment: Moment) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -85,7 +85,9 @@ fn which_rules_notice() {
         let mut rules = std::panic::catch_unwind(|| broken_by(seed)).unwrap_or_else(|_| vec!["it panicked"]);
         rules.sort_unstable();
         rules.dedup();
-        rules.into_iter().for_each(|rule| seeds.entry(rule).or_default().push(seed));
+        for rule in rules {
+            seeds.entry(rule).or_default().push(seed);
+        }
     }
     for (rule, seeds) in seeds {
         eprintln!("{rule}: {} histories, {:?}", seeds.len(), &seeds[..seeds.len().min(6)]);
