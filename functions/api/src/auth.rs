@@ -9,6 +9,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use minutehand_domain::Moment;
 use minutehand_domain::access::{ApiKey, Opening, Role, read_key};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
@@ -56,17 +57,24 @@ async fn caller_of<D: Ports>(app: &AppState<D>, source: Source, key: &str) -> Re
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let fingerprint = Fingerprint::of(key);
     let admitted = app.strangers.admit(source, fingerprint, now)?;
-    if admitted == Admitted::Refused {
-        return Err(unknown_key());
+    match admitted {
+        Admitted::Known | Admitted::Stranger => {}
+        Admitted::Refused => return Err(unknown_key()),
+        Admitted::Ended(at) => return Err(ended_key(at)),
     }
-    let there = ports.store().get::<ApiKey>(&tenant, id).await?.map(|seen| seen.item);
+    let read = ports.store().get::<ApiKey>(&tenant, id).await;
+    let read = read.inspect_err(|_fault| app.strangers.is_no_stranger(source, admitted, now));
+    let there = read?.map(|seen| seen.item);
     match there.as_ref().map(|there| (there, there.opening(secret, now))) {
         Some((there, Opening::Opens)) => {
             app.strangers.opened(source, fingerprint, admitted, now);
             app.key_uses.note(ports, &tenant, id, now).await;
             Ok(Caller::of(there))
         }
-        Some((_, Opening::Expired(at))) => Err(Problem::new(Kind::Unauthorized, format!("this key expired at {at}"))),
+        Some((_, Opening::Expired(at))) => {
+            app.strangers.ended(source, fingerprint, admitted, at, now);
+            Err(ended_key(at))
+        }
         Some((_, Opening::Refused)) | None => {
             app.strangers.refused(fingerprint, now);
             Err(unknown_key())
@@ -81,6 +89,10 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 fn no_key() -> Problem {
     Problem::new(Kind::Unauthorized, "send your key as `Authorization: Bearer <key>`")
+}
+
+fn ended_key(at: Moment) -> Problem {
+    Problem::new(Kind::Unauthorized, format!("this key expired at {at}"))
 }
 
 fn unknown_key() -> Problem {

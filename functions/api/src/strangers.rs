@@ -27,7 +27,7 @@ const SOURCES: usize = 4_096;
 const REFUSED_FOR: Duration = Duration::from_secs(10);
 /// A key that opened is no stranger's for so long.
 const KNOWN_FOR: Duration = Duration::from_secs(600);
-/// Keys remembered of either kind, some hundred KB each. Beyond it the new ones are not.
+/// Keys remembered of each kind, some hundred KB each. Beyond it the new ones are not.
 const KEYS: usize = 10_000;
 
 #[derive(Default)]
@@ -38,8 +38,10 @@ struct Remembered {
     sources: HashMap<Source, Bucket>,
     /// Of all the sources that there is no room for.
     others: Bucket,
-    refused: Lately,
-    known: Lately,
+    refused: Lately<()>,
+    /// Keys whose end has come, and when that was.
+    ended: Lately<Moment>,
+    known: Lately<()>,
 }
 
 /// What a key is remembered by.
@@ -55,6 +57,8 @@ pub(crate) enum Admitted {
     Stranger,
     /// No read: it was refused a moment ago.
     Refused,
+    /// No read: a moment ago it had ended at this instant.
+    Ended(Moment),
 }
 
 impl Fingerprint {
@@ -67,11 +71,14 @@ impl Strangers {
     /// Whether the table may be asked about this key.
     pub(crate) fn admit(&self, source: Source, key: Fingerprint, now: Moment) -> Result<Admitted, Problem> {
         let mut remembered = self.locked();
-        if remembered.known.has(&key, KNOWN_FOR, now) {
+        if remembered.known.of(&key, KNOWN_FOR, now).is_some() {
             return Ok(Admitted::Known);
         }
-        if remembered.refused.has(&key, REFUSED_FOR, now) {
+        if remembered.refused.of(&key, REFUSED_FOR, now).is_some() {
             return Ok(Admitted::Refused);
+        }
+        if let Some(at) = remembered.ended.of(&key, REFUSED_FOR, now) {
+            return Ok(Admitted::Ended(at));
         }
         let taken = remembered.bucket(source, now).take(READS, REFILLED_IN, now);
         taken.map(|()| Admitted::Stranger).map_err(|wait| {
@@ -81,18 +88,30 @@ impl Strangers {
 
     /// The key opened.
     pub(crate) fn opened(&self, source: Source, key: Fingerprint, admitted: Admitted, now: Moment) {
+        self.is_no_stranger(source, admitted, now);
+        self.locked().known.note(key, (), KNOWN_FOR, now);
+    }
+
+    /// The key would have opened until `at`: who bears it is no stranger, and it will not open again.
+    pub(crate) fn ended(&self, source: Source, key: Fingerprint, admitted: Admitted, at: Moment, now: Moment) {
+        self.is_no_stranger(source, admitted, now);
         let mut remembered = self.locked();
+        remembered.known.0.remove(&key);
+        remembered.ended.note(key, at, REFUSED_FOR, now);
+    }
+
+    /// What was taken for a stranger is given back: it is none, or the table could not say.
+    pub(crate) fn is_no_stranger(&self, source: Source, admitted: Admitted, now: Moment) {
         if admitted == Admitted::Stranger {
-            remembered.bucket(source, now).give_back();
+            self.locked().bucket(source, now).give_back();
         }
-        remembered.known.note(key, KNOWN_FOR, now);
     }
 
     /// The key opened nothing.
     pub(crate) fn refused(&self, key: Fingerprint, now: Moment) {
         let mut remembered = self.locked();
         remembered.known.0.remove(&key);
-        remembered.refused.note(key, REFUSED_FOR, now);
+        remembered.refused.note(key, (), REFUSED_FOR, now);
     }
 
     fn locked(&self) -> MutexGuard<'_, Remembered> {
@@ -114,22 +133,27 @@ impl Remembered {
     }
 }
 
-/// Keys, and when each was noted last.
-#[derive(Default)]
-struct Lately(HashMap<Fingerprint, Moment>);
+/// Keys, when each was noted last, and what.
+struct Lately<T>(HashMap<Fingerprint, (Moment, T)>);
 
-impl Lately {
+impl<T> Default for Lately<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T: Copy> Lately<T> {
     /// A note of the future is of a clock that was set back since: it does not count.
-    fn has(&self, key: &Fingerprint, span: Duration, now: Moment) -> bool {
-        self.0.get(key).is_some_and(|at| is_within(*at, span, now))
+    fn of(&self, key: &Fingerprint, span: Duration, now: Moment) -> Option<T> {
+        self.0.get(key).filter(|(at, _)| is_within(*at, span, now)).map(|(_, what)| *what)
     }
 
-    fn note(&mut self, key: Fingerprint, span: Duration, now: Moment) {
+    fn note(&mut self, key: Fingerprint, what: T, span: Duration, now: Moment) {
         if self.0.len() >= KEYS {
-            self.0.retain(|_, at| is_within(*at, span, now));
+            self.0.retain(|_, (at, _)| is_within(*at, span, now));
         }
         if self.0.len() < KEYS || self.0.contains_key(&key) {
-            self.0.insert(key, now);
+            self.0.insert(key, (now, what));
         }
     }
 }
@@ -154,6 +178,22 @@ mod tests {
 
     fn reads(strangers: &Strangers, source: Source, keys: std::ops::Range<usize>, now: Moment) -> usize {
         keys.filter(|number| strangers.admit(source, key(*number), now).is_ok()).count()
+    }
+
+    /// Tried: an ended key that counts as a stranger's took all of its source's reads, and other tenants' keys behind the same address
+    /// were refused.
+    #[test]
+    fn a_key_that_has_ended_costs_its_source_nothing() {
+        let strangers = Strangers::default();
+        for _ in 0..10 * READS {
+            let admitted = strangers.admit(source(1), key(0), NOW).unwrap();
+            strangers.ended(source(1), key(0), admitted, NOW, NOW);
+        }
+
+        assert_eq!(strangers.admit(source(1), key(0), NOW).unwrap(), Admitted::Ended(NOW), "without a read");
+        for number in 1..=READS {
+            assert!(strangers.admit(source(1), key(usize::try_from(number).unwrap()), NOW).is_ok(), "{number}");
+        }
     }
 
     #[test]

@@ -47,7 +47,8 @@ impl Summary {
 
 pub(crate) async fn repair(options: &Repair) -> Result<Summary, ServeError> {
     let directory = &options.data;
-    if !directory.is_dir() {
+    // To look at nothing must not make a store.
+    if !FileStore::is_in(directory) {
         return Err(ServeError::NoDirectory(directory.clone()));
     }
     let opened = FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.clone(), why })?;

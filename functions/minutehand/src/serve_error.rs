@@ -14,7 +14,7 @@ use crate::admin_key::KeyError;
 pub(crate) enum ServeError {
     #[error("cannot use the store in {directory}: {why}", directory = directory.display())]
     Store { directory: PathBuf, why: OpenError },
-    #[error("there is no data directory {}", .0.display())]
+    #[error("there is no store in {}", .0.display())]
     NoDirectory(PathBuf),
     #[cfg(not(feature = "aws"))]
     #[error("this binary was built without AWS: `cargo run --features aws -- serve --aws` builds one with it")]

@@ -16,8 +16,8 @@ use crate::texts::{CursorText, SecretNameText};
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretRequest {
-    /// What stands in the place of its name when a call is made: the whole of a header's value, or a text in the payload. It is shown
-    /// to nobody, ever.
+    /// What stands in the place of its name when a call is made: the whole of a header's value, or a text in the payload. No answer
+    /// shows it; a target that repeats it in its own answer has it in the run's result.
     #[schemars(with = "String", length(min = 1, max = SECRET_BYTES), extend("x-max-bytes" = SECRET_BYTES, "writeOnly" = true))]
     pub value: Zeroizing<String>,
 }

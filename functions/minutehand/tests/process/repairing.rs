@@ -69,7 +69,7 @@ fn a_directory_that_is_not_there_is_not_made() {
     let refused = repair(&missing, &[]);
 
     assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("there is no data directory"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("there is no store in"));
     assert!(!missing.exists());
 }
 

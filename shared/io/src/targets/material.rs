@@ -21,8 +21,8 @@ pub struct Material {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoValue {
     NoSecret,
-    /// It cannot be opened: a sentence for the operator.
-    Sealed(String),
+    /// It cannot be opened: the log says why, which is the operator's to know.
+    Sealed,
 }
 
 impl Material {
@@ -36,7 +36,7 @@ impl Material {
         let (name, why) = self.secrets.iter().find_map(|(name, value)| Some((name, value.as_ref().err()?)))?;
         let message = match why {
             NoValue::NoSecret => format!("there is no secret `{}`", name.as_str()),
-            NoValue::Sealed(why) => format!("the secret `{}` cannot be opened: {why}", name.as_str()),
+            NoValue::Sealed => format!("the secret `{}` cannot be opened by this deployment's key", name.as_str()),
         };
         Some(ErrorCode::Secret.error(&message))
     }

@@ -71,9 +71,13 @@ where
     match error.as_service_error().and_then(ProvideErrorMetadata::code) {
         Some("InvalidCiphertextException" | "ValidationException") => VaultRefusal::BrokenSeal.into(),
         Some("IncorrectKeyException" | "NotFoundException") => VaultRefusal::OtherKey { by: key.to_owned() }.into(),
-        Some(code @ ("DisabledException" | "KMSInvalidStateException" | "InvalidKeyUsageException")) => {
-            unusable(key, &code)
-        }
+        // A policy that was changed refuses for as long as nobody changes it back: a run that waited would wait unseen.
+        Some(
+            code @ ("DisabledException"
+            | "KMSInvalidStateException"
+            | "InvalidKeyUsageException"
+            | "AccessDeniedException"),
+        ) => unusable(key, &code),
         _ => Fault::unavailable(PORT, DisplayErrorContext(error).to_string()).into(),
     }
 }

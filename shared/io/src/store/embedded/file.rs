@@ -56,6 +56,11 @@ struct Snapshot {
 }
 
 impl FileStore {
+    /// Whether a directory has a store.
+    pub fn is_in(directory: &Path) -> bool {
+        directory.join(open::FILE).is_file()
+    }
+
     /// Opens the store in a directory, and makes both where they are missing. The store is this process's alone.
     pub fn open(directory: &Path) -> Result<Self, OpenError> {
         File::start(open::in_directory(directory)?).map(Embedded::new)

@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::{definition, owner_only};
 use crate::store::embedded::engine::Table;
 
-const FILE: &str = "minutehand.redb";
+pub(super) const FILE: &str = "minutehand.redb";
 /// A store being made: it gets its name when it is whole, so that a crash at first start leaves nothing half made.
 const UNFINISHED: &str = "minutehand.redb.new";
 const LOCK: &str = "minutehand.lock";
@@ -25,9 +25,10 @@ const LOCK: &str = "minutehand.lock";
 const CACHE_BYTES: usize = 256 * 1024 * 1024;
 
 /// The format of the file that this release writes; it reads every earlier one. 1 was dc7fa05's, whose values were all in
-/// their kinds' first shapes; 2 adds tables, and a shape's number to each value. An older release refuses a newer format, so
-/// that it never meets a value that it cannot read.
-const FORMAT: u64 = 2;
+/// their kinds' first shapes; 2 adds tables, and a shape's number to each value; 3 has jobs, keys and cursors in their second
+/// shapes, secrets and acts on record. An older release refuses a newer format, so that it never meets a value that it cannot
+/// read: whoever adds a shape or a kind raises the format, and the version with it, by whose name it is refused.
+const FORMAT: u64 = 3;
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const FORMAT_KEY: &str = "format";
 /// In words: which release wrote the file last.
@@ -234,3 +235,14 @@ macro_rules! opening_fails_with {
 }
 
 opening_fails_with!(DatabaseError, TransactionError, TableError, StorageError, CommitError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the one raised and not the other, a refusal would send its reader to the release that refuses.
+    #[test]
+    fn the_format_and_the_version_are_raised_together() {
+        assert_eq!((FORMAT, env!("CARGO_PKG_VERSION_MINOR")), (3, "2"));
+    }
+}
