@@ -6,7 +6,7 @@ use minutehand_executor::Executed;
 use minutehand_executor::batch::{Back, Handled};
 use minutehand_protocol::run::claim::Dropped;
 use minutehand_protocol::run::finish::Finished;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_before, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_after, fails_before, sleeps_after, sleeps_before};
 
 /// Guard **claim's condition**, `Guard::Absent`: both have read that there is no run before either writes one.
 ///
@@ -163,6 +163,23 @@ fn an_executor_that_slept_over_its_lease_does_not_call() {
 
     assert_eq!(stage.starts(), [(60, 151)]);
     assert_eq!(slept.given(), Executed::GaveUp);
+}
+
+/// The store knows its own writing by a look (`a_write_of_which_every_answer_was_lost_is_known_by_a_look` shows it of DynamoDB).
+///
+/// Tried: without the look the hint was given back, met the lease of the one who asked, and was dropped.
+#[test]
+fn a_claim_whose_answers_were_lost_is_its_claimants_own() {
+    let stage = Stage::new(Wish::once(60), [fails_after("executor", "put_run")]);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    let claimed = stage.execute(60, "executor", &stage.hint(60));
+    stage.play_to(80);
+
+    assert!(claimed.given().is_recorded());
+    assert_eq!((stage.starts(), stage.run(60).unwrap().attempts.len()), (vec![(60, 60)], 1));
 }
 
 /// A queue may deliver again before the lease is over, by its whole seconds or by its own mistake; where the holder is dead,
