@@ -122,6 +122,10 @@ fn still(job: &Value) -> Value {
     for field in MOVING {
         fields.remove(field);
     }
+    // Shown until format 2; a later release shows no value that is named like a credential.
+    if let Some(value) = job.pointer_mut("/target/http/headers/x-key") {
+        *value = "********".into();
+    }
     job
 }
 

@@ -41,11 +41,14 @@ impl Patience {
             }
             Err(failure) => failure,
         };
+        if !failure.may_pass() {
+            return Err(failure);
+        }
         let since = *self.away_since.get_or_insert_with(|| {
             note(&format!("{failure}; trying again"));
             Instant::now()
         });
-        if !failure.may_pass() || since.elapsed() > AWAY {
+        if since.elapsed() > AWAY {
             return Err(failure);
         }
         self.retry_after = failure.retry_after().map(|seconds| Duration::from_secs(seconds).min(AWAY));

@@ -25,7 +25,8 @@ pub(crate) fn table(runs: &[RunView], of_one_job: bool, paper: Paper) -> Table {
             status(&run.status),
             Cell::from(short(run.scheduled_at.0)),
             or_dash(took(run, paper.now).as_deref()),
-            Cell::from(run.attempts.len().to_string()),
+            // A list shows the newest three.
+            Cell::from(run.attempts.last().map_or(0, |attempt| attempt.number).to_string()),
             Cell::from(why(run)),
         ];
         table.row([Cell::from(&run.run_id)].into_iter().chain(job).chain(others).collect());
