@@ -69,6 +69,11 @@ mod queues {
         a_hint_far_below_a_flood_is_delivered_within_sixteen,
         a_purge_forgets_everything_and_numbers_go_on,
         depths_count_ready_delayed_and_in_flight_hints,
+        a_hint_that_waits_already_is_not_queued_twice,
+        of_two_that_say_the_same_the_sooner_stands,
+        a_hint_in_flight_is_queued_again_and_given_back_it_is_one_again,
+        hints_that_differ_in_anything_are_no_doubles,
+        a_hint_may_be_sent_again_once_it_does_not_wait,
         a_receiver_that_gives_up_has_taken_nothing,
     }
 

@@ -24,12 +24,14 @@ const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration:
 /// The receipt of a delivery on these ports' queues.
 pub type Receipt<D> = <<D as Ports>::Queues as Queues>::Receipt;
 
-/// What carrying out a hint came to. Whatever it was, the hint is used up: only a fault gives it back.
+/// What carrying out a hint came to. Whatever it was, the hint is used up, unless it says when it is to come again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Executed {
     Attempted(Finished),
     /// There was nothing to claim.
     Dropped(Dropped),
+    /// Its run is another's until then. If that one died, nobody else may come for long.
+    ComeAgain(Moment),
     /// Claimed, but so late that the call could not have ended inside the lease: not called.
     GaveUp,
 }
@@ -43,7 +45,7 @@ pub async fn execute<D: Ports>(
     match claim(ports, &delivery.hint, delivery.lane, Moment::END).await? {
         Claim::Mine(claimed) => execute_claimed(ports, &claimed, &delivery.receipt, leaving, Moment::END).await,
         Claim::Dropped(why) => Ok(Executed::Dropped(why)),
-        Claim::NotYet(due) => Err(Fault::illegal("queues", format!("a hint of the end of time: {due}"))),
+        Claim::NotYet(then) => Ok(Executed::ComeAgain(then)),
     }
 }
 

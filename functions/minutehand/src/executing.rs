@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_executor::{Receipt, execute};
+use minutehand_executor::{Executed, Receipt, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::{Delivery, Inbox};
 use minutehand_io::{Fault, Ports};
@@ -62,6 +62,7 @@ where
 {
     let run = delivery.hint.run;
     let settled = match execute(&*ports, &delivery, drain.leaving()).await {
+        Ok(Executed::ComeAgain(then)) => ports.queues().give_back(&delivery.receipt, then).await,
         Ok(done) => {
             tracing::trace!(%run, ?done, "carried out");
             ports.queues().done(&delivery.receipt).await

@@ -87,6 +87,35 @@ mod far_away {
         assert_eq!(store.get::<Head>(&tenant(), job_id(1)).await.unwrap().map(|seen| seen.version), Some(Version(1)));
     }
 
+    /// The SDK gives up after three tries. Tried: without the look afterwards, the claim is a fault, its hint is given back, and
+    /// finds the run held: by the one who asks.
+    #[tokio::test]
+    async fn a_write_of_which_every_answer_was_lost_is_known_by_a_look() {
+        let (store, between, _dynamo) = far().await;
+        for _ in 0..3 {
+            between.trouble("PutItem", Trouble::LosesTheAnswer);
+        }
+
+        let put = write_run(&store, &run(1, 0), Guard::Absent).await;
+
+        assert_eq!(put, Ok(Put::Written(Version(1))));
+        assert_eq!(count(&between, "PutItem"), 3, "the SDK asked again and again");
+    }
+
+    /// What never arrived is no write of anybody's, and what another wrote is not one's own.
+    #[tokio::test]
+    async fn a_write_that_was_refused_to_the_end_stays_a_fault() {
+        let (store, between, _dynamo) = far().await;
+        assert!(write_run(&store, &run(1, 0), Guard::Absent).await.unwrap().is_written());
+        for _ in 0..3 {
+            between.trouble("PutItem", Trouble::Refused("ThrottlingException"));
+        }
+
+        let put = write_run(&store, &run(1, 0), Guard::Seen(Version(1))).await;
+
+        assert!(matches!(put, Err(Fault::Unavailable { .. })), "{put:?}");
+    }
+
     #[tokio::test]
     async fn of_two_writers_of_the_very_same_claim_one_is_told_that_it_lost() {
         let dynamo = Dynamo::start().await;

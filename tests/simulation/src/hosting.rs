@@ -38,11 +38,15 @@ impl World {
 
     fn execute(&self, delivery: Delivery<Receipt>) {
         let (process, ports) = self.process("executor");
-        let world = self.clone();
+        let (world, its) = (self.clone(), Arc::clone(&process));
         let leaves_at = self.leaving();
         self.sim().spawn(&process, async move {
             let leaving = world.sim().sleep_until(leaves_at);
             match execute(&ports, &delivery, leaving).await {
+                Ok(done @ Executed::ComeAgain(then)) => {
+                    world.sim().count(word_for(&done));
+                    world.hide(delivery.receipt, its.true_time(world.sim(), then));
+                }
                 Ok(done) => {
                     world.sim().count(word_for(&done));
                     world.used_up(delivery.receipt);
@@ -183,6 +187,7 @@ pub(crate) fn word_for(done: &Executed) -> String {
         Executed::Attempted(_) if done.was_fenced() => "attempt fenced".to_owned(),
         Executed::Attempted(_) => "attempt of a run that was over".to_owned(),
         Executed::Dropped(why) => format!("dropped: {why:?}"),
+        Executed::ComeAgain(_) => "came near the end of a lease".to_owned(),
         Executed::GaveUp => "gave up before the call".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use minutehand_executor::execute;
+use minutehand_executor::{Executed, execute};
 use minutehand_io::Ports as _;
 use minutehand_io::queues::Delivery;
 use minutehand_io::queues::embedded::{self, EmbeddedQueues};
@@ -106,6 +106,10 @@ impl World {
         let embedded::Delivery { hint, lane, receipt } = delivery;
         let delivery = Delivery { hint, lane, receipt: Receipt::Embedded(receipt) };
         match execute(&ports, &delivery, leaving).await {
+            Ok(done @ Executed::ComeAgain(then)) => {
+                self.sim().count(word_for(&done));
+                queues.give_back(&receipt, then);
+            }
             Ok(done) => {
                 self.sim().count(word_for(&done));
                 queues.done(&receipt);

@@ -229,6 +229,25 @@ impl Port {
         }
     }
 
+    /// Every answer to a write was lost. The port looks once whether its writing stands there; that look may fail, too. One
+    /// machine's store has no answers on their way, and does not look.
+    async fn known_by_a_look<T>(
+        &self,
+        fault: Fault,
+        written: Option<Version>,
+        place: Place,
+        look: impl Future<Output = Result<Option<Seen<T>>, Fault>>,
+    ) -> Result<Put<T>, Fault> {
+        let Some(version) = written.filter(|_| self.world.setting().host != Host::Machine) else { return Err(fault) };
+        match self.pass("look", place, look).await {
+            Ok(Some(seen)) if seen.version == version => {
+                self.world.sim().count("own write known by a look");
+                Ok(Put::Written(version))
+            }
+            Ok(_) | Err(_) => Err(fault),
+        }
+    }
+
     /// A request that was given up and tried again may still arrive: it puts the timer once more, over whatever stands
     /// there by then that is of no later generation. No guarded write can be repeated like this.
     fn echoes(&self, timer: &Timer) {
@@ -412,15 +431,19 @@ impl Store for Port {
 
     async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
         let (call, place) = (call_of::<T>(Verb::Put), self.place_of(&T::place(&key)));
-        let put = async {
-            let put = self.store().put(tenant, key.clone(), item, guard).await?;
-            self.witness(call, &key, item, &put);
-            if T::IMMUTABLE {
-                return Ok(put);
-            }
-            self.tried_twice(put, self.store().get::<T>(tenant, key)).await
-        };
-        self.pass(call, place, put).await
+        self.step(call, Phase::Before).await?;
+        self.let_through(call, place).await?;
+        let put = self.store().put(tenant, key.clone(), item, guard).await?;
+        self.witness(call, &key, item, &put);
+        if T::IMMUTABLE {
+            return self.step(call, Phase::After).await.map(|()| put);
+        }
+        let written = if let Put::Written(version) = put { Some(version) } else { None };
+        let put = self.tried_twice(put, self.store().get::<T>(tenant, key.clone())).await?;
+        match self.step(call, Phase::After).await {
+            Ok(()) => Ok(put),
+            Err(fault) => self.known_by_a_look(fault, written, place, self.store().get::<T>(tenant, key)).await,
+        }
     }
 
     /// A second try meets what the first one made, and knows it.

@@ -144,6 +144,11 @@ pub fn fails_before(process: &'static str, port: &'static str) -> Line {
     line(process, port, Phase::Before, Fate::Fault)
 }
 
+/// It acts, and the answer is lost.
+pub fn fails_after(process: &'static str, port: &'static str) -> Line {
+    line(process, port, Phase::After, Fate::Fault)
+}
+
 /// What a process answers, once it has.
 #[derive(Clone)]
 pub struct Answer<T>(Arc<Mutex<Option<Result<T, Fault>>>>);

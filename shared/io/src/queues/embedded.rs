@@ -1,6 +1,7 @@
 //! Queues in memory: four queues of hints, delayed to the millisecond. They are gone with the process, which is allowed: a
 //! hint may be lost, and every start sweeps what is due at once.
 
+mod doubles;
 mod packed;
 mod queue;
 mod state;

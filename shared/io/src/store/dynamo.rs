@@ -218,11 +218,17 @@ impl Store for DynamoStore {
         attributes.insert(VERSION.to_owned(), number(version.0));
         attributes.insert(WRITE.to_owned(), write.clone());
         let key = keys::item::<T>(tenant, &key);
-        match self.put_attributes(&key, attributes, conditions::of(guard)).await? {
-            Written::Done => Ok(Put::Written(version)),
+        match self.put_attributes(&key, attributes, conditions::of(guard)).await {
+            Ok(Written::Done) => Ok(Put::Written(version)),
             // Without this, `a_write_whose_answer_was_lost_is_known_again` finds a conflict with itself.
-            Written::Refused(Some(standing)) if standing.get(WRITE) == Some(&write) => Ok(Put::Written(version)),
-            Written::Refused(standing) => Ok(Put::Conflict(standing.map(seen).transpose()?)),
+            Ok(Written::Refused(Some(standing))) if standing.get(WRITE) == Some(&write) => Ok(Put::Written(version)),
+            Ok(Written::Refused(standing)) => Ok(Put::Conflict(standing.map(seen).transpose()?)),
+            // Each answer was lost. Without this look, an executor takes its own lease for another's until it is over.
+            Err(fault @ Fault::Unavailable { .. }) => match self.get_attributes(&key).await {
+                Ok(Some(standing)) if standing.get(WRITE) == Some(&write) => Ok(Put::Written(version)),
+                Ok(_) | Err(_) => Err(fault),
+            },
+            Err(fault) => Err(fault),
         }
     }
 

@@ -41,7 +41,8 @@ pub struct ClaimedRun {
 #[derive(Clone, Debug)]
 pub enum Claim {
     Mine(ClaimedRun),
-    /// It is due only when this executor must be gone: another's to wait for.
+    /// Not to be had before then, and nothing to wait for here: it is due only when this executor must be gone, or another's
+    /// lease on it ends so soon that the hint is still worth something.
     NotYet(Moment),
     /// Nothing to do for this hint: why.
     Dropped(Dropped),
@@ -164,6 +165,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         Ok(next) => next,
         Err(Refusal::TooEarly { .. }) => return Ok(None),
         Err(Refusal::Finished) => return Ok(Some(Claim::Dropped(Dropped::Finished))),
+        Err(Refusal::Held { until }) if until.since(now) <= pace::HOLD => return Ok(Some(Claim::NotYet(until))),
         Err(Refusal::Held { .. } | Refusal::Fenced { .. } | Refusal::NotHeld) => {
             return Ok(Some(Claim::Dropped(Dropped::Held)));
         }

@@ -3,9 +3,10 @@
 use minutehand_domain::job::Change;
 use minutehand_domain::run::{Ending, Refusal};
 use minutehand_executor::Executed;
+use minutehand_executor::batch::{Back, Handled};
 use minutehand_protocol::run::claim::Dropped;
 use minutehand_protocol::run::finish::Finished;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_before, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_after, fails_before, sleeps_after, sleeps_before};
 
 /// Guard **claim's condition**, `Guard::Absent`: both have read that there is no run before either writes one.
 ///
@@ -164,16 +165,70 @@ fn an_executor_that_slept_over_its_lease_does_not_call() {
     assert_eq!(slept.given(), Executed::GaveUp);
 }
 
-/// Rule **visibility is the lease's outer clock**: nobody sweeps, and the executor dies in its call.
+/// The store knows its own writing by a look (`a_write_of_which_every_answer_was_lost_is_known_by_a_look` shows it of DynamoDB).
 ///
-/// Removed: the claim does not hide its hint. It came back inside the lease, was dropped, and the run stayed running.
+/// Tried: without the look the hint was given back, met the lease of the one who asked, and was dropped.
 #[test]
-fn the_hint_of_a_dead_executor_comes_back_when_its_lease_is_over() {
-    let stage = Stage::new(Wish::once(60), [dies_after("executor", "call")]);
+fn a_claim_whose_answers_were_lost_is_its_claimants_own() {
+    let stage = Stage::new(Wish::once(60), [fails_after("executor", "put_run")]);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    let claimed = stage.execute(60, "executor", &stage.hint(60));
+    stage.play_to(80);
+
+    assert!(claimed.given().is_recorded());
+    assert_eq!((stage.starts(), stage.run(60).unwrap().attempts.len()), (vec![(60, 60)], 1));
+}
+
+/// A queue may deliver again before the lease is over, by its whole seconds or by its own mistake; where the holder is dead,
+/// that hint is the only one until the sweep finds the run overdue.
+///
+/// Removed: whatever is held is dropped.
+#[test]
+fn a_hint_that_meets_a_lease_near_its_end_comes_again_when_it_is_over() {
+    let stage = Stage::new(Wish::once(60), [dies_after("dead", "call")]);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+    let hint = stage.hint(60);
+
+    stage.execute(60, "dead", &hint);
+    let early = stage.execute(100, "early", &hint);
+    let near = stage.execute(115, "near", &hint);
+    let batch = stage.execute_batch(115, "batch", &[hint], 900);
+    stage.play_to(140);
+
+    assert_eq!(early.given(), Executed::Dropped(Dropped::Held));
+    let until = stage.run(60).and_then(|run| run.lease().map(|lease| lease.until)).expect("a lease of the dead");
+    assert_eq!(near.given(), Executed::ComeAgain(until));
+    assert_eq!(batch.given(), [Handled::GivenBack(Back::NotYet(until))]);
+}
+
+/// The same of a real queue: the executor died before it could hide the hint until the lease's end, and nobody sweeps.
+///
+/// Removed: whatever is held is dropped. The run stayed running.
+#[test]
+fn the_hint_of_an_executor_that_died_before_it_hid_it_outlives_the_lease() {
+    let stage = Stage::new(Wish::once(60), [dies_after("executor", "put_run")]);
     stage.create(0, "creator");
 
-    stage.play_to(200);
+    stage.play_to(600);
 
-    assert_eq!(stage.starts(), [(60, 60), (60, 150)]);
+    assert_eq!((stage.starts(), stage.state(60)), (vec![(60, 150)], "succeeded".to_owned()));
+}
+
+/// Rule **visibility is the lease's outer clock**: nobody sweeps, and the executor dies in its call.
+///
+/// Removed: the claim does not hide its hint. It came back in the middle of the lease, was dropped, and the run stayed running.
+#[test]
+fn the_hint_of_a_dead_executor_comes_back_when_its_lease_is_over() {
+    let stage = Stage::new(Wish { timeout: 120, ..Wish::once(60) }, [dies_after("executor", "call")]);
+    stage.create(0, "creator");
+
+    stage.play_to(300);
+
+    assert_eq!(stage.starts(), [(60, 60), (60, 210)]);
     assert_eq!(stage.state(60), "succeeded");
 }

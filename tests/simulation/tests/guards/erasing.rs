@@ -102,8 +102,8 @@ fn a_standing_successor_of_an_earlier_generation_is_put_anew() {
     assert_eq!(stage.starts().last(), Some(&(370, 370)));
 }
 
-/// Rule **erase what you saw**, of whoever hints late: the executor with the old hint dies, and the one who takes the run
-/// over will erase the timer that led to the new schedule.
+/// Rule **erase what you saw**, of whoever hints late: the executor with the old hint dies, all hints are lost until its
+/// lease is over, and the one who takes the run over will erase the timer that led to the new schedule.
 ///
 /// Removed: the look hints a run whose lease is over without making sure of the successor. The new schedule's chain ended
 /// before it began.
@@ -112,6 +112,8 @@ fn whoever_hints_late_makes_sure_of_the_successor_first() {
     let script = [dies_after("changer", "put_head"), dies_after("executor", "put_run")];
     let stage = rescheduled_just_before_an_occurrence(script);
 
+    stage.purge(61);
+    stage.lose_hints(61..170);
     stage.play_to(600);
 
     assert_eq!(stage.starts(), [(60, 180), (480, 480)]);

@@ -33,7 +33,8 @@ fn what_was_in_a_purged_queue_runs() {
     assert_eq!(stage.called(), (1..15).map(|n| n * 60).collect::<Vec<_>>());
 }
 
-/// Guard **overdue look**, of a run: its executor dies with the claim just written, and its hint comes back too early.
+/// Guard **overdue look**, of a run: its executor dies with the claim just written, and the hints of its timer are lost, also that
+/// of the pass right after its lease.
 ///
 /// Removed: the look does nothing about a run whose lease is over. It stayed running for ever.
 #[test]
@@ -42,8 +43,10 @@ fn the_run_of_a_dead_executor_is_taken_over_after_its_lease() {
     stage.create(0, "creator");
     stage.sweep_each_minute(60..600);
 
+    stage.purge(61);
+    stage.lose_hints(61..190);
     stage.play_to(600);
 
-    assert_eq!(stage.starts(), [(60, 180)]);
+    assert_eq!(stage.starts(), [(60, 240)]);
     assert_eq!((stage.timers(), stage.judge()), (vec![], vec![]));
 }

@@ -31,7 +31,7 @@ fn a_start_does_not_take_over_what_a_worker_elsewhere_holds() {
     stage.play_to(400);
 
     assert_eq!(started.given(), 0);
-    assert_eq!(stage.starts(), [(60, 160)], "the first pass after its lease finds it");
+    assert_eq!(stage.starts(), [(60, 150)], "the hint of the moved timer comes for the end of its lease");
 }
 
 /// Guard **overdue look**: a worker elsewhere knows no timer, and so erases none.
@@ -77,5 +77,5 @@ fn who_comes_late_from_elsewhere_is_fenced() {
     stage.play_to(200);
 
     assert_eq!(late.given(), Finished::Refused(Refusal::Finished));
-    assert_eq!(stage.starts(), [(60, 160)]);
+    assert_eq!(stage.starts(), [(60, 150)]);
 }

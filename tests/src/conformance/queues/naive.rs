@@ -26,6 +26,8 @@ const SHARE: usize = 8;
 pub enum Event {
     /// Of a tenant, on a queue, visible after so many milliseconds.
     Send(usize, usize, u64),
+    /// Of one that was sent before and is not done, once more.
+    SendAgain(Index, u64),
     /// Time passes.
     Pass(u64),
     Take(usize),
@@ -42,6 +44,7 @@ pub fn any_events(most: usize) -> impl Strategy<Value = Vec<Event>> {
         8 => (0..TENANTS.len(), 0..4_usize, later()).prop_map(|(tenant, queue, later)| Event::Send(tenant, queue, later)),
         // One of them floods.
         8 => (0..2_usize, later()).prop_map(|(queue, later)| Event::Send(0, queue, later)),
+        4 => (any::<Index>(), later()).prop_map(|(which, later)| Event::SendAgain(which, later)),
         3 => later().prop_map(Event::Pass),
         5 => (1..12_usize).prop_map(Event::Take),
         5 => any::<Index>().prop_map(Event::Done),
@@ -104,6 +107,8 @@ struct Known {
     queue: usize,
     at: Moment,
     number: u64,
+    /// What it says: the number of its first sending.
+    says: u64,
     held: Option<(Receipt, Moment)>,
 }
 
@@ -113,9 +118,13 @@ impl Both {
         let after = |millis: u64| now + Duration::from_millis(millis);
         match event {
             Event::Send(tenant, queue, later) => {
-                let number = self.naive.send(*tenant, *queue, after(*later));
-                let hint = hint(TENANTS[*tenant], number);
-                self.queues.send(Priority::ALL[*queue].into(), &hint, after(*later)).await.unwrap();
+                let says = self.naive.sent + 1;
+                self.send(*tenant, *queue, says, after(*later)).await;
+            }
+            Event::SendAgain(which, later) => {
+                if let Some(Known { tenant, queue, says, .. }) = self.naive.known(*which) {
+                    self.send(tenant, queue, says, after(*later)).await;
+                }
             }
             Event::Pass(millis) => self.clock.0.store(after(*millis).millis(), Ordering::Relaxed),
             Event::Take(max) => {
@@ -133,6 +142,7 @@ impl Both {
                 if let Some((place, receipt)) = self.naive.held(*which) {
                     assert!(self.queues.give_back(&receipt, after(*later)));
                     self.naive.hints[place].reappear(after(*later));
+                    self.naive.drop_doubles();
                 }
             }
             Event::Hide(which, later) => {
@@ -153,6 +163,11 @@ impl Both {
         }
     }
 
+    async fn send(&mut self, tenant: usize, queue: usize, says: u64, at: Moment) {
+        self.naive.send(tenant, queue, says, at);
+        self.queues.send(Priority::ALL[queue].into(), &hint(TENANTS[tenant], says), at).await.unwrap();
+    }
+
     async fn take(&self, max: usize) -> Vec<Delivery> {
         tokio::select! {
             biased;
@@ -163,10 +178,22 @@ impl Both {
 }
 
 impl Naive {
-    fn send(&mut self, tenant: usize, queue: usize, at: Moment) -> u64 {
+    fn send(&mut self, tenant: usize, queue: usize, says: u64, at: Moment) {
         self.sent += 1;
-        self.hints.push(Known { tenant, queue, at, number: self.sent, held: None });
-        self.sent
+        self.hints.push(Known { tenant, queue, at, number: self.sent, says, held: None });
+        self.drop_doubles();
+    }
+
+    /// Of those that say the same and wait, the one stands whose turn comes first.
+    fn drop_doubles(&mut self) {
+        let all = self.hints.clone();
+        let before = |other: &Known, one: &Known| (other.at, other.number) < (one.at, one.number);
+        let doubles = |other: &Known, one: &Known| other.is_of(one.tenant, one.queue, one.says) && before(other, one);
+        self.hints.retain(|one| one.held.is_some() || !all.iter().any(|other| doubles(other, one)));
+    }
+
+    fn known(&self, which: Index) -> Option<Known> {
+        (!self.hints.is_empty()).then(|| which.get(&self.hints).clone())
     }
 
     fn limit(&mut self, tenant: usize, limit: Option<u32>) {
@@ -188,6 +215,7 @@ impl Naive {
                 hint.reappear(until);
             }
         }
+        self.drop_doubles();
     }
 
     /// Each delivery was allowed, the oldest of its tenant's, and passed nobody over twice; and when they end, nobody else
@@ -205,17 +233,15 @@ impl Naive {
     }
 
     fn judge_one(&mut self, delivery: &Delivery, max: usize, now: Moment) {
-        let number = delivery.hint.run.discriminator;
-        let place = self.hints.iter().position(|hint| hint.number == number).expect("it was sent, and is not done");
+        let tenant = TENANTS.iter().position(|name| named(name) == delivery.hint.tenant).expect("one of them");
+        let (queue, says) = (delivery.lane.priority.index(), delivery.hint.run.discriminator);
+        let waits = |hint: &Known| hint.is_of(tenant, queue, says);
+        let place = self.hints.iter().position(waits).expect("it was sent, waits, and is nobody's");
         let hint = self.hints[place].clone();
-        assert_eq!(hint.held, None, "it is somebody's");
-        assert_eq!(
-            (named(TENANTS[hint.tenant]), Priority::ALL[hint.queue]),
-            (delivery.hint.tenant.clone(), delivery.lane.priority)
-        );
+        assert_eq!(self.hints.iter().filter(|hint| waits(hint)).count(), 1, "{hint:?} waits twice");
         assert!(self.may_begin(hint.tenant, max), "{hint:?} may not be delivered");
         let own = self.visible(now).filter(|other| (other.tenant, other.queue) == (hint.tenant, hint.queue));
-        assert_eq!(own.map(|own| (own.at, own.number)).min(), Some((hint.at, number)), "it is not the oldest");
+        assert_eq!(own.map(|own| (own.at, own.number)).min(), Some((hint.at, hint.number)), "it is not the oldest");
         self.pass_over(&hint, max, now);
         self.hints[place].held = Some((delivery.receipt, now + VISIBILITY));
     }
@@ -256,6 +282,11 @@ impl Naive {
 }
 
 impl Known {
+    /// Whether it says this, and waits.
+    fn is_of(&self, tenant: usize, queue: usize, says: u64) -> bool {
+        self.held.is_none() && (self.tenant, self.queue, self.says) == (tenant, queue, says)
+    }
+
     fn reappear(&mut self, at: Moment) {
         self.held = None;
         self.at = self.at.max(at);

@@ -10,7 +10,7 @@ use crate::shapes::run_key::RunKeyV1;
 use crate::shapes::timer::{TimerKeyV1, TimerStampV1};
 use crate::shapes::{Of, in_shape};
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Packed(Box<[u8]>);
 
 /// The fields that are kept: the run only where it differs from the timer's own. Nobody but this process reads them.

@@ -6,6 +6,7 @@ use std::ops::Bound;
 
 use minutehand_domain::Moment;
 
+use super::doubles::Doubles;
 use super::packed::Packed;
 use super::tenants::TenantNumber;
 
@@ -17,6 +18,7 @@ const COUNT_STEP: usize = 2_048;
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     hints: BTreeMap<Position, Packed>,
+    doubles: Doubles,
     /// The state of each tenant that has hints here.
     tenants: HashMap<TenantNumber, TenantState>,
     /// Tenants whose first hint becomes visible later, by when.
@@ -41,10 +43,32 @@ enum TenantState {
     HeldBack,
 }
 
+/// What putting a hint came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Put {
+    /// It is now the first to become visible: waiting receivers may otherwise wait too long.
+    pub(super) sooner: bool,
+    /// The same hint waited here already. Only the one of the two stands whose turn comes first.
+    pub(super) was_double: bool,
+}
+
 impl Queue {
-    /// True if this hint is now the first to become visible: waiting receivers may otherwise wait too long.
-    pub(super) fn put(&mut self, position: Position, packed: Packed) -> bool {
+    pub(super) fn put(&mut self, position: Position, packed: Packed) -> Put {
+        let said = self.doubles.said(position.tenant, &packed);
+        let candidate = self.doubles.candidate(said, position.tenant);
+        let double = candidate.filter(|waiting| self.hints.get(waiting) == Some(&packed));
+        let was_double = double.is_some();
+        if double.is_some_and(|waiting| waiting < position) {
+            return Put { sooner: false, was_double };
+        }
+        double.and_then(|later| self.hints.remove(&later));
+        self.doubles.waits(said, position);
         self.hints.insert(position, packed);
+        Put { sooner: self.settle_for(position), was_double }
+    }
+
+    /// True if what was put there is now the first to become visible.
+    fn settle_for(&mut self, position: Position) -> bool {
         match self.tenants.get(&position.tenant) {
             Some(TenantState::Ready | TenantState::HeldBack) => false,
             Some(TenantState::Sleeping(until)) if *until <= position.at => false,
@@ -70,7 +94,7 @@ impl Queue {
                 continue;
             }
             let first = self.first_of(tenant).filter(|first| first.at <= now);
-            let taken = first.and_then(|first| self.hints.remove_entry(&first));
+            let taken = first.and_then(|first| self.remove(first));
             self.settle(tenant, now);
             if taken.is_some() {
                 return taken;
@@ -113,6 +137,12 @@ impl Queue {
             }
         }
         (counted, from)
+    }
+
+    fn remove(&mut self, position: Position) -> Option<(Position, Packed)> {
+        let packed = self.hints.remove(&position)?;
+        self.doubles.waits_no_more(self.doubles.said(position.tenant, &packed), position);
+        Some((position, packed))
     }
 
     fn positions_after(&self, position: Option<Position>) -> impl Iterator<Item = Position> {

@@ -10,7 +10,7 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::priority::Priority;
 
 use super::packed::Packed;
-use super::queue::{Position, Queue};
+use super::queue::{Position, Put, Queue};
 use super::tenants::{TenantNumber, Tenants};
 use super::{Delivery, VISIBILITY};
 use crate::Fault;
@@ -82,7 +82,7 @@ impl State {
     pub(super) fn send(&mut self, priority: Priority, hint: &Hint, at: Moment) -> Result<Wakes, Fault> {
         let packed = Packed::of(hint)?;
         let position = Position { tenant: self.tenants.add_hint(&hint.tenant), at, number: self.next_number() };
-        Ok(Wakes(self.queue(priority).put(position, packed)))
+        Ok(self.put(priority, position, packed))
     }
 
     pub(super) fn take(&mut self, max: usize, now: Moment) -> Taken {
@@ -110,7 +110,7 @@ impl State {
         let (held, Wakes(others)) = self.release(receipt)?;
         // The hint keeps its turn unless it must wait longer.
         let position = Position { at: held.position.at.max(at), ..held.position };
-        let sooner = self.queue(held.priority).put(position, held.packed);
+        let Wakes(sooner) = self.put(held.priority, position, held.packed);
         Some(Wakes(others || sooner))
     }
 
@@ -242,8 +242,13 @@ impl State {
         self.concurrency.map_or(usize::MAX, |most| most.saturating_sub(self.held.len()))
     }
 
-    fn queue(&mut self, priority: Priority) -> &mut Queue {
-        &mut self.queues[priority.index()]
+    /// Of two that say the same one is left, and counted.
+    fn put(&mut self, priority: Priority, position: Position, packed: Packed) -> Wakes {
+        let Put { sooner, was_double } = self.queues[priority.index()].put(position, packed);
+        if was_double {
+            self.tenants.remove_hint(position.tenant);
+        }
+        Wakes(sooner)
     }
 
     fn next_number(&mut self) -> u64 {
