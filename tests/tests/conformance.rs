@@ -457,7 +457,7 @@ mod on_disk {
         let transaction = database.begin_read().unwrap();
         let format = transaction.open_table(TableDefinition::<&str, u64>::new("meta")).unwrap().get("format");
         let release = transaction.open_table(TableDefinition::<&str, &str>::new("about")).unwrap().get("written by");
-        assert_eq!(format.unwrap().unwrap().value(), 2, "the release that wrote it refuses it from now on");
+        assert_eq!(format.unwrap().unwrap().value(), 3, "the release that wrote it refuses it from now on");
         assert_eq!(release.unwrap().unwrap().value(), env!("CARGO_PKG_VERSION"));
     }
 
