@@ -271,6 +271,7 @@ async fn reading() -> Vec<(&'static str, Cost)> {
     let key = key["secret"].as_str().expect("it is shown once");
 
     let by_the_deployments = asked(&stage, stage.ask("GET", &job, None)).await;
+    let first_in_an_hour = asked(&stage, stage.ask_by(key, "GET", &job, None)).await;
     let by_a_tenants = asked(&stage, stage.ask_by(key, "GET", &job, None)).await;
     stage.jump_to(stage.now() + Duration::from_secs(6));
     let after_a_while = asked(&stage, stage.ask_by(key, "GET", &job, None)).await;
@@ -278,6 +279,7 @@ async fn reading() -> Vec<(&'static str, Cost)> {
     vec![
         ("`GET /v1/jobs/{id}` by the deployment's key", by_the_deployments),
         ("the same by a tenant's key, which is looked up each time", by_a_tenants),
+        ("the same for the first time in an hour, when the key's use is noted", first_in_an_hour),
         ("the same five seconds after the tenant's last, when its quota is read again", after_a_while),
     ]
 }
