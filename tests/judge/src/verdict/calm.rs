@@ -39,6 +39,10 @@ impl Verdict<'_> {
                     continue;
                 }
                 let lost = self.cost(job.job, t).is_some_and(|cost| cost.lost_hints > 0);
+                // Where several hints in a row were lost there was an outage, and its record speaks for them.
+                if lost && self.was_skipped(job.job, t) {
+                    continue;
+                }
                 let within = calm.skew + if lost { FOUND_OVERDUE } else { PUNCTUAL };
                 if within < window && t + within < until && !self.started_within(job.job, t, within) {
                     self.report("in calm an occurrence starts on time", job.job, t, format!("not in {within} ms"));
@@ -63,7 +67,11 @@ impl Verdict<'_> {
                     record.instant == t || record.instant < t && t < until
                 };
                 let lost = self.cost(job.job, t).is_some_and(|cost| cost.lost_hints > 0);
-                if !lost && let Some(record) = records.iter().find(covers) {
+                let ran = self.records.contains_key(&(job.job, t, 0)) && !self.was_skipped(job.job, t);
+                if !lost
+                    && !ran
+                    && let Some(record) = records.iter().find(covers)
+                {
                     let detail = format!("{:?} from {}", record.reason, record.instant);
                     self.report("in calm nothing is missed", job.job, t, detail);
                 }
@@ -120,6 +128,10 @@ impl Verdict<'_> {
         let near = |version: &&crate::Version| (version.at - cost.instant).abs() <= HINTED_AHEAD;
         let count = job.map_or(0, |job| job.versions.iter().filter(near).count());
         u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    fn was_skipped(&self, job: u32, t: i64) -> bool {
+        self.records.get(&(job, t, 0)).is_some_and(|record| record.status == "skipped")
     }
 
     fn cost(&self, job: u32, t: i64) -> Option<&Cost> {
