@@ -52,6 +52,7 @@ pub struct SimPorts {
     /// The real ones, over a simulated transport.
     targets: Arc<Callers<Port, Port>>,
     vault: Arc<KeyFile>,
+    clock: ProcessClock,
 }
 
 #[derive(Clone)]
@@ -81,31 +82,32 @@ impl SimPorts {
 
     fn through(port: Port) -> Self {
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
-        Self { port, targets, vault: Arc::new(KeyFile::in_memory()) }
+        let clock = ProcessClock::of(port.world.sim(), &port.process);
+        Self { port, targets, vault: Arc::new(KeyFile::in_memory()), clock }
     }
 }
 
-/// The clock of a process.
+/// The clock of a process, as wrong as it is.
 #[derive(Clone, Debug)]
-pub(crate) struct ProcessClock {
+pub struct ProcessClock {
     sim: Sim,
-    skew: i64,
+    process: Arc<Process>,
 }
 
 impl ProcessClock {
-    pub(crate) fn of(sim: &Sim, process: &Process) -> Self {
-        Self { sim: sim.clone(), skew: process.skew }
+    pub(crate) fn of(sim: &Sim, process: &Arc<Process>) -> Self {
+        Self { sim: sim.clone(), process: Arc::clone(process) }
     }
 }
 
 impl Clock for ProcessClock {
     fn now(&self) -> Moment {
-        Moment::from_millis(self.sim.now() + self.skew + self.sim.clocks_are_ahead())
+        self.process.now(&self.sim)
     }
 
     async fn sleep_until(&self, moment: Moment) {
         if self.now() < moment {
-            self.sim.sleep_until(moment.millis() - self.skew - self.sim.clocks_are_ahead()).await;
+            self.sim.sleep_until(self.process.true_time(&self.sim, moment)).await;
         }
     }
 }
@@ -133,7 +135,7 @@ impl Ports for SimPorts {
     type Targets = Callers<Port, Port>;
     type Vault = KeyFile;
     type Events = Port;
-    type Clock = Port;
+    type Clock = ProcessClock;
     type Chance = Port;
 
     fn store(&self) -> &Port {
@@ -152,8 +154,8 @@ impl Ports for SimPorts {
     fn events(&self) -> &Port {
         &self.port
     }
-    fn clock(&self) -> &Port {
-        &self.port
+    fn clock(&self) -> &ProcessClock {
+        &self.clock
     }
     fn chance(&self) -> &Port {
         &self.port
@@ -695,18 +697,6 @@ impl Events for Port {
         match event {
             Event::Job { what, .. } => self.world.sim().count(format!("job {what}")),
             Event::Run { run, from, now } => self.world.sim().count(format!("run {from} -> {}", run.status(*now))),
-        }
-    }
-}
-
-impl Clock for Port {
-    fn now(&self) -> Moment {
-        self.process.now(self.world.sim())
-    }
-
-    async fn sleep_until(&self, moment: Moment) {
-        if self.now() < moment {
-            self.world.sim().sleep_until(self.process.true_time(self.world.sim(), moment)).await;
         }
     }
 }
