@@ -51,18 +51,7 @@ fn a_hint_that_comes_far_too_soon_is_dropped_and_its_timer_stands() {
 /// the run's failure.
 #[test]
 fn a_payload_that_cannot_be_read_costs_no_attempt() {
-    let stage = Stage::new(Wish { large_payload: true, ..Wish::once(60) }, [fails_before("executor", "body")]);
-    stage.lose_hints(0..300);
-    stage.create(0, "creator");
-    stage.play_to(10);
-
-    let first = stage.execute(60, "executor", &stage.hint(60));
-    stage.execute(62, "executor", &stage.hint(60));
-    stage.play_to(80);
-
-    assert!(matches!(first.so_far(), Some(Err(_))), "its hint is given back");
-    assert_eq!(stage.starts(), [(60, 62)]);
-    assert_eq!((stage.state(60).as_str(), stage.run(60).unwrap().attempts.len()), ("succeeded", 1));
+    costs_no_attempt(&Stage::new(Wish { large_payload: true, ..Wish::once(60) }, [fails_before("executor", "body")]));
 }
 
 /// The same of what its call is signed with. `minutehand serve --aws` and the function read it after the claim, under a caller
@@ -71,7 +60,11 @@ fn a_payload_that_cannot_be_read_costs_no_attempt() {
 /// Removed: it is read after the claim. The fault costs the attempt, and the run waits for its lease to end.
 #[test]
 fn signing_secrets_that_cannot_be_read_cost_no_attempt() {
-    let stage = Stage::new(Wish::once(60), [fails_before("executor", "signing")]);
+    costs_no_attempt(&Stage::new(Wish::once(60), [fails_before("executor", "signing")]));
+}
+
+/// What the executor cannot read at first it reads two seconds later, and the run has had one attempt.
+fn costs_no_attempt(stage: &Stage) {
     stage.lose_hints(0..300);
     stage.create(0, "creator");
     stage.play_to(10);

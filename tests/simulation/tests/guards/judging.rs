@@ -2,7 +2,8 @@
 //! removed guards. A rule that no mutation breaks would prove nothing.
 //!
 //! Histories are drawn: each rule is asked of the first so many, and stops at the first that breaks it. Where another draw
-//! moves them too far, `which_rules_notice` finds how many it takes.
+//! moves them too far, `cargo guards` has built what finds how many it takes, and which rules a mutation breaks:
+//! `MINUTEHAND_REMOVED_GUARD=judged-early target/guards/build/debug/simulate --histories 150`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -226,23 +227,4 @@ fn a_catch_up_is_what_its_policy_says() {
 #[test]
 fn an_outage_is_over_before_it_is_recorded() {
     kept("an outage is over before it is recorded", 20);
-}
-
-/// For who writes another rule or mutation: `MINUTEHAND_REMOVED_GUARD=name` and the binary of `cargo guards`.
-#[test]
-#[ignore = "a tool: it says which rules a mutation breaks, and in which histories"]
-fn which_rules_notice() {
-    let last = std::env::var("SIMULATION_HISTORIES").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
-    let mut seeds: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for seed in 1..=last {
-        let mut rules = std::panic::catch_unwind(|| broken_by(seed)).unwrap_or_else(|_| vec!["it panicked"]);
-        rules.sort_unstable();
-        rules.dedup();
-        for rule in rules {
-            seeds.entry(rule).or_default().push(seed);
-        }
-    }
-    for (rule, seeds) in seeds {
-        eprintln!("{rule}: {} histories, {:?}", seeds.len(), &seeds[..seeds.len().min(6)]);
-    }
 }
