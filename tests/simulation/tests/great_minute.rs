@@ -69,8 +69,6 @@ struct Played {
     killed: u32,
 }
 
-/// Tried: with passes that always begin at shard 0 and save only at their end, as before, the second test is not through after
-/// ten minutes, most shards see no hint for minutes, and timers of the first shards are hinted five times.
 #[test]
 fn a_great_minute_is_through_in_the_time_that_its_calls_take() {
     let timers = std::env::var("GREAT_MINUTE").ok().and_then(|text| text.parse().ok()).unwrap_or(50_000);

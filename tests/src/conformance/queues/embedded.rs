@@ -239,8 +239,6 @@ pub async fn depths_count_ready_delayed_and_in_flight_hints() {
 }
 
 /// A sweep that found a timer twice, or an overdue look behind a long queue, hints what waits already.
-///
-/// Tried: without the look for doubles a hundred of them are delivered.
 pub async fn a_hint_that_waits_already_is_not_queued_twice() {
     let queues = queues();
     for _ in 0..100 {
@@ -257,8 +255,6 @@ pub async fn a_hint_that_waits_already_is_not_queued_twice() {
 }
 
 /// Otherwise an overdue look would wait behind a hint that was given back for late.
-///
-/// Tried: where the one that waits always stands, the run is called after an hour.
 pub async fn of_two_that_say_the_same_the_sooner_stands() {
     let (queues, clock) = queues_and_clock();
     for due in [3600, 5, 60] {
@@ -272,8 +268,6 @@ pub async fn of_two_that_say_the_same_the_sooner_stands() {
 }
 
 /// Whoever holds it may be done with what it says, and what it says may have become true again since.
-///
-/// Tried: where what is in flight counts, the second is lost with the first.
 pub async fn a_hint_in_flight_is_queued_again_and_given_back_it_is_one_again() {
     let (queues, clock) = queues_and_clock();
     queues.send(Priority::Normal.into(), &hint(1), at(0)).await.unwrap();
