@@ -66,7 +66,10 @@ macro_rules! store_facts {
                 an_update_is_a_writing_that_a_guard_has_not_seen,
                 a_lease_is_extended_only_by_its_own_claim,
                 what_was_seen_is_deleted_once_and_nothing_else_is,
+                who_saw_a_former_life_can_neither_replace_nor_delete_the_next,
+                who_saw_a_former_life_of_a_slot_does_not_delete_the_next,
                 what_is_written_once_can_be_deleted,
+                an_update_that_the_stores_cannot_mean_alike_is_illegal,
                 a_deleted_run_is_listed_no_more,
             }
             kept::{

@@ -28,12 +28,14 @@ use self::item::{Item, Listed};
 pub use self::items::{ExtendLease, Filed, KeptBody, RunsOf};
 use self::update::Update;
 use crate::Fault;
+use crate::chance::Chance;
 
 pub trait Store: Send + Sync + 'static {
     /// Into how many shards a minute of timers is divided.
     fn shards(&self) -> u16;
 
-    /// An item, and which writing of it this is. What is written once is at its first.
+    /// An item, and which writing of it this is. What has expired ([`Item::expires_at`]) is answered like all else until it is
+    /// gone, by this and every other method: the embedded store sweeps it within minutes, DynamoDB within days.
     fn get<T: Item>(&self, tenant: &Tenant, key: T::Key)
     -> impl Future<Output = Result<Option<Seen<T>>, Fault>> + Send;
     fn put<T: Item>(
@@ -43,7 +45,8 @@ pub trait Store: Send + Sync + 'static {
         item: &T,
         guard: Guard,
     ) -> impl Future<Output = Result<Put<T>, Fault>> + Send;
-    /// Changes an item where it lies, without having read it.
+    /// Changes an item where it lies, without having read it. What an update may say is said at [`Update`]: all else is a
+    /// [`Fault::Illegal`], in every store.
     fn update<U: Update>(
         &self,
         tenant: &Tenant,
@@ -152,7 +155,9 @@ pub enum Guard {
     Seen(Version),
 }
 
-/// Which writing of an item this is, from 1.
+/// Which writing of an item this is. Each is the one before and one more; the first of a new life is at a number that no
+/// former life of the item bore, so that who saw one life can neither replace nor delete the next, and no entry of a former
+/// life's expiry knows it. What is written once is always at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u64);
 
@@ -226,12 +231,29 @@ impl Discard {
     }
 }
 
+impl Version {
+    /// Of what is written once.
+    const ONLY: Self = Self(1);
+
+    /// The first of a new life. It is drawn: nobody is left who could say which versions the former lives had.
+    fn drawn(chance: &impl Chance) -> Self {
+        // Half of the numbers are kept free for the writings that come after it; none is at 0.
+        Self(chance.number() >> 1 | 1)
+    }
+
+    /// The writing after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
 impl Guard {
-    /// The version that a write under this guard makes.
-    pub fn next(self) -> Version {
+    /// The version that a write under this guard makes, if a new life begins at `first`.
+    fn next(self, first: Version) -> Version {
         match self {
-            Self::Absent => Version(1),
-            Self::Seen(Version(seen)) => Version(seen + 1),
+            Self::Absent => first,
+            Self::Seen(seen) => seen.next(),
         }
     }
 }

@@ -8,10 +8,12 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
-    ScalarAttributeType,
+    AttributeDefinition, AttributeValue, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType,
 };
+use minutehand_domain::Moment;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Tables};
+use minutehand_tests::conformance::agreement::Sweeper;
 use tokio::net::TcpListener;
 
 /// A separate DynamoDB with empty tables.
@@ -44,6 +46,24 @@ impl Dynamo {
 
     pub fn config(&self) -> SdkConfig {
         config_of(&self.endpoint)
+    }
+}
+
+/// As the tables' TTL would, by and by.
+impl Sweeper for Dynamo {
+    async fn sweep(&self, now: Moment) {
+        let (client, table) = (Client::new(&self.config()), tables().state);
+        let expired = client
+            .scan()
+            .table_name(&table)
+            .filter_expression("expires_at <= :now")
+            .expression_attribute_values(":now", AttributeValue::N((now.millis() / 1000).to_string()))
+            .send()
+            .await;
+        for mut item in expired.expect("a scan").items.unwrap_or_default() {
+            item.retain(|name, _| ["pk", "sk"].contains(&name.as_str()));
+            client.delete_item().table_name(&table).set_key(Some(item)).send().await.expect("a delete");
+        }
     }
 }
 

@@ -29,7 +29,8 @@ mod agreement {
 
             runtime.block_on(async {
                 let dynamo = Dynamo::start().await;
-                agree(&MemoryStore::with_shards(64), &dynamo.store(Listing::ByHour), &asks).await;
+                let memory = MemoryStore::with_shards(64);
+                agree((&memory, &memory), (&dynamo.store(Listing::ByHour), &dynamo), &asks).await;
             });
         }
     }
@@ -59,7 +60,7 @@ mod far_away {
     use minutehand_tests::conformance::lists::put_run;
     use minutehand_tests::conformance::world::{
         Note, at, failed, head, job_id, jobs, note, notes, run, runs_of, tenant, timer, timers_in, write_body,
-        write_head, write_note, write_run,
+        write_head, write_note, write_run, written,
     };
 
     /// A store whose requests go through what stands between.
@@ -82,9 +83,9 @@ mod far_away {
 
         let put = write_head(&store, &head(1), Guard::Absent).await;
 
-        assert_eq!(put, Ok(Put::Written(Version(1))));
+        let version = written(put.unwrap());
         assert_eq!(between.asked().len(), 2, "the SDK asked again");
-        assert_eq!(store.get::<Head>(&tenant(), job_id(1)).await.unwrap().map(|seen| seen.version), Some(Version(1)));
+        assert_eq!(store.get::<Head>(&tenant(), job_id(1)).await.unwrap().map(|seen| seen.version), Some(version));
     }
 
     /// The SDK gives up after three tries. Tried: without the look afterwards, the claim is a fault, its hint is given back, and
@@ -98,7 +99,7 @@ mod far_away {
 
         let put = write_run(&store, &run(1, 0), Guard::Absent).await;
 
-        assert_eq!(put, Ok(Put::Written(Version(1))));
+        assert!(put.unwrap().is_written());
         assert_eq!(count(&between, "PutItem"), 3, "the SDK asked again and again");
     }
 
@@ -106,12 +107,12 @@ mod far_away {
     #[tokio::test]
     async fn a_write_that_was_refused_to_the_end_stays_a_fault() {
         let (store, between, _dynamo) = far().await;
-        assert!(write_run(&store, &run(1, 0), Guard::Absent).await.unwrap().is_written());
+        let seen = put_run(&store, &run(1, 0)).await;
         for _ in 0..3 {
             between.trouble("PutItem", Trouble::Refused("ThrottlingException"));
         }
 
-        let put = write_run(&store, &run(1, 0), Guard::Seen(Version(1))).await;
+        let put = write_run(&store, &run(1, 0), Guard::Seen(seen)).await;
 
         assert!(matches!(put, Err(Fault::Unavailable { .. })), "{put:?}");
     }
@@ -135,7 +136,7 @@ mod far_away {
         for code in throttles {
             let (store, between, _dynamo) = far().await;
             between.trouble("PutItem", Trouble::Refused(code));
-            assert_eq!(write_head(&store, &head(1), Guard::Absent).await, Ok(Put::Written(Version(1))), "{code}");
+            assert!(write_head(&store, &head(1), Guard::Absent).await.unwrap().is_written(), "{code}");
 
             for _ in 0..3 {
                 between.trouble("PutItem", Trouble::Refused(code));
@@ -358,7 +359,7 @@ mod far_away {
 
         let put = write_note(&store, &tenant(), &note("one", 1), Guard::Absent).await;
 
-        assert_eq!(put, Ok(Put::Written(Version(1))));
+        assert!(put.unwrap().is_written());
         assert_eq!(count(&between, "PutItem"), 2, "the SDK asked again");
     }
 
@@ -370,7 +371,7 @@ mod far_away {
 
         let taken = store.update(&tenant(), "billing".to_owned(), &take(1, 1)).await;
 
-        assert!(matches!(&taken, Ok(Updated::Done(Seen { version: Version(1), .. }))), "{taken:?}");
+        assert!(matches!(&taken, Ok(Updated::Done(_))), "{taken:?}");
         assert_eq!(count(&between, "UpdateItem"), 2, "the SDK asked again");
     }
 
@@ -378,10 +379,10 @@ mod far_away {
     #[tokio::test]
     async fn a_delete_whose_answer_was_lost_finds_nothing_left() {
         let (store, between, _dynamo) = far().await;
-        put_run(&store, &run(1, 0)).await;
+        let seen = put_run(&store, &run(1, 0)).await;
         between.trouble("DeleteItem", Trouble::LosesTheAnswer);
 
-        let deleted = store.delete::<Run>(&tenant(), run(1, 0).key, Version(1)).await;
+        let deleted = store.delete::<Run>(&tenant(), run(1, 0).key, seen).await;
 
         assert_eq!(deleted, Ok(Deleted::Conflict(None)));
     }

@@ -12,7 +12,7 @@ use minutehand_io::store::{Across, Guard, Store, Version};
 use super::lists::{put_head, put_run};
 use super::world::{
     at, attempt, failed, head, job_id, named, note, run, run_of, tenant, timer, write_attempt, write_body, write_note,
-    write_run,
+    write_run, written,
 };
 
 const HOUR: u64 = 3600;
@@ -123,10 +123,9 @@ pub async fn a_tenants_runs_are_listed_for_nobody_else<S: Store>(store: Arc<S>) 
 }
 
 pub async fn a_run_is_listed_once_as_it_is_now<S: Store>(store: Arc<S>) {
-    put_run(&*store, &run(1, 60)).await;
+    let mut seen = put_run(&*store, &run(1, 60)).await;
     for fence in 1..=3 {
-        let put = write_run(&*store, &Run { fence, ..run(1, 60) }, Guard::Seen(Version(fence.into()))).await.unwrap();
-        assert!(put.is_written());
+        seen = written(write_run(&*store, &Run { fence, ..run(1, 60) }, Guard::Seen(seen)).await.unwrap());
     }
 
     let runs = store.runs_across(&tenant(), Across::All, at(0)..at(600), None, 10).await.unwrap();
@@ -158,8 +157,8 @@ pub async fn what_needs_attention_is_listed_with_all_that_failed<S: Store>(store
     for run in [failed(run(1, 60)), timed_out(run(2, 60)), failed(run(1, 5 * HOUR)), failed(run(2, HOUR))] {
         put_run(&*store, &run).await;
     }
-    put_run(&*store, &run(3, 70)).await;
-    assert!(write_run(&*store, &failed(run(3, 70)), Guard::Seen(Version(1))).await.unwrap().is_written());
+    let seen = put_run(&*store, &run(3, 70)).await;
+    assert!(write_run(&*store, &failed(run(3, 70)), Guard::Seen(seen)).await.unwrap().is_written());
     let failures = async |window: Range<Moment>, before| {
         let runs = store.runs_across(&tenant(), Across::NeedingAttention, window, before, 100).await.unwrap();
         let mut runs = runs.expect("every store lists what needs attention");

@@ -15,15 +15,15 @@ use minutehand_io::store::{Across, Guard, Put, Seen, Store, Version};
 
 use super::lists::{put_head, put_run};
 use super::world::{
-    Note, Notebook, START, at, head, job_id, jobs, named, note, notes, run, runs_of, tenant, write_note,
+    Note, Notebook, START, at, head, job_id, jobs, named, note, notes, run, runs_of, tenant, write_note, written,
 };
 
 pub async fn a_document_is_found_by_its_name_and_kind<S: Store>(store: Arc<S>) {
-    put_note(&*store, &tenant(), &note("one", 7)).await;
+    let version = put_note(&*store, &tenant(), &note("one", 7)).await;
 
     let found = store.get::<Note>(&tenant(), "one".to_owned()).await.unwrap();
 
-    assert_eq!(found, Some(Seen { item: note("one", 7), version: Version(1) }));
+    assert_eq!(found, Some(Seen { item: note("one", 7), version }));
     assert_eq!(store.get::<Note>(&tenant(), "on".to_owned()).await.unwrap(), None);
     assert_eq!(store.get::<Notebook>(&tenant(), "one".to_owned()).await.unwrap(), None);
     assert_eq!(store.get::<Note>(&named("other"), "one".to_owned()).await.unwrap(), None);
@@ -31,13 +31,13 @@ pub async fn a_document_is_found_by_its_name_and_kind<S: Store>(store: Arc<S>) {
 
 pub async fn a_document_is_replaced_only_as_it_was_seen<S: Store>(store: Arc<S>) {
     let put = async |version, guard| write_note(&*store, &tenant(), &note("one", version), guard).await.unwrap();
-    let stands = |version, at| Put::Conflict(Some(Seen { item: note("one", version), version: Version(at) }));
+    let stands = |number, version| Put::Conflict(Some(Seen { item: note("one", number), version }));
 
     assert_eq!(put(1, Guard::Seen(Version(1))).await, Put::Conflict(None), "nothing can have been seen");
-    assert_eq!(put(2, Guard::Absent).await, Put::Written(Version(1)));
-    assert_eq!(put(3, Guard::Absent).await, stands(2, 1));
-    assert_eq!(put(4, Guard::Seen(Version(1))).await, Put::Written(Version(2)));
-    assert_eq!(put(5, Guard::Seen(Version(1))).await, stands(4, 2));
+    let first = written(put(2, Guard::Absent).await);
+    assert_eq!(put(3, Guard::Absent).await, stands(2, first));
+    assert_eq!(put(4, Guard::Seen(first)).await, Put::Written(first.next()));
+    assert_eq!(put(5, Guard::Seen(first)).await, stands(4, first.next()));
     assert_eq!(notes(&*store, &tenant(), None, 10).await.unwrap(), [note("one", 4)]);
 }
 
@@ -147,8 +147,8 @@ where
     assert!(store.list::<T>(&tenant(), (), None, 10).await.unwrap().items.contains(document));
 }
 
-async fn put_note<S: Store>(store: &S, tenant: &Tenant, note: &Note) {
-    put(store, tenant, note.name.clone(), note).await;
+async fn put_note<S: Store>(store: &S, tenant: &Tenant, note: &Note) -> Version {
+    written(write_note(store, tenant, note, Guard::Absent).await.unwrap())
 }
 
 async fn put<S: Store, T: Listed>(store: &S, tenant: &Tenant, key: T::Key, document: &T) {

@@ -6,10 +6,10 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_io::store::{Guard, Store};
+use minutehand_io::store::{Guard, Store, Version};
 
 use super::world::{
-    at, attempt, head, job, job_id, jobs, named, run, run_of, runs_of, tenant, tombstone, write_attempt,
+    at, attempt, head, job, job_id, jobs, named, run, run_of, runs_of, tenant, tombstone, write_attempt, written,
 };
 
 pub async fn jobs_come_in_pages_by_id<S: Store>(store: Arc<S>) {
@@ -108,12 +108,12 @@ pub async fn no_tenant_sees_what_is_anothers<S: Store>(store: Arc<S>) {
     assert_eq!(tenants(&jobs(&*store, &theirs, None, 10).await.unwrap()), [theirs]);
 }
 
-pub async fn put_head<S: Store>(store: &S, head: &Head) {
-    assert!(store.put(head.tenant(), head.id(), head, Guard::Absent).await.unwrap().is_written());
+pub async fn put_head<S: Store>(store: &S, head: &Head) -> Version {
+    written(store.put(head.tenant(), head.id(), head, Guard::Absent).await.unwrap())
 }
 
-pub async fn put_run<S: Store>(store: &S, run: &Run) {
-    assert!(store.put(&run.tenant, run.key, run, Guard::Absent).await.unwrap().is_written());
+pub async fn put_run<S: Store>(store: &S, run: &Run) -> Version {
+    written(store.put(&run.tenant, run.key, run, Guard::Absent).await.unwrap())
 }
 
 fn ids(jobs: &[Job]) -> Vec<JobId> {

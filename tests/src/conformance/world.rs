@@ -1,6 +1,7 @@
 //! The world of the facts: things to keep, as plain as the domain allows, that differ by a number.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::Fault;
 use minutehand_io::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
 use minutehand_io::store::place::{Partition, Place, Span};
-use minutehand_io::store::{Bucket, Filed, Guard, KeptBody, Put, RunsOf, Store};
+use minutehand_io::store::{Bucket, Filed, Guard, KeptBody, Put, RunsOf, Store, Version};
 use serde::{Deserialize, Serialize};
 
 /// The full minute at which everything begins.
@@ -83,6 +84,14 @@ pub async fn write_run<S: Store>(store: &S, run: &Run, guard: Guard) -> Result<P
 
 pub async fn write_note<S: Store>(store: &S, tenant: &Tenant, note: &Note, guard: Guard) -> Result<Put<Note>, Fault> {
     store.put(tenant, note.name.clone(), note, guard).await
+}
+
+/// Which writing it was, where nobody else writes.
+pub fn written<T: Debug>(put: Put<T>) -> Version {
+    match put {
+        Put::Written(version) => version,
+        Put::Conflict(standing) => panic!("nobody else writes here, but there is {standing:?}"),
+    }
 }
 
 /// Written once: where it stands already it is the same.

@@ -4,7 +4,7 @@ use minutehand_domain::body::{Body, Json};
 use minutehand_domain::head::Head;
 use minutehand_domain::job::{Definition, Job};
 use minutehand_io::Ports as _;
-use minutehand_io::store::{Guard, Store as _, Version};
+use minutehand_io::store::Store as _;
 use serde_json::{Value, json};
 
 use crate::world::{OTHER_KEY, World, at, request};
@@ -180,7 +180,8 @@ async fn what_the_store_cannot_read_is_a_fault_that_the_client_is_not_told_of() 
     let payload = Body::Apart(Json::null().digest());
     let broken = Job { definition: Definition { payload, ..job.definition.clone() }, ..job };
     let head = Head::Job(broken);
-    let put = world.ports.store().put(head.tenant(), head.id(), &head, Guard::Seen(Version(1))).await.unwrap();
+    let seen = world.ports.store().get::<Head>(head.tenant(), head.id()).await.unwrap().unwrap();
+    let put = world.ports.store().put(head.tenant(), head.id(), &head, seen.guard()).await.unwrap();
     assert!(put.is_written());
 
     let answer = world.get(&format!("/v1/jobs/{id}")).await;

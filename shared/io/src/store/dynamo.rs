@@ -40,7 +40,7 @@ use self::meter::Meter;
 pub use self::meter::{Operation, Spent};
 use self::requests::{Changed, Written};
 use super::item::{Item, Listed, Stored as _};
-use super::update::Update;
+use super::update::{self, Update};
 use super::{
     Across, Bucket, Deleted, Discard, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store, Unreadable,
     Updated, Version,
@@ -180,7 +180,7 @@ impl DynamoStore {
     async fn put_once<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T) -> Result<Put<T>, Fault> {
         let attributes = attributes_of(tenant, item, self.listing)?;
         match self.put_attributes(&keys::item::<T>(tenant, &key), attributes, nothing_stands_there()).await? {
-            Written::Done => Ok(Put::Written(Version(1))),
+            Written::Done => Ok(Put::Written(Version::ONLY)),
             Written::Refused(standing) => Ok(Put::Conflict(standing.map(seen).transpose()?)),
         }
     }
@@ -213,7 +213,7 @@ impl Store for DynamoStore {
         if T::IMMUTABLE {
             return self.put_once(tenant, key, item).await;
         }
-        let (version, write) = (guard.next(), text(self.next_write()));
+        let (version, write) = (guard.next(Version::drawn(&SystemChance)), text(self.next_write()));
         let mut attributes = attributes_of(tenant, item, self.listing)?;
         attributes.insert(VERSION.to_owned(), number(version.0));
         attributes.insert(WRITE.to_owned(), write.clone());
@@ -238,9 +238,15 @@ impl Store for DynamoStore {
         key: <U::Item as Item>::Key,
         update: &U,
     ) -> Result<Updated<U::Item>, Fault> {
+        update::check(update)?;
         let write = text(self.next_write());
         let begin = update.begin().map(|item| attributes_of(tenant, &item, self.listing)).transpose()?;
-        let change = changes::change(update.expression(), begin, U::Item::NEWEST, write.clone());
+        let change = changes::change(
+            update.expression(),
+            begin,
+            U::Item::NEWEST,
+            (Version::drawn(&SystemChance), write.clone()),
+        );
         match self.change(&keys::item::<U::Item>(tenant, &key), change).await? {
             Changed::Done(made) => seen(made).map(Updated::Done),
             // Without this, `an_update_whose_answer_was_lost_is_known_again` is refused by what it made itself.

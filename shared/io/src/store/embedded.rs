@@ -27,7 +27,7 @@ use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
 pub use self::file::{File, OpenError, warn_of_wider};
 pub use self::memory::Memory;
 use super::item::{Item, Listed};
-use super::update::Update;
+use super::update::{self, Update};
 use super::{
     Across, Bucket, Deleted, Discard, FirstBucket, Guard, Page, Part, Put, Seen, Store, Unreadable, Updated, Version,
 };
@@ -158,8 +158,9 @@ impl<E: Engine> Embedded<E> {
         Ok(deleted)
     }
 
-    /// An item that was written again since stands under another expiry, or under this one as another version: then only this
-    /// entry goes, and only if it is still the one that was seen.
+    /// An item that was written again since stands under another expiry, or under this one as another version; and so does one
+    /// that was gone and made again, for no two lives share a version: then only this entry goes, and only if it is still the
+    /// one that was seen.
     async fn delete_expired(&self, entry: Vec<u8>, expiring: Expiring) -> Result<bool, Fault> {
         let Some(table) = Table::numbered(expiring.table) else { return Ok(false) };
         let seen = engine::Guard::Stamped(Stamp::Version(expiring.version));
@@ -308,11 +309,11 @@ impl Spot {
         Self { tenant: tenant.clone(), table, key, codec }
     }
 
-    /// The item at this version. Where a run is listed never changes: its entry is written once, at its birth.
-    fn made<T: Item>(&self, item: &T, version: Version) -> Result<Made, Fault> {
+    /// The item as this guard's write makes it. Where a run is listed never changes: its entry is written once, at its birth.
+    fn made<T: Item>(&self, item: &T, guard: Guard, version: Version) -> Result<Made, Fault> {
         let value = Some(self.codec.encode(item, version)?);
         let mut entries = Vec::new();
-        if version == Guard::Absent.next() {
+        if guard == Guard::Absent {
             entries.extend(self.listed(item).map(|key| Entry {
                 table: Table::RunsByTime,
                 key,
@@ -343,11 +344,11 @@ impl Spot {
     }
 
     /// What an update makes of what stands here.
-    fn updated<U: Update>(&self, update: &U, standing: Option<&[u8]>) -> Result<Option<Made>, Fault> {
+    fn updated<U: Update>(&self, update: &U, first: Version, standing: Option<&[u8]>) -> Result<Option<Made>, Fault> {
         let seen: Option<Seen<U::Item>> = standing.map(|bytes| self.codec.decode(bytes)).transpose()?;
         let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
         let Some(item) = seen.map(|seen| seen.item).or_else(|| update.begin()) else { return Ok(None) };
-        update.apply(&item).map(|item| self.made(&item, guard.next())).transpose()
+        update.apply(&item).map(|item| self.made(&item, guard, guard.next(first))).transpose()
     }
 
     fn deleted<T: Item>(&self, seen: Version, standing: Option<&[u8]>) -> Result<Option<Made>, Fault> {
@@ -371,8 +372,9 @@ impl<E: Engine> Store for Embedded<E> {
     }
 
     async fn put<T: Item>(&self, tenant: &Tenant, key: T::Key, item: &T, guard: Guard) -> Result<Put<T>, Fault> {
-        let (spot, version) = (Spot::of::<T>(tenant, &key, self.codec), guard.next());
-        let made = spot.made(item, version)?;
+        let first = if T::IMMUTABLE { Version::ONLY } else { self.engine.first_version() };
+        let (spot, version) = (Spot::of::<T>(tenant, &key, self.codec), guard.next(first));
+        let made = spot.made(item, guard, version)?;
         let guard = match guard {
             Guard::Absent => engine::Guard::Nothing,
             Guard::Seen(seen) => engine::Guard::Stamped(stamp_of::<T>(seen)),
@@ -389,9 +391,10 @@ impl<E: Engine> Store for Embedded<E> {
         key: <U::Item as Item>::Key,
         update: &U,
     ) -> Result<Updated<U::Item>, Fault> {
+        update::check(update)?;
         let (spot, update) = (Spot::of::<U::Item>(tenant, &key, self.codec), update.clone());
-        let here = spot.clone();
-        let compute = Box::new(move |standing: Option<&[u8]>| here.updated(&update, standing));
+        let (here, first) = (spot.clone(), self.engine.first_version());
+        let compute = Box::new(move |standing: Option<&[u8]>| here.updated(&update, first, standing));
         match self.apply(spot.write(Change::Computed(compute))).await? {
             Applied::Computed(Some(made)) => self.codec.decode(&made).map(Updated::Done),
             Applied::Conflict(standing) => self.decode_standing(standing).map(Updated::Refused),

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::items::{Attributes, EXPIRES_AT, PARTITION, SHAPE, VERSION, WRITE, expiry, number, text};
+use crate::store::Version;
 use crate::store::update::{Action, Condition, Expression, Value};
 
 pub(super) struct Change {
@@ -27,8 +28,13 @@ struct Asked {
 }
 
 /// The change that an update asks for. What stands there must be in a shape that this release knows; where nothing stands
-/// it is made from `begin`, or refused.
-pub(super) fn change(expression: Expression, begin: Option<Attributes>, newest: u8, write: AttributeValue) -> Change {
+/// it is made from `begin`, or refused. It is signed with whose writing it is, and with the version of a life that it begins.
+pub(super) fn change(
+    expression: Expression,
+    begin: Option<Attributes>,
+    newest: u8,
+    (first, write): (Version, AttributeValue),
+) -> Change {
     let mut asked = Asked::default();
     match begin {
         Some(attributes) => asked.begin_from(attributes, &expression),
@@ -37,7 +43,7 @@ pub(super) fn change(expression: Expression, begin: Option<Attributes>, newest: 
     asked.must_be_known(newest);
     expression.conditions.into_iter().for_each(|condition| asked.must(condition));
     expression.actions.into_iter().for_each(|action| asked.make(action));
-    asked.sign(write);
+    asked.sign(first, write);
     asked.whole()
 }
 
@@ -107,9 +113,9 @@ impl Asked {
     }
 
     /// Another writing of the item, and whose.
-    fn sign(&mut self, write: AttributeValue) {
-        let (version, none, one) = (self.name(&[VERSION]), self.value(number(0)), self.value(number(1)));
-        self.sets.push(format!("{version} = if_not_exists({version}, {none}) + {one}"));
+    fn sign(&mut self, Version(first): Version, write: AttributeValue) {
+        let (version, before, one) = (self.name(&[VERSION]), self.value(number(first - 1)), self.value(number(1)));
+        self.sets.push(format!("{version} = if_not_exists({version}, {before}) + {one}"));
         let (name, write) = (self.name(&[WRITE]), self.value(write));
         self.sets.push(format!("{name} = {write}"));
     }
@@ -133,16 +139,6 @@ impl Asked {
         let name = format!(":v{}", self.values.len());
         self.values.insert(name.clone(), value);
         name
-    }
-}
-
-impl Action {
-    fn touches(&self, attribute: &str) -> bool {
-        match self {
-            Self::Set(path, _) => path.first() == Some(&attribute),
-            Self::Insert(set, _) | Self::Remove(set, _) => *set == attribute,
-            Self::ExpireAt(_) => attribute == EXPIRES_AT,
-        }
     }
 }
 

@@ -89,9 +89,9 @@ pub(super) fn expiry(at: Moment) -> AttributeValue {
 }
 
 pub(super) fn seen<T: Item>(item: Attributes) -> Result<Seen<T>, Fault> {
-    let version = if T::IMMUTABLE { Some(1) } else { numbered(&item, VERSION) };
+    let version = if T::IMMUTABLE { Some(Version::ONLY) } else { numbered(&item, VERSION).map(Version) };
     let version = version.ok_or_else(|| Fault::unreadable(PORT, "an item has no version"))?;
-    Ok(Seen { item: T::read(shape_of(&item), Gathered(item))?, version: Version(version) })
+    Ok(Seen { item: T::read(shape_of(&item), Gathered(item))?, version })
 }
 
 pub(super) fn timer_of(item: Attributes) -> Result<Timer, Fault> {

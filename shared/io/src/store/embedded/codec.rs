@@ -75,7 +75,7 @@ impl Codec {
     pub(in crate::store) fn decode<T: Item>(self, bytes: &[u8]) -> Result<Seen<T>, Fault> {
         if T::IMMUTABLE {
             let ([], shape, payload) = open(bytes)?;
-            return Ok(Seen { item: self.read(shape, payload)?, version: Version(1) });
+            return Ok(Seen { item: self.read(shape, payload)?, version: Version::ONLY });
         }
         let (version, shape, payload) = open(bytes)?;
         Ok(Seen { item: self.read(shape, payload)?, version: Version(u64::from_be_bytes(*version)) })

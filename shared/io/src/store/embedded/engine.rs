@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use super::codec::{Stamp, generation_of_timer};
 use crate::Fault;
+use crate::store::Version;
 use crate::store::place::Order;
 
 pub trait Engine: Send + Sync + 'static {
@@ -26,6 +27,9 @@ pub trait Engine: Send + Sync + 'static {
 
     /// How many times something was made durable.
     fn commits(&self) -> u64;
+
+    /// Where the versions of an item's new life begin: at none that a former life had.
+    fn first_version(&self) -> Version;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

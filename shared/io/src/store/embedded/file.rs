@@ -23,6 +23,8 @@ use self::writer::{Request, Writer};
 use super::engine::{Applied, Engine, Span, Table, Write};
 use super::{Embedded, FileStore};
 use crate::Fault;
+use crate::chance::SystemChance;
+use crate::store::Version;
 use crate::store::place::Order;
 
 const PORT: &str = "the store";
@@ -155,6 +157,10 @@ impl Engine for File {
 
     fn commits(&self) -> u64 {
         self.committed.commits.load(Ordering::Relaxed)
+    }
+
+    fn first_version(&self) -> Version {
+        Version::drawn(&SystemChance)
     }
 }
 

@@ -10,15 +10,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::engine::{Applied, Change, Engine, Span, Table, Write};
 use super::{Embedded, MemoryStore};
 use crate::Fault;
+use crate::store::Version;
 use crate::store::place::Order;
 
 /// Boxed slices, not vectors: a million items would keep a million spare capacities.
 type Tree = BTreeMap<Box<[u8]>, Box<[u8]>>;
 
+/// More than any item ever sees, so that no two lives share a version.
+const WRITINGS_OF_A_LIFE: u64 = 1 << 32;
+
 #[derive(Debug, Default)]
 pub struct Memory {
     tables: [Mutex<Tree>; Table::ALL.len()],
     commits: AtomicU64,
+    lives: AtomicU64,
 }
 
 impl MemoryStore {
@@ -100,5 +105,10 @@ impl Engine for Memory {
 
     fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
+    }
+
+    /// All lives that there ever were are this process's own: they are counted, so that one seed stays one history.
+    fn first_version(&self) -> Version {
+        Version(self.lives.fetch_add(1, Ordering::Relaxed) * WRITINGS_OF_A_LIFE + 1)
     }
 }
