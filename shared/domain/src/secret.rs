@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-pub use self::reference::{filled, named_in};
+pub use self::reference::{filled, marked, named_in};
 use crate::Moment;
 use crate::id::Tenant;
 use crate::limits::{SECRET_BYTES, WORD_CHARS};

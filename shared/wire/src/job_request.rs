@@ -14,7 +14,7 @@ use minutehand_domain::limits::{
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::{Schedule, Spread};
-use minutehand_domain::secret::{SecretName, named_in};
+use minutehand_domain::secret::{SecretName, marked};
 use minutehand_domain::target::Target;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -162,8 +162,8 @@ impl JobRequest {
     }
 }
 
-/// The payload's text, kept as it is but for white space, and the secrets that it names; too large is 413 wherever the body
-/// itself passed.
+/// The payload's text, kept as it is but for white space and the marks of its references, and the secrets that these name; too
+/// large is 413 wherever the body itself passed.
 pub(crate) fn payload_of(json: Option<&Json>) -> Result<(Option<body::Json>, BTreeSet<SecretName>), RequestRefusal> {
     let refused = |detail, too_large| {
         let errors = vec![FieldError { pointer: "/payload".to_owned(), detail }];
@@ -173,8 +173,8 @@ pub(crate) fn payload_of(json: Option<&Json>) -> Result<(Option<body::Json>, BTr
     if payload.len() > PAYLOAD_BYTES {
         return Err(refused(format!("a payload has at most {PAYLOAD_BYTES} bytes"), true));
     }
-    let secrets =
-        named_in(&payload).map_err(|why| refused(format!("{{\"secret\": …}} in it names none: {why}"), false))?;
+    let (payload, secrets) =
+        marked(&payload).map_err(|why| refused(format!("{{\"secret\": …}} in it names none: {why}"), false))?;
     if secrets.len() > SECRETS_OF_A_CALL {
         return Err(refused(format!("a call needs at most {SECRETS_OF_A_CALL} secrets"), false));
     }

@@ -172,7 +172,7 @@ impl<'a, S: Store, W: Sweeper> Asked<'a, S, W> {
                 versions.push(version);
                 versions.len() - 1
             });
-            told += &format!("{before}{WORD}{place})");
+            told.extend([before, WORD, &place.to_string(), ")"]);
             left = rest;
         }
         told + left

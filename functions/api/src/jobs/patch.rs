@@ -9,6 +9,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::job::{Change, Definition, Job, JobRefusal, Status};
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::schedule::Schedule;
+use minutehand_domain::secret::named_in;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::bodies;
@@ -66,7 +67,10 @@ impl<D: Ports> Want for Patch<'_, D> {
 async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> Result<Option<Change>, Problem> {
     let ports = &*app.ports;
     let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let asked = asked_of(job, BodyView::of(payload.as_ref()), ports.clock().now());
+    let stays_data =
+        !speaks_of(patch, "payload") && payload.as_ref().is_some_and(|payload| named_in(payload).is_empty());
+    let shown = if stays_data { None } else { payload.as_ref() };
+    let asked = asked_of(job, BodyView::of(shown), ports.clock().now());
     let merged = merged(&asked, patch)?;
     // The domain says this too; but a deleted job's patch is not worth understanding.
     if job.status == Status::Cancelled {
@@ -74,7 +78,7 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     }
     let schedule = if is_unchanged(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
     let checked = checked(app, &with_its_nulls(&merged, patch), job, schedule, ports.clock().now())?;
-    let same_payload = checked.payload == payload;
+    let same_payload = stays_data || checked.payload == payload;
     if !same_payload || checked.definition.target != job.definition.target {
         must_be_there(ports, &job.tenant, &checked.secrets).await?;
     }
@@ -90,6 +94,12 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
         app.meters.admit_job(ports, &job.tenant, new, Some(&job.schedule)).await?;
     }
     Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))
+}
+
+/// Whether the patch says what becomes of a field. A payload of which it says nothing is not read as one that a client writes: what
+/// was stored before payloads named secrets goes on naming none.
+fn speaks_of(patch: &RawValue, field: &str) -> bool {
+    fields_of(patch).is_some_and(|changes| changes.get(field).is_some())
 }
 
 /// The request that would make the job as it is.

@@ -1,5 +1,8 @@
 //! Secrets: written, named, rotated, deleted, and shown to nobody; and the headers that are masked because they say one.
 
+use minutehand_domain::body::{Body, Json};
+use minutehand_domain::head::Head;
+use minutehand_domain::job::{Definition, Job};
 use minutehand_domain::secret::{Label, Secret};
 use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
@@ -194,6 +197,54 @@ async fn an_unrelated_change_of_a_job_does_not_look_for_its_secrets() {
 
     assert_eq!(renamed.status, 200, "{}", renamed.text);
     moved.problem(422, "invalid");
+}
+
+/// As dc7fa05 stored it: it knew of no secrets. A job changed in something else goes on giving its targets what it gave them; who
+/// writes the payload today means what it means today. Tried: with references as they are written, the patch of the name is
+/// refused for want of a secret.
+#[tokio::test]
+async fn a_payload_that_was_stored_before_references_stays_data_until_it_is_written_again() {
+    let world = World::new();
+    for lookalike in ["stripe", "two words"] {
+        let id = world.job(json!({"on_demand": true})).await;
+        let path = format!("/v1/jobs/{id}");
+        let before = Json::of(&json!({"db": {"secret": lookalike}}));
+        store_payload(&world, &id, &before).await;
+
+        let renamed = world.patch(&path, json!({"name": "billing"})).await;
+        let written = world.patch(&path, json!({"payload": {"db": {"secret": lookalike}}})).await;
+
+        assert_eq!(renamed.status, 200, "{}", renamed.text);
+        assert_eq!(renamed.field("/payload/db/secret"), lookalike);
+        assert_eq!(world.stored_job(&id).await.definition.payload, Body::Inside(before));
+        written.problem(422, "invalid");
+    }
+}
+
+#[tokio::test]
+async fn a_payload_whose_reference_is_written_again_is_the_same() {
+    let world = World::new();
+    written(&world, "stripe").await;
+    let mut job = calling(json!({}));
+    job["payload"] = json!({"key": {"secret": "stripe"}, "n": 1});
+    let made = world.post("/v1/jobs", job.clone()).await;
+    world.delete("/v1/secrets/stripe").await;
+    let path = made.header("location").to_owned();
+
+    let renamed = world.patch(&path, json!({"name": "billing"})).await;
+    let again = world.patch(&path, json!({"payload": job["payload"]})).await;
+
+    assert_eq!((renamed.status.as_u16(), again.status.as_u16()), (200, 200), "{} {}", renamed.text, again.text);
+    assert_eq!(again.field("/generation"), renamed.field("/generation"), "it changes nothing");
+    assert_eq!(again.field("/payload"), job["payload"]);
+}
+
+async fn store_payload(world: &World, id: &str, payload: &Json) {
+    let job = world.stored_job(id).await;
+    let payload = Body::Inside(payload.clone());
+    let head = Head::Job(Job { definition: Definition { payload, ..job.definition.clone() }, ..job });
+    let seen = world.ports.store().get::<Head>(head.tenant(), head.id()).await.unwrap().unwrap();
+    assert!(world.ports.store().put(head.tenant(), head.id(), &head, seen.guard()).await.unwrap().is_written());
 }
 
 /// The whole of line 10's complaint: what any viewer could read.

@@ -4,6 +4,10 @@
 //! A payload's text is compact and bears no key twice, so that a reference is one run of bytes in it. So all else of the text
 //! stays as it was written, digit for digit. A field that is spelled with an escape (`"\u0073ecret"`) is no reference:
 //! what it says goes out as it stands, and nothing is put in its place.
+//!
+//! Payloads were stored before there were references, and an object of that form in one of these is data. So what a client writes
+//! is marked when it is accepted: a space behind the colon, which a compact text has nowhere else. A call is made with what
+//! the marked references name.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,39 +15,58 @@ use std::ops::Range;
 use super::{NotASecretName, SecretName, SecretValue};
 use crate::body::Json;
 
-const BEFORE: &str = "{\"secret\":\"";
+const WRITTEN: &str = "{\"secret\":\"";
+const MARKED: &str = "{\"secret\": \"";
 const AFTER: &str = "\"}";
 
-/// The secrets that a payload names.
-pub fn named_in(json: &Json) -> Result<BTreeSet<SecretName>, NotASecretName> {
-    references(json.as_str()).map(|reference| json.as_str()[name_in(&reference)].parse()).collect()
+/// A payload that a client writes, with its references marked, and the secrets that they name.
+pub fn marked(json: &Json) -> Result<(Json, BTreeSet<SecretName>), NotASecretName> {
+    let (mut names, text) = (BTreeSet::new(), json.as_str());
+    let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
+    for reference in references(text, WRITTEN) {
+        names.insert(reference.name.parse()?);
+        whole.extend([&text[done..reference.at.start], MARKED, reference.name, AFTER]);
+        done = reference.at.end;
+    }
+    whole.push_str(&text[done..]);
+    Ok((Json::checked(whole), names))
+}
+
+/// The secrets that a stored payload names.
+pub fn named_in(json: &Json) -> BTreeSet<SecretName> {
+    references(json.as_str(), MARKED).filter_map(|reference| reference.name.parse().ok()).collect()
 }
 
 /// The payload with what the secrets say in the place of their names. A name of which nothing is known stays as it is.
 pub fn filled<'a>(json: &Json, value_of: impl Fn(&SecretName) -> Option<&'a SecretValue>) -> Json {
     let text = json.as_str();
     let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
-    for reference in references(text) {
-        let name = text[name_in(&reference)].parse();
-        if let Some(value) = name.ok().as_ref().and_then(&value_of) {
-            whole.push_str(&text[done..reference.start]);
+    for reference in references(text, MARKED) {
+        if let Some(value) = reference.name.parse().ok().as_ref().and_then(&value_of) {
+            whole.push_str(&text[done..reference.at.start]);
             whole.push_str(Json::of(&serde_json::Value::from(value.reveal())).as_str());
-            done = reference.end;
+            done = reference.at.end;
         }
     }
     whole.push_str(&text[done..]);
     Json::checked(whole)
 }
 
-/// Where the references stand.
-fn references(text: &str) -> impl Iterator<Item = Range<usize>> {
+/// Where it stands in the text, and the name in it as it is spelled.
+struct Reference<'a> {
+    at: Range<usize>,
+    name: &'a str,
+}
+
+/// The references that begin like this.
+fn references<'a>(text: &'a str, before: &'static str) -> impl Iterator<Item = Reference<'a>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             let begin = at;
-            if let Some(length) = reference_at(rest) {
-                at += length;
-                return Some(begin..at);
+            if let Some(name) = reference_at(rest, before) {
+                at += before.len() + name.len() + AFTER.len();
+                return Some(Reference { at: begin..at, name });
             }
             at += if rest.starts_with('"') { string_at(rest) } else { rest.chars().next().map_or(1, char::len_utf8) };
         }
@@ -51,16 +74,12 @@ fn references(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// How many bytes the reference has that this text begins with, if it begins with one.
-fn reference_at(text: &str) -> Option<usize> {
-    let behind = text.strip_prefix(BEFORE)?;
+/// The name in the reference that this text begins with, if it begins with one.
+fn reference_at<'a>(text: &'a str, before: &str) -> Option<&'a str> {
+    let behind = text.strip_prefix(before)?;
     // From the quote that opens the name, which is the last byte before it.
-    let name = string_at(&text[BEFORE.len() - 1..]).checked_sub(2)?;
-    behind.get(name..)?.starts_with(AFTER).then_some(BEFORE.len() + name + AFTER.len())
-}
-
-fn name_in(reference: &Range<usize>) -> Range<usize> {
-    reference.start + BEFORE.len()..reference.end - AFTER.len()
+    let name = string_at(&text[before.len() - 1..]).checked_sub(2)?;
+    behind.get(name..)?.starts_with(AFTER).then(|| &behind[..name])
 }
 
 /// How many bytes the string has that this text begins with, its quotes among them.
@@ -84,13 +103,27 @@ mod tests {
 
     fn names(text: &str) -> Result<Vec<String>, NotASecretName> {
         let compact = Json::compact(serde_json::from_str(text).unwrap());
-        named_in(&compact).map(|names| names.into_iter().map(String::from).collect())
+        let (stored, names) = marked(&compact)?;
+        assert_eq!(named_in(&stored), names, "what was marked is found");
+        assert_eq!(Json::compact(serde_json::from_str(stored.as_str()).unwrap()), compact, "and all else is as it was");
+        Ok(names.into_iter().map(String::from).collect())
     }
 
     fn filled_with(text: &str, value: &str) -> String {
         let value = SecretValue::new(Zeroizing::new(value.to_owned())).unwrap();
         let known = |name: &SecretName| (name.as_str() != "unknown").then_some(&value);
-        filled(&Json::compact(serde_json::from_str(text).unwrap()), known).as_str().to_owned()
+        let (stored, _) = marked(&Json::compact(serde_json::from_str(text).unwrap())).unwrap();
+        filled(&stored, known).as_str().to_owned()
+    }
+
+    /// Tried: with references as they are written, what was stored before there were any is data no longer.
+    #[test]
+    fn what_was_stored_before_references_were_marked_is_data() {
+        let stored = Json::of(&json!({"db": {"secret": "a"}, "n": 1}));
+        let value = SecretValue::new(Zeroizing::new("hunter2".to_owned())).unwrap();
+
+        assert_eq!(named_in(&stored), BTreeSet::new());
+        assert_eq!(filled(&stored, |_| Some(&value)), stored);
     }
 
     #[test]
@@ -131,7 +164,7 @@ mod tests {
         let filled = filled_with(text, "p\"\\\n\u{1}ä");
 
         let value = r#""p\"\\\n\u0001ä""#;
-        let also = format!(r#"[{value},{{"secret":"unknown"}}]"#);
+        let also = format!(r#"[{value},{{"secret": "unknown"}}]"#);
         assert_eq!(filled, format!(r#"{{"n":12345678901234567890.50,"key":{value},"also":{also}}}"#));
     }
 
@@ -172,6 +205,7 @@ mod tests {
         #[test]
         fn the_text_means_what_a_reader_of_json_would_put_in(value in payload(), with in any::<String>()) {
             prop_assume!(!with.is_empty() && with.len() <= crate::limits::SECRET_BYTES);
+            prop_assume!(names(&value.to_string()).is_ok(), "what names none is refused");
             let filled: Value = serde_json::from_str(&filled_with(&value.to_string(), &with)).unwrap();
 
             prop_assert_eq!(filled, expected(value, &with));

@@ -38,7 +38,7 @@ pub struct Callers<T, S> {
     values: KnownValues<S>,
 }
 
-/// As many as a job and a run's own payload may name. Whatever was stored before a payload could name any is not read beyond it.
+/// As many as a job and a run's own payload may name.
 const MOST_SECRETS: usize = 2 * SECRETS_OF_A_CALL;
 
 impl<T: Transport, S: Store> Callers<T, S> {
@@ -63,9 +63,9 @@ impl<T: Transport, S: Store> Callers<T, S> {
     }
 }
 
-/// The secrets that a call names. A payload in which one is named wrongly was there before payloads named any: it is data.
+/// The secrets that a call names.
 fn named_by(target: &HttpTarget, payload: Option<&Json>) -> BTreeSet<SecretName> {
-    let inside = payload.and_then(|payload| named_in(payload).ok()).unwrap_or_default();
+    let inside = payload.map(named_in).unwrap_or_default();
     target.secrets().into_iter().chain(inside).take(MOST_SECRETS).collect()
 }
 
@@ -93,5 +93,76 @@ impl<T: Transport, S: Store> Targets for Callers<T, S> {
             Target::Noop => Answer::Succeeded { result: None },
             Target::Http(target) => self.call_http(target, call).await,
         }
+    }
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+    use std::time::Duration;
+
+    use minutehand_domain::Moment;
+    use minutehand_domain::id::{JobId, RunKey, Tenant};
+    use minutehand_domain::secret::{Label, Secret, SecretValue, marked};
+    use minutehand_domain::target::{Header, Method};
+    use serde_json::json;
+    use zeroize::Zeroizing;
+
+    use super::*;
+    use crate::chance::SystemChance;
+    use crate::store::Guard;
+    use crate::store::embedded::MemoryStore;
+    use crate::vault::key_file::KeyFile;
+
+    const NOW: Moment = Moment::from_secs(1_800_000_000);
+
+    /// Keeps what it was given.
+    #[derive(Debug, Default)]
+    struct Kept(Mutex<Option<Json>>);
+
+    impl Transport for Kept {
+        async fn call(&self, _target: &HttpTarget, call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = call.payload.cloned();
+            Answer::Succeeded { result: None }
+        }
+    }
+
+    /// What the target is given of a stored payload, where the tenant has a secret `db` that says `hunter2`.
+    async fn sent(payload: &Json) -> Option<Json> {
+        let (store, vault, tenant) = (MemoryStore::in_memory(), KeyFile::in_memory(), Tenant::new("acme").unwrap());
+        let (name, value) = ("db".parse().unwrap(), SecretValue::new(Zeroizing::new("hunter2".to_owned())).unwrap());
+        let label = Label { tenant: &tenant, name: &name };
+        let secret = Secret::new(label, vault.seal(label, &value).await.unwrap(), NOW);
+        assert!(store.put(&tenant, name.clone(), &secret, Guard::Absent).await.unwrap().is_written());
+        let callers = Callers::new(Kept::default(), Arc::new(store));
+        let headers = [("x-key".to_owned(), Header::Secret(name))].into();
+        let url = "https://example.com/".to_owned();
+        let target = Target::Http(HttpTarget { url, method: Method::Post, headers });
+        let upcoming = Upcoming { target: &target, tenant: &tenant, payload: Some(payload), now: NOW };
+        let material = callers.prepare(upcoming, &SystemChance, &vault).await.unwrap();
+        let call = Call {
+            target: &target,
+            tenant: &tenant,
+            run: RunKey::manual(JobId::from_bytes([1; 16]), NOW, 1),
+            attempt: 1,
+            scheduled_at: NOW,
+            now: NOW,
+            payload: Some(payload),
+            material: &material,
+            timeout: Duration::from_secs(1),
+        };
+        assert_eq!(callers.call(call).await, Answer::Succeeded { result: None });
+        callers.http.0.into_inner().unwrap()
+    }
+
+    /// As dc7fa05 stored it, which knew of no secrets; one of that name is there since, and a header names it. Tried: with
+    /// references as they are written, the target is given what the secret says, or the run fails for want of one.
+    #[tokio::test]
+    async fn a_payload_that_was_stored_before_references_is_sent_as_it_is() {
+        let written = Json::of(&json!({"db": {"secret": "db"}, "also": {"secret": "of no such name"}}));
+        let today = Json::of(&json!({"db": {"secret": "db"}}));
+
+        assert_eq!(sent(&written).await, Some(written));
+        assert_eq!(sent(&marked(&today).unwrap().0).await, Some(Json::of(&json!({"db": "hunter2"}))));
     }
 }
