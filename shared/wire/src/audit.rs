@@ -55,7 +55,7 @@ pub struct AuditQuery {
     pub cursor: Option<String>,
     /// Those of then or later: all that are kept if it is not given.
     pub from: Option<Instant>,
-    /// Those before: until now if it is not given.
+    /// Those before: without an end if it is not given, since a clock that was ahead leaves acts later than now.
     pub to: Option<Instant>,
     /// Whose: only the deployment's own key may ask for another tenant's than its own.
     #[schemars(with = "Option<TenantText>")]

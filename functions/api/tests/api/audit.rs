@@ -172,6 +172,23 @@ async fn acts_are_listed_newest_first_within_a_window_page_by_page() {
     assert_eq!(world.get(&format!("/v1/audit?from={}&to={}", at(60), at(60))).await.problem(422, "invalid"), ["?from"]);
 }
 
+/// Tried: until two seconds from now, where no end is asked for: what was done by the clock that was ahead is hidden until then.
+#[tokio::test]
+async fn acts_of_a_clock_that_was_ahead_are_listed() {
+    let world = World::new();
+    let right = world.now();
+    world.pass(7200);
+    world.put("/v1/secrets/ahead", json!({"value": "x"})).await;
+    world.ports.clock.set(right);
+    world.put("/v1/secrets/right", json!({"value": "x"})).await;
+
+    let all = world.get("/v1/audit").await.items("subject");
+    let until_now = world.get(&format!("/v1/audit?to={}", at(60))).await.items("subject");
+
+    assert_eq!(all, [json!("ahead"), json!("right")]);
+    assert_eq!(until_now, [json!("right")]);
+}
+
 #[tokio::test]
 async fn another_tenants_acts_are_the_deployments_alone_to_see() {
     let world = World::new();

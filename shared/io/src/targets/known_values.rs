@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::secret::{Label, Secret, SecretName, SecretValue};
@@ -17,12 +18,13 @@ use crate::vault::{Vault, VaultError};
 
 /// How old a value may be when a call is prepared with it.
 pub const VALUE_KNOWN_FOR: Duration = Duration::from_secs(5);
-/// At most four megabytes. A process that calls with more secrets than this within five seconds opens them again.
+/// At most four megabytes. A process that calls with more secrets than this within five seconds opens some of them again: those of
+/// whoever has the most of them.
 const VALUES: usize = 1024;
 
 pub(super) struct KnownValues<S> {
     store: Arc<S>,
-    known: Mutex<HashMap<(Tenant, SecretName), Known>>,
+    known: Mutex<HashMap<Tenant, HashMap<SecretName, Known>>>,
 }
 
 struct Known {
@@ -44,15 +46,15 @@ impl<S: Store> KnownValues<S> {
         vault: &impl Vault,
         now: Moment,
     ) -> Result<BTreeMap<SecretName, Value>, Fault> {
-        let mut values = BTreeMap::new();
-        for name in names {
+        let values = names.into_iter().map(async |name| {
             let value = match self.remembered(tenant, &name, now) {
                 Some(value) => Ok(value),
                 None => self.opened(tenant, &name, vault, now).await?,
             };
-            values.insert(name, value);
-        }
-        Ok(values)
+            Ok((name, value))
+        });
+        // All at once: one after the other, the last of them would make the first too old.
+        Ok(try_join_all(values).await?.into_iter().collect())
     }
 
     async fn opened(
@@ -62,7 +64,11 @@ impl<S: Store> KnownValues<S> {
         vault: &impl Vault,
         now: Moment,
     ) -> Result<Value, Fault> {
-        let seen = self.store.get::<Secret>(tenant, name.clone()).await?;
+        let seen = match self.store.get::<Secret>(tenant, name.clone()).await {
+            // It says nothing to anybody, and a run that waited for it would wait unseen. A later release's is that release's.
+            Err(why @ Fault::Unreadable { .. }) => return Ok(Err(unopened(tenant, name, &why))),
+            read => read?,
+        };
         let Some(sealed) = seen.as_ref().and_then(|seen| seen.item.sealed()) else {
             return Ok(Err(NoValue::NoSecret));
         };
@@ -70,31 +76,50 @@ impl<S: Store> KnownValues<S> {
         let label = Label { tenant, name };
         match vault.open(label, sealed).await {
             Ok(value) => Ok(Ok(self.remember(tenant, name, value, now))),
-            Err(VaultError::Fault(fault)) => Err(fault),
-            Err(VaultError::Refused(why)) => {
-                tracing::error!(tenant = tenant.as_str(), secret = name.as_str(), %why, "a secret cannot be opened");
-                Ok(Err(NoValue::Sealed))
+            Err(why @ (VaultError::Refused(_) | VaultError::Fault(Fault::Unreadable { .. }))) => {
+                Ok(Err(unopened(tenant, name, &why)))
             }
+            Err(VaultError::Fault(fault)) => Err(fault),
         }
     }
 
     fn remembered(&self, tenant: &Tenant, name: &SecretName, now: Moment) -> Option<Arc<SecretValue>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get(&(tenant.clone(), name.clone())).filter(|known| known.is_fresh(now))?;
+        let known = known.get(tenant)?.get(name).filter(|known| known.is_fresh(now))?;
         Some(Arc::clone(&known.value))
     }
 
-    /// What is no longer fresh goes.
+    /// What is no longer fresh goes; where there is no room left, the oldest of whoever has more than this tenant.
     fn remember(&self, tenant: &Tenant, name: &SecretName, value: SecretValue, now: Moment) -> Arc<SecretValue> {
         let value = Arc::new(value);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, known| known.is_fresh(now));
-        if known.len() < VALUES {
+        known.retain(|_, values| {
+            values.retain(|_, known| known.is_fresh(now));
+            !values.is_empty()
+        });
+        if has_room(&mut known, tenant) {
             let entry = Known { value: Arc::clone(&value), since: now };
-            known.insert((tenant.clone(), name.clone()), entry);
+            known.entry(tenant.clone()).or_default().insert(name.clone(), entry);
         }
         value
     }
+}
+
+fn unopened(tenant: &Tenant, name: &SecretName, why: &impl fmt::Display) -> NoValue {
+    tracing::error!(tenant = tenant.as_str(), secret = name.as_str(), %why, "a secret cannot be opened");
+    NoValue::Sealed
+}
+
+fn has_room(known: &mut HashMap<Tenant, HashMap<SecretName, Known>>, tenant: &Tenant) -> bool {
+    if known.values().map(HashMap::len).sum::<usize>() < VALUES {
+        return true;
+    }
+    let own = known.get(tenant).map_or(0, HashMap::len);
+    let Some(most) = known.values_mut().max_by_key(|values| values.len()).filter(|most| most.len() > own) else {
+        return false;
+    };
+    let oldest = most.iter().min_by_key(|(_, known)| known.since).map(|(name, _)| name.clone());
+    oldest.is_some_and(|oldest| most.remove(&oldest).is_some())
 }
 
 impl Known {
@@ -112,11 +137,12 @@ impl<S> fmt::Debug for KnownValues<S> {
 
 #[cfg(all(test, feature = "embedded"))]
 mod tests {
+    use minutehand_domain::secret::Sealed;
     use zeroize::Zeroizing;
 
     use super::*;
     use crate::store::Guard;
-    use crate::store::embedded::MemoryStore;
+    use crate::store::embedded::{Codec, MemoryStore};
     use crate::vault::NoVault;
     use crate::vault::key_file::KeyFile;
 
@@ -137,15 +163,19 @@ mod tests {
         }
 
         async fn write(&self, text: &str) {
-            let label = Label { tenant: &self.acme, name: &self.name };
+            self.write_as(&self.acme, &self.name, text).await;
+        }
+
+        async fn write_as(&self, tenant: &Tenant, name: &SecretName, text: &str) {
+            let label = Label { tenant, name };
             let value = SecretValue::new(Zeroizing::new(text.to_owned())).unwrap();
             let sealed = self.vault.seal(label, &value).await.unwrap();
             let store = &self.known.store;
-            let seen = store.get::<Secret>(&self.acme, self.name.clone()).await.unwrap();
+            let seen = store.get::<Secret>(tenant, name.clone()).await.unwrap();
             let guard = seen.as_ref().map_or(Guard::Absent, crate::store::Seen::guard);
             let secret = seen
                 .map_or_else(|| Secret::new(label, sealed.clone(), NOW), |seen| seen.item.written(sealed.clone(), NOW));
-            assert!(store.put(&self.acme, self.name.clone(), &secret, guard).await.unwrap().is_written());
+            assert!(store.put(tenant, name.clone(), &secret, guard).await.unwrap().is_written());
         }
 
         async fn read(&self, now: Moment) -> Result<String, NoValue> {
@@ -199,6 +229,90 @@ mod tests {
         let values = world.known.of(&world.acme, [world.name.clone()].into(), &NoVault, NOW).await.unwrap();
 
         assert!(matches!(&values[&world.name], Err(NoValue::Sealed)), "{values:?}");
+    }
+
+    /// Opens what is no secret.
+    struct Nonsense(KeyFile);
+
+    impl Vault for Nonsense {
+        async fn seal(&self, label: Label<'_>, value: &SecretValue) -> Result<Sealed, VaultError> {
+            self.0.seal(label, value).await
+        }
+
+        async fn open(&self, _label: Label<'_>, _sealed: &Sealed) -> Result<SecretValue, VaultError> {
+            Err(Fault::unreadable("the vault", "no text").into())
+        }
+    }
+
+    /// Tried: as a fault its run waits for it unseen, hinted again and again.
+    #[tokio::test]
+    async fn one_that_nobody_can_read_is_no_fault() {
+        let world = World::new();
+        world.write("first").await;
+        let damaged = Arc::new(world.known.store.seen_through(Codec::Damaging));
+        let seen = damaged.get::<Secret>(&world.acme, world.name.clone()).await.unwrap().unwrap();
+        let read = async |vault: &Nonsense| {
+            let values = world.known.of(&world.acme, [world.name.clone()].into(), vault, NOW).await;
+            values.map(|mut values| values.remove(&world.name).unwrap().map(|_| ()))
+        };
+        let vault = Nonsense(KeyFile::in_memory());
+
+        assert_eq!(read(&vault).await, Ok(Err(NoValue::Sealed)), "what opens is no text");
+        let put = damaged.put(&world.acme, world.name.clone(), &seen.item, seen.guard()).await.unwrap();
+        assert!(put.is_written());
+        assert_eq!(read(&vault).await, Ok(Err(NoValue::Sealed)), "the item is damaged");
+    }
+
+    /// Opens only together with so many others.
+    struct Together(KeyFile, tokio::sync::Barrier);
+
+    impl Vault for Together {
+        async fn seal(&self, label: Label<'_>, value: &SecretValue) -> Result<Sealed, VaultError> {
+            self.0.seal(label, value).await
+        }
+
+        async fn open(&self, label: Label<'_>, sealed: &Sealed) -> Result<SecretValue, VaultError> {
+            self.1.wait().await;
+            self.0.open(label, sealed).await
+        }
+    }
+
+    /// Tried: one after the other, the first waits for ever.
+    #[tokio::test(start_paused = true)]
+    async fn the_secrets_of_a_call_are_opened_all_at_once() {
+        let world = World::new();
+        let names: BTreeSet<SecretName> = (0..32).map(|number| format!("s{number}").parse().unwrap()).collect();
+        for name in &names {
+            world.write_as(&world.acme, name, name.as_str()).await;
+        }
+        let vault = Together(world.vault, tokio::sync::Barrier::new(32));
+
+        let opened = world.known.of(&world.acme, names, &vault, NOW);
+        let opened =
+            tokio::time::timeout(Duration::from_secs(60), opened).await.expect("none waits for another").unwrap();
+
+        assert!(opened.iter().all(|(name, value)| value.as_ref().unwrap().reveal() == name.as_str()), "each its own");
+        assert_eq!(opened.len(), 32);
+    }
+
+    /// Tried: with room for those who come first, the other's is opened for each of its calls.
+    #[tokio::test]
+    async fn one_with_more_secrets_than_there_is_room_for_leaves_room_for_another() {
+        let world = World::new();
+        let flooding = Tenant::new("flooding").unwrap();
+        for number in 0..=VALUES {
+            let name = format!("s{number}").parse::<SecretName>().unwrap();
+            world.write_as(&flooding, &name, "x").await;
+            world.known.of(&flooding, [name].into(), &world.vault, NOW).await.unwrap();
+        }
+        world.write("first").await;
+        world.read(NOW).await.unwrap();
+        let reads = world.reads();
+
+        assert_eq!(world.read(NOW).await.as_deref(), Ok("first"));
+        assert_eq!(world.reads(), reads, "it is known");
+        let known = world.known.known.lock().unwrap();
+        assert_eq!((known[&flooding].len(), known[&world.acme].len()), (VALUES - 1, 1));
     }
 
     #[tokio::test]

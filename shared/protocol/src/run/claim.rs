@@ -80,9 +80,15 @@ struct Reading {
     read_at: Moment,
 }
 
+/// How often a run is read for one claim: before it is waited for, after that, and twice for a world that is slow for a moment.
+const READINGS: usize = 4;
+
 /// Waits until the run is due whose hint came on `lane`, and claims it, if that is at `leaving` or before.
+///
+/// Where each reading is stale before anything could be decided on it, the table or the vault is too slow: another reading would
+/// only ask more of it, and the hint is given back.
 pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment) -> Result<Claim, Fault> {
-    loop {
+    for _ in 0..READINGS {
         let reading = match read(ports, hint).await? {
             Ok(reading) => reading,
             Err(dropped) => return Ok(Claim::Dropped(dropped)),
@@ -105,6 +111,7 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
             return Ok(answer);
         }
     }
+    Err(Fault::unavailable("the claim", "what it reads is stale each time before it can be decided on"))
 }
 
 /// Rule **long calls travel apart**: whoever gave this hint did not know the run's terms, or they have changed since.

@@ -6,6 +6,7 @@ use minutehand_executor::Executed;
 use minutehand_executor::batch::{Back, Handled};
 use minutehand_protocol::run::claim::Dropped;
 use minutehand_protocol::run::finish::Finished;
+use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_after, fails_before, sleeps_after, sleeps_before};
 
 /// Guard **claim's condition**, `Guard::Absent`: both have read that there is no run before either writes one.
@@ -76,6 +77,27 @@ fn costs_no_attempt(stage: &Stage) {
     assert!(matches!(first.so_far(), Some(Err(_))), "its hint is given back");
     assert_eq!(stage.starts(), [(60, 62)]);
     assert_eq!((stage.state(60).as_str(), stage.run(60).unwrap().attempts.len()), ("succeeded", 1));
+}
+
+/// A table that takes 6 s for each read makes every reading stale. Its hint is given back, as from any world that is away, and a
+/// later one finds it well again.
+///
+/// Removed: the bound, so that it reads until one reading is in time. It starts at 180 without ever giving its hint back; and
+/// never, where the table stays as it is.
+#[test]
+fn a_claim_whose_every_reading_is_stale_gives_its_hint_back() {
+    let slow = (1..=20).map(|nth| Line { nth, ..sleeps_after("executor", "head", 6) });
+    let stage = Stage::new(Wish::once(60), slow);
+    stage.lose_hints(0..300);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    let slow = stage.execute(60, "executor", &stage.hint(60));
+    stage.execute(120, "another", &stage.hint(60));
+    stage.play_to(300);
+
+    assert!(matches!(slow.so_far(), Some(Err(_))), "its hint is given back");
+    assert_eq!(stage.starts(), [(60, 120)]);
 }
 
 /// Guard **claim's condition**, `Guard::Seen`: both have read the same expired lease before either takes it over.
