@@ -10,6 +10,7 @@ pub mod kept;
 pub mod lists;
 pub mod queues;
 pub mod timers;
+pub mod vault;
 pub mod world;
 
 /// Names a test for each fact about a store. Each runs on a store of its own, which `$make().await` gives together with

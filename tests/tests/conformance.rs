@@ -39,6 +39,21 @@ mod file {
     minutehand_tests::store_facts!(make);
 }
 
+mod vault {
+    use minutehand_io::vault::key_file::KeyFile;
+    use minutehand_tests::conformance::vault::{keeps_its_promises, opens_nothing_damaged};
+
+    #[tokio::test]
+    async fn a_key_file_keeps_what_every_vault_promises() {
+        let directory = tempfile::tempdir().unwrap();
+
+        for vault in [KeyFile::beside(directory.path()), KeyFile::in_memory()] {
+            keeps_its_promises(&vault).await;
+            opens_nothing_damaged(&vault).await;
+        }
+    }
+}
+
 mod queues {
     use minutehand_tests::conformance::queues::embedded::Embedded;
     use minutehand_tests::queue_facts;

@@ -1,8 +1,6 @@
 //! The vault: seals what secrets say, so that whoever reads the store alone learns nothing. A seal covers whose secret it is and what
 //! it is called too: one that was put in another's place does not open.
 
-#[cfg(all(test, feature = "embedded"))]
-mod conformance;
 #[cfg(feature = "embedded")]
 pub mod key_file;
 #[cfg(feature = "aws")]

@@ -3,15 +3,14 @@
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::SECRET_BYTES;
 use minutehand_domain::secret::{Label, Sealed, SecretName, SecretValue};
+use minutehand_io::vault::Vault;
 use zeroize::Zeroizing;
 
-use super::Vault;
-
-pub(crate) fn value(text: &str) -> SecretValue {
+pub fn value(text: &str) -> SecretValue {
     SecretValue::new(Zeroizing::new(text.to_owned())).unwrap()
 }
 
-pub(crate) async fn keeps_its_promises(vault: &impl Vault) {
+pub async fn keeps_its_promises(vault: &impl Vault) {
     let acme = (Tenant::new("acme").unwrap(), "stripe".parse::<SecretName>().unwrap());
     let label = Label { tenant: &acme.0, name: &acme.1 };
     let largest = "v".repeat(SECRET_BYTES);
@@ -31,6 +30,13 @@ async fn opens_for_nobody_else(vault: &impl Vault, label: Label<'_>) {
     for wrong in [Label { tenant: &other, ..label }, Label { name: &name, ..label }] {
         assert!(vault.open(wrong, &sealed).await.is_err(), "in another's place it does not open: {wrong:?}");
     }
+}
+
+/// Which only a vault that authenticates what it opens can promise: the emulator of KMS does not.
+pub async fn opens_nothing_damaged(vault: &impl Vault) {
+    let (tenant, name) = (Tenant::new("acme").unwrap(), "stripe".parse().unwrap());
+    let label = Label { tenant: &tenant, name: &name };
+    let sealed = vault.seal(label, &value("hunter2")).await.unwrap();
     for at in [0, sealed.bytes.len() / 2, sealed.bytes.len() - 1] {
         let mut bytes = sealed.bytes.clone();
         bytes[at] ^= 1;
