@@ -99,6 +99,11 @@ impl Serve {
         let is_for_this_machine = !self.aws && self.listen.ip().to_canonical().is_loopback();
         self.reach.unwrap_or(if is_for_this_machine { Reach::Loopback } else { Reach::Public })
     }
+
+    /// It was not asked for, but taken from where the API listens: a proxy makes that untrue.
+    pub(crate) fn assumes_that_its_users_are_here(&self) -> bool {
+        self.reach.is_none() && self.reach() == Reach::Loopback
+    }
 }
 
 fn reaches() -> impl TypedValueParser<Value = Reach> {
@@ -178,7 +183,10 @@ mod tests {
             (&["--reach=public"], Reach::Public),
             (&["--aws", "--reach=local"], Reach::Loopback),
         ] {
-            assert_eq!(serving(words).reach(), reach, "{words:?}");
+            let serve = serving(words);
+            assert_eq!(serve.reach(), reach, "{words:?}");
+            let is_said = words.iter().any(|word| word.starts_with("--reach"));
+            assert_eq!(serve.assumes_that_its_users_are_here(), reach == Reach::Loopback && !is_said, "{words:?}");
         }
         assert!(parsed(&["--reach=everything"]).is_err());
     }

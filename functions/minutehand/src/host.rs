@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use minutehand_api::{Api, Keyring, Metrics, TargetCheck, router};
 use minutehand_domain::id::Tenant;
 use minutehand_io::Ports;
@@ -20,6 +21,7 @@ use crate::drain::{self, Drain};
 use crate::executing::executing;
 use crate::front::{self, Bounds};
 use crate::limiting::limit_tenants;
+use crate::proxied;
 use crate::serve_error::ServeError;
 use crate::welcome::welcome;
 
@@ -49,11 +51,11 @@ impl Host<'_> {
         limit_tenants(&*ports).await?;
         writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps, self.reach))?;
         let (signal, drain) = drain::signal();
-        let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.clone(), self.options.at_once);
-        let (reach, metrics) = (self.reach, self.metrics.clone());
+        let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.as_str(), self.options.at_once);
+        let router = self.router(Arc::clone(&ports), key);
         let handlers = tokio::spawn(async move {
             tokio::join!(
-                answering(Arc::clone(&ports), listener, &key, reach, metrics, drain.clone()),
+                front::answering(listener, router, Bounds::of_this_process(), drain.clone()),
                 executing(ports, at_once, drain),
                 sweeping
             )
@@ -75,21 +77,13 @@ impl Host<'_> {
         }
         Ok(())
     }
-}
 
-/// Answers requests, until the process drains.
-async fn answering<D: Ports>(
-    ports: Arc<D>,
-    listener: TcpListener,
-    key: &str,
-    reach: Reach,
-    metrics: Metrics,
-    drain: Drain,
-) {
-    let keys = Keyring::single(key, Tenant::deployment());
-    let target_check = TargetCheck::new(move |target| check_target(target, reach));
-    let api = Api { ports, keys, target_check, metrics: Some(metrics) };
-    front::answering(listener, router(api), Bounds::of_this_process(), drain).await;
+    fn router<D: Ports>(&self, ports: Arc<D>, key: &str) -> Router {
+        let (reach, keys) = (self.reach, Keyring::single(key, Tenant::deployment()));
+        let target_check = TargetCheck::new(move |target| check_target(target, reach));
+        let router = router(Api { ports, keys, target_check, metrics: Some(self.metrics.clone()) });
+        if self.options.assumes_that_its_users_are_here() { proxied::warned_of(router) } else { router }
+    }
 }
 
 async fn stop_signal() -> io::Result<()> {

@@ -12,6 +12,7 @@ mod local;
 mod metrics;
 #[cfg(feature = "aws")]
 mod on_aws;
+mod proxied;
 mod repair;
 mod serve;
 mod serve_error;

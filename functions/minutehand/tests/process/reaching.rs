@@ -1,5 +1,7 @@
 //! Reaching: which targets a process calls, by where it listens and by `--reach`.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 
 use serde_json::json;
@@ -56,6 +58,36 @@ async fn a_job_made_under_a_wider_reach_is_refused_at_its_call_and_told_what_it_
         text(&attempts[0]["error"], "message"),
         "the address 127.0.0.1 is loopback: that needs serve --reach loopback, not private"
     );
+}
+
+/// nginx on the same machine: the API listens on loopback, and the internet makes the jobs. Once, however many come; and not where
+/// the operator has said what is meant, nor of requests that come straight.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_listens_on_loopback_behind_a_proxy_is_told_once_what_its_jobs_may_call() {
+    let (assumed, said) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (assumed, said) = (Server::on(assumed.path()), Server::started(reaching(said.path(), "loopback")));
+    let warnings = |server: &Server| server.stderr().matches("start with --reach public").count();
+    assert_eq!(assumed.client().get("/v1/health").await.status, 200);
+    assert_eq!(warnings(&assumed), 0, "{}", assumed.stderr());
+
+    for server in [&assumed, &said] {
+        for header in ["X-Forwarded-For: 203.0.113.7", "Forwarded: for=203.0.113.7", "Via: 1.1 proxy"] {
+            assert!(asked_with(server, header).starts_with("HTTP/1.1 200"));
+        }
+    }
+
+    assert_eq!(eventually(SOON, "it is said", || async { Some(warnings(&assumed)).filter(|said| *said > 0) }).await, 1);
+    assert!(assumed.stderr().contains("x-forwarded-for"), "{}", assumed.stderr());
+    assert_eq!(warnings(&said), 0, "{}", said.stderr());
+}
+
+/// The answer to a request that has this header too.
+fn asked_with(server: &Server, header: &str) -> String {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    write!(stream, "GET /v1/health HTTP/1.1\r\nHost: x\r\n{header}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 fn reaching(data: &Path, reach: &str) -> std::process::Command {
