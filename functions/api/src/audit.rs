@@ -26,7 +26,7 @@ use crate::keys::named_tenant;
 use crate::params::{Params, limit_of};
 use crate::problem::{Kind, Problem};
 
-/// Whoever does something that goes on record, and the request that asks for it.
+/// The caller who does something that goes on record, and the request that asks for it.
 pub(crate) struct Acting {
     caller: Caller,
     request_id: Arc<str>,

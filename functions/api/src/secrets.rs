@@ -87,7 +87,7 @@ fn name_in(scope: &Scope, cursor: &str) -> Result<SecretName, Problem> {
     String::from_utf8(bytes).ok().and_then(|name| name.parse().ok()).ok_or_else(foreign)
 }
 
-/// Whoever names it from now on is refused, and a call that needs it fails.
+/// A job that names it from now on is refused, and a call that needs it fails.
 pub(crate) async fn delete<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,

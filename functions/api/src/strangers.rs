@@ -1,7 +1,7 @@
 //! Strangers: requests with a key that may be one, and that nobody here has seen open anything lately. To find out costs a
 //! read of the table, so that each source has so many of them; and a key that was refused is refused again without one.
 //!
-//! A key that has opened is never counted against its source: whoever shares an address with somebody who guesses keys is
+//! A key that has opened is never counted against its source: a client that shares an address with somebody who guesses keys is
 //! served as always. What is remembered is the hashes of keys, not that they are valid: each request still reads its key, so
 //! that a revoked one opens nothing from the next request on.
 

@@ -92,7 +92,7 @@ pub(crate) struct Serve {
     pub(crate) drain_seconds: u64,
 }
 
-/// A job may be made by whoever reaches the API; a target on this machine may be meant for nobody else. So the widest reach
+/// A job may be made by everybody who reaches the API; a target on this machine may be meant for nobody else. So the widest reach
 /// is the default only where the two are the same. What `--aws` keeps is shared: its jobs come in through other doors too.
 impl Serve {
     pub(crate) fn reach(&self) -> Reach {

@@ -181,7 +181,7 @@ pub struct KeyUse {
     pub last_used_at: Moment,
 }
 
-/// How much later a use must be to be worth a write: whoever looks for keys that nobody needs thinks in days.
+/// How much later a use must be to be worth a write: a search for unused keys thinks in days.
 const WORTH_A_WRITE: Duration = Duration::from_secs(3600);
 
 /// What a secret does to a key.
@@ -207,7 +207,7 @@ impl KeyUse {
 }
 
 impl ApiKey {
-    /// Only whoever has the secret is told that it came too late.
+    /// Only a caller that has the secret is told that it came too late.
     pub fn opening(&self, secret: &str, now: Moment) -> Opening {
         let by_former = self.former.is_some_and(|former| former.secret.is_of(secret) && now < former.until);
         let knows = (self.secret.is_of(secret) || by_former) && self.revoked_at.is_none();

@@ -7,7 +7,7 @@ use crate::timer::{Timer, TimerKey, TimerStamp};
 pub struct Hint {
     pub tenant: Tenant,
     pub run: RunKey,
-    /// The timer that stands behind this hint, and what was seen of it: whoever finishes the run erases just that.
+    /// The timer that stands behind this hint, and what was seen of it: the executor that finishes the run erases just that.
     pub timer: TimerKey,
     pub stamp: TimerStamp,
 }

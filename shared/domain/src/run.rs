@@ -112,7 +112,7 @@ pub enum Skip {
     Paused,
     Cancelled,
     Superseded,
-    /// Whoever wanted this run promised it and never wrote it.
+    /// Its asker promised this run and never wrote it.
     Abandoned,
 }
 

@@ -92,7 +92,7 @@ impl<K: Eq + Hash> Drop for Asked<K> {
     }
 }
 
-/// Whoever holds a piece or waits for one holds the semaphore too, and nobody takes it out of the map but under its lock.
+/// A holder of a piece, and one who waits for it, holds the semaphore too, and nobody takes it out of the map but under its lock.
 fn forget_if_unused<K: Eq + Hash>(holders: &Holders<K>, key: &K) {
     let mut holders = locked(holders);
     if holders.get(key).is_some_and(|left| Arc::strong_count(left) == 1) {

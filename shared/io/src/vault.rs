@@ -1,4 +1,4 @@
-//! The vault: seals what secrets say, so that whoever reads the store alone learns nothing. A seal covers whose secret it is and what
+//! The vault: seals what secrets say, so that a copy of the store alone reveals nothing. A seal covers whose secret it is and what
 //! it is called too: one that was put in another's place does not open.
 
 #[cfg(feature = "embedded")]

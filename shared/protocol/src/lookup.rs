@@ -30,7 +30,7 @@ pub async fn jobs_of<D: Ports>(
     Ok(heads.items.into_iter().filter_map(Head::into_job).collect())
 }
 
-/// A job, for whoever is going to change it.
+/// A job, to be changed.
 pub async fn seen_job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Seen<Job>>, Fault> {
     let Some(Seen { item, version }) = ports.store().get::<Head>(tenant, id).await? else { return Ok(None) };
     Ok(item.into_job().map(|item| Seen { item, version }))

@@ -36,7 +36,7 @@ mod agreement {
     }
 }
 
-/// What a table far away does to whoever writes, and no emulator does: see `Between`.
+/// What a table far away does to its writers, and no emulator does: see `Between`.
 mod far_away {
     use std::collections::{BTreeMap, HashMap};
     use std::time::Duration;

@@ -27,7 +27,7 @@ pub async fn runs_of_all_jobs_come_newest_first<S: Store>(store: Arc<S>) {
     assert_eq!(runs, [(2, 3 * HOUR), (1, HOUR), (2, 180), (3, 120), (1, 60)].map(|(job, at)| run(job, at).key));
 }
 
-/// Whoever lists them by the instant alone meets sixty-four that are all the same.
+/// A list by the instant alone meets sixty-four that are all the same.
 pub async fn runs_at_one_instant_come_by_their_keys<S: Store>(store: Arc<S>) {
     let keys = one_instants_keys();
     for key in &keys {

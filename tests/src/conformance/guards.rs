@@ -81,7 +81,7 @@ pub async fn a_conflict_changes_nothing<S: Store>(store: Arc<S>) {
     );
 }
 
-/// Sixty-four write at once under one guard; answers with that of whoever sees the winner.
+/// Sixty-four write at once under one guard; answers with the guard that has seen the winner.
 async fn one_wins<S, T, F, Fut>(store: &Arc<S>, guard: Guard, claim: F) -> Guard
 where
     S: Store,

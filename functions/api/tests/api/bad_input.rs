@@ -436,7 +436,7 @@ async fn a_body_that_breaks_off_is_malformed() {
     raw(&world, r#"{"target":{"noop""#).await.problem(400, "malformed");
 }
 
-/// The room is shared by all bodies that are being read: whoever is done with theirs gives it back.
+/// The room is shared by all bodies that are being read: a body that was read gives it back.
 #[tokio::test]
 async fn bodies_that_were_read_leave_room_for_others() {
     let world = World::new();

@@ -336,7 +336,7 @@ async fn of_24_racing_makers_of_one_key_one_is_shown_its_secret() {
     assert!(opens(&world, &secrets[0]).await);
 }
 
-/// A secret that is replaced before anybody has seen it would be shown for nothing: whoever comes second is told.
+/// A secret that is replaced before anybody has seen it would be shown for nothing: the second to come is told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_racing_rotations_the_last_that_was_shown_opens_and_the_others_are_told() {
     let world = Arc::new(World::new());

@@ -160,7 +160,7 @@ async fn of_24_racing_askings_with_one_key_one_makes_the_run() {
     }
 }
 
-/// The crash comes between the answer that the key names and the run: whoever asks again makes just that run.
+/// The crash comes between the answer that the key names and the run: a repeated request makes just that run.
 #[tokio::test]
 async fn who_asks_again_after_a_crash_makes_the_run_that_was_named() {
     let world = World::new();

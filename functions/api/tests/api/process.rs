@@ -97,7 +97,7 @@ async fn a_signing_secret_is_its_tenants_own() {
     assert_eq!(answer.problem(422, "invalid"), ["/grace_seconds"]);
 }
 
-/// A secret that is replaced before anybody has seen it would be shown for nothing: whoever comes second is told.
+/// A secret that is replaced before anybody has seen it would be shown for nothing: the second to come is told.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_racing_rotations_those_that_are_shown_are_kept_and_the_others_told() {
     let world = Arc::new(World::new());

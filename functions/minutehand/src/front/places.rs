@@ -1,7 +1,7 @@
 //! Places: the open connections, and who holds them: a tenant, once a request has shown a key of it; before, the source.
 //!
 //! While there are free places nobody is asked for theirs. When all are taken, a new connection takes the place of the one
-//! without a request that has been so for the longest, of whoever holds the most of those. And so that there is always one
+//! without a request that has been so for the longest, of the client that holds the most of those. And so that there is always one
 //! without a request, a tenant may have requests under way on a part of all connections only.
 
 use std::collections::HashMap;
@@ -118,7 +118,7 @@ impl Open {
         }
     }
 
-    /// Of whoever holds the most without a request, the one that has been so for the longest.
+    /// Of the client that holds the most without a request, the one that has been so for the longest.
     fn victim(&self) -> Option<u64> {
         let idle = || self.connections.iter().filter(|(_, connection)| !connection.is_busy);
         let mut held = HashMap::<&Holder, usize>::new();

@@ -107,7 +107,7 @@ async fn a_chunked_body_that_lies_is_refused_and_cut() {
     assert_serves(&server).await;
 }
 
-/// A length and chunks at once are how a request is smuggled past whoever stands in front: one of them is taken, and nothing
+/// A length and chunks at once are how a request is smuggled past a proxy in front: one of them is taken, and nothing
 /// else is heard on this connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_of_two_lengths_hides_no_second_request() {

@@ -19,7 +19,7 @@ use crate::vault::{Vault, VaultError};
 /// How old a value may be when a call is prepared with it.
 pub const VALUE_KNOWN_FOR: Duration = Duration::from_secs(5);
 /// At most four megabytes. A process that calls with more secrets than this within five seconds opens some of them again: those of
-/// whoever has the most of them.
+/// the tenant that has the most of them.
 const VALUES: usize = 1024;
 
 pub(super) struct KnownValues<S> {
@@ -89,7 +89,8 @@ impl<S: Store> KnownValues<S> {
         Some(Arc::clone(&known.value))
     }
 
-    /// What is no longer fresh goes; where there is no room left, the oldest of whoever has more than this tenant.
+    /// What is no longer fresh goes; where there is no room left, the oldest of the tenant with the most, if
+    /// it has more than this one.
     fn remember(&self, tenant: &Tenant, name: &SecretName, value: SecretValue, now: Moment) -> Arc<SecretValue> {
         let value = Arc::new(value);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

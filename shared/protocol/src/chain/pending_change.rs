@@ -28,7 +28,7 @@ pub async fn keep_promise_of_a_change<D: Ports>(ports: &D, timer: &Timer, job: J
     if closed { erase(ports, timer).await } else { Ok(()) }
 }
 
-/// A new epoch: whoever read the head before must read it again.
+/// A new epoch: a creator or changer that read the head before must read it again.
 pub async fn bump_epoch<D: Ports>(ports: &D, job: Job, guard: Guard) -> Result<bool, Fault> {
     let bumped = Head::Job(Job { epoch: job.epoch + 1, ..job });
     Ok(ports.store().put(bumped.tenant(), bumped.id(), &bumped, guard).await?.is_written())

@@ -114,7 +114,7 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
     Err(Fault::unavailable("the claim", "what it reads is stale each time before it can be decided on"))
 }
 
-/// Rule **long calls travel apart**: whoever gave this hint did not know the run's terms, or they have changed since.
+/// Rule **long calls travel apart**: the giver of this hint did not know the run's terms, or they have changed since.
 async fn send_on<D: Ports>(ports: &D, hint: &Hint, came_on: Lane, reading: &Reading) -> Result<bool, Fault> {
     let lane = ports.queues().lane_for(reading.owner.lane());
     if lane.length <= came_on.length {

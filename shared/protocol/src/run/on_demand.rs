@@ -53,7 +53,7 @@ pub async fn run_now<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, request: R
     make_run(ports, &job, job.run(key), request).await
 }
 
-/// Queues another try at a run that came to nothing, as whoever asks has seen it: recorded, or spoken for by another's record.
+/// Queues another try at a run that came to nothing, as the caller has seen it: recorded, or spoken for by another's record.
 /// It is given its own payload, unless the request has one.
 pub async fn redrive<D: Ports>(ports: &D, of: &Run, request: RunRequest) -> Result<Answered, Fault> {
     let Some(job) = job_of(ports, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
@@ -101,7 +101,7 @@ async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<
 
 /// What those who bear the same idempotency key have agreed about.
 enum Agreed {
-    /// The run is to be made, by whoever comes first.
+    /// The run is to be made, by the first request that comes.
     Make(Run),
     Made(Run),
     Taken,

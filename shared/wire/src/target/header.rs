@@ -39,7 +39,7 @@ impl HeaderSpec {
         Self::Secret(SecretRef { secret: name.into() })
     }
 
-    /// As it is shown to whoever may see the job.
+    /// As it is shown to all who may see the job.
     pub(super) fn of(name: &str, header: &Header) -> Self {
         match header {
             Header::Text(_) if names_a_credential(name) => Self::text(MASK),

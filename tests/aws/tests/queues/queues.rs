@@ -15,7 +15,7 @@ pub(crate) async fn make_queues(client: &Client) -> QueueUrls {
     QueueUrls::new(urls.try_into().expect("one for each lane"))
 }
 
-/// Queues that nobody has made: whoever is scripted does not ask for them.
+/// Queues that nobody has made: a scripted AWS is not asked for them.
 pub(crate) fn named_queues() -> QueueUrls {
     QueueUrls::new(Lane::ALL.map(|lane| format!("http://scripted/0/{}", lane.as_str())))
 }

@@ -33,7 +33,8 @@ fn what_is_logged_is_said_in_one_place() {
     }
 }
 
-/// An executor's retry is a message to its own queue, and Lambda stops whoever calls itself sixteen times; no emulator does.
+/// An executor's retry is a message to its own queue, and Lambda stops a function that calls itself sixteen times. No emulator
+/// does.
 /// Tried: without it.
 #[test]
 fn the_executor_may_call_itself_as_often_as_a_job_is_retried() {

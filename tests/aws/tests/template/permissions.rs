@@ -75,7 +75,7 @@ fn only_the_executor_takes_from_the_queues_and_only_the_sweeper_from_the_sweeps(
     assert_eq!(taking(template, "ExecutorFunction"), queues.concat());
 }
 
-/// Whoever takes requests can open nothing that is sealed, and whoever opens it can seal nothing else in its place.
+/// The function that takes requests can open nothing that is sealed, and the one that opens can seal nothing else in its place.
 #[test]
 fn only_the_api_seals_secrets_and_only_the_executor_opens_them() {
     let Some(template) = template() else { return };

@@ -40,7 +40,7 @@ impl Doubles {
         Said(self.hashing.hash_one((tenant, packed)))
     }
 
-    /// Where the one may wait that says the same. Whoever asks compares the two: hashes may collide.
+    /// Where the one may wait that says the same. The caller compares the two: hashes may collide.
     pub(super) fn candidate(&self, said: Said, tenant: TenantNumber) -> Option<Position> {
         self.places.get(&said).map(|place| Position { tenant, at: place.at, number: place.number })
     }

@@ -55,7 +55,7 @@ pub(super) fn it_bears_this_stamp(stamp: TimerStamp) -> Condition {
 pub(super) const STAMP: [(&str, &str); 2] = [("#one", GENERATION), ("#other", WRITTEN)];
 pub(super) const WRITING: [(&str, &str); 2] = [("#one", VERSION), ("#other", WRITE)];
 
-/// What cannot be read is what was met: whoever wrote there since has left a mark of its own.
+/// What cannot be read is what was met: a later write has left a mark of its own.
 pub(super) fn it_stands_as_read(item: &Attributes, marks: &'static [(&'static str, &'static str); 2]) -> Condition {
     let [one, other] = marks.map(|(_, attribute)| item.get(attribute));
     let expression = match (one, other) {

@@ -1,5 +1,5 @@
-//! Items: what an item looks like as attributes. They come from its shape in the form for people, so that whoever opens the
-//! console reads a job or a run; what is absent is left out.
+//! Items: what an item looks like as attributes. They come from its shape in the form for people, so that the
+//! console shows a job or a run; what is absent is left out.
 //!
 //! Beside its shape's attributes an item has its key (`pk`, `sk`), where it is guarded its `version` and the `write` that
 //! made it, where its shape is not the first its number (`shape`), and where it expires when (`expires_at`).

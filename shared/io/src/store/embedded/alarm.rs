@@ -1,4 +1,4 @@
-//! The alarm: wakes whoever sleeps until a timer when an earlier one is put. To whoever puts, it is one comparison.
+//! The alarm: wakes a host that sleeps until a timer when an earlier one is put. To the writer of a timer it is one comparison.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ impl Default for Alarm {
 }
 
 impl Alarm {
-    /// A timer was put, and whoever looks now sees it.
+    /// A timer was put, and a look now sees it.
     pub(super) fn put(&self, due: Moment) {
         if due.millis() < self.latest.load(Ordering::SeqCst) {
             self.bell.notify_waiters();

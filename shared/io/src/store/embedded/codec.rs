@@ -30,10 +30,10 @@ pub enum Codec {
     /// This release's.
     #[default]
     Ours,
-    /// A later release's: it writes every shape under a number that this one does not know, and reads both. For whoever must
-    /// see what becomes of two releases side by side.
+    /// A later release's: it writes every shape under a number that this one does not know, and reads both. For tests of
+    /// two releases side by side.
     Later,
-    /// Nobody's: what it writes is damaged, and nobody can read it. For whoever must see what becomes of it.
+    /// Nobody's: what it writes is damaged, and nobody can read it. For tests of what becomes of it.
     Damaging,
 }
 

@@ -1,4 +1,4 @@
-//! The engine in one file. Whoever reads sees the last commit, on their own thread; one thread writes, for everybody who
+//! The engine in one file. A reader sees the last commit, on its own thread; one thread writes, for everybody who
 //! waits at once. A write is answered when fdatasync has returned, never before.
 
 mod open;
@@ -169,7 +169,7 @@ impl Committed {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// From here on, whoever reads sees the commit that was just made.
+    /// From here on, readers see the commit that was just made.
     fn advance(&self) -> Result<(), redb::Error> {
         let snapshot = Arc::new(Snapshot::of(&self.database)?);
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = snapshot;

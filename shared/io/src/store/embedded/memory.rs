@@ -31,7 +31,7 @@ impl MemoryStore {
         Embedded::new(Memory::default())
     }
 
-    /// A minute's timers divided as DynamoDB's are, for whoever must see that it works without DynamoDB.
+    /// A minute's timers divided as DynamoDB's are, for tests without DynamoDB.
     pub fn with_shards(shards: u16) -> Self {
         Embedded::divided(Memory::default(), shards.max(1))
     }

@@ -53,8 +53,8 @@ impl Listed for Head {
 impl Stored for Head {
     const NEWEST: u8 = 2;
 
-    /// Shape 1 says everything but that a header names a secret. So whoever has none can go back to a release that knows of none, and
-    /// pays no byte for it.
+    /// Shape 1 says everything but that a header names a secret. So a deployment without secrets can go back to a release that
+    /// knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let names_secrets = self
             .job()

@@ -1,4 +1,4 @@
-//! When a key was last used, to a coarse grain. It lies beside the key and not inside of it: whoever rotates or revokes a key must not
+//! When a key was last used, to a coarse grain. It lies beside the key and not inside of it: a rotation or revocation must not
 //! be refused because somebody used it.
 
 use minutehand_domain::Moment;

@@ -87,7 +87,7 @@ impl Stored for Run {
     }
 }
 
-/// With its status in a word, for whoever reads the console; the state says it whole.
+/// With its status in a word, for readers of the console; the state says it whole.
 #[derive(Serialize)]
 struct InAWord<R> {
     #[serde(flatten)]

@@ -27,7 +27,7 @@ const CACHE_BYTES: usize = 256 * 1024 * 1024;
 /// The format of the file that this release writes; it reads every earlier one. 1 was dc7fa05's, whose values were all in
 /// their kinds' first shapes; 2 adds tables, and a shape's number to each value; 3 has jobs, keys and cursors in their second
 /// shapes, secrets and acts on record. An older release refuses a newer format, so that it never meets a value that it cannot
-/// read: whoever adds a shape or a kind raises the format, and the version with it, by whose name it is refused.
+/// read: a change that adds a shape or a kind raises the format, and the version with it, by whose name it is refused.
 const FORMAT: u64 = 3;
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const FORMAT_KEY: &str = "format";

@@ -116,7 +116,7 @@ fn put(table: &mut ByteTable<'_>, key: &[u8], value: Option<&[u8]>) -> Result<()
 
 fn answer(waiting: Vec<oneshot::Sender<Answer>>, answers: impl IntoIterator<Item = Answer>) {
     for (waiting, answer) in waiting.into_iter().zip(answers) {
-        // Whoever no longer listens has gone away, as if it had crashed: the write stands.
+        // A caller that no longer listens has gone away, as if it had crashed: the write stands.
         drop(waiting.send(answer));
     }
 }
