@@ -54,7 +54,7 @@ mod far_away {
     use minutehand_domain::timer::{Obligation, Timer, TimerKey};
     use minutehand_io::Fault;
     use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Table};
-    use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Part, Put, Seen, Store, Updated, Version};
+    use minutehand_io::store::{Across, Bucket, Cursor, Deleted, Guard, Part, Put, Store, Updated};
     use minutehand_tests::conformance::items::slot::Take;
     use minutehand_tests::conformance::items::{edge, take};
     use minutehand_tests::conformance::lists::put_run;

@@ -225,6 +225,7 @@ pub async fn an_update_that_the_stores_cannot_mean_alike_is_illegal<S: Store>(st
         inside: Inside { stage: "a".to_owned() },
         words: BTreeSet::new(),
         note: None,
+        tries: 0,
         until: at(600),
     };
     let is_open = Condition::Is(&["open"], Value::Bool(true));
@@ -244,6 +245,7 @@ pub async fn an_update_that_the_stores_cannot_mean_alike_is_illegal<S: Store>(st
         begun(&thing, &[], &[set_stage]),
         begun(&with_words, &[], std::slice::from_ref(&insert)),
         begun(&with_a_note, &[], &[]),
+        begun(&Thing { tries: 1, ..thing.clone() }, &[], &[]),
         begun(&thing, &[], &[insert.clone(), remove]),
     ] {
         let answer = change(refused.clone()).await;

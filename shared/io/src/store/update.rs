@@ -19,8 +19,8 @@ pub trait Update: Clone + Send + Sync + 'static {
     ///
     /// DynamoDB asks its conditions of the item that is absent, and gives the item that stands each attribute that it lacks. So
     /// an update that begins something may ask only that a set lacks a word or has room, may set only what is inside of
-    /// nothing, and begins with empty sets, in the first shape, and with nothing that an item of the kind may be without,
-    /// unless an action makes it. And where it expires, every item of its kind does.
+    /// nothing, and begins with empty sets, in the first shape, and with nothing that an item of the kind may be without
+    /// (but for what its absence says too), unless an action makes it. And where it expires, every item of its kind does.
     fn begin(&self) -> Option<Self::Item> {
         None
     }
@@ -164,7 +164,10 @@ impl Attributes {
             shape: self.shape,
             attributes: without.map(|(name, value)| (name.clone(), value.clone())).collect(),
         };
-        let is_optional = !is_made && T::read(self.shape, without).is_ok();
+        // Where it says what its absence would say, it may be given to what stands too.
+        let changes_what_lacks_it =
+            |lacking: T| lacking.write(Named).is_ok_and(|read| read.attributes != self.attributes);
+        let is_optional = !is_made && T::read(self.shape, without).is_ok_and(changes_what_lacks_it);
         is_optional.then(|| format!("begins with `{name}`, which what stands may be without"))
     }
 }

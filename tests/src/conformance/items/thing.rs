@@ -20,6 +20,9 @@ pub struct Thing {
     #[serde(default)]
     pub words: BTreeSet<String>,
     pub note: Option<String>,
+    /// Not there in things of a former release.
+    #[serde(default)]
+    pub tries: u64,
     /// When it expires.
     pub until: Moment,
 }
@@ -146,13 +149,15 @@ pub fn any_change() -> impl Strategy<Value = Change> {
 fn any_thing() -> impl Strategy<Value = Thing> {
     let words = prop_oneof![8 => Just(BTreeSet::new()), 1 => prop::collection::btree_set(any_word(), 1..3)];
     let note = prop_oneof![8 => Just(None), 1 => any_word().prop_map(Some)];
-    (0..3_u64, any::<bool>(), any_word(), words, note, 0..600_u64).prop_map(
-        |(count, open, stage, words, note, until)| Thing {
+    let tries = prop_oneof![8 => Just(0), 1 => 1..3_u64];
+    (0..3_u64, any::<bool>(), any_word(), words, (note, tries), 0..600_u64).prop_map(
+        |(count, open, stage, words, (note, tries), until)| Thing {
             count,
             open,
             inside: Inside { stage },
             words,
             note,
+            tries,
             until: at(until),
         },
     )
