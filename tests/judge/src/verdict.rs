@@ -12,8 +12,6 @@ use crate::{Account, CHANGE_TOLERANCE, Call, Cost, Head, Job, Record, SKEW, Stat
 const UNSETTLED: i64 = 20 * 60_000;
 /// One that failed this close to the end may still have tries left.
 const UNFINISHED: i64 = 60 * 60_000;
-/// A cancelled occurrence that had been claimed before may go on for this long.
-const RUNNING_ON: i64 = 10 * 60_000;
 /// More than an hour of minutes behind, a sweep costs more than what is due.
 const WIDEST_SWEEP: i64 = 60;
 
@@ -206,16 +204,12 @@ impl<'a> Verdict<'a> {
         }
     }
 
+    /// Whoever had claimed it before may go on; nobody claims it after its cancel was acknowledged, for a first try or another.
     fn a_cancelled_occurrence_does_not_start(&mut self, job: &Job) {
         for (cancelled_at, instant) in &job.cancels {
-            let late = |call: &&Call| {
-                call.job == job.job
-                    && call.number == 0
-                    && call.instant == *instant
-                    && call.at > cancelled_at + RUNNING_ON
-            };
-            if self.account.calls.iter().any(|call| late(&call)) {
-                self.report("what was cancelled does not start", job.job, *instant, "called long after");
+            let its = |call: &&Call| (call.job, call.number, call.instant) == (job.job, 0, *instant);
+            if self.account.calls.iter().filter(its).any(|call| call.claimed_at > *cancelled_at) {
+                self.report("what was cancelled does not start", job.job, *instant, "claimed when it was cancelled");
             }
         }
     }

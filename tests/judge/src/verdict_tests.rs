@@ -100,8 +100,8 @@ fn each_rule_reports_its_violation() {
         (
             "what was cancelled does not start",
             Account {
-                calls: vec![Call { at: T + 900_000, ..call() }],
-                ..with_job(Job { cancels: vec![(T + 1, T + 60_000)], ..job() })
+                calls: vec![Call { claimed_at: T + 60_001, ..call() }],
+                ..with_job(Job { cancels: vec![(T + 60_000, T + 60_000)], ..job() })
             },
         ),
         ("every run comes to its end", with_record(Record { status: "running".into(), ..record() })),
