@@ -9,14 +9,6 @@ fn root() -> PathBuf {
     package.ancestors().nth(2).expect("the package stands two folders below the root").to_path_buf()
 }
 
-/// Rules whose mutation lost its way, and is to be aimed anew: they stand as comments at the end of the table.
-const WITHOUT: [&str; 4] = [
-    "a throttle is nobody's failure",
-    "every run comes to its end",
-    "no timer leaks",
-    "what was cancelled does not start",
-];
-
 /// The rules that the judge reports, by the sentence that each is.
 fn rules() -> BTreeSet<String> {
     let judge = root().join("tests/judge/src");
@@ -49,6 +41,6 @@ fn each_rule_of_the_judge_has_a_mutation_that_it_notices() {
     assert!(asked_rules.len() > 35, "only {} were found", asked_rules.len());
     for (rule, test) in asked {
         let is_there = table.contains(&format!("\"judging::{test}\""));
-        assert_eq!(is_there, !WITHOUT.contains(&rule.as_str()), "a mutation in guards.toml that breaks: {rule}");
+        assert!(is_there, "no mutation in guards.toml breaks: {rule}");
     }
 }

@@ -9,9 +9,11 @@ use std::ops::Range;
 mod catch_up;
 mod schedule;
 mod verdict;
+mod wrong_clocks;
 
 pub use catch_up::CatchUp;
 pub use schedule::{AtMost, Schedule};
+pub use wrong_clocks::WrongClocks;
 
 /// How long a change takes to reach every process: skew, a read up to five seconds old, and the hold until the call.
 pub const CHANGE_TOLERANCE: i64 = 8_000;
@@ -36,6 +38,8 @@ pub struct Account {
     pub blameless: BTreeSet<u32>,
     /// When nothing went wrong.
     pub calm: Vec<Calm>,
+    /// When clocks were wrong by more than the skew.
+    pub wrong_clocks: Vec<WrongClocks>,
     /// What each run has cost.
     pub costs: Vec<Cost>,
     /// Lists of jobs as clients read them, page by page.
@@ -133,6 +137,13 @@ pub struct Head {
     pub status: Status,
     pub schedule: Schedule,
     pub catch_up: CatchUp,
+}
+
+impl Head {
+    /// From when on it holds alone: it is written, and its time has come.
+    fn in_force_from(&self) -> i64 {
+        self.since.max(self.decided)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

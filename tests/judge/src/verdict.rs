@@ -12,8 +12,6 @@ use crate::{Account, CHANGE_TOLERANCE, Call, Cost, Head, Job, Record, SKEW, Stat
 const UNSETTLED: i64 = 20 * 60_000;
 /// One that failed this close to the end may still have tries left.
 const UNFINISHED: i64 = 60 * 60_000;
-/// A cancelled occurrence that had been claimed before may go on for this long.
-const RUNNING_ON: i64 = 10 * 60_000;
 /// More than an hour of minutes behind, a sweep costs more than what is due.
 const WIDEST_SWEEP: i64 = 60;
 
@@ -81,9 +79,11 @@ impl<'a> Verdict<'a> {
     /// Every occurrence that was in force around its instant is recorded or covered by a record.
     fn every_occurrence_has_its_record(&mut self, job: &Job) {
         for (n, head) in job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active) {
-            // Between a change's decision and its write either state may apply.
-            let until = job.heads.get(n + 1).map_or(self.account.end, |next| next.since.min(next.decided));
-            let from = head.since + if n == 0 { SKEW } else { CHANGE_TOLERANCE };
+            // Between a change's decision and its write either state may apply; a clock that is behind decides of what was before.
+            let later = job.heads[n + 1..].iter().map(|next| next.since.min(next.decided));
+            let until = later.min().unwrap_or(self.account.end);
+            // A writer whose clock is ahead decides for the time when that clock is right.
+            let from = (head.since + if n == 0 { SKEW } else { CHANGE_TOLERANCE }).max(head.decided);
             let to = (until - CHANGE_TOLERANCE).min(self.account.end - UNSETTLED);
             for t in head.schedule.instants(from, to) {
                 if !self.is_covered(job.job, t) {
@@ -97,7 +97,7 @@ impl<'a> Verdict<'a> {
     /// An occurrence of the last head has not been superseded by a change, and must not be recorded as superseded.
     fn an_occurrence_in_force_is_not_superseded(&mut self, job: &Job) {
         let Some(head) = job.heads.last().filter(|head| head.status == Status::Active) else { return };
-        let from = head.since.max(head.decided) + CHANGE_TOLERANCE;
+        let from = (head.in_force_from() + CHANGE_TOLERANCE).max(self.account.reached());
         for t in head.schedule.instants(from, self.account.end) {
             let reason = self.records.get(&(job.job, t, 0)).and_then(|record| record.reason.as_deref());
             if let Some(reason @ ("superseded" | "paused" | "cancelled")) = reason {
@@ -110,14 +110,20 @@ impl<'a> Verdict<'a> {
     fn occurrences_of_both_sides_of_a_change(&mut self, job: &Job) {
         for n in 1..job.heads.len() {
             let (before, after) = (&job.heads[n - 1], &job.heads[n]);
-            let calm = (n < 2 || job.heads[n - 2].since < after.since - 2 * CHANGE_TOLERANCE)
-                && before.since < after.since - 2 * CHANGE_TOLERANCE
-                && job.heads.get(n + 1).is_none_or(|next| next.since > after.since + 2 * CHANGE_TOLERANCE)
-                && after.since < self.account.end - UNSETTLED;
+            let calm = (n < 2 || job.heads[n - 2].in_force_from() < after.in_force_from() - 2 * CHANGE_TOLERANCE)
+                && before.in_force_from() < after.in_force_from() - 2 * CHANGE_TOLERANCE
+                && job
+                    .heads
+                    .get(n + 1)
+                    .is_none_or(|next| next.in_force_from() > after.in_force_from() + 2 * CHANGE_TOLERANCE)
+                && after.in_force_from() < self.account.end - UNSETTLED;
             if before.status != Status::Active || after.status != Status::Active || !calm {
                 continue;
             }
-            for t in after.schedule.instants(after.since - CHANGE_TOLERANCE, after.since + CHANGE_TOLERANCE) {
+            for t in after
+                .schedule
+                .instants(after.in_force_from() - CHANGE_TOLERANCE, after.in_force_from() + CHANGE_TOLERANCE)
+            {
                 if before.schedule.fires_at(t) && !self.is_covered(job.job, t) {
                     self.report("nothing is lost around a change", job.job, t, "both schedules promise it");
                 }
@@ -173,7 +179,10 @@ impl<'a> Verdict<'a> {
                     format!("at {}", call.at),
                 );
             }
-            let then = around(&job.heads, call.instant);
+            let mut then = around(&job.heads, call.instant);
+            if call.claimed_at < call.instant - SKEW {
+                then.extend(around(&job.heads, call.claimed_at)); // by a clock that was ahead, which is judged elsewhere
+            }
             if !then.iter().any(|head| head.schedule.fires_at(call.instant)) {
                 self.report("what starts is an occurrence", job.job, call.instant, "no schedule in force fires then");
             }
@@ -206,16 +215,12 @@ impl<'a> Verdict<'a> {
         }
     }
 
+    /// Whoever had claimed it before may go on; nobody claims it after its cancel was acknowledged, for a first try or another.
     fn a_cancelled_occurrence_does_not_start(&mut self, job: &Job) {
         for (cancelled_at, instant) in &job.cancels {
-            let late = |call: &&Call| {
-                call.job == job.job
-                    && call.number == 0
-                    && call.instant == *instant
-                    && call.at > cancelled_at + RUNNING_ON
-            };
-            if self.account.calls.iter().any(|call| late(&call)) {
-                self.report("what was cancelled does not start", job.job, *instant, "called long after");
+            let its = |call: &&Call| (call.job, call.number, call.instant) == (job.job, 0, *instant);
+            if self.account.calls.iter().filter(its).any(|call| call.claimed_at > *cancelled_at) {
+                self.report("what was cancelled does not start", job.job, *instant, "claimed when it was cancelled");
             }
         }
     }
@@ -258,10 +263,14 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Never by the starter's own clock; by the true clock at most by the skew.
+    /// Never by the starter's own clock; by the true clock at most by the skew, and by what that clock is ahead. What has begun by
+    /// a clock that was ahead may be tried again when it is right.
     fn nothing_starts_early(&mut self) {
         for call in &self.account.calls {
-            if call.own_clock < call.instant || call.at < call.instant - SKEW {
+            let ahead = self.account.ahead_in(call.claimed_at, call.at);
+            let early = call.own_clock < call.instant && !self.account.was_set(call.claimed_at, call.at);
+            let has_begun = call.fence > 1 && call.instant <= self.account.reached();
+            if !has_begun && (early || call.at < call.instant - SKEW - ahead) {
                 self.report("nothing starts early", call.job, call.instant, format!("at {}", call.at));
             }
         }
@@ -287,7 +296,7 @@ impl<'a> Verdict<'a> {
                 let alive = |earlier: &&&Call| {
                     let over = earlier.ended_at.is_some_and(|ended| ended <= later.at);
                     let expired = earlier.lease_until - 2 * SKEW <= later.at;
-                    earlier.at <= later.at && !over && !expired
+                    earlier.at <= later.at && !over && !expired && self.account.clocks_agreed(earlier, later)
                 };
                 if calls[..n].iter().any(|earlier| alive(&earlier)) {
                     self.report("one live lease", later.job, later.instant, format!("fence {}", later.fence));
@@ -312,7 +321,8 @@ impl<'a> Verdict<'a> {
     }
 
     fn the_sweep_keeps_up(&mut self) {
-        if self.account.widest_sweep > WIDEST_SWEEP + self.account.unswept {
+        let behind = self.account.furthest_behind() / 60_000;
+        if self.account.widest_sweep > WIDEST_SWEEP + self.account.unswept + behind {
             self.report("the sweep keeps up", 0, self.account.end, format!("{} minutes", self.account.widest_sweep));
         }
     }
@@ -326,10 +336,10 @@ fn is_last(record: &Record) -> bool {
 
 /// The states of the job at `t`, within the time a change needs to reach every process.
 fn around(heads: &[Head], t: i64) -> Vec<&Head> {
-    let before = heads.iter().rfind(|head| head.since <= t - CHANGE_TOLERANCE);
-    let near = heads
-        .iter()
-        .filter(|head| head.since > t - CHANGE_TOLERANCE && head.decided.min(head.since) < t + CHANGE_TOLERANCE);
+    let before = heads.iter().rfind(|head| head.in_force_from() <= t - CHANGE_TOLERANCE);
+    let near = heads.iter().filter(|head| {
+        head.in_force_from() > t - CHANGE_TOLERANCE && head.decided.min(head.since) < t + CHANGE_TOLERANCE
+    });
     before.into_iter().chain(near).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Each rule is shown a history that breaks just that rule: a judge that reports nothing proves nothing.
 
 use super::*;
-use crate::{Answer, Asked, Calm, CatchUp, List, Schedule, Stands, Timer, Version};
+use crate::{Answer, Asked, Calm, CatchUp, List, Schedule, Stands, Timer, Version, WrongClocks};
 
 const T: i64 = 1_000_000_000;
 const END: i64 = T + 7_200_000;
@@ -100,8 +100,8 @@ fn each_rule_reports_its_violation() {
         (
             "what was cancelled does not start",
             Account {
-                calls: vec![Call { at: T + 900_000, ..call() }],
-                ..with_job(Job { cancels: vec![(T + 1, T + 60_000)], ..job() })
+                calls: vec![Call { claimed_at: T + 60_001, ..call() }],
+                ..with_job(Job { cancels: vec![(T + 60_000, T + 60_000)], ..job() })
             },
         ),
         ("every run comes to its end", with_record(Record { status: "running".into(), ..record() })),
@@ -310,4 +310,45 @@ fn an_occurrence_that_starts_too_late_is_reported() {
     assert!(rules(late(T + 60_000 + 302_001, 1)).contains(&rule));
     assert!(!rules(late(T + 60_000 + 302_000, 1)).contains(&rule));
     assert!(!rules(late(T + 60_000 + 900_000, 2)).contains(&rule), "a run that had begun goes on");
+}
+
+/// A clock that is ahead for these seconds, and that only some go by.
+fn ahead(from: i64, to: i64, by: i64) -> Vec<WrongClocks> {
+    vec![WrongClocks { span: T + from * 1000..T + to * 1000, ahead: by * 1000, behind: 0, apart: true }]
+}
+
+#[test]
+fn what_a_clock_that_was_ahead_began_is_early_only_by_as_much() {
+    let early = Call { at: T + 30_000, claimed_at: T + 30_000, ..call() };
+    let of = |wrong_clocks| rules(&Account { wrong_clocks, ..with_calls(vec![early.clone()]) });
+
+    assert_eq!(of(ahead(20, 40, 30)), [""; 0]);
+    assert_eq!(of(vec![]), ["nothing starts early"]);
+    assert_eq!(of(ahead(20, 40, 27)), ["nothing starts early"], "by more than the clock and the skew");
+    assert_eq!(of(ahead(31, 40, 30)), ["nothing starts early"], "before it was set");
+}
+
+#[test]
+fn a_lease_is_one_while_clocks_agree() {
+    let second = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ..call() };
+    let both = || with_calls(vec![Call { ended_at: None, ..call() }, second.clone()]);
+    let of = |wrong_clocks| rules(&Account { wrong_clocks, ..both() }).contains(&"one live lease");
+
+    assert!(of(vec![]) && of(ahead(10, 20, 5)) && of(ahead(70, 80, 5)));
+    assert!(!of(ahead(10, 80, 5)), "clocks were apart");
+    assert!(!of(ahead(10, 60, 5)), "a clock was set in between");
+}
+
+#[test]
+fn what_a_clock_that_was_ahead_has_decided_counts_from_its_time() {
+    let changed = Head { since: T + 10_000, decided: T + 40_000, ..head(T) };
+    let job = Job { heads: vec![changed], ..job() };
+    let of = |at| {
+        let once = Head { schedule: Schedule::Once(T + at), ..job.heads[0].clone() };
+        let account = Account { calls: vec![], records: vec![], ..with_job(Job { heads: vec![once], ..job.clone() }) };
+        rules(&account)
+    };
+
+    assert_eq!(of(39_999), [""; 0]);
+    assert_eq!(of(40_000), ["every occurrence has its record"]);
 }

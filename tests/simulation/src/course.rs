@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use minutehand_judge::Calm;
 
+use crate::clocks::Settings;
 use crate::dice::Dice;
 use crate::fate::Rates;
 use crate::setting::{Host, Lambda, Setting};
@@ -40,6 +41,8 @@ pub enum Kind {
     Crowd,
     /// One machine whose only process dies again and again, and its queues with it.
     Machine,
+    /// Clocks are set, forward and back, by minutes to days.
+    Clocks,
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +51,7 @@ pub struct Course {
     pub rates: Rates,
     /// No sweeper lives.
     pub unswept: Option<Range<i64>>,
+    pub clocks: Settings,
     /// From when on nothing goes wrong.
     pub calm_from: i64,
     /// After this no schedule fires that has an end.
@@ -62,6 +66,7 @@ impl Course {
         let kind = Kind::drawn(dice);
         let unswept = kind.unswept(dice);
         let rough_to = BEGIN + ROUGH_FOR;
+        let clocks = if kind == Kind::Clocks { Settings::drawn(dice, &(BEGIN..rough_to)) } else { Settings::none() };
         let calm_from =
             if kind == Kind::Outage { unswept.as_ref().map_or(rough_to, |span| span.end) } else { rough_to };
         Self {
@@ -71,7 +76,8 @@ impl Course {
             calm_from,
             last_fire: calm_from + 30 * MINUTE,
             last_fast_fire: calm_from + 10 * MINUTE,
-            end: calm_from + 100 * MINUTE,
+            end: calm_from.max(clocks.reached()) + 100 * MINUTE,
+            clocks,
         }
     }
 
@@ -79,7 +85,7 @@ impl Course {
         let throttles = match self.kind {
             Kind::Rough | Kind::Crowd => -1..3,
             Kind::Throttled => 1..5,
-            Kind::Calm | Kind::HintsLost | Kind::Outage | Kind::Machine => 0..1,
+            Kind::Calm | Kind::HintsLost | Kind::Outage | Kind::Machine | Kind::Clocks => 0..1,
         };
         let drawn = Setting::drawn(dice, &(BEGIN..BEGIN + ROUGH_FOR), throttles);
         match self.kind {
@@ -89,7 +95,13 @@ impl Course {
                 let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::plenty()) };
                 Setting { skew: 0, host, sweep_timeout: 300_000, ..drawn }
             }
-            Kind::Machine => Setting { skew: 0, host: Host::Machine, exclusive_store: true, ..Setting::plain() },
+            Kind::Clocks if !self.clocks.alone => {
+                let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::plenty()) };
+                Setting { host, ..drawn }
+            }
+            Kind::Machine | Kind::Clocks => {
+                Setting { skew: 0, host: Host::Machine, exclusive_store: true, ..Setting::plain() }
+            }
         }
     }
 
@@ -105,11 +117,12 @@ impl Course {
     pub fn ticks_as_it_pleases(&self) -> bool {
         match self.kind {
             Kind::Rough | Kind::Throttled | Kind::Crowd => true,
-            Kind::Calm | Kind::HintsLost | Kind::Outage | Kind::Machine => false,
+            Kind::Calm | Kind::HintsLost | Kind::Outage | Kind::Machine | Kind::Clocks => false,
         }
     }
 
-    /// When nothing goes wrong, or had any effect any more.
+    /// When nothing goes wrong, or had any effect any more. What a clock that was ahead has decided holds until that time has
+    /// come: until then an occurrence may be over, and a job may count from there.
     pub fn calm(&self, setting: &Setting) -> Vec<Calm> {
         let free_hands = match setting.host {
             Host::Process | Host::Machine => true,
@@ -122,7 +135,7 @@ impl Course {
                 let (before, after) = (BEGIN..unswept.start + HINTED_AHEAD, unswept.end + FIRST_SWEEP..self.end);
                 vec![calm(before), calm(after)]
             }
-            _ => vec![calm(self.calm_from + AFTERMATH..self.end)],
+            _ => vec![calm(self.calm_from.max(self.clocks.reached()) + AFTERMATH..self.end)],
         }
     }
 }
@@ -130,7 +143,8 @@ impl Course {
 impl Kind {
     fn drawn(dice: &mut Dice) -> Self {
         let of_a_hundred = [
-            (53, Self::Rough),
+            (48, Self::Rough),
+            (5, Self::Clocks),
             (13, Self::Throttled),
             (5, Self::Calm),
             (6, Self::HintsLost),
@@ -153,7 +167,7 @@ impl Kind {
             Self::Rough | Self::Crowd => Rates::ROUGH,
             Self::Throttled | Self::Calm | Self::Outage => Rates::CALM,
             Self::HintsLost => Rates::HINTS_LOST,
-            Self::Machine => Rates::MACHINE,
+            Self::Machine | Self::Clocks => Rates::MACHINE,
         }
     }
 
@@ -165,7 +179,7 @@ impl Kind {
                 dice.chance(0.35).then(|| from..from + dice.within(3..15) * MINUTE)
             }
             Self::Outage => Some(from..from + dice.within(HOUR..6 * HOUR)),
-            Self::Calm | Self::HintsLost | Self::Machine => None,
+            Self::Calm | Self::HintsLost | Self::Machine | Self::Clocks => None,
         }
     }
 }
@@ -180,6 +194,7 @@ impl fmt::Display for Kind {
             Self::Outage => "outage",
             Self::Crowd => "crowd",
             Self::Machine => "machine",
+            Self::Clocks => "clocks",
         })
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::clocks::{Clock, Step as ClockStep};
 use crate::dice::Dice;
 use crate::fate::{Fate, Fates, Step};
 
@@ -24,8 +25,10 @@ struct Shared {
 
 struct State {
     now: i64,
-    /// How far everybody's clock is ahead of the true time.
-    ahead: i64,
+    /// Of each computer.
+    clocks: Vec<Clock>,
+    /// Whoever sleeps by a clock looks at it now and then.
+    clocks_may_be_set: bool,
     agenda: BinaryHeap<Reverse<Entry>>,
     entries: u64,
     tasks: Vec<Option<Task>>,
@@ -42,6 +45,8 @@ pub struct Process {
     pub name: &'static str,
     pub number: u64,
     pub skew: i64,
+    /// The computer it runs on.
+    computer: usize,
     dead: AtomicBool,
 }
 
@@ -68,7 +73,8 @@ impl Sim {
     pub fn new(seed: u64, now: i64, fates: Fates) -> Self {
         let state = State {
             now,
-            ahead: 0,
+            clocks: vec![Clock::default()],
+            clocks_may_be_set: false,
             agenda: BinaryHeap::new(),
             entries: 0,
             tasks: Vec::new(),
@@ -92,13 +98,40 @@ impl Sim {
 
     /// From now on everybody's clock is ahead by so much, or behind.
     pub fn set_clocks(&self, ahead: i64) {
-        let before = std::mem::replace(&mut self.state().ahead, ahead);
-        let what = if ahead > before { "clocks set forward" } else { "clocks set back" };
-        self.count(what);
+        let (before, computers) = {
+            let state = self.state();
+            (state.clocks[0].ahead(), state.clocks.len())
+        };
+        (0..computers).for_each(|computer| self.set_clock(computer, ahead));
+        self.count(if ahead > before { "clocks set forward" } else { "clocks set back" });
     }
 
-    pub fn clocks_are_ahead(&self) -> i64 {
-        self.state().ahead
+    /// From now on the clock of one computer is.
+    pub fn set_clock(&self, computer: usize, ahead: i64) {
+        let mut state = self.state();
+        let step = ClockStep { at: state.now, ahead };
+        state.clocks[computer].set(step);
+    }
+
+    /// Processes run on so many computers, whose clocks will be set.
+    pub fn let_clocks_be_set(&self, computers: usize) {
+        let mut state = self.state();
+        (state.clocks, state.clocks_may_be_set) = (vec![Clock::default(); computers], true);
+    }
+
+    pub fn clocks_may_be_set(&self) -> bool {
+        self.state().clocks_may_be_set
+    }
+
+    /// How far the clock is ahead that a process goes by, beside its skew.
+    pub fn clock_is_ahead(&self, process: &Process) -> i64 {
+        self.state().clocks[process.computer].ahead()
+    }
+
+    /// When the clock that a process goes by showed this, no later than now.
+    pub fn clock_showed(&self, process: &Process, millis: i64) -> i64 {
+        let state = self.state();
+        state.clocks[process.computer].showed(millis, state.now)
     }
 
     pub fn dice<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
@@ -140,7 +173,10 @@ impl Sim {
         let mut state = self.state();
         let skew = if skew == 0 { 0 } else { state.dice.within(-skew..skew + 1) };
         let number = state.dice.number();
-        Arc::new(Process { name, number, skew, dead: AtomicBool::new(false) })
+        let computers = state.clocks.len();
+        let all: Vec<usize> = (0..computers).collect();
+        let computer = if computers == 1 { 0 } else { state.dice.pick(&all) };
+        Arc::new(Process { name, number, skew, computer, dead: AtomicBool::new(false) })
     }
 
     /// Starts a task of a process now; it dies with the process.

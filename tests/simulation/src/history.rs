@@ -15,6 +15,7 @@ use minutehand_sweeper::tick_in_groups;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
+use crate::clocks::{self, Settings, Step};
 pub use crate::course::BEGIN;
 use crate::course::{self, Course};
 use crate::dice::Dice;
@@ -56,6 +57,7 @@ pub fn history(seed: u64) -> Verdict {
     if world.setting().host == Host::Machine {
         world.supervise();
     }
+    set_clocks(&sim, &course);
     let plays = Play::plan(&world, &course, &crowd);
     sim.at(course.calm_from, |sim| sim.set_fates(Fates::Chance(Rates::CALM)));
     sim.run_until(course.end);
@@ -64,11 +66,29 @@ pub fn history(seed: u64) -> Verdict {
     Verdict { violations: account.judge(), tally: sim.tally(), steps: sim.steps() }
 }
 
+fn set_clocks(sim: &Sim, course: &Course) {
+    let Settings { computers, steps, .. } = &course.clocks;
+    if steps.is_empty() {
+        return;
+    }
+    sim.let_clocks_be_set(*computers);
+    for (whose, Step { at, ahead }) in steps.clone() {
+        sim.at(at, move |sim| match whose {
+            None => sim.set_clocks(ahead),
+            Some(computer) => sim.set_clock(computer, ahead),
+        });
+        for what in clocks::words(whose, ahead) {
+            sim.count(what);
+        }
+    }
+}
+
 /// What the judge is told.
 fn told(world: &World, course: &Course, plays: &[Play]) -> judge::Account {
     let driven = plays.iter().flat_map(Play::driven).collect();
     let mut account = account(world, &driven, course.end);
     account.calm = course.calm(world.setting());
+    account.wrong_clocks = course.clocks.wrong();
     account.unswept = course.unswept.as_ref().map_or(0, |span| (span.end - span.start) / MINUTE);
     for play in plays {
         account.lists.append(&mut play.lists.lock().unwrap_or_else(PoisonError::into_inner));

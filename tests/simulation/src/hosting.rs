@@ -15,7 +15,7 @@ use crate::setting::{Host, Lambda, MOST_AT_ONCE, RAMP_UP};
 use crate::world::World;
 
 /// How a process gives back what met a fault.
-pub(crate) const PAUSE_AFTER_A_FAULT: i64 = 1_000;
+pub(crate) const PAUSE_AFTER_A_FAULT: Duration = Duration::from_secs(1);
 
 /// The invocations of one queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +51,10 @@ impl World {
                     world.sim().count(word_for(&done));
                     world.used_up(delivery.receipt);
                 }
-                Err(_fault) => world.hide(delivery.receipt, world.sim().now() + PAUSE_AFTER_A_FAULT),
+                Err(_fault) => {
+                    let again = its.now(world.sim()) + PAUSE_AFTER_A_FAULT;
+                    world.hide(delivery.receipt, its.true_time(world.sim(), again));
+                }
             }
         });
     }

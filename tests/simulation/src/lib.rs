@@ -6,6 +6,7 @@
 
 pub mod campaign;
 pub mod client;
+pub mod clocks;
 pub mod course;
 pub mod dice;
 pub mod engine;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use minutehand_executor::{Executed, execute};
 use minutehand_io::Ports as _;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery;
 use minutehand_io::queues::embedded::{self, EmbeddedQueues};
 use minutehand_io::store::Store as _;
@@ -115,8 +116,7 @@ impl World {
                 queues.done(&receipt);
             }
             Err(_fault) => {
-                let again = self.sim().now() + PAUSE_AFTER_A_FAULT;
-                queues.give_back(&receipt, minutehand_domain::Moment::from_millis(again));
+                queues.give_back(&receipt, ports.clock().now() + PAUSE_AFTER_A_FAULT);
             }
         }
     }

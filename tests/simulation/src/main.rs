@@ -4,7 +4,11 @@
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
 use minutehand_simulation::campaign::Campaign;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const HELP: &str = "\
 Plays histories of Minutehand's protocol under faults and has them judged.

@@ -6,7 +6,6 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
@@ -44,6 +43,9 @@ use crate::setting::Host;
 use crate::throttle::{Place, Resource};
 use crate::witness::{self, at_once};
 use crate::world::{Behaviour, World};
+
+/// A sleeper looks at its clock that often, since the clock may be set: as `SystemClock` does.
+const LONGEST_NAP: i64 = 30_000;
 
 /// All ports of one process.
 #[derive(Clone, Debug)]
@@ -106,8 +108,10 @@ impl Clock for ProcessClock {
     }
 
     async fn sleep_until(&self, moment: Moment) {
-        if self.now() < moment {
-            self.sim.sleep_until(self.process.true_time(&self.sim, moment)).await;
+        while self.now() < moment {
+            let at = self.process.true_time(&self.sim, moment);
+            let nap = if self.sim.clocks_may_be_set() { self.sim.now() + LONGEST_NAP } else { i64::MAX };
+            self.sim.sleep_until(at.min(nap)).await;
         }
     }
 }
@@ -319,9 +323,11 @@ impl Port {
     fn let_lag<T: Listed>(&self, page: &mut Page<T>, limit: usize) {
         let Some(page) = (page as &mut dyn Any).downcast_mut::<Page<Head>>() else { return };
         let all = page.items.len();
-        let lag = Duration::from_secs(self.world.sim().dice(|dice| dice.within(0..60)).unsigned_abs());
-        let now = self.process.now(self.world.sim());
-        page.items.retain(|head| head.job().is_none_or(|job| job.changed_at + lag < now));
+        let lag = 1000 * self.world.sim().dice(|dice| dice.within(0..60));
+        let (now, seen) = (self.world.sim().now(), self.world.seen());
+        let written = |job: JobId| seen.jobs.get(&job).and_then(|told| told.versions.last()).map_or(0, |last| last.at);
+        page.items.retain(|head| head.job().is_none_or(|job| written(job.id) + lag < now));
+        drop(seen);
         if page.items.len() < all {
             self.world.sim().count("list of jobs lagged");
         }
@@ -373,9 +379,9 @@ impl Port {
     fn witness_lease(&self, run: &Run) {
         if let Some(lease) = run.lease() {
             // When it was decided: its write may have been long on its way.
-            let decided = run.attempts.last().map_or(0, |attempt| attempt.started_at.millis());
-            let wrong = self.process.wrong(self.world.sim());
-            let claim = (decided - wrong, lease.until.millis() - wrong);
+            let sim = self.world.sim();
+            let decided = run.attempts.last().map_or(0, |attempt| self.process.noted_at(sim, attempt.started_at));
+            let claim = (decided, self.process.true_time(sim, lease.until));
             self.world.seen().claims.entry((run.key, run.fence)).or_insert(claim);
         }
     }

@@ -17,7 +17,7 @@ use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::store::{Bucket, Cursor, RunsOf, Store as _};
 use minutehand_judge as judge;
 
-use crate::world::{Seen, Spent, World};
+use crate::world::{SKEW, Seen, Spent, World};
 
 /// How a job stands, in the judge's words.
 pub fn head(job: &Job, now: i64) -> judge::Head {
@@ -27,7 +27,10 @@ pub fn head(job: &Job, now: i64) -> judge::Head {
         Status::Cancelled => judge::Status::Cancelled,
     };
     let (schedule, catch_up) = (schedule(&job.schedule, job.created_at), catch_up(&job.definition.catch_up));
-    judge::Head { since: now, decided: job.changed_at.millis(), status, schedule, catch_up }
+    // A schedule that a clock has brought into force that was ahead counts from there, whatever is changed beside it until then.
+    let (changed, since) = (job.changed_at.millis(), job.since.millis());
+    let decided = if since > now + SKEW { changed.max(since) } else { changed };
+    judge::Head { since: now, decided, status, schedule, catch_up }
 }
 
 /// What a client can see of how a job stands.
@@ -190,7 +193,8 @@ fn timers_of(world: &World, shard: u16, numbers: &BTreeMap<JobId, u32>, end: i64
     let oldest =
         at_once(store.get::<Cursor>(&Tenant::deployment(), shard)).ok().flatten().map_or(0, |seen| seen.item.oldest);
     let last = end / 60_000 + 25 * 60;
-    let minutes = (end / 60_000 - 3 * 60)..last;
+    let first = store.first_timer().ok().flatten().map_or(last, |first| first.millis() / 60_000);
+    let minutes = first..last;
     let all = minutes.flat_map(|minute| {
         at_once(store.timers(Bucket { minute, shard }, None, Moment::END, 10_000)).unwrap_or_default().items
     });

@@ -220,7 +220,12 @@ impl Process {
 
     /// How wrong its clock is now.
     pub fn wrong(&self, sim: &Sim) -> i64 {
-        self.skew + sim.clocks_are_ahead()
+        self.skew + sim.clock_is_ahead(self)
+    }
+
+    /// When its clock showed this moment the last time.
+    pub fn noted_at(&self, sim: &Sim, moment: Moment) -> i64 {
+        sim.clock_showed(self, moment.millis() - self.skew)
     }
 
     /// When this moment of its clock is, or was.

@@ -239,12 +239,15 @@ impl Reading {
     fn due(&self, hint: &Hint) -> Moment {
         match self.run.as_ref().map(|seen| &seen.item.state) {
             Some(State::Scheduled { due }) => *due,
+            // It has begun, though perhaps by a clock that was ahead: whoever takes it over need not wait for its instant.
+            Some(State::Running(_)) => hint.run.at.min(self.read_at),
             _ => hint.run.at,
         }
     }
 
-    /// Rule **late claim**: what was read too long ago is read again before anything is decided on it.
+    /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. So is what was read at a
+    /// time that has not come: the clock was set back since, and does not say how long ago it was.
     fn is_stale(&self, now: Moment) -> bool {
-        now.since(self.read_at) > pace::STALE_READ
+        now < self.read_at || now.since(self.read_at) > pace::STALE_READ
     }
 }

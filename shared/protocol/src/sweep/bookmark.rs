@@ -43,6 +43,7 @@ impl Bookmark {
         let guard = seen.guard();
         let mut bookmark = Self::of(shard, seen.item, guard);
         bookmark.find_first(ports, now).await?;
+        bookmark.reach_back(ports).await?;
         Ok(bookmark)
     }
 
@@ -68,6 +69,28 @@ impl Bookmark {
             let found = self.cursor.clone().found(survey.item.first.get(&self.shard).copied());
             tracing::warn!(shard = self.shard, oldest = found.oldest, "the first bucket of a shard was found");
             self.write(ports, found).await?;
+        }
+        Ok(())
+    }
+
+    /// A clock that was behind for a moment has promised what lies in buckets that were left. Where one process has the store to
+    /// itself its clock is the only one, and the first timer is at hand: the pass begins there.
+    async fn reach_back<D: Ports>(&mut self, ports: &D) -> Result<(), Fault> {
+        if !ports.me().exclusive_store {
+            return Ok(());
+        }
+        match ports.store().first_bucket(self.shard).await? {
+            FirstBucket::At(first) if first < self.cursor.oldest => {
+                let oldest = self.cursor.oldest;
+                tracing::warn!(
+                    shard = self.shard,
+                    first,
+                    oldest,
+                    "timers stand in buckets that were left: a clock was behind"
+                );
+                self.cursor.oldest = first;
+            }
+            FirstBucket::At(_) | FirstBucket::Nowhere | FirstBucket::Unknown => {}
         }
         Ok(())
     }

@@ -82,13 +82,16 @@ impl Verdict<'_> {
     pub(super) fn in_calm_a_run_costs_little(&mut self) {
         for cost in &self.account.costs {
             let calm = self.account.calm.iter().any(|calm| calm.span.contains(&cost.instant) && calm.free_hands);
-            let attempts = self.records.get(&(cost.job, cost.instant, cost.number)).map_or(0, |record| record.fence);
+            let record = self.records.get(&(cost.job, cost.instant, cost.number));
+            let attempts = record.map_or(0, |record| record.fence);
             if !calm || attempts == 0 {
                 continue;
             }
             let (hints, writes) = if self.lasts(cost) { (LASTING_HINTS, LASTING_WRITES) } else { (HINTS, WRITES) };
             // A hint that is lost is another's, and the timer that brings it was moved.
-            let rounds = attempts + cost.lost_hints + self.changes_around(cost);
+            // The next attempt of one that is not over is hinted already.
+            let next = u32::from(record.is_some_and(|record| record.at.is_none()));
+            let rounds = attempts + next + cost.lost_hints + self.changes_around(cost);
             if cost.hints > hints * rounds {
                 let detail = format!("{} for {attempts} attempts", cost.hints);
                 self.report("in calm few hints are given", cost.job, cost.instant, detail);
@@ -149,7 +152,7 @@ struct Due {
 
 fn in_force(job: &Job, calm: &Calm) -> Vec<Due> {
     let ends = |n: usize| job.heads.get(n + 1).map_or(i64::MAX, |next| next.since.min(next.decided) - CHANGE_TOLERANCE);
-    let begins = |head: &Head| head.since.max(head.decided) + CHANGE_TOLERANCE;
+    let begins = |head: &Head| head.in_force_from() + CHANGE_TOLERANCE;
     let active = job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active);
     let spans = active.map(|(n, head)| (head, begins(head).max(calm.span.start)..ends(n).min(calm.span.end)));
     let due = |(head, span): (&Head, Range<i64>)| {

@@ -9,10 +9,11 @@ const SLEPT: i64 = 30 * 60_000;
 impl Verdict<'_> {
     /// An occurrence not claimed by the end of its job's window does not start any more, up to the skew.
     pub(super) fn nothing_starts_too_late(&mut self, job: &Job) {
+        let behind = self.account.furthest_behind();
         for call in self.account.calls.iter().filter(|call| call.job == job.job && call.number == 0 && call.fence == 1)
         {
             let windows = around(&job.heads, call.claimed_at).into_iter().map(|head| head.catch_up.window());
-            if windows.max().is_some_and(|window| call.claimed_at - call.instant > window + SKEW) {
+            if windows.max().is_some_and(|window| call.claimed_at - call.instant > window + SKEW + behind) {
                 self.report(
                     "nothing begins too late",
                     job.job,
@@ -25,12 +26,14 @@ impl Verdict<'_> {
 
     /// An occurrence recorded as missed was too late when the record was written, under some policy of the job until then.
     pub(super) fn a_missed_occurrence_was_too_late(&mut self, job: &Job) {
+        let (ahead, behind) = (self.account.furthest_ahead(), self.account.furthest_behind());
         for record in self.skips_of(job, "missed") {
             let (last, at) = (record.covers_until.unwrap_or(record.instant), record.at.unwrap_or(0));
-            let until_then = job.heads.iter().filter(|head| head.decided.min(head.since) <= at + SKEW);
+            let until_then = job.heads.iter().filter(|head| head.decided.min(head.since) <= at + SKEW + behind);
             let shortest = until_then.map(|head| head.catch_up.window()).min();
-            // Decided and written by one clock, so without skew.
-            if shortest.is_none_or(|window| at - last <= window) {
+            // Decided and written by one clock, so without skew; but it may have been set back between the two.
+            let set_back = if last <= self.account.reached() { ahead + behind } else { 0 };
+            if shortest.is_none_or(|window| at + set_back - last <= window) {
                 self.report("what was missed was too late", job.job, record.instant, format!("{last} at {at}"));
             }
         }
@@ -40,7 +43,9 @@ impl Verdict<'_> {
     pub(super) fn a_catch_up_follows_its_policy(&mut self, job: &Job) {
         for record in self.skips_of(job, "coalesced") {
             let (Some(until), Some(at)) = (record.covers_until, record.at) else { continue };
-            let Some(head) = the_only_one(&job.heads, record.instant, at + SLEPT) else { continue };
+            // When it was written, by the true clock.
+            let (earliest, latest) = (at - self.account.furthest_ahead(), at + self.account.furthest_behind());
+            let Some(head) = the_only_one(&job.heads, record.instant.min(earliest), latest + SLEPT) else { continue };
             let past = head.schedule.instants(record.instant, at + 1);
             let expected = head.catch_up.oldest_to_fire(&past, at);
             if expected != Some(until) {
@@ -52,9 +57,12 @@ impl Verdict<'_> {
 
     /// The record of an outage covers only what had passed when it was decided, by its writer's clock.
     pub(super) fn an_outage_is_over_before_it_is_recorded(&mut self, job: &Job) {
+        let (ahead, behind) = (self.account.furthest_ahead(), self.account.furthest_behind());
         for record in self.outages_of(job) {
             let (Some(until), Some(at)) = (record.covers_until, record.at) else { continue };
-            if until > at || record.instant > until {
+            // Decided before it was written; the clock may have been set back between the two.
+            let set_back = if until <= self.account.reached() { ahead + behind } else { 0 };
+            if until > at + set_back || record.instant > until {
                 let detail = format!("to {until}, written at {at}");
                 self.report("an outage is over before it is recorded", job.job, record.instant, detail);
             }
@@ -74,7 +82,7 @@ impl Verdict<'_> {
 
 /// The job's only state between two instants, if it was active.
 fn the_only_one(heads: &[Head], from: i64, to: i64) -> Option<&Head> {
-    let n = heads.iter().rposition(|head| head.since.max(head.decided) + SKEW <= from)?;
+    let n = heads.iter().rposition(|head| head.in_force_from() + SKEW <= from)?;
     let stays = heads.get(n + 1).is_none_or(|next| next.since.min(next.decided) > to + SKEW);
     heads.get(n).filter(|head| stays && head.status == Status::Active)
 }

@@ -2,19 +2,21 @@
 
 use minutehand_simulation::stage::{Stage, Wish, dies_after, sleeps_before};
 
-/// Guard **drain**, the leave line: a creator puts its timer into a bucket that was empty when the last pass came by, and
-/// dies once the head is there.
+/// Guard **drain**, the leave line: a creator puts its timer into a bucket that was empty when the last pass came by, in time
+/// before the write line, and dies once the head is there.
 ///
-/// Removed: an empty bucket is left at once. Nobody ever looked at the timer.
+/// Removed: an empty bucket is left once its minute is over. Nobody ever looked at the timer. (One that is left before its
+/// minute is over makes a cursor that no honest clock could have written, and the next pass begins at the first timer.)
 #[test]
 fn an_empty_bucket_is_not_left_before_its_line() {
-    let stage = Stage::new(Wish::once(120), [dies_after("creator", "put_head")]);
+    let script = [sleeps_before("creator", "put_timer", 25), dies_after("creator", "put_head")];
+    let stage = Stage::new(Wish::once(50), script);
     stage.sweep_each_minute(0..600);
 
-    stage.create(70, "creator");
+    stage.create(40, "creator");
     stage.play_to(600);
 
-    assert_eq!(stage.starts(), [(120, 120)]);
+    assert_eq!(stage.starts(), [(50, 120)]);
 }
 
 /// Guard **drain**, the strong read: a pass leaves its decision about a timer to the next one, for somebody was faster;

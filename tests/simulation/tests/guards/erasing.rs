@@ -2,7 +2,7 @@
 
 use minutehand_domain::job::Change;
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, every, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, every, sleeps_after, sleeps_before};
 
 /// A job of every minute whose schedule is changed two seconds before an occurrence that both schedules promise. The
 /// changer dies once the head is written, so only the timer of that occurrence, put anew, leads to the new schedule. An
@@ -83,17 +83,19 @@ fn a_put_on_its_way_does_not_replace_the_promise_of_a_later_change() {
     assert_eq!(stage.judge(), []);
 }
 
-/// Rule **erase what you saw**, of a straggler's successor: as above, but the changer dies before it fires, and a sweeper
-/// finds the new schedule's first occurrence late, while the executor with the old hint of the second is at work.
+/// Rule **erase what you saw**, of a straggler's successor: as above, but the changer dies before it fires, and a slow sweeper
+/// finds the new schedule's first occurrence when the second is overdue by then, while the executor with the old hint of that
+/// one is at work. The pass itself began earlier: it does not look at the second.
 ///
 /// Removed: `first_gap` takes a timer of an earlier generation for the chain. The executor erased it, and the new
 /// schedule's chain ended there.
 #[test]
 fn a_standing_successor_of_an_earlier_generation_is_put_anew() {
-    let stage = Stage::new(Wish { takes: 30, ..Wish::every(60, 60) }, [dies_after("changer", "put_head")]);
+    let script = [dies_after("changer", "put_head"), sleeps_after("slow", "timers", 25)];
+    let stage = Stage::new(Wish { takes: 50, ..Wish::every(60, 60) }, script);
     stage.create(0, "creator");
     stage.sweep(61, "sweeper");
-    stage.sweep(125, "sweeper");
+    stage.sweep(130, "slow");
     stage.sweep_each_minute(240..600);
 
     stage.reschedule(65, "changer", &every(50, 20));

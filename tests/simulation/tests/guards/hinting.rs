@@ -68,6 +68,7 @@ fn a_sweeper_that_dies_before_its_hints_has_not_said_that_it_gave_them() {
 fn a_slow_sweeper_does_not_say_again_that_forgotten_hints_were_given() {
     let stage = Stage::new(Wish::once(590), [sleeps_before("slow", "put_cursor", 30)]);
     stage.create(0, "creator");
+    stage.sweep(240, "first"); // lays the cursor: the slow one writes it once, at its end
 
     stage.sweep(300, "slow");
     stage.purge(310);
