@@ -200,11 +200,12 @@ impl Port {
 
     /// A request about one job goes where that job lies.
     fn state(&self, job: JobId) -> Place {
-        Place { resource: Resource::State, shard: Some(self.shard_of(&Obligation::Occurrence(job))) }
+        let shard = Some(self.shard_of(&Obligation::Occurrence(job)));
+        Place { resource: Resource::State, shard, job: Some(job) }
     }
 
     fn timers_of(&self, obligation: &Obligation) -> Place {
-        Place { resource: Resource::Timers, shard: Some(self.shard_of(obligation)) }
+        at_shard(self.shard_of(obligation))
     }
 
     fn shard_of(&self, obligation: &Obligation) -> u16 {
@@ -410,11 +411,11 @@ fn call_of<T: Item>(verb: Verb) -> &'static str {
     }
 }
 
-const QUEUES: Place = Place { resource: Resource::Queues, shard: None };
-const EVERYWHERE: Place = Place { resource: Resource::State, shard: None };
+const QUEUES: Place = Place { resource: Resource::Queues, shard: None, job: None };
+const EVERYWHERE: Place = Place { resource: Resource::State, shard: None, job: None };
 
 fn at_shard(shard: u16) -> Place {
-    Place { resource: Resource::Timers, shard: Some(shard) }
+    Place { resource: Resource::Timers, shard: Some(shard), job: None }
 }
 
 impl Store for Port {

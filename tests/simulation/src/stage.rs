@@ -329,6 +329,11 @@ impl Stage {
         }
     }
 
+    /// The partition in which the job and its runs lie cannot be reached from the one second to the other.
+    pub fn take_partition_away(&self, seconds: Range<i64>) {
+        self.world.take_away(self.id, moment(seconds.start).millis()..moment(seconds.end).millis());
+    }
+
     pub fn forget_hints(&self, at: i64, name: &'static str) -> Answer<()> {
         self.act(at, name, |ports| async move { forget_hints(&ports, 0, None).await })
     }

@@ -20,6 +20,8 @@ pub(super) struct Bookmark {
     /// Timers that something was done about and the table does not know of.
     unsaved: u64,
     overtaken: bool,
+    /// A hint could not be given: what the table is told goes no further.
+    held: bool,
 }
 
 impl Bookmark {
@@ -47,7 +49,7 @@ impl Bookmark {
     }
 
     fn of(shard: u16, cursor: Cursor, guard: Guard) -> Self {
-        Self { shard, saved: cursor.oldest, cursor, guard, unsaved: 0, overtaken: false }
+        Self { shard, saved: cursor.oldest, cursor, guard, unsaved: 0, overtaken: false, held: false }
     }
 
     async fn begin<D: Ports>(ports: &D, shard: u16, guard: Guard, now: Moment) -> Result<Self, Fault> {
@@ -86,10 +88,20 @@ impl Bookmark {
 
     /// The pass has handled all timers up to there, and did something about so many of them.
     pub(super) fn came_to(&mut self, step: Step, worked: u64) {
-        if worked > 0 {
+        if worked > 0 && !self.held {
             self.cursor = self.cursor.came_to(step);
             self.unsaved += worked;
         }
+    }
+
+    /// From here on not every hint was given: the next pass gives all of them that lie behind what was told so far.
+    pub(super) fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// The pass is at its end.
+    pub(super) async fn end<D: Ports>(&mut self, ports: &D, began: Moment, horizon: Moment) -> Result<(), Fault> {
+        if self.held { self.save(ports).await } else { self.write(ports, self.cursor.swept(began, horizon)).await }
     }
 
     pub(super) async fn leave<D: Ports>(&mut self, ports: &D, minute: i64) -> Result<(), Fault> {
@@ -109,7 +121,7 @@ impl Bookmark {
     pub(super) async fn write<D: Ports>(&mut self, ports: &D, cursor: Cursor) -> Result<(), Fault> {
         match ports.store().put(&Tenant::deployment(), self.shard, &cursor, self.guard).await? {
             Put::Written(version) => {
-                *self = Self::of(self.shard, cursor, Guard::Seen(version));
+                *self = Self { held: self.held, ..Self::of(self.shard, cursor, Guard::Seen(version)) };
             }
             Put::Conflict(_) => self.overtaken = true,
         }

@@ -1,6 +1,7 @@
-//! What a pass did, in numbers.
+//! What a pass did, in numbers, and what it failed with.
 
 use minutehand_domain::Moment;
+use minutehand_io::Fault;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
@@ -19,6 +20,33 @@ pub struct Pass {
     pub overtaken: u64,
     /// Since when the first bucket of a shard is searched for.
     pub searching: Option<Moment>,
+}
+
+/// How it went with a shard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    pub pass: Pass,
+    /// The first of them. What failed waits where it was for the next pass, and nothing beside it does.
+    pub fault: Option<Fault>,
+}
+
+impl Swept {
+    pub(super) fn searching(since: Option<Moment>) -> Self {
+        Self { pass: Pass { searching: since, ..Pass::default() }, fault: None }
+    }
+
+    /// True for a fault.
+    pub(super) fn note(&mut self, done: Result<(), Fault>) -> bool {
+        let fault = done.err();
+        let failed = fault.is_some();
+        self.fault = self.fault.take().or(fault);
+        failed
+    }
+
+    /// For whoever wants all of it done.
+    pub fn whole(self) -> Result<Pass, Fault> {
+        self.fault.map_or(Ok(self.pass), Err)
+    }
 }
 
 impl Pass {

@@ -17,6 +17,7 @@ mod long_calls;
 mod looking;
 mod on_demand;
 mod orphans;
+mod partitions;
 mod promising;
 mod releases;
 mod sharding;
