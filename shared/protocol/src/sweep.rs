@@ -34,7 +34,7 @@ use minutehand_io::{Fault, Ports};
 pub use self::allowance::Allowance;
 use self::bookmark::Bookmark;
 pub use self::pass::{Pass, Swept};
-use self::unreadable::{keeps_its_bucket, put_off};
+use self::unreadable::{keeps_its_bucket, put_off, put_off_until};
 use crate::chain::dispatch::{Dispatched, dispatch};
 use crate::sweep::overdue::inspect_overdue;
 use crate::timers::hinting::hint;
@@ -127,7 +127,8 @@ impl<D: Ports> Sweep<'_, D> {
     async fn pass(&self, bookmark: &mut Bookmark) -> Swept {
         let mut swept = Swept::searching(self.before.searching);
         let mut away = 0;
-        for minute in self.before.oldest..=pace::minute_of(self.horizon) {
+        let mut minute = self.before.oldest;
+        while minute <= pace::minute_of(self.horizon) {
             let bucket = Bucket { minute, shard: self.shard };
             match self.sweep_bucket(bucket, &mut swept, bookmark).await {
                 Bucketful::Stopped => return self.stop(swept, bookmark).await,
@@ -145,6 +146,7 @@ impl<D: Ports> Sweep<'_, D> {
                     }
                 }
             }
+            minute = bookmark.cursor().oldest.max(minute + 1);
         }
         let ended = bookmark.end(self.ports, self.now, self.horizon).await;
         swept.note(ended);
@@ -247,20 +249,22 @@ impl<D: Ports> Sweep<'_, D> {
 
     /// What is wrong with one item stops nothing that lies beside it.
     async fn handle_or_put_off(&self, timer: &Timer) -> Result<Done, Fault> {
-        match self.handle(timer).await {
+        let done = self.handle(timer).await;
+        let (why, done) = match done {
             Err(why @ Fault::Later { .. }) => {
                 tracing::warn!(timer = ?timer.key, tenant = timer.tenant.as_str(), %why, "a timer waits for a later release");
-                Ok(Done::Later)
+                (why, Done::Later)
             }
             Err(why @ (Fault::Unreadable { .. } | Fault::Illegal { .. })) => {
                 tracing::error!(timer = ?timer.key, tenant = timer.tenant.as_str(), %why, "a timer points at what nobody can read");
-                if !self.is_hinted_at(timer.key.due) {
-                    move_to(self.ports, timer, self.now + pace::CORRUPT).await?;
-                }
-                Ok(Done::PutOff)
+                (why, Done::PutOff)
             }
-            done => done,
+            done => return done,
+        };
+        if let Some(until) = put_off_until(&timer.key, &why, self.now) {
+            move_to(self.ports, timer, until).await?;
         }
+        Ok(done)
     }
 
     async fn handle(&self, timer: &Timer) -> Result<Done, Fault> {
@@ -303,7 +307,11 @@ impl<D: Ports> Sweep<'_, D> {
     }
 
     async fn leave(&self, bucket: Bucket, found: usize, bookmark: &mut Bookmark) -> Result<(), Fault> {
-        if self.may_leave(bucket, found).await? { bookmark.leave(self.ports, bucket.minute).await } else { Ok(()) }
+        if !self.may_leave(bucket, found).await? {
+            return Ok(());
+        }
+        bookmark.leave(self.ports, bucket.minute).await?;
+        if found == 0 { bookmark.skip_empty(self.ports, self.now).await } else { Ok(()) }
     }
 
     /// Guard **drain**: a bucket is left only past its leave line, after a strong read that found nothing.

@@ -479,7 +479,7 @@ mod far_away {
 
     /// Tried: discarding whatever stands there; the timer that was put anew is gone.
     #[tokio::test]
-    async fn only_a_corrupt_timer_is_discarded_and_a_copy_is_what_it_was() {
+    async fn only_a_timer_that_cannot_be_read_is_discarded_and_a_copy_is_what_it_was() {
         let dynamo = Dynamo::start().await;
         let store = dynamo.store(Listing::ByHour);
         let (corrupt, good) = (timer(1, 60), timer(2, 61));
@@ -491,8 +491,9 @@ mod far_away {
 
         store.copy_timer(&corrupt.key, &there).await.unwrap();
 
-        assert_eq!(store.discard_timer(&corrupt.key).await, Ok(true));
-        assert_eq!(store.discard_timer(&good.key).await, Ok(false));
+        assert_eq!(store.discard_timer(&corrupt.key, &good.key).await, Ok(false), "that is no copy of it");
+        assert_eq!(store.discard_timer(&corrupt.key, &there).await, Ok(true));
+        assert_eq!(store.discard_timer(&good.key, &good.key).await, Ok(false));
         assert_eq!(store.timer(&corrupt.key).await, Ok(None));
         assert!(matches!(store.timer(&there).await, Err(Fault::Unreadable { .. })), "it is as corrupt as it was");
         assert_eq!(store.timer(&good.key).await, Ok(Some(good)));

@@ -28,8 +28,8 @@ use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{
-    Across, Bucket, Cursor, Deleted, Discard, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store, Updated,
-    Version,
+    Across, Bucket, Cursor, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Seen,
+    Store, Updated, Version,
 };
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::vault::key_file::KeyFile;
@@ -570,11 +570,15 @@ impl Store for Port {
         self.pass("timers", at_shard(bucket.shard), self.store().timers(bucket, after, until, limit)).await
     }
 
+    async fn everything(&self, part: TablePart, behind: Option<String>) -> Result<Everything, Fault> {
+        self.pass("everything", EVERYWHERE, self.store().everything(part, behind)).await
+    }
+
     /// One machine knows the first of its keys; AWS would have to read them all.
-    async fn first_bucket(&self, shard: u16) -> Result<FirstBucket, Fault> {
+    async fn first_bucket(&self, shard: u16, from: i64) -> Result<FirstBucket, Fault> {
         match self.world.setting().host {
             Host::Process | Host::Machine => {
-                self.pass("first_bucket", at_shard(shard), self.store().first_bucket(shard)).await
+                self.pass("first_bucket", at_shard(shard), self.store().first_bucket(shard, from)).await
             }
             Host::Lambda(_) => Ok(FirstBucket::Unknown),
         }
@@ -598,8 +602,8 @@ impl Store for Port {
         self.pass("copy_timer", self.timers_of(&to.obligation), self.store().copy_timer(from, to)).await
     }
 
-    async fn discard_timer(&self, key: &TimerKey) -> Result<bool, Fault> {
-        self.pass("discard_timer", self.timers_of(&key.obligation), self.store().discard_timer(key)).await
+    async fn discard_timer(&self, key: &TimerKey, copy: &TimerKey) -> Result<bool, Fault> {
+        self.pass("discard_timer", self.timers_of(&key.obligation), self.store().discard_timer(key, copy)).await
     }
 }
 

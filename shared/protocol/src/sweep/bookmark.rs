@@ -10,6 +10,8 @@ use minutehand_io::{Fault, Ports};
 /// Buckets left before the table is told in the middle of a pass: after an outage of days no pass may live long enough to
 /// tell it at the end.
 const SAVE_AFTER: i64 = 16;
+/// Buckets to go through at which it is worth asking which of them is not empty.
+const FAR: i64 = 16;
 
 pub(super) struct Bookmark {
     shard: u16,
@@ -109,6 +111,21 @@ impl Bookmark {
         if self.cursor.oldest - self.saved >= SAVE_AFTER { self.save(ports).await } else { Ok(()) }
     }
 
+    /// Behind an empty bucket of long ago nothing may lie for years. Where the store knows the next that holds anything, nothing is
+    /// read in between: as far as no bucket takes promises any more.
+    pub(super) async fn skip_empty<D: Ports>(&mut self, ports: &D, now: Moment) -> Result<(), Fault> {
+        let latest = Cursor::of_first(None, now).oldest;
+        if self.cursor.oldest + FAR > latest {
+            return Ok(());
+        }
+        let first = match ports.store().first_bucket(self.shard, self.cursor.oldest).await? {
+            FirstBucket::At(first) => first.min(latest),
+            FirstBucket::Nowhere => latest,
+            FirstBucket::Unknown => return Ok(()),
+        };
+        if first > self.cursor.oldest { self.leave(ports, first - 1).await } else { Ok(()) }
+    }
+
     /// Tells the table how far the pass has come.
     pub(super) async fn save<D: Ports>(&mut self, ports: &D) -> Result<(), Fault> {
         if self.unsaved == 0 && self.cursor.oldest == self.saved {
@@ -144,7 +161,7 @@ async fn read<D: Ports>(ports: &D, shard: u16) -> Result<Option<Seen<Cursor>>, F
 }
 
 async fn unknown<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Cursor, Fault> {
-    Ok(match ports.store().first_bucket(shard).await? {
+    Ok(match ports.store().first_bucket(shard, 0).await? {
         FirstBucket::At(first) => Cursor::of_first(Some(first), now),
         FirstBucket::Nowhere => Cursor::of_first(None, now),
         FirstBucket::Unknown => Cursor::searching(now),

@@ -10,7 +10,7 @@ pub struct Pass {
     pub hinted: u64,
     pub looked_at: u64,
     pub moved: u64,
-    /// What a later release wrote: it is left where it is and met again by the next pass, and its bucket is not left.
+    /// What a later release wrote: it is put off by no more than a pass sees ahead, and met again by each.
     pub later: u64,
     /// What nobody can read: once it is overdue it is put off by an hour.
     pub corrupt: u64,

@@ -39,7 +39,7 @@ fn what_a_pass_failed_with_keeps_its_bucket_and_is_looked_at_when_its_partition_
 
 /// One pass fails with a hint that is given four minutes ahead; theirs, later in the same bucket, was given.
 ///
-/// Removed: the cursor says that the hint was given. The occurrence was 60 s late.
+/// Removed: the cursor says that the hint was given. Nobody gave it, and the occurrence was late.
 #[test]
 fn a_hint_that_could_not_be_given_is_given_by_the_next_pass() {
     let ours = Stage::new(Wish::once(450), []);
