@@ -449,6 +449,34 @@ mod far_away {
         assert_eq!(holders_of_the_slot(&dynamo).await, [edge(1)], "what is not known is not changed");
     }
 
+    /// It prints what a repair's look at a thousand jobs costs; it grows as they do.
+    #[tokio::test]
+    async fn all_jobs_are_gone_through_at_the_price_of_what_they_hold() {
+        let dynamo = Dynamo::start().await;
+        let store = dynamo.store(Listing::ByHour);
+        for number in 0..250 {
+            for writer in 0..4 {
+                let tenant = Tenant::new(&format!("tenant-{writer}")).unwrap();
+                let head = head_by(number, writer);
+                assert!(store.put(&tenant, head.id(), &head, Guard::Absent).await.unwrap().is_written());
+            }
+        }
+
+        let (mut behind, mut jobs) = (None, 0);
+        loop {
+            let page = store.everything(Part { number: 0, of: 1 }, behind).await.unwrap();
+            (jobs, behind) = (jobs + page.heads.len(), page.next);
+            if behind.is_none() {
+                break;
+            }
+        }
+
+        let spent = store.spent()[&(Operation::Scan, Resource::Table(Table::State))];
+        eprintln!("a repair's look at 1,000 jobs: {} read units, {} requests", spent.read_units, spent.requests);
+        assert_eq!(jobs, 1000);
+        assert!(spent.read_units < 200.0, "{spent:?}");
+    }
+
     /// It prints what a search through a thousand timers costs; it grows as they do.
     ///
     /// Tried: with a search that reads one segment, three quarters of the timers are not seen.

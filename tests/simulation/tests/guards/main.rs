@@ -20,5 +20,6 @@ mod orphans;
 mod partitions;
 mod promising;
 mod releases;
+mod repairing;
 mod sharding;
 mod taking_over;

@@ -22,6 +22,10 @@ use crate::Fault;
 use crate::store::Part;
 use crate::store::place::Order;
 
+/// Whole items that a page of a scan holds: what must be done about each may take hundreds of requests, and whoever asks has some
+/// seconds.
+const WHOLE_ITEMS: i32 = 100;
+
 /// How many keys DynamoDB takes in one batch.
 pub(super) const BATCH: usize = 100;
 /// Before each time that the keys are asked for again which the table left for later. What it leaves even then, it is too
@@ -210,8 +214,8 @@ impl DynamoStore {
         }
     }
 
-    /// A page of a table's part, in no order, and behind what the next page begins; of each item all, or one attribute. A page is
-    /// a megabyte. It is read strongly, as everything that something is decided by.
+    /// A page of a table's part, in no order, and behind what the next page begins: a megabyte of one attribute of each item, or a
+    /// few whole items. It is read strongly, as everything that something is decided by.
     pub(super) async fn scan(
         &self,
         table: Table,
@@ -228,6 +232,7 @@ impl DynamoStore {
             .table_name(self.table(table))
             .segment(numbered(part.number))
             .total_segments(numbered(part.of))
+            .set_limit(only.is_none().then_some(WHOLE_ITEMS))
             .set_projection_expression(only.map(|_| "#only".to_owned()))
             .set_expression_attribute_names(only.map(|name| HashMap::from([("#only".to_owned(), name.to_owned())])))
             .consistent_read(true)

@@ -14,9 +14,9 @@ use crate::chain::standing::{Asked, Standing, standing};
 /// Runs of a job read at once.
 const PAGE: usize = 50;
 /// So far back it is looked, from the newest: beyond, a job of each second would be gone through for days.
-const MOST_RECORDS: usize = 1000;
+const MOST_RECORDS: usize = 100;
 /// And so many instants without a record are asked for.
-const MOST_GAPS: usize = 1000;
+const MOST_GAPS: usize = 100;
 
 /// Oldest first. Only the last may lie ahead.
 pub(super) async fn without_a_record<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Vec<Moment>, Fault> {
