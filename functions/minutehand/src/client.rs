@@ -68,7 +68,7 @@ Examples:
     /// Write, list and delete what calls need and nobody is shown
     #[command(after_help = EXIT_CODES)]
     Secrets(Group<Secrets>),
-    /// Show what admins did to keys, secrets, quotas and the signing secret, newest first
+    /// Show what admins did to keys, secrets, quotas and the signing secret, and repairs, newest first
     #[command(after_help = "\
 Examples:
   minutehand audit

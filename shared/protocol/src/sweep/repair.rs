@@ -192,7 +192,7 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
         return Ok(vec![Found::Ahead(job.since)]);
     }
     let (mut overdue, mut without_timer) = (None, None);
-    for at in gaps::without_a_record(ports, job, now).await? {
+    for at in gaps::without_a_record(ports, job).await? {
         let key = TimerKey::occurrence(job.id, at);
         if now < pace::leave_line(key.minute()) && ports.store().timer(&key).await?.is_some() {
             continue;
