@@ -2,7 +2,7 @@
 //!
 //! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`order`] what a run carries out and
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
-//! who may ask.
+//! who may ask, and [`workflow`] what a graph of tasks is.
 
 pub mod access;
 pub mod audit;
@@ -32,5 +32,6 @@ mod spelled;
 pub mod survey;
 pub mod target;
 pub mod timer;
+pub mod workflow;
 
 pub use moment::Moment;

@@ -71,3 +71,22 @@ pub const SECRET_BYTES: usize = 4096;
 pub const SECRETS_OF_A_CALL: usize = 16;
 /// How long an act of an admin stands on record: a year, and time to look at it.
 pub const AUDIT_DAYS: u64 = 400;
+/// Tasks of one workflow, those of `finally` among them: a graph of more is made of several.
+pub const TASKS: usize = 1000;
+/// A definition, as its JSON is sent. It is stored in pieces.
+pub const DEFINITION_BYTES: usize = 1024 * 1024;
+/// Branches of one `for_each`: each is a run of its own, with its record.
+pub const BRANCHES: usize = 10_000;
+/// Runs of tasks in one run of a workflow; what operators try again does not count.
+pub const TASK_RUNS: usize = 12_000;
+/// A condition is a line or two: what needs more is a task.
+pub const EXPRESSION_CHARS: usize = 2000;
+/// How deep workflows may call workflows.
+pub const WORKFLOW_DEPTH: u8 = 8;
+/// How long a run of a workflow, or an approval in one, may take at most, and where nobody says.
+pub const WORKFLOW_SECONDS: u64 = 30 * 86_400;
+pub const DEFAULT_WORKFLOW_SECONDS: u64 = 86_400;
+pub const DEFAULT_APPROVAL_SECONDS: u64 = 86_400;
+pub const DEFAULT_FINALLY_SECONDS: u64 = 3600;
+/// Runs of one workflow at once, where that is limited at all.
+pub const CONCURRENT_RUNS: u32 = 1000;

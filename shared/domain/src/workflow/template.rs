@@ -1,0 +1,229 @@
+//! A template: JSON in which texts may name values, `"{{tasks.load.result.rows}}"`. A text that is nothing but one name becomes the
+//! value as it is, of whatever kind; inside a longer text it becomes text. `{{"…"}}` stands for the text in the quotes, so that a
+//! payload can say `{{` itself. Keys of objects, and all else, stay as they were written, digit for digit.
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use super::path::{NotAPath, NothingThere, Path, Root};
+use crate::body::Json;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    source: Json,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    /// Goes out as it stands.
+    Text(String),
+    /// The value, in the place of a whole text.
+    Value(Path),
+    /// The value as text, inside a text.
+    Inside(Path),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotATemplate {
+    #[error(transparent)]
+    Path(#[from] NotAPath),
+    #[error("a `{{{{` without its `}}}}`")]
+    Open,
+}
+
+impl Template {
+    pub fn new(source: Json) -> Result<Self, NotATemplate> {
+        let mut pieces = Vec::new();
+        let mut rest = source.as_str();
+        while !rest.is_empty() {
+            let (before, string, behind) = next_string(rest);
+            push_text(&mut pieces, before);
+            if behind.starts_with(':') || !string.contains("{{") {
+                push_text(&mut pieces, string);
+            } else {
+                compile(string, &mut pieces)?;
+            }
+            rest = behind;
+        }
+        Ok(Self { source, pieces })
+    }
+
+    /// As it was written.
+    pub fn source(&self) -> &Json {
+        &self.source
+    }
+
+    /// The values that it names.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Value(path) | Piece::Inside(path) => Some(path),
+        })
+    }
+
+    /// What those values begin at.
+    pub fn roots(&self) -> BTreeSet<&Root> {
+        self.paths().map(|path| &path.root).collect()
+    }
+
+    /// With the values in the places of their names.
+    pub fn fill(&self, value_of: impl Fn(&Root) -> Option<Json>) -> Result<Json, NothingThere> {
+        let value = |path: &Path| match value_of(&path.root) {
+            Some(root) => path.select(&root),
+            None => Err(NothingThere(path.root.to_string())),
+        };
+        let mut whole = String::with_capacity(self.source.len());
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => whole.push_str(text),
+                Piece::Value(path) => whole.push_str(value(path)?.as_str()),
+                Piece::Inside(path) => whole.push_str(&as_text(&value(path)?)),
+            }
+        }
+        Ok(Json::checked(whole))
+    }
+}
+
+/// What stands before the next string, the string with its quotes, and what stands behind it.
+fn next_string(text: &str) -> (&str, &str, &str) {
+    let Some(start) = text.find('"') else { return (text, "", "") };
+    let mut escaped = false;
+    let end = text[start + 1..].bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    let end = end.map_or(text.len(), |end| start + end + 2);
+    (&text[..start], &text[start..end], &text[end..])
+}
+
+/// One string of JSON, its quotes and escapes as they stand.
+fn compile(string: &str, pieces: &mut Vec<Piece>) -> Result<(), NotATemplate> {
+    let inside = &string[1..string.len() - 1];
+    if let Some(name) = inside.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"))
+        && !name.contains("{{")
+        && !is_quoted(name)
+    {
+        pieces.push(Piece::Value(name.trim().parse()?));
+        return Ok(());
+    }
+    push_text(pieces, "\"");
+    let mut rest = inside;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, behind) = after.split_once("}}").ok_or(NotATemplate::Open)?;
+        push_text(pieces, before);
+        if is_quoted(name) {
+            let name = name.trim();
+            push_text(pieces, &name[2..name.len() - 2]);
+        } else {
+            pieces.push(Piece::Inside(name.trim().parse()?));
+        }
+        rest = behind;
+    }
+    push_text(pieces, rest);
+    push_text(pieces, "\"");
+    Ok(())
+}
+
+/// A text in quotes, which are escaped inside of a string of JSON.
+fn is_quoted(name: &str) -> bool {
+    let name = name.trim();
+    name.len() >= 4 && name.starts_with("\\\"") && name.ends_with("\\\"")
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    match pieces.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Piece::Text(before)) => before.push_str(text),
+        _ => pieces.push(Piece::Text(text.to_owned())),
+    }
+}
+
+/// Inside of a text: a text without its quotes, and all else as JSON says it.
+fn as_text(value: &Json) -> String {
+    let text = value.as_str();
+    if text.starts_with('"') {
+        return text[1..text.len() - 1].to_owned();
+    }
+    let quoted = Json::of(&serde_json::Value::from(text));
+    quoted.as_str()[1..quoted.len() - 1].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn template(value: &serde_json::Value) -> Result<Template, NotATemplate> {
+        Template::new(Json::of(value))
+    }
+
+    fn filled(value: &serde_json::Value) -> Result<String, String> {
+        let of = |root: &Root| match root.to_string().as_str() {
+            "params" => Some(Json::of(&json!({"day": "Monday \"1\"", "n": 3, "deep": {"list": [1, {"x": null}]}}))),
+            "tasks.load.result" => Some(Json::of(&json!({"rows": 12, "name": "ä\n"}))),
+            "index" => Some(Json::of(&json!(7))),
+            _ => None,
+        };
+        let template = template(value).map_err(|refusal| refusal.to_string())?;
+        template.fill(of).map(|json| json.as_str().to_owned()).map_err(|nothing| nothing.to_string())
+    }
+
+    #[test]
+    fn a_text_that_is_one_name_becomes_the_value_and_inside_a_text_it_becomes_text() {
+        let rows = [
+            (json!("{{params.n}}"), "3"),
+            (json!("{{ params.deep }}"), r#"{"list":[1,{"x":null}]}"#),
+            (json!("n is {{params.n}}, not {{index}}"), r#""n is 3, not 7""#),
+            (json!("on {{params.day}}"), r#""on Monday \"1\"""#),
+            (json!("{{params.day}}"), r#""Monday \"1\"""#),
+            (json!("{{tasks.load.result.name}}!"), r#""ä\n!""#),
+            (json!("all: {{params.deep}}"), r#""all: {\"list\":[1,{\"x\":null}]}""#),
+            (json!({"{{params.n}}": [1, "{{params.n}}", {"a": "b"}]}), r#"{"{{params.n}}":[1,3,{"a":"b"}]}"#),
+            (json!("{{\"{{\"}} stays"), r#""{{ stays""#),
+            (json!("{{params.n}}{{index}}"), r#""37""#),
+            (json!(null), "null"),
+        ];
+        for (value, expected) in rows {
+            assert_eq!(filled(&value).as_deref(), Ok(expected), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        assert_eq!(filled(&json!({"a": ["{{params.week}}"]})).unwrap_err(), "there is no `params.week`");
+        assert_eq!(filled(&json!("{{tasks.other.result.x}}")).unwrap_err(), "there is no `tasks.other.result`");
+        assert!(filled(&json!("{{params.n")).unwrap_err().contains("without its"));
+        assert!(filled(&json!("{{1 + 2}}")).unwrap_err().contains("is no path"));
+        assert!(filled(&json!("{{}}")).unwrap_err().contains("is no path"));
+    }
+
+    #[test]
+    fn it_knows_what_it_names() {
+        let template = template(&json!({"a": "{{params.x}}", "b": ["{{tasks.t.results.0}} {{params.y}}"]})).unwrap();
+
+        let roots: Vec<_> = template.roots().into_iter().map(ToString::to_string).collect();
+
+        assert_eq!(roots, ["params", "tasks.t.results"]);
+    }
+
+    proptest! {
+        #[test]
+        fn json_without_names_stays_as_it_is(text in "[a-z{}\\\\\" :,]{0,20}", n in any::<f64>()) {
+            prop_assume!(!text.contains("{{"));
+            let value = json!({"k": [text, n, {"x": text}]});
+            prop_assert_eq!(filled(&value), Ok(value.to_string()));
+        }
+
+        #[test]
+        fn what_is_filled_in_is_json(text in ".{0,20}", before in "[^{]{0,6}") {
+            let template = template(&json!(format!("{before}{{{{params}}}}"))).unwrap();
+            let filled = template.fill(|_| Some(Json::of(&json!(text)))).unwrap();
+            prop_assert_eq!(serde_json::from_str::<String>(filled.as_str()).unwrap(), format!("{before}{text}"));
+        }
+    }
+}
