@@ -41,11 +41,11 @@ impl Round {
         round
     }
 
-    fn note(&mut self, shard: u16, swept: Option<Swept>, shared: bool) {
+    fn note(&mut self, shard: u16, swept: Option<Swept>, with_others: bool) {
         let Some(Swept { pass, fault }) = swept else { return self.left.push(shard) };
         self.pass = self.pass.and(pass);
         // One that fails has a turn of its own where the shared one was too short, and no third one before the next tick.
-        self.left.extend((pass.unfinished > 0 && (fault.is_none() || shared)).then_some(shard));
+        self.left.extend((pass.unfinished > 0 && (fault.is_none() || with_others)).then_some(shard));
         if let Some(why) = fault {
             tracing::warn!(shard, %why, "not all of a shard was swept; the next pass looks at what failed again");
             self.fault.get_or_insert(why);

@@ -58,7 +58,7 @@ mod far_away {
     use minutehand_tests::conformance::items::{edge, take};
     use minutehand_tests::conformance::lists::put_run;
     use minutehand_tests::conformance::world::{
-        Note, at, failed, head, job_id, jobs, note, notes, run, runs_of, tenant, timer, timers_in, write_body,
+        Note, at, failed, head, head_by, job_id, jobs, note, notes, run, runs_of, tenant, timer, timers_in, write_body,
         write_head, write_note, write_run,
     };
 

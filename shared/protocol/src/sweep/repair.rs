@@ -117,13 +117,13 @@ impl<D: Ports> Repairing<'_, D> {
             (Subject::Job(job.tenant, job.id), found)
         });
         let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
-        found.into_iter().try_for_each(|(subject, found)| self.note(subject, found))?;
+        found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;
         let looking = runs.into_iter().map(|run| async move {
             let found = repair_run(ports, &run, check).await.map(|found| found.into_iter().collect());
             (Subject::Run(run.tenant, run.key), found)
         });
         let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
-        found.into_iter().try_for_each(|(subject, found)| self.note(subject, found))
+        found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))
     }
 
     /// Hints are given again, from the first timer on where the store knows it. Not before all timers are there.
@@ -155,7 +155,7 @@ impl<D: Ports> Repairing<'_, D> {
     }
 
     /// What is wrong with one item stops nothing beside it.
-    fn note(&mut self, subject: Subject, found: Result<Vec<Found>, Fault>) -> Result<(), Fault> {
+    fn note(&mut self, subject: &Subject, found: Result<Vec<Found>, Fault>) -> Result<(), Fault> {
         let found = match found {
             Err(Fault::Later { why, .. }) => vec![Found::Later(why)],
             Err(Fault::Unreadable { why, .. }) => vec![Found::Corrupt(why)],
