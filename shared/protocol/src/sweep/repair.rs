@@ -26,7 +26,7 @@ use super::forget_hints;
 use crate::job::change::change;
 use crate::timers::promise::promise;
 
-/// Parts of the table that are read side by side: a page of each is a megabyte at most.
+/// Parts of the table that are read side by side.
 const PARTS: usize = 4;
 /// Jobs and runs looked after at once.
 const AT_ONCE: usize = 64;
