@@ -34,6 +34,7 @@ macro_rules! store_facts {
                 runs_go_on_before_the_last_one_seen,
                 a_page_before_the_window_is_empty,
                 no_tenant_sees_what_is_anothers,
+                all_jobs_and_runs_of_everybody_are_gone_through_in_parts,
             }
             across::{
                 runs_of_all_jobs_come_newest_first,

@@ -27,6 +27,7 @@ mod params;
 mod precondition;
 mod problem;
 mod quotas;
+mod repair;
 mod routes;
 mod runs;
 mod schedules;

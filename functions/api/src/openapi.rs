@@ -41,7 +41,7 @@ use self::schemas::Schemas;
 /// The documentation of each route.
 pub(crate) mod doc_of {
     pub(crate) use super::audit::list_audit;
-    pub(crate) use super::deployment::{health, metrics, openapi, stats};
+    pub(crate) use super::deployment::{health, metrics, openapi, repair, stats};
     pub(crate) use super::jobs::{
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
     };

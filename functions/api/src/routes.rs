@@ -14,7 +14,7 @@ use minutehand_io::Ports;
 use crate::app_state::AppState;
 use crate::auth::authenticate;
 use crate::openapi::{Operation, OperationDoc, doc_of};
-use crate::{audit, health, jobs, keys, openapi, quotas, runs, schedules, scrape, secrets, signing, stats};
+use crate::{audit, health, jobs, keys, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats};
 
 pub(crate) struct Route<D> {
     method: Method,
@@ -60,6 +60,7 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/quotas", Viewer, quotas::own::<D>, doc_of::get_own_quota),
         route(Method::GET, "/v1/quotas/{tenant}", Host, quotas::show::<D>, doc_of::get_quota),
         route(Method::PUT, "/v1/quotas/{tenant}", Host, quotas::put::<D>, doc_of::put_quota),
+        route(Method::POST, "/v1/repair", Host, repair::repair_all::<D>, doc_of::repair),
         route(Method::GET, "/v1/stats", Viewer, stats::stats::<D>, doc_of::stats),
         route(Method::GET, "/metrics", Host, scrape::metrics::<D>, doc_of::metrics),
         route(Method::GET, "/v1/health", None, health::health::<D>, doc_of::health),

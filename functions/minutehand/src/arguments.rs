@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use minutehand_domain::schedule::cron::EDITION;
 use minutehand_io::targets::http::Reach;
 
-use crate::client::{self, EXIT_CODES};
+use crate::client::{self, Connection, EXIT_CODES};
 
 /// The version with the edition of the time zones: builds with different editions may fire at different instants.
 static VERSION: LazyLock<String> = LazyLock::new(|| format!("{} (time zones {})", env!("CARGO_PKG_VERSION"), EDITION));
@@ -42,11 +42,13 @@ Examples:
   minutehand serve --memory --listen 127.0.0.1:0
   minutehand serve --data /var/lib/minutehand")]
     Serve(Serve),
-    /// Make the timers of a data directory again from its jobs and runs, and list what cannot be read; nothing may be serving it
+    /// Make timers again from the jobs and runs, and list what cannot be read: of a data directory that nothing serves, or of a server
+    /// that goes on meanwhile, with the deployment's own key
     #[command(after_help = "\
 Examples:
   minutehand repair --check
   minutehand repair --data /var/lib/minutehand
+  minutehand repair --server https://minutehand.example.com --check
 
 Exit codes: 0 done, or nothing found; 1 it could not be done; 6 a check found something.")]
     Repair(Repair),
@@ -124,6 +126,23 @@ pub(crate) struct Repair {
     /// List what would be done, and change nothing
     #[arg(long)]
     pub(crate) check: bool,
+    /// Not a directory, but what this server keeps, while it goes on
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// The deployment's own key; without one, a server on this machine is asked with the admin key in ./data
+    #[arg(long, value_name = "KEY", env = "MINUTEHAND_KEY", hide_env_values = true)]
+    key: Option<String>,
+    /// Print what the server says of it as JSON, for machines
+    #[arg(long, requires = "server")]
+    json: bool,
+}
+
+impl Repair {
+    /// None for a data directory.
+    pub(crate) fn connection(&self) -> Option<Connection> {
+        let server = self.server.clone()?;
+        Some(Connection { server, key: self.key.clone(), json: self.json, verbose: false })
+    }
 }
 
 impl Arguments {
@@ -198,6 +217,19 @@ mod tests {
         }
         assert!(parsed(&["--memory", "jobs", "list"]).is_err());
         assert!(parsed(&["jobs", "list", "--memory"]).is_err());
+    }
+
+    #[test]
+    fn a_repair_is_of_a_directory_or_of_a_server() {
+        for (words, server) in [
+            (&["repair"][..], None),
+            (&["repair", "--check", "--data=x"], None),
+            (&["repair", "--check", "--server=http://x"], Some("http://x")),
+        ] {
+            let Ok(Chosen::Repair(repair)) = parsed(words) else { panic!("{words:?}") };
+            assert_eq!(repair.connection().map(|connection| connection.server).as_deref(), server, "{words:?}");
+        }
+        assert!(parsed(&["repair", "--json"]).is_err(), "the lines of a directory are for people");
     }
 
     #[test]

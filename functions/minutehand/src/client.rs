@@ -34,15 +34,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::completion::Completion;
-use self::connection::Connection;
-pub(crate) use self::failure::EXIT_CODES;
-use self::failure::Failure;
+pub(crate) use self::connection::Connection;
+pub(crate) use self::failure::{EXIT_CODES, Failure};
 use self::jobs::Jobs;
 use self::keys::Keys;
 use self::quotas::Quotas;
 use self::runs::Runs;
 use self::secrets::Secrets;
-use self::session::Session;
+pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
 
 #[derive(Debug, Subcommand)]
@@ -69,7 +68,7 @@ Examples:
     /// Write, list and delete what calls need and nobody is shown
     #[command(after_help = EXIT_CODES)]
     Secrets(Group<Secrets>),
-    /// Show what admins did to keys, secrets, quotas and the signing secret, newest first
+    /// Show what admins did to keys, secrets, quotas and the signing secret, and repairs, newest first
     #[command(after_help = "\
 Examples:
   minutehand audit

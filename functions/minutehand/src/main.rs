@@ -56,14 +56,20 @@ async fn serve(options: &Serve) -> ExitCode {
 
 /// What a check found is said by the exit code too.
 async fn repair(options: &Repair) -> ExitCode {
-    match repair::repair(options).await {
-        Ok(summary) if options.check && summary.found_something() => ExitCode::from(SOMETHING_FOUND),
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("minutehand: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let repaired = match options.connection() {
+        Some(connection) => match repair::repair_server(&connection, options.check).await {
+            Ok(view) => view,
+            Err(failure) => return failure.exit(false),
+        },
+        None => match repair::repair_directory(&options.data, options.check).await {
+            Ok(view) => view,
+            Err(error) => {
+                eprintln!("minutehand: {error}");
+                return ExitCode::FAILURE;
+            }
+        },
+    };
+    if options.check && !repair::is_sound(&repaired) { ExitCode::from(SOMETHING_FOUND) } else { ExitCode::SUCCESS }
 }
 
 /// `RUST_LOG=debug` shows a line for each committed change.

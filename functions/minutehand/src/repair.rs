@@ -1,68 +1,122 @@
-//! `minutehand repair`: cursors and timers of a data directory are made again from its jobs and runs, and what nobody can read
-//! is listed. For after a clock that was ahead, a store that was taken back, or damage.
+//! `minutehand repair`: timers and cursors are made again from the jobs and runs, and what nobody can read is listed; of a data
+//! directory that nobody serves, or through the API of a server that goes on. For after a clock that was ahead, a store that was
+//! taken back, a table of timers that was lost, or damage.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 
-use minutehand_domain::head::Head;
+use minutehand_client::calls;
+use minutehand_client::wire::{RepairRequest, RepairView};
+use minutehand_domain::Moment;
+use minutehand_domain::access::By;
+use minutehand_domain::audit::{Act, ActKey, Deed, Outcome};
 use minutehand_domain::id::Tenant;
-use minutehand_domain::run::Run;
+use minutehand_domain::repair::Summary;
+use minutehand_io::Ports;
+use minutehand_io::chance::Chance as _;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Log;
 use minutehand_io::events::tally::Tally;
-use minutehand_io::store::embedded::{Embedded, Engine, Everybodys, FileStore};
-use minutehand_io::store::item::Item;
-use minutehand_io::store::{Cursor, Discard, Store as _, Unreadable};
+use minutehand_io::store::embedded::FileStore;
 use minutehand_io::targets::http::{HttpCaller, Reach};
 use minutehand_io::vault::key_file::KeyFile;
-use minutehand_io::{Fault, Ports as _};
-use minutehand_protocol::sweep::forget_hints;
-use minutehand_protocol::sweep::repair::{Found, repair_job, repair_run};
+use minutehand_protocol::audit::on_record;
+use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 use prometheus::Registry;
 
-use crate::arguments::Repair;
+use crate::client::{Connection, Failure, Session};
 use crate::local::Local;
 use crate::serve_error::ServeError;
 
-/// Items read at once.
-const PAGE: usize = 1000;
+/// What is on record as repaired.
+const SUBJECT: &str = "timers";
 
-/// What was found, in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Summary {
-    jobs: u64,
-    runs: u64,
-    without_timer: u64,
-    overdue: u64,
-    ahead: u64,
-    later: u64,
-    corrupt: u64,
+/// What is overdue may wait elsewhere for its next hint, and is no finding.
+pub(crate) fn is_sound(view: &RepairView) -> bool {
+    view.without_timer + view.ahead + view.later + view.corrupt == 0
 }
 
-impl Summary {
-    /// What is overdue may wait elsewhere for its next hint, and is no finding.
-    pub(crate) fn found_something(&self) -> bool {
-        self.without_timer + self.ahead + self.later + self.corrupt > 0
-    }
-}
-
-pub(crate) async fn repair(options: &Repair) -> Result<Summary, ServeError> {
-    let directory = &options.data;
+/// Of a directory that nobody serves.
+pub(crate) async fn repair_directory(directory: &Path, check: bool) -> Result<RepairView, ServeError> {
     // To look at nothing must not make a store.
     if !FileStore::is_in(directory) {
-        return Err(ServeError::NoDirectory(directory.clone()));
+        return Err(ServeError::NoDirectory(directory.to_owned()));
     }
-    let opened = FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.clone(), why })?;
+    let opened =
+        FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.to_owned(), why })?;
     let http = HttpCaller::new(Reach::Public)?;
     let ports = Local::new(Arc::new(opened), http, KeyFile::in_memory(), Tally::new(Log, &Registry::new())?);
-    let summary = Repairing { ports: &ports, check: options.check, summary: Summary::default() }.all().await?;
-    writeln!(io::stdout(), "{}", said(&summary, options.check))?;
-    Ok(summary)
+    let call = Repair { check, until: Moment::END };
+    let outcome_of = |done: &Result<_, ServeError>| done.is_ok().then_some(Outcome::Done);
+    let repaired = if check {
+        all(&ports, call).await
+    } else {
+        on_record(&ports, act(&ports), all(&ports, call), outcome_of).await
+    }?;
+    say_all(&repaired, check)?;
+    Ok(repaired)
 }
 
-fn said(summary: &Summary, check: bool) -> String {
-    let Summary { jobs, runs, without_timer, overdue, ahead, later, corrupt } = summary;
+async fn all<D: Ports>(ports: &D, call: Repair) -> Result<RepairView, ServeError> {
+    let (mut position, mut summary) = (Some(Position::default()), Summary::default());
+    while let Some(from) = position {
+        let repaired: Repaired = repair(ports, from, call).await?;
+        summary = summary.and(repaired.summary);
+        say(&RepairView::of(&Summary::default(), &repaired.findings, None))?;
+        position = repaired.next;
+    }
+    Ok(RepairView::of(&summary, &[], None))
+}
+
+fn act<D: Ports>(ports: &D) -> Act {
+    Act {
+        tenant: Tenant::deployment(),
+        key: ActKey { at: ports.clock().now(), number: ports.chance().number() },
+        by: By::host(),
+        by_name: None,
+        deed: Deed::Repair.as_str().into(),
+        subject: SUBJECT.to_owned(),
+        request_id: String::new(),
+        outcome: None,
+    }
+}
+
+/// Of a server that goes on meanwhile, call by call.
+pub(crate) async fn repair_server(connection: &Connection, check: bool) -> Result<RepairView, Failure> {
+    let session = Session::open(connection)?;
+    let (mut cursor, mut whole) = (None::<String>, RepairView::of(&Summary::default(), &[], None));
+    loop {
+        let answer = session.send(&calls::repair(&RepairRequest { check, cursor: cursor.take() })).await?.read()?;
+        if !session.json {
+            say(&answer)?;
+        }
+        cursor.clone_from(&answer.next_cursor);
+        whole = whole.and(answer);
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if session.json {
+        let whole = serde_json::to_string(&whole).map_err(io::Error::other)?;
+        writeln!(io::stdout(), "{whole}")?;
+    } else {
+        say_all(&whole, check)?;
+    }
+    Ok(whole)
+}
+
+/// What was found, a line each.
+fn say(view: &RepairView) -> io::Result<()> {
+    view.findings.iter().try_for_each(|finding| writeln!(io::stdout(), "{finding}"))
+}
+
+/// All of it, in numbers.
+fn say_all(view: &RepairView, check: bool) -> io::Result<()> {
+    let RepairView { jobs, runs, without_timer, overdue, ahead, later, corrupt, .. } = view;
     let made = if check { "" } else { ", made again" };
-    format!(
+    writeln!(
+        io::stdout(),
         "{jobs} jobs and {runs} runs under way\n\
          {without_timer} without a timer{made}\n\
          {overdue} overdue{}\n\
@@ -71,111 +125,4 @@ fn said(summary: &Summary, check: bool) -> String {
         if check { "" } else { ", promised once more" },
         if check { "" } else { ", set to now" },
     )
-}
-
-struct Repairing<'a, E: Engine> {
-    ports: &'a Local<Embedded<E>>,
-    check: bool,
-    summary: Summary,
-}
-
-impl<E: Engine> Repairing<'_, E> {
-    async fn all(mut self) -> Result<Summary, ServeError> {
-        let mut behind = None;
-        loop {
-            let page = self.page::<Head>(behind)?;
-            for job in page.items.into_iter().filter_map(Head::into_job) {
-                self.summary.jobs += 1;
-                let found = repair_job(self.ports, &job, self.check).await;
-                self.note("job", &job.id.to_string(), found)?;
-            }
-            behind = page.next;
-            if behind.is_none() {
-                break;
-            }
-        }
-        self.runs().await?;
-        for left in self.ports.store().unreadable_timers()? {
-            self.list(&left)?;
-        }
-        self.cursor().await?;
-        Ok(self.summary)
-    }
-
-    async fn runs(&mut self) -> Result<(), ServeError> {
-        let mut behind = None;
-        loop {
-            let page = self.page::<Run>(behind)?;
-            for run in page.items.into_iter().filter(|run| !run.is_finished()) {
-                self.summary.runs += 1;
-                let found = repair_run(self.ports, &run, self.check).await;
-                self.note("run", &run.key.to_string(), found)?;
-            }
-            behind = page.next;
-            if behind.is_none() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The first pass after a start gives all hints again, from the first timer on.
-    async fn cursor(&mut self) -> Result<(), ServeError> {
-        let store = self.ports.store();
-        match store.get::<Cursor>(&Tenant::deployment(), 0).await {
-            Err(why) if why.is_of_an_item() => {
-                self.list(&Unreadable { key: "cursors 0".to_owned(), timer: None, why })?;
-                if !self.check {
-                    store.discard::<Cursor>(&Tenant::deployment(), 0, Discard::Unreadable).await?;
-                }
-            }
-            read => {
-                read?;
-                if !self.check {
-                    forget_hints(self.ports, 0, store.first_timer()?).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn page<T: Item>(&mut self, behind: Option<Vec<u8>>) -> Result<Everybodys<T>, ServeError> {
-        let page = self.ports.store().everybodys::<T>(behind, PAGE)?;
-        for left in &page.unreadable {
-            self.list(left)?;
-        }
-        Ok(page)
-    }
-
-    fn note(&mut self, kind: &str, id: &str, found: Result<Found, Fault>) -> Result<(), ServeError> {
-        let line = match found {
-            Ok(Found::Whole) => return Ok(()),
-            Ok(Found::WithoutTimer(at)) => {
-                self.summary.without_timer += 1;
-                format!("{kind} {id}: no timer at {at}")
-            }
-            Ok(Found::Overdue(at)) => {
-                self.summary.overdue += 1;
-                format!("{kind} {id}: overdue since {at}, and no timer there")
-            }
-            Ok(Found::Ahead(since)) => {
-                self.summary.ahead += 1;
-                format!("{kind} {id}: counts from {since}")
-            }
-            Err(why) if why.is_of_an_item() => {
-                let key = format!("{kind} {id}");
-                return self.list(&Unreadable { key, timer: None, why });
-            }
-            Err(fault) => return Err(fault.into()),
-        };
-        Ok(writeln!(io::stdout(), "{line}")?)
-    }
-
-    fn list(&mut self, left: &Unreadable) -> Result<(), ServeError> {
-        let counter = match left.why {
-            Fault::Later { .. } => &mut self.summary.later,
-            _ => &mut self.summary.corrupt,
-        };
-        *counter += 1;
-        Ok(writeln!(io::stdout(), "{}: {}", left.key, left.why)?)
-    }
 }

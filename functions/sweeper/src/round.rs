@@ -8,7 +8,7 @@ use futures_util::stream;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::sweep::{Allowance, Pass, sweep};
+use minutehand_protocol::sweep::{Allowance, Pass, Swept, sweep};
 
 /// Shards swept at once. Each handles up to 64 timers at once, so that eight keep at most 512 requests open: half of the
 /// 1,024 files a Lambda function may have.
@@ -22,7 +22,7 @@ pub struct Round {
     pub pass: Pass,
     /// Shards with more to do, and those whose turn did not come.
     pub left: Vec<u16>,
-    /// The first fault. A shard that fails does not keep the others from being swept; the next tick sweeps it again.
+    /// The first fault. A shard that fails does not keep the others from being swept; the next tick looks at what failed again.
     pub fault: Option<Fault>,
 }
 
@@ -36,22 +36,19 @@ impl Round {
             .buffer_unordered(SHARDS_AT_ONCE);
         let mut round = Self::default();
         while let Some((shard, pass)) = turns.next().await {
-            round.note(shard, pass);
+            round.note(shard, pass, turn_of.is_shared());
         }
         round
     }
 
-    fn note(&mut self, shard: u16, pass: Option<Result<Pass, Fault>>) {
-        match pass {
-            None => self.left.push(shard),
-            Some(Ok(pass)) => {
-                self.pass = self.pass.and(pass);
-                self.left.extend((pass.unfinished > 0).then_some(shard));
-            }
-            Some(Err(why)) => {
-                tracing::warn!(shard, %why, "a shard was not swept; the next pass starts where this one did");
-                self.fault.get_or_insert(why);
-            }
+    fn note(&mut self, shard: u16, swept: Option<Swept>, with_others: bool) {
+        let Some(Swept { pass, fault }) = swept else { return self.left.push(shard) };
+        self.pass = self.pass.and(pass);
+        // One that fails has a turn of its own where the shared one was too short, and no third one before the next tick.
+        self.left.extend((pass.unfinished > 0 && (fault.is_none() || with_others)).then_some(shard));
+        if let Some(why) = fault {
+            tracing::warn!(shard, %why, "not all of a shard was swept; the next pass looks at what failed again");
+            self.fault.get_or_insert(why);
         }
     }
 }
@@ -71,8 +68,12 @@ impl Turn {
         Self { until, lasts, timers: if shards > 1 { TURN } else { u64::MAX } }
     }
 
+    fn is_shared(&self) -> bool {
+        self.timers < u64::MAX
+    }
+
     /// None where no time is left.
-    async fn take<D: Ports>(&self, ports: &D, shard: u16) -> Option<Result<Pass, Fault>> {
+    async fn take<D: Ports>(&self, ports: &D, shard: u16) -> Option<Swept> {
         let now = ports.clock().now();
         if now >= self.until {
             return None;

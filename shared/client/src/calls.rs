@@ -3,9 +3,9 @@
 use http::Method;
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView,
-    RunRequest, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
-    StatsQuery, StatsView, TenantQuery,
+    NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
+    RotateRequest, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView,
+    SecretsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
 };
 use serde::Serialize;
 
@@ -135,6 +135,11 @@ pub fn get_signing_secret() -> Call<SigningSecretView> {
 
 pub fn rotate_signing_secret(request: &RotateRequest) -> Call<SigningSecretView> {
     rotated(Call::post(&["signing-secret", "rotate"]), request)
+}
+
+/// Goes on where the cursor of the answer before says; with the deployment's own key.
+pub fn repair(request: &RepairRequest) -> Call<RepairView> {
+    Call::post(&["repair"]).json(request)
 }
 
 pub fn stats(query: &StatsQuery) -> Call<StatsView> {

@@ -22,6 +22,7 @@ pub mod owner;
 pub mod pace;
 pub mod priority;
 pub mod quota;
+pub mod repair;
 pub mod retry;
 pub mod run;
 pub mod schedule;

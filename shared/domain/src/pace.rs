@@ -23,6 +23,8 @@ pub const RECOVERY: Duration = HORIZON;
 pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
 /// How long something that nobody can read is put off before it is met again.
 pub const CORRUPT: Duration = Duration::from_secs(3600);
+/// How long something of a later release is put off: each pass meets it within its horizon, and no bucket waits for it.
+pub const LATER: Duration = HORIZON;
 /// Clocks may differ by this much.
 pub const SKEW: Duration = Duration::from_secs(2);
 /// A claim this late first checks whether its occurrence was coalesced into another.

@@ -19,6 +19,7 @@ use std::ops::Range;
 
 use minutehand_domain::Moment;
 pub use minutehand_domain::cursor::Cursor;
+use minutehand_domain::head::Head;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::Run;
 use minutehand_domain::survey::Found;
@@ -80,6 +81,7 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Option<Vec<Run>>, Fault>> + Send;
 
+    /// A timer is what it says, and stands where it lies: one that was copied says another key.
     fn timer(&self, key: &TimerKey) -> impl Future<Output = Result<Option<Timer>, Fault>> + Send;
     /// Overwrites nothing of a later generation: answers with the timer that stands there afterwards.
     fn put_timer(&self, timer: &Timer) -> impl Future<Output = Result<Timer, Fault>> + Send;
@@ -96,8 +98,12 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Page<Timer>, Fault>> + Send;
 
-    /// The first bucket of a shard that holds anything, where that is known without reading all timers.
-    fn first_bucket(&self, shard: u16) -> impl Future<Output = Result<FirstBucket, Fault>> + Send;
+    /// A page of one part of all jobs and runs, whosever they are, in no order, behind the one before. For whoever must look at
+    /// all there is.
+    fn everything(&self, part: Part, behind: Option<String>) -> impl Future<Output = Result<Everything, Fault>> + Send;
+
+    /// The first bucket of a shard, from this minute on, that holds anything, where that is known without reading all timers.
+    fn first_bucket(&self, shard: u16, from: i64) -> impl Future<Output = Result<FirstBucket, Fault>> + Send;
     /// A page of one segment of all timers, in no order, behind the one before.
     fn survey(&self, segment: Part, behind: Option<String>) -> impl Future<Output = Result<Found, Fault>> + Send;
 
@@ -110,8 +116,8 @@ pub trait Store: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Fault>> + Send;
     /// Puts a timer that cannot be read under another key too, as it is, where nothing stands.
     fn copy_timer(&self, from: &TimerKey, to: &TimerKey) -> impl Future<Output = Result<(), Fault>> + Send;
-    /// Erases a timer that is corrupt; says whether it did. One that can be read, or that a later release can, stays.
-    fn discard_timer(&self, key: &TimerKey) -> impl Future<Output = Result<bool, Fault>> + Send;
+    /// Erases a timer that this release cannot read, where a copy of it stands under the other key as it is; says whether it did.
+    fn discard_timer(&self, key: &TimerKey, copy: &TimerKey) -> impl Future<Output = Result<bool, Fault>> + Send;
 }
 
 /// What may be discarded.
@@ -138,6 +144,17 @@ pub enum FirstBucket {
 pub struct Part {
     pub number: usize,
     pub of: usize,
+}
+
+/// Some of everybody's jobs and runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Everything {
+    pub heads: Vec<Head>,
+    pub runs: Vec<Run>,
+    /// What lies among them, and, where a store can tell, among the timers, that this release cannot read.
+    pub unreadable: Vec<Unreadable>,
+    /// Behind what the next page begins; none at the end of the part.
+    pub next: Option<String>,
 }
 
 /// Which runs of a tenant a list is about.

@@ -4,6 +4,9 @@
 //! It takes no input that matters: the cursor says where the last pass came to, and it may be wrong without harm. A pass may
 //! be given little time: it says how far it came, and the next one goes on from there. Of two passes at once the one that
 //! finds the cursor moved leaves the shard to the other.
+//!
+//! What fails stops nothing beside it: a partition, a lane or a bucket that is away keeps its own timers waiting, the pass goes
+//! on with the next, and the fault is said at its end.
 
 pub mod allowance;
 mod bookmark;
@@ -30,8 +33,8 @@ use minutehand_io::{Fault, Ports};
 
 pub use self::allowance::Allowance;
 use self::bookmark::Bookmark;
-pub use self::pass::Pass;
-use self::unreadable::{keeps_its_bucket, put_off};
+pub use self::pass::{Pass, Swept};
+use self::unreadable::{keeps_its_bucket, put_off, put_off_until};
 use crate::chain::dispatch::{Dispatched, dispatch};
 use crate::sweep::overdue::inspect_overdue;
 use crate::timers::hinting::hint;
@@ -43,11 +46,16 @@ const PAGE: usize = 1000;
 const AT_ONCE: usize = 64;
 /// Timers that something was done about before the table is told how far the pass came: what is done again after a crash.
 const SAVE_AFTER: u64 = 500;
+/// So many buckets one after the other that cannot be read are no one's partition: the table is away, and the pass with it.
+const MOST_AWAY: u32 = 4;
 
 /// One pass over one shard, or as much of it as is allowed.
-pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Result<Pass, Fault> {
+pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Swept {
     let now = ports.clock().now();
-    let mut bookmark = Bookmark::find(ports, shard, now).await?;
+    let mut bookmark = match Bookmark::find(ports, shard, now).await {
+        Ok(bookmark) => bookmark,
+        Err(fault) => return Swept { fault: Some(fault), ..Swept::default() },
+    };
     let sweep = Sweep {
         ports,
         shard,
@@ -94,94 +102,145 @@ enum Done {
 }
 
 /// How it went with a bucket.
-enum Swept {
+enum Bucketful {
     /// All of it was handled; so many timers were found.
     Whole(usize),
+    /// Some of it failed, and waits in it for the next pass.
+    Failed,
+    /// It could not be read, or not to its end.
+    Away,
     /// The pass ends here.
     Stopped,
 }
 
+/// How far it went with a page, as the number of its timers from the first on.
+struct Handled {
+    /// Before no time was left.
+    through: usize,
+    /// Before a hint could not be given.
+    hinted: usize,
+    failed: bool,
+}
+
 impl<D: Ports> Sweep<'_, D> {
     /// Goes through the buckets from the oldest not yet left, and leaves those that are done.
-    async fn pass(&self, bookmark: &mut Bookmark) -> Result<Pass, Fault> {
-        let mut pass = Pass { searching: self.before.searching, ..Pass::default() };
-        for minute in self.before.oldest..=pace::minute_of(self.horizon) {
+    async fn pass(&self, bookmark: &mut Bookmark) -> Swept {
+        let mut swept = Swept::searching(self.before.searching);
+        let mut away = 0;
+        let mut minute = self.before.oldest;
+        while minute <= pace::minute_of(self.horizon) {
             let bucket = Bucket { minute, shard: self.shard };
-            match self.sweep_bucket(bucket, &mut pass, bookmark).await? {
-                Swept::Stopped => return self.stop(pass, bookmark).await,
-                Swept::Whole(found) if minute == bookmark.cursor().oldest && self.may_leave(bucket, found).await? => {
-                    bookmark.leave(self.ports, minute).await?;
+            match self.sweep_bucket(bucket, &mut swept, bookmark).await {
+                Bucketful::Stopped => return self.stop(swept, bookmark).await,
+                Bucketful::Away if away + 1 == MOST_AWAY => {
+                    bookmark.hold();
+                    break;
                 }
-                Swept::Whole(_) => {}
+                Bucketful::Away => away += 1,
+                Bucketful::Failed => away = 0,
+                Bucketful::Whole(found) => {
+                    away = 0;
+                    if minute == bookmark.cursor().oldest {
+                        let left = self.leave(bucket, found, bookmark).await;
+                        swept.note(left);
+                    }
+                }
             }
+            minute = bookmark.cursor().oldest.max(minute + 1);
         }
-        let swept = bookmark.cursor().swept(self.now, self.horizon);
-        bookmark.write(self.ports, swept).await?;
-        Ok(pass)
+        let ended = bookmark.end(self.ports, self.now, self.horizon).await;
+        swept.note(ended);
+        swept
     }
 
     /// The next pass goes on from here, unless another has the shard.
-    async fn stop(&self, pass: Pass, bookmark: &mut Bookmark) -> Result<Pass, Fault> {
-        bookmark.save(self.ports).await?;
+    async fn stop(&self, mut swept: Swept, bookmark: &mut Bookmark) -> Swept {
+        let saved = bookmark.save(self.ports).await;
+        swept.note(saved);
         let overtaken = bookmark.is_overtaken();
-        Ok(Pass { unfinished: u64::from(!overtaken), overtaken: u64::from(overtaken), ..pass })
+        (swept.pass.unfinished, swept.pass.overtaken) = (u64::from(!overtaken), u64::from(overtaken));
+        swept
     }
 
-    async fn sweep_bucket(&self, bucket: Bucket, pass: &mut Pass, bookmark: &mut Bookmark) -> Result<Swept, Fault> {
-        let (mut after, mut found) = (None, 0);
-        pass.buckets += 1;
+    async fn sweep_bucket(&self, bucket: Bucket, swept: &mut Swept, bookmark: &mut Bookmark) -> Bucketful {
+        let (mut after, mut found, mut failed) = (None, 0, false);
+        swept.pass.buckets += 1;
         loop {
-            if self.is_over(pass) || bookmark.is_overtaken() {
-                return Ok(Swept::Stopped);
+            if self.is_over(&swept.pass) || bookmark.is_overtaken() {
+                return Bucketful::Stopped;
             }
-            let page = self.ports.store().timers(bucket, after, self.horizon, PAGE).await?;
+            let page = match self.ports.store().timers(bucket, after, self.horizon, PAGE).await {
+                Ok(page) => page,
+                Err(fault) => {
+                    if self.is_hinted_at(pace::end_of(bucket.minute)) {
+                        bookmark.hold();
+                    }
+                    swept.note(Err(fault));
+                    return Bucketful::Away;
+                }
+            };
             found += page.items.len() + page.unreadable.iter().filter(|left| keeps_its_bucket(left)).count();
-            let full = page.items.len() == PAGE;
-            after = page.items.last().map(|timer| timer.key);
-            if !self.handle_page(page, pass, bookmark).await? {
-                return Ok(Swept::Stopped);
+            let (read, last) = (page.items.len(), page.items.last().map(|timer| timer.key));
+            let handled = self.handle_page(page, swept, bookmark).await;
+            if handled.through < read {
+                return Bucketful::Stopped;
             }
-            if !full {
-                return Ok(Swept::Whole(found));
+            failed |= handled.failed;
+            after = last;
+            if read < PAGE {
+                return if failed { Bucketful::Failed } else { Bucketful::Whole(found) };
             }
         }
     }
 
-    /// False where no time was left for all of it.
-    async fn handle_page(&self, page: Page<Timer>, pass: &mut Pass, bookmark: &mut Bookmark) -> Result<bool, Fault> {
-        pass.timers_read += page.items.len() as u64;
+    async fn handle_page(&self, page: Page<Timer>, swept: &mut Swept, bookmark: &mut Bookmark) -> Handled {
+        swept.pass.timers_read += page.items.len() as u64;
+        let mut failed = false;
         for left in page.unreadable {
-            put_off(self.ports, &left, self.now, pass).await?;
+            let put_off = put_off(self.ports, &left, self.now, &mut swept.pass).await;
+            failed |= swept.note(put_off);
         }
-        let (worked, keys) = (pass.worked(), page.items.iter().map(|timer| timer.key).collect::<Vec<_>>());
-        let through = self.handle_all(page.items, pass).await?;
-        if let Some(last) = through.checked_sub(1).and_then(|last| keys.get(last)) {
-            bookmark.came_to(Step { through: *last, began: self.now }, pass.worked() - worked);
+        let (worked, keys) = (swept.pass.worked(), page.items.iter().map(|timer| timer.key).collect::<Vec<_>>());
+        let handled = self.handle_all(page.items, swept).await;
+        let come = handled.through.min(handled.hinted);
+        if let Some(last) = come.checked_sub(1).and_then(|last| keys.get(last)) {
+            bookmark.came_to(Step { through: *last, began: self.now }, swept.pass.worked() - worked);
+        }
+        if handled.hinted < keys.len() {
+            bookmark.hold();
         }
         if bookmark.unsaved() >= SAVE_AFTER {
-            bookmark.save(self.ports).await?;
+            failed |= swept.note(bookmark.save(self.ports).await);
         }
-        Ok(through == keys.len())
+        Handled { failed: failed || handled.failed, ..handled }
     }
 
-    /// Handles a page, all of it even if some fail; then the first fault, so that the cursor stays where it was. Says how many
-    /// from the first on were handled before no time was left.
-    async fn handle_all(&self, page: Vec<Timer>, pass: &mut Pass) -> Result<usize, Fault> {
-        let mut through = page.len();
+    /// Handles a page, all of it even if some fail.
+    async fn handle_all(&self, page: Vec<Timer>, swept: &mut Swept) -> Handled {
+        let mut handled = Handled { through: page.len(), hinted: page.len(), failed: false };
         let done: Vec<_> = stream::iter(page.into_iter().enumerate())
-            .map(|(place, timer)| async move { (place, self.handle_in_time(&timer).await) })
+            .map(|(place, timer)| async move { (place, timer.key.due, self.handle_in_time(&timer).await) })
             .buffer_unordered(AT_ONCE)
             .collect()
             .await;
-        let mut fault = None;
-        for (place, each) in done {
+        for (place, due, each) in done {
             match each {
-                Ok(Done::Left) => through = through.min(place),
-                Ok(done) => note(pass, &done),
-                Err(why) => fault = fault.or(Some(why)),
+                Ok(Done::Left) => handled.through = handled.through.min(place),
+                Ok(done) => note(&mut swept.pass, &done),
+                Err(fault) => {
+                    handled.failed = swept.note(Err(fault));
+                    if self.is_hinted_at(due) {
+                        handled.hinted = handled.hinted.min(place);
+                    }
+                }
             }
         }
-        fault.map_or(Ok(through), Err)
+        handled
+    }
+
+    /// What is overdue is looked at by each pass, whatever the cursor says of hints.
+    fn is_hinted_at(&self, due: Moment) -> bool {
+        due + pace::OVERDUE > self.now
     }
 
     async fn handle_in_time(&self, timer: &Timer) -> Result<Done, Fault> {
@@ -190,20 +249,22 @@ impl<D: Ports> Sweep<'_, D> {
 
     /// What is wrong with one item stops nothing that lies beside it.
     async fn handle_or_put_off(&self, timer: &Timer) -> Result<Done, Fault> {
-        match self.handle(timer).await {
+        let done = self.handle(timer).await;
+        let (why, done) = match done {
             Err(why @ Fault::Later { .. }) => {
                 tracing::warn!(timer = ?timer.key, tenant = timer.tenant.as_str(), %why, "a timer waits for a later release");
-                Ok(Done::Later)
+                (why, Done::Later)
             }
             Err(why @ (Fault::Unreadable { .. } | Fault::Illegal { .. })) => {
                 tracing::error!(timer = ?timer.key, tenant = timer.tenant.as_str(), %why, "a timer points at what nobody can read");
-                if timer.key.due + pace::OVERDUE <= self.now {
-                    move_to(self.ports, timer, self.now + pace::CORRUPT).await?;
-                }
-                Ok(Done::PutOff)
+                (why, Done::PutOff)
             }
-            done => done,
+            done => return done,
+        };
+        if let Some(until) = put_off_until(&timer.key, &why, self.now) {
+            move_to(self.ports, timer, until).await?;
         }
+        Ok(done)
     }
 
     async fn handle(&self, timer: &Timer) -> Result<Done, Fault> {
@@ -211,7 +272,7 @@ impl<D: Ports> Sweep<'_, D> {
             move_to(self.ports, timer, self.ports.clock().now() + pace::PROMISE_AGAIN).await?;
             return Ok(Done::Moved);
         }
-        if timer.key.due + pace::OVERDUE <= self.now {
+        if !self.is_hinted_at(timer.key.due) {
             inspect_overdue(self.ports, timer, self.horizon, &self.dispatched).await?;
             return Ok(Done::Inspected);
         }
@@ -243,6 +304,14 @@ impl<D: Ports> Sweep<'_, D> {
             }
             _ => Ok(Done::Nothing),
         }
+    }
+
+    async fn leave(&self, bucket: Bucket, found: usize, bookmark: &mut Bookmark) -> Result<(), Fault> {
+        if !self.may_leave(bucket, found).await? {
+            return Ok(());
+        }
+        bookmark.leave(self.ports, bucket.minute).await?;
+        if found == 0 { bookmark.skip_empty(self.ports, self.now).await } else { Ok(()) }
     }
 
     /// Guard **drain**: a bucket is left only past its leave line, after a strong read that found nothing.

@@ -174,9 +174,9 @@ impl Stage {
     }
 
     pub async fn sweep(&self, shard: u16) {
-        sweep(&*self.sweeper, shard, &Allowance::UNLIMITED).await.expect("nothing breaks here");
+        sweep(&*self.sweeper, shard, &Allowance::UNLIMITED).await.whole().expect("nothing breaks here");
         let idle = (shard + 1) % self.idle.store().shards();
-        sweep(&*self.idle, idle, &Allowance::UNLIMITED).await.expect("nothing breaks here");
+        sweep(&*self.idle, idle, &Allowance::UNLIMITED).await.whole().expect("nothing breaks here");
     }
 
     /// Searches all timers, as after a cursor was lost.

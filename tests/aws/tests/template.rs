@@ -3,6 +3,8 @@
 //!
 //! Each fact names what was broken in the template, once, to see it fail.
 
+#[path = "template/alarms.rs"]
+mod alarms;
 #[path = "template/functions.rs"]
 mod functions;
 #[path = "template/http.rs"]

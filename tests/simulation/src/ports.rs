@@ -27,8 +27,8 @@ use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{
-    Across, Bucket, Cursor, Deleted, Discard, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store, Updated,
-    Version,
+    Across, Bucket, Cursor, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Seen,
+    Store, Updated, Version,
 };
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::vault::key_file::KeyFile;
@@ -204,11 +204,12 @@ impl Port {
 
     /// A request about one job goes where that job lies.
     fn state(&self, job: JobId) -> Place {
-        Place { resource: Resource::State, shard: Some(self.shard_of(&Obligation::Occurrence(job))) }
+        let shard = Some(self.shard_of(&Obligation::Occurrence(job)));
+        Place { resource: Resource::State, shard, job: Some(job) }
     }
 
     fn timers_of(&self, obligation: &Obligation) -> Place {
-        Place { resource: Resource::Timers, shard: Some(self.shard_of(obligation)) }
+        at_shard(self.shard_of(obligation))
     }
 
     fn shard_of(&self, obligation: &Obligation) -> u16 {
@@ -416,11 +417,11 @@ fn call_of<T: Item>(verb: Verb) -> &'static str {
     }
 }
 
-const QUEUES: Place = Place { resource: Resource::Queues, shard: None };
-const EVERYWHERE: Place = Place { resource: Resource::State, shard: None };
+const QUEUES: Place = Place { resource: Resource::Queues, shard: None, job: None };
+const EVERYWHERE: Place = Place { resource: Resource::State, shard: None, job: None };
 
 fn at_shard(shard: u16) -> Place {
-    Place { resource: Resource::Timers, shard: Some(shard) }
+    Place { resource: Resource::Timers, shard: Some(shard), job: None }
 }
 
 impl Store for Port {
@@ -575,11 +576,15 @@ impl Store for Port {
         self.pass("timers", at_shard(bucket.shard), self.store().timers(bucket, after, until, limit)).await
     }
 
+    async fn everything(&self, part: TablePart, behind: Option<String>) -> Result<Everything, Fault> {
+        self.pass("everything", EVERYWHERE, self.store().everything(part, behind)).await
+    }
+
     /// One machine knows the first of its keys; AWS would have to read them all.
-    async fn first_bucket(&self, shard: u16) -> Result<FirstBucket, Fault> {
+    async fn first_bucket(&self, shard: u16, from: i64) -> Result<FirstBucket, Fault> {
         match self.world.setting().host {
             Host::Process | Host::Machine => {
-                self.pass("first_bucket", at_shard(shard), self.store().first_bucket(shard)).await
+                self.pass("first_bucket", at_shard(shard), self.store().first_bucket(shard, from)).await
             }
             Host::Lambda(_) => Ok(FirstBucket::Unknown),
         }
@@ -603,8 +608,8 @@ impl Store for Port {
         self.pass("copy_timer", self.timers_of(&to.obligation), self.store().copy_timer(from, to)).await
     }
 
-    async fn discard_timer(&self, key: &TimerKey) -> Result<bool, Fault> {
-        self.pass("discard_timer", self.timers_of(&key.obligation), self.store().discard_timer(key)).await
+    async fn discard_timer(&self, key: &TimerKey, copy: &TimerKey) -> Result<bool, Fault> {
+        self.pass("discard_timer", self.timers_of(&key.obligation), self.store().discard_timer(key, copy)).await
     }
 }
 

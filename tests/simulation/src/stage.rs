@@ -39,6 +39,7 @@ use minutehand_protocol::job::change::{Changed, change};
 use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_protocol::run::cancel::{Cancelled, cancel};
 use minutehand_protocol::run::on_demand::{self, Answered, run_now};
+use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::{tick, tick_in_groups};
 
@@ -327,6 +328,18 @@ impl Stage {
         for at in seconds.step_by(60) {
             self.sweep(at, "sweeper");
         }
+    }
+
+    /// The partition in which the job and its runs lie cannot be reached from the one second to the other.
+    pub fn take_partition_away(&self, seconds: Range<i64>) {
+        self.world.take_away(self.id, moment(seconds.start).millis()..moment(seconds.end).millis());
+    }
+
+    /// A repair through the API of somebody who goes on meanwhile.
+    pub fn repair(&self, at: i64, name: &'static str) -> Answer<Repaired> {
+        self.act(at, name, |ports| async move {
+            repair(&ports, Position::default(), Repair { check: false, until: Moment::END }).await
+        })
     }
 
     pub fn forget_hints(&self, at: i64, name: &'static str) -> Answer<()> {

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use minutehand_domain::id::JobId;
+
 use crate::dice::Dice;
 
 /// What can be throttled by itself.
@@ -24,6 +26,8 @@ pub struct Place {
     pub resource: Resource,
     /// The shard of the job it is about, or that it sweeps; none where it goes all over.
     pub shard: Option<u16>,
+    /// The job whose partition it goes to; none where it goes elsewhere.
+    pub job: Option<JobId>,
 }
 
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use minutehand_domain::Moment;
@@ -35,6 +36,8 @@ struct Inner {
     queues: Mutex<Queues>,
     invocations: Mutex<[Invocations; Lane::ALL.len()]>,
     machine: Mutex<Option<Machine>>,
+    /// Partitions of jobs that cannot be reached, and when.
+    away: Mutex<Vec<(JobId, Range<i64>)>>,
     seen: Mutex<Seen>,
 }
 
@@ -105,6 +108,7 @@ impl World {
             queues: Mutex::default(),
             invocations: Mutex::default(),
             machine: Mutex::default(),
+            away: Mutex::default(),
             seen: Mutex::default(),
         }))
     }
@@ -166,8 +170,20 @@ impl World {
     /// Whether a request is refused because too many go where it goes.
     pub fn throttles(&self, place: Place) -> bool {
         let now = self.0.sim.now();
+        if self.away().iter().any(|(job, span)| place.job == Some(*job) && span.contains(&now)) {
+            return true;
+        }
         let on = self.0.setting.throttles.iter().filter(|throttle| throttle.is_on(place, now));
         on.map(|throttle| throttle.share).any(|share| self.0.sim.dice(|dice| dice.chance(share)))
+    }
+
+    /// The partition of a job cannot be reached in that time.
+    pub fn take_away(&self, job: JobId, span: Range<i64>) {
+        self.away().push((job, span));
+    }
+
+    fn away(&self) -> MutexGuard<'_, Vec<(JobId, Range<i64>)>> {
+        self.0.away.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells how the target of a job behaves, before the job exists.

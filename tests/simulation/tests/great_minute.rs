@@ -25,7 +25,7 @@ use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{
-    Across, Bucket, Deleted, Discard, FirstBucket, Guard, Page, Part, Put, Seen, Store, Updated, Version,
+    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Seen, Store, Updated, Version,
 };
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::NoVault;
@@ -324,7 +324,11 @@ impl Store for Aws {
         store.timers(Bucket { shard: 0, ..bucket }, after, until, limit).await
     }
 
-    async fn first_bucket(&self, _shard: u16) -> Result<FirstBucket, Fault> {
+    async fn everything(&self, _part: Part, _behind: Option<String>) -> Result<Everything, Fault> {
+        Ok(Everything::default())
+    }
+
+    async fn first_bucket(&self, _shard: u16, _from: i64) -> Result<FirstBucket, Fault> {
         Ok(FirstBucket::Nowhere)
     }
 
@@ -340,7 +344,7 @@ impl Store for Aws {
         Ok(())
     }
 
-    async fn discard_timer(&self, _key: &TimerKey) -> Result<bool, Fault> {
+    async fn discard_timer(&self, _key: &TimerKey, _copy: &TimerKey) -> Result<bool, Fault> {
         Ok(false)
     }
 }

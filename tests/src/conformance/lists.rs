@@ -1,15 +1,17 @@
 //! Lists: pages in order, windows, and that no tenant ever sees another's.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
-use minutehand_io::store::{Guard, Store, Version};
+use minutehand_io::store::{Guard, Part, Store, Version};
 
 use super::world::{
-    at, attempt, head, job, job_id, jobs, named, run, run_of, runs_of, tenant, tombstone, write_attempt, written,
+    at, attempt, head, job, job_id, jobs, named, note, run, run_of, runs_of, tenant, tombstone, write_attempt,
+    write_note, write_run, written,
 };
 
 pub async fn jobs_come_in_pages_by_id<S: Store>(store: Arc<S>) {
@@ -25,6 +27,37 @@ pub async fn jobs_come_in_pages_by_id<S: Store>(store: Arc<S>) {
     assert_eq!(ids(&second), [job_id(3), job_id(4)]);
     assert_eq!(ids(&last), [job_id(5)]);
     assert_eq!(jobs(&*store, &tenant(), Some(job_id(5)), 2).await.unwrap(), []);
+}
+
+/// Tried: a part that begins again with each page; one part of three.
+pub async fn all_jobs_and_runs_of_everybody_are_gone_through_in_parts<S: Store>(store: Arc<S>) {
+    let (theirs, notes) = (named("other"), named("notes"));
+    for number in 0..120 {
+        for job in [job(&tenant(), number), job(&theirs, number)] {
+            put_head(&*store, &Head::Job(job)).await;
+        }
+        assert!(write_run(&*store, &run(number, 60), Guard::Absent).await.unwrap().is_written());
+    }
+    assert!(write_note(&*store, &notes, &note("run", 1), Guard::Absent).await.unwrap().is_written());
+
+    let (mut heads, mut runs) = (Vec::new(), Vec::new());
+    for number in 0..3 {
+        let mut behind = None;
+        loop {
+            let page = store.everything(Part { number, of: 3 }, behind).await.unwrap();
+            assert_eq!(page.unreadable, []);
+            heads.extend(page.heads.iter().map(|head| (head.tenant().clone(), head.id())));
+            runs.extend(page.runs.iter().map(|run| run.key));
+            behind = page.next;
+            if behind.is_none() {
+                break;
+            }
+        }
+    }
+
+    assert_eq!((heads.len(), runs.len()), (240, 120), "each once");
+    let each: (BTreeSet<_>, BTreeSet<_>) = (heads.into_iter().collect(), runs.into_iter().collect());
+    assert_eq!((each.0.len(), each.1.len()), (240, 120));
 }
 
 pub async fn tombstones_are_left_out_of_jobs_and_fill_no_page<S: Store>(store: Arc<S>) {

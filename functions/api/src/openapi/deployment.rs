@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use http::StatusCode;
-use minutehand_wire::{HealthView, StatsQuery, StatsView};
-use serde_json::Value;
+use minutehand_wire::{HealthView, RepairRequest, RepairView, StatsQuery, StatsView};
+use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::ETag;
 use super::operation_doc::{Content, OperationDoc, RequestHeader, ResponseDoc, Tag, schema_of};
@@ -15,6 +15,21 @@ pub(crate) fn stats() -> OperationDoc {
         .more("Counted when asked. `complete` says whether everything was counted.")
         .query::<StatsQuery>()
         .shows(ResponseDoc::json::<StatsView>(StatusCode::OK, "Counts of your tenant's."))
+}
+
+pub(crate) fn repair() -> OperationDoc {
+    let nothing_found = json!({
+        "jobs": 0, "runs": 0, "without_timer": 0, "overdue": 0, "ahead": 0, "later": 0, "corrupt": 0, "findings": [],
+        "next_cursor": null
+    });
+    OperationDoc::new(Tag::Deployment, "repair", "Make timers and cursors again from the jobs and runs")
+        .more(
+            "Of all tenants, while everything goes on, and as often as you like: a timer too many is looked at and erased. A call lasts \
+             some seconds; go on with `next_cursor` until there is none. Unless it only checks, each call is on record.",
+        )
+        .may_take::<RepairRequest>()
+        .shows(ResponseDoc::json::<RepairView>(StatusCode::OK, "What this call looked at and found."))
+        .example("a check", json!({ "check": true }), StatusCode::OK, nothing_found)
 }
 
 pub(crate) fn metrics() -> OperationDoc {

@@ -20,6 +20,7 @@ mod ports;
 mod process;
 mod quotas;
 mod random;
+mod repair;
 mod roles;
 mod runs;
 mod schedules;

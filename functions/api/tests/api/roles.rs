@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 33] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 34] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -40,6 +40,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 33] = [
     ("GET", "/v1/quotas", "viewer"),
     ("GET", "/v1/quotas/{tenant}", "host"),
     ("PUT", "/v1/quotas/{tenant}", "host"),
+    ("POST", "/v1/repair", "host"),
     ("GET", "/v1/stats", "viewer"),
     ("GET", "/metrics", "host"),
 ];

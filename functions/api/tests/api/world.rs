@@ -161,7 +161,7 @@ impl World {
     /// The same; an attempt of which nothing is said does not end.
     pub(crate) async fn work_if(&self, ends: impl Fn(&Job, &Run) -> Option<Outcome>) {
         for shard in 0..self.ports.store().shards() {
-            sweep(&*self.ports, shard, &Allowance::UNLIMITED).await.unwrap();
+            sweep(&*self.ports, shard, &Allowance::UNLIMITED).await.whole().unwrap();
         }
         loop {
             let hints = self.ports.queues.take(self.now());

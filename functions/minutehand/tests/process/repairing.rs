@@ -6,6 +6,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_domain::audit::{Act, Deed, Outcome};
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
@@ -16,7 +17,7 @@ use minutehand_io::store::{Guard, Store as _};
 
 use crate::SOON;
 use crate::patience::eventually;
-use crate::server::{Server, minutehand};
+use crate::server::{KEY, Server, minutehand};
 
 /// Removed: the timer that is put. The job is listed again, and nothing of it ever runs.
 #[tokio::test(flavor = "multi_thread")]
@@ -59,6 +60,70 @@ async fn a_check_lists_what_cannot_be_read_by_its_key() {
     assert_eq!(found.status.code(), Some(6));
     assert!(said(&found).contains("1 items of a later release, 1 corrupt"), "{}", said(&found));
     assert!(said(&found).contains("heads "), "{}", said(&found));
+}
+
+/// An act of whoever has the directory, as an admin's is.
+#[tokio::test]
+async fn a_repair_of_a_directory_is_on_record_and_a_check_is_not() {
+    let data = tempfile::tempdir().unwrap();
+    job_without_a_timer(data.path()).await;
+
+    repair(data.path(), &["--check"]);
+    repair(data.path(), &[]);
+
+    let store = FileStore::open(data.path()).unwrap();
+    let acts = store.list::<Act>(&Tenant::deployment(), Moment::EPOCH..Moment::END, None, 10).await.unwrap().items;
+    let [act] = &acts[..] else { panic!("{acts:?}") };
+    assert_eq!((&*act.deed, act.outcome), (Deed::Repair.as_str(), Some(Outcome::Done)));
+}
+
+/// The server goes on meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_repaired_while_it_goes_on() {
+    let data = tempfile::tempdir().unwrap();
+    let job = job_without_a_timer(data.path()).await;
+    let server = Server::on(data.path());
+    let url = format!("http://{}", server.address());
+    let ask = |options: &[&str]| {
+        minutehand().arg("repair").args(["--server", &url, "--key", KEY]).args(options).output().unwrap()
+    };
+
+    let found = ask(&["--check"]);
+    let repaired = ask(&[]);
+    let after = ask(&["--check", "--json"]);
+
+    assert_eq!(found.status.code(), Some(6), "{}", said(&found));
+    assert!(said(&found).contains(&format!("job {}: no timer at", job.id)), "{}", said(&found));
+    assert!(said(&repaired).contains("1 without a timer, made again"), "{}", said(&repaired));
+    assert_eq!(after.status.code(), Some(0), "{}", said(&after));
+    assert!(said(&after).contains(r#""without_timer":0"#), "{}", said(&after));
+    eventually(SOON, "the job runs", async || {
+        let runs = server.client().get(&format!("/v1/jobs/{}/runs", job.id)).await;
+        runs.body["items"].as_array().is_some_and(|runs| !runs.is_empty()).then_some(())
+    })
+    .await;
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_or_refuses_is_said() {
+    let unreachable = minutehand().args(["repair", "--server", "http://127.0.0.1:1"]).output().unwrap();
+
+    assert_eq!(unreachable.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&unreachable.stderr).contains("cannot reach"));
+}
+
+/// Removed: whether a store is there. A mistyped directory had one from then on, with nothing in it, and nothing was found.
+#[test]
+fn a_directory_without_a_store_is_refused_and_stays_empty() {
+    let data = tempfile::tempdir().unwrap();
+
+    for options in [&["--check"][..], &[]] {
+        let refused = repair(data.path(), options);
+
+        assert_eq!(refused.status.code(), Some(1), "{options:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("there is no store in"));
+        assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "{options:?}");
+    }
 }
 
 #[test]

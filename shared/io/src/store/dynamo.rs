@@ -34,16 +34,16 @@ use self::conditions::{
 use self::items::{
     Attributes, SORT, VERSION, WRITE, attributes_of, number, said, seen, text, timer_attributes, timer_of,
 };
-use self::keys::Span;
 pub use self::keys::{Index, Resource, Table};
+use self::keys::{Kept, Span};
 use self::meter::Meter;
 pub use self::meter::{Operation, Spent};
 use self::requests::{Changed, Written};
 use super::item::{Item, Listed, Stored as _};
 use super::update::{self, Update};
 use super::{
-    Across, Bucket, Deleted, Discard, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store, Unreadable,
-    Updated, Version,
+    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store,
+    Unreadable, Updated, Version,
 };
 use crate::Fault;
 use crate::chance::{Chance as _, SystemChance};
@@ -328,15 +328,35 @@ impl Store for DynamoStore {
         self.read_on(span, limit, timer_of, |_| true).await
     }
 
+    async fn everything(&self, part: TablePart, behind: Option<String>) -> Result<Everything, Fault> {
+        let (items, next) = self.scan(Table::State, part, behind, None).await?;
+        let mut page = Everything { next, ..Everything::default() };
+        for item in items {
+            let at = |name| said(&item, name).cloned().unwrap_or_default();
+            let (partition, sort) = (at(items::PARTITION), at(SORT));
+            let read = match keys::kind_of(&partition, &sort) {
+                Some(Kept::Head) => seen(item).map(|seen| page.heads.push(seen.item)),
+                Some(Kept::Run) => seen(item).map(|seen| page.runs.push(seen.item)),
+                None => Ok(()),
+            };
+            match read {
+                Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(&partition, &sort, why)),
+                read => read?,
+            }
+        }
+        Ok(page)
+    }
+
     /// No key says which buckets there are.
-    async fn first_bucket(&self, _shard: u16) -> Result<FirstBucket, Fault> {
+    async fn first_bucket(&self, _shard: u16, _from: i64) -> Result<FirstBucket, Fault> {
         Ok(FirstBucket::Unknown)
     }
 
     async fn survey(&self, segment: TablePart, behind: Option<String>) -> Result<Found, Fault> {
-        let (partitions, next) = self.scan_partitions(Table::Timers, segment, behind).await?;
+        let (items, next) = self.scan(Table::Timers, segment, behind, Some(items::PARTITION)).await?;
         let mut found = Found { next, ..Found::default() };
-        for Bucket { minute, shard } in partitions.iter().filter_map(|partition| keys::bucket_of(partition)) {
+        let partitions = items.iter().filter_map(|item| said(item, items::PARTITION));
+        for Bucket { minute, shard } in partitions.filter_map(|partition| keys::bucket_of(partition)) {
             let first = found.first.entry(shard).or_insert(minute);
             *first = minute.min(*first);
             found.timers += 1;
@@ -359,12 +379,16 @@ impl Store for DynamoStore {
         self.put_attributes(&keys::timer(to, SHARDS), item, nothing_stands_there()).await.map(|_written| ())
     }
 
-    async fn discard_timer(&self, key: &TimerKey) -> Result<bool, Fault> {
-        let key = keys::timer(key, SHARDS);
+    async fn discard_timer(&self, key: &TimerKey, copy: &TimerKey) -> Result<bool, Fault> {
+        let (key, copy) = (keys::timer(key, SHARDS), keys::timer(copy, SHARDS));
         let Some(item) = self.get_attributes(&key).await? else { return Ok(false) };
+        let Some(copied) = self.get_attributes(&copy).await? else { return Ok(false) };
         let condition = it_stands_as_read(&item, &STAMP);
+        if items::without_place(item.clone()) != items::without_place(copied) {
+            return Ok(false);
+        }
         match timer_of(item) {
-            Err(Fault::Unreadable { .. }) => Ok(matches!(self.erase(&key, condition).await?, Written::Done)),
+            Err(why) if why.is_of_an_item() => Ok(matches!(self.erase(&key, condition).await?, Written::Done)),
             _ => Ok(false),
         }
     }

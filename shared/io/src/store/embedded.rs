@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::{RunKey, Tenant, base32};
+use minutehand_domain::id::{RunKey, Tenant, base32, from_base32};
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::survey::Found;
@@ -29,7 +29,8 @@ pub use self::memory::Memory;
 use super::item::{Item, Listed};
 use super::update::{self, Update};
 use super::{
-    Across, Bucket, Deleted, Discard, FirstBucket, Guard, Page, Part, Put, Seen, Store, Unreadable, Updated, Version,
+    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Seen, Store, Unreadable,
+    Updated, Version,
 };
 use crate::Fault;
 
@@ -54,12 +55,11 @@ pub struct Embedded<E> {
 }
 
 /// Some of all tenants' items of one kind.
-#[derive(Clone, Debug)]
-pub struct Everybodys<T> {
-    pub items: Vec<T>,
-    pub unreadable: Vec<Unreadable>,
+struct Everybodys<T> {
+    items: Vec<T>,
+    unreadable: Vec<Unreadable>,
     /// Behind what the next page begins; none at the end.
-    pub next: Option<Vec<u8>>,
+    next: Option<Vec<u8>>,
 }
 
 /// What a store was asked for since it was opened. Counts of items, so that they mean the same on every machine.
@@ -111,12 +111,12 @@ impl<E: Engine> Embedded<E> {
     /// When the earliest of all timers is due that can be read.
     pub fn first_timer(&self) -> Result<Option<Moment>, Fault> {
         let first =
-            self.page(Table::Timers, &keys::all_timers(), 1, |bytes| self.codec.decode_timer(bytes).map(Some))?;
+            self.page(Table::Timers, &keys::all_timers(), 1, |key, bytes| self.timer_at(key, bytes).map(Some))?;
         Ok(first.items.first().map(|timer| timer.key.due))
     }
 
     /// A page of every tenant's items of a kind that has a table of its own.
-    pub fn everybodys<T: Item>(&self, behind: Option<Vec<u8>>, limit: usize) -> Result<Everybodys<T>, Fault> {
+    fn everybodys<T: Item>(&self, behind: Option<Vec<u8>>, limit: usize) -> Result<Everybodys<T>, Fault> {
         let (mut found, mut walked) = (Everybodys { items: Vec::new(), unreadable: Vec::new(), next: None }, 0);
         let Some((table, span)) = keys::everybodys(T::KIND, behind) else { return Ok(found) };
         self.engine.walk(table, &span, |key, value| {
@@ -136,7 +136,7 @@ impl<E: Engine> Embedded<E> {
     }
 
     /// All timers that cannot be read.
-    pub fn unreadable_timers(&self) -> Result<Vec<Unreadable>, Fault> {
+    fn unreadable_timers(&self) -> Result<Vec<Unreadable>, Fault> {
         let mut unreadable = Vec::new();
         self.engine.walk(Table::Timers, &keys::all_timers(), |key, value| {
             match self.codec.decode_timer(value) {
@@ -207,7 +207,7 @@ impl<E: Engine> Embedded<E> {
         table: Table,
         span: &Span,
         limit: usize,
-        decode: impl Fn(&[u8]) -> Result<Option<T>, Fault>,
+        decode: impl Fn(&[u8], &[u8]) -> Result<Option<T>, Fault>,
     ) -> Result<Page<T>, Fault> {
         let (mut page, mut walked) = (Page::default(), 0);
         if limit == 0 || span.is_empty() {
@@ -215,7 +215,7 @@ impl<E: Engine> Embedded<E> {
         }
         self.engine.walk(table, span, |key, value| {
             walked += 1;
-            match decode(value) {
+            match decode(key, value) {
                 Ok(item) => page.items.extend(item),
                 Err(why) if why.is_of_an_item() => page.unreadable.push(self.left(table, key, why)),
                 Err(fault) => return Err(fault),
@@ -260,6 +260,12 @@ impl<E: Engine> Embedded<E> {
         Unreadable { key: format!("{} {}", table.name(), key.escape_ascii()), timer, why }
     }
 
+    /// Where it lies is where it stands: it may be the copy of what a later release wrote elsewhere.
+    fn timer_at(&self, key: &[u8], value: &[u8]) -> Result<Timer, Fault> {
+        let timer = self.codec.decode_timer(value)?;
+        Ok(Timer { key: keys::timer_of(key).unwrap_or(timer.key), ..timer })
+    }
+
     /// Which shard a key lies in; one that is none of ours lies in the first.
     fn shard_of(&self, key: &[u8]) -> u16 {
         keys::timer_of(key).map_or(0, |key| key.obligation.shard(self.shards))
@@ -282,7 +288,7 @@ impl<E: Engine> Embedded<E> {
         let made = Made { value: Some(self.codec.encode_timer(timer)?), entries: Vec::new() };
         let change = Change::Guarded(guard, made);
         match self.apply(Write { table: Table::Timers, key: keys::timer(&timer.key), change }).await? {
-            Applied::Conflict(Some(standing)) => self.codec.decode_timer(&standing),
+            Applied::Conflict(Some(standing)) => self.timer_at(&keys::timer(&timer.key), &standing),
             Applied::Done | Applied::Computed(_) | Applied::Conflict(None) => {
                 self.alarm.put(timer.key.due);
                 Ok(timer.clone())
@@ -421,7 +427,7 @@ impl<E: Engine> Store for Embedded<E> {
     ) -> Result<Page<T>, Fault> {
         let Some(span) = T::span(&within, past.as_ref()) else { return Ok(Page::default()) };
         let (table, span) = keys::span(tenant, T::KIND, &span);
-        let counted = |bytes: &[u8]| self.codec.decode(bytes).map(|seen| Some(seen.item).filter(T::counts));
+        let counted = |_: &[u8], bytes: &[u8]| self.codec.decode(bytes).map(|seen| Some(seen.item).filter(T::counts));
         self.page(table, &span, limit, counted)
     }
 
@@ -449,7 +455,8 @@ impl<E: Engine> Store for Embedded<E> {
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
-        self.read(Table::Timers, &keys::timer(key), |bytes| self.codec.decode_timer(bytes))
+        let bytes = keys::timer(key);
+        self.read(Table::Timers, &bytes, |value| self.timer_at(&bytes, value))
     }
 
     async fn put_timer(&self, timer: &Timer) -> Result<Timer, Fault> {
@@ -478,21 +485,42 @@ impl<E: Engine> Store for Embedded<E> {
         };
         // A single shard holds them all, and asking which one costs a hash.
         let is_inside = |timer: &Timer| self.shards == 1 || timer.key.obligation.shard(self.shards) == bucket.shard;
-        let decode = |bytes: &[u8]| self.codec.decode_timer(bytes).map(|timer| Some(timer).filter(is_inside));
+        let decode = |key: &[u8], bytes: &[u8]| self.timer_at(key, bytes).map(|timer| Some(timer).filter(is_inside));
         let mut page = self.page(Table::Timers, &span, limit, decode)?;
         let shard = |timer: &TimerKey| timer.obligation.shard(self.shards);
         page.unreadable.retain(|left| left.timer.as_ref().map_or(0, shard) == bucket.shard);
         Ok(page)
     }
 
+    /// One part holds them all: jobs, then runs, then the timers that cannot be read.
+    async fn everything(&self, part: Part, behind: Option<String>) -> Result<Everything, Fault> {
+        let mut page = Everything::default();
+        if part.number > 0 {
+            return Ok(page);
+        }
+        let behind = behind.unwrap_or_else(|| HEADS.to_owned());
+        let goes_on = |kind: &str, key: Option<Vec<u8>>| key.map(|key| format!("{kind}{}", base32(&key)));
+        if let Some(key) = behind.strip_prefix(HEADS) {
+            let Everybodys { items, unreadable, next } = self.everybodys(key_in(key), EVERYTHING_PAGE)?;
+            let next = goes_on(HEADS, next).or_else(|| Some(RUNS.to_owned()));
+            page = Everything { heads: items, unreadable, next, ..page };
+        } else if let Some(key) = behind.strip_prefix(RUNS) {
+            let Everybodys { items, unreadable, next } = self.everybodys(key_in(key), EVERYTHING_PAGE)?;
+            let next = goes_on(RUNS, next).or_else(|| Some(TIMERS.to_owned()));
+            page = Everything { runs: items, unreadable, next, ..page };
+        } else {
+            page.unreadable = self.unreadable_timers()?;
+        }
+        Ok(page)
+    }
+
     /// By its key alone: it may be one that cannot be read.
-    async fn first_bucket(&self, shard: u16) -> Result<FirstBucket, Fault> {
+    async fn first_bucket(&self, shard: u16, from: i64) -> Result<FirstBucket, Fault> {
         let mut first = FirstBucket::Nowhere;
-        self.engine.walk(Table::Timers, &keys::all_timers(), |key, _| {
-            if self.shards > 1 && self.shard_of(key) != shard {
-                return Ok(ControlFlow::Continue(()));
-            }
-            first = FirstBucket::At(pace::minute_of(keys::due_of(key)));
+        self.engine.walk(Table::Timers, &keys::timers_from(from), |key, _| {
+            let inside = keys::due_of(key).filter(|_| self.shards == 1 || self.shard_of(key) == shard);
+            let Some(due) = inside else { return Ok(ControlFlow::Continue(())) };
+            first = FirstBucket::At(pace::minute_of(due));
             Ok(ControlFlow::Break(()))
         })?;
         Ok(first)
@@ -506,7 +534,7 @@ impl<E: Engine> Store for Embedded<E> {
         }
         let listed = self.entries(Table::Timers, &keys::timers_behind(behind.as_deref()), SURVEY_PAGE)?;
         for (key, _) in &listed {
-            let minute = pace::minute_of(keys::due_of(key));
+            let Some(minute) = keys::due_of(key).map(pace::minute_of) else { continue };
             let first = found.first.entry(self.shard_of(key)).or_insert(minute);
             *first = minute.min(*first);
         }
@@ -533,14 +561,80 @@ impl<E: Engine> Store for Embedded<E> {
         Ok(())
     }
 
-    async fn discard_timer(&self, key: &TimerKey) -> Result<bool, Fault> {
+    async fn discard_timer(&self, key: &TimerKey, copy: &TimerKey) -> Result<bool, Fault> {
+        let copied = self.engine.get(Table::Timers, &keys::timer(copy), |bytes| Ok(bytes.to_vec()))?;
         let codec = self.codec;
-        let is_corrupt = move |bytes: &[u8]| matches!(codec.decode_timer(bytes), Err(Fault::Unreadable { .. }));
-        let compute = Box::new(move |standing: Option<&[u8]>| Ok(standing.is_some_and(is_corrupt).then(Made::default)));
+        let is_discarded = move |bytes: &[u8]| {
+            copied.as_deref() == Some(bytes) && codec.decode_timer(bytes).is_err_and(|why| why.is_of_an_item())
+        };
+        let compute =
+            Box::new(move |standing: Option<&[u8]>| Ok(standing.is_some_and(&is_discarded).then(Made::default)));
         let write = Write { table: Table::Timers, key: keys::timer(key), change: Change::Computed(compute) };
         Ok(self.apply(write).await?.is_made())
     }
 }
 
+/// Behind nothing at the beginning.
+fn key_in(letters: &str) -> Option<Vec<u8>> {
+    Some(letters).filter(|letters| !letters.is_empty()).and_then(from_base32)
+}
+
+/// Which kind a page of all there is goes on with.
+const HEADS: &str = "h";
+const RUNS: &str = "r";
+const TIMERS: &str = "t";
+/// Items that such a page holds.
+const EVERYTHING_PAGE: usize = 1000;
 /// Timers that a page of the search holds.
 const SURVEY_PAGE: usize = 1000;
+
+#[cfg(test)]
+mod tests {
+    use minutehand_domain::id::JobId;
+
+    use super::*;
+
+    /// Removed: such a key is due at once. The sweep began in 1970, and went through thirty million minutes at each start.
+    #[tokio::test]
+    async fn what_lies_under_a_key_that_begins_with_no_instant_lies_in_no_bucket() {
+        let store = MemoryStore::in_memory();
+        let timer = timer_at(1_800_000_000);
+        store.put_timer(&timer).await.unwrap();
+        for key in [&b"\0"[..], b"", b"a foreign key"] {
+            let made = Made { value: Some(b"foreign".to_vec()), entries: Vec::new() };
+            let change = Change::Guarded(engine::Guard::Nothing, made);
+            store.apply(Write { table: Table::Timers, key: key.to_vec(), change }).await.unwrap();
+        }
+
+        let first = store.first_bucket(0, 0).await.unwrap();
+        let found = store.survey(Part { number: 0, of: 1 }, None).await.unwrap();
+
+        assert_eq!(first, FirstBucket::At(timer.key.minute()));
+        assert_eq!(found.first.get(&0), Some(&timer.key.minute()));
+    }
+
+    #[tokio::test]
+    async fn the_first_bucket_from_a_minute_on_is_not_before_it() {
+        let store = MemoryStore::in_memory();
+        let (early, late) = (timer_at(1_800_000_000), timer_at(1_800_006_000));
+        for timer in [&early, &late] {
+            store.put_timer(timer).await.unwrap();
+        }
+
+        for (from, first) in [
+            (i64::MIN, FirstBucket::At(early.key.minute())),
+            (early.key.minute(), FirstBucket::At(early.key.minute())),
+            (early.key.minute() + 1, FirstBucket::At(late.key.minute())),
+            (late.key.minute() + 1, FirstBucket::Nowhere),
+            (i64::MAX, FirstBucket::Nowhere),
+        ] {
+            assert_eq!(store.first_bucket(0, from).await, Ok(first), "from {from}");
+        }
+    }
+
+    fn timer_at(seconds: i64) -> Timer {
+        let due = Moment::from_secs(seconds);
+        let stamp = TimerStamp { generation: 1, written: due };
+        Timer { key: TimerKey::occurrence(JobId::from_bytes([7; 16]), due), tenant: Tenant::deployment(), stamp }
+    }
+}

@@ -10,6 +10,8 @@ use minutehand_io::{Fault, Ports};
 /// Buckets left before the table is told in the middle of a pass: after an outage of days no pass may live long enough to
 /// tell it at the end.
 const SAVE_AFTER: i64 = 16;
+/// Buckets to go through at which it is worth asking which of them is not empty.
+const FAR: i64 = 16;
 
 pub(super) struct Bookmark {
     shard: u16,
@@ -20,6 +22,8 @@ pub(super) struct Bookmark {
     /// Timers that something was done about and the table does not know of.
     unsaved: u64,
     overtaken: bool,
+    /// A hint could not be given: what the table is told goes no further.
+    held: bool,
 }
 
 impl Bookmark {
@@ -48,7 +52,7 @@ impl Bookmark {
     }
 
     fn of(shard: u16, cursor: Cursor, guard: Guard) -> Self {
-        Self { shard, saved: cursor.oldest, cursor, guard, unsaved: 0, overtaken: false }
+        Self { shard, saved: cursor.oldest, cursor, guard, unsaved: 0, overtaken: false, held: false }
     }
 
     async fn begin<D: Ports>(ports: &D, shard: u16, guard: Guard, now: Moment) -> Result<Self, Fault> {
@@ -79,7 +83,7 @@ impl Bookmark {
         if !ports.me().exclusive_store {
             return Ok(());
         }
-        match ports.store().first_bucket(self.shard).await? {
+        match ports.store().first_bucket(self.shard, 0).await? {
             FirstBucket::At(first) if first < self.cursor.oldest => {
                 let oldest = self.cursor.oldest;
                 tracing::warn!(
@@ -109,15 +113,40 @@ impl Bookmark {
 
     /// The pass has handled all timers up to there, and did something about so many of them.
     pub(super) fn came_to(&mut self, step: Step, worked: u64) {
-        if worked > 0 {
+        if worked > 0 && !self.held {
             self.cursor = self.cursor.came_to(step);
             self.unsaved += worked;
         }
     }
 
+    /// From here on not every hint was given: the next pass gives all of them that lie behind what was told so far.
+    pub(super) fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// The pass is at its end.
+    pub(super) async fn end<D: Ports>(&mut self, ports: &D, began: Moment, horizon: Moment) -> Result<(), Fault> {
+        if self.held { self.save(ports).await } else { self.write(ports, self.cursor.swept(began, horizon)).await }
+    }
+
     pub(super) async fn leave<D: Ports>(&mut self, ports: &D, minute: i64) -> Result<(), Fault> {
         self.cursor.oldest = minute + 1;
         if self.cursor.oldest - self.saved >= SAVE_AFTER { self.save(ports).await } else { Ok(()) }
+    }
+
+    /// Behind an empty bucket of long ago nothing may lie for years. Where the store knows the next that holds anything, nothing is
+    /// read in between: as far as no bucket takes promises any more.
+    pub(super) async fn skip_empty<D: Ports>(&mut self, ports: &D, now: Moment) -> Result<(), Fault> {
+        let latest = Cursor::of_first(None, now).oldest;
+        if self.cursor.oldest + FAR > latest {
+            return Ok(());
+        }
+        let first = match ports.store().first_bucket(self.shard, self.cursor.oldest).await? {
+            FirstBucket::At(first) => first.min(latest),
+            FirstBucket::Nowhere => latest,
+            FirstBucket::Unknown => return Ok(()),
+        };
+        if first > self.cursor.oldest { self.leave(ports, first - 1).await } else { Ok(()) }
     }
 
     /// Tells the table how far the pass has come.
@@ -132,7 +161,7 @@ impl Bookmark {
     pub(super) async fn write<D: Ports>(&mut self, ports: &D, cursor: Cursor) -> Result<(), Fault> {
         match ports.store().put(&Tenant::deployment(), self.shard, &cursor, self.guard).await? {
             Put::Written(version) => {
-                *self = Self::of(self.shard, cursor, Guard::Seen(version));
+                *self = Self { held: self.held, ..Self::of(self.shard, cursor, Guard::Seen(version)) };
             }
             Put::Conflict(_) => self.overtaken = true,
         }
@@ -155,7 +184,7 @@ async fn read<D: Ports>(ports: &D, shard: u16) -> Result<Option<Seen<Cursor>>, F
 }
 
 async fn unknown<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Cursor, Fault> {
-    Ok(match ports.store().first_bucket(shard).await? {
+    Ok(match ports.store().first_bucket(shard, 0).await? {
         FirstBucket::At(first) => Cursor::of_first(Some(first), now),
         FirstBucket::Nowhere => Cursor::of_first(None, now),
         FirstBucket::Unknown => Cursor::searching(now),

@@ -1,6 +1,7 @@
-//! What a pass did, in numbers.
+//! What a pass did, in numbers, and what it failed with.
 
 use minutehand_domain::Moment;
+use minutehand_io::Fault;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
@@ -9,7 +10,7 @@ pub struct Pass {
     pub hinted: u64,
     pub looked_at: u64,
     pub moved: u64,
-    /// What a later release wrote: it is left where it is and met again by the next pass, and its bucket is not left.
+    /// What a later release wrote: it is put off by no more than a pass sees ahead, and met again by each.
     pub later: u64,
     /// What nobody can read: once it is overdue it is put off by an hour.
     pub corrupt: u64,
@@ -19,6 +20,33 @@ pub struct Pass {
     pub overtaken: u64,
     /// Since when the first bucket of a shard is searched for.
     pub searching: Option<Moment>,
+}
+
+/// How it went with a shard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    pub pass: Pass,
+    /// The first of them. What failed waits where it was for the next pass, and nothing beside it does.
+    pub fault: Option<Fault>,
+}
+
+impl Swept {
+    pub(super) fn searching(since: Option<Moment>) -> Self {
+        Self { pass: Pass { searching: since, ..Pass::default() }, fault: None }
+    }
+
+    /// True for a fault.
+    pub(super) fn note(&mut self, done: Result<(), Fault>) -> bool {
+        let fault = done.err();
+        let failed = fault.is_some();
+        self.fault = self.fault.take().or(fault);
+        failed
+    }
+
+    /// For whoever wants all of it done.
+    pub fn whole(self) -> Result<Pass, Fault> {
+        self.fault.map_or(Ok(self.pass), Err)
+    }
 }
 
 impl Pass {

@@ -1,64 +1,215 @@
 //! Repair: what `state` says must have a timer gets one. Timers and cursors are pointers; where they were lost, damaged or left
 //! behind, they are made again from the jobs and runs, by the same functions as ever. Safe beside everybody else, and twice: a
 //! timer too many is looked at and erased.
+//!
+//! It goes through the table in parts, a page of each at a time, and says how far it came, so that it may take as many calls as
+//! it likes. What is written meanwhile has timers of its own writer.
 
+mod gaps;
+
+use futures_util::future::try_join_all;
+use futures_util::stream::{self, StreamExt as _};
 use minutehand_domain::Moment;
+use minutehand_domain::cursor::Cursor;
+use minutehand_domain::head::Head;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Change, Job, Status};
 use minutehand_domain::pace;
+use minutehand_domain::repair::{Finding, Found, Subject, Summary};
 use minutehand_domain::run::{Look, Run};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::store::{Discard, Everything, FirstBucket, Part, Store as _, Unreadable};
 use minutehand_io::{Fault, Ports};
 
+use super::forget_hints;
 use crate::job::change::change;
 use crate::timers::promise::promise;
 
-/// Runs of a job read at once, in the search for its newest occurrence.
-const PAGE: usize = 50;
+/// Parts of the table that are read side by side.
+const PARTS: usize = 4;
+/// Jobs and runs looked after at once.
+const AT_ONCE: usize = 64;
+/// A call that has found so much says so: its answer has a bound.
+const MOST_FINDINGS: usize = 1000;
 
-/// What was found of a job or a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    Whole,
-    /// Nothing would look at it any more, at the instant that a timer should stand at.
-    WithoutTimer(Moment),
-    /// Its time is past, and no timer stands at its own instant: it waits elsewhere for its next hint, or it was lost.
-    Overdue(Moment),
-    /// It counts from an instant that has not come: a clock was ahead when it was created or changed.
-    Ahead(Moment),
+/// What one call may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Repair {
+    /// Whether nothing is changed.
+    pub check: bool,
+    /// Nothing is begun from then on.
+    pub until: Moment,
 }
 
-/// Looks after a job; changes nothing where it is only checked.
-pub async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Found, Fault> {
+/// How far a repair came: of each part behind what it goes on, none where it is through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position(pub Vec<Option<String>>);
+
+/// What one call did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repaired {
+    pub summary: Summary,
+    pub findings: Vec<Finding>,
+    /// Where the next call goes on; none at the end.
+    pub next: Option<Position>,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self(vec![Some(String::new()); PARTS])
+    }
+}
+
+impl Position {
+    fn is_at_the_end(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
+/// Goes on from there: a page of each part at least. At the end of all parts come the cursors.
+pub async fn repair<D: Ports>(ports: &D, from: Position, call: Repair) -> Result<Repaired, Fault> {
+    let (mut repairing, mut position) = (Repairing { ports, call, repaired: Repaired::default() }, from);
+    loop {
+        repairing.pages(&mut position).await?;
+        if position.is_at_the_end() {
+            repairing.cursors().await?;
+            return Ok(repairing.repaired);
+        }
+        if ports.clock().now() >= call.until || repairing.repaired.findings.len() >= MOST_FINDINGS {
+            return Ok(Repaired { next: Some(position), ..repairing.repaired });
+        }
+    }
+}
+
+struct Repairing<'a, D> {
+    ports: &'a D,
+    call: Repair,
+    repaired: Repaired,
+}
+
+impl<D: Ports> Repairing<'_, D> {
+    /// The next page of each part.
+    async fn pages(&mut self, position: &mut Position) -> Result<(), Fault> {
+        let of = position.0.len();
+        let left = position.0.iter().enumerate().filter_map(|(number, behind)| Some((number, behind.clone()?)));
+        let ports = self.ports;
+        let reading = left.map(|(number, behind)| async move {
+            let behind = Some(behind).filter(|behind| !behind.is_empty());
+            Ok((number, ports.store().everything(Part { number, of }, behind).await?))
+        });
+        for (number, page) in try_join_all(reading).await? {
+            position.0[number].clone_from(&page.next);
+            self.page(page).await?;
+        }
+        Ok(())
+    }
+
+    async fn page(&mut self, page: Everything) -> Result<(), Fault> {
+        let (ports, check) = (self.ports, self.call.check);
+        page.unreadable.iter().for_each(|left| self.list(left));
+        let jobs: Vec<Job> = page.heads.into_iter().filter_map(Head::into_job).collect();
+        let runs: Vec<Run> = page.runs.into_iter().filter(|run| !run.is_finished()).collect();
+        self.repaired.summary.jobs += jobs.len() as u64;
+        self.repaired.summary.runs += runs.len() as u64;
+        let looking = jobs.into_iter().map(|job| async move {
+            let found = repair_job(ports, &job, check).await;
+            (Subject::Job(job.tenant, job.id), found)
+        });
+        let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
+        found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;
+        let looking = runs.into_iter().map(|run| async move {
+            let found = repair_run(ports, &run, check).await.map(|found| found.into_iter().collect());
+            (Subject::Run(run.tenant, run.key), found)
+        });
+        let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
+        found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))
+    }
+
+    /// Hints are given again, from the first timer on where the store knows it. Not before all timers are there.
+    async fn cursors(&mut self) -> Result<(), Fault> {
+        let (store, deployment) = (self.ports.store(), Tenant::deployment());
+        let what = if self.ports.me().exclusive_store { Discard::Unreadable } else { Discard::Corrupt };
+        for shard in 0..store.shards() {
+            match store.get::<Cursor>(&deployment, shard).await {
+                Err(why) if why.is_of_an_item() => {
+                    let discarded = !self.call.check && what.admits(&why);
+                    self.list(&Unreadable { key: format!("cursors {shard}"), timer: None, why });
+                    if discarded {
+                        store.discard::<Cursor>(&deployment, shard, what).await?;
+                    }
+                }
+                read => {
+                    read?;
+                    if !self.call.check {
+                        let first = match store.first_bucket(shard, 0).await? {
+                            FirstBucket::At(minute) => Some(pace::end_of(minute - 1)),
+                            FirstBucket::Nowhere | FirstBucket::Unknown => None,
+                        };
+                        forget_hints(self.ports, shard, first).await?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with one item stops nothing beside it.
+    fn note(&mut self, subject: &Subject, found: Result<Vec<Found>, Fault>) -> Result<(), Fault> {
+        let found = match found {
+            Err(Fault::Later { why, .. }) => vec![Found::Later(why)],
+            Err(Fault::Unreadable { why, .. }) => vec![Found::Corrupt(why)],
+            found => found?,
+        };
+        for found in found {
+            self.repaired.summary.note(&found);
+            self.repaired.findings.push(Finding { subject: subject.clone(), found });
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, left: &Unreadable) {
+        let found = match &left.why {
+            Fault::Later { why, .. } => Found::Later(why.clone()),
+            why => Found::Corrupt(why.to_string()),
+        };
+        self.repaired.summary.note(&found);
+        self.repaired.findings.push(Finding { subject: Subject::Item(left.key.clone()), found });
+    }
+}
+
+/// Looks after a job; changes nothing where it is only checked. Says of each kind of finding the first.
+async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<Found>, Fault> {
     let now = ports.clock().now();
     if job.status != Status::Active {
-        return Ok(Found::Whole);
+        return Ok(Vec::new());
     }
     if job.since > now + 2 * pace::SKEW {
         if !check {
             // As a change of its schedule would: it counts from now.
             change(ports, &job.tenant, job.id, &Change::reschedule(job.schedule.clone())).await?;
         }
-        return Ok(Found::Ahead(job.since));
+        return Ok(vec![Found::Ahead(job.since)]);
     }
-    let Some(next) = next_of(ports, job, now).await? else { return Ok(Found::Whole) };
-    let key = TimerKey::occurrence(job.id, next);
-    let is_seen = now < pace::leave_line(key.minute()) && ports.store().timer(&key).await?.is_some();
-    if is_seen {
-        return Ok(Found::Whole);
+    let (mut overdue, mut without_timer) = (None, None);
+    for at in gaps::without_a_record(ports, job).await? {
+        let key = TimerKey::occurrence(job.id, at);
+        if now < pace::leave_line(key.minute()) && ports.store().timer(&key).await?.is_some() {
+            continue;
+        }
+        if !check {
+            promise(ports, &job.tenant, key, job.generation).await?;
+        }
+        if at > now { without_timer = without_timer.or(Some(at)) } else { overdue = overdue.or(Some(at)) }
     }
-    if !check {
-        promise(ports, &job.tenant, key, job.generation).await?;
-    }
-    Ok(if next > now { Found::WithoutTimer(next) } else { Found::Overdue(next) })
+    Ok(overdue.map(Found::Overdue).into_iter().chain(without_timer.map(Found::WithoutTimer)).collect())
 }
 
 /// Looks after a run that is not over.
-pub async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Found, Fault> {
+async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Option<Found>, Fault> {
     let now = ports.clock().now();
     let (due, is_overdue) = match run.inspect_overdue(now, ports.me()) {
-        Look::Erase => return Ok(Found::Whole),
+        Look::Erase => return Ok(None),
         Look::Later(due) => (due, due <= now),
         Look::Claimable { .. } => (now + pace::PROMISE_AGAIN, true),
     };
@@ -66,27 +217,11 @@ pub async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<F
     let links = run.key.is_occurrence().then_some([link, link.moved_to(due)]);
     for key in [own].into_iter().chain(links.into_iter().flatten()) {
         if now < pace::leave_line(key.minute()) && ports.store().timer(&key).await?.is_some() {
-            return Ok(Found::Whole);
+            return Ok(None);
         }
     }
     if !check {
         promise(ports, &run.tenant, own, 0).await?;
     }
-    Ok(if is_overdue { Found::Overdue(due) } else { Found::WithoutTimer(due) })
-}
-
-/// The occurrence after the newest that anything became of.
-async fn next_of<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Option<Moment>, Fault> {
-    let within = RunsOf { job: job.id, window: Moment::EPOCH..now + 2 * pace::HORIZON };
-    let mut past = None;
-    loop {
-        let page = ports.store().list::<Run>(&job.tenant, within.clone(), past, PAGE).await?;
-        past = page.items.last().map(|run| run.key);
-        if let Some(newest) = page.items.iter().find(|run| run.key.is_occurrence() && run.key.at >= job.since) {
-            return Ok(newest.coalesced_until().or_else(|| job.next_after(newest.span_end())));
-        }
-        if page.items.len() < PAGE {
-            return Ok(job.first_promise());
-        }
-    }
+    Ok(Some(if is_overdue { Found::Overdue(due) } else { Found::WithoutTimer(due) }))
 }

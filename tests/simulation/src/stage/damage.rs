@@ -20,6 +20,17 @@ impl Stage {
         });
     }
 
+    /// The table of timers is lost: all that stands in the buckets of the first five hours, of every job.
+    pub fn lose_timers(&self, at: i64) {
+        let stage = self.clone();
+        self.sim.at(moment(at).millis(), move |_| {
+            for timer in stage.timers() {
+                let erased = at_once(stage.world.whole_store().erase_timer(&timer.key, timer.stamp));
+                assert!(erased.expect("memory"));
+            }
+        });
+    }
+
     pub fn damage_head(&self, at: i64) {
         let stage = self.clone();
         self.sim.at(moment(at).millis(), move |_| {

@@ -37,6 +37,26 @@ fn a_clock_that_was_ahead_and_is_set_back_takes_nothing_with_it() {
     }
 }
 
+/// One machine starts before its clock is set.
+///
+/// Removed: the sweep goes from one empty bucket to the next. The first pass read one for
+/// every minute of the month.
+#[test]
+fn a_clock_that_was_a_month_behind_costs_no_walk_through_the_month() {
+    let stage = Stage::new(Wish::every(60, 300), []);
+    stage.set_clocks(10, -30 * DAY);
+    stage.sweep_each_minute(60..180);
+    stage.set_clocks(185, 0);
+    let first = stage.sweep(190, "sweeper");
+    stage.create(195, "creator");
+    stage.sweep_each_minute(240..900);
+
+    stage.play_to(890);
+
+    assert!(first.given().buckets < 20, "{:?}", first.given());
+    assert_eq!(stage.starts(), (5..15).map(|n| (60 * n, 60 * n)).collect::<Vec<_>>());
+}
+
 /// Forward: what is overdue by the new clock is made up for, once. Back: what had run runs no second time, and the chain goes
 /// on.
 #[test]

@@ -94,8 +94,16 @@ pub(super) fn seen<T: Item>(item: Attributes) -> Result<Seen<T>, Fault> {
     Ok(Seen { item: T::read(shape_of(&item), Gathered(item))?, version })
 }
 
+/// Where it lies is where it stands: it may be the copy of what a later release wrote elsewhere.
 pub(super) fn timer_of(item: Attributes) -> Result<Timer, Fault> {
-    Timer::read(shape_of(&item), Gathered(item))
+    let place = said(&item, SORT).and_then(|sort| keys::timer_of(sort));
+    let timer = Timer::read(shape_of(&item), Gathered(item))?;
+    Ok(Timer { key: place.unwrap_or(timer.key), ..timer })
+}
+
+/// What it is, wherever it lies.
+pub(super) fn without_place(item: Attributes) -> Attributes {
+    item.into_iter().filter(|(name, _)| name != PARTITION && name != SORT).collect()
 }
 
 /// One that is none of ours is a later one.

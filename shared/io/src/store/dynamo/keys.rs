@@ -314,6 +314,23 @@ fn bucket_partition(bucket: Bucket) -> String {
     format!("{}#{:02}", &begin[.."2026-11-20T12:30".len()], bucket.shard)
 }
 
+/// What a repair looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    Head,
+    Run,
+}
+
+/// What lies there in the state; none where it is neither.
+pub(super) fn kind_of(partition: &str, sort: &str) -> Option<Kept> {
+    if sort.starts_with("run#") {
+        return Some(Kept::Run);
+    }
+    let (_, number) = partition.rsplit_once(SEPARATOR)?;
+    let is_of_jobs = number.len() == 2 && number.parse::<u16>().is_ok_and(|number| number < JOB_PARTITIONS);
+    (is_of_jobs && sort.parse::<JobId>().is_ok()).then_some(Kept::Head)
+}
+
 /// The bucket that a partition of the timers is; none where it is another's.
 pub(super) fn bucket_of(partition: &str) -> Option<Bucket> {
     let (minute, shard) = partition.split_once(SEPARATOR)?;
@@ -393,6 +410,16 @@ mod tests {
         let key = item::<ApiKey>(&tenant(), &KeyId::from_bytes([0; 10]));
         assert_eq!((&*key.partition, &*key.sort), ("acme#key", "key_0000000000000000"));
         assert_eq!(item::<Cursor>(&tenant(), &7).partition, "cursor#07");
+    }
+
+    #[test]
+    fn jobs_and_runs_are_known_by_their_keys() {
+        let kind = |key: Key| kind_of(&key.partition, &key.sort);
+
+        assert_eq!(kind(item::<Head>(&tenant(), &JOB)), Some(Kept::Head));
+        assert_eq!(kind(item::<Run>(&tenant(), &RunKey::occurrence(JOB, at(0)))), Some(Kept::Run));
+        assert_eq!(kind(item::<ApiKey>(&tenant(), &KeyId::from_bytes([0; 10]))), None);
+        assert_eq!(kind_of(&history(&tenant(), JOB), "attempt#2027-01-15T08:00:00.000Z#0#0000000000000000#1"), None);
     }
 
     #[test]

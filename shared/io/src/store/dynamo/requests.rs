@@ -22,6 +22,10 @@ use crate::Fault;
 use crate::store::Part;
 use crate::store::place::Order;
 
+/// Whole items that a page of a scan holds: what must be done about each may take hundreds of requests, and whoever asks has some
+/// seconds.
+const WHOLE_ITEMS: i32 = 100;
+
 /// How many keys DynamoDB takes in one batch.
 pub(super) const BATCH: usize = 100;
 /// Before each time that the keys are asked for again which the table left for later. What it leaves even then, it is too
@@ -210,14 +214,15 @@ impl DynamoStore {
         }
     }
 
-    /// The partition of each item on a page of a table's part, in no order, and behind what the next page begins. A page is a
-    /// megabyte. It is read strongly, as everything that something is decided by.
-    pub(super) async fn scan_partitions(
+    /// A page of a table's part, in no order, and behind what the next page begins: a megabyte of one attribute of each item, or a
+    /// few whole items. It is read strongly, as everything that something is decided by.
+    pub(super) async fn scan(
         &self,
         table: Table,
         part: Part,
         behind: Option<String>,
-    ) -> Result<(Vec<String>, Option<String>), Fault> {
+        only: Option<&str>,
+    ) -> Result<(Vec<Attributes>, Option<String>), Fault> {
         let numbered = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
         let from = behind.as_deref().and_then(|key| key.split_once(BETWEEN_KEYS));
         let from = from.map(|(partition, sort)| Key { table, partition: partition.to_owned(), sort: sort.to_owned() });
@@ -227,8 +232,9 @@ impl DynamoStore {
             .table_name(self.table(table))
             .segment(numbered(part.number))
             .total_segments(numbered(part.of))
-            .projection_expression("#partition")
-            .expression_attribute_names("#partition", PARTITION)
+            .set_limit(only.is_none().then_some(WHOLE_ITEMS))
+            .set_projection_expression(only.map(|_| "#only".to_owned()))
+            .set_expression_attribute_names(only.map(|name| HashMap::from([("#only".to_owned(), name.to_owned())])))
             .consistent_read(true)
             .set_exclusive_start_key(from.as_ref().map(attributes_of))
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
@@ -240,8 +246,7 @@ impl DynamoStore {
             let (partition, sort) = (items::said(item, PARTITION)?, items::said(item, SORT)?);
             Some(format!("{partition}{BETWEEN_KEYS}{sort}"))
         });
-        let items = answer.items.unwrap_or_default();
-        Ok((items.iter().filter_map(|item| items::said(item, PARTITION).cloned()).collect(), next))
+        Ok((answer.items.unwrap_or_default(), next))
     }
 
     /// Up to `limit` items of a span. A page that DynamoDB cuts short (at a megabyte) is gone on with.

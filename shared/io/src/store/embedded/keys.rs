@@ -175,9 +175,15 @@ pub(super) fn everybodys(kind: &str, behind: Option<Vec<u8>>) -> Option<(Table, 
     Some((table, Span { from, to: vec![u8::MAX], order: Order::Forward }))
 }
 
-/// When the timer under a key is due. One that is none of ours is due at once.
-pub(super) fn due_of(bytes: &[u8]) -> Moment {
-    moment_of(bytes).unwrap_or(Moment::EPOCH)
+/// When the timer under a key is due. One that begins with no instant lies in no bucket.
+pub(super) fn due_of(bytes: &[u8]) -> Option<Moment> {
+    moment_of(bytes)
+}
+
+/// Every timer in the buckets from this minute on.
+pub(super) fn timers_from(minute: i64) -> Span {
+    let minute = minute.clamp(0, pace::minute_of(Moment::END));
+    Span { from: moment(pace::end_of(minute - 1)).to_vec(), ..all_timers() }
 }
 
 /// Every timer behind the one of which this is the key in letters.

@@ -1,0 +1,69 @@
+//! Gaps: where an occurrence of a job is on record nowhere, and should have a timer. Behind the newest record, where the chain goes on;
+//! and between two records, or before the first, where the chain left it behind. Of several in one gap the first is enough:
+//! what becomes of the others is decided where it is looked at, as after any outage.
+
+use std::ops::Range;
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::job::Job;
+use minutehand_domain::run::Run;
+use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::standing::{Asked, Standing, standing};
+
+/// Runs of a job read at once.
+const PAGE: usize = 50;
+/// So far back it is looked, from the newest: beyond, a job of each second would be gone through for days.
+const MOST_RECORDS: usize = 100;
+
+/// The first occurrence in each gap, oldest first.
+pub(super) async fn without_a_record<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Moment>, Fault> {
+    let mut found = Vec::new();
+    for gap in between_records(ports, job).await? {
+        found.extend(first_unborn(ports, job, gap).await?);
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// From behind one record to the next newer one, newest first; a few of them hold an occurrence.
+async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Moment>>, Fault> {
+    let begin = job.before.as_ref().map_or(job.since, |before| before.since);
+    // To the end of time: one that was cancelled ahead of its time has a record there.
+    let within = RunsOf { job: job.id, window: begin..Moment::END };
+    let (mut gaps, mut newer, mut read, mut past) = (Vec::new(), Moment::END, 0, None);
+    while read < MOST_RECORDS {
+        let page = ports.store().list::<Run>(&job.tenant, within.clone(), past, PAGE).await?;
+        past = page.items.last().map(|run| run.key);
+        read += page.items.len();
+        for run in page.items.iter().filter(|run| run.key.is_occurrence()) {
+            gaps.push(end_of(run)..newer);
+            newer = run.key.at;
+        }
+        if page.items.len() < PAGE {
+            gaps.push(begin.just_before()..newer);
+            break;
+        }
+    }
+    Ok(gaps)
+}
+
+/// Behind what a record speaks for. A coalescing one speaks for all but the one that fires in their stead.
+fn end_of(run: &Run) -> Moment {
+    run.coalesced_until().map_or_else(|| run.span_end(), Moment::just_before)
+}
+
+async fn first_unborn<D: Ports>(ports: &D, job: &Job, gap: Range<Moment>) -> Result<Option<Moment>, Fault> {
+    let mut behind = gap.start;
+    while let Some(at) = job.next_after(behind).filter(|at| *at < gap.end) {
+        match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByAnyone).await? {
+            Standing::Unborn(_) => return Ok(Some(at)),
+            // An older record speaks for it, up to there.
+            Standing::Covered(_, coverage) => behind = coverage.covered.until.just_before().max(at),
+            Standing::Recorded(_) | Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => return Ok(None),
+        }
+    }
+    Ok(None)
+}
