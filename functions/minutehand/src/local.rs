@@ -10,6 +10,7 @@ use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
 use minutehand_io::events::Log;
 use minutehand_io::events::tally::Tally;
+use minutehand_io::plans::Plans;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::Store;
 use minutehand_io::targets::Callers;
@@ -23,6 +24,7 @@ pub(crate) struct Local<S> {
     targets: Callers<HttpCaller, S>,
     vault: KeyFile,
     events: Tally<Log>,
+    plans: Plans,
     me: Claimant,
 }
 
@@ -31,7 +33,7 @@ impl<S: Store> Local<S> {
     pub(crate) fn new(store: Arc<S>, http: HttpCaller, vault: KeyFile, events: Tally<Log>) -> Self {
         let me = Claimant { worker: Worker(SystemChance.number()), exclusive_store: true };
         let targets = Callers::new(http, Arc::clone(&store));
-        Self { store, queues: EmbeddedQueues::new(SystemClock), targets, vault, events, me }
+        Self { store, queues: EmbeddedQueues::new(SystemClock), targets, vault, events, plans: Plans::default(), me }
     }
 }
 
@@ -70,6 +72,10 @@ impl<S: Store> Ports for Local<S> {
 
     fn chance(&self) -> &SystemChance {
         &SystemChance
+    }
+
+    fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     fn me(&self) -> Claimant {

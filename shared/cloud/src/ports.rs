@@ -12,6 +12,7 @@ use minutehand_io::Ports;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
 use minutehand_io::events::bridge::Bus;
+use minutehand_io::plans::Plans;
 use minutehand_io::queues::sqs::SqsQueues;
 use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -33,6 +34,7 @@ pub struct Cloud<T> {
     targets: T,
     vault: Kms,
     events: Bus,
+    plans: Plans,
     me: Claimant,
 }
 
@@ -55,6 +57,7 @@ impl<T> Cloud<T> {
             targets,
             vault: Kms::new(aws_sdk_kms::Client::new(aws), secrets_key),
             events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
+            plans: Plans::default(),
             me: Claimant { worker: Worker(SystemChance.number()), exclusive_store: false },
         }
     }
@@ -62,8 +65,8 @@ impl<T> Cloud<T> {
     /// These ports with targets over the same store.
     #[must_use]
     pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
-        let Self { store, queues, targets: _, vault, events, me } = self;
-        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, me }
+        let Self { store, queues, targets: _, vault, events, plans, me } = self;
+        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, plans, me }
     }
 
     /// Sends the buffered events, within a time by which an answer may be delayed. A function is frozen between two
@@ -110,6 +113,10 @@ impl<T: Targets> Ports for Cloud<T> {
 
     fn chance(&self) -> &SystemChance {
         &SystemChance
+    }
+
+    fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     fn me(&self) -> Claimant {

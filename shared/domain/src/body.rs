@@ -37,6 +37,18 @@ impl Json {
         Self(text)
     }
 
+    /// A list of what is JSON already.
+    pub fn list(items: &[Self]) -> Self {
+        let texts: Vec<&str> = items.iter().map(Self::as_str).collect();
+        Self(format!("[{}]", texts.join(",")))
+    }
+
+    /// The items of a list, as they stand in it; none of what is no list.
+    pub fn items(&self) -> Vec<Self> {
+        let items: Vec<&serde_json::value::RawValue> = serde_json::from_str(&self.0).unwrap_or_default();
+        items.into_iter().map(Self::compact).collect()
+    }
+
     pub fn null() -> Self {
         Self("null".to_owned())
     }

@@ -121,7 +121,7 @@ mod tests {
 
     fn timer(due: Moment, written: Moment) -> Timer {
         let key = TimerKey::occurrence(JobId::from_bytes([7; 16]), due);
-        Timer { key, tenant: Tenant::new("acme").unwrap(), stamp: TimerStamp { generation: 1, written } }
+        Timer { key, tenant: Tenant::new("acme").unwrap(), stamp: TimerStamp { generation: 1, written }, parent: None }
     }
 
     fn step(through: Moment, began: Moment) -> Step {

@@ -123,6 +123,10 @@ pub enum Origin {
     Manual,
     /// Somebody asked for another try at a run that came to nothing.
     Redrive,
+    /// A task of a workflow's run: the discriminator says which, and which try at it.
+    Task,
+    /// Somebody asked to go on with a workflow's run that failed: what succeeded in it is not done again.
+    Resume,
 }
 
 impl Origin {
@@ -131,6 +135,8 @@ impl Origin {
             Self::Schedule => "schedule",
             Self::Manual => "manual",
             Self::Redrive => "redrive",
+            Self::Task => "task",
+            Self::Resume => "resume",
         }
     }
 
@@ -140,6 +146,9 @@ impl Origin {
             Self::Manual => 1,
             // Two is a backfill's.
             Self::Redrive => 3,
+            Self::Task => 4,
+            // Five is a callback's, six a follower's.
+            Self::Resume => 7,
         }
     }
 
@@ -148,6 +157,8 @@ impl Origin {
             0 => Some(Self::Schedule),
             1 => Some(Self::Manual),
             3 => Some(Self::Redrive),
+            4 => Some(Self::Task),
+            7 => Some(Self::Resume),
             _ => None,
         }
     }
@@ -157,6 +168,8 @@ impl Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Job(JobId),
+    /// The run that it is a task of: its record says which.
+    Parent,
 }
 
 /// Which run: its id spells this key out, so a run is found without an index.
@@ -184,9 +197,16 @@ impl RunKey {
         Self { job, at, origin: Origin::Redrive, discriminator }
     }
 
+    /// The run that goes on with `run`: whoever asks, and however often, it is one.
+    pub fn resuming(run: Self) -> Self {
+        let discriminator = run.chance(0).max(1);
+        Self { origin: Origin::Resume, discriminator, ..run }
+    }
+
     pub fn owner(&self) -> Owner {
         match self.origin {
-            Origin::Schedule | Origin::Manual | Origin::Redrive => Owner::Job(self.job),
+            Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Resume => Owner::Job(self.job),
+            Origin::Task => Owner::Parent,
         }
     }
 
@@ -194,7 +214,7 @@ impl RunKey {
     pub fn is_occurrence(&self) -> bool {
         match self.origin {
             Origin::Schedule => self.discriminator == 0,
-            Origin::Manual | Origin::Redrive => false,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => false,
         }
     }
 
@@ -315,7 +335,13 @@ mod tests {
     use super::*;
 
     fn any_key() -> impl Strategy<Value = RunKey> {
-        let origin = prop_oneof![Just(Origin::Schedule), Just(Origin::Manual), Just(Origin::Redrive)];
+        let origin = prop_oneof![
+            Just(Origin::Schedule),
+            Just(Origin::Manual),
+            Just(Origin::Redrive),
+            Just(Origin::Task),
+            Just(Origin::Resume)
+        ];
         (any::<[u8; 16]>(), 0..=Moment::END.millis(), origin, any::<u64>()).prop_map(|(job, at, origin, number)| {
             let discriminator = if origin == Origin::Schedule { 0 } else { number };
             RunKey { job: JobId(job), at: Moment::from_millis(at), origin, discriminator }

@@ -169,14 +169,18 @@ impl Job {
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
             Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
-            Origin::Manual | Origin::Redrive => None,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => None,
         };
         Run { nominal, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
     }
 
     /// Which queue hints of its runs travel on.
     pub fn lane(&self) -> Lane {
-        Lane::of(self.definition.priority, &self.definition.terms)
+        match self.definition.target {
+            // Its tasks take long, and travel by themselves.
+            Target::Workflow(_) => Lane::short(self.definition.priority),
+            Target::Http(_) | Target::Noop => Lane::of(self.definition.priority, &self.definition.terms),
+        }
     }
 
     /// What its runs carry out.

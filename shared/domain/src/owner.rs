@@ -5,13 +5,71 @@ use crate::body::Body;
 use crate::id::RunKey;
 use crate::job::{Job, Status};
 use crate::lane::Lane;
-use crate::order::Order;
-use crate::run::Run;
-use crate::target::Target;
+use crate::order::{Order, Terms};
+use crate::run::{Run, TaskPlace};
+use crate::target::{Target, WorkflowTarget};
+use crate::workflow::definition::{Approval, Does};
+use crate::workflow::plan::{Node, Plan};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunOwner {
     Job(Job),
+    /// The run of a workflow, or of a `for_each`, whose task it is.
+    Parent(TaskOwner),
+}
+
+/// What a parent says of the run of one of its tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskOwner {
+    pub order: Order,
+    pub undertaking: Undertaking,
+    /// Whether the parent still wants it: it goes on, and is not being stopped.
+    pub is_wanted: bool,
+}
+
+/// What a claim makes of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undertaking {
+    /// A call.
+    Call,
+    /// The tasks of a workflow.
+    Unfold(WorkflowTarget),
+    /// The branches of this task of its plan.
+    Branch(u16),
+    /// A question to people.
+    Ask(Approval),
+}
+
+impl TaskOwner {
+    /// Rule **gate**: whether the run at `place` is wanted is asked of its parent, read after it. None where the plan knows no such task.
+    pub fn of(plan: &Plan, parent: &Run, place: TaskPlace) -> Option<Self> {
+        let node = plan.node(place.node)?;
+        let undertaking = Undertaking::of(node, place);
+        let is_wanted = parent.wants(plan.phase(place.node));
+        let (target, terms) = match &node.task.does {
+            Does::Call { target, terms } => (target.clone(), terms.clone()),
+            Does::Ask(_) => (Target::Noop, Terms::default()),
+        };
+        let priority = node.task.priority.unwrap_or(parent.priority);
+        Some(Self { order: Order { target, terms, payload: Body::Empty, priority }, undertaking, is_wanted })
+    }
+}
+
+impl Undertaking {
+    fn of(node: &Node, place: TaskPlace) -> Self {
+        match &node.task.does {
+            _ if node.task.for_each.is_some() && place.branch.is_none() => Self::Branch(place.node),
+            Does::Ask(approval) => Self::Ask(approval.clone()),
+            Does::Call { target, .. } => Self::calling(target),
+        }
+    }
+
+    fn calling(target: &Target) -> Self {
+        match target {
+            Target::Workflow(target) => Self::Unfold(*target),
+            Target::Http(_) | Target::Noop => Self::Call,
+        }
+    }
 }
 
 impl RunOwner {
@@ -19,6 +77,15 @@ impl RunOwner {
     pub fn order(self) -> Order {
         match self {
             Self::Job(job) => job.order(),
+            Self::Parent(task) => task.order,
+        }
+    }
+
+    /// What a claim makes of its run.
+    pub fn undertaking(&self) -> Undertaking {
+        match self {
+            Self::Job(job) => Undertaking::calling(&job.definition.target),
+            Self::Parent(task) => task.undertaking.clone(),
         }
     }
 
@@ -26,6 +93,20 @@ impl RunOwner {
     pub fn lane(&self) -> Lane {
         match self {
             Self::Job(job) => job.lane(),
+            Self::Parent(task) => match task.undertaking {
+                Undertaking::Call => Lane::of(task.order.priority, &task.order.terms),
+                Undertaking::Unfold(_) | Undertaking::Branch(_) | Undertaking::Ask(_) => {
+                    Lane::short(task.order.priority)
+                }
+            },
+        }
+    }
+
+    /// On which terms its runs are carried out.
+    pub fn terms(&self) -> &Terms {
+        match self {
+            Self::Job(job) => &job.definition.terms,
+            Self::Parent(task) => &task.order.terms,
         }
     }
 
@@ -33,6 +114,7 @@ impl RunOwner {
     pub fn target(&self) -> &Target {
         match self {
             Self::Job(job) => &job.definition.target,
+            Self::Parent(task) => &task.order.target,
         }
     }
 
@@ -40,13 +122,15 @@ impl RunOwner {
     pub fn payload(&self) -> &Body {
         match self {
             Self::Job(job) => &job.definition.payload,
+            Self::Parent(task) => &task.order.payload,
         }
     }
 
-    /// A run of it that nobody has touched yet.
-    pub fn unborn(&self, key: RunKey) -> Run {
+    /// A run of it that nobody has touched yet. A task's is born with its record.
+    pub fn unborn(&self, key: RunKey) -> Option<Run> {
         match self {
-            Self::Job(job) => job.run(key),
+            Self::Job(job) => Some(job.run(key)),
+            Self::Parent(_) => None,
         }
     }
 
@@ -57,6 +141,7 @@ impl RunOwner {
                 Status::Active | Status::Paused => true,
                 Status::Cancelled => false,
             },
+            Self::Parent(task) => task.is_wanted,
         }
     }
 
@@ -64,6 +149,7 @@ impl RunOwner {
     pub fn is_too_late(&self, key: RunKey, now: Moment) -> bool {
         match self {
             Self::Job(job) => job.is_too_late(key.at, now),
+            Self::Parent(_) => false,
         }
     }
 }

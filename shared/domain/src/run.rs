@@ -5,7 +5,9 @@
 pub mod attempt;
 pub mod error_code;
 mod holder;
+pub mod task_run;
 mod transitions;
+pub mod waiting;
 
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ use thiserror::Error;
 pub use self::attempt::{Attempt, AttemptError, Ending};
 pub use self::error_code::ErrorCode;
 pub use self::holder::Holder;
+pub use self::task_run::{Judgement, TaskPlace, TaskRun, Word};
+pub use self::waiting::{Branches, Graph, Stop, Tasks, Waiting};
 use crate::Moment;
 use crate::access::By;
 use crate::body::Body;
@@ -21,6 +25,8 @@ use crate::id::{RunKey, Tenant, Worker};
 use crate::order::Terms;
 use crate::pace;
 use crate::priority::Priority;
+use crate::workflow::definition::NoAnswer;
+use crate::workflow::plan::Phase;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -45,6 +51,12 @@ pub struct Run {
     pub redrive_of: Option<RunKey>,
     /// Who asked to cancel it, and when.
     pub cancel: Option<CancelAsked>,
+    /// Where it stands below the run of its workflow, where it is a task's.
+    pub task: Option<TaskRun>,
+    /// The tasks that it unfolded into, where it is a workflow's or a `for_each`'s.
+    pub graph: Option<Graph>,
+    /// Why it ended as it did, in a sentence, where no attempt says it.
+    pub told: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +71,8 @@ pub enum State {
     Scheduled {
         due: Moment,
     },
+    /// Nobody carries it out: it waits for its tasks, for an answer, or for a place.
+    Waiting(Waiting),
     Running(Lease),
     Succeeded {
         at: Moment,
@@ -101,6 +115,12 @@ pub enum Failure {
     Poison,
     /// Failure after failure, each under a second.
     Instant,
+    /// A task of it failed, and that was not allowed.
+    Task,
+    /// Somebody said no.
+    Rejected,
+    /// What it was to be given cannot be made, or its condition cannot be judged.
+    Unmade,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +134,10 @@ pub enum Skip {
     Superseded,
     /// Its asker promised this run and never wrote it.
     Abandoned,
+    /// What it depends on did not end as its edges ask.
+    Upstream,
+    /// Its condition is not true.
+    Condition,
 }
 
 /// What a record of something that did not fire stands for beside its own instant.
@@ -158,6 +182,51 @@ pub enum Event<'a> {
     Cancel {
         by: Option<&'a By>,
     },
+    /// It is claimed, and its tasks are to be carried out.
+    Unfold {
+        graph: &'a Graph,
+        deadline: Moment,
+    },
+    /// It is claimed, and somebody is asked, until then.
+    Ask {
+        until: Moment,
+    },
+    /// Its workflow has as many runs under way as it may.
+    AwaitSlot,
+    /// It is claimed, and what it would be given cannot be made, or what it would do is not there: why, in a sentence.
+    Unmake(&'a str),
+    /// What becomes of one that waits for its tasks, or in vain for an answer.
+    Tend(&'a Tending),
+    /// Somebody answers, or decides about a failure that is held.
+    Judge(&'a Judgement),
+}
+
+/// What is done to a run that waits, by whoever looks after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tending {
+    /// Nothing more starts below it.
+    Stop(Stop),
+    /// All its tasks have ended, so: those of `finally` begin.
+    Finally { outcome: Option<Stop>, deadline: Moment },
+    /// All its tasks have ended, and those of `finally`.
+    End(TasksEnded),
+    /// Nobody answered in time.
+    Unanswered(NoAnswer),
+}
+
+/// How a run ends whose tasks have all ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TasksEnded {
+    Succeeded {
+        result: Body,
+    },
+    /// A task failed, or its result cannot be made: which, in a sentence.
+    Failed {
+        why: Failure,
+        told: Option<String>,
+    },
+    Cancelled,
+    TimedOut,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +258,16 @@ pub enum Refusal {
     NotHeld,
     #[error("the run is finished; finished is final")]
     Finished,
+    #[error("the run waits for its tasks, or for an answer")]
+    Waiting,
+    #[error("the run does not wait")]
+    NotWaiting,
+    #[error("the run is being stopped already")]
+    Stopping,
+    #[error("the run asks nothing of anybody")]
+    NotAsked,
+    #[error("somebody has decided already")]
+    Decided,
 }
 
 /// Why there is no other try at a run.
@@ -217,6 +296,10 @@ pub enum Look {
     Later(Moment),
     /// It could have been claimed since then.
     Claimable { since: Moment },
+    /// It waits for its tasks: they are to be looked after.
+    Tend,
+    /// Nobody answered in time.
+    Unanswered,
 }
 
 impl Run {
@@ -236,6 +319,9 @@ impl Run {
             asked_by: None,
             redrive_of: None,
             cancel: None,
+            task: None,
+            graph: None,
+            told: None,
         }
     }
 
@@ -253,7 +339,7 @@ impl Run {
     /// Another try at this run, under its own key: what it was given it is given again.
     pub fn redriven(&self, key: RunKey) -> Result<Self, NotToRedo> {
         match self.state {
-            State::Scheduled { .. } | State::Running(_) => Err(NotToRedo::UnderWay),
+            State::Scheduled { .. } | State::Waiting(_) | State::Running(_) => Err(NotToRedo::UnderWay),
             State::Succeeded { .. } => Err(NotToRedo::Succeeded),
             State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. } | State::Skipped { .. } => {
                 let (redrive_of, payload) = (Some(self.key), self.payload.clone());
@@ -274,7 +360,7 @@ impl Run {
 
     pub fn finished_at(&self) -> Option<Moment> {
         match self.state {
-            State::Scheduled { .. } | State::Running(_) => None,
+            State::Scheduled { .. } | State::Waiting(_) | State::Running(_) => None,
             State::Succeeded { at, .. }
             | State::Failed { at, .. }
             | State::TimedOut { at }
@@ -289,6 +375,28 @@ impl Run {
         let oldest_inside = self.attempts.first().map_or(u32::MAX, |attempt| attempt.number);
         let older = outside.into_iter().filter(|attempt| attempt.number < oldest_inside);
         older.chain(self.attempts.iter().cloned()).collect()
+    }
+
+    /// What it waits for, where nobody carries it out.
+    pub fn waiting(&self) -> Option<&Waiting> {
+        match &self.state {
+            State::Waiting(waiting) => Some(waiting),
+            _finished_or_carried_out => None,
+        }
+    }
+
+    /// Its tasks, where it waits for them.
+    pub fn tasks(&self) -> Option<&Tasks> {
+        match self.waiting()? {
+            Waiting::Tasks(tasks) => Some(tasks),
+            Waiting::Answer { .. } | Waiting::Slot { .. } => None,
+        }
+    }
+
+    /// Whether a task of this phase may begin below it. A `for_each` has one phase, wherever it stands itself.
+    pub fn wants(&self, phase: Phase) -> bool {
+        let is_each = self.graph.as_ref().is_some_and(|graph| graph.each.is_some());
+        self.tasks().is_some_and(|tasks| tasks.admits(if is_each { Phase::Main } else { phase }))
     }
 
     pub fn lease(&self) -> Option<&Lease> {
@@ -327,7 +435,9 @@ impl Run {
         let until = match why {
             Skip::Coalesced => span.until,
             Skip::Missed => span.until.just_after(),
-            Skip::Paused | Skip::Cancelled | Skip::Superseded | Skip::Abandoned => return None,
+            Skip::Paused | Skip::Cancelled | Skip::Superseded | Skip::Abandoned | Skip::Upstream | Skip::Condition => {
+                return None;
+            }
         };
         (self.key.at < t && t < until).then_some(Covered { why, until })
     }
@@ -337,6 +447,10 @@ impl Run {
         match &self.state {
             State::Scheduled { due } if now < *due => Look::Later(*due),
             State::Scheduled { due } => Look::Claimable { since: *due },
+            State::Waiting(Waiting::Tasks(_)) => Look::Tend,
+            State::Waiting(Waiting::Answer { until }) if now < *until => Look::Later(*until),
+            State::Waiting(Waiting::Answer { .. }) => Look::Unanswered,
+            State::Waiting(Waiting::Slot { since }) => Look::Claimable { since: *since },
             State::Running(lease) if !lease.is_over(now, by) => Look::Later(lease.until),
             State::Running(lease) => Look::Claimable { since: lease.until.min(now) },
             State::Succeeded { .. }
@@ -352,6 +466,7 @@ impl Run {
         match &self.state {
             State::Scheduled { due } if now < *due => "scheduled",
             State::Scheduled { .. } => "queued",
+            State::Waiting(_) => "waiting",
             State::Running(_) => "running",
             State::Succeeded { .. } => "succeeded",
             State::Failed { .. } => "failed",
@@ -367,6 +482,7 @@ impl Run {
             State::Failed { why, .. } => Some(why.as_str()),
             State::Skipped { why, .. } => Some(why.as_str()),
             State::Scheduled { .. }
+            | State::Waiting(_)
             | State::Running(_)
             | State::Succeeded { .. }
             | State::TimedOut { .. }
@@ -400,6 +516,9 @@ impl Failure {
             Self::Lost => "lost",
             Self::Poison => "poison",
             Self::Instant => "instant_failures",
+            Self::Task => "task",
+            Self::Rejected => "rejected",
+            Self::Unmade => "unmade",
         }
     }
 }
@@ -413,6 +532,8 @@ impl Skip {
             Self::Cancelled => "cancelled",
             Self::Superseded => "superseded",
             Self::Abandoned => "abandoned",
+            Self::Upstream => "upstream",
+            Self::Condition => "condition",
         }
     }
 }

@@ -9,12 +9,22 @@ use serde::{Deserialize, Serialize};
 
 pub use self::credential::names_a_credential;
 use crate::secret::SecretName;
+use crate::workflow::WorkflowId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Http(HttpTarget),
     /// Does nothing and succeeds: for trying schedules out, and for measuring everything but the target.
     Noop,
+    /// Its tasks are carried out, each as a run of its own. What a run is given are the workflow's parameters.
+    Workflow(WorkflowTarget),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkflowTarget {
+    pub id: WorkflowId,
+    /// None: the newest when a run is claimed.
+    pub version: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -48,7 +58,7 @@ impl Target {
     pub fn secrets(&self) -> BTreeSet<SecretName> {
         match self {
             Self::Http(http) => http.secrets(),
-            Self::Noop => BTreeSet::new(),
+            Self::Noop | Self::Workflow(_) => BTreeSet::new(),
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Timer {
     pub key: TimerKey,
     pub tenant: Tenant,
     pub stamp: TimerStamp,
+    /// Whose task it is that is to be looked at: where nothing is known of that yet, this is how it is made.
+    pub parent: Option<RunKey>,
 }
 
 /// What an eraser has seen of a timer: if either differs, the timer was put anew and still means something.

@@ -11,4 +11,98 @@ pub mod params;
 pub mod parts;
 pub mod path;
 pub mod plan;
+pub mod slot;
 pub mod template;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::Moment;
+use crate::id::{JobId, NotAnId, Tenant, base32, from_base32};
+use crate::idempotency::Fingerprint;
+use crate::spelled::spelled_for_people;
+
+/// Which workflow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct WorkflowId([u8; 16]);
+
+spelled_for_people!(WorkflowId);
+
+/// A workflow: a name, and versions that never change. What one version says is stored by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workflow {
+    pub tenant: Tenant,
+    pub id: WorkflowId,
+    pub name: String,
+    /// The newest: versions are numbered from 1.
+    pub version: u32,
+    /// It was deleted: nothing starts of it any more, what it did can be read.
+    pub deleted: bool,
+    pub created_at: Moment,
+    pub changed_at: Moment,
+    /// Of the request that created it, where that carried an idempotency key.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+impl WorkflowId {
+    /// Time first, so that a list of workflows is sorted by age.
+    pub fn new(now: Moment, chance: [u8; 16]) -> Self {
+        let mut bytes = chance;
+        bytes[..6].copy_from_slice(&now.millis().to_be_bytes()[2..]);
+        Self(bytes)
+    }
+
+    /// The same tenant and key give the same workflow, so creating twice is the same conditional put.
+    pub fn from_key(tenant: &Tenant, key: &str) -> Self {
+        let digest = Sha256::new()
+            .chain_update(b"minutehand workflow 1\0")
+            .chain_update(tenant.as_str())
+            .chain_update(b"\0")
+            .chain_update(key)
+            .finalize();
+        Self(digest[..16].try_into().expect("a digest has 32 bytes"))
+    }
+
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The job of its own, in which the runs lie that its schedule or somebody's call starts: it has the workflow's own number.
+    pub const fn job(self) -> JobId {
+        JobId::from_bytes(self.0)
+    }
+
+    /// The workflow whose own job this would be.
+    pub const fn of_job(job: JobId) -> Self {
+        Self(*job.as_bytes())
+    }
+}
+
+impl fmt::Display for WorkflowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "wf_{}", base32(&self.0))
+    }
+}
+
+impl fmt::Debug for WorkflowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for WorkflowId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let bytes = text.strip_prefix("wf_").and_then(from_base32).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or(NotAnId::of("a workflow id"))
+    }
+}

@@ -7,6 +7,7 @@ pub mod chance;
 pub mod clock;
 pub mod events;
 pub mod fault;
+pub mod plans;
 pub mod ports;
 pub mod queues;
 mod shapes;

@@ -5,6 +5,7 @@ use minutehand_domain::run::Claimant;
 use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::events::Events;
+use crate::plans::Plans;
 use crate::queues::Queues;
 use crate::store::Store;
 use crate::targets::Targets;
@@ -26,6 +27,8 @@ pub trait Ports: Send + Sync + 'static {
     fn events(&self) -> &Self::Events;
     fn clock(&self) -> &Self::Clock;
     fn chance(&self) -> &Self::Chance;
+    /// The plans that this process has compiled.
+    fn plans(&self) -> &Plans;
 
     /// This process as a claimant of runs, and whether it has the store to itself.
     fn me(&self) -> Claimant;

@@ -26,7 +26,7 @@ use minutehand_domain::survey::Found;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::item::{Item, Listed};
-pub use self::items::{ExtendLease, Filed, KeptBody, RunsOf};
+pub use self::items::{CloseEdge, DefinitionPiece, ExtendLease, Filed, KeptBody, Release, RunsOf, Take};
 use self::update::Update;
 use crate::Fault;
 use crate::chance::Chance;

@@ -10,8 +10,10 @@
 pub mod audit;
 pub mod bodies;
 pub mod chain;
+pub mod graph;
 pub mod job;
 pub mod lookup;
 pub mod run;
 pub mod sweep;
 pub mod timers;
+pub mod workflow;

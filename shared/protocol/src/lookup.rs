@@ -3,7 +3,8 @@
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
-use minutehand_domain::owner::RunOwner;
+use minutehand_domain::owner::{RunOwner, TaskOwner};
+use minutehand_domain::run::{Run, TaskPlace};
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -12,11 +13,24 @@ pub async fn job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<O
     Ok(seen_job_of(ports, tenant, id).await?.map(|seen| seen.item))
 }
 
-/// Who gives this run its order.
-pub async fn owner_of<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<RunOwner>, Fault> {
-    match key.owner() {
-        Owner::Job(id) => Ok(job_of(ports, tenant, id).await?.map(RunOwner::Job)),
+/// Who gives this run its order: read after it.
+pub async fn owner_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<RunOwner>, Fault> {
+    match (run.key.owner(), &run.task) {
+        (Owner::Job(id), _) => Ok(job_of(ports, &run.tenant, id).await?.map(RunOwner::Job)),
+        (Owner::Parent, Some(task)) => parent_of(ports, run, task.parent).await,
+        (Owner::Parent, None) => Ok(None),
     }
+}
+
+async fn parent_of<D: Ports>(ports: &D, run: &Run, parent: RunKey) -> Result<Option<RunOwner>, Fault> {
+    let Some(parent) = ports.store().get::<Run>(&run.tenant, parent).await?.map(|seen| seen.item) else {
+        return Ok(None);
+    };
+    let (Some(graph), Some(place)) = (&parent.graph, TaskPlace::of(run.key)) else { return Ok(None) };
+    let Some(plan) = ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version).await? else {
+        return Ok(None);
+    };
+    Ok(TaskOwner::of(&plan, &parent, place).map(RunOwner::Parent))
 }
 
 /// A tenant's jobs by id, past the last one seen.

@@ -5,3 +5,4 @@ pub mod cancel;
 pub mod claim;
 pub mod finish;
 pub mod on_demand;
+mod undertake;

@@ -59,6 +59,8 @@ fn begin(run: &Run) -> RunEventView {
         Origin::Schedule => "scheduled",
         Origin::Manual => "asked",
         Origin::Redrive => "asked_again",
+        Origin::Task => "task",
+        Origin::Resume => "resumed",
     };
     let by = run.asked_by.as_ref().map(|by| by.as_str().to_owned());
     let detail = run.redrive_of.map(|former| format!("another try at {former}"));
@@ -96,7 +98,7 @@ fn end(run: &Run) -> Option<RunEventView> {
                 ..RunEventView::new(last, "retry_scheduled")
             });
         }
-        State::Scheduled { .. } | State::Running(_) => return None,
+        State::Scheduled { .. } | State::Waiting(_) | State::Running(_) => return None,
         State::Succeeded { at, .. } => (at, "succeeded"),
         State::Failed { at, .. } => (at, "failed"),
         State::TimedOut { at } => (at, "timed_out"),

@@ -51,8 +51,8 @@ pub struct RunView {
     /// The run that this one is another try at.
     #[schemars(with = "Option<RunIdText>")]
     pub redrive_of: Option<String>,
-    /// Null until there are workflows.
-    #[schemars(with = "()")]
+    /// Of a task's run: the run that it is a task of.
+    #[schemars(with = "Option<RunIdText>")]
     pub workflow_run_id: Option<String>,
     /// Null until there are workflows.
     #[schemars(with = "()")]
@@ -118,7 +118,7 @@ impl RunView {
             attempts: attempts.iter().map(AttemptView::of).collect(),
             origin: run.key.origin.into(),
             redrive_of: run.redrive_of.map(|key| key.to_string()),
-            workflow_run_id: None,
+            workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
             count: span.and_then(|span| span.count),
             covers_until: span.map(|span| Instant(span.until)),
@@ -157,6 +157,7 @@ pub fn result_of(run: &Run) -> Option<&Body> {
     match &run.state {
         State::Succeeded { result, .. } => Some(result),
         State::Scheduled { .. }
+        | State::Waiting(_)
         | State::Running(_)
         | State::Failed { .. }
         | State::TimedOut { .. }

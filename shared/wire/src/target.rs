@@ -4,6 +4,7 @@
 mod header;
 mod http;
 mod noop;
+mod workflow;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 pub use self::header::{HeaderSpec, MASK, SecretRef};
 pub use self::http::HttpTarget;
 pub use self::noop::NoopTarget;
+pub use self::workflow::WorkflowTarget;
 use crate::body::Json;
 use crate::field_errors::FieldErrors;
 use crate::kinds::{Kind, one_of_the_kinds};
@@ -58,7 +60,7 @@ macro_rules! target_kinds {
                 match self {
                     $(Self::$variant(target) => target.checked(check, errors),)+
                     Self::Other(_) => {
-                        errors.add("/target", format!("give exactly one of {}", NAMES.join(" and ")));
+                        errors.add("/target", format!("give exactly one of {}", one_of(NAMES)));
                         None
                     }
                 }
@@ -109,6 +111,16 @@ macro_rules! target_kinds {
 target_kinds! {
     "http": Http(HttpTarget), shown by Target::Http(http) => HttpTarget::of(http);
     "noop": Noop(NoopTarget), shown by Target::Noop => NoopTarget {};
+    "workflow": Workflow(WorkflowTarget), shown by Target::Workflow(called) => WorkflowTarget::of(called);
+}
+
+/// Words as a sentence lists them.
+fn one_of(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
 }
 
 impl TargetSpec {
@@ -241,7 +253,7 @@ mod tests {
 
             assert_eq!(target, None);
             let refused = errors.settle(Some(())).unwrap_err();
-            assert_eq!(refused.errors[0].detail, "give exactly one of http and noop", "{text}");
+            assert_eq!(refused.errors[0].detail, "give exactly one of http, noop and workflow", "{text}");
         }
     }
 }

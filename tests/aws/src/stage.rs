@@ -21,6 +21,7 @@ use minutehand_executor::execute;
 use minutehand_io::chance::SystemChance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
+use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::{EmbeddedQueues, Receipt};
 use minutehand_io::store::Store as _;
@@ -61,6 +62,7 @@ pub struct Function {
     target: Arc<Target>,
     vault: KeyFile,
     clock: JumpingClock,
+    plans: Plans,
     me: Claimant,
 }
 
@@ -107,7 +109,15 @@ impl Stage {
             let me = Claimant { worker: Worker(number), exclusive_store: false };
             let store = dynamo.store(listing);
             let vault = KeyFile::in_memory();
-            Arc::new(Function { store, queues, target: Arc::clone(&target), vault, clock: clock.clone(), me })
+            Arc::new(Function {
+                store,
+                queues,
+                target: Arc::clone(&target),
+                vault,
+                clock: clock.clone(),
+                plans: Plans::default(),
+                me,
+            })
         };
         let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
         let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
@@ -202,7 +212,7 @@ impl Stage {
     pub async fn work_until(&self, end: Moment) {
         while let Some(delivery) = self.next_before(end).await {
             let never = std::future::pending();
-            execute(&*self.executor, &delivery, never).await.expect("nothing breaks here");
+            Box::pin(execute(&*self.executor, &delivery, never)).await.expect("nothing breaks here");
             self.queues.done(&delivery.receipt);
         }
         self.jump_to(end);
@@ -331,6 +341,10 @@ impl Ports for Function {
 
     fn chance(&self) -> &SystemChance {
         &SystemChance
+    }
+
+    fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     fn me(&self) -> Claimant {

@@ -156,7 +156,7 @@ async fn ask_everything(stage: &Stage, job: &str) {
     assert!(status.is_success());
 }
 
-/// A key that is made, used, changed and taken away; a secret that calls need, sealed by a vault that asks no table; the secret that calls are signed with; a limit, and what it counts.
+/// A key that is made, used, changed and taken away; a secret that calls need, sealed by a vault that asks no table; the secret that calls are signed with; a limit, and what it counts; a repair.
 async fn administer(stage: &Stage) {
     let (status, key) = stage.ask("POST", "/v1/keys", Some(&json!({"name": "ci", "role": "admin"}))).await;
     assert_eq!(status, 201, "{key}");
@@ -183,6 +183,8 @@ async fn administer(stage: &Stage) {
 
     let (status, quota) = stage.ask("PUT", "/v1/quotas/acme", Some(&json!({"max_jobs": 100}))).await;
     assert!(status.is_success(), "{quota}");
+    let (status, repaired) = stage.ask("POST", "/v1/repair", Some(&json!({}))).await;
+    assert!(status.is_success(), "{repaired}");
     stage.create(&job(&json!({"after_seconds": 3600}), 10)).await;
 }
 

@@ -17,6 +17,7 @@ use minutehand_io::Ports;
 use minutehand_io::chance::SystemChance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
+use minutehand_io::plans::Plans;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
@@ -38,6 +39,7 @@ pub struct World<E> {
     store: Embedded<E>,
     queues: EmbeddedQueues<HandClock>,
     clock: HandClock,
+    plans: Plans,
 }
 
 /// The cost of a pass.
@@ -62,7 +64,7 @@ impl<E: Engine> World<E> {
     /// them overdue and half due soon, whose hints were lost with the process that sent them.
     pub async fn filled(store: Embedded<E>, pending: u32, due: u32) -> Outcome<Self> {
         let clock = HandClock(Arc::new(AtomicI64::new(NOW.millis())));
-        let world = Self { store, queues: EmbeddedQueues::new(clock.clone()), clock };
+        let world = Self { store, queues: EmbeddedQueues::new(clock.clone()), clock, plans: Plans::default() };
         stream::iter(0..pending).map(Ok).try_for_each_concurrent(AT_ONCE, |n| world.put_pending(n)).await?;
         for n in 0..due {
             let offset = if n % 2 == 0 { pace::OVERDUE * 2 } else { LATER + pace::OVERDUE };
@@ -91,7 +93,7 @@ impl<E: Engine> World<E> {
         const SPREAD_MILLIS: u32 = 3_600_000;
         let due = NOW + LATER + pace::HORIZON + Duration::from_millis(u64::from(1 + n % SPREAD_MILLIS));
         let key = TimerKey::occurrence(job_id(1, n), due);
-        let timer = Timer { key, tenant: tenant(), stamp: TimerStamp { generation: 1, written: NOW } };
+        let timer = Timer { key, tenant: tenant(), stamp: TimerStamp { generation: 1, written: NOW }, parent: None };
         self.store.put_timer(&timer).await?;
         Ok(())
     }
@@ -175,6 +177,10 @@ impl<E: Engine> Ports for World<E> {
 
     fn chance(&self) -> &SystemChance {
         &SystemChance
+    }
+
+    fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     fn me(&self) -> Claimant {

@@ -20,6 +20,7 @@ use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
+use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::embedded::MemoryStore;
@@ -55,6 +56,7 @@ pub struct SimPorts {
     targets: Arc<Callers<Port, Port>>,
     vault: Arc<KeyFile>,
     clock: ProcessClock,
+    plans: Arc<Plans>,
 }
 
 #[derive(Clone)]
@@ -85,7 +87,7 @@ impl SimPorts {
     fn through(port: Port) -> Self {
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
         let clock = ProcessClock::of(port.world.sim(), &port.process);
-        Self { port, targets, vault: Arc::new(KeyFile::in_memory()), clock }
+        Self { port, targets, vault: Arc::new(KeyFile::in_memory()), clock, plans: Arc::default() }
     }
 }
 
@@ -163,6 +165,9 @@ impl Ports for SimPorts {
     }
     fn chance(&self) -> &Port {
         &self.port
+    }
+    fn plans(&self) -> &Plans {
+        &self.plans
     }
     fn me(&self) -> Claimant {
         self.port.world.claimant(&self.port.process)

@@ -20,6 +20,7 @@ use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
+use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
@@ -116,6 +117,7 @@ struct Inside {
     sim: Sim,
     setting: Setting,
     state: MemoryStore,
+    plans: Plans,
     timers: Vec<MemoryStore>,
     seen: Mutex<Witnessed>,
 }
@@ -134,7 +136,7 @@ impl Aws {
     fn filled(sim: &Sim, setting: Setting) -> Self {
         let timers = (0..SHARDS).map(|_| MemoryStore::in_memory()).collect();
         let (state, seen) = (MemoryStore::in_memory(), Mutex::default());
-        let aws = Self(Arc::new(Inside { sim: sim.clone(), setting, state, timers, seen }));
+        let aws = Self(Arc::new(Inside { sim: sim.clone(), setting, state, plans: Plans::default(), timers, seen }));
         (0..setting.timers).for_each(|number| aws.put_job(number));
         aws
     }
@@ -149,7 +151,7 @@ impl Aws {
         let put = at_once(self.0.state.put(&tenant, id, &head, Guard::Absent));
         assert!(put.is_ok_and(|put| put.is_written()));
         let (key, stamp) = (TimerKey::occurrence(id, at), TimerStamp { generation: 1, written: begin });
-        at_once(self.timers_of(&key).put_timer(&Timer { key, tenant, stamp })).expect("memory");
+        at_once(self.timers_of(&key).put_timer(&Timer { key, tenant, stamp, parent: None })).expect("memory");
     }
 
     fn timers_of(&self, key: &TimerKey) -> &MemoryStore {
@@ -425,6 +427,9 @@ impl Ports for Aws {
     }
     fn me(&self) -> Claimant {
         Claimant { worker: Worker(1), exclusive_store: false }
+    }
+    fn plans(&self) -> &Plans {
+        &self.0.plans
     }
 }
 

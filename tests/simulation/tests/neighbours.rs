@@ -18,6 +18,7 @@ use minutehand_io::Ports;
 use minutehand_io::chance::Chance;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
+use minutehand_io::plans::Plans;
 use minutehand_io::queues::Inbox as _;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::store::embedded::MemoryStore;
@@ -108,6 +109,7 @@ struct Inside {
     queues: EmbeddedQueues<SimClock>,
     clock: SimClock,
     drawn: AtomicU64,
+    plans: Plans,
     /// Of the calm tenant's own calls.
     late: Mutex<Vec<i64>>,
 }
@@ -120,7 +122,7 @@ impl Machine {
         let clock = SimClock(sim.clone());
         let queues = EmbeddedQueues::new(clock.clone());
         let (store, drawn, late) = (MemoryStore::in_memory(), AtomicU64::new(1), Mutex::default());
-        Self(Arc::new(Inside { store, queues, clock, drawn, late }))
+        Self(Arc::new(Inside { store, queues, clock, drawn, plans: Plans::default(), late }))
     }
 
     fn api_of(&self, tenant: &str) -> Router {
@@ -205,6 +207,10 @@ impl Ports for Machine {
 
     fn me(&self) -> Claimant {
         Claimant { worker: Worker(1), exclusive_store: true }
+    }
+
+    fn plans(&self) -> &Plans {
+        &self.0.plans
     }
 }
 

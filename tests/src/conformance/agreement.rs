@@ -398,6 +398,7 @@ fn any_timer() -> impl Strategy<Value = Timer> {
         key,
         tenant,
         stamp: stamp(generation),
+        parent: None,
     })
 }
 

@@ -193,7 +193,7 @@ pub fn attempt(number: u32) -> Attempt {
 
 pub fn timer(number: u8, seconds: u64) -> Timer {
     let key = TimerKey::occurrence(job_id(number), at(seconds));
-    Timer { key, tenant: tenant(), stamp: stamp(1) }
+    Timer { key, tenant: tenant(), stamp: stamp(1), parent: None }
 }
 
 pub fn stamp(generation: u64) -> TimerStamp {

@@ -27,6 +27,7 @@ use crate::location::location;
 use crate::precondition::etag;
 use crate::problem::Problem;
 use crate::secrets::must_be_there;
+use crate::workflows::its_workflow_must_be_there;
 
 /// The address in the fingerprint of every request for a new job, alone or in a batch.
 const ADDRESS: &str = "POST /v1/jobs";
@@ -85,7 +86,7 @@ async fn made<D: Ports>(
     }
 }
 
-/// Admits the job by the quota, if the secrets that it names are there. A repeated request takes nothing: its job exists already.
+/// Admits the job by the quota, if the secrets and the workflow that it names are there. A repeated request takes nothing: its job exists already.
 async fn admit<D: Ports>(
     app: &AppState<D>,
     tenant: &Tenant,
@@ -94,6 +95,7 @@ async fn admit<D: Ports>(
 ) -> Result<(), Problem> {
     let ports = &*app.ports;
     must_be_there(ports, tenant, &checked.secrets).await?;
+    its_workflow_must_be_there(ports, tenant, &checked.definition.target).await?;
     let may_be_there = identity.fingerprint.is_some() && app.meters.bounds_jobs(ports, tenant).await;
     if may_be_there && job_of(ports, tenant, identity.id).await?.is_some() {
         return Ok(());

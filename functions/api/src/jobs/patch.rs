@@ -31,6 +31,7 @@ use crate::params::JobPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
 use crate::secrets::must_be_there;
+use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
 const STRUCTS: [&str; 6] = ["schedule", "target", "http", "noop", "retry", "catch_up"];
@@ -81,6 +82,7 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     let same_payload = stays_data || checked.payload == payload;
     if !same_payload || checked.definition.target != job.definition.target {
         must_be_there(ports, &job.tenant, &checked.secrets).await?;
+        its_workflow_must_be_there(ports, &job.tenant, &checked.definition.target).await?;
     }
     let payload = if same_payload {
         job.definition.payload.clone()

@@ -32,7 +32,7 @@ fn world() -> World {
 
 fn end(job: &Job, _run: &Run) -> Outcome {
     match job.definition.target {
-        Target::Noop => succeeded(),
+        Target::Noop | Target::Workflow(_) => succeeded(),
         Target::Http(_) => failed(ErrorCode::Connect),
     }
 }

@@ -29,4 +29,5 @@ mod secrets;
 mod stats;
 mod tenants;
 mod vectors;
+mod workflows;
 mod world;

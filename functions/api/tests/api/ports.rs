@@ -13,6 +13,7 @@ use minutehand_domain::run::Claimant;
 use minutehand_io::chance::{Chance, SystemChance};
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
+use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -29,6 +30,7 @@ pub(crate) struct TestPorts {
     pub queues: TestQueues,
     pub clock: TestClock,
     pub chance: TestChance,
+    plans: Plans,
 }
 
 pub(crate) struct TestClock(AtomicI64);
@@ -55,6 +57,7 @@ impl TestPorts {
             queues: TestQueues::default(),
             clock: TestClock(AtomicI64::new(start.millis())),
             chance: TestChance::default(),
+            plans: Plans::default(),
         })
     }
 }
@@ -132,6 +135,10 @@ impl Ports for TestPorts {
 
     fn chance(&self) -> &TestChance {
         &self.chance
+    }
+
+    fn plans(&self) -> &Plans {
+        &self.plans
     }
 
     fn me(&self) -> Claimant {

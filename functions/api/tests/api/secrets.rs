@@ -289,7 +289,7 @@ async fn a_mask_that_comes_back_stands_for_what_is_there() {
     let (id, path) = (made.word("/job_id"), made.header("location").to_owned());
     let headers = async || match world.stored_job(&id).await.definition.target {
         minutehand_domain::target::Target::Http(http) => http.headers,
-        minutehand_domain::target::Target::Noop => panic!("it calls"),
+        minutehand_domain::target::Target::Noop | minutehand_domain::target::Target::Workflow(_) => panic!("it calls"),
     };
     let before = headers().await;
 

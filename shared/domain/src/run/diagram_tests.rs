@@ -8,10 +8,11 @@ use std::fs;
 
 use super::super::ErrorCode;
 use super::*;
-use crate::body::Body;
 use crate::id::{JobId, RunKey, Tenant, Worker};
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
+use crate::run::TaskRun;
+use crate::workflow::WorkflowId;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/run-states.md");
 const DUE: Moment = Moment::from_secs(1_800_000_000);
@@ -42,25 +43,85 @@ fn outcomes() -> [(&'static str, Outcome); 4] {
     ]
 }
 
-/// Every event that the holder of `fence`, or anybody, may bring; and its word.
-fn events<'a>(
-    fence: u32,
-    now: Moment,
-    terms: &'a Terms,
-    outcomes: &'a [(&'static str, Outcome)],
-) -> Vec<(&'static str, Event<'a>)> {
-    let finishes = outcomes.iter().map(|(word, outcome)| (*word, Event::Finish { fence, outcome, terms }));
-    let others = [
-        ("claim", Event::Claim { by: BY, terms }),
-        ("heartbeat", Event::Heartbeat { fence, until: now + terms.lease() }),
-        ("hand back", Event::HandBack { fence, terms }),
-        ("cancel", Event::Cancel { by: None }),
-    ];
-    others.into_iter().chain(finishes).collect()
+fn graph() -> Graph {
+    Graph {
+        workflow: WorkflowId::from_bytes([1; 16]),
+        version: 1,
+        each: None,
+        given: Body::Empty,
+        parts: 1,
+        expires_at: Moment::END,
+        slot: None,
+    }
+}
+
+fn tendings() -> [(&'static str, Tending); 7] {
+    let failed = TasksEnded::Failed { why: Failure::Task, told: None };
+    [
+        ("stop", Tending::Stop(Stop::TimedOut)),
+        ("begin finally", Tending::Finally { outcome: None, deadline: Moment::END }),
+        ("end succeeded", Tending::End(TasksEnded::Succeeded { result: Body::Empty })),
+        ("end failed", Tending::End(failed)),
+        ("end cancelled", Tending::End(TasksEnded::Cancelled)),
+        ("end timed out", Tending::End(TasksEnded::TimedOut)),
+        ("nobody answered", Tending::Unanswered(NoAnswer::Fail)),
+    ]
+}
+
+fn judgements() -> [Judgement; 6] {
+    Word::ALL.map(|word| Judgement { word, by: By::host(), at: DUE, note: None, result: Body::Empty })
+}
+
+/// All that an event may speak of.
+struct World {
+    terms: Terms,
+    outcomes: Vec<(&'static str, Outcome)>,
+    graph: Graph,
+    tendings: Vec<(&'static str, Tending)>,
+    judgements: Vec<Judgement>,
+}
+
+impl World {
+    fn new(terms: Terms) -> Self {
+        let (outcomes, tendings, judgements) = (outcomes().into(), tendings().into(), judgements().into());
+        Self { terms, outcomes, graph: graph(), tendings, judgements }
+    }
+
+    /// One of each kind, for the table.
+    fn sample() -> Self {
+        let mut world = Self::new(Terms::default());
+        world.outcomes = vec![("finish", Outcome::Succeeded { result: Body::Empty })];
+        world.tendings.retain(|(word, _)| ["stop", "begin finally", "end succeeded", "nobody answered"].contains(word));
+        world.judgements.retain(|judgement| [Word::Approve, Word::Retry].contains(&judgement.word));
+        world
+    }
+
+    /// Every event that the holder of `fence`, or anybody, may bring; and its word.
+    fn events(&self, fence: u32, now: Moment) -> Vec<(&'static str, Event<'_>)> {
+        let terms = &self.terms;
+        let mut events = vec![
+            ("claim", Event::Claim { by: BY, terms }),
+            ("heartbeat", Event::Heartbeat { fence, until: now + terms.lease() }),
+            ("hand back", Event::HandBack { fence, terms }),
+            ("cancel", Event::Cancel { by: None }),
+        ];
+        events.extend(self.outcomes.iter().map(|(word, outcome)| (*word, Event::Finish { fence, outcome, terms })));
+        events.extend([
+            ("unfold", Event::Unfold { graph: &self.graph, deadline: Moment::END }),
+            ("ask", Event::Ask { until: DUE }),
+            ("await a place", Event::AwaitSlot),
+            ("cannot be made", Event::Unmake("there is no such thing")),
+        ]);
+        events.extend(self.tendings.iter().map(|(word, tending)| (*word, Event::Tend(tending))));
+        events.extend(self.judgements.iter().map(|judgement| (judgement.word.as_str(), Event::Judge(judgement))));
+        events
+    }
 }
 
 fn unborn() -> Run {
-    Run::new(Tenant::new("t").unwrap(), RunKey::occurrence(JobId::from_bytes([1; 16]), DUE), Priority::Normal)
+    let key = RunKey::occurrence(JobId::from_bytes([1; 16]), DUE);
+    let task = Some(TaskRun::new(key, 1, false));
+    Run { task, ..Run::new(Tenant::new("t").unwrap(), key, Priority::Normal) }
 }
 
 /// `queued` is no state: it is `scheduled` whose time has come.
@@ -70,29 +131,29 @@ fn state(run: &Run) -> &'static str {
 
 type Edges = BTreeMap<(&'static str, &'static str), BTreeSet<String>>;
 
-fn walk(run: &Run, terms: &Terms, now: Moment, steps: u32, edges: &mut Edges) {
+fn walk(run: &Run, world: &World, now: Moment, steps: u32, edges: &mut Edges) {
     if steps == 0 {
         return;
     }
-    for (word, event) in events(run.fence, now, terms, &outcomes()) {
+    for (word, event) in world.events(run.fence, now) {
         let Ok(next) = run.after(&event, now) else { continue };
         let asked = run.lease().is_some_and(|lease| lease.cancelled && next.is_finished());
         let lost = run.lease().is_some_and(|_| word == "claim");
-        let word = match (lost, asked) {
+        let whole = match (lost, asked) {
             (true, true) => "claim (lease lost, cancel asked)".to_owned(),
             (true, false) => "claim (lease lost)".to_owned(),
             (false, true) => format!("{word} (cancel asked)"),
             (false, false) => word.to_owned(),
         };
-        edges.entry((state(run), state(&next))).or_default().insert(word);
-        walk(&next, terms, now + LONG, steps - 1, edges);
+        edges.entry((state(run), state(&next))).or_default().insert(whole);
+        walk(&next, world, now + LONG, steps - 1, edges);
     }
 }
 
 fn diagram() -> String {
     let mut edges = Edges::new();
     for terms in all_terms() {
-        walk(&unborn(), &terms, DUE, STEPS, &mut edges);
+        walk(&unborn(), &World::new(terms), DUE, STEPS, &mut edges);
     }
     let mut diagram = String::from("stateDiagram-v2\n    [*] --> scheduled\n    [*] --> skipped: does not fire\n");
     for ((from, to), words) in edges {
@@ -109,23 +170,32 @@ fn diagram() -> String {
 
 /// What each state answers to each event.
 fn table() -> String {
-    let terms = Terms::default();
-    let running = unborn().after(&Event::Claim { by: BY, terms: &terms }, DUE).unwrap();
-    let succeeded = Outcome::Succeeded { result: Body::Empty };
-    let done = running.after(&Event::Finish { fence: 1, outcome: &succeeded, terms: &terms }, DUE).unwrap();
+    let world = World::sample();
+    let after = |run: &Run, word: &str| {
+        let (_, event) = world.events(run.fence, DUE).into_iter().find(|(other, _)| *other == word).unwrap();
+        run.after(&event, DUE).unwrap()
+    };
+    let (running, failed) = (after(&unborn(), "claim"), unborn().in_state(State::TimedOut { at: DUE }));
+    let tasks = after(&unborn(), "unfold");
     let rows = [
         ("scheduled, not yet due", unborn(), 0, DUE.just_before()),
         ("queued", unborn(), 0, DUE),
+        ("waiting for a place", after(&unborn(), "await a place"), 0, DUE),
+        ("waiting for its tasks", tasks.clone(), 1, DUE),
+        ("the same, being stopped", after(&tasks, "stop"), 1, DUE),
+        ("waiting for an answer", after(&unborn(), "ask"), 1, DUE),
         ("running, its lease lasts", running.clone(), 1, DUE),
         ("running, its lease is over", running.clone(), 1, DUE + LONG),
-        ("running, by an older fence", running, 0, DUE),
-        ("finished", done, 1, DUE),
+        ("running, by an older fence", running.clone(), 0, DUE),
+        ("finished", after(&running, "finish"), 1, DUE),
+        ("a task's, failed or timed out", failed.clone(), 1, DUE),
+        ("the same, with a verdict", after(&failed, "retry"), 1, DUE),
     ];
-    let outcomes = [("finish", succeeded)];
-    let heads: Vec<_> = events(0, DUE, &terms, &outcomes).into_iter().map(|(word, _)| word).collect();
+    let heads: Vec<_> = world.events(0, DUE).into_iter().map(|(word, _)| word).collect();
     let mut table = format!("| a run that is | {} |\n|---{}|\n", heads.join(" | "), "|---".repeat(heads.len()));
     for (name, run, fence, now) in rows {
-        let answers: Vec<_> = events(fence, now, &terms, &outcomes)
+        let answers: Vec<_> = world
+            .events(fence, now)
             .into_iter()
             .map(|(_, event)| match run.after(&event, now) {
                 Ok(next) => format!("{}{}", state(&next), if next.fence > run.fence { ", next fence" } else { "" }),
@@ -144,6 +214,11 @@ fn refusal_name(refusal: Refusal) -> &'static str {
         Refusal::Fenced { .. } => "fenced",
         Refusal::NotHeld => "not held",
         Refusal::Finished => "finished",
+        Refusal::Waiting => "waiting",
+        Refusal::NotWaiting => "not waiting",
+        Refusal::Stopping => "stopping",
+        Refusal::NotAsked => "not asked",
+        Refusal::Decided => "decided",
     }
 }
 

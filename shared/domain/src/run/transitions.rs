@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use super::attempt::Ended;
 use super::{
-    Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Holder, Lease, Outcome, Refusal, Run, State,
+    Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Graph, Holder, Judgement, Lease, Outcome,
+    Refusal, Run, State, Stop, Tasks, TasksEnded, Tending, Waiting, Word,
 };
 use crate::Moment;
 use crate::access::By;
-use crate::limits::{ATTEMPTS_INSIDE, BACKOFF_SECONDS, LOST_IN_A_ROW};
+use crate::body::Body;
+use crate::limits::{ATTEMPTS_INSIDE, BACKOFF_SECONDS, ERROR_CHARS, LOST_IN_A_ROW};
 use crate::order::{Delivery, Terms};
+use crate::workflow::definition::NoAnswer;
+use crate::workflow::plan::Phase;
 
 /// A failure faster than this is an instant one.
 const INSTANT: Duration = Duration::from_secs(1);
@@ -30,17 +34,55 @@ impl Retry {
 impl Run {
     /// What this run becomes when `event` happens to it at `now`; or why it means nothing.
     pub fn after(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
-        use Event::{Cancel, Claim, Finish, HandBack, Heartbeat};
+        use Event::{Ask, AwaitSlot, Cancel, Claim, Finish, HandBack, Heartbeat, Judge, Tend, Unfold, Unmake};
         use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
+        use Waiting::{Answer, Slot, Tasks};
 
         match (&self.state, event) {
-            (Scheduled { due }, Claim { .. }) if now < *due => Err(Refusal::TooEarly { due: *due }),
-            (Scheduled { .. }, Claim { by, terms }) => Ok(self.claimed(*by, terms, now)),
-            (Scheduled { .. }, Finish { .. } | HandBack { .. } | Heartbeat { .. }) => Err(Refusal::NotHeld),
-            (Scheduled { .. }, Cancel { by }) => Ok(self.cancel_asked(*by, now).in_state(Cancelled { at: now })),
-
+            (Scheduled { due }, Claim { .. } | Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_)) if now < *due => {
+                Err(Refusal::TooEarly { due: *due })
+            }
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Claim { by, terms }) => Ok(self.claimed(*by, terms, now)),
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Unfold { graph, deadline }) => {
+                Ok(self.unfolded(graph, *deadline, now))
+            }
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Ask { until }) => Ok(self.asked(*until, now)),
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Unmake(told)) => Ok(self.unmade(told, now)),
+            (Scheduled { .. }, AwaitSlot) => Ok(self.in_state(State::Waiting(Slot { since: now }))),
+            (Scheduled { .. } | State::Waiting(_), Finish { .. } | HandBack { .. } | Heartbeat { .. }) => {
+                Err(Refusal::NotHeld)
+            }
+            (Scheduled { .. } | State::Waiting(Slot { .. } | Answer { .. }), Cancel { by }) => {
+                Ok(self.cancel_asked(*by, now).in_state(Cancelled { at: now }))
+            }
+            (State::Waiting(Slot { .. }), AwaitSlot)
+            | (
+                State::Waiting(Tasks(_) | Answer { .. }),
+                Claim { .. } | Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_),
+            ) => Err(Refusal::Waiting),
+            (State::Waiting(Tasks(tasks)), Cancel { by }) => {
+                self.cancel_asked(*by, now).stopped(tasks, Stop::Cancelled)
+            }
+            (State::Waiting(Tasks(tasks)), Tend(Tending::Stop(stop))) => self.stopped(tasks, *stop),
+            (State::Waiting(Tasks(tasks)), Tend(Tending::Finally { outcome, deadline }))
+                if tasks.phase == Phase::Main =>
+            {
+                Ok(self.in_finally(*outcome, *deadline))
+            }
+            (State::Waiting(Tasks(_)), Tend(Tending::End(ended))) => Ok(self.tasks_ended(ended, now)),
+            (State::Waiting(Answer { until }), Tend(Tending::Unanswered(default))) if *until <= now => {
+                Ok(self.unanswered(*default, now))
+            }
+            (Scheduled { .. } | State::Waiting(Tasks(_) | Answer { .. } | Slot { .. }), Tend(_)) => {
+                Err(Refusal::NotWaiting)
+            }
+            (State::Waiting(Answer { .. }), Judge(judgement)) => self.answered(judgement, now),
+            (Scheduled { .. } | State::Waiting(Tasks(_) | Slot { .. }) | Running(_), Judge(_)) => {
+                Err(Refusal::NotAsked)
+            }
             (Running(lease), Claim { by, .. }) if !lease.is_over(now, *by) => Err(Refusal::Held { until: lease.until }),
             (Running(lease), Claim { by, terms }) => Ok(self.lost(lease, terms, now).claimed_if_open(*by, terms, now)),
+            (Running(_), Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_) | Tend(_)) => Err(Refusal::NotWaiting),
             (Running(_), Finish { fence, .. } | HandBack { fence, .. } | Heartbeat { fence, .. })
                 if *fence != self.fence =>
             {
@@ -52,7 +94,7 @@ impl Run {
             (Running(lease), Cancel { by }) => {
                 Ok(self.cancel_asked(*by, now).in_state(Running(Lease { cancelled: true, ..*lease })))
             }
-
+            (Failed { .. } | TimedOut { .. }, Judge(judgement)) => self.judged(judgement),
             (Succeeded { .. } | Failed { .. } | TimedOut { .. } | Cancelled { .. } | Skipped { .. }, _) => {
                 Err(Refusal::Finished)
             }
@@ -62,6 +104,86 @@ impl Run {
     /// The attempt that the next claim pushes out of the run, to be written whole as an item of its own before.
     pub fn displaced_by_next_claim(&self) -> Option<&Attempt> {
         (self.attempts.len() >= ATTEMPTS_INSIDE).then(|| self.attempts.first()).flatten()
+    }
+
+    fn unfolded(&self, graph: &Graph, deadline: Moment, now: Moment) -> Self {
+        let begun = self.begun(Waiting::Tasks(Tasks::until(deadline)), now);
+        Self { graph: Some(graph.clone()), ..begun }
+    }
+
+    fn asked(&self, until: Moment, now: Moment) -> Self {
+        self.begun(Waiting::Answer { until }, now)
+    }
+
+    /// Claimed as any other, so that a fence says which claim's it is; but nobody holds it.
+    fn begun(&self, waiting: Waiting, now: Moment) -> Self {
+        let started_at = Some(self.started_at.unwrap_or(now));
+        Self { fence: self.fence + 1, started_at, ..self.in_state(State::Waiting(waiting)) }
+    }
+
+    fn unmade(&self, told: &str, now: Moment) -> Self {
+        let told = Some(told.chars().take(ERROR_CHARS).collect());
+        Self { told, ..self.in_state(State::Failed { at: now, why: Failure::Unmade }) }
+    }
+
+    /// The first word stands.
+    fn stopped(&self, tasks: &Tasks, stop: Stop) -> Result<Self, Refusal> {
+        if tasks.stop.is_some() {
+            return Err(Refusal::Stopping);
+        }
+        Ok(self.in_state(State::Waiting(Waiting::Tasks(Tasks { stop: Some(stop), ..*tasks }))))
+    }
+
+    /// Whoever asked to stop the tasks before did not ask to stop these.
+    fn in_finally(&self, outcome: Option<Stop>, deadline: Moment) -> Self {
+        let tasks = Tasks { outcome, phase: Phase::Finally, ..Tasks::until(deadline) };
+        self.in_state(State::Waiting(Waiting::Tasks(tasks)))
+    }
+
+    fn tasks_ended(&self, ended: &TasksEnded, now: Moment) -> Self {
+        match ended {
+            TasksEnded::Succeeded { result } => self.in_state(State::Succeeded { at: now, result: result.clone() }),
+            TasksEnded::Failed { why, told } => {
+                Self { told: told.clone(), ..self.in_state(State::Failed { at: now, why: *why }) }
+            }
+            TasksEnded::Cancelled => self.in_state(State::Cancelled { at: now }),
+            TasksEnded::TimedOut => self.in_state(State::TimedOut { at: now }),
+        }
+    }
+
+    fn unanswered(&self, default: NoAnswer, now: Moment) -> Self {
+        self.in_state(match default {
+            NoAnswer::Approve => State::Succeeded { at: now, result: Body::Empty },
+            NoAnswer::Reject => State::Failed { at: now, why: Failure::Rejected },
+            NoAnswer::Fail => State::TimedOut { at: now },
+        })
+    }
+
+    fn answered(&self, judgement: &Judgement, now: Moment) -> Result<Self, Refusal> {
+        let state = match judgement.word {
+            Word::Approve => State::Succeeded { at: now, result: judgement.result.clone() },
+            Word::Reject => State::Failed { at: now, why: Failure::Rejected },
+            Word::Retry | Word::Skip | Word::Succeed | Word::Fail => return Err(Refusal::NotAsked),
+        };
+        let mut next = self.in_state(state);
+        if let Some(task) = &mut next.task {
+            task.answer = Some(judgement.clone());
+        }
+        Ok(next)
+    }
+
+    /// The first verdict stands.
+    fn judged(&self, judgement: &Judgement) -> Result<Self, Refusal> {
+        let mut next = self.clone();
+        match &mut next.task {
+            Some(_) if judgement.word.is_answer() => Err(Refusal::NotAsked),
+            Some(task) if task.verdict.is_none() => {
+                task.verdict = Some(judgement.clone());
+                Ok(next)
+            }
+            Some(_) => Err(Refusal::Decided),
+            None => Err(Refusal::NotAsked),
+        }
     }
 
     fn claimed(&self, by: Claimant, terms: &Terms, now: Moment) -> Self {

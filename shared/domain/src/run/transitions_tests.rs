@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::{ErrorCode, Look};
 use super::*;
-use crate::body::{Body, Json};
+use crate::body::Json;
 use crate::id::{JobId, RunKey, Tenant, Worker};
 use crate::priority::Priority;
 use crate::retry::{Jitter, RetryPolicy};

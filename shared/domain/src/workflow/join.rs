@@ -126,6 +126,15 @@ impl Tree {
         (Node { level: 0, index: narrow(edge / WIDTH) }, narrow(edge % WIDTH))
     }
 
+    /// The node at which all is known.
+    pub fn root(self) -> Node {
+        let mut root = Node { level: 0, index: 0 };
+        while !self.is_root(root) {
+            root.level += 1;
+        }
+        root
+    }
+
     /// What a node says that has these edges closed, under the rule of its join.
     pub fn look(self, node: Node, join: &Join, rule: Rule) -> Seen {
         let (count, known) = join.known();

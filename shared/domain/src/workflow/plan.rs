@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::definition::{Definition, Does, Edge, ForEach, OnFailure, Over, Policy, Task};
 use super::edge::{On, Rule};
 use super::expression::{Expression, Mentioned};
-use super::join::{Of as JoinOf, Tree};
+use super::join::Of as JoinOf;
 use super::key::TaskKey;
 use super::parts::parts_for;
 use super::path::Root;
@@ -243,13 +243,13 @@ impl Plan {
             .map(|(node, _)| node)
     }
 
-    /// The tree that the edges of a join meet in.
-    pub fn tree(&self, of: JoinOf) -> Tree {
-        Tree::of(match of {
+    /// How many edges meet at a join.
+    pub fn edges(&self, of: JoinOf) -> usize {
+        match of {
             JoinOf::Task(node) => self.node(node).map_or(0, |node| node.parents.len()),
             JoinOf::End => self.ends[0],
             JoinOf::FinallyEnd => self.ends[1],
-        })
+        }
     }
 
     /// The virtual end of a phase.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use minutehand_domain::secret::SecretName;
-use minutehand_domain::target::{Header, HttpTarget, Method, Target};
+use minutehand_domain::target::{Header, HttpTarget, Method, Target, WorkflowTarget};
+use minutehand_domain::workflow::WorkflowId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Of, in_shape, shapes};
@@ -15,6 +16,7 @@ shapes! {
     HttpTargetV2 => HttpTarget,
     HeaderV2 => Header,
     MethodV1 => Method,
+    WorkflowTargetV2 => WorkflowTarget,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -22,6 +24,8 @@ shapes! {
 pub(crate) enum TargetV1 {
     Http(#[serde(with = "HttpTargetV1")] HttpTarget),
     Noop,
+    #[serde(skip)]
+    Workflow(WorkflowTarget),
 }
 
 /// A header may name a secret.
@@ -30,6 +34,15 @@ pub(crate) enum TargetV1 {
 pub(crate) enum TargetV2 {
     Http(#[serde(with = "HttpTargetV2")] HttpTarget),
     Noop,
+    /// Came later: whatever has one is written in a later shape of its own.
+    Workflow(#[serde(with = "WorkflowTargetV2")] WorkflowTarget),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "WorkflowTarget")]
+struct WorkflowTargetV2 {
+    id: WorkflowId,
+    version: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]

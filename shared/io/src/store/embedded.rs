@@ -635,6 +635,11 @@ mod tests {
     fn timer_at(seconds: i64) -> Timer {
         let due = Moment::from_secs(seconds);
         let stamp = TimerStamp { generation: 1, written: due };
-        Timer { key: TimerKey::occurrence(JobId::from_bytes([7; 16]), due), tenant: Tenant::deployment(), stamp }
+        Timer {
+            key: TimerKey::occurrence(JobId::from_bytes([7; 16]), due),
+            tenant: Tenant::deployment(),
+            stamp,
+            parent: None,
+        }
     }
 }

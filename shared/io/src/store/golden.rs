@@ -3,6 +3,7 @@
 //!
 //! The lines of shape 1 were written by the release that had no shapes yet (dc7fa05): its items are what they are.
 
+use std::collections::BTreeSet;
 use std::fmt::{Debug, Write as _};
 use std::time::Duration;
 
@@ -22,19 +23,24 @@ use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::attempt::Ended;
 use minutehand_domain::run::{
-    Attempt, AttemptError, CancelAsked, Ending, Failure, Holder, Lease, Run, Skip, SkippedSpan, State, Tally,
+    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Run, Skip,
+    SkippedSpan, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
 use minutehand_domain::secret::{Label, Sealed, Secret};
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_domain::survey::{Segment, Survey};
-use minutehand_domain::target::{Header, HttpTarget, Method, Target};
+use minutehand_domain::target::{Header, HttpTarget, Method, Target, WorkflowTarget};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
+use minutehand_domain::workflow::join::Join;
+use minutehand_domain::workflow::plan::Phase;
+use minutehand_domain::workflow::slot::{Slot, Waiter};
+use minutehand_domain::workflow::{Workflow, WorkflowId};
 
 use super::embedded::Codec;
 use super::item::Item;
-use super::items::KeptBody;
+use super::items::{DefinitionPiece, KeptBody};
 use super::{Seen, Version};
 
 const AT: Moment = Moment::from_millis(1_800_000_000_123);
@@ -178,6 +184,28 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     for (name, run) in runs() {
         see(&format!("run {name}"), &run);
     }
+    for (name, run) in runs_of_workflows() {
+        see(&format!("run {name}"), &run);
+    }
+    let workflow = WorkflowId::from_bytes([7; 16]);
+    let made = Workflow {
+        tenant: tenant(),
+        id: workflow,
+        name: "Monatsabschluß".to_owned(),
+        version: 300,
+        deleted: false,
+        created_at: AT,
+        changed_at: Moment::END,
+        fingerprint: Some(fingerprint()),
+    };
+    see("workflow deleted", &Workflow { deleted: true, fingerprint: None, ..made.clone() });
+    see("workflow", &made);
+    see("definition", &DefinitionPiece { of: 3, at: AT, by: "deployment".to_owned(), text: "{\"ä\":1}".to_owned() });
+    see("join", &Join { closed: ["0.ahs".to_owned(), "63.ft".to_owned()].into(), expires_at: AT });
+    see("join of none", &Join { closed: BTreeSet::new(), expires_at: AT });
+    see("slot", &Slot { holders: [manual().to_string()].into() });
+    see("slot of none", &Slot::default());
+    see("waiter", &Waiter { since: AT, run: manual() });
     for (name, ended) in endings() {
         see(&format!("attempt {name}"), &Attempt { ended, ..attempt(4) });
     }
@@ -222,7 +250,17 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         ("run", Obligation::Run(manual())),
     ] {
         let (key, stamp) = (TimerKey { due: AT, obligation }, TimerStamp { generation: 300, written: AT });
-        see(&format!("timer {name}"), &GoldenTimer(Timer { key, tenant: tenant(), stamp }));
+        see(&format!("timer {name}"), &GoldenTimer(Timer { key, tenant: tenant(), stamp, parent: None }));
+    }
+    for (name, run, parent) in [
+        ("task", TaskPlace::task(3).key(manual(), 1), Some(manual())),
+        ("resumed", RunKey::resuming(scheduled()), None),
+    ] {
+        let stamp = TimerStamp { generation: 0, written: AT };
+        see(
+            &format!("timer {name}"),
+            &GoldenTimer(Timer { key: TimerKey::run(run, AT), tenant: tenant(), stamp, parent }),
+        );
     }
 }
 
@@ -325,6 +363,10 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("PATCH", with(http(Method::Patch))),
         ("DELETE", with(http(Method::Delete))),
         ("with a secret", with_a_secret),
+        (
+            "with a workflow",
+            with(Target::Workflow(WorkflowTarget { id: WorkflowId::from_bytes([7; 16]), version: Some(2) })),
+        ),
         ("described", described),
         ("payload inside", Definition { payload: Body::Inside(json()), ..Definition::default() }),
         ("payload apart", Definition { payload: Body::Apart(Digest([7; 16])), ..Definition::default() }),
@@ -341,6 +383,65 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("normal", of_priority(Priority::Normal)),
         ("low", of_priority(Priority::Low)),
     ]
+}
+
+/// What workflows brought.
+fn runs_of_workflows() -> Vec<(String, Run)> {
+    let parent = manual();
+    let key = TaskPlace::branch(3, 9_999).key(parent, 16);
+    let judgement =
+        |word| Judgement { word, by: By::host(), at: AT, note: Some("so be it".to_owned()), result: Body::Empty };
+    let judged = |word: Word| {
+        let task = TaskRun::new(parent, 2, true);
+        let (answer, verdict) =
+            if word.is_answer() { (Some(judgement(word)), None) } else { (None, Some(judgement(word))) };
+        Run {
+            state: State::Failed { at: AT, why: Failure::Error },
+            task: Some(TaskRun { answer, verdict, ..task }),
+            ..run(key)
+        }
+    };
+    let graph = Graph {
+        workflow: WorkflowId::from_bytes([7; 16]),
+        version: 300,
+        each: Some(Branches { node: 3, count: 10_000 }),
+        given: Body::Apart(Digest([7; 16])),
+        parts: 16,
+        expires_at: Moment::END,
+        slot: Some(4),
+    };
+    let tasks = |phase, stop, outcome| {
+        let state = State::Waiting(Waiting::Tasks(Tasks { deadline: AT, stop, phase, outcome }));
+        Run { state, graph: Some(graph.clone()), ..run(scheduled()) }
+    };
+    let waiting = |waiting| Run { state: State::Waiting(waiting), ..run(manual()) };
+    let before = TaskPlace::task(3).key(redrive(), 1);
+    let reused = TaskRun { before: Some(before), reused: Some(before), ..TaskRun::new(parent, 1, false) };
+    let resumed = RunKey::resuming(scheduled());
+    let mut runs = vec![
+        ("task", Run { task: Some(TaskRun::new(parent, 1, false)), ..run(key) }),
+        ("reused", Run { state: State::Succeeded { at: AT, result: Body::Empty }, task: Some(reused), ..run(key) }),
+        ("resumed", Run { redrive_of: Some(scheduled()), ..run(resumed) }),
+        (
+            "told",
+            Run {
+                told: Some("there is no `x`".to_owned()),
+                state: State::Failed { at: AT, why: Failure::Unmade },
+                ..run(key)
+            },
+        ),
+        ("failed task", Run { state: State::Failed { at: AT, why: Failure::Task }, ..run(manual()) }),
+        ("rejected", Run { state: State::Failed { at: AT, why: Failure::Rejected }, ..run(manual()) }),
+        ("skipped upstream", Run { state: State::Skipped { at: AT, why: Skip::Upstream, span: None }, ..run(key) }),
+        ("skipped condition", Run { state: State::Skipped { at: AT, why: Skip::Condition, span: None }, ..run(key) }),
+        ("waiting for tasks", tasks(Phase::Main, None, None)),
+        ("stopping failed", tasks(Phase::Main, Some(Stop::Failed), None)),
+        ("stopping cancelled", tasks(Phase::Finally, Some(Stop::Cancelled), Some(Stop::TimedOut))),
+        ("waiting for an answer", waiting(Waiting::Answer { until: AT })),
+        ("waiting for a slot", waiting(Waiting::Slot { since: AT })),
+    ];
+    runs.extend(Word::ALL.map(|word| (word.as_str(), judged(word))));
+    runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
 }
 
 fn runs() -> Vec<(String, Run)> {

@@ -1,5 +1,7 @@
 //! Cancelling a run: one that waits is ended, one that runs is not tried again, an occurrence nobody has claimed gets
-//! its record now, after the timer of its successor.
+//! its record now, after the timer of its successor. One that waits for its tasks has them ended first.
+//!
+//! Rule **nudge**: where an end owes anything, its look is promised before it is written.
 
 use minutehand_domain::access::By;
 use minutehand_domain::id::{RunKey, Tenant};
@@ -11,6 +13,8 @@ use minutehand_io::{Fault, Ports};
 
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::successor::first_record;
+use crate::graph::settle::owes;
+use crate::graph::stop::{after_a_cancel, promise_look};
 
 /// Tries against an executor that claims or finishes the same run.
 const TRIES: u32 = 8;
@@ -41,8 +45,12 @@ pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
             Ok(next) => next,
             Err(refusal) => return Ok(Cancelled::Refused(refusal, run)),
         };
+        if owes(&run) || run.tasks().is_some() {
+            promise_look(ports, &run).await?;
+        }
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            let _its_look_does_the_rest = after_a_cancel(ports, &next).await?;
             return Ok(Cancelled::Done(next));
         }
     }

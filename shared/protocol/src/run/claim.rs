@@ -9,9 +9,9 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::job::NotAdmitted;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::order::{Order, Terms};
-use minutehand_domain::owner::RunOwner;
+use minutehand_domain::owner::{RunOwner, Undertaking};
 use minutehand_domain::pace;
-use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State};
+use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::queues::Queues as _;
@@ -21,7 +21,10 @@ use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
 use crate::chain::standing::{Asked, Standing, standing};
+use crate::graph::attend::{attend, let_go};
+use crate::graph::settle::{Settled, settle};
 use crate::lookup::owner_of;
+use crate::run::undertake::undertake;
 use crate::timers::hinting;
 
 /// A run that is ours until its lease ends, and what it is to carry out.
@@ -69,14 +72,20 @@ pub enum Dropped {
     /// The claim itself ended it: lease after lease was lost, or it was cancelled.
     Ended,
     Held,
+    /// It waits for its tasks or for an answer, and has what it needs.
+    Waits,
+    /// It waits for a place among its workflow's runs: whoever gives one back hints it.
+    AwaitsSlot,
+    /// Its tasks have begun, or somebody is asked.
+    Begun,
     /// Another claimed it between our read and our write.
     Faster,
 }
 
 /// What was read before the claim, and when.
-struct Reading {
-    owner: RunOwner,
-    run: Option<Seen<Run>>,
+pub(super) struct Reading {
+    pub(super) owner: RunOwner,
+    pub(super) run: Option<Seen<Run>>,
     read_at: Moment,
 }
 
@@ -131,7 +140,11 @@ async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Droppe
             erase_what_is_left(ports, hint, &seen.item).await?;
             return Ok(Err(Dropped::Finished));
         }
-        Standing::Recorded(seen) => match owner_of(ports, &hint.tenant, hint.run).await? {
+        Standing::Recorded(seen) if matches!(seen.item.waiting(), Some(Waiting::Tasks(_) | Waiting::Answer { .. })) => {
+            let _a_look_stands_behind_it = Box::pin(attend(ports, &seen)).await?;
+            return Ok(Err(Dropped::Waits));
+        }
+        Standing::Recorded(seen) => match Box::pin(owner_of(ports, &seen.item)).await? {
             Some(owner) => (owner, Some(seen)),
             None => return Ok(Err(Dropped::NoOwner)),
         },
@@ -144,9 +157,11 @@ async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Droppe
     Ok(Ok(Reading { owner, run, read_at }))
 }
 
-/// A finished run needs no timer, but the record of an outage does: the sweeper fires its last occurrence.
-async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &Run) -> Result<(), Fault> {
-    if run.coalesced_until().is_none() {
+/// A finished run needs no timer, but the record of an outage does: the sweeper fires its last occurrence. Rule **only settle
+/// erases**: what its end owes is paid first, and a failure that waits for a verdict is left to the look.
+pub(super) async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &Run) -> Result<(), Fault> {
+    let is_paid = settle(ports, run).await? == Settled::Paid;
+    if is_paid && run.coalesced_until().is_none() && let_go(ports, run).await? {
         ports.store().erase_timer(&hint.timer, hint.stamp).await?;
     }
     Ok(())
@@ -154,6 +169,10 @@ async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &Run) -> Resu
 
 /// None where the clock says that it is too early after all, or that the reading is stale: read again.
 async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Result<Option<Claim>, Fault> {
+    match reading.owner.undertaking() {
+        Undertaking::Call => {}
+        other => return Box::pin(undertake(ports, hint, reading, other)).await,
+    }
     // Read before the claim: a fault now costs no attempt, and after it a lease.
     let payload = payload(ports, hint, &reading).await?;
     let material = material(ports, hint, &reading, payload.as_ref()).await?;
@@ -166,29 +185,41 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         return Ok(Some(Claim::Dropped(Dropped::PastCatchUpWindow)));
     }
     let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
-    let run = run.map_or_else(|| owner.unborn(hint.run), |seen| seen.item);
+    let Some(run) = run.map(|seen| seen.item).or_else(|| owner.unborn(hint.run)) else {
+        return Ok(Some(Claim::Dropped(Dropped::NoRecord)));
+    };
     let (carries_on, order) = (owner.carries_on(), owner.order());
     let next = match claimed(&run, &order.terms, carries_on, ports.me(), now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { .. }) => return Ok(None),
         Err(Refusal::Finished) => return Ok(Some(Claim::Dropped(Dropped::Finished))),
         Err(Refusal::Held { until }) if until.since(now) <= pace::HOLD => return Ok(Some(Claim::NotYet(until))),
-        Err(Refusal::Held { .. } | Refusal::Fenced { .. } | Refusal::NotHeld) => {
-            return Ok(Some(Claim::Dropped(Dropped::Held)));
-        }
+        Err(refusal) => return Ok(Some(Claim::Dropped(dropped(refusal)))),
     };
     let Put::Written(version) = put(ports, &run, &next, guard, now).await? else {
         return Ok(Some(Claim::Dropped(Dropped::Faster)));
     };
     if next.is_finished() {
-        ports.store().erase_timer(&hint.timer, hint.stamp).await?;
+        erase_what_is_left(ports, hint, &next).await?;
         return Ok(Some(Claim::Dropped(Dropped::Ended)));
     }
     Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, material, hint: hint.clone() })))
 }
 
+/// Why a hint comes to nothing whose run refuses a claim.
+pub(super) fn dropped(refusal: Refusal) -> Dropped {
+    match refusal {
+        Refusal::Finished => Dropped::Finished,
+        Refusal::TooEarly { .. } => Dropped::TooSoon,
+        Refusal::Waiting | Refusal::NotWaiting | Refusal::Stopping | Refusal::NotAsked | Refusal::Decided => {
+            Dropped::Waits
+        }
+        Refusal::Held { .. } | Refusal::Fenced { .. } | Refusal::NotHeld => Dropped::Held,
+    }
+}
+
 /// What this run was given, or else what its order gives every run.
-async fn payload<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<Option<Json>, Fault> {
+pub(super) async fn payload<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<Option<Json>, Fault> {
     let own = reading.run.as_ref().and_then(|seen| seen.item.payload.as_ref());
     let body = own.unwrap_or_else(|| reading.owner.payload());
     bodies::fetch(ports, &hint.tenant, hint.run.job, body).await
@@ -247,7 +278,7 @@ impl Reading {
 
     /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. So is what was read at a
     /// time that has not come: the clock was set back since, and does not say how long ago it was.
-    fn is_stale(&self, now: Moment) -> bool {
+    pub(super) fn is_stale(&self, now: Moment) -> bool {
         now < self.read_at || now.since(self.read_at) > pace::STALE_READ
     }
 }

@@ -1,5 +1,5 @@
 //! Finishing: writing down how an attempt went. If another follows, its timer is promised before the record says so;
-//! if not, the timer goes after it.
+//! if not, what the run's end owes is settled, and the timer goes after that.
 //!
 //! Guard **fence**: the record is put by the claim that is still the last one; an older claim's is refused.
 
@@ -14,6 +14,8 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::graph::attend::let_go;
+use crate::graph::settle::{Settled, settle};
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
 
@@ -67,7 +69,9 @@ async fn record<D: Ports>(
             Put::Written(_) => {
                 ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
                 hint_next_attempt(ports, &next, terms, again.as_ref()).await;
-                erase_behind(ports, behind, again.as_ref()).await?;
+                if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
+                    erase_behind(ports, behind, again.as_ref()).await?;
+                }
                 return Ok(Finished::Recorded(next));
             }
             Put::Conflict(Some(seen)) => (run, version) = (seen.item, seen.version),

@@ -17,6 +17,7 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::dispatch::NothingToDispatch;
 use crate::chain::passing_over::skip;
 use crate::chain::pending_change::bump_epoch;
+use crate::graph::attend::derive_task;
 use crate::timers::promise::{erase, move_to};
 
 /// An occurrence that its job does not know, or not any more.
@@ -37,9 +38,14 @@ pub async fn inspect_orphaned_occurrence<D: Ports>(
     if closed { erase(ports, timer).await } else { Ok(()) }
 }
 
-/// A run that was promised and is not there.
+/// A run that was promised and is not there. Rule **derive**: only what a client asked for can be given up; a task's timer comes after
+/// a decision that is final.
 pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
     let now = ports.clock().now();
+    if timer.parent.is_some() {
+        Box::pin(derive_task(ports, timer, key)).await?;
+        return move_to(ports, timer, now + pace::PROMISE_AGAIN).await.map(|_moved| ());
+    }
     if now.since(timer.stamp.written) < pace::ORPHAN {
         return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }

@@ -11,13 +11,15 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Look, Run};
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
 use crate::chain::passing_over::{ensure_successor, erase_unless_change_pending, pass_over};
 use crate::chain::standing::{Asked, Standing, standing};
+use crate::graph::attend::{attend, let_go, look};
+use crate::graph::settle::{Settled, settle};
 use crate::lookup::job_of;
 use crate::sweep::orphan::{inspect_orphaned_occurrence, inspect_orphaned_run};
 use crate::timers::hinting::hint;
@@ -32,7 +34,7 @@ pub async fn inspect_overdue<D: Ports>(
 ) -> Result<(), Fault> {
     match timer.key.obligation {
         Obligation::Run(key) => match ports.store().get::<Run>(&timer.tenant, key).await? {
-            Some(seen) => inspect_run(ports, timer, &seen.item, None).await,
+            Some(seen) => inspect_run(ports, timer, seen, None).await,
             None => inspect_orphaned_run(ports, timer, key).await,
         },
         Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) => {
@@ -56,7 +58,7 @@ async fn inspect_link<D: Ports>(
         }
         Standing::Recorded(seen) => {
             let job = job_of(ports, &timer.tenant, key.job).await?;
-            return inspect_run(ports, timer, &seen.item, job).await;
+            return inspect_run(ports, timer, seen, job).await;
         }
         Standing::Covered(job, coverage) => {
             return pass_over(ports, timer, &job, key, coverage.covered.why, None).await;
@@ -70,8 +72,8 @@ async fn inspect_link<D: Ports>(
 
 /// There is a record: its own state says what the timer is still good for. `job` is the one whose chain the timer is a link
 /// of; none for a timer that only looks after one run.
-async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, run: &Run, job: Option<Job>) -> Result<(), Fault> {
-    let now = ports.clock().now();
+async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: Option<Job>) -> Result<(), Fault> {
+    let (run, now) = (&seen.item, ports.clock().now());
     if let Some(job) = &job {
         ensure_successor(ports, job, run.key.at).await?;
     }
@@ -83,7 +85,35 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, run: &Run, job: Option<
             let generation = job.map_or(moved.stamp.generation, |job| job.generation);
             hint(ports, lane, &Hint::behind(&moved, run.key, generation), now).await
         }
-        (Look::Erase, Some(job)) => erase_unless_change_pending(ports, timer, &job).await,
-        (Look::Erase, None) => erase(ports, timer).await,
+        (Look::Tend, _) => look_after_tasks(ports, timer, seen).await,
+        (Look::Unanswered, _) => {
+            let _settled_or_looked_at_again = attend(ports, &seen).await?;
+            move_to(ports, timer, now + pace::PROMISE_AGAIN).await.map(|_moved| ())
+        }
+        (Look::Erase, job) => erase_settled(ports, timer, run, job).await,
+    }
+}
+
+/// Whatever is missing below a run that waits for its tasks is begun, and its timer moves far.
+async fn look_after_tasks<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>) -> Result<(), Fault> {
+    match Box::pin(look(ports, seen)).await? {
+        Some(again) => move_to(ports, timer, again).await.map(|_moved| ()),
+        None => Ok(()),
+    }
+}
+
+/// Rule **only settle erases**: what the run's end owes is paid, and only then its timer goes. A failure that waits for a verdict is
+/// written unchanged first: rule **touch**.
+async fn erase_settled<D: Ports>(ports: &D, timer: &Timer, run: &Run, job: Option<Job>) -> Result<(), Fault> {
+    if settle(ports, run).await? == Settled::More {
+        let again = ports.clock().now() + pace::PROMISE_AGAIN;
+        return move_to(ports, timer, again).await.map(|_moved| ());
+    }
+    if !let_go(ports, run).await? {
+        return Ok(());
+    }
+    match job {
+        Some(job) => erase_unless_change_pending(ports, timer, &job).await,
+        None => erase(ports, timer).await,
     }
 }

@@ -212,6 +212,12 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
         Look::Erase => return Ok(None),
         Look::Later(due) => (due, due <= now),
         Look::Claimable { .. } => (now + pace::PROMISE_AGAIN, true),
+        // When it is looked at next is nowhere said. A look too many costs a read or two.
+        Look::Tend | Look::Unanswered if check => return Ok(None),
+        Look::Tend | Look::Unanswered => {
+            promise(ports, &run.tenant, TimerKey::run(run.key, now + pace::PROMISE_AGAIN), 0).await?;
+            return Ok(None);
+        }
     };
     let (own, link) = (TimerKey::run(run.key, due), TimerKey::occurrence(run.key.job, run.key.at));
     let links = run.key.is_occurrence().then_some([link, link.moved_to(due)]);

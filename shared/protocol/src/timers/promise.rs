@@ -8,7 +8,7 @@
 //! promised takes it for less than it is, and nobody who saw the timer before him erases it under his hands.
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::Tenant;
+use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::clock::Clock as _;
@@ -17,21 +17,31 @@ use minutehand_io::{Fault, Ports};
 
 /// Puts a timer that a sweeper will surely see, and answers with it as it stands.
 pub async fn promise<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Result<Timer, Fault> {
-    let mut timer = put(ports, tenant, key, generation).await?;
+    promise_like(ports, written_now(ports, tenant, key, generation)).await
+}
+
+/// The same of a task's run: where nothing is known of it yet, its parent says how it is made.
+pub async fn promise_task<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, parent: RunKey) -> Result<Timer, Fault> {
+    promise_like(ports, Timer { parent: Some(parent), ..written_now(ports, tenant, key, 0) }).await
+}
+
+async fn promise_like<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault> {
+    let mut timer = put(ports, timer).await?;
     while ports.clock().now() >= pace::write_line(timer.key.minute()) {
         let late = timer;
         let again = late.key.moved_to(ports.clock().now() + pace::PROMISE_AGAIN);
-        timer = put(ports, tenant, again, late.stamp.generation).await?;
+        timer = put(ports, Timer { key: again, ..late.clone() }).await?;
         erase(ports, &late).await?;
     }
     Ok(timer)
 }
 
-/// Puts a timer of this generation, or of the later one that stands there.
-async fn put<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Result<Timer, Fault> {
-    let mut generation = generation;
+/// Puts a timer of its generation, or of the later one that stands there.
+async fn put<D: Ports>(ports: &D, timer: Timer) -> Result<Timer, Fault> {
+    let mut generation = timer.stamp.generation;
     loop {
-        let timer = written_now(ports, tenant, key, generation);
+        let stamp = TimerStamp { generation, written: ports.clock().now() };
+        let timer = Timer { stamp, ..timer.clone() };
         let standing = ports.store().put_timer(&timer).await?.stamp.generation;
         if standing <= generation {
             return Ok(timer);
@@ -46,7 +56,7 @@ pub async fn move_to<D: Ports>(ports: &D, timer: &Timer, due: Moment) -> Result<
     if there == timer.key {
         return Ok(timer.clone());
     }
-    let moved = promise(ports, &timer.tenant, there, timer.stamp.generation).await?;
+    let moved = promise_like(ports, Timer { key: there, ..timer.clone() }).await?;
     erase(ports, timer).await?;
     Ok(moved)
 }
@@ -63,5 +73,5 @@ pub async fn erase<D: Ports>(ports: &D, timer: &Timer) -> Result<(), Fault> {
 
 /// A timer as its writer makes it now.
 pub(crate) fn written_now<D: Ports>(ports: &D, tenant: &Tenant, key: TimerKey, generation: u64) -> Timer {
-    Timer { key, tenant: tenant.clone(), stamp: TimerStamp { generation, written: ports.clock().now() } }
+    Timer { key, tenant: tenant.clone(), stamp: TimerStamp { generation, written: ports.clock().now() }, parent: None }
 }

@@ -67,6 +67,7 @@ fn target_words(target: &TargetSpec) -> String {
             let method = http.method.as_ref().map_or_else(|| "POST".to_owned(), ToString::to_string);
             format!("{method} {}", http.url)
         }
+        TargetSpec::Workflow(workflow) => format!("workflow {}", workflow.id),
         TargetSpec::Noop(_) | TargetSpec::Other(_) => target.name().to_owned(),
     }
 }

@@ -147,7 +147,7 @@ mod tests {
     fn delivery(queue: Lane, number: u8) -> Delivery<Receipt> {
         let key = TimerKey::occurrence(JobId::from_bytes([number; 16]), Moment::EPOCH);
         let stamp = TimerStamp { generation: 1, written: Moment::EPOCH };
-        let hint = Hint::of(&Timer { key, tenant: Tenant::new("acme").unwrap(), stamp });
+        let hint = Hint::of(&Timer { key, tenant: Tenant::new("acme").unwrap(), stamp, parent: None });
         Delivery { hint, lane: queue, receipt: Receipt::new(queue, "handle") }
     }
 

@@ -50,6 +50,10 @@ fn json_of(value: AttributeValue) -> Value {
         AttributeValue::N(digits) => json!({ "N": digits }),
         AttributeValue::Bool(truth) => json!({ "BOOL": truth }),
         AttributeValue::B(bytes) => json!({ "B": BASE64.encode(bytes.as_ref()) }),
+        AttributeValue::Ss(mut words) => {
+            words.sort();
+            json!({ "SS": words })
+        }
         AttributeValue::L(values) => json!({ "L": values.into_iter().map(json_of).collect::<Vec<_>>() }),
         AttributeValue::M(item) => {
             let sorted: BTreeMap<_, _> = item.into_iter().map(|(name, value)| (name, json_of(value))).collect();
@@ -66,6 +70,9 @@ fn value_of(json: &Value) -> AttributeValue {
         ("N", Value::String(digits)) => AttributeValue::N(digits.clone()),
         ("BOOL", Value::Bool(truth)) => AttributeValue::Bool(*truth),
         ("B", Value::String(text)) => AttributeValue::B(BASE64.decode(text.as_bytes()).expect("base 64").into()),
+        ("SS", Value::Array(words)) => {
+            AttributeValue::Ss(words.iter().map(|word| word.as_str().expect("a word").to_owned()).collect())
+        }
         ("L", Value::Array(values)) => AttributeValue::L(values.iter().map(value_of).collect()),
         ("M", Value::Object(fields)) => {
             AttributeValue::M(fields.iter().map(|(name, value)| (name.clone(), value_of(value))).collect())

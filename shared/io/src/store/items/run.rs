@@ -6,11 +6,15 @@ use std::ops::Range;
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::body::Body;
+use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Attempt, CancelAsked, Event, Failure, Holder, Lease, Run, Skip, SkippedSpan, State, Tally,
+    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Run, Skip, SkippedSpan, State,
+    Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
+use minutehand_domain::workflow::WorkflowId;
+use minutehand_domain::workflow::plan::Phase;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -33,7 +37,11 @@ impl Item for Run {
         Place::new(Partition::History(key.job), parts_of(*key))
     }
 
+    /// The runs of tasks are found through their workflow's: in the list of all they would be most of it.
     fn index(&self) -> Option<Indexed> {
+        if self.task.is_some() {
+            return None;
+        }
         let needs_attention = matches!(self.state, State::Failed { .. } | State::TimedOut { .. });
         Some(Indexed { run: self.key, needs_attention })
     }
@@ -65,14 +73,18 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 2;
+    const NEWEST: u8 = 3;
 
-    /// Shape 1 says everything but that the holder of a lease works elsewhere.
+    /// Shape 1 says everything but that the holder of a lease works elsewhere, and shape 2 but what workflows brought.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let is_remote = matches!(self.lease(), Some(Lease { holder: Holder::Remote(_), .. }));
         let status = self.status(Moment::EPOCH);
         match writer.form() {
+            Form::Bytes if is_of_workflows(self) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             Form::Bytes => writer.shape(2, &in_shape::<RunV2, _>(self)),
+            Form::Attributes if is_of_workflows(self) => {
+                writer.shape(3, &InAWord { run: in_shape::<RunV3, _>(self), status })
+            }
             Form::Attributes if is_remote => writer.shape(2, &InAWord { run: in_shape::<RunV2, _>(self), status }),
             Form::Attributes => writer.shape(1, &InAWord { run: in_shape::<RunV1, _>(self), status }),
         }
@@ -82,9 +94,31 @@ impl Stored for Run {
         match shape {
             1 => reader.shape::<Of<RunV1, _>>().map(|of| of.0),
             2 => reader.shape::<Of<RunV2, _>>().map(|of| of.0),
+            3 => reader.shape::<Of<RunV3, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
+}
+
+/// Whether it says something that only workflows do.
+fn is_of_workflows(run: &Run) -> bool {
+    let of_workflows = |key: &RunKey| matches!(key.origin, Origin::Task | Origin::Resume);
+    let ended = match &run.state {
+        State::Failed { why, .. } => matches!(why, Failure::Task | Failure::Rejected | Failure::Unmade),
+        State::Skipped { why, .. } => matches!(why, Skip::Upstream | Skip::Condition),
+        State::Waiting(_) => true,
+        State::Scheduled { .. }
+        | State::Running(_)
+        | State::Succeeded { .. }
+        | State::TimedOut { .. }
+        | State::Cancelled { .. } => false,
+    };
+    let keys = [Some(&run.key), run.redrive_of.as_ref()];
+    ended
+        || run.task.is_some()
+        || run.graph.is_some()
+        || run.told.is_some()
+        || keys.into_iter().flatten().any(of_workflows)
 }
 
 /// With its status in a word, for readers of the console; the state says it whole.
@@ -98,8 +132,21 @@ struct InAWord<R> {
 shapes! {
     RunV1 => Run,
     RunV2 => Run,
+    RunV3 => Run,
     StateV1 => State,
     StateV2 => State,
+    StateV3 => State,
+    WaitingV3 => Waiting,
+    TasksV3 => Tasks,
+    GraphV3 => Graph,
+    BranchesV3 => Branches,
+    StopV3 => Stop,
+    PhaseV3 => Phase,
+    TaskRunV3 => TaskRun,
+    JudgementV3 => Judgement,
+    WordV3 => Word,
+    FailureV3 => Failure,
+    SkipV3 => Skip,
     LeaseV1 => Lease,
     LeaseV2 => Lease,
     HolderV2 => Holder,
@@ -134,6 +181,12 @@ struct RunV1 {
     redrive_of: Option<RunKey>,
     #[serde(default, with = "Maybe::<CancelAskedV1>")]
     cancel: Option<CancelAsked>,
+    #[serde(skip)]
+    task: Option<TaskRun>,
+    #[serde(skip)]
+    graph: Option<Graph>,
+    #[serde(skip)]
+    told: Option<String>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -161,6 +214,12 @@ struct RunV2 {
     redrive_of: Option<RunKey>,
     #[serde(default, with = "Maybe::<CancelAskedV1>")]
     cancel: Option<CancelAsked>,
+    #[serde(skip)]
+    task: Option<TaskRun>,
+    #[serde(skip)]
+    graph: Option<Graph>,
+    #[serde(skip)]
+    told: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -193,6 +252,8 @@ enum StateV1 {
         #[serde(default, rename = "also", with = "Maybe::<SkippedSpanV1>")]
         span: Option<SkippedSpan>,
     },
+    #[serde(skip)]
+    Waiting(Waiting),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -225,6 +286,8 @@ enum StateV2 {
         #[serde(default, rename = "also", with = "Maybe::<SkippedSpanV1>")]
         span: Option<SkippedSpan>,
     },
+    #[serde(skip)]
+    Waiting(Waiting),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -275,6 +338,12 @@ enum FailureV1 {
     Lost,
     Poison,
     Instant,
+    #[serde(skip)]
+    Task,
+    #[serde(skip)]
+    Rejected,
+    #[serde(skip)]
+    Unmade,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -286,6 +355,10 @@ enum SkipV1 {
     Cancelled,
     Superseded,
     Abandoned,
+    #[serde(skip)]
+    Upstream,
+    #[serde(skip)]
+    Condition,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -308,6 +381,192 @@ struct TallyV1 {
 struct CancelAskedV1 {
     at: Moment,
     by: By,
+}
+
+/// It may wait, and be a task's.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV3 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV3")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "TaskRun")]
+struct TaskRunV3 {
+    #[serde(with = "RunKeyV1")]
+    parent: RunKey,
+    depth: u8,
+    tainted: bool,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    before: Option<RunKey>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    reused: Option<RunKey>,
+    #[serde(default, with = "Maybe::<JudgementV3>")]
+    answer: Option<Judgement>,
+    #[serde(default, with = "Maybe::<JudgementV3>")]
+    verdict: Option<Judgement>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Judgement")]
+struct JudgementV3 {
+    #[serde(with = "WordV3")]
+    word: Word,
+    by: By,
+    at: Moment,
+    note: Option<String>,
+    #[serde(with = "BodyV1")]
+    result: Body,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Word", rename_all = "snake_case")]
+enum WordV3 {
+    Approve,
+    Reject,
+    Retry,
+    Skip,
+    Succeed,
+    Fail,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "State", rename_all = "snake_case")]
+enum StateV3 {
+    Scheduled {
+        due: Moment,
+    },
+    Running(#[serde(with = "LeaseV2")] Lease),
+    Succeeded {
+        at: Moment,
+        #[serde(with = "BodyV1")]
+        result: Body,
+    },
+    Failed {
+        at: Moment,
+        #[serde(with = "FailureV3")]
+        why: Failure,
+    },
+    TimedOut {
+        at: Moment,
+    },
+    Cancelled {
+        at: Moment,
+    },
+    Skipped {
+        at: Moment,
+        #[serde(with = "SkipV3")]
+        why: Skip,
+        #[serde(default, rename = "also", with = "Maybe::<SkippedSpanV1>")]
+        span: Option<SkippedSpan>,
+    },
+    Waiting(#[serde(with = "WaitingV3")] Waiting),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Waiting", rename_all = "snake_case")]
+enum WaitingV3 {
+    Tasks(#[serde(with = "TasksV3")] Tasks),
+    Answer { until: Moment },
+    Slot { since: Moment },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Tasks")]
+struct TasksV3 {
+    deadline: Moment,
+    #[serde(default, with = "Maybe::<StopV3>")]
+    stop: Option<Stop>,
+    #[serde(with = "PhaseV3")]
+    phase: Phase,
+    #[serde(default, with = "Maybe::<StopV3>")]
+    outcome: Option<Stop>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Graph")]
+struct GraphV3 {
+    workflow: WorkflowId,
+    version: u32,
+    #[serde(default, with = "Maybe::<BranchesV3>")]
+    each: Option<Branches>,
+    #[serde(with = "BodyV1")]
+    given: Body,
+    parts: u8,
+    expires_at: Moment,
+    slot: Option<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Branches")]
+struct BranchesV3 {
+    node: u16,
+    count: u16,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Stop", rename_all = "snake_case")]
+enum StopV3 {
+    Failed,
+    Cancelled,
+    TimedOut,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Phase", rename_all = "snake_case")]
+enum PhaseV3 {
+    Main,
+    Finally,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Failure", rename_all = "snake_case")]
+enum FailureV3 {
+    Error,
+    Lost,
+    Poison,
+    Instant,
+    Task,
+    Rejected,
+    Unmade,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Skip", rename_all = "snake_case")]
+enum SkipV3 {
+    Coalesced,
+    Missed,
+    Paused,
+    Cancelled,
+    Superseded,
+    Abandoned,
+    Upstream,
+    Condition,
 }
 
 /// Keeps a claimed run its holder's for longer: what a heartbeat asks for. A lease that is as long already stays as it is.

@@ -1,0 +1,152 @@
+//! Attending to a run that waits: what a hint or a look does that finds one. A run whose tasks are being stopped is gone through, one
+//! whose deadline has passed is stopped, an approval that nobody answered ends as its task says.
+//!
+//! Rule **touch**: before a look moves the timer of a waiting run far, it writes the run unchanged, as it was seen: who promised before and
+//! acts after is refused.
+
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::run::{Event as RunEvent, Run, State, Stop, TaskPlace, Tending, Waiting, Word};
+use minutehand_domain::timer::Timer;
+use minutehand_domain::workflow::definition::Approval;
+use minutehand_domain::workflow::join::{Join, JoinKey, Of, Tree};
+use minutehand_domain::workflow::plan::Node;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use super::birth::derive;
+use super::family::Family;
+use super::settle::{Due, Settled, Work, settle};
+use super::unfold::begin_below;
+
+/// How often a run that waits for its tasks is looked at: what died on its way is found then.
+const LOOK_AGAIN: Duration = Duration::from_secs(15 * 60);
+/// And one that is being stopped.
+const STOPPING: Duration = Duration::from_secs(30);
+
+/// Does what a run that waits needs now. False where it needs nothing.
+pub async fn attend<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<Settled, Fault> {
+    let (run, now) = (&seen.item, ports.clock().now());
+    match run.waiting() {
+        Some(Waiting::Tasks(tasks)) => {
+            let mut work = Work::of(&run.tenant);
+            if tasks.stop.is_some() {
+                work.add(Due::Census(run.key));
+            } else if tasks.deadline <= now {
+                work.add(Due::Stop(run.key, Stop::TimedOut));
+            }
+            Box::pin(work.done(ports)).await
+        }
+        Some(Waiting::Answer { until }) if *until <= now => Box::pin(unanswered(ports, seen)).await,
+        Some(Waiting::Answer { .. } | Waiting::Slot { .. }) | None => Ok(Settled::Paid),
+    }
+}
+
+async fn unanswered<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<Settled, Fault> {
+    let (run, now) = (&seen.item, ports.clock().now());
+    let default = approval_of(ports, run).await?.map(|approval| approval.default).unwrap_or_default();
+    let tending = Tending::Unanswered(default);
+    let Ok(next) = run.after(&RunEvent::Tend(&tending), now) else { return Ok(Settled::More) };
+    if !ports.store().put(&next.tenant, next.key, &next, seen.guard()).await?.is_written() {
+        return Ok(Settled::More); // somebody answered meanwhile: the next look sees
+    }
+    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+    settle(ports, &next).await
+}
+
+/// The approval that a task's run asks for.
+pub(super) async fn approval_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<Approval>, Fault> {
+    let (Some(task), Some(place)) = (&run.task, TaskPlace::of(run.key)) else { return Ok(None) };
+    let Some(family) = Family::of(ports, &run.tenant, task.parent).await? else { return Ok(None) };
+    Ok(family.plan.node(place.node).and_then(Node::approval).cloned())
+}
+
+/// What a look makes of a run that waits for its tasks: whatever is missing is begun. Answers when to look again; none where the
+/// timer in hand is to stay as it is.
+pub async fn look<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Option<Moment>, Fault> {
+    let now = ports.clock().now();
+    let Some(tasks) = seen.item.tasks().copied() else { return Ok(None) };
+    if tasks.stop.is_some() || tasks.deadline <= now {
+        let _whatever_is_left_is_looked_at_again = attend(ports, &seen).await?;
+        return Ok(Some(now + STOPPING));
+    }
+    if begin_below(ports, seen.clone(), false).await? == Settled::More {
+        return Ok(Some(now + Duration::from_secs(1)));
+    }
+    let touched = ports.store().put(&seen.item.tenant, seen.item.key, &seen.item, seen.guard()).await?;
+    Ok(touched.is_written().then(|| tasks.deadline.min(now + LOOK_AGAIN)))
+}
+
+/// Whether the timer of a finished run may go. That of a failure which waits for a verdict goes only after the run was written
+/// unchanged: who judges it and promised before this is refused, and promises again.
+pub async fn let_go<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
+    if run.task.is_none() || run.verdict().is_some() || !Box::pin(is_held(ports, run)).await? {
+        return Ok(true);
+    }
+    let Some(seen) = ports.store().get::<Run>(&run.tenant, run.key).await? else { return Ok(true) };
+    if seen.item != *run {
+        return Ok(false);
+    }
+    Ok(ports.store().put(&run.tenant, run.key, run, seen.guard()).await?.is_written())
+}
+
+/// Whether the failure of this task's run waits for a verdict: its parent goes on, and its policy holds failures.
+pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
+    if !matches!(run.state, State::Failed { .. } | State::TimedOut { .. }) {
+        return Ok(false);
+    }
+    let (Some(task), Some(place)) = (&run.task, TaskPlace::of(run.key)) else { return Ok(false) };
+    let Some(family) = Family::of(ports, &run.tenant, task.parent).await? else { return Ok(false) };
+    let goes_on = family.parent.item.tasks().is_some_and(|tasks| tasks.stop.is_none());
+    let Some(node) = family.plan.node(place.node) else { return Ok(false) };
+    let is_whole_each = node.task.for_each.is_some() && place.branch.is_none();
+    Ok(goes_on && !is_whole_each && node.holds_failures(family.plan.policy().failure, family.plan.phase(place.node)))
+}
+
+/// Makes the run of a task whose timer was promised and which is not there: or records that it is not wanted any more.
+pub async fn derive_task<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
+    let (Some(parent), Some(place)) = (timer.parent, TaskPlace::of(key)) else { return Ok(()) };
+    let Some(mut family) = Family::of(ports, &timer.tenant, parent).await? else { return Ok(()) };
+    let tainted = is_tainted(&family, place).await?;
+    let run = derive(&mut family, place, tainted).await?;
+    let phase = family.plan.phase(place.node);
+    let is_wanted = family.parent.item.wants(phase);
+    let now = ports.clock().now();
+    let run = if is_wanted || run.is_finished() {
+        run
+    } else {
+        run.after(&RunEvent::Cancel { by: None }, now).unwrap_or(run)
+    };
+    if ports.store().put(&run.tenant, key, &run, Guard::Absent).await?.is_written() {
+        ports.events().emit(&Event::Run { run: &run, from: "none", now });
+    }
+    Ok(())
+}
+
+/// Whether a failure lies before a task that was decided to start, as its join or the one task before it says.
+async fn is_tainted<D: Ports>(family: &Family<'_, D>, place: TaskPlace) -> Result<bool, Fault> {
+    let Some(node) = family.plan.node(place.node).filter(|_| place.branch.is_none()) else { return Ok(false) };
+    match node.parents.as_slice() {
+        [] => Ok(false),
+        [only] => {
+            let Some(run) = super::values::latest(family.ports, &family.parent.item, only.node).await? else {
+                return Ok(false);
+            };
+            let is_allowed = family.plan.node(only.node).is_none_or(|node| node.task.allow_failure);
+            let before = run.task.as_ref().is_some_and(|task| task.tainted);
+            let failed = matches!(run.status(Moment::END), "failed" | "timed_out")
+                && !matches!(run.verdict(), Some(Word::Skip | Word::Succeed));
+            Ok(before || failed && !is_allowed)
+        }
+        many => {
+            let root = Tree::of(many.len()).root();
+            let key = JoinKey::new(family.parent.item.key, family.graph.parts, Of::Task(place.node), root);
+            let join = family.ports.store().get::<Join>(family.tenant(), key).await?;
+            Ok(join.is_some_and(|seen| seen.item.known().1.tainted))
+        }
+    }
+}

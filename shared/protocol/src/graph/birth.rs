@@ -1,0 +1,268 @@
+//! The birth of a task's run: what it is given is made, its timer is promised, then it is put where nothing is.
+//!
+//! Rule **derive**: the timer of a task comes after a decision that is final, so that a look which finds the timer alone makes the run.
+//! A record that is born over (skipped, not to be made, reused) has no timer: whoever bore it settles it, or whoever does it again.
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use minutehand_domain::body::{Body, Json};
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::lane::Lane;
+use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES};
+use minutehand_domain::order::Terms;
+use minutehand_domain::run::{Failure, Run, Skip, State, TaskPlace, TaskRun, Word};
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_domain::workflow::definition::{Does, Over};
+use minutehand_domain::workflow::edge::{Decision, Ended};
+use minutehand_domain::workflow::path::Root;
+use minutehand_domain::workflow::plan::Node;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use super::family::Family;
+use super::settle::Work;
+use crate::bodies;
+use crate::timers::hinting::hint;
+use crate::timers::promise::promise_task;
+
+/// Births that are under way side by side.
+const AT_ONCE: usize = 64;
+
+/// Starts what is decided: its run is made, or the record of why there is nothing to carry out.
+pub(super) async fn start<D: Ports>(
+    family: &mut Family<'_, D>,
+    place: TaskPlace,
+    decision: Decision,
+    tainted: bool,
+    work: &mut Work,
+) -> Result<(), Fault> {
+    let run = made(family, place, decision, tainted).await?;
+    if let Some(over) = put(family, run).await? {
+        work.settle(over);
+    }
+    work.step();
+    Ok(())
+}
+
+/// Starts branches of a `for_each`, many at once: what their payloads speak of is read once for all.
+pub(super) async fn start_branches<D: Ports>(
+    family: &mut Family<'_, D>,
+    branches: Vec<u16>,
+    work: &mut Work,
+) -> Result<(), Fault> {
+    let node = family.each_node();
+    let mut runs = Vec::with_capacity(branches.len());
+    for branch in branches {
+        runs.push(made(family, TaskPlace::branch(node, branch), Decision::Start, false).await?);
+    }
+    let family = &*family;
+    let over: Vec<Option<Run>> =
+        stream::iter(runs).map(|run| put(family, run)).buffer_unordered(AT_ONCE).try_collect().await?;
+    over.into_iter().flatten().for_each(|run| work.settle(run));
+    Ok(())
+}
+
+/// Makes the run that a timer was promised for and whose maker died: decided again, as it was.
+pub(super) async fn derive<D: Ports>(
+    family: &mut Family<'_, D>,
+    place: TaskPlace,
+    tainted: bool,
+) -> Result<Run, Fault> {
+    made(family, place, Decision::Start, tainted).await
+}
+
+/// Puts a run where nothing is. Answers with one that is over and that nobody's timer stands behind, ours or the one that is there.
+async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Option<Run>, Fault> {
+    let ports = family.ports;
+    let timer = if run.is_finished() {
+        None
+    } else {
+        let key = TimerKey::run(run.key, ports.clock().now());
+        Some(promise_task(ports, &run.tenant, key, family.parent.item.key).await?)
+    };
+    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
+        Put::Written(_) => {
+            ports.events().emit(&Event::Run { run: &run, from: "none", now: ports.clock().now() });
+            match timer {
+                Some(timer) => {
+                    hint_at_once(family, &run, &timer).await;
+                    Ok(None)
+                }
+                None => Ok(Some(run)),
+            }
+        }
+        Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|there| there.is_finished() && there.fence == 0)),
+    }
+}
+
+async fn hint_at_once<D: Ports>(family: &Family<'_, D>, run: &Run, timer: &Timer) {
+    let terms =
+        TaskPlace::of(run.key).and_then(|place| family.plan.node(place.node)).map(|node| match &node.task.does {
+            Does::Call { terms, .. } => terms.clone(),
+            Does::Ask(_) => Terms::default(),
+        });
+    let lane = terms.map_or(Lane::short(run.priority), |terms| Lane::of(run.priority, &terms));
+    let now = family.ports.clock().now();
+    let _a_lost_hint_is_found_overdue = hint(family.ports, lane, &Hint::of(timer), now).await;
+}
+
+/// The run that stands at this place, as it is born.
+async fn made<D: Ports>(
+    family: &mut Family<'_, D>,
+    place: TaskPlace,
+    decision: Decision,
+    tainted: bool,
+) -> Result<Run, Fault> {
+    let now = family.ports.clock().now();
+    let (key, parent) = (family.key(place), &family.parent.item);
+    let Some(node) = family.plan.node(place.node).cloned() else {
+        return Err(Fault::unreadable("store", "a task that its plan does not know"));
+    };
+    let depth =
+        parent.task.as_ref().map_or(1, |task| if family.graph.each.is_some() { task.depth } else { task.depth + 1 });
+    let priority = node.task.priority.unwrap_or(parent.priority);
+    let before = parent.before().map(|before| TaskPlace { turn: 1, ..place }.key(before, family.graph.parts));
+    let run = Run {
+        state: State::Scheduled { due: now },
+        task: Some(TaskRun { before, ..TaskRun::new(parent.key, depth, tainted) }),
+        ..Run::new(parent.tenant.clone(), key, priority)
+    };
+    if decision == Decision::Skip {
+        return Ok(run.skipped(Skip::Upstream, None, now));
+    }
+    if let Some(done) = done_before(family, before).await? {
+        return reused(family, run, &done).await;
+    }
+    match given(family, &node, place).await? {
+        Ok(Some(payload)) => Ok(Run { payload: Some(payload), ..run }),
+        Ok(None) => Ok(run.skipped(Skip::Condition, None, now)),
+        Err(told) => Ok(Run { told: Some(told), state: State::Failed { at: now, why: Failure::Unmade }, ..run }),
+    }
+}
+
+/// What the run is given; none where its condition is not true; or why that cannot be said.
+async fn given<D: Ports>(
+    family: &mut Family<'_, D>,
+    node: &Node,
+    place: TaskPlace,
+) -> Result<Result<Option<Body>, String>, Fault> {
+    if place.branch.is_none() {
+        if let Some(when) = &node.task.when {
+            if !family.read(family.plan.clone().asked_of_tasks(place.node, when.mentioned())).await? {
+                return Ok(Err(too_much("when")));
+            }
+            match when.judge(&family.values) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Ok(None)),
+                Err(why) => return Ok(Err(format!("when: {why}"))),
+            }
+        }
+        if node.task.for_each.is_some() {
+            return list(family, node, place).await;
+        }
+    }
+    payload(family, node, place).await
+}
+
+/// The list of a `for_each`, judged once: it is what its run is given.
+async fn list<D: Ports>(
+    family: &mut Family<'_, D>,
+    node: &Node,
+    place: TaskPlace,
+) -> Result<Result<Option<Body>, String>, Fault> {
+    let items = match node.task.for_each.as_ref().map(|each| &each.over) {
+        Some(Over::Expression(expression)) => {
+            if !family.read(family.plan.clone().asked_of_tasks(place.node, expression.mentioned())).await? {
+                return Ok(Err(too_much("for_each")));
+            }
+            match expression.list(&family.values) {
+                Ok(items) => items,
+                Err(why) => return Ok(Err(format!("for_each: {why}"))),
+            }
+        }
+        Some(Over::List(items)) => items.clone(),
+        None => Vec::new(),
+    };
+    if items.len() > BRANCHES {
+        return Ok(Err(format!("for_each: a list has at most {BRANCHES} items, and this one has {}", items.len())));
+    }
+    kept(family, family.key(place), Json::list(&items), "for_each").await
+}
+
+async fn payload<D: Ports>(
+    family: &mut Family<'_, D>,
+    node: &Node,
+    place: TaskPlace,
+) -> Result<Result<Option<Body>, String>, Fault> {
+    let Some(template) = &node.task.payload else { return Ok(Ok(Some(Body::Empty))) };
+    let roots: Vec<Root> = template.roots().into_iter().cloned().collect();
+    if !family.read(roots).await? {
+        return Ok(Err(too_much("payload")));
+    }
+    let (item, index) = match place.branch {
+        Some(branch) => (family.item(branch).await?, Some(Json::of(&branch.into()))),
+        None => (None, None),
+    };
+    let filled = template.fill(|root| match root {
+        Root::Item => item.clone(),
+        Root::Index => index.clone(),
+        other => family.values.get(other).cloned(),
+    });
+    match filled {
+        Ok(json) => kept(family, family.key(place), json, "payload").await,
+        Err(nothing) => Ok(Err(format!("payload: {nothing}"))),
+    }
+}
+
+async fn kept<D: Ports>(
+    family: &Family<'_, D>,
+    key: RunKey,
+    json: Json,
+    field: &str,
+) -> Result<Result<Option<Body>, String>, Fault> {
+    if json.len() > PAYLOAD_BYTES {
+        return Ok(Err(format!("{field}: it has {} bytes, and at most {PAYLOAD_BYTES} can be sent", json.len())));
+    }
+    let body = bodies::keep(family.ports, family.tenant(), key.job, Some(json), INLINE_PAYLOAD_BYTES).await?;
+    Ok(Ok(Some(body)))
+}
+
+fn too_much(field: &str) -> String {
+    format!("{field}: what it speaks of is too much to be read at once")
+}
+
+/// Rule **once**: the same task in the run that is resumed, where that has done this already.
+async fn done_before<D: Ports>(family: &Family<'_, D>, before: Option<RunKey>) -> Result<Option<Run>, Fault> {
+    let mut next = before;
+    while let Some(key) = next {
+        let Some(seen) = family.ports.store().get::<Run>(family.tenant(), key).await? else { return Ok(None) };
+        let run = seen.item;
+        if run.ended(true) == Some(Ended::Succeeded) {
+            return Ok(Some(run));
+        }
+        let again = TaskPlace::of(key).filter(|_| run.verdict() == Some(Word::Retry)).map(TaskPlace::again);
+        next = again.map(|place| RunKey { discriminator: place.discriminator(), ..key });
+    }
+    Ok(None)
+}
+
+async fn reused<D: Ports>(family: &Family<'_, D>, run: Run, done: &Run) -> Result<Run, Fault> {
+    let result = bodies::fetch(family.ports, &done.tenant, done.key.job, done.result()).await?;
+    let result = bodies::keep(family.ports, &run.tenant, run.key.job, result, INLINE_PAYLOAD_BYTES).await?;
+    let now = family.ports.clock().now();
+    let task = run.task.map(|task| TaskRun { reused: Some(done.key), ..task });
+    Ok(Run { state: State::Succeeded { at: now, result }, task, ..run })
+}
+
+impl<D: Ports> Family<'_, D> {
+    /// What a branch is for.
+    async fn item(&mut self, branch: u16) -> Result<Option<Json>, Fault> {
+        if self.items.is_none() {
+            let given = bodies::fetch(self.ports, self.tenant(), self.parent.item.key.job, &self.graph.given).await?;
+            self.items = Some(given.map(|list| list.items()).unwrap_or_default());
+        }
+        Ok(self.items.as_ref().and_then(|items| items.get(usize::from(branch))).cloned())
+    }
+}

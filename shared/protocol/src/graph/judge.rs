@@ -1,0 +1,106 @@
+//! What people decide: an approval is answered, a failure that is held gets its verdict, a run that failed is gone on with.
+//!
+//! Rule **nudge**: whoever judges a run whose lease is not his reads it, promises its look, and writes it as he read it; then what it owes is
+//! settled.
+
+use minutehand_domain::access::{By, Role};
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::lane::Lane;
+use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Run, State};
+use minutehand_domain::timer::TimerKey;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use super::attend::{approval_of, is_held};
+use super::settle::{Settled, settle};
+use crate::timers::hinting::hint;
+use crate::timers::promise::{erase, promise, promise_task};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged {
+    Done(Run),
+    Refused(Refusal, Run),
+    /// The approval is not this role's to answer.
+    NotYours,
+    NotFound,
+}
+
+/// Writes down what somebody decided about the run of a task.
+pub async fn judge<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: RunKey,
+    judgement: &Judgement,
+    role: Role,
+) -> Result<Judged, Fault> {
+    loop {
+        let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Judged::NotFound) };
+        let (guard, run) = (seen.guard(), seen.item);
+        let Some(task) = run.task.clone() else { return Ok(Judged::NotFound) };
+        if judgement.word.is_answer() && !may_answer(ports, &run, role).await? {
+            return Ok(Judged::NotYours);
+        }
+        if !judgement.word.is_answer() && !is_held(ports, &run).await? {
+            return Ok(Judged::Refused(Refusal::NotAsked, run));
+        }
+        let now = ports.clock().now();
+        let next = match run.after(&RunEvent::Judge(judgement), now) {
+            Ok(next) => next,
+            Err(refusal) => return Ok(Judged::Refused(refusal, run)),
+        };
+        let timer = promise_task(ports, tenant, TimerKey::run(key, now), task.parent).await?;
+        if ports.store().put(tenant, key, &next, guard).await?.is_written() {
+            ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            if settle(ports, &next).await? == Settled::Paid {
+                erase(ports, &timer).await?;
+            }
+            return Ok(Judged::Done(next));
+        }
+    }
+}
+
+async fn may_answer<D: Ports>(ports: &D, run: &Run, role: Role) -> Result<bool, Fault> {
+    Ok(approval_of(ports, run).await?.is_none_or(|approval| approval.may(role)))
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resumed {
+    Queued(Run),
+    /// Somebody asked before: it is this one.
+    Already(Run),
+    /// It has not failed, or is no workflow's run.
+    Refused(Run),
+    NotFound,
+}
+
+/// Goes on with a run of a workflow that did not end well, under a key of its own: whatever succeeded is not done again. Rule **once**:
+/// however often somebody asks, it is one run.
+pub async fn resume<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Resumed, Fault> {
+    let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Resumed::NotFound) };
+    let before = seen.item;
+    let ended_badly = matches!(before.state, State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. });
+    if !ended_badly || before.graph.is_none() || before.task.is_some() {
+        return Ok(Resumed::Refused(before));
+    }
+    let (key, now) = (RunKey::resuming(before.key), ports.clock().now());
+    let run = Run {
+        payload: before.payload.clone(),
+        redrive_of: Some(before.key),
+        asked_by: Some(by.clone()),
+        state: State::Scheduled { due: now },
+        ..Run::new(tenant.clone(), key, before.priority)
+    };
+    let timer = promise(ports, tenant, TimerKey::run(key, now), 0).await?;
+    match ports.store().put(tenant, key, &run, Guard::Absent).await? {
+        Put::Written(_) => {
+            ports.events().emit(&Event::Run { run: &run, from: "none", now });
+            let _a_lost_hint_is_found_overdue = hint(ports, Lane::short(run.priority), &Hint::of(&timer), now).await;
+            Ok(Resumed::Queued(run))
+        }
+        Put::Conflict(Some(there)) => Ok(Resumed::Already(there.item)),
+        Put::Conflict(None) => Ok(Resumed::NotFound),
+    }
+}

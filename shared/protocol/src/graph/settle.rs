@@ -1,0 +1,199 @@
+//! Settling: paying what the end of a run owes. Each debt is paid by a step that may be done twice; whatever is found over on the way is
+//! settled as well, from a list and not by calling each other, since a chain of skipped tasks may be a thousand long.
+//!
+//! Rule **only settle erases**: a run's timer goes only after its debts are paid. Rule **up**: whoever finds the parent over settles
+//! the parent before his own timer goes. Rule **lane**: a lane goes on where a branch closes its edge, not where one of its tries ends.
+
+use std::collections::VecDeque;
+
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::run::{Run, Stop, TaskPlace, Word};
+use minutehand_domain::workflow::definition::OnFailure;
+use minutehand_domain::workflow::edge::{Closed, Decision, Ended, On, Rule};
+use minutehand_domain::workflow::join::Of;
+use minutehand_domain::workflow::plan::{Node, Phase};
+use minutehand_io::{Fault, Ports};
+
+use super::birth::start;
+use super::ending::end_of_phase;
+use super::family::Family;
+use super::join::close;
+use super::slots::release;
+use super::stop::{census, stop};
+use super::unfold::begin;
+
+/// Steps that one settling takes: then its timer looks again, so that no call lasts for as long as a graph is large.
+const STEPS: u32 = 100;
+
+/// How far a settling came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a timer may go only when all is paid"]
+pub enum Settled {
+    Paid,
+    /// There is more to do: its timer is to look again soon.
+    More,
+}
+
+/// What is still to be done.
+#[derive(Clone, Debug)]
+pub(super) enum Due {
+    Settle(Run),
+    Stop(RunKey, Stop),
+    Census(RunKey),
+    /// Of a run's phase whatever nobody has begun yet.
+    Begin(RunKey),
+}
+
+/// A list of what is to be done, of one tenant's.
+pub(super) struct Work {
+    pub tenant: Tenant,
+    due: VecDeque<Due>,
+    steps: u32,
+}
+
+/// Whether the end of this run owes anything to anybody.
+pub fn owes(run: &Run) -> bool {
+    run.task.is_some() || run.graph.as_ref().is_some_and(|graph| graph.slot.is_some())
+}
+
+/// Pays what a finished run owes. One that owes nothing costs nothing.
+pub async fn settle<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
+    if !owes(run) || !run.is_finished() {
+        return Ok(Settled::Paid);
+    }
+    let mut work = Work::of(&run.tenant);
+    work.settle(run.clone());
+    Box::pin(work.done(ports)).await // apart: most runs owe nothing, and need not carry its size
+}
+
+impl Work {
+    pub(super) fn of(tenant: &Tenant) -> Self {
+        Self { tenant: tenant.clone(), due: VecDeque::new(), steps: 0 }
+    }
+
+    pub(super) fn settle(&mut self, run: Run) {
+        self.due.push_back(Due::Settle(run));
+    }
+
+    pub(super) fn add(&mut self, due: Due) {
+        self.due.push_back(due);
+    }
+
+    /// Something was changed.
+    pub(super) fn step(&mut self) {
+        self.steps += 1;
+    }
+
+    pub(super) fn is_enough(&self) -> bool {
+        self.steps >= STEPS
+    }
+
+    /// Does all of it, and what comes of it.
+    pub(super) async fn done<D: Ports>(mut self, ports: &D) -> Result<Settled, Fault> {
+        while let Some(due) = self.due.pop_front() {
+            if self.is_enough() {
+                return Ok(Settled::More);
+            }
+            match due {
+                Due::Settle(run) => pay(ports, &run, &mut self).await?,
+                Due::Stop(key, word) => stop(ports, key, word, None, &mut self).await?,
+                Due::Census(key) => census(ports, key, &mut self).await?,
+                Due::Begin(key) => begin(ports, key, &mut self).await?,
+            }
+        }
+        Ok(Settled::Paid)
+    }
+}
+
+async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Fault> {
+    if let Some(graph) = &run.graph
+        && let Some(width) = graph.slot
+    {
+        release(ports, &run.tenant, graph.workflow, width, run.key).await?;
+    }
+    match &run.task {
+        Some(task) => settle_task(ports, run, task.parent, work).await,
+        None => Ok(()),
+    }
+}
+
+async fn settle_task<D: Ports>(ports: &D, run: &Run, parent: RunKey, work: &mut Work) -> Result<(), Fault> {
+    let Some(mut family) = Family::of(ports, &run.tenant, parent).await? else { return Ok(()) };
+    let Some(tasks) = family.parent.item.tasks().copied() else {
+        if family.parent.item.is_finished() && owes(&family.parent.item) {
+            work.settle(family.parent.item);
+        }
+        return Ok(());
+    };
+    if tasks.stop.is_some() {
+        return Ok(()); // its own look sees to the rest
+    }
+    let Some(place) = TaskPlace::of(run.key) else { return Ok(()) };
+    let Some(node) = family.plan.node(place.node).cloned() else { return Ok(()) };
+    let (before, phase) = (run.task.as_ref().is_some_and(|task| task.tainted), family.plan.phase(place.node));
+    if phase < tasks.phase {
+        work.add(Due::Begin(parent)); // whoever ended its phase may have died before the next one began
+        return Ok(());
+    }
+    if run.verdict() == Some(Word::Retry) {
+        return start(&mut family, place.again(), Decision::Start, before, work).await;
+    }
+    let policy = family.plan.policy().failure;
+    let is_whole_each = node.task.for_each.is_some() && place.branch.is_none();
+    let Some(ended) = run.ended(!is_whole_each && node.holds_failures(policy, phase)) else { return Ok(()) };
+    let fails = ended == Ended::Failed && !node.task.allow_failure;
+    if fails && policy == OnFailure::FailFast && phase == Phase::Main && family.stops_at_first_failure(place) {
+        work.add(Due::Stop(parent, Stop::Failed));
+        return Ok(());
+    }
+    match place.branch {
+        Some(branch) => settle_branch(&mut family, &node, branch, ended, work).await,
+        None => settle_node(&mut family, &node, place.node, (ended, before || fails), work).await,
+    }
+}
+
+async fn settle_branch<D: Ports>(
+    family: &mut Family<'_, D>,
+    node: &Node,
+    branch: u16,
+    ended: Ended,
+    work: &mut Work,
+) -> Result<(), Fault> {
+    let place = TaskPlace::branch(family.each_node(), branch);
+    if let Some(next) =
+        node.task.for_each.as_ref().and_then(|each| each.max_concurrent).map(|lanes| branch + lanes.max(1))
+        && next < family.branches()
+    {
+        start(family, TaskPlace { branch: Some(next), ..place }, Decision::Start, false, work).await?;
+    }
+    let closed = Closed::edge(On::Finished, ended, ended == Ended::Failed);
+    if let Some((_, closed)) = close(family, Of::End, branch.into(), closed, Rule::All).await? {
+        end_of_phase(family, Of::End, closed, work).await?;
+    }
+    Ok(())
+}
+
+async fn settle_node<D: Ports>(
+    family: &mut Family<'_, D>,
+    node: &Node,
+    number: u16,
+    (ended, tainted): (Ended, bool),
+    work: &mut Work,
+) -> Result<(), Fault> {
+    for child in &node.children {
+        let Some(after) = family.plan.node(child.node).cloned() else { continue };
+        let closed = Closed::edge(after.parents[child.edge].on, ended, tainted);
+        let decided = close(family, Of::Task(child.node), child.edge, closed, after.task.rule).await?;
+        if let Some((decision, closed)) = decided {
+            start(family, TaskPlace::task(child.node), decision, closed.tainted, work).await?;
+        }
+    }
+    if let Some(edge) = node.end {
+        let of = family.plan.end(family.plan.phase(number));
+        let closed = Closed::edge(On::Finished, ended, tainted);
+        if let Some((_, closed)) = close(family, of, edge, closed, Rule::All).await? {
+            end_of_phase(family, of, closed, work).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Stopping: one word is written into a run that waits for its tasks, and nothing more starts below it. Its look ends what has not
+//! begun, asks what runs to end, and ends the run itself when a strong page shows nothing open.
+//!
+//! Rule **nudge**: whoever stops a run promises a look at it first. Rule **census**: a run that is being stopped is ended by a look that
+//! finds none of its runs open, not by its joins: what never began will close no edge.
+
+use minutehand_domain::access::By;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Stop, Tasks, Tending, Waiting};
+use minutehand_domain::timer::TimerKey;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+use super::ending::end;
+use super::family::Family;
+use super::settle::{Due, Settled, Work, settle};
+use crate::timers::promise::{promise, promise_task};
+
+/// Writes the word, unless one stands. `by`: who asked for it, where somebody did.
+pub(super) async fn stop<D: Ports>(
+    ports: &D,
+    key: RunKey,
+    stop: Stop,
+    by: Option<&By>,
+    work: &mut Work,
+) -> Result<(), Fault> {
+    loop {
+        let Some(seen) = ports.store().get::<Run>(&work.tenant, key).await? else { return Ok(()) };
+        let guard = seen.guard();
+        let run = seen.item;
+        let now = ports.clock().now();
+        let tending = Tending::Stop(stop);
+        let event = if by.is_some() { RunEvent::Cancel { by } } else { RunEvent::Tend(&tending) };
+        let next = match run.after(&event, now) {
+            Ok(next) => next,
+            Err(Refusal::Stopping) => break,
+            Err(_it_has_ended) => return Ok(()),
+        };
+        promise_look(ports, &run).await?;
+        if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
+            ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            work.step();
+            break;
+        }
+    }
+    work.add(Due::Census(key));
+    Ok(())
+}
+
+/// What follows at once when somebody has cancelled a run: what it owes is settled, or what is below it is ended.
+pub async fn after_a_cancel<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
+    if run.tasks().is_none() {
+        return settle(ports, run).await;
+    }
+    let mut work = Work::of(&run.tenant);
+    work.add(Due::Census(run.key));
+    Box::pin(work.done(ports)).await
+}
+
+/// Promises a look at a run, now.
+pub async fn promise_look<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
+    let key = TimerKey::run(run.key, ports.clock().now());
+    match &run.task {
+        Some(task) => promise_task(ports, &run.tenant, key, task.parent).await?,
+        None => promise(ports, &run.tenant, key, 0).await?,
+    };
+    Ok(())
+}
+
+/// Ends what has not begun below a run that is being stopped, asks the rest to end; and ends the run where nothing is open.
+pub(super) async fn census<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> Result<(), Fault> {
+    let Some(mut family) = Family::of(ports, &work.tenant, key).await? else { return Ok(()) };
+    let Some(tasks) = family.parent.item.tasks().copied() else {
+        work.settle(family.parent.item);
+        return Ok(());
+    };
+    let Some(stop) = tasks.stop else { return Ok(()) };
+    let mut open = false;
+    for run in family.children().await? {
+        if !run.is_finished() {
+            open |= !is_ended(ports, run.key, work).await?;
+        }
+    }
+    if open { Ok(()) } else { end(&mut family, tasks.phase, Some(stop), work).await }
+}
+
+/// Whether a run below one that is being stopped has ended; it is ended, or asked to end, where not.
+async fn is_ended<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> Result<bool, Fault> {
+    loop {
+        let Some(seen) = ports.store().get::<Run>(&work.tenant, key).await? else { return Ok(true) };
+        let (guard, run) = (seen.guard(), seen.item);
+        match &run.state {
+            State::Waiting(Waiting::Tasks(Tasks { stop, .. })) => {
+                if stop.is_none() {
+                    work.add(Due::Stop(key, Stop::Cancelled));
+                    work.add(Due::Census(run.task.map_or(key, |task| task.parent)));
+                }
+                return Ok(false);
+            }
+            State::Running(lease) if lease.cancelled => return Ok(false),
+            _ => {}
+        }
+        let now = ports.clock().now();
+        let Ok(next) = run.after(&RunEvent::Cancel { by: None }, now) else { return Ok(run.is_finished()) };
+        if ports.store().put(&next.tenant, key, &next, guard).await?.is_written() {
+            ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            work.step();
+            return Ok(next.is_finished());
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Unfolding: what a claim does with a run that has tasks. It is claimed like any other, and nothing is called: it waits for them.
+//! Its timer is left, so that its look starts what a process left undone that died right after the claim.
+//!
+//! Rule **roots**: an unfolded run's timer moves only after its roots exist, and its look starts those that are missing.
+//! Rule **empty**: a `for_each` over an empty list ends at once.
+
+use std::collections::BTreeSet;
+
+use minutehand_domain::Moment;
+use minutehand_domain::body::{Body, Json};
+use minutehand_domain::id::RunKey;
+use minutehand_domain::limits::{INLINE_PAYLOAD_BYTES, WORKFLOW_DEPTH};
+use minutehand_domain::order::Terms;
+use minutehand_domain::run::{Branches, Event as RunEvent, Graph, Refusal, Run, TaskPlace};
+use minutehand_domain::target::WorkflowTarget;
+use minutehand_domain::workflow::Workflow;
+use minutehand_domain::workflow::edge::{Closed, Decision};
+use minutehand_domain::workflow::parts::parts_for;
+use minutehand_domain::workflow::plan::Phase;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+use std::time::Duration;
+
+use super::birth::{start, start_branches};
+use super::ending::end_of_phase;
+use super::family::Family;
+use super::settle::{Settled, Work};
+use crate::bodies;
+
+/// For how long after its deadline something of a run may still be looked for.
+const KEPT: Duration = Duration::from_secs(7 * 86_400);
+
+/// What a run is to unfold into, or why it cannot.
+pub type Unfolding = Result<(Graph, Moment), String>;
+
+/// The graph of a workflow that a run is to carry out.
+pub async fn of_workflow<D: Ports>(
+    ports: &D,
+    run: &Run,
+    target: WorkflowTarget,
+    given: Option<Json>,
+    timeout: Option<Duration>,
+) -> Result<Unfolding, Fault> {
+    if run.task.as_ref().is_some_and(|task| task.depth >= WORKFLOW_DEPTH) {
+        return Ok(Err(format!("workflows call workflows at most {WORKFLOW_DEPTH} deep")));
+    }
+    let Some(version) = version_of(ports, run, target).await? else {
+        return Ok(Err(format!("the workflow {} is not there", target.id)));
+    };
+    let Some(plan) = ports.plans().of(ports.store(), &run.tenant, target.id, version).await? else {
+        return Ok(Err(format!("the workflow {} has no version {version}", target.id)));
+    };
+    let policy = plan.policy();
+    let given = match &policy.params {
+        Some(schema) => match schema.admit(given.as_ref()) {
+            Ok(params) => Some(params),
+            Err(bad) => return Ok(Err(format!("params{}: {}", bad[0].at, bad[0].why))),
+        },
+        None => given,
+    };
+    let given = bodies::keep(ports, &run.tenant, run.key.job, given, INLINE_PAYLOAD_BYTES).await?;
+    let deadline = ports.clock().now() + timeout.unwrap_or(policy.timeout);
+    let expires_at = deadline + policy.finally_timeout + KEPT;
+    let slot = policy.max_concurrent_runs;
+    let graph = Graph { workflow: target.id, version, each: None, given, parts: plan.parts(), expires_at, slot };
+    Ok(Ok((graph, deadline)))
+}
+
+/// The version that is asked for; of a run that goes on with another, that one's; else the newest.
+async fn version_of<D: Ports>(ports: &D, run: &Run, target: WorkflowTarget) -> Result<Option<u32>, Fault> {
+    if let Some(before) = run.before()
+        && let Some(seen) = ports.store().get::<Run>(&run.tenant, before).await?
+        && let Some(graph) = seen.item.graph
+    {
+        return Ok(Some(graph.version));
+    }
+    let there = ports.store().get::<Workflow>(&run.tenant, target.id).await?.map(|seen| seen.item);
+    Ok(there.filter(|workflow| !workflow.deleted).map(|workflow| target.version.unwrap_or(workflow.version)))
+}
+
+/// The graph of a `for_each`: one task, and a branch for each item of the list that its run was given.
+pub fn of_branches(parent: &Run, run: &Run, node: u16, list: &Json, until: Moment) -> Unfolding {
+    let Some(above) = &parent.graph else { return Err("it is a task of nothing".to_owned()) };
+    let count = u16::try_from(list.items().len()).map_err(|_many| "its list is too long".to_owned())?;
+    let (given, parts) = (run.payload.clone().unwrap_or(Body::Empty), parts_for(count.into()));
+    let graph = Graph { each: Some(Branches { node, count }), given, parts, slot: None, ..above.clone() };
+    Ok((graph, until))
+}
+
+/// Claims a run that has tasks, and begins them. None where somebody was faster.
+pub async fn unfold<D: Ports>(
+    ports: &D,
+    seen: (Run, Guard),
+    unfolding: &(Graph, Moment),
+) -> Result<Result<Option<Seen<Run>>, Refusal>, Fault> {
+    let ((run, guard), now) = (seen, ports.clock().now());
+    let event = RunEvent::Unfold { graph: &unfolding.0, deadline: unfolding.1 };
+    let next = match run.after(&event, now) {
+        Ok(next) => next,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let Put::Written(version) = ports.store().put(&next.tenant, next.key, &next, guard).await? else {
+        return Ok(Ok(None));
+    };
+    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+    Ok(Ok(Some(Seen { item: next, version })))
+}
+
+/// Begins the tasks of a run that has unfolded: those that depend on nothing, and that nobody began yet.
+pub async fn begin_below<D: Ports>(ports: &D, seen: Seen<Run>, is_first: bool) -> Result<Settled, Fault> {
+    let mut work = Work::of(&seen.item.tenant);
+    let Some(mut family) = Family::below(ports, seen).await? else { return Ok(Settled::Paid) };
+    begin_missing(&mut family, is_first, &mut work).await?;
+    work.done(ports).await
+}
+
+/// The same, where somebody may have begun before.
+pub(super) async fn begin<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> Result<(), Fault> {
+    match Family::of(ports, &work.tenant.clone(), key).await? {
+        Some(mut family) => begin_missing(&mut family, false, work).await,
+        None => Ok(()),
+    }
+}
+
+async fn begin_missing<D: Ports>(family: &mut Family<'_, D>, is_first: bool, work: &mut Work) -> Result<(), Fault> {
+    let Some(tasks) = family.parent.item.tasks().copied() else { return Ok(()) };
+    let there = if is_first { BTreeSet::new() } else { begun(family, work).await? };
+    if let Some(each) = family.graph.each {
+        if each.count == 0 {
+            return end_of_phase(family, family.plan.end(Phase::Main), Closed::NONE, work).await;
+        }
+        let lanes = family.plan.node(each.node).and_then(|node| node.task.for_each.as_ref()?.max_concurrent);
+        let first = 0..each.count.min(lanes.unwrap_or(each.count));
+        let missing = |branch: &u16| !there.contains(&family.key(TaskPlace::branch(each.node, *branch)));
+        let missing: Vec<u16> = first.filter(missing).collect();
+        return start_branches(family, missing, work).await;
+    }
+    let roots: Vec<u16> = family.plan.roots(tasks.phase).collect();
+    for node in roots {
+        let place = TaskPlace::task(node);
+        if !there.contains(&family.key(place)) {
+            start(family, place, Decision::Start, false, work).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The runs that are there already. One that was born over has no timer: it is settled again.
+async fn begun<D: Ports>(family: &Family<'_, D>, work: &mut Work) -> Result<BTreeSet<RunKey>, Fault> {
+    let children = family.children().await?;
+    let keys = children.iter().map(|run| run.key).collect();
+    children.into_iter().filter(|run| run.is_finished() && run.fence == 0).for_each(|run| work.settle(run));
+    Ok(keys)
+}
+
+/// How long a run of a workflow may take by the word of whoever starts it: its own job leaves that to its version.
+pub fn timeout_of(run: RunKey, target: WorkflowTarget, terms: &Terms) -> Option<Duration> {
+    (run.job != target.id.job()).then_some(terms.timeout)
+}

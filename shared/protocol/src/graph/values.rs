@@ -1,0 +1,114 @@
+//! Values: what templates and expressions speak of, read where they lie.
+
+use std::collections::BTreeSet;
+
+use minutehand_domain::body::Json;
+use minutehand_domain::run::{Run, Stop, TaskPlace, Word};
+use minutehand_domain::workflow::key::TaskKey;
+use minutehand_domain::workflow::path::{Of, Root};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+use super::family::{Family, children_of};
+use crate::bodies;
+
+/// All that one expression or template may be told, so that no process is filled by one graph.
+const BYTES: usize = 4 << 20;
+
+impl<D: Ports> Family<'_, D> {
+    /// Reads what these roots name, unless it was read before. What is not there stays out; false where all of it is too much.
+    pub(super) async fn read(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<bool, Fault> {
+        for root in roots.into_iter().collect::<BTreeSet<_>>() {
+            if self.values.contains_key(&root) {
+                continue;
+            }
+            if let Some(value) = self.value(&root).await? {
+                self.values.insert(root, value);
+            }
+            if self.values.values().map(Json::len).sum::<usize>() > BYTES {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn value(&mut self, root: &Root) -> Result<Option<Json>, Fault> {
+        match root {
+            Root::Params => {
+                let top = self.top().await?.clone();
+                let Some(graph) = &top.graph else { return Ok(None) };
+                bodies::fetch(self.ports, &top.tenant, top.key.job, &graph.given).await
+            }
+            Root::Outcome => {
+                let outcome = self.top().await?.tasks().and_then(|tasks| tasks.outcome);
+                Ok(Some(text(outcome.map_or("succeeded", Stop::as_str))))
+            }
+            Root::Task(key, of) => self.of_task(key, *of).await,
+            Root::Item | Root::Index => Ok(None), // each branch has its own
+        }
+    }
+
+    async fn of_task(&mut self, key: &TaskKey, of: Of) -> Result<Option<Json>, Fault> {
+        let Some(node) = self.plan.node_of(key) else { return Ok(None) };
+        let top = self.top().await?.clone();
+        let run = latest(self.ports, &top, node).await?;
+        match (of, run) {
+            (Of::Status, None) => Ok(Some(text("cancelled"))), // it never began, and will not
+            (Of::Status, Some(run)) => Ok(Some(text(self.status(&run, node)))),
+            (Of::Result | Of::Results, None) => Ok(None),
+            (Of::Result, Some(run)) => bodies::fetch(self.ports, &run.tenant, run.key.job, run.result()).await,
+            (Of::Results, Some(run)) => self.results(&run).await,
+        }
+    }
+
+    /// As its edges saw it: a failure that an operator let pass counts as what he made of it.
+    fn status(&self, run: &Run, node: u16) -> &'static str {
+        let policy = self.plan.policy().failure;
+        let holds = self.plan.node(node).is_some_and(|planned| planned.holds_failures(policy, self.plan.phase(node)));
+        match run.verdict().filter(|_| holds) {
+            Some(Word::Skip) => "skipped",
+            Some(Word::Succeed) => "succeeded",
+            _ => run.status(self.ports.clock().now()),
+        }
+    }
+
+    /// The results of a `for_each`'s branches in their order, null where one has none.
+    async fn results(&self, each: &Run) -> Result<Option<Json>, Fault> {
+        let Some(graph) = &each.graph else { return Ok(None) };
+        let count = graph.each.map_or(0, |each| usize::from(each.count));
+        let mut results = vec![Json::null(); count];
+        let mut bytes = 0;
+        for run in children_of(self.ports, each, graph).await? {
+            let Some(branch) = TaskPlace::of(run.key).and_then(|place| place.branch) else { continue };
+            let result = bodies::fetch(self.ports, &run.tenant, run.key.job, run.result()).await?;
+            bytes += result.as_ref().map_or(0, Json::len);
+            if bytes > BYTES {
+                break; // whoever reads it finds that it is too much
+            }
+            if let (Some(result), Some(at)) = (result, results.get_mut(usize::from(branch))) {
+                *at = result;
+            }
+        }
+        Ok(Some(Json::list(&results)))
+    }
+}
+
+/// The last try at a task of a workflow's run; none where none was made.
+pub(super) async fn latest<D: Ports>(ports: &D, top: &Run, node: u16) -> Result<Option<Run>, Fault> {
+    let Some(graph) = &top.graph else { return Ok(None) };
+    let (mut place, mut last) = (TaskPlace::task(node), None);
+    while let Some(seen) = ports.store().get::<Run>(&top.tenant, place.key(top.key, graph.parts)).await? {
+        let is_tried_again = seen.item.verdict() == Some(Word::Retry);
+        last = Some(seen.item);
+        if !is_tried_again {
+            break;
+        }
+        place = place.again();
+    }
+    Ok(last)
+}
+
+fn text(text: &str) -> Json {
+    Json::of(&text.into())
+}

@@ -1,0 +1,183 @@
+//! What a claim makes of a run that is not called: the tasks of a workflow, the branches of a `for_each`, a question to people. It is
+//! claimed by the same guarded write as any other.
+
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::owner::Undertaking;
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Waiting};
+use minutehand_domain::timer::TimerKey;
+use minutehand_domain::workflow::definition::Approval;
+use minutehand_domain::workflow::slot::Waiter;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use super::claim::{Claim, Dropped, Reading, dropped, erase_what_is_left, payload};
+use crate::bodies;
+use crate::graph::slots::{Place, acquire, leave_line, stand_in_line};
+use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
+use crate::timers::promise::promise_task;
+
+/// None where the reading is stale: read again.
+pub(super) async fn undertake<D: Ports>(
+    ports: &D,
+    hint: &Hint,
+    reading: Reading,
+    what: Undertaking,
+) -> Result<Option<Claim>, Fault> {
+    let given = payload(ports, hint, &reading).await?;
+    if reading.is_stale(ports.clock().now()) {
+        return Ok(None);
+    }
+    let carries_on = reading.owner.carries_on();
+    let terms = reading.owner.terms().clone();
+    let is_too_late = reading.run.is_none() && reading.owner.is_too_late(hint.run, ports.clock().now());
+    if is_too_late {
+        return Ok(Some(Claim::Dropped(Dropped::PastCatchUpWindow)));
+    }
+    let guard = reading.run.as_ref().map_or(Guard::Absent, Seen::guard);
+    let unborn = reading.owner.unborn(hint.run);
+    let Some(run) = reading.run.map(|seen| seen.item).or(unborn) else {
+        return Ok(Some(Claim::Dropped(Dropped::NoRecord)));
+    };
+    if !carries_on {
+        return write(ports, hint, (&run, guard), &RunEvent::Cancel { by: None }).await.map(Some);
+    }
+    let unfolding = match what {
+        Undertaking::Ask(approval) => return ask(ports, hint, (&run, guard), &approval).await.map(Some),
+        Undertaking::Unfold(target) => {
+            let timeout = unfold::timeout_of(run.key, target, &terms);
+            unfold::of_workflow(ports, &run, target, given, timeout).await?
+        }
+        Undertaking::Branch(node) => branches(ports, &run, node).await?,
+        Undertaking::Call => Err("it is called".to_owned()),
+    };
+    match unfolding {
+        Ok(unfolding) => begin(ports, hint, (run, guard), &unfolding).await.map(Some),
+        Err(told) => write(ports, hint, (&run, guard), &RunEvent::Unmake(&told)).await.map(Some),
+    }
+}
+
+/// Writes what ends the run, and pays what its end owes.
+async fn write<D: Ports>(
+    ports: &D,
+    hint: &Hint,
+    (run, guard): (&Run, Guard),
+    event: &RunEvent<'_>,
+) -> Result<Claim, Fault> {
+    let now = ports.clock().now();
+    let next = match run.after(event, now) {
+        Ok(next) => next,
+        Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
+        Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
+    };
+    if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
+        return Ok(Claim::Dropped(Dropped::Faster));
+    }
+    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+    erase_what_is_left(ports, hint, &next).await?;
+    Ok(Claim::Dropped(Dropped::Ended))
+}
+
+async fn branches<D: Ports>(ports: &D, run: &Run, node: u16) -> Result<Unfolding, Fault> {
+    let parent = run.task.as_ref().map(|task| task.parent);
+    let parent = match parent {
+        Some(parent) => ports.store().get::<Run>(&run.tenant, parent).await?.map(|seen| seen.item),
+        None => None,
+    };
+    let Some(parent) = parent else { return Ok(Err("it is a task of nothing".to_owned())) };
+    let until = parent.tasks().map_or(Moment::END, |tasks| tasks.deadline);
+    let list = match &run.payload {
+        Some(body) => bodies::fetch(ports, &run.tenant, run.key.job, body).await?,
+        None => None,
+    };
+    let Some(list) = list else { return Ok(Err("its list is not there".to_owned())) };
+    Ok(unfold::of_branches(&parent, run, node, &list, until))
+}
+
+/// The timer of the question's end is promised before it is asked.
+async fn ask<D: Ports>(
+    ports: &D,
+    hint: &Hint,
+    (run, guard): (&Run, Guard),
+    approval: &Approval,
+) -> Result<Claim, Fault> {
+    let (Some(task), now) = (&run.task, ports.clock().now()) else { return Ok(Claim::Dropped(Dropped::NoRecord)) };
+    let until = now + approval.timeout;
+    let next = match run.after(&RunEvent::Ask { until }, now) {
+        Ok(next) => next,
+        Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
+        Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
+    };
+    promise_task(ports, &run.tenant, TimerKey::run(run.key, until), task.parent).await?;
+    if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
+        return Ok(Claim::Dropped(Dropped::Faster)); // the timer too many is looked at and erased
+    }
+    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+    ports.store().erase_timer(&hint.timer, hint.stamp).await?;
+    Ok(Claim::Dropped(Dropped::Begun))
+}
+
+/// Takes a place where places are few, claims the run, and begins its tasks. Its timer is left: rule **roots**.
+async fn begin<D: Ports>(
+    ports: &D,
+    hint: &Hint,
+    (run, guard): (Run, Guard),
+    unfolding: &(minutehand_domain::run::Graph, Moment),
+) -> Result<Claim, Fault> {
+    let (tenant, workflow) = (run.tenant.clone(), unfolding.0.workflow);
+    let place = unfolding.0.slot.map(|width| Place { tenant: &tenant, workflow, width, run: run.key });
+    let (run, guard) = match place {
+        Some(place) => match with_a_place(ports, place, run, guard).await? {
+            Ok(run) => run,
+            Err(dropped) => return Ok(Claim::Dropped(dropped)),
+        },
+        None => (run, guard),
+    };
+    let since = match run.waiting() {
+        Some(Waiting::Slot { since }) => Some(*since),
+        _ => None,
+    };
+    let key = run.key;
+    let seen = match unfold(ports, (run, guard), unfolding).await? {
+        Ok(Some(seen)) => seen,
+        Ok(None) => return Ok(Claim::Dropped(Dropped::Faster)),
+        Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
+        Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
+    };
+    if let Some(since) = since {
+        leave_line(ports, &hint.tenant, workflow, &Waiter { since, run: key }).await?;
+    }
+    let _its_look_does_the_rest = begin_below(ports, seen, true).await?;
+    Ok(Claim::Dropped(Dropped::Begun))
+}
+
+/// The run, with a place of its own; or why it has none. Rule **relook**: who has become a waiter looks once more.
+async fn with_a_place<D: Ports>(
+    ports: &D,
+    place: Place<'_>,
+    run: Run,
+    guard: Guard,
+) -> Result<Result<(Run, Guard), Dropped>, Fault> {
+    let waits_already = matches!(run.waiting(), Some(Waiting::Slot { .. }));
+    if acquire(ports, place, !waits_already).await? {
+        return Ok(Ok((run, guard)));
+    }
+    let (waiting, guard) = if waits_already {
+        (run, guard)
+    } else {
+        let now = ports.clock().now();
+        let Ok(next) = run.after(&RunEvent::AwaitSlot, now) else { return Ok(Err(Dropped::Waits)) };
+        let Put::Written(version) = ports.store().put(&next.tenant, next.key, &next, guard).await? else {
+            return Ok(Err(Dropped::Faster));
+        };
+        ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+        (next, Guard::Seen(version))
+    };
+    if let Some(Waiting::Slot { since }) = waiting.waiting() {
+        stand_in_line(ports, place, &Waiter { since: *since, run: waiting.key }).await?;
+    }
+    let has_one = acquire(ports, place, false).await?;
+    Ok(if has_one { Ok((waiting, guard)) } else { Err(Dropped::AwaitsSlot) })
+}
