@@ -77,6 +77,17 @@ impl fmt::Debug for Json {
     }
 }
 
+/// How many bytes the string of JSON has that this text begins with, its quotes among them.
+pub(crate) fn string_at(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 2)
+}
+
 /// Names a body that is an item of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]

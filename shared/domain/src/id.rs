@@ -66,20 +66,12 @@ spelled_for_people!(JobId);
 impl JobId {
     /// Time first: jobs made together lie together, which a B-tree on one disk thanks us for.
     pub fn new(now: Moment, chance: [u8; 16]) -> Self {
-        let mut bytes = chance;
-        bytes[..6].copy_from_slice(&now.millis().to_be_bytes()[2..]);
-        Self(bytes)
+        Self(time_first(now, chance))
     }
 
     /// The same tenant and key give the same job, so creating twice is the same conditional put.
     pub fn from_key(tenant: &Tenant, key: &str) -> Self {
-        let digest = Sha256::new()
-            .chain_update(b"minutehand job 1\0")
-            .chain_update(tenant.as_str())
-            .chain_update(b"\0")
-            .chain_update(key)
-            .finalize();
-        Self(digest[..16].try_into().expect("a digest has 32 bytes"))
+        Self(digest_of_key("job", tenant, key))
     }
 
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -317,6 +309,26 @@ pub fn base32(bytes: &[u8]) -> String {
 
 pub fn from_base32(text: &str) -> Option<Vec<u8>> {
     BASE32.decode(text.as_bytes()).ok()
+}
+
+/// Six bytes of time, and chance.
+pub(crate) fn time_first(now: Moment, chance: [u8; 16]) -> [u8; 16] {
+    let mut bytes = chance;
+    bytes[..6].copy_from_slice(&now.millis().to_be_bytes()[2..]);
+    bytes
+}
+
+/// What stands for a tenant's idempotency key, for one kind of thing and no other.
+pub(crate) fn digest_of_key(kind: &str, tenant: &Tenant, key: &str) -> [u8; 16] {
+    let digest = Sha256::new()
+        .chain_update(b"minutehand ")
+        .chain_update(kind)
+        .chain_update(b" 1\0")
+        .chain_update(tenant.as_str())
+        .chain_update(b"\0")
+        .chain_update(key)
+        .finalize();
+    digest[..16].try_into().expect("a digest has 32 bytes")
 }
 
 pub(crate) fn sixteen_bytes(text: &str) -> Result<[u8; 16], NotAnId> {

@@ -18,10 +18,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::Moment;
-use crate::id::{JobId, NotAnId, Tenant, base32, from_base32};
+use crate::id::{JobId, NotAnId, Tenant, base32, digest_of_key, from_base32, time_first};
 use crate::idempotency::Fingerprint;
 use crate::spelled::spelled_for_people;
 
@@ -51,20 +50,12 @@ pub struct Workflow {
 impl WorkflowId {
     /// Time first, so that a list of workflows is sorted by age.
     pub fn new(now: Moment, chance: [u8; 16]) -> Self {
-        let mut bytes = chance;
-        bytes[..6].copy_from_slice(&now.millis().to_be_bytes()[2..]);
-        Self(bytes)
+        Self(time_first(now, chance))
     }
 
     /// The same tenant and key give the same workflow, so creating twice is the same conditional put.
     pub fn from_key(tenant: &Tenant, key: &str) -> Self {
-        let digest = Sha256::new()
-            .chain_update(b"minutehand workflow 1\0")
-            .chain_update(tenant.as_str())
-            .chain_update(b"\0")
-            .chain_update(key)
-            .finalize();
-        Self(digest[..16].try_into().expect("a digest has 32 bytes"))
+        Self(digest_of_key("workflow", tenant, key))
     }
 
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -78,11 +69,6 @@ impl WorkflowId {
     /// The job of its own, in which the runs lie that its schedule or somebody's call starts: it has the workflow's own number.
     pub const fn job(self) -> JobId {
         JobId::from_bytes(self.0)
-    }
-
-    /// The workflow whose own job this would be.
-    pub const fn of_job(job: JobId) -> Self {
-        Self(*job.as_bytes())
     }
 }
 

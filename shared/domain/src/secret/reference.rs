@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::{NotASecretName, SecretName, SecretValue};
-use crate::body::Json;
+use crate::body::{Json, string_at};
 
 const WRITTEN: &str = "{\"secret\":\"";
 const MARKED: &str = "{\"secret\": \"";
@@ -80,17 +80,6 @@ fn reference_at<'a>(text: &'a str, before: &str) -> Option<&'a str> {
     // From the quote that opens the name, which is the last byte before it.
     let name = string_at(&text[before.len() - 1..]).checked_sub(2)?;
     behind.get(name..)?.starts_with(AFTER).then(|| &behind[..name])
-}
-
-/// How many bytes the string has that this text begins with, its quotes among them.
-fn string_at(text: &str) -> usize {
-    let mut escaped = false;
-    let end = text.bytes().skip(1).position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(text.len(), |end| end + 2)
 }
 
 #[cfg(test)]

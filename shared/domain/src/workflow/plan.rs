@@ -16,6 +16,7 @@ use super::parts::parts_for;
 use super::path::Root;
 use super::template::Template;
 use crate::limits::{BRANCHES, TASK_RUNS, TASKS};
+use crate::run::TaskPlace;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -265,6 +266,14 @@ impl Plan {
         parts_for(self.nodes.len())
     }
 
+    /// Whether a failure of the run that stands here waits for an operator's verdict. Of a `for_each` its branches' do, and not its own.
+    pub fn holds_failures(&self, place: TaskPlace) -> bool {
+        let Some(Node { task, .. }) = self.node(place.node) else { return false };
+        let is_whole_each = task.for_each.is_some() && place.branch.is_none();
+        let is_held = self.policy.failure == OnFailure::Hold && self.phase(place.node) == Phase::Main;
+        is_held && !task.allow_failure && !is_whole_each
+    }
+
     /// What a node's expressions and templates may speak of, as they mention it: a task before it and what is asked of it.
     pub fn asked_of_tasks(&self, node: u16, mentioned: &Mentioned) -> BTreeSet<Root> {
         let mut roots = mentioned.roots.clone();
@@ -283,12 +292,7 @@ impl Plan {
 }
 
 impl Node {
-    /// Whether a failure of this task waits for an operator's verdict.
-    pub fn holds_failures(&self, policy: OnFailure, phase: Phase) -> bool {
-        policy == OnFailure::Hold && phase == Phase::Main && !self.task.allow_failure
-    }
-
-    /// What it is called with, where it calls.
+    /// The question that it asks of people, where it asks one.
     pub fn approval(&self) -> Option<&super::definition::Approval> {
         match &self.task.does {
             Does::Ask(approval) => Some(approval),

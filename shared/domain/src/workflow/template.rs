@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use super::path::{NotAPath, NothingThere, Path, Root};
-use crate::body::Json;
+use crate::body::{Json, string_at};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -89,13 +89,7 @@ impl Template {
 /// What stands before the next string, the string with its quotes, and what stands behind it.
 fn next_string(text: &str) -> (&str, &str, &str) {
     let Some(start) = text.find('"') else { return (text, "", "") };
-    let mut escaped = false;
-    let end = text[start + 1..].bytes().position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    let end = end.map_or(text.len(), |end| start + end + 2);
+    let end = start + string_at(&text[start..]);
     (&text[..start], &text[start..end], &text[end..])
 }
 

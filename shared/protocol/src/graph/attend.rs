@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::run::{Event as RunEvent, Run, State, Stop, TaskPlace, Tending, Waiting, Word};
+use minutehand_domain::run::{Event as RunEvent, Run, State, Stop, TaskPlace, Tending, Waiting};
 use minutehand_domain::timer::Timer;
 use minutehand_domain::workflow::definition::Approval;
+use minutehand_domain::workflow::edge::{Decision, Ended};
 use minutehand_domain::workflow::join::{Join, JoinKey, Of, Tree};
 use minutehand_domain::workflow::plan::Node;
 use minutehand_io::clock::Clock as _;
@@ -18,17 +19,18 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::birth::derive;
+use super::birth::made;
 use super::family::Family;
 use super::settle::{Due, Settled, Work, settle};
 use super::unfold::begin_below;
+use super::values::latest;
 
 /// How often a run that waits for its tasks is looked at: what died on its way is found then.
 const LOOK_AGAIN: Duration = Duration::from_secs(15 * 60);
 /// And one that is being stopped.
 const STOPPING: Duration = Duration::from_secs(30);
 
-/// Does what a run that waits needs now. False where it needs nothing.
+/// Does what a run that waits needs now, if it needs anything.
 pub async fn attend<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<Settled, Fault> {
     let (run, now) = (&seen.item, ports.clock().now());
     match run.waiting() {
@@ -102,9 +104,7 @@ pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Faul
     let (Some(task), Some(place)) = (&run.task, TaskPlace::of(run.key)) else { return Ok(false) };
     let Some(family) = Family::of(ports, &run.tenant, task.parent).await? else { return Ok(false) };
     let goes_on = family.parent.item.tasks().is_some_and(|tasks| tasks.stop.is_none());
-    let Some(node) = family.plan.node(place.node) else { return Ok(false) };
-    let is_whole_each = node.task.for_each.is_some() && place.branch.is_none();
-    Ok(goes_on && !is_whole_each && node.holds_failures(family.plan.policy().failure, family.plan.phase(place.node)))
+    Ok(goes_on && family.plan.holds_failures(place))
 }
 
 /// Makes the run of a task whose timer was promised and which is not there: or records that it is not wanted any more.
@@ -112,9 +112,8 @@ pub async fn derive_task<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Res
     let (Some(parent), Some(place)) = (timer.parent, TaskPlace::of(key)) else { return Ok(()) };
     let Some(mut family) = Family::of(ports, &timer.tenant, parent).await? else { return Ok(()) };
     let tainted = is_tainted(&family, place).await?;
-    let run = derive(&mut family, place, tainted).await?;
-    let phase = family.plan.phase(place.node);
-    let is_wanted = family.parent.item.wants(phase);
+    let run = made(&mut family, place, Decision::Start, tainted).await?; // decided again, as it was
+    let is_wanted = family.parent.item.wants(family.plan.phase(place.node));
     let now = ports.clock().now();
     let run = if is_wanted || run.is_finished() {
         run
@@ -133,14 +132,13 @@ async fn is_tainted<D: Ports>(family: &Family<'_, D>, place: TaskPlace) -> Resul
     match node.parents.as_slice() {
         [] => Ok(false),
         [only] => {
-            let Some(run) = super::values::latest(family.ports, &family.parent.item, only.node).await? else {
+            let Some(run) = latest(family.ports, &family.parent.item, only.node).await? else {
                 return Ok(false);
             };
             let is_allowed = family.plan.node(only.node).is_none_or(|node| node.task.allow_failure);
             let before = run.task.as_ref().is_some_and(|task| task.tainted);
-            let failed = matches!(run.status(Moment::END), "failed" | "timed_out")
-                && !matches!(run.verdict(), Some(Word::Skip | Word::Succeed));
-            Ok(before || failed && !is_allowed)
+            let holds = family.plan.holds_failures(TaskPlace::task(only.node));
+            Ok(before || run.ended(holds) == Some(Ended::Failed) && !is_allowed)
         }
         many => {
             let root = Tree::of(many.len()).root();

@@ -3,16 +3,18 @@
 //! Rule **derive**: the timer of a task comes after a decision that is final, so that a look which finds the timer alone makes the run.
 //! A record that is born over (skipped, not to be made, reused) has no timer: whoever bore it settles it, or whoever does it again.
 
+use std::sync::Arc;
+
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES};
-use minutehand_domain::order::Terms;
+use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::run::{Failure, Run, Skip, State, TaskPlace, TaskRun, Word};
 use minutehand_domain::timer::{Timer, TimerKey};
-use minutehand_domain::workflow::definition::{Does, Over};
+use minutehand_domain::workflow::definition::Over;
 use minutehand_domain::workflow::edge::{Decision, Ended};
 use minutehand_domain::workflow::path::Root;
 use minutehand_domain::workflow::plan::Node;
@@ -64,15 +66,6 @@ pub(super) async fn start_branches<D: Ports>(
     Ok(())
 }
 
-/// Makes the run that a timer was promised for and whose maker died: decided again, as it was.
-pub(super) async fn derive<D: Ports>(
-    family: &mut Family<'_, D>,
-    place: TaskPlace,
-    tainted: bool,
-) -> Result<Run, Fault> {
-    made(family, place, Decision::Start, tainted).await
-}
-
 /// Puts a run where nothing is. Answers with one that is over and that nobody's timer stands behind, ours or the one that is there.
 async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Option<Run>, Fault> {
     let ports = family.ports;
@@ -98,18 +91,14 @@ async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Option<Run>, 
 }
 
 async fn hint_at_once<D: Ports>(family: &Family<'_, D>, run: &Run, timer: &Timer) {
-    let terms =
-        TaskPlace::of(run.key).and_then(|place| family.plan.node(place.node)).map(|node| match &node.task.does {
-            Does::Call { terms, .. } => terms.clone(),
-            Does::Ask(_) => Terms::default(),
-        });
-    let lane = terms.map_or(Lane::short(run.priority), |terms| Lane::of(run.priority, &terms));
+    let owner = TaskPlace::of(run.key).and_then(|place| TaskOwner::of(&family.plan, &family.parent.item, place));
+    let lane = owner.map_or(Lane::short(run.priority), |owner| RunOwner::Parent(owner).lane());
     let now = family.ports.clock().now();
     let _a_lost_hint_is_found_overdue = hint(family.ports, lane, &Hint::of(timer), now).await;
 }
 
 /// The run that stands at this place, as it is born.
-async fn made<D: Ports>(
+pub(super) async fn made<D: Ports>(
     family: &mut Family<'_, D>,
     place: TaskPlace,
     decision: Decision,
@@ -117,7 +106,8 @@ async fn made<D: Ports>(
 ) -> Result<Run, Fault> {
     let now = family.ports.clock().now();
     let (key, parent) = (family.key(place), &family.parent.item);
-    let Some(node) = family.plan.node(place.node).cloned() else {
+    let plan = Arc::clone(&family.plan);
+    let Some(node) = plan.node(place.node) else {
         return Err(Fault::unreadable("store", "a task that its plan does not know"));
     };
     let depth =
@@ -135,7 +125,7 @@ async fn made<D: Ports>(
     if let Some(done) = done_before(family, before).await? {
         return reused(family, run, &done).await;
     }
-    match given(family, &node, place).await? {
+    match given(family, node, place).await? {
         Ok(Some(payload)) => Ok(Run { payload: Some(payload), ..run }),
         Ok(None) => Ok(run.skipped(Skip::Condition, None, now)),
         Err(told) => Ok(Run { told: Some(told), state: State::Failed { at: now, why: Failure::Unmade }, ..run }),

@@ -116,14 +116,14 @@ async fn output<D: Ports>(family: &mut Family<'_, D>) -> Result<Result<Body, Str
 /// Whether more branches failed than their `for_each` tolerates. They are counted only where some did and some may.
 async fn too_many_failed<D: Ports>(family: &Family<'_, D>, closed: Closed) -> Result<bool, Fault> {
     let node = family.plan.node(family.each_node());
-    let Some((node, each)) = node.and_then(|node| Some((node, node.task.for_each.as_ref()?))) else {
+    let Some(each) = node.and_then(|node| node.task.for_each.as_ref()) else {
         return Ok(closed.any_failed);
     };
     if !closed.any_failed {
         return Ok(false);
     }
-    let holds = node.holds_failures(family.plan.policy().failure, family.plan.phase(family.each_node()));
-    let failed = |run: &Run| TaskPlace::of(run.key).is_some() && run.ended(holds) == Some(Ended::Failed);
-    let count = family.children().await?.iter().filter(|run| failed(run)).count();
+    let holds = family.plan.holds_failures(TaskPlace::branch(family.each_node(), 0));
+    let failed = |run: &&Run| run.ended(holds) == Some(Ended::Failed);
+    let count = family.children().await?.iter().filter(failed).count();
     Ok(each.tolerate.is_exceeded(count, family.branches().into()))
 }

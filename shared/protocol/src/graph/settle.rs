@@ -5,6 +5,7 @@
 //! the parent before his own timer goes. Rule **lane**: a lane goes on where a branch closes its edge, not where one of its tries ends.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::{Run, Stop, TaskPlace, Word};
@@ -84,14 +85,10 @@ impl Work {
         self.steps += 1;
     }
 
-    pub(super) fn is_enough(&self) -> bool {
-        self.steps >= STEPS
-    }
-
     /// Does all of it, and what comes of it.
     pub(super) async fn done<D: Ports>(mut self, ports: &D) -> Result<Settled, Fault> {
         while let Some(due) = self.due.pop_front() {
-            if self.is_enough() {
+            if self.steps >= STEPS {
                 return Ok(Settled::More);
             }
             match due {
@@ -129,8 +126,9 @@ async fn settle_task<D: Ports>(ports: &D, run: &Run, parent: RunKey, work: &mut 
         return Ok(()); // its own look sees to the rest
     }
     let Some(place) = TaskPlace::of(run.key) else { return Ok(()) };
-    let Some(node) = family.plan.node(place.node).cloned() else { return Ok(()) };
-    let (before, phase) = (run.task.as_ref().is_some_and(|task| task.tainted), family.plan.phase(place.node));
+    let plan = Arc::clone(&family.plan);
+    let Some(node) = plan.node(place.node) else { return Ok(()) };
+    let (before, phase) = (run.task.as_ref().is_some_and(|task| task.tainted), plan.phase(place.node));
     if phase < tasks.phase {
         work.add(Due::Begin(parent)); // whoever ended its phase may have died before the next one began
         return Ok(());
@@ -138,17 +136,16 @@ async fn settle_task<D: Ports>(ports: &D, run: &Run, parent: RunKey, work: &mut 
     if run.verdict() == Some(Word::Retry) {
         return start(&mut family, place.again(), Decision::Start, before, work).await;
     }
-    let policy = family.plan.policy().failure;
-    let is_whole_each = node.task.for_each.is_some() && place.branch.is_none();
-    let Some(ended) = run.ended(!is_whole_each && node.holds_failures(policy, phase)) else { return Ok(()) };
+    let policy = plan.policy().failure;
+    let Some(ended) = run.ended(plan.holds_failures(place)) else { return Ok(()) };
     let fails = ended == Ended::Failed && !node.task.allow_failure;
     if fails && policy == OnFailure::FailFast && phase == Phase::Main && family.stops_at_first_failure(place) {
         work.add(Due::Stop(parent, Stop::Failed));
         return Ok(());
     }
     match place.branch {
-        Some(branch) => settle_branch(&mut family, &node, branch, ended, work).await,
-        None => settle_node(&mut family, &node, place.node, (ended, before || fails), work).await,
+        Some(branch) => settle_branch(&mut family, node, branch, ended, work).await,
+        None => settle_node(&mut family, node, place.node, (ended, before || fails), work).await,
     }
 }
 
@@ -180,8 +177,9 @@ async fn settle_node<D: Ports>(
     (ended, tainted): (Ended, bool),
     work: &mut Work,
 ) -> Result<(), Fault> {
+    let plan = Arc::clone(&family.plan);
     for child in &node.children {
-        let Some(after) = family.plan.node(child.node).cloned() else { continue };
+        let Some(after) = plan.node(child.node) else { continue };
         let closed = Closed::edge(after.parents[child.edge].on, ended, tainted);
         let decided = close(family, Of::Task(child.node), child.edge, closed, after.task.rule).await?;
         if let Some((decision, closed)) = decided {

@@ -64,8 +64,7 @@ impl<D: Ports> Family<'_, D> {
 
     /// As its edges saw it: a failure that an operator let pass counts as what he made of it.
     fn status(&self, run: &Run, node: u16) -> &'static str {
-        let policy = self.plan.policy().failure;
-        let holds = self.plan.node(node).is_some_and(|planned| planned.holds_failures(policy, self.plan.phase(node)));
+        let holds = self.plan.holds_failures(TaskPlace::task(node));
         match run.verdict().filter(|_| holds) {
             Some(Word::Skip) => "skipped",
             Some(Word::Succeed) => "succeeded",
