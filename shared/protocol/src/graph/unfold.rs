@@ -126,7 +126,7 @@ pub(super) async fn begin<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> 
 
 async fn begin_missing<D: Ports>(family: &mut Family<'_, D>, is_first: bool, work: &mut Work) -> Result<(), Fault> {
     let Some(tasks) = family.parent.item.tasks().copied() else { return Ok(()) };
-    let there = if is_first { BTreeSet::new() } else { begun(family, work).await? };
+    let there = if is_first { BTreeSet::new() } else { begun(family, tasks.phase, work).await? };
     if let Some(each) = family.graph.each {
         if each.count == 0 {
             return end_of_phase(family, family.plan.end(Phase::Main), Closed::NONE, work).await;
@@ -147,11 +147,16 @@ async fn begin_missing<D: Ports>(family: &mut Family<'_, D>, is_first: bool, wor
     Ok(())
 }
 
-/// The runs that are there already. One that was born over has no timer: it is settled again.
-async fn begun<D: Ports>(family: &Family<'_, D>, work: &mut Work) -> Result<BTreeSet<RunKey>, Fault> {
+/// The runs that are there already. One of this phase that was born over has no timer: it is settled again. One of the phase before is
+/// paid for, since that has ended; settled, it would begin this one, and so itself, for ever.
+async fn begun<D: Ports>(family: &Family<'_, D>, phase: Phase, work: &mut Work) -> Result<BTreeSet<RunKey>, Fault> {
     let children = family.children().await?;
     let keys = children.iter().map(|run| run.key).collect();
-    children.into_iter().filter(|run| run.is_finished() && run.fence == 0).for_each(|run| work.settle(run));
+    let is_of_this_phase = |run: &Run| {
+        family.graph.each.is_some() || TaskPlace::of(run.key).is_some_and(|at| family.plan.phase(at.node) == phase)
+    };
+    let born_over = children.into_iter().filter(|run| run.is_finished() && run.fence == 0);
+    born_over.filter(is_of_this_phase).for_each(|run| work.settle(run));
     Ok(keys)
 }
 
