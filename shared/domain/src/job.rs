@@ -186,7 +186,7 @@ impl Job {
     /// What its runs carry out.
     pub fn order(self) -> Order {
         let Definition { target, terms, payload, priority, .. } = self.definition;
-        Order { target, terms, payload, priority }
+        Order { target, terms, payload, priority, task: None }
     }
 
     /// What `t` was meant for by the schedule that fires then, in force or not: its timer may outlast it.

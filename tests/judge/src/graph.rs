@@ -59,6 +59,8 @@ pub struct Step {
     /// How its target behaves: milliseconds that a call takes, and how many of a hundred fail.
     pub takes: i64,
     pub fails: i64,
+    /// How long it may take; a minute where nobody says.
+    pub timeout: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

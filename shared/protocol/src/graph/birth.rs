@@ -12,7 +12,7 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES};
 use minutehand_domain::owner::{RunOwner, TaskOwner};
-use minutehand_domain::run::{Failure, Run, Skip, State, TaskPlace, TaskRun, Word};
+use minutehand_domain::run::{Failure, Graph, Run, Skip, State, TaskPlace, TaskRun, Word};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_domain::workflow::definition::Over;
 use minutehand_domain::workflow::edge::{Decision, Ended};
@@ -23,7 +23,7 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::family::Family;
+use super::family::{Family, ItemsBefore};
 use super::settle::Work;
 use crate::bodies;
 use crate::timers::hinting::hint;
@@ -124,12 +124,10 @@ pub(super) async fn made<D: Ports>(
     let depth =
         parent.task.as_ref().map_or(1, |task| if family.graph.each.is_some() { task.depth } else { task.depth + 1 });
     let priority = node.task.priority.unwrap_or(parent.priority);
-    let before = parent.before().map(|before| TaskPlace { turn: 1, ..place }.key(before, family.graph.parts));
-    let run = Run {
-        state: State::Scheduled { due: now },
-        task: Some(TaskRun { before, ..TaskRun::new(parent.key, depth, tainted) }),
-        ..Run::new(parent.tenant.clone(), key, priority)
-    };
+    let run = Run::new(parent.tenant.clone(), key, priority);
+    let task = TaskRun::new(parent.key, depth, tainted);
+    let before = family.before(place).await?;
+    let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
     }
@@ -258,11 +256,37 @@ async fn reused<D: Ports>(family: &Family<'_, D>, run: Run, done: &Run) -> Resul
 }
 
 impl<D: Ports> Family<'_, D> {
+    /// Where the run that is resumed has what is to stand here. A branch is the same only where it was for the same item: what its list is
+    /// made of may have been done anew.
+    async fn before(&mut self, place: TaskPlace) -> Result<Option<RunKey>, Fault> {
+        let Some(above) = self.parent.item.before() else { return Ok(None) };
+        let first = TaskPlace { turn: 1, ..place };
+        let Some(branch) = place.branch else { return Ok(Some(first.key(above, self.graph.parts))) };
+        let item = self.item(branch).await?;
+        let Some(before) = self.items_before(above).await? else { return Ok(None) };
+        let is_the_same = before.items.get(usize::from(branch)) == item.as_ref();
+        Ok(is_the_same.then(|| first.key(above, before.parts)))
+    }
+
+    async fn items_before(&mut self, above: RunKey) -> Result<Option<&ItemsBefore>, Fault> {
+        if self.items_before.is_none() {
+            let each = self.ports.store().get::<Run>(self.tenant(), above).await?.map(|seen| seen.item);
+            let Some(graph) = each.and_then(|each| each.graph) else { return Ok(None) };
+            let items = self.list_of(above, &graph).await?;
+            self.items_before = Some(ItemsBefore { items, parts: graph.parts });
+        }
+        Ok(self.items_before.as_ref())
+    }
+
+    async fn list_of(&self, each: RunKey, graph: &Graph) -> Result<Vec<Json>, Fault> {
+        let given = bodies::fetch(self.ports, self.tenant(), each.job, &graph.given).await?;
+        Ok(given.map(|list| list.items()).unwrap_or_default())
+    }
+
     /// What a branch is for.
     async fn item(&mut self, branch: u16) -> Result<Option<Json>, Fault> {
         if self.items.is_none() {
-            let given = bodies::fetch(self.ports, self.tenant(), self.parent.item.key.job, &self.graph.given).await?;
-            self.items = Some(given.map(|list| list.items()).unwrap_or_default());
+            self.items = Some(self.list_of(self.parent.item.key, &self.graph).await?);
         }
         Ok(self.items.as_ref().and_then(|items| items.get(usize::from(branch))).cloned())
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::RunKey;
-use minutehand_domain::limits::{INLINE_PAYLOAD_BYTES, WORKFLOW_DEPTH};
+use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, TASK_RUNS, WORKFLOW_DEPTH};
 use minutehand_domain::order::Terms;
 use minutehand_domain::run::{Branches, Event as RunEvent, Graph, Refusal, Run, TaskPlace};
 use minutehand_domain::target::WorkflowTarget;
@@ -27,6 +27,7 @@ use super::birth::{start, start_branches};
 use super::ending::end_of_phase;
 use super::family::Family;
 use super::settle::{Settled, Work};
+use super::values::latest;
 use crate::bodies;
 
 /// For how long after its deadline something of a run may still be looked for.
@@ -78,6 +79,30 @@ async fn version_of<D: Ports>(ports: &D, run: &Run, target: WorkflowTarget) -> R
     }
     let there = ports.store().get::<Workflow>(&run.tenant, target.id).await?.map(|seen| seen.item);
     Ok(there.filter(|workflow| !workflow.deleted).map(|workflow| target.version.unwrap_or(workflow.version)))
+}
+
+/// How many runs of tasks a run asks for, as far as its lists are judged: the list of a `for_each` is on record before that unfolds, so
+/// of two that are too many together at least one sees the other.
+pub async fn asked_for<D: Ports>(ports: &D, parent: &Seen<Run>) -> Result<usize, Fault> {
+    let Some(family) = Family::below(ports, parent.clone()).await? else { return Ok(0) };
+    let mut runs = family.plan.nodes().count();
+    let lists: Vec<u16> = family.plan.lists().collect();
+    if runs + lists.len() * BRANCHES <= TASK_RUNS {
+        return Ok(runs); // they cannot be too many
+    }
+    for node in lists {
+        let Some(each) = latest(ports, &parent.item, node).await? else { continue };
+        let count = match (&each.graph.as_ref().and_then(|graph| graph.each), &each.payload) {
+            (Some(branches), _) => branches.count.into(),
+            (None, Some(list)) => {
+                let list = bodies::fetch(ports, &each.tenant, each.key.job, list).await?;
+                list.map_or(0, |list| list.items().len())
+            }
+            (None, None) => 0,
+        };
+        runs += count;
+    }
+    Ok(runs)
 }
 
 /// The graph of a `for_each`: one task, and a branch for each item of the list that its run was given.

@@ -54,7 +54,7 @@ async fn inspect_link<D: Ports>(
     let now = ports.clock().now(); // before the job is read: a schedule that came into force since is not decided on
     let nothing = match standing(ports, &timer.tenant, key, Asked::ByAnyone).await? {
         Standing::Recorded(seen) if seen.item.coalesced_until().is_some() => {
-            return dispatch_replacement(ports, timer, &seen.item, horizon, dispatched).await;
+            return dispatch_replacement(ports, timer, &seen.item, now, horizon, dispatched).await;
         }
         Standing::Recorded(seen) => {
             let job = job_of(ports, &timer.tenant, key.job).await?;

@@ -204,7 +204,8 @@ impl<'a> Bench<'a> {
     /// The same step in the run that this one goes on with, where that succeeded there.
     fn done_before(&self, parent: &str, step: usize, branch: Option<usize>) -> Option<&'a str> {
         let old = self.before(parent)?;
-        let last = self.last_try(&old, step, branch)?;
+        let is_the_same = branch.is_none_or(|branch| self.is_the_same_item(parent, &old, branch));
+        let last = self.last_try(&old, step, branch).filter(|_| is_the_same)?;
         (self.ended(last) == Some(Ended::Succeeded)).then_some(last)
     }
 
@@ -213,8 +214,20 @@ impl<'a> Bench<'a> {
         let run = self.run(id)?;
         let Some(place) = &run.place else { return run.resumes.clone() };
         let parent = self.before(&place.parent)?;
+        if place.branch.is_some_and(|branch| !self.is_the_same_item(&place.parent, &parent, branch)) {
+            return None;
+        }
         let place = Place { parent, turn: 1, ..place.clone() };
         self.by_place.get(&place).map(|id| (*id).to_owned())
+    }
+
+    /// Whether a branch of two `for_each` is for the same.
+    fn is_the_same_item(&self, each: &str, other: &str, branch: usize) -> bool {
+        let item = |each: &str| {
+            let (flow, step, _) = self.step_of(each)?;
+            self.items(flow, step, self.top_of(each)?).ok()?.get(branch).copied()
+        };
+        item(each).is_some_and(|here| item(other) == Some(here))
     }
 
     /// How the tasks before `finally` ended together, where not well.

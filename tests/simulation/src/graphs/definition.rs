@@ -128,7 +128,7 @@ fn terms(step: &drawn::Step, dice: &mut Dice) -> Terms {
         ..RetryPolicy::default()
     };
     let delivery = if step.at_most_once { Delivery::AtMostOnce } else { Delivery::AtLeastOnce };
-    Terms { timeout: Duration::from_secs(dice.pick(&[10, 30, 60, 60])), retry, delivery }
+    Terms { timeout: millis(step.timeout.unwrap_or(60_000)), retry, delivery }
 }
 
 fn payload(step: &drawn::Step) -> Option<Template> {

@@ -85,7 +85,9 @@ impl Drawing<'_> {
         let retries = self.dice.pick(&[0, 0, 1, 2]);
         let takes = self.dice.pick(&[50, 200, 200, 2_000, 20_000, 45_000]);
         let fails = self.dice.pick(&[0, 0, 0, 0, 20, 60, 100]);
-        let step = Step { does, edges, rule, when, each, given, allow_failure, at_most_once, retries, takes, fails };
+        let timeout = Some(self.dice.pick(&[10_000, 30_000, 60_000, 60_000]));
+        let step =
+            Step { does, edges, rule, when, each, given, allow_failure, at_most_once, retries, takes, fails, timeout };
         self.steps.push(step);
         self.known.push(known);
     }
