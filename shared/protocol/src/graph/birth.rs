@@ -41,10 +41,11 @@ pub(super) async fn start<D: Ports>(
     work: &mut Work,
 ) -> Result<(), Fault> {
     let run = made(family, place, decision, tainted).await?;
-    if let Some(over) = put(family, run).await? {
-        work.settle(over);
+    let born = put(family, run).await?;
+    if born.is_new {
+        work.step(); // what stands already costs no step, or a redo would get no further than the one before
     }
-    work.step();
+    born.over.into_iter().for_each(|over| work.settle(over));
     Ok(())
 }
 
@@ -60,14 +61,21 @@ pub(super) async fn start_branches<D: Ports>(
         runs.push(made(family, TaskPlace::branch(node, branch), Decision::Start, false).await?);
     }
     let family = &*family;
-    let over: Vec<Option<Run>> =
+    let born: Vec<Born> =
         stream::iter(runs).map(|run| put(family, run)).buffer_unordered(AT_ONCE).try_collect().await?;
-    over.into_iter().flatten().for_each(|run| work.settle(run));
+    born.into_iter().filter_map(|born| born.over).for_each(|run| work.settle(run));
     Ok(())
 }
 
-/// Puts a run where nothing is. Answers with one that is over and that nobody's timer stands behind, ours or the one that is there.
-async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Option<Run>, Fault> {
+/// What became of a birth.
+struct Born {
+    is_new: bool,
+    /// One that is over and that nobody's timer stands behind, ours or the one that is there.
+    over: Option<Run>,
+}
+
+/// Puts a run where nothing is.
+async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Born, Fault> {
     let ports = family.ports;
     let timer = if run.is_finished() {
         None
@@ -81,12 +89,15 @@ async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Option<Run>, 
             match timer {
                 Some(timer) => {
                     hint_at_once(family, &run, &timer).await;
-                    Ok(None)
+                    Ok(Born { is_new: true, over: None })
                 }
-                None => Ok(Some(run)),
+                None => Ok(Born { is_new: true, over: Some(run) }),
             }
         }
-        Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|there| there.is_finished() && there.fence == 0)),
+        Put::Conflict(there) => {
+            let over = there.map(|seen| seen.item).filter(|there| there.is_finished() && there.fence == 0);
+            Ok(Born { is_new: false, over })
+        }
     }
 }
 

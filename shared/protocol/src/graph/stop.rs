@@ -14,6 +14,7 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Stop, Tasks, Tending, Waiting};
 use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_domain::workflow::plan::Phase;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::Store as _;
@@ -137,8 +138,9 @@ async fn is_ended<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> Result<b
         let Some(seen) = ports.store().get::<Run>(&work.tenant, key).await? else { return Ok(true) };
         let (guard, run) = (seen.guard(), seen.item);
         match &run.state {
-            State::Waiting(Waiting::Tasks(Tasks { stop, .. })) => {
-                if stop.is_none() {
+            State::Waiting(Waiting::Tasks(Tasks { stop, phase, .. })) => {
+                // In its `finally` it has ended before, or was stopped: only who asks for that stops that as well.
+                if stop.is_none() && *phase == Phase::Main {
                     work.add(Due::Stop(key, Stop::Cancelled));
                     work.add(Due::Census(run.task.map_or(key, |task| task.parent)));
                 }

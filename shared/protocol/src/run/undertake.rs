@@ -16,7 +16,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, dropped, erase_what_is_left, payload};
 use crate::bodies;
-use crate::graph::slots::{Place, acquire, leave_line, stand_in_line};
+use crate::graph::slots::{Place, acquire, leave_line, release_if_over, stand_in_line};
 use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
 use crate::timers::promise::promise_task;
 
@@ -148,7 +148,12 @@ async fn begin<D: Ports>(
     let key = run.key;
     let seen = match unfold(ports, (run, guard), unfolding).await? {
         Ok(Some(seen)) => seen,
-        Ok(None) => return Ok(Claim::Dropped(Dropped::Faster)),
+        Ok(None) => {
+            if let Some(place) = place {
+                release_if_over(ports, place).await?;
+            }
+            return Ok(Claim::Dropped(Dropped::Faster));
+        }
         Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
         Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
     };
