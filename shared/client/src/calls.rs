@@ -2,10 +2,12 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
-    RotateRequest, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView,
-    SecretsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, DeleteWorkflowQuery, DiffQuery, HealthView, JobView, JobsQuery,
+    KeyRequest, KeyView, KeysQuery, NextQuery, OneJobView, OneWorkflowVersionView, OneWorkflowView, Page,
+    PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView,
+    RunRequest, RunView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery,
+    SigningSecretView, StatsQuery, StatsView, TenantQuery, VersionsQuery, WorkflowDiffView, WorkflowRunRequest,
+    WorkflowVersionView, WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -75,6 +77,57 @@ pub fn cancel_run(run: &str) -> Call<RunView> {
 
 pub fn retry_run(run: &str, request: &RunRequest) -> Call<RunView> {
     asked_for(Call::post(&["runs", run, "retry"]), request)
+}
+
+/// A [`minutehand_wire::WorkflowRequest`], or JSON that is to be one.
+pub fn create_workflow(workflow: &impl Serialize) -> Call<OneWorkflowView> {
+    Call::post(&["workflows"]).json(workflow)
+}
+
+pub fn list_workflows(query: &WorkflowsQuery) -> Call<Page<WorkflowView>> {
+    Call::get(&["workflows"]).query(query)
+}
+
+pub fn get_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::get(&["workflows", workflow])
+}
+
+/// The whole, written anew.
+pub fn put_workflow(workflow: &str, request: &impl Serialize) -> Call<OneWorkflowView> {
+    Call::new(Method::PUT, &["workflows", workflow]).json(request)
+}
+
+pub fn delete_workflow(workflow: &str, query: &DeleteWorkflowQuery) -> Call<()> {
+    Call::new(Method::DELETE, &["workflows", workflow]).query(query)
+}
+
+pub fn list_workflow_versions(workflow: &str, query: &VersionsQuery) -> Call<Page<WorkflowVersionView>> {
+    Call::get(&["workflows", workflow, "versions"]).query(query)
+}
+
+pub fn get_workflow_version(workflow: &str, version: u32) -> Call<OneWorkflowVersionView> {
+    Call::get(&["workflows", workflow, "versions", &version.to_string()])
+}
+
+pub fn diff_workflow(workflow: &str, query: &DiffQuery) -> Call<WorkflowDiffView> {
+    Call::get(&["workflows", workflow, "diff"]).query(query)
+}
+
+pub fn run_workflow(workflow: &str, request: &WorkflowRunRequest) -> Call<RunView> {
+    let call = Call::post(&["workflows", workflow, "run"]);
+    if *request == WorkflowRunRequest::default() { call } else { call.json(request) }
+}
+
+pub fn list_runs_of_workflow(workflow: &str, query: &RunsOfWorkflowQuery) -> Call<Page<RunView>> {
+    Call::get(&["workflows", workflow, "runs"]).query(query)
+}
+
+pub fn pause_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::post(&["workflows", workflow, "pause"])
+}
+
+pub fn resume_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::post(&["workflows", workflow, "resume"])
 }
 
 pub fn preview_schedule(request: &PreviewRequest) -> Call<PreviewView> {
