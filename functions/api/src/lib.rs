@@ -38,7 +38,6 @@ mod signing;
 mod source;
 mod stats;
 mod strangers;
-mod suggestion;
 mod workflows;
 
 use std::sync::Arc;

@@ -21,6 +21,7 @@ mod schedules;
 mod schemas;
 mod secrets;
 mod signing;
+mod workflows;
 
 use std::sync::OnceLock;
 
@@ -53,6 +54,10 @@ pub(crate) mod doc_of {
     pub(crate) use super::schedules::{next_fires, preview_schedule};
     pub(crate) use super::secrets::{delete_secret, get_secret, list_secrets, put_secret};
     pub(crate) use super::signing::{get_signing_secret, rotate_signing_secret};
+    pub(crate) use super::workflows::{
+        create_workflow, delete_workflow, diff_workflow, get_workflow, get_workflow_version, list_runs_of_workflow,
+        list_workflow_versions, list_workflows, pause_workflow, put_workflow, resume_workflow, run_workflow,
+    };
 }
 
 /// The document as sent.

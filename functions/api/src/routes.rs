@@ -14,7 +14,9 @@ use minutehand_io::Ports;
 use crate::app_state::AppState;
 use crate::auth::authenticate;
 use crate::openapi::{Operation, OperationDoc, doc_of};
-use crate::{audit, health, jobs, keys, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats};
+use crate::{
+    audit, health, jobs, keys, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats, workflows,
+};
 
 pub(crate) struct Route<D> {
     method: Method,
@@ -45,6 +47,48 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/runs/{run_id}/events", Viewer, runs::events::<D>, doc_of::list_run_events),
         route(Method::POST, "/v1/runs/{run_id}/cancel", Operator, runs::cancel::<D>, doc_of::cancel_run),
         route(Method::POST, "/v1/runs/{run_id}/retry", Operator, runs::retry::<D>, doc_of::retry_run),
+        route(Method::POST, "/v1/workflows", Operator, workflows::create::<D>, doc_of::create_workflow),
+        route(Method::GET, "/v1/workflows", Viewer, workflows::list::<D>, doc_of::list_workflows),
+        route(Method::GET, "/v1/workflows/{workflow_id}", Viewer, workflows::show::<D>, doc_of::get_workflow),
+        route(Method::PUT, "/v1/workflows/{workflow_id}", Operator, workflows::put::<D>, doc_of::put_workflow),
+        route(Method::DELETE, "/v1/workflows/{workflow_id}", Operator, workflows::delete::<D>, doc_of::delete_workflow),
+        route(
+            Method::GET,
+            "/v1/workflows/{workflow_id}/versions",
+            Viewer,
+            workflows::versions::<D>,
+            doc_of::list_workflow_versions,
+        ),
+        route(
+            Method::GET,
+            "/v1/workflows/{workflow_id}/versions/{version}",
+            Viewer,
+            workflows::version::<D>,
+            doc_of::get_workflow_version,
+        ),
+        route(Method::GET, "/v1/workflows/{workflow_id}/diff", Viewer, workflows::diff::<D>, doc_of::diff_workflow),
+        route(Method::POST, "/v1/workflows/{workflow_id}/run", Operator, workflows::run_now::<D>, doc_of::run_workflow),
+        route(
+            Method::GET,
+            "/v1/workflows/{workflow_id}/runs",
+            Viewer,
+            workflows::runs::<D>,
+            doc_of::list_runs_of_workflow,
+        ),
+        route(
+            Method::POST,
+            "/v1/workflows/{workflow_id}/pause",
+            Operator,
+            workflows::pause::<D>,
+            doc_of::pause_workflow,
+        ),
+        route(
+            Method::POST,
+            "/v1/workflows/{workflow_id}/resume",
+            Operator,
+            workflows::resume::<D>,
+            doc_of::resume_workflow,
+        ),
         route(Method::POST, "/v1/schedules/preview", Viewer, schedules::preview::<D>, doc_of::preview_schedule),
         route(Method::POST, "/v1/keys", Admin, keys::create::<D>, doc_of::create_key),
         route(Method::GET, "/v1/keys", Admin, keys::list::<D>, doc_of::list_keys),

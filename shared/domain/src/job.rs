@@ -20,6 +20,7 @@ use crate::priority::Priority;
 use crate::run::{Run, Skip, SkippedSpan};
 use crate::schedule::{Schedule, When};
 use crate::target::Target;
+use crate::workflow::WorkflowId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -172,6 +173,14 @@ impl Job {
             Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => None,
         };
         Run { nominal, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+    }
+
+    /// The workflow whose own job it is.
+    pub fn workflow(&self) -> Option<WorkflowId> {
+        match self.definition.target {
+            Target::Workflow(called) => Some(called.id).filter(|workflow| workflow.job() == self.id),
+            Target::Http(_) | Target::Noop => None,
+        }
     }
 
     /// Which queue hints of its runs travel on.

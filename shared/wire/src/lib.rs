@@ -11,12 +11,15 @@
 
 mod object;
 
+pub mod approval_request;
 pub mod audit;
 pub mod batch;
 pub mod body;
 pub mod catch_up;
 pub mod component;
+pub mod edge_request;
 pub mod field_errors;
+pub mod for_each_request;
 pub mod health;
 pub mod instant;
 pub mod job_patch;
@@ -42,11 +45,19 @@ pub mod schedule;
 pub mod secret;
 pub mod signing_secret;
 pub mod stats;
+pub mod suggestion;
 pub mod target;
+pub mod task_request;
+pub mod task_view;
 pub mod texts;
 pub mod whole_number;
 pub mod word;
 pub mod words;
+pub mod workflow_diff;
+pub mod workflow_query;
+pub mod workflow_request;
+pub mod workflow_run_request;
+pub mod workflow_view;
 
 pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
@@ -77,4 +88,13 @@ pub use self::secret::{SecretRequest, SecretView, SecretsQuery};
 pub use self::signing_secret::SigningSecretView;
 pub use self::stats::{LagView, StatsQuery, StatsView};
 pub use self::target::{HeaderSpec, HttpTarget, MASK, NoopTarget, SecretRef, TargetSpec};
+pub use self::task_request::TaskRequest;
+pub use self::task_view::TaskView;
 pub use self::word::Word;
+pub use self::workflow_diff::{FieldDiffView, TaskDiffView, WorkflowDiffView};
+pub use self::workflow_query::{DeleteWorkflowQuery, DiffQuery, RunsOfWorkflowQuery, VersionsQuery, WorkflowsQuery};
+pub use self::workflow_request::WorkflowRequest;
+pub use self::workflow_run_request::WorkflowRunRequest;
+pub use self::workflow_view::{
+    DefinitionView, OneWorkflowVersionView, OneWorkflowView, WorkflowVersionView, WorkflowView,
+};

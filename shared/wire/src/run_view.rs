@@ -57,6 +57,9 @@ pub struct RunView {
     /// Null until there are workflows.
     #[schemars(with = "()")]
     pub task_key: Option<String>,
+    /// Of a workflow's run that has begun: the version that it carries out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow_version: Option<u32>,
     /// Of a record that stands for several occurrences: how many, or at least how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
@@ -120,6 +123,7 @@ impl RunView {
             redrive_of: run.redrive_of.map(|key| key.to_string()),
             workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
+            workflow_version: run.graph.as_ref().map(|graph| graph.version),
             count: span.and_then(|span| span.count),
             covers_until: span.map(|span| Instant(span.until)),
         }

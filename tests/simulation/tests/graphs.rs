@@ -39,7 +39,7 @@ use minutehand_io::vault::NoVault;
 use minutehand_protocol::graph::judge::{Judged, Resumed, judge, resume};
 use minutehand_protocol::run::cancel::cancel;
 use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
-use minutehand_protocol::workflow::{Created, NewWorkflow, create};
+use minutehand_protocol::workflow::{About, Created, NewWorkflow, create};
 use minutehand_simulation::engine::Sim;
 use minutehand_simulation::fate::Fates;
 use minutehand_sweeper::tick;
@@ -571,7 +571,8 @@ impl World {
         let schedule = Schedule::new(&Plan { on_demand: true, ..Plan::default() }, now).unwrap();
         let id = workflow(number);
         let (tenant, name, by) = (tenant(), format!("workflow {number}"), By::host());
-        let new = NewWorkflow { tenant, id, name, definition, schedule, fingerprint: None, by, now };
+        let new =
+            NewWorkflow { tenant, id, name, definition, schedule, about: About::default(), fingerprint: None, by, now };
         let created = self.now(async move { create(&world, new).await.unwrap() });
         assert!(matches!(created, Created::New(_)), "{created:?}");
     }

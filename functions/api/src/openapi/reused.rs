@@ -5,11 +5,17 @@ use serde_json::{Value, json};
 
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
-use minutehand_wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, SecretNameText, TenantText, header_key};
+use minutehand_wire::texts::{
+    EtagText, JobIdText, KeyIdText, RunIdText, SecretNameText, TenantText, WorkflowIdText, header_key,
+};
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
     json!({
         "job_id": in_path::<JobIdText>("job_id", schemas),
+        "workflow_id": in_path::<WorkflowIdText>("workflow_id", schemas),
+        "version": {
+            "name": "version", "in": "path", "required": true, "schema": { "type": "integer", "minimum": 1, "maximum": u32::MAX },
+        },
         "run_id": in_path::<RunIdText>("run_id", schemas),
         "key_id": in_path::<KeyIdText>("key_id", schemas),
         "secret": in_path::<SecretNameText>("secret", schemas),
@@ -22,7 +28,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
         },
         "IfMatch": {
             "name": "If-Match", "in": "header", "schema": { "type": "string", "pattern": "^[ -~]*$" }, "example": "*",
-            "description": "Do it only if the job's ETag is still this one, or one of several with commas between them.",
+            "description": "Do it only if its ETag is still this one, or one of several with commas between them.",
         },
         "IfNoneMatch": {
             "name": "If-None-Match", "in": "header", "schema": { "type": "string" },

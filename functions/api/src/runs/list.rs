@@ -38,7 +38,7 @@ pub(crate) async fn of_job<D: Ports>(
     JobPath(id): JobPath,
     Params(params): Params<RunsQuery>,
 ) -> Result<Response, Problem> {
-    page(&app, &caller, Some(id), params).await
+    page(&app, &caller, Some(id), params, None).await
 }
 
 /// The runs of all jobs, or of the one that the query names.
@@ -52,13 +52,15 @@ pub(crate) async fn across<D: Ports>(
         Some(text) => Some(text.parse().map_err(|_| Problem::field(Kind::Invalid, "?job_id", "is not a job's id"))?),
         None => None,
     };
-    page(&app, &caller, job, RunsQuery { limit, cursor, status, from, to }).await
+    page(&app, &caller, job, RunsQuery { limit, cursor, status, from, to }, None).await
 }
 
 /// The query of one list.
 struct Query<'a> {
     tenant: &'a Tenant,
     status: Option<RunStatus>,
+    /// Of a workflow.
+    version: Option<u32>,
     limit: usize,
     now: Moment,
 }
@@ -76,20 +78,22 @@ struct Found {
     next: Option<Position>,
 }
 
-async fn page<D: Ports>(
+/// `version`: of the workflow whose own job it is.
+pub(crate) async fn page<D: Ports>(
     app: &AppState<D>,
     caller: &Caller,
     job: Option<JobId>,
     params: RunsQuery,
+    version: Option<u32>,
 ) -> Result<Response, Problem> {
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let limit = limit_of(params.limit)?;
-    let scope = scope_of(&params, caller.tenant(), job);
+    let scope = scope_of(&params, caller.tenant(), job, version);
     let position = match &params.cursor {
         Some(cursor) => Position::open(&scope, cursor, job)?,
         None => Position { window: window_of(&params, now)?, before: None },
     };
-    let query = Query { tenant: caller.tenant(), status: params.status, limit, now };
+    let query = Query { tenant: caller.tenant(), status: params.status, version, limit, now };
     let Found { runs, next } = match job {
         Some(id) => {
             job_of(ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
@@ -109,6 +113,15 @@ fn no_index() -> Problem {
 }
 
 impl Query<'_> {
+    fn wants_all(&self) -> bool {
+        self.status.is_none() && self.version.is_none()
+    }
+
+    fn admits(&self, run: &Run) -> bool {
+        self.status.is_none_or(|status| status.is_of(run, self.now))
+            && self.version.is_none_or(|version| run.graph.as_ref().is_some_and(|graph| graph.version == version))
+    }
+
     async fn of_job<D: Ports>(&self, ports: &D, job: JobId, position: Position) -> Result<Found, Fault> {
         let mut search = Search::new(self, position);
         while search.goes_on() {
@@ -170,7 +183,7 @@ impl<'a> Search<'a> {
 
     /// How many runs to read at once. Without a filter, one more than the page shows whether there is another page.
     fn at_once(&self) -> usize {
-        if self.query.status.is_none() { self.query.limit + 1 - self.runs.len() } else { PAGE }
+        if self.query.wants_all() { self.query.limit + 1 - self.runs.len() } else { PAGE }
     }
 
     /// Takes in the runs read from the slice that begins at `slice_from`, or from the whole window.
@@ -179,7 +192,7 @@ impl<'a> Search<'a> {
         for run in read {
             self.looked += 1;
             let key = run.key;
-            if self.query.status.is_none_or(|status| status.is_of(&run, self.query.now)) {
+            if self.query.admits(&run) {
                 if self.runs.len() == self.query.limit {
                     self.full = true;
                     return;
@@ -201,8 +214,9 @@ impl<'a> Search<'a> {
     }
 }
 
-fn scope_of(params: &RunsQuery, tenant: &Tenant, job: Option<JobId>) -> Scope {
-    Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}", params.status, params.from, params.to))
+fn scope_of(params: &RunsQuery, tenant: &Tenant, job: Option<JobId>, version: Option<u32>) -> Scope {
+    let of_version = version.map(|version| format!(" {version}")).unwrap_or_default();
+    Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}{of_version}", params.status, params.from, params.to))
 }
 
 /// Until now, where nothing else is said; another machine's now may be a little later than ours.

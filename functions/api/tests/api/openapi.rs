@@ -197,6 +197,11 @@ async fn address(world: &World, path: &str) -> String {
         let job = world.job(json!({ "on_demand": true })).await;
         path = path.replace("{job_id}", &job);
     }
+    if path.contains("{workflow_id}") {
+        let tasks = json!([{"key": "load", "target": {"noop": {}}}]);
+        let made = world.post("/v1/workflows", json!({ "name": "nightly", "tasks": tasks })).await;
+        path = path.replace("{workflow_id}", &made.word("/workflow_id"));
+    }
     if path.contains("{run_id}") {
         let job = world.job(json!({ "on_demand": true })).await;
         let run = world.run_of(&job).await;
@@ -214,7 +219,7 @@ async fn address(world: &World, path: &str) -> String {
 fn unnamed(value: Value) -> Value {
     match value {
         Value::String(text) => {
-            let kinds = ["job_", "run_", "key_", "req_", "mh_acme_", "whsec_"];
+            let kinds = ["job_", "wf_", "run_", "key_", "req_", "mh_acme_", "whsec_"];
             let kind = kinds.into_iter().find(|kind| text.starts_with(kind));
             kind.map_or(Value::String(text), Value::from)
         }

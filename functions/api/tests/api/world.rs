@@ -158,8 +158,17 @@ impl World {
         self.work_if(|job, run| Some(ends(job, run))).await;
     }
 
-    /// The same; an attempt of which nothing is said does not end.
+    /// The same; an attempt of which nothing is said does not end. A task of a workflow says what it was given.
     pub(crate) async fn work_if(&self, ends: impl Fn(&Job, &Run) -> Option<Outcome>) {
+        self.work_on(ends, echo).await;
+    }
+
+    /// The same, with what is said of the tasks of workflows.
+    pub(crate) async fn work_on(
+        &self,
+        ends: impl Fn(&Job, &Run) -> Option<Outcome>,
+        tasks: impl Fn(&ClaimedRun) -> Outcome,
+    ) {
         for shard in 0..self.ports.store().shards() {
             sweep(&*self.ports, shard, &Allowance::UNLIMITED).await.whole().unwrap();
         }
@@ -173,14 +182,21 @@ impl World {
                 else {
                     continue;
                 };
-                let job =
-                    job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap().expect("a job that has a run");
-                if let Some(outcome) = ends(&job, &claimed.run) {
+                let outcome = match job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap() {
+                    Some(job) => ends(&job, &claimed.run),
+                    None => Some(tasks(&claimed)),
+                };
+                if let Some(outcome) = outcome {
                     self.finish(&claimed, &outcome).await;
                 }
             }
         }
     }
+}
+
+/// Whatever is called answers with what it was given.
+pub(crate) fn echo(claimed: &ClaimedRun) -> Outcome {
+    Outcome::Succeeded { result: claimed.payload.clone().map_or(Kept::Empty, Kept::Inside) }
 }
 
 impl World {

@@ -62,7 +62,7 @@ pub async fn of_workflow<D: Ports>(
         None => given,
     };
     let given = bodies::keep(ports, &run.tenant, run.key.job, given, INLINE_PAYLOAD_BYTES).await?;
-    let deadline = ports.clock().now() + timeout.unwrap_or(policy.timeout);
+    let deadline = ports.clock().now() + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
     let expires_at = deadline + policy.finally_timeout + KEPT;
     let slot = policy.max_concurrent_runs;
     let graph = Graph { workflow: target.id, version, each: None, given, parts: plan.parts(), expires_at, slot };
@@ -185,7 +185,8 @@ async fn begun<D: Ports>(family: &Family<'_, D>, phase: Phase, work: &mut Work) 
     Ok(keys)
 }
 
-/// How long a run of a workflow may take by the word of whoever starts it: its own job leaves that to its version.
+/// How long a run of a workflow may take by the word of whoever starts it, which can only shorten what the version says: its own
+/// job leaves it at that.
 pub fn timeout_of(run: RunKey, target: WorkflowTarget, terms: &Terms) -> Option<Duration> {
     (run.job != target.id.job()).then_some(terms.timeout)
 }

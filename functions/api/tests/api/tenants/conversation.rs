@@ -26,6 +26,7 @@ pub(super) struct Conversation {
 #[derive(Default)]
 struct Known {
     jobs: Vec<String>,
+    workflows: Vec<String>,
     runs: Vec<String>,
     keys: Vec<String>,
     secrets: Vec<String>,
@@ -68,7 +69,8 @@ impl Conversation {
         self.asked[about as usize] += 1;
         // Where jobs are made both are given chance of their own: timers lie together, each under its job's id, which nobody
         // can choose and chance does not give twice. With the same ids this test saw one's timer overwrite the other's.
-        let own = if matches!((method, route), ("POST", "/v1/jobs" | "/v1/jobs/batch")) { about as u64 + 1 } else { 0 };
+        let makes_jobs = matches!((method, route), ("POST", "/v1/jobs" | "/v1/jobs/batch" | "/v1/workflows"));
+        let own = if makes_jobs { about as u64 + 1 } else { 0 };
         let chance = (own << 32) + self.epoch * 1000 + self.asked[about as usize];
         let by_host = if role == "host" {
             // A repair is of all tenants together, and says so to nobody but the deployment's own key.
@@ -107,6 +109,7 @@ impl Conversation {
             0 | 1 => ("POST", "/v1/jobs"),
             2 => ("POST", "/v1/jobs/{job_id}/run"),
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
+            4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
             _ => return *self.random.pick(&ROUTES),
         };
         *ROUTES.iter().find(|(method, route, _)| (*method, *route) == wanted).expect("both are there")
@@ -132,6 +135,7 @@ impl Conversation {
     fn path(&mut self, about: Who, method: &str, route: &'static str, now: Moment) -> String {
         let id = match route {
             route if route.starts_with("/v1/jobs/{") => self.of(about, |known| &known.jobs),
+            route if route.starts_with("/v1/workflows/{") => self.of(about, |known| &known.workflows),
             route if route.starts_with("/v1/runs/{") => self.of(about, |known| &known.runs),
             route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
             route if route.starts_with("/v1/secrets/{") && method == "PUT" => {
@@ -140,13 +144,22 @@ impl Conversation {
             route if route.starts_with("/v1/secrets/{") => self.of(about, |known| &known.names),
             _ => Some(about.tenant().to_owned()),
         };
-        let path = address(route, &id.unwrap_or_else(|| "job_00000000000000000000000000".to_owned()));
+        let route_of_first = route.replace("{version}", "1");
+        let path = address(&route_of_first, &id.unwrap_or_else(|| "job_00000000000000000000000000".to_owned()));
         let query = if method == "GET" { self.query(about, route, now) } else { String::new() };
         let Some((address, cursor)) = self.cursor(about) else { return path + &query };
         if method != "GET"
             || !matches!(
                 route,
-                "/v1/jobs" | "/v1/runs" | "/v1/keys" | "/v1/secrets" | "/v1/audit" | "/v1/jobs/{job_id}/runs"
+                "/v1/jobs"
+                    | "/v1/workflows"
+                    | "/v1/runs"
+                    | "/v1/keys"
+                    | "/v1/secrets"
+                    | "/v1/audit"
+                    | "/v1/jobs/{job_id}/runs"
+                    | "/v1/workflows/{workflow_id}/runs"
+                    | "/v1/workflows/{workflow_id}/versions"
             )
         {
             return path + &query;
@@ -164,7 +177,7 @@ impl Conversation {
         let word = |random: &mut Random| (*random.pick(&WORDS)).to_owned();
         let statuses = ["succeeded", "failed", "timed_out", "cancelled", "queued", "scheduled", "running", "skipped"];
         match route {
-            "/v1/jobs" => {
+            "/v1/jobs" | "/v1/workflows" => {
                 for filter in ["tag", "name", "owner"] {
                     if self.random.one_in(6) {
                         said.push(format!("{filter}={}", word(&mut self.random)));
@@ -174,7 +187,7 @@ impl Conversation {
                     said.push(format!("status={}", self.random.pick(&["active", "paused", "completed", "cancelled"])));
                 }
             }
-            "/v1/runs" | "/v1/jobs/{job_id}/runs" => {
+            "/v1/runs" | "/v1/jobs/{job_id}/runs" | "/v1/workflows/{workflow_id}/runs" => {
                 if self.random.one_in(4) {
                     said.push(format!("status={}", self.random.pick(&statuses)));
                 }
@@ -204,6 +217,8 @@ impl Conversation {
         let body = match (method, route) {
             ("POST", "/v1/jobs") => self.job(now),
             ("POST", "/v1/jobs/batch") => json!({"jobs": [self.job(now), self.job(now), self.job(now)]}),
+            ("POST", "/v1/workflows") | ("PUT", "/v1/workflows/{workflow_id}") => self.workflow(method, about, now),
+            ("POST", "/v1/workflows/{workflow_id}/run") => json!({"params": about.tenant()}),
             ("PATCH", _) => self.patch(now),
             ("POST", "/v1/schedules/preview") => json!({"schedule": self.schedule(now), "count": 3}),
             ("POST", "/v1/keys") => self.new_key(),
@@ -248,6 +263,23 @@ impl Conversation {
             fields.insert("nmae".to_owned(), json!("typo"));
         }
         job
+    }
+
+    /// Two tasks, the second of which calls a workflow now and then.
+    fn workflow(&mut self, method: &str, about: Who, now: Moment) -> Value {
+        let mut tasks = vec![json!({"key": "a", "target": {"noop": {}}, "payload": "{{params}}"})];
+        let called = if self.random.one_in(3) { self.of(about, |known| &known.workflows) } else { None };
+        let target = called.map_or_else(|| json!({"noop": {}}), |id| json!({"workflow": {"id": id}}));
+        tasks.push(json!({"key": self.random.pick(&["b", "c"]), "depends_on": ["a"], "target": target}));
+        let mut workflow =
+            json!({"name": self.random.pick(&WORDS), "tags": [self.random.pick(&WORDS)], "tasks": tasks});
+        if self.random.one_in(4) {
+            workflow["schedule"] = self.schedule(now);
+        }
+        if method == "POST" && self.random.one_in(3) {
+            workflow["idempotency_key"] = json!(self.idempotency_key());
+        }
+        workflow
     }
 
     fn schedule(&mut self, now: Moment) -> Value {
@@ -332,6 +364,7 @@ impl Known {
                 for (name, value) in fields {
                     match (name.as_str(), value.as_str()) {
                         ("job_id", Some(id)) => remember(&mut self.jobs, id.to_owned()),
+                        ("workflow_id", Some(id)) => remember(&mut self.workflows, id.to_owned()),
                         ("run_id" | "next_run_id", Some(id)) => remember(&mut self.runs, id.to_owned()),
                         ("key_id", Some(id)) => remember(&mut self.keys, id.to_owned()),
                         ("name", Some(name)) if fields.contains_key("rotated_at") => {
