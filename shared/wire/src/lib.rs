@@ -47,6 +47,10 @@ pub mod texts;
 pub mod whole_number;
 pub mod word;
 pub mod words;
+pub mod workflow_run_events;
+pub mod workflow_run_query;
+pub mod workflow_run_request;
+pub mod workflow_run_view;
 
 pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
@@ -59,7 +63,7 @@ pub use self::job_query::JobsQuery;
 pub use self::job_request::JobRequest;
 pub use self::job_view::{JobStatus, JobView, OneJobView};
 pub use self::key::{KeyRequest, KeyView, KeysQuery, RoleRequest, TenantQuery};
-pub use self::notice::{JobNotice, RunNotice};
+pub use self::notice::{JobNotice, RunNotice, StallNotice};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};
 pub use self::problem::{FieldError, Problem, ProblemKind};
@@ -78,3 +82,12 @@ pub use self::signing_secret::SigningSecretView;
 pub use self::stats::{LagView, StatsQuery, StatsView};
 pub use self::target::{HeaderSpec, HttpTarget, MASK, NoopTarget, SecretRef, TargetSpec};
 pub use self::word::Word;
+pub use self::workflow_run_events::WorkflowRunEventView;
+pub use self::workflow_run_query::{
+    BranchQuery, BranchesQuery, TasksQuery, WorkflowRunsAcrossQuery, WorkflowRunsQuery,
+};
+pub use self::workflow_run_request::{NoteRequest, SuccessRequest};
+pub use self::workflow_run_view::{
+    ApprovalView, BranchView, BranchesView, DecidedView, EdgeView, JudgementView, PathStepView, TaskOfView, TaskState,
+    TaskView, WorkflowRunItem, WorkflowRunView,
+};

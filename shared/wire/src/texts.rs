@@ -19,6 +19,17 @@ component!(
     json_schema!({ "type": "string", "pattern": id_pattern("run", &[23, 31]), "description": "Which run." })
 );
 component!(
+    WorkflowIdText = "WorkflowId",
+    json_schema!({ "type": "string", "pattern": id_pattern("wf", &[16]), "description": "Which workflow." })
+);
+component!(
+    TaskKeyText = "TaskKey",
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "minLength": 1, "maxLength": WORD_CHARS,
+        "description": "What a task is called in its workflow.",
+    })
+);
+component!(
     KeyIdText = "KeyId",
     json_schema!({ "type": "string", "pattern": id_pattern("key", &[10]), "description": "Which key. It is no secret." })
 );

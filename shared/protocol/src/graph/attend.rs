@@ -2,7 +2,7 @@
 //! whose deadline has passed is stopped, an approval that nobody answered ends as its task says.
 //!
 //! Rule **touch**: before a look moves the timer of a waiting run far, it writes the run unchanged, as it was seen: who promised before and
-//! acts after is refused.
+//! acts after is refused. Where the run has stalled, what is written says so: see [`super::stalling`].
 
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use minutehand_io::{Fault, Ports};
 use super::birth::made;
 use super::family::Family;
 use super::settle::{Due, Settled, Work, settle};
+use super::stalling::stall_of;
 use super::unfold::begin_below;
 use super::values::latest;
 
@@ -79,8 +80,15 @@ pub async fn look<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Option<Moment>
     if begin_below(ports, seen.clone(), false).await? == Settled::More {
         return Ok(Some(now + Duration::from_secs(1)));
     }
-    let touched = ports.store().put(&seen.item.tenant, seen.item.key, &seen.item, seen.guard()).await?;
-    Ok(touched.is_written().then(|| tasks.deadline.min(now + LOOK_AGAIN)))
+    let stalled = stall_of(ports, &seen.item).await?;
+    let touched = stalled.as_ref().map_or_else(|| seen.item.clone(), |stall| stall.remarked_on(&seen.item, now));
+    if !ports.store().put(&touched.tenant, touched.key, &touched, seen.guard()).await?.is_written() {
+        return Ok(None);
+    }
+    if let Some(stall) = stalled {
+        ports.events().emit(&Event::Stalled { run: &touched, since: stall.since, edge: &stall.edge });
+    }
+    Ok(Some(tasks.deadline.min(now + LOOK_AGAIN)))
 }
 
 /// Whether the timer of a finished run may go. That of a failure which waits for a verdict goes only after the run was written

@@ -7,7 +7,7 @@ use minutehand_domain::access::{By, Role};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
-use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Run, State};
+use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, State};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
@@ -79,6 +79,17 @@ pub enum Resumed {
 /// Goes on with a run of a workflow that did not end well, under a key of its own: whatever succeeded is not done again. Rule **once**:
 /// however often somebody asks, it is one run.
 pub async fn resume<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Resumed, Fault> {
+    resume_with(ports, tenant, key, by, None).await
+}
+
+/// The same, with a note of who asks: the new run has it.
+pub async fn resume_with<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: RunKey,
+    by: &By,
+    note: Option<&str>,
+) -> Result<Resumed, Fault> {
     let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Resumed::NotFound) };
     let before = seen.item;
     let ended_badly = matches!(before.state, State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. });
@@ -93,6 +104,8 @@ pub async fn resume<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
         state: State::Scheduled { due: now },
         ..Run::new(tenant.clone(), key, before.priority)
     };
+    let (asker, note) = (Some(by.clone()), note.map(ToOwned::to_owned));
+    let run = run.remarked(Remark { at: now, by: asker, what: Remarked::Resumed, note });
     let timer = promise(ports, tenant, TimerKey::run(key, now), 0).await?;
     match ports.store().put(tenant, key, &run, Guard::Absent).await? {
         Put::Written(_) => {
