@@ -39,6 +39,7 @@ mod source;
 mod stats;
 mod strangers;
 mod suggestion;
+mod workflow_runs;
 mod workflows;
 
 use std::sync::Arc;

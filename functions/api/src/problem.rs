@@ -49,6 +49,10 @@ impl Problem {
         Self::new(Kind::NotFound, "there is no such job")
     }
 
+    pub(crate) fn no_workflow() -> Self {
+        Self::new(Kind::NotFound, "there is no such workflow")
+    }
+
     pub(crate) fn no_secret() -> Self {
         Self::new(Kind::NotFound, "there is no such secret")
     }

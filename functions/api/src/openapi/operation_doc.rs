@@ -30,6 +30,7 @@ pub(crate) struct OperationDoc {
 pub(crate) enum Tag {
     Jobs,
     Runs,
+    WorkflowRuns,
     Schedules,
     Keys,
     Secrets,
@@ -190,9 +191,10 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Jobs,
         Self::Runs,
+        Self::WorkflowRuns,
         Self::Schedules,
         Self::Keys,
         Self::Secrets,
@@ -206,6 +208,7 @@ impl Tag {
         match self {
             Self::Jobs => "Jobs",
             Self::Runs => "Runs",
+            Self::WorkflowRuns => "Workflow runs",
             Self::Schedules => "Schedules",
             Self::Keys => "Keys",
             Self::Secrets => "Secrets",
@@ -220,6 +223,9 @@ impl Tag {
         match self {
             Self::Jobs => "What to do, when, and how failure is treated.",
             Self::Runs => "One occurrence of a job being carried out, with every attempt.",
+            Self::WorkflowRuns => {
+                "A workflow being carried out: its tasks, what they wait for, and what people decide about them."
+            }
             Self::Schedules => "What a schedule means, before it is given to a job.",
             Self::Keys => "Who may call this API, for which tenant, in which role. Secrets are shown once.",
             Self::Secrets => {

@@ -5,12 +5,16 @@ use serde_json::{Value, json};
 
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
-use minutehand_wire::texts::{EtagText, JobIdText, KeyIdText, RunIdText, SecretNameText, TenantText, header_key};
+use minutehand_wire::texts::{
+    EtagText, JobIdText, KeyIdText, RunIdText, SecretNameText, TaskKeyText, TenantText, WorkflowIdText, header_key,
+};
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
     json!({
         "job_id": in_path::<JobIdText>("job_id", schemas),
         "run_id": in_path::<RunIdText>("run_id", schemas),
+        "workflow_id": in_path::<WorkflowIdText>("workflow_id", schemas),
+        "task_key": in_path::<TaskKeyText>("task_key", schemas),
         "key_id": in_path::<KeyIdText>("key_id", schemas),
         "secret": in_path::<SecretNameText>("secret", schemas),
         "tenant": in_path::<TenantText>("tenant", schemas),

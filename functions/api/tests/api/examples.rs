@@ -75,7 +75,9 @@ async fn every_example_is_answered_as_the_page_shows() {
         }
     }
 
-    let missing: Vec<_> = routes.iter().filter(|route| !met.contains(*route) && route.1 != "/openapi.json").collect();
+    // Runs of workflows have a page of their own, docs/workflows.md.
+    let is_elsewhere = |route: &str| route == "/openapi.json" || route.starts_with("/v1/workflow");
+    let missing: Vec<_> = routes.iter().filter(|route| !met.contains(*route) && !is_elsewhere(route.1)).collect();
     assert!(missing.is_empty(), "no example shows {missing:?}");
 }
 

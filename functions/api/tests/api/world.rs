@@ -18,6 +18,7 @@ use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::targets::TargetRefusal;
+use minutehand_protocol::graph::watch::standing_of;
 use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, claim};
 use minutehand_protocol::run::finish::finish;
@@ -160,6 +161,11 @@ impl World {
 
     /// The same; an attempt of which nothing is said does not end.
     pub(crate) async fn work_if(&self, ends: impl Fn(&Job, &Run) -> Option<Outcome>) {
+        self.work_on(|job, _task, run| ends(job, run)).await;
+    }
+
+    /// The same; of a task's run it is told what the task is called, and the job whose run all of it is.
+    pub(crate) async fn work_on(&self, ends: impl Fn(&Job, Option<&str>, &Run) -> Option<Outcome>) {
         for shard in 0..self.ports.store().shards() {
             sweep(&*self.ports, shard, &Allowance::UNLIMITED).await.whole().unwrap();
         }
@@ -173,9 +179,15 @@ impl World {
                 else {
                     continue;
                 };
-                let job =
-                    job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap().expect("a job that has a run");
-                if let Some(outcome) = ends(&job, &claimed.run) {
+                let standing = standing_of(&*self.ports, &claimed.run).await.unwrap();
+                let job = standing.as_ref().map_or(hint.run.job, |standing| standing.job);
+                let task = standing.as_ref().map(|standing| standing.key.as_str());
+                let Some(job) = job_of(&*self.ports, &hint.tenant, job).await.unwrap() else {
+                    assert!(claimed.run.task.is_some(), "only what is below a run outlives its job");
+                    self.finish(&claimed, &succeeded()).await;
+                    continue;
+                };
+                if let Some(outcome) = ends(&job, task, &claimed.run) {
                     self.finish(&claimed, &outcome).await;
                 }
             }
