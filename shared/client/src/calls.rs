@@ -2,10 +2,12 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
-    RotateRequest, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView,
-    SecretsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, DecidedView, HealthView,
+    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, NoteRequest, OneJobView, Page, PreviewRequest,
+    PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunView,
+    RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
+    SuccessRequest, TaskView, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView,
+    WorkflowRunsAcrossQuery, WorkflowRunsQuery,
 };
 use serde::Serialize;
 
@@ -75,6 +77,67 @@ pub fn cancel_run(run: &str) -> Call<RunView> {
 
 pub fn retry_run(run: &str, request: &RunRequest) -> Call<RunView> {
     asked_for(Call::post(&["runs", run, "retry"]), request)
+}
+
+/// Of all workflows, or of one.
+pub fn list_workflow_runs(query: &WorkflowRunsAcrossQuery) -> Call<Page<WorkflowRunItem>> {
+    Call::get(&["workflow-runs"]).query(query)
+}
+
+pub fn list_runs_of_workflow(workflow: &str, query: &WorkflowRunsQuery) -> Call<Page<WorkflowRunItem>> {
+    Call::get(&["workflows", workflow, "runs"]).query(query)
+}
+
+pub fn get_workflow_run(run: &str) -> Call<WorkflowRunView> {
+    Call::get(&["workflow-runs", run])
+}
+
+pub fn list_tasks(run: &str, query: &TasksQuery) -> Call<Page<TaskView>> {
+    Call::get(&["workflow-runs", run, "tasks"]).query(query)
+}
+
+pub fn list_branches(run: &str, task: &str, query: &BranchesQuery) -> Call<Page<BranchView>> {
+    Call::get(&["workflow-runs", run, "tasks", task, "branches"]).query(query)
+}
+
+pub fn list_workflow_run_events(run: &str, query: &TasksQuery) -> Call<Page<WorkflowRunEventView>> {
+    Call::get(&["workflow-runs", run, "events"]).query(query)
+}
+
+pub fn cancel_workflow_run(run: &str, note: &NoteRequest) -> Call<WorkflowRunView> {
+    noted(Call::post(&["workflow-runs", run, "cancel"]), note)
+}
+
+pub fn resume_workflow_run(run: &str, note: &NoteRequest) -> Call<WorkflowRunView> {
+    noted(Call::post(&["workflow-runs", run, "resume"]), note)
+}
+
+/// Of a `for_each` the branch says which.
+pub fn approve_task(run: &str, task: &str, branch: &BranchQuery, request: &SuccessRequest) -> Call<DecidedView> {
+    let call = Call::post(&["workflow-runs", run, "tasks", task, "approve"]).query(branch);
+    if *request == SuccessRequest::default() { call } else { call.json(request) }
+}
+
+pub fn reject_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
+    noted(Call::post(&["workflow-runs", run, "tasks", task, "reject"]).query(branch), note)
+}
+
+/// Another try at a failure that is held.
+pub fn retry_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
+    noted(Call::post(&["workflow-runs", run, "tasks", task, "retry"]).query(branch), note)
+}
+
+pub fn skip_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
+    noted(Call::post(&["workflow-runs", run, "tasks", task, "skip"]).query(branch), note)
+}
+
+pub fn succeed_task(run: &str, task: &str, branch: &BranchQuery, request: &SuccessRequest) -> Call<DecidedView> {
+    let call = Call::post(&["workflow-runs", run, "tasks", task, "succeed"]).query(branch);
+    if *request == SuccessRequest::default() { call } else { call.json(request) }
+}
+
+pub fn fail_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
+    noted(Call::post(&["workflow-runs", run, "tasks", task, "fail"]).query(branch), note)
 }
 
 pub fn preview_schedule(request: &PreviewRequest) -> Call<PreviewView> {
@@ -148,6 +211,11 @@ pub fn stats(query: &StatsQuery) -> Call<StatsView> {
 
 pub fn health() -> Call<HealthView> {
     Call::get(&["health"])
+}
+
+/// A note that says nothing is none.
+fn noted<T>(call: Call<T>, note: &NoteRequest) -> Call<T> {
+    if *note == NoteRequest::default() { call } else { call.json(note) }
 }
 
 /// A request that says nothing has no body.
