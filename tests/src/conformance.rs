@@ -4,6 +4,7 @@
 pub mod across;
 pub mod agreement;
 pub mod documents;
+pub mod graphs;
 pub mod guards;
 pub mod items;
 pub mod kept;
@@ -73,6 +74,10 @@ macro_rules! store_facts {
                 what_is_written_once_can_be_deleted,
                 an_update_that_the_stores_cannot_mean_alike_is_illegal,
                 a_deleted_run_is_listed_no_more,
+            }
+            graphs::{
+                of_64_tasks_that_end_at_once_one_closes_the_last_edge_of_their_join,
+                of_64_runs_as_many_have_a_place_as_their_workflow_has,
             }
             kept::{
                 attempts_come_oldest_first,

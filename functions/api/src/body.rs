@@ -17,8 +17,9 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Method};
 use http_body_util::BodyExt as _;
 use minutehand_domain::id::Tenant;
-use minutehand_domain::limits::{BATCH_BYTES, PAYLOAD_BYTES};
+use minutehand_domain::limits::{BATCH_BYTES, DEFINITION_BYTES, PAYLOAD_BYTES};
 use minutehand_io::Ports;
+use minutehand_wire::suggestion;
 use schemars::JsonSchema;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -28,7 +29,6 @@ use crate::app_state::AppState;
 use crate::body_budget::{BodyBudget, Reserved};
 use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
-use crate::suggestion;
 
 /// The size of the largest payload with the longest URL, headers and tags, in any spelling.
 pub(crate) const BODY_BYTES: usize = PAYLOAD_BYTES + 64 * 1024;
@@ -41,6 +41,9 @@ pub(crate) struct Body {
 
 /// The body of a batch request.
 pub(crate) struct BatchBody(pub Body);
+
+/// The body of a request that says what a workflow does.
+pub(crate) struct DefinitionBody(pub Body);
 
 impl Body {
     pub(crate) fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Problem> {
@@ -93,20 +96,7 @@ impl Body {
 
 /// Parses JSON into a type, or explains what is wrong.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
-    // Serde would also accept an array of a struct's values.
-    if !text.trim_ascii_start().starts_with('{') {
-        return Err(Problem::field(Kind::Invalid, "", "this must be an object"));
-    }
-    serde_json::from_str(text).map_err(|_| explain::<T>(text))
-}
-
-/// Parses again, slowly, to find the field at fault: valid bodies do not pay for it.
-fn explain<'a, T: Deserialize<'a>>(text: &'a str) -> Problem {
-    let json = &mut serde_json::Deserializer::from_str(text);
-    match serde_path_to_error::deserialize::<_, T>(json) {
-        Err(error) => Problem::invalid(vec![suggestion::explain(error.path(), error.inner())]),
-        Ok(_) => Problem::new(Kind::Invalid, "the body is not what this request expects"),
-    }
+    suggestion::read(text).map_err(|error| Problem::invalid(vec![error]))
 }
 
 async fn gathered(
@@ -148,6 +138,14 @@ impl<D: Ports> FromRequest<Arc<AppState<D>>> for BatchBody {
 
     async fn from_request(request: Request, app: &Arc<AppState<D>>) -> Result<Self, Problem> {
         Body::read(request, BATCH_BYTES, &app.body_budget).await.map(Self)
+    }
+}
+
+impl<D: Ports> FromRequest<Arc<AppState<D>>> for DefinitionBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<AppState<D>>) -> Result<Self, Problem> {
+        Body::read(request, DEFINITION_BYTES, &app.body_budget).await.map(Self)
     }
 }
 

@@ -26,7 +26,7 @@ use minutehand_wire::{BodyView, JobView, JobsQuery, OneJobView, Page};
 
 pub(crate) use self::batch::batch;
 pub(crate) use self::create::create;
-use self::filter::JobFilter;
+pub(crate) use self::filter::JobFilter;
 pub(crate) use self::patch::patch;
 use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
@@ -139,10 +139,20 @@ pub(crate) async fn delete<D: Ports>(
     JobPath(id): JobPath,
     precondition: IfMatch,
 ) -> Result<StatusCode, Problem> {
+    if let Some(job) = job_of(&*app.ports, caller.tenant(), id).await? {
+        is_nobodys_own(&job)?;
+    }
     match change(&*app.ports, caller.tenant(), id, &Command { change: Change::Delete, precondition }).await? {
         Changed::Done(_) | Changed::AsItWas(_) | Changed::Refused(_, _) => Ok(StatusCode::NO_CONTENT),
         Changed::NotFound => Err(Problem::no_job()),
     }
+}
+
+/// A workflow's own job is what the workflow says: it is changed and deleted there.
+fn is_nobodys_own(job: &Job) -> Result<(), Problem> {
+    let Some(workflow) = job.workflow() else { return Ok(()) };
+    let detail = format!("this is the own job of the workflow {workflow}: change or delete /v1/workflows/{workflow}");
+    Err(Problem::new(Kind::Conflict, detail))
 }
 
 /// Applies a command and answers with the changed job.

@@ -38,7 +38,6 @@ mod signing;
 mod source;
 mod stats;
 mod strangers;
-mod suggestion;
 mod workflow_runs;
 mod workflows;
 

@@ -11,19 +11,22 @@ use minutehand_domain::secret::{NotASecretName, SecretName};
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::key::TaskKey;
 use minutehand_wire::page::DEFAULT_LIMIT;
+use minutehand_wire::suggestion;
 use serde::de::DeserializeOwned;
 
 use crate::problem::{FieldError, Kind, Problem};
-use crate::suggestion;
 
 /// The job that the path names. A text that is no job's id names none.
 pub(crate) struct JobPath(pub JobId);
 
-/// The run named by the path.
-pub(crate) struct RunPath(pub RunKey);
-
 /// The workflow named by the path.
 pub(crate) struct WorkflowPath(pub WorkflowId);
+
+/// The workflow and the number of one of its versions.
+pub(crate) struct VersionPath(pub WorkflowId, pub u32);
+
+/// The run named by the path.
+pub(crate) struct RunPath(pub RunKey);
 
 /// The run of a workflow and the task of it that the path names.
 pub(crate) struct TaskPath(pub RunKey, pub TaskKey);
@@ -48,19 +51,31 @@ impl<S: Send + Sync> FromRequestParts<S> for JobPath {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for RunPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        named(parts, state).await.map(Self).ok_or_else(Problem::no_run)
-    }
-}
-
 impl<S: Send + Sync> FromRequestParts<S> for WorkflowPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         named(parts, state).await.map(Self).ok_or_else(Problem::no_workflow)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for VersionPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let texts = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((id, version)) = texts.map_err(|_| Problem::no_workflow())?;
+        let id = id.parse().map_err(|_| Problem::no_workflow())?;
+        let no_version = |_| Problem::new(Kind::NotFound, "versions are numbered from 1");
+        Ok(Self(id, version.parse().map_err(no_version)?))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RunPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        named(parts, state).await.map(Self).ok_or_else(Problem::no_run)
     }
 }
 

@@ -14,15 +14,24 @@ pub(crate) struct IfMatch(Option<Vec<String>>);
 impl IfMatch {
     /// Checks that the change applies to the job's current version.
     pub(crate) fn check(&self, job: &Job) -> Result<(), Problem> {
+        self.check_tag(&tag_of(job), "job")
+    }
+
+    /// The same of whatever has this tag.
+    pub(crate) fn check_tag(&self, tag: &str, what: &str) -> Result<(), Problem> {
         let Some(tags) = &self.0 else { return Ok(()) };
-        let tag = tag_of(job);
         if tags.iter().any(|given| given == "*" || *given == tag) {
             return Ok(());
         }
         Err(Problem::new(
             Kind::VersionMismatch,
-            format!("the job's version is {tag} by now; read it again and decide again"),
+            format!("the {what}'s version is {tag} by now; read it again and decide again"),
         ))
+    }
+
+    /// Whether it names versions: `*` is any.
+    pub(crate) fn is_given(&self) -> bool {
+        self.0.as_ref().is_some_and(|tags| !tags.iter().any(|tag| tag == "*"))
     }
 }
 

@@ -15,7 +15,8 @@ use crate::app_state::AppState;
 use crate::auth::authenticate;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, health, jobs, keys, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats, workflow_runs,
+    audit, health, jobs, keys, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats,
+    workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -47,6 +48,48 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/runs/{run_id}/events", Viewer, runs::events::<D>, doc_of::list_run_events),
         route(Method::POST, "/v1/runs/{run_id}/cancel", Operator, runs::cancel::<D>, doc_of::cancel_run),
         route(Method::POST, "/v1/runs/{run_id}/retry", Operator, runs::retry::<D>, doc_of::retry_run),
+        route(Method::POST, "/v1/workflows", Operator, workflows::create::<D>, doc_of::create_workflow),
+        route(Method::GET, "/v1/workflows", Viewer, workflows::list::<D>, doc_of::list_workflows),
+        route(Method::GET, "/v1/workflows/{workflow_id}", Viewer, workflows::show::<D>, doc_of::get_workflow),
+        route(Method::PUT, "/v1/workflows/{workflow_id}", Operator, workflows::put::<D>, doc_of::put_workflow),
+        route(Method::DELETE, "/v1/workflows/{workflow_id}", Operator, workflows::delete::<D>, doc_of::delete_workflow),
+        route(
+            Method::GET,
+            "/v1/workflows/{workflow_id}/versions",
+            Viewer,
+            workflows::versions::<D>,
+            doc_of::list_workflow_versions,
+        ),
+        route(
+            Method::GET,
+            "/v1/workflows/{workflow_id}/versions/{version}",
+            Viewer,
+            workflows::version::<D>,
+            doc_of::get_workflow_version,
+        ),
+        route(Method::GET, "/v1/workflows/{workflow_id}/diff", Viewer, workflows::diff::<D>, doc_of::diff_workflow),
+        route(Method::POST, "/v1/workflows/{workflow_id}/run", Operator, workflows::run_now::<D>, doc_of::run_workflow),
+        route(
+            Method::GET,
+            "/v1/workflows/{workflow_id}/runs",
+            Viewer,
+            workflows::runs::<D>,
+            doc_of::list_runs_of_workflow,
+        ),
+        route(
+            Method::POST,
+            "/v1/workflows/{workflow_id}/pause",
+            Operator,
+            workflows::pause::<D>,
+            doc_of::pause_workflow,
+        ),
+        route(
+            Method::POST,
+            "/v1/workflows/{workflow_id}/resume",
+            Operator,
+            workflows::resume::<D>,
+            doc_of::resume_workflow,
+        ),
         route(Method::POST, "/v1/schedules/preview", Viewer, schedules::preview::<D>, doc_of::preview_schedule),
         route(Method::POST, "/v1/keys", Admin, keys::create::<D>, doc_of::create_key),
         route(Method::GET, "/v1/keys", Admin, keys::list::<D>, doc_of::list_keys),
@@ -78,13 +121,6 @@ fn of_workflow_runs<D: Ports>() -> Vec<Route<D>> {
     use workflow_runs as runs;
 
     vec![
-        route(
-            M::GET,
-            "/v1/workflows/{workflow_id}/runs",
-            Viewer,
-            runs::of_workflow::<D>,
-            doc_of::list_runs_of_workflow,
-        ),
         route(M::GET, "/v1/workflow-runs", Viewer, runs::across::<D>, doc_of::list_workflow_runs),
         route(M::GET, "/v1/workflow-runs/{run_id}", Viewer, runs::show::<D>, doc_of::get_workflow_run),
         route(M::GET, "/v1/workflow-runs/{run_id}/tasks", Viewer, runs::tasks::<D>, doc_of::list_tasks),

@@ -14,8 +14,8 @@ use minutehand_io::clock::Clock as _;
 use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
 pub(crate) use self::full_run::FullRun;
-pub(crate) use self::list::{across, of_job};
-pub(crate) use self::on_demand::{retry, run_now};
+pub(crate) use self::list::{across, of_job, page};
+pub(crate) use self::on_demand::{admit, answer, retry, run_now};
 use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
 use crate::keyring::Caller;

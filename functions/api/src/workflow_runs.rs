@@ -11,7 +11,7 @@ mod whole;
 
 pub(crate) use self::acts::{cancel, resume};
 pub(crate) use self::events::events;
-pub(crate) use self::list::{OfWorkflows, across, of_workflow};
+pub(crate) use self::list::{OfWorkflows, across};
 pub(crate) use self::page::{branches, show, tasks};
 pub(crate) use self::verdicts::{approve, fail, reject, retry, skip, succeed};
 use self::whole::Whole;

@@ -126,6 +126,7 @@ async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
         scheduled_at: run.nominal(),
         now: ports.clock().now(),
         payload: payload.as_ref(),
+        task: order.task.as_ref(),
         material,
         timeout: order.terms.timeout,
     };

@@ -4,10 +4,10 @@ use http::Method;
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, DecidedView, HealthView,
     JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, NoteRequest, OneJobView, Page, PreviewRequest,
-    PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunView,
-    RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
-    SuccessRequest, TaskView, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView,
-    WorkflowRunsAcrossQuery, WorkflowRunsQuery,
+    PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest,
+    RunTaskView, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
+    StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem,
+    WorkflowRunView, WorkflowRunsQuery,
 };
 use serde::Serialize;
 
@@ -80,19 +80,15 @@ pub fn retry_run(run: &str, request: &RunRequest) -> Call<RunView> {
 }
 
 /// Of all workflows, or of one.
-pub fn list_workflow_runs(query: &WorkflowRunsAcrossQuery) -> Call<Page<WorkflowRunItem>> {
+pub fn list_workflow_runs(query: &WorkflowRunsQuery) -> Call<Page<WorkflowRunItem>> {
     Call::get(&["workflow-runs"]).query(query)
-}
-
-pub fn list_runs_of_workflow(workflow: &str, query: &WorkflowRunsQuery) -> Call<Page<WorkflowRunItem>> {
-    Call::get(&["workflows", workflow, "runs"]).query(query)
 }
 
 pub fn get_workflow_run(run: &str) -> Call<WorkflowRunView> {
     Call::get(&["workflow-runs", run])
 }
 
-pub fn list_tasks(run: &str, query: &TasksQuery) -> Call<Page<TaskView>> {
+pub fn list_tasks(run: &str, query: &TasksQuery) -> Call<Page<RunTaskView>> {
     Call::get(&["workflow-runs", run, "tasks"]).query(query)
 }
 

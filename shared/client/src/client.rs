@@ -9,10 +9,9 @@ use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, DecidedView, HealthView, JobPatch,
     JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, NoteRequest, OneJobView, Page,
-    PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunView,
-    RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
-    TaskView, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsAcrossQuery,
-    WorkflowRunsQuery,
+    PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView,
+    RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery,
+    StatsView, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -206,13 +205,8 @@ impl Client {
 /// Runs of workflows.
 impl Client {
     /// One page, of all workflows or of one.
-    pub async fn workflow_runs(&self, query: &WorkflowRunsAcrossQuery) -> Result<Page<WorkflowRunItem>> {
+    pub async fn workflow_runs(&self, query: &WorkflowRunsQuery) -> Result<Page<WorkflowRunItem>> {
         self.read(&calls::list_workflow_runs(query)).await
-    }
-
-    /// One page.
-    pub async fn runs_of_workflow(&self, workflow: &str, query: &WorkflowRunsQuery) -> Result<Page<WorkflowRunItem>> {
-        self.read(&calls::list_runs_of_workflow(workflow, query)).await
     }
 
     /// With the first of its tasks.
@@ -220,7 +214,7 @@ impl Client {
         self.read(&calls::get_workflow_run(run)).await
     }
 
-    pub fn all_tasks(&self, run: &str, query: &TasksQuery) -> BoxStream<'_, Result<TaskView>> {
+    pub fn all_tasks(&self, run: &str, query: &TasksQuery) -> BoxStream<'_, Result<RunTaskView>> {
         self.all(calls::list_tasks(run, query))
     }
 

@@ -20,6 +20,7 @@ use crate::priority::Priority;
 use crate::run::{Run, Skip, SkippedSpan};
 use crate::schedule::{Schedule, When};
 use crate::target::Target;
+use crate::workflow::WorkflowId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -174,6 +175,14 @@ impl Job {
         Run { nominal, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
     }
 
+    /// The workflow whose own job it is.
+    pub fn workflow(&self) -> Option<WorkflowId> {
+        match self.definition.target {
+            Target::Workflow(called) => Some(called.id).filter(|workflow| workflow.job() == self.id),
+            Target::Http(_) | Target::Noop => None,
+        }
+    }
+
     /// Which queue hints of its runs travel on.
     pub fn lane(&self) -> Lane {
         match self.definition.target {
@@ -186,7 +195,7 @@ impl Job {
     /// What its runs carry out.
     pub fn order(self) -> Order {
         let Definition { target, terms, payload, priority, .. } = self.definition;
-        Order { target, terms, payload, priority }
+        Order { target, terms, payload, priority, task: None }
     }
 
     /// What `t` was meant for by the schedule that fires then, in force or not: its timer may outlast it.

@@ -12,8 +12,8 @@ pub const TAGS: usize = 20;
 pub const PAYLOAD_BYTES: usize = 256 * 1024;
 /// A payload beyond this is an item of its own, so that the job's item stays under 1 KB on the hot path.
 pub const INLINE_PAYLOAD_BYTES: usize = 512;
-/// The part of a target's answer that is kept.
-pub const RESULT_BYTES: usize = 64 * 1024;
+/// The part of a target's answer that is kept: what one task answers with is the next one's payload, or its list.
+pub const RESULT_BYTES: usize = PAYLOAD_BYTES;
 /// A result beyond this is an item of its own, so that the run's item stays under 1 KB.
 pub const INLINE_RESULT_BYTES: usize = 512;
 /// The part of an error's message that is kept: three attempts with one each still fit a run's item.

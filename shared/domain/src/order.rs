@@ -6,11 +6,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
+use crate::id::RunKey;
 use crate::limits::{DEFAULT_TIMEOUT_SECONDS, SHORT_CALL_SECONDS};
 use crate::pace;
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
 use crate::target::Target;
+use crate::workflow::key::TaskKey;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
@@ -19,6 +21,18 @@ pub struct Order {
     /// What the target is given, unless the run was given something of its own.
     pub payload: Body,
     pub priority: Priority,
+    /// Which task it is, where it is one.
+    pub task: Option<TaskName>,
+}
+
+/// A task as its target is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskName {
+    /// The run of the workflow.
+    pub workflow_run: RunKey,
+    pub key: TaskKey,
+    /// Of a `for_each`, from 0.
+    pub branch: Option<u16>,
 }
 
 /// On which terms a run is carried out: all that its state machine needs to know of the order.

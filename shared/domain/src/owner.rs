@@ -5,7 +5,7 @@ use crate::body::Body;
 use crate::id::RunKey;
 use crate::job::{Job, Status};
 use crate::lane::Lane;
-use crate::order::{Order, Terms};
+use crate::order::{Order, TaskName, Terms};
 use crate::run::{Run, TaskPlace};
 use crate::target::{Target, WorkflowTarget};
 use crate::workflow::definition::{Approval, Does};
@@ -51,7 +51,10 @@ impl TaskOwner {
             Does::Ask(_) => (Target::Noop, Terms::default()),
         };
         let priority = node.task.priority.unwrap_or(parent.priority);
-        Some(Self { order: Order { target, terms, payload: Body::Empty, priority }, undertaking, is_wanted })
+        let above = parent.task.as_ref().filter(|_| place.branch.is_some()).map(|each| each.parent);
+        let workflow_run = above.unwrap_or(parent.key);
+        let task = Some(TaskName { workflow_run, key: node.task.key.clone(), branch: place.branch });
+        Some(Self { order: Order { target, terms, payload: Body::Empty, priority, task }, undertaking, is_wanted })
     }
 }
 

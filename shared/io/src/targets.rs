@@ -20,6 +20,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::order::TaskName;
 use minutehand_domain::run::AttemptError;
 use minutehand_domain::target::Target;
 
@@ -69,6 +70,8 @@ pub struct Call<'a> {
     pub scheduled_at: Moment,
     pub now: Moment,
     pub payload: Option<&'a Json>,
+    /// Which task of a workflow it is, where it is one.
+    pub task: Option<&'a TaskName>,
     /// What was read for it before the claim.
     pub material: &'a Material,
     pub timeout: Duration,

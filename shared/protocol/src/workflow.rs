@@ -1,23 +1,27 @@
 //! Workflows: made, changed and deleted. A version is written before the workflow names it, and the workflow before its own job, so that
 //! whatever starts finds what it is to carry out.
 
+pub mod change;
+pub mod delete;
+
+use std::collections::BTreeSet;
+
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
+use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::Definition as JobDefinition;
 use minutehand_domain::order::Terms;
+use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::target::{Target, WorkflowTarget};
 use minutehand_domain::workflow::definition::Definition;
 use minutehand_domain::workflow::{Workflow, WorkflowId};
-use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports, plans};
 
 use crate::job::create::{Created as CreatedJob, NewJob, create as create_job};
-
-/// Numbers of versions that a writer passes over which another left half written.
-const TRIES: u32 = 8;
 
 /// What a client asks for, parsed and compiled once.
 #[derive(Clone, Debug)]
@@ -28,9 +32,19 @@ pub struct NewWorkflow {
     pub definition: Definition,
     /// When its own job fires; on demand where nobody says.
     pub schedule: Schedule,
+    pub about: About,
     pub fingerprint: Option<Fingerprint>,
     pub by: By,
     pub now: Moment,
+}
+
+/// What the job of a workflow's own says beside what it carries out. It belongs to no version: a change of it is in force at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    pub owner: Option<String>,
+    pub tags: BTreeSet<String>,
+    pub priority: Priority,
+    pub catch_up: CatchUp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +92,7 @@ async fn finish<D: Ports>(ports: &D, new: &NewWorkflow, there: Workflow, is_new:
         tenant: new.tenant.clone(),
         id: new.id.job(),
         schedule: new.schedule.clone(),
-        definition: job_of(&there),
+        definition: job_of(&there, new.about.clone()),
         payload: None,
         fingerprint: new.fingerprint,
         now: new.now,
@@ -92,46 +106,9 @@ async fn finish<D: Ports>(ports: &D, new: &NewWorkflow, there: Workflow, is_new:
 }
 
 /// What the job of a workflow's own is: it carries out the newest version, for as long as that says.
-fn job_of(workflow: &Workflow) -> JobDefinition {
+fn job_of(workflow: &Workflow, about: About) -> JobDefinition {
     let target = Target::Workflow(WorkflowTarget { id: workflow.id, version: None });
-    JobDefinition { name: Some(workflow.name.clone()), target, terms: Terms::default(), ..JobDefinition::default() }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Changed {
-    Done(Workflow),
-    NotFound,
-    /// It has another version by now than it was to have.
-    NotAsSeen(Workflow),
-}
-
-/// Makes the next version. `expected`: the one that it is to come after.
-pub async fn change<D: Ports>(
-    ports: &D,
-    (tenant, id): (&Tenant, WorkflowId),
-    name: &str,
-    definition: &Definition,
-    expected: Option<u32>,
-    (now, by): (Moment, &By),
-) -> Result<Changed, Fault> {
-    for skipped in 0..TRIES {
-        let Some(Seen { item: there, version: seen }) = ports.store().get::<Workflow>(tenant, id).await? else {
-            return Ok(Changed::NotFound);
-        };
-        if there.deleted {
-            return Ok(Changed::NotFound);
-        }
-        if expected.is_some_and(|expected| expected != there.version) {
-            return Ok(Changed::NotAsSeen(there));
-        }
-        let version = there.version + 1 + skipped;
-        if !plans::write(ports.store(), tenant, (id, version), definition, (now, by)).await? {
-            continue; // another's, who died before the workflow named it
-        }
-        let next = Workflow { name: name.to_owned(), version, changed_at: now, ..there };
-        if ports.store().put(tenant, id, &next, Guard::Seen(seen)).await?.is_written() {
-            return Ok(Changed::Done(next));
-        }
-    }
-    Err(Fault::unavailable("workflow", "it is being changed by too many at once"))
+    let About { owner, tags, priority, catch_up } = about;
+    let (name, terms) = (Some(workflow.name.clone()), Terms::default());
+    JobDefinition { name, owner, tags, target, priority, terms, catch_up, ..JobDefinition::default() }
 }

@@ -21,6 +21,19 @@ impl FieldErrors {
         self.0.push(FieldError { pointer: pointer.into(), detail: detail.into() });
     }
 
+    /// What is wrong with a part that was checked by itself.
+    pub(crate) fn within(&mut self, prefix: &str, part: Self) {
+        let moved = part
+            .0
+            .into_iter()
+            .map(|FieldError { pointer, detail }| FieldError { pointer: prefix.to_owned() + &pointer, detail });
+        self.0.extend(moved);
+    }
+
+    pub(crate) fn extend(&mut self, others: impl IntoIterator<Item = FieldError>) {
+        self.0.extend(others);
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }

@@ -8,8 +8,8 @@ use minutehand_domain::body::{self, Body};
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::Definition;
 use minutehand_domain::limits::{
-    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, TAGS,
-    TIMEOUT_SECONDS, WORD_CHARS,
+    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, TAGS, WORD_CHARS,
+    WORKFLOW_SECONDS,
 };
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
@@ -59,9 +59,10 @@ pub struct JobRequest {
     #[schemars(with = "Option<PriorityWord>", extend("default" = Priority::default()))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// How long an attempt may take.
+    /// How long an attempt may take: at most 840. A run of a workflow may take as long as the workflow says, or less where it is said
+    /// here.
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = TIMEOUT_SECONDS), extend("default" = DEFAULT_TIMEOUT_SECONDS))]
+    #[schemars(range(min = 1, max = WORKFLOW_SECONDS), extend("default" = DEFAULT_TIMEOUT_SECONDS))]
     pub timeout_seconds: Option<u64>,
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetrySpec>,
@@ -112,7 +113,8 @@ impl JobRequest {
         check: TargetCheck<'_>,
         mut errors: FieldErrors,
     ) -> Result<CheckedJob, RequestRefusal> {
-        let (payload, mut secrets) = payload_of(self.payload.as_ref())?;
+        let (pointer, payload) = self.target.given(self.payload.as_ref(), &mut errors);
+        let (payload, mut secrets) = payload_of(pointer, payload)?;
         self.words(&mut errors);
         let terms = self.terms(&mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
@@ -139,34 +141,43 @@ impl JobRequest {
         if let Some(name) = &self.name {
             errors.line("/name", name, NAME_CHARS);
         }
-        if let Some(owner) = &self.owner {
-            errors.line("/owner", owner, WORD_CHARS);
-        }
-        let tags = self.tags.as_deref().unwrap_or_default();
-        if tags.len() > TAGS {
-            errors.add("/tags", format!("at most {TAGS} tags"));
-            return;
-        }
-        for (index, tag) in tags.iter().enumerate() {
-            errors.line(format!("/tags/{index}"), tag, WORD_CHARS);
-        }
+        owner_and_tags(self.owner.as_deref(), self.tags.as_deref(), errors);
     }
 
     fn terms(&self, errors: &mut FieldErrors) -> Terms {
-        let timeout = self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
+        let (most, usual) = self.target.seconds();
+        let timeout = self.timeout_seconds.unwrap_or(usual);
         Terms {
-            timeout: Duration::from_secs(errors.in_range("/timeout_seconds", timeout, 1..=TIMEOUT_SECONDS)),
+            timeout: Duration::from_secs(errors.in_range("/timeout_seconds", timeout, 1..=most)),
             retry: self.retry.as_ref().map(|retry| retry.checked(errors)).unwrap_or_default(),
             delivery: self.delivery.unwrap_or_default(),
         }
     }
 }
 
+/// The words that lists filter by.
+pub(crate) fn owner_and_tags(owner: Option<&str>, tags: Option<&[String]>, errors: &mut FieldErrors) {
+    if let Some(owner) = owner {
+        errors.line("/owner", owner, WORD_CHARS);
+    }
+    let tags = tags.unwrap_or_default();
+    if tags.len() > TAGS {
+        errors.add("/tags", format!("at most {TAGS} tags"));
+        return;
+    }
+    for (index, tag) in tags.iter().enumerate() {
+        errors.line(format!("/tags/{index}"), tag, WORD_CHARS);
+    }
+}
+
 /// The payload's text, kept as it is but for white space and the marks of its references, and the secrets that these name; too
 /// large is 413 wherever the body itself passed.
-pub(crate) fn payload_of(json: Option<&Json>) -> Result<(Option<body::Json>, BTreeSet<SecretName>), RequestRefusal> {
+pub(crate) fn payload_of(
+    pointer: &str,
+    json: Option<&Json>,
+) -> Result<(Option<body::Json>, BTreeSet<SecretName>), RequestRefusal> {
     let refused = |detail, too_large| {
-        let errors = vec![FieldError { pointer: "/payload".to_owned(), detail }];
+        let errors = vec![FieldError { pointer: pointer.to_owned(), detail }];
         RequestRefusal { errors, too_large }
     };
     let Some(payload) = json.map(|json| body::Json::compact(json.raw())) else { return Ok((None, BTreeSet::new())) };

@@ -11,12 +11,16 @@
 
 mod object;
 
+pub mod approval_request;
 pub mod audit;
 pub mod batch;
 pub mod body;
 pub mod catch_up;
 pub mod component;
+pub mod decision_request;
+pub mod edge_request;
 pub mod field_errors;
+pub mod for_each_request;
 pub mod health;
 pub mod instant;
 pub mod job_patch;
@@ -42,20 +46,28 @@ pub mod schedule;
 pub mod secret;
 pub mod signing_secret;
 pub mod stats;
+pub mod suggestion;
 pub mod target;
+pub mod task_request;
+pub mod task_view;
 pub mod texts;
 pub mod whole_number;
 pub mod word;
 pub mod words;
+pub mod workflow_diff;
+pub mod workflow_query;
+pub mod workflow_request;
 pub mod workflow_run_events;
 pub mod workflow_run_query;
 pub mod workflow_run_request;
 pub mod workflow_run_view;
+pub mod workflow_view;
 
 pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
+pub use self::decision_request::{NoteRequest, SuccessRequest};
 pub use self::health::HealthView;
 pub use self::instant::Instant;
 pub use self::job_patch::JobPatch;
@@ -81,13 +93,19 @@ pub use self::secret::{SecretRequest, SecretView, SecretsQuery};
 pub use self::signing_secret::SigningSecretView;
 pub use self::stats::{LagView, StatsQuery, StatsView};
 pub use self::target::{HeaderSpec, HttpTarget, MASK, NoopTarget, SecretRef, TargetSpec};
+pub use self::task_request::TaskRequest;
+pub use self::task_view::TaskView;
 pub use self::word::Word;
+pub use self::workflow_diff::{FieldDiffView, TaskDiffView, WorkflowDiffView};
+pub use self::workflow_query::{DeleteWorkflowQuery, DiffQuery, RunsOfWorkflowQuery, VersionsQuery, WorkflowsQuery};
+pub use self::workflow_request::WorkflowRequest;
 pub use self::workflow_run_events::WorkflowRunEventView;
-pub use self::workflow_run_query::{
-    BranchQuery, BranchesQuery, TasksQuery, WorkflowRunsAcrossQuery, WorkflowRunsQuery,
-};
-pub use self::workflow_run_request::{NoteRequest, SuccessRequest};
+pub use self::workflow_run_query::{BranchQuery, BranchesQuery, TasksQuery, WorkflowRunsQuery};
+pub use self::workflow_run_request::WorkflowRunRequest;
 pub use self::workflow_run_view::{
-    ApprovalView, BranchView, BranchesView, DecidedView, EdgeView, JudgementView, PathStepView, TaskOfView, TaskState,
-    TaskView, WorkflowRunItem, WorkflowRunView,
+    ApprovalView, BranchView, BranchesView, DecidedView, EdgeView, JudgementView, PathStepView, RunTaskView,
+    TaskOfView, TaskState, WorkflowRunItem, WorkflowRunView,
+};
+pub use self::workflow_view::{
+    DefinitionView, OneWorkflowVersionView, OneWorkflowView, WorkflowVersionView, WorkflowView,
 };

@@ -30,6 +30,6 @@ pub struct RunRequest {
 impl RunRequest {
     /// The payload, if there is one, and the secrets that it names.
     pub fn checked(&self) -> Result<(Option<body::Json>, BTreeSet<SecretName>), RequestRefusal> {
-        payload_of(self.payload.as_ref())
+        payload_of("/payload", self.payload.as_ref())
     }
 }

@@ -64,6 +64,9 @@ pub struct RunView {
     /// What it waits for, in words, where it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<String>,
+    /// Of a workflow's run that has begun: the version that it carries out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow_version: Option<u32>,
     /// Of a record that stands for several occurrences: how many, or at least how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
@@ -129,6 +132,7 @@ impl RunView {
             task_key: None,
             task: None,
             waiting_for: None,
+            workflow_version: run.graph.as_ref().map(|graph| graph.version),
             count: span.and_then(|span| span.count),
             covers_until: span.map(|span| Instant(span.until)),
         }

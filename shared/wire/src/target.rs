@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, TIMEOUT_SECONDS, WORKFLOW_SECONDS};
 use minutehand_domain::target::{HttpTarget as Called, Target};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
@@ -124,6 +125,39 @@ fn one_of(names: &[&str]) -> String {
 }
 
 impl TargetSpec {
+    /// The parameters that a workflow is to be given.
+    fn params(&self) -> Option<&Json> {
+        match self {
+            Self::Workflow(workflow) => workflow.params.as_ref(),
+            Self::Http(_) | Self::Noop(_) | Self::Other(_) => None,
+        }
+    }
+
+    /// What a call is given and where that stands: the payload, or what is another word for it.
+    pub(crate) fn given<'a>(
+        &'a self,
+        payload: Option<&'a Json>,
+        errors: &mut FieldErrors,
+    ) -> (&'static str, Option<&'a Json>) {
+        match (payload, self.params()) {
+            (Some(_), Some(_)) => {
+                errors.add("/target/workflow/params", "this is what `payload` says too: say it once");
+                ("/payload", payload)
+            }
+            (None, Some(params)) => ("/target/workflow/params", Some(params)),
+            (payload, None) => ("/payload", payload),
+        }
+    }
+
+    /// How long what it calls may take, and how long it may where nobody says. A workflow says of itself how long its runs take, which
+    /// whoever starts one may only shorten.
+    pub(crate) fn seconds(&self) -> (u64, u64) {
+        match self {
+            Self::Workflow(_) => (WORKFLOW_SECONDS, WORKFLOW_SECONDS),
+            Self::Http(_) | Self::Noop(_) | Self::Other(_) => (TIMEOUT_SECONDS, DEFAULT_TIMEOUT_SECONDS),
+        }
+    }
+
     /// Puts what is there in the place of the masks that stand for it.
     pub fn unmask(&mut self, present: &Target) {
         if let (Self::Http(asked), Target::Http(present)) = (self, present) {
@@ -161,6 +195,19 @@ impl<'de, T: TargetKind> DeserializeSeed<'de> for KindOf<T> {
 /// As a request names it.
 pub(crate) fn asked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TargetSpec, D::Error> {
     deserializer.deserialize_map(OneKind { asked: true })
+}
+
+/// The same, where it may be left out.
+pub(crate) fn maybe_asked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TargetSpec>, D::Error> {
+    struct Asked(TargetSpec);
+
+    impl<'de> Deserialize<'de> for Asked {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            asked(deserializer).map(Self)
+        }
+    }
+
+    Ok(Option::<Asked>::deserialize(deserializer)?.map(|asked| asked.0))
 }
 
 /// As an answer shows it.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use chrono_tz::{IANA_TZDB_VERSION, TZ_VARIANTS};
-use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, URL_CHARS, WORD_CHARS};
+use minutehand_domain::limits::{EXPRESSION_CHARS, IDEMPOTENCY_KEY_CHARS, URL_CHARS, WORD_CHARS};
 use minutehand_domain::schedule::cron::MAX_BYTES;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -27,6 +27,14 @@ component!(
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "minLength": 1, "maxLength": WORD_CHARS,
         "description": "What a task is called in its workflow.",
+    })
+);
+component!(
+    ExpressionText = "Expression",
+    json_schema!({
+        "type": "string", "minLength": 1, "maxLength": EXPRESSION_CHARS,
+        "examples": ["tasks[\"check\"].result.ok", "params.countries"],
+        "description": "CEL over `params` and the tasks before: `tasks[\"a\"].status`, `.result`, and of a for_each `.results`.",
     })
 );
 component!(

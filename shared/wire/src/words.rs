@@ -9,6 +9,8 @@ use minutehand_domain::retry::{Backoff, Jitter};
 use minutehand_domain::run::ErrorCode;
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
+use minutehand_domain::workflow::definition::{NoAnswer, OnFailure};
+use minutehand_domain::workflow::edge::{On, Rule};
 use schemars::json_schema;
 
 use crate::component::component;
@@ -47,6 +49,17 @@ words!(DstOverlapWord = "DstOverlap", DstOverlap: ByKind, First, Second, Both;
 words!(NoteWord = "Note", Note: Shifted, Repeated, Jittered;
     "What happened to an occurrence: `shifted`: its local time does not exist that day and it fires after the gap; `repeated`: \
      its local time comes twice and this is the second; `jittered`: it is spread, and starts at `effective_at`.");
+words!(OnWord = "EdgeOn", On: Success, Failure, Finished;
+    "For which end of the task before it an edge holds: it succeeded; it failed, timed out or was rejected; or either of \
+     these, or it was skipped.");
+words!(RuleWord = "EdgeRule", Rule: All, Any, NoneFailed;
+    "What a task asks of its edges: that each holds; that one holds, for the first of which it starts; or that no task before \
+     it failed and at least one succeeded.");
+words!(OnFailureWord = "OnFailure", OnFailure: FailFast, Continue, Hold;
+    "What becomes of a run one of whose tasks failed, unless that was allowed: nothing more starts; all goes on that does not \
+     need it; or what needs it waits for an operator's verdict.");
+words!(NoAnswerWord = "NoAnswer", NoAnswer: Approve, Reject, Fail;
+    "What counts as the answer to an approval where none came in time; `fail` is that it timed out.");
 
 component!(
     OutcomeWord = "Outcome",

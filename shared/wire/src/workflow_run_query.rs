@@ -13,29 +13,11 @@ use crate::workflow_run_view::TaskState;
 /// Of all workflows, or of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct WorkflowRunsAcrossQuery {
+pub struct WorkflowRunsQuery {
     /// Only runs of this workflow's own job, which its schedule and its `run` start. Runs of other jobs that carry it out stand in the
     /// list of all.
     #[schemars(with = "Option<WorkflowIdText>")]
     pub workflow: Option<String>,
-    /// Only runs of this version.
-    #[schemars(range(min = 1))]
-    pub version: Option<u32>,
-    /// How many at most.
-    #[schemars(range(min = 1, max = PAGE), extend("default" = DEFAULT_LIMIT))]
-    pub limit: Option<usize>,
-    #[schemars(with = "Option<CursorText>")]
-    pub cursor: Option<String>,
-    pub status: Option<RunStatus>,
-    /// Those due then or later: a day before `to` if it is not given.
-    pub from: Option<Instant>,
-    /// Those due before: now if it is not given.
-    pub to: Option<Instant>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WorkflowRunsQuery {
     /// Only runs of this version.
     #[schemars(range(min = 1))]
     pub version: Option<u32>,

@@ -98,7 +98,7 @@ pub struct WorkflowRunView {
     /// The chain of tasks that determined when it ended, or how far it is now.
     pub critical_path: Vec<PathStepView>,
     /// The first of its tasks, in an order in which none comes before what it depends on.
-    pub tasks: Vec<TaskView>,
+    pub tasks: Vec<RunTaskView>,
     /// For the other tasks: of `/tasks`. Null where these are all.
     #[schemars(with = "Option<CursorText>")]
     pub next_cursor: Option<String>,
@@ -118,7 +118,7 @@ pub struct PathStepView {
 /// A task of a workflow's run, by the last try at it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WorkflowTask")]
-pub struct TaskView {
+pub struct RunTaskView {
     #[schemars(with = "TaskKeyText")]
     pub key: String,
     /// What it does: `call`, `workflow`, `approval` or `for_each`.

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use minutehand_judge::Violation;
 
+use crate::graphs;
 use crate::history::{Verdict, history};
 
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,15 @@ pub struct Campaign {
 impl Campaign {
     /// The histories of the seeds from `first` on.
     pub fn play(first: u64, histories: u64, threads: u64) -> Self {
+        Self::play_each(history, first, histories, threads)
+    }
+
+    /// The same of graphs.
+    pub fn play_graphs(first: u64, histories: u64, threads: u64) -> Self {
+        Self::play_each(graphs::history, first, histories, threads)
+    }
+
+    fn play_each(history: fn(u64) -> Verdict, first: u64, histories: u64, threads: u64) -> Self {
         let begin = Instant::now();
         let whole = std::thread::scope(|scope| {
             let parts: Vec<_> = (0..threads.max(1))

@@ -64,6 +64,18 @@ pub struct Course {
 impl Course {
     pub fn drawn(dice: &mut Dice) -> Self {
         let kind = Kind::drawn(dice);
+        Self::of(kind, dice)
+    }
+
+    /// Of a history of graphs.
+    pub fn of_graphs(dice: &mut Dice) -> Self {
+        use Kind::{Calm, HintsLost, Machine, Outage, Rough, Throttled};
+        let kind = dice
+            .pick(&[Rough, Rough, Rough, Rough, Rough, Rough, Machine, Machine, Throttled, Calm, HintsLost, Outage]);
+        Self::of(kind, dice)
+    }
+
+    fn of(kind: Kind, dice: &mut Dice) -> Self {
         let unswept = kind.unswept(dice);
         let rough_to = BEGIN + ROUGH_FOR;
         let clocks = if kind == Kind::Clocks { Settings::drawn(dice, &(BEGIN..rough_to)) } else { Settings::none() };

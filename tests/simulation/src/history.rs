@@ -10,14 +10,14 @@ use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
 use minutehand_judge as judge;
 use minutehand_judge::Violation;
-use minutehand_protocol::sweep::{Pass, forget_hints};
-use minutehand_sweeper::tick_in_groups;
+use minutehand_protocol::sweep::forget_hints;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
 use crate::clocks::{self, Settings, Step};
 pub use crate::course::BEGIN;
 use crate::course::{self, Course};
+use crate::crew::Crew;
 use crate::dice::Dice;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
@@ -155,7 +155,7 @@ impl Play {
         }
         if let Some(first) = plays.first() {
             if world.setting().host != Host::Machine {
-                first.plan_sweeps();
+                first.crew().plan_sweeps();
             }
             first.plan_accidents();
         }
@@ -456,68 +456,11 @@ impl Play {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let world = self.world.clone();
-        self.sim.at(at, move |sim| {
-            if world.setting().host != Host::Machine {
-                let (process, ports) = world.process(name);
-                sim.spawn(&process, act(ports));
-            } else if let Some(machine) = world.listening() {
-                sim.spawn(&machine.process, act(machine.ports));
-            } else {
-                sim.count("nobody listened");
-            }
-        });
+        self.crew().act_at(at, name, act);
     }
 
-    /// A tick each minute, late or missed or doubled while it is rough; and none while no sweeper lives.
-    fn plan_sweeps(&self) {
-        let Course { unswept, calm_from, last_fire, end, .. } = self.course.clone();
-        if let Some(span) = &unswept {
-            let hours = span.end - span.start > 60 * MINUTE;
-            self.sim.count(if hours { "sweeper dead for hours" } else { "sweeper dead for minutes" });
-        }
-        for minute in 0..(end - BEGIN) / MINUTE {
-            let at = BEGIN + minute * MINUTE;
-            let rough = at < calm_from && self.course.ticks_as_it_pleases();
-            let missed = rough && self.sim.dice(|dice| dice.chance(0.08));
-            // Once nothing fires any more a tick now and then will do.
-            let idle = at > last_fire + 15 * MINUTE && minute % 3 > 0;
-            if missed || idle || unswept.as_ref().is_some_and(|span| span.contains(&at)) {
-                continue;
-            }
-            let late = self.sim.dice(|dice| if rough { dice.magnitude(0.0, 4.7) } else { 100 });
-            self.sweep_at(at + late);
-            if rough && self.sim.dice(|dice| dice.chance(0.05)) {
-                self.sweep_at(at + late + self.sim.dice(|dice| dice.within(0..500)));
-            }
-        }
-    }
-
-    fn sweep_at(&self, at: i64) {
-        let play = self.clone();
-        self.sim.at(at, move |sim| {
-            let (process, ports) = play.world.process("sweeper");
-            let until = play.world.end_of_sweep(&process);
-            sim.spawn(&process, async move {
-                let each = play.world.setting().shards_per_sweep;
-                if let Ok(pass) = tick_in_groups(&ports, each, until, |group| ports.hand_out(group)).await {
-                    play.count_pass(&pass);
-                }
-            });
-        });
-    }
-
-    fn count_pass(&self, pass: &Pass) {
-        let counts = [
-            ("hinted", pass.hinted),
-            ("looked at", pass.looked_at),
-            ("moved", pass.moved),
-            ("unfinished", pass.unfinished),
-            ("overtaken", pass.overtaken),
-        ];
-        for (what, _) in counts.into_iter().filter(|(_, count)| *count > 0) {
-            self.sim.count(format!("pass {what}"));
-        }
+    fn crew(&self) -> Crew {
+        Crew { sim: self.sim.clone(), world: self.world.clone(), course: self.course.clone() }
     }
 
     fn plan_accidents(&self) {

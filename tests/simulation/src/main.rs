@@ -13,8 +13,10 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 const HELP: &str = "\
 Plays histories of Minutehand's protocol under faults and has them judged.
 
-    simulate [--histories N] [--first SEED] [--threads N]
-    simulate --seed SEED                    one history again, with everything it counted
+    simulate [--graphs] [--histories N] [--first SEED] [--threads N]
+    simulate [--graphs] --seed SEED         one history again, with everything it counted
+
+    --graphs    histories of workflows
 ";
 
 fn main() -> ExitCode {
@@ -27,9 +29,11 @@ fn main() -> ExitCode {
         println!("{HELP}");
         return ExitCode::SUCCESS;
     }
+    let play =
+        if arguments.iter().any(|argument| argument == "--graphs") { Campaign::play_graphs } else { Campaign::play };
     let campaign = match number("--seed") {
-        Some(seed) => Campaign::play(seed, 1, 1),
-        None => Campaign::play(
+        Some(seed) => play(seed, 1, 1),
+        None => play(
             number("--first").unwrap_or(1),
             number("--histories").unwrap_or(10_000),
             number("--threads").unwrap_or(2),

@@ -34,10 +34,13 @@ use minutehand_io::store::{
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::vault::key_file::KeyFile;
 use minutehand_io::{Fault, Ports};
+use minutehand_judge::graph as judge;
 use minutehand_sweeper::Group;
 
+use crate::dice::Dice;
 use crate::engine::{Process, Sim};
 use crate::fate::{Phase, Step};
+use crate::graphs::definition::{Calling, answer_json};
 use crate::history::BEGIN;
 use crate::queues::Receipt;
 use crate::setting::Host;
@@ -312,6 +315,7 @@ impl Port {
             if written {
                 self.witness_lease(run);
                 self.spend_a_write(run.key);
+                self.witness_run_of_a_graph(run);
             }
         } else {
             self.trace(|| format!("{call} {key:?} written {written}"));
@@ -436,6 +440,7 @@ impl Store for Port {
 
     async fn get<T: Item>(&self, tenant: &Tenant, key: T::Key) -> Result<Option<Seen<T>>, Fault> {
         let place = self.place_of(&T::place(&key));
+        self.trace(|| format!("get {} {key:?}", T::KIND));
         let seen = self.pass(call_of::<T>(Verb::Get), place, self.store().get::<T>(tenant, key)).await?;
         if let Some(cursor) = seen.as_ref().and_then(|seen| (&seen.item as &dyn Any).downcast_ref::<Cursor>()) {
             self.witness_cursor(cursor);
@@ -469,7 +474,8 @@ impl Store for Port {
     ) -> Result<Updated<U::Item>, Fault> {
         let place = self.place_of(&U::Item::place(&key));
         let update = async {
-            let updated = self.store().update(tenant, key, update).await?;
+            let updated = self.store().update(tenant, key.clone(), update).await?;
+            self.trace(|| format!("update {} {key:?} done {}", U::Item::KIND, matches!(updated, Updated::Done(_))));
             self.tries_twice().await;
             Ok(updated)
         };
@@ -654,7 +660,10 @@ impl Queues for Port {
 }
 
 impl Transport for Port {
-    async fn call(&self, _target: &HttpTarget, call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
+    async fn call(&self, target: &HttpTarget, call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
+        if let Some(calling) = Calling::of(&target.url) {
+            return self.call_of_a_graph(calling, call).await;
+        }
         let (behaviour, _ends_when_dropped) = self.witness_call(&call);
         self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));
         let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);
@@ -706,6 +715,81 @@ impl Port {
         });
         (behaviour, CallEnds { world: self.world.clone(), call: seen.calls.len() - 1 })
     }
+}
+
+/// What graphs call.
+impl Port {
+    fn witness_run_of_a_graph(&self, run: &Run) {
+        let at = self.world.sim().now();
+        let mut seen = self.world.seen();
+        if run.task.is_some() || run.graph.is_some() || seen.graphs.jobs.contains(&run.key.job) {
+            seen.graphs.writes.push((at, run.clone()));
+        }
+    }
+
+    async fn call_of_a_graph(&self, calling: Calling, call: Call<'_>) -> Answer {
+        let (nth, ends) = self.witness_call_of_a_graph(calling, &call);
+        self.trace(|| format!("call {:?} attempt {} of {calling:?}", call.run, call.attempt));
+        let sim = self.world.sim();
+        let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);
+        sim.sleep_until(sim.now() + calling.takes.min(allowed)).await;
+        let answer = if calling.takes > allowed {
+            judge::Answer::TimedOut
+        } else if sim.dice(|dice| dice.within(0..100)) < calling.fails {
+            judge::Answer::Failed
+        } else {
+            sim.dice(|dice| judge::Answer::Succeeded(drawn_answer(dice)))
+        };
+        self.world.seen().graphs.calls[nth].answer = Some(answer.clone());
+        // A zombie: its call is over, and it sleeps before it can say so.
+        let _a_call_has_no_fault = self.step("call", Phase::After).await;
+        drop(ends);
+        match answer {
+            judge::Answer::TimedOut => Answer::TimedOut,
+            judge::Answer::Failed => {
+                let error = AttemptError::new("http_500", "the target answered 500");
+                Answer::Failed { error, retry_after: None }
+            }
+            judge::Answer::Succeeded(answered) => Answer::Succeeded { result: Some(answer_json(&answered)) },
+        }
+    }
+
+    fn witness_call_of_a_graph(&self, calling: Calling, call: &Call<'_>) -> (usize, GraphCallEnds) {
+        let at = self.world.sim().now();
+        let mut seen = self.world.seen();
+        let (_, lease_until) = seen.claims.get(&(call.run, call.attempt)).copied().unwrap_or((at, at));
+        let nth = seen.graphs.calls.len();
+        seen.graphs.calls.push(judge::Call {
+            run: call.run.to_string(),
+            fence: call.attempt,
+            flow: calling.flow,
+            step: calling.step,
+            at,
+            lease_until,
+            ended_at: None,
+            given: call.payload.map(|json| json.as_str().to_owned()).unwrap_or_default(),
+            answer: None,
+        });
+        (nth, GraphCallEnds { world: self.world.clone(), call: nth })
+    }
+}
+
+/// Notes the end of a call of a graph's.
+struct GraphCallEnds {
+    world: World,
+    call: usize,
+}
+
+impl Drop for GraphCallEnds {
+    fn drop(&mut self) {
+        let now = self.world.sim().now();
+        self.world.seen().graphs.calls[self.call].ended_at = Some(now);
+    }
+}
+
+fn drawn_answer(dice: &mut Dice) -> judge::Answered {
+    let items = dice.pick(&[0, 1, 2, 3, 5]);
+    judge::Answered { n: dice.within(0..10), list: (0..items).map(|_| dice.within(0..10)).collect() }
 }
 
 impl Events for Port {

@@ -5,6 +5,7 @@
 
 mod damage;
 mod elsewhere;
+pub mod graphs;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -13,6 +13,7 @@ use minutehand_io::store::embedded::{Codec, MemoryStore};
 use minutehand_judge::{Call, Head, Version};
 
 use crate::engine::{Process, Sim};
+use crate::graphs;
 use crate::hosting::Invocations;
 use crate::machine::Machine;
 use crate::ports::SimPorts;
@@ -60,6 +61,8 @@ pub struct Seen {
     pub widest_sweep: i64,
     /// Each hint that was given: when, and for which run.
     pub hints: Vec<(i64, RunKey)>,
+    /// What became of graphs.
+    pub graphs: graphs::telling::Seen,
     /// What each run has cost.
     pub spent: BTreeMap<RunKey, Spent>,
 }

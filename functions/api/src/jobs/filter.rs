@@ -9,7 +9,7 @@ use crate::problem::Problem;
 
 /// A cursor is bound to this filter by its `Debug` form.
 #[derive(Debug)]
-pub(super) struct JobFilter {
+pub(crate) struct JobFilter {
     tag: Option<String>,
     status: Option<JobStatus>,
     priority: Option<Priority>,
@@ -18,7 +18,7 @@ pub(super) struct JobFilter {
 }
 
 impl JobFilter {
-    pub(super) fn of(query: &JobsQuery) -> Result<Self, Problem> {
+    pub(crate) fn of(query: &JobsQuery) -> Result<Self, Problem> {
         query.checked()?;
         Ok(Self {
             tag: query.tag.clone(),
@@ -29,7 +29,7 @@ impl JobFilter {
         })
     }
 
-    pub(super) fn wants_all(&self) -> bool {
+    pub(crate) fn wants_all(&self) -> bool {
         self.tag.is_none()
             && self.status.is_none()
             && self.priority.is_none()
@@ -37,7 +37,7 @@ impl JobFilter {
             && self.owner.is_none()
     }
 
-    pub(super) fn admits(&self, job: &Job, now: Moment) -> bool {
+    pub(crate) fn admits(&self, job: &Job, now: Moment) -> bool {
         let definition = &job.definition;
         let begins = |name: &str| definition.name.as_deref().is_some_and(|whole| whole.starts_with(name));
         self.tag.as_ref().is_none_or(|tag| definition.tags.contains(tag))

@@ -22,7 +22,7 @@ use minutehand_wire::{BodyView, JobRequest, JobView};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::answer_to;
+use super::{answer_to, is_nobodys_own};
 use crate::app_state::AppState;
 use crate::body::{Body, parse};
 use crate::keyring::Caller;
@@ -34,7 +34,7 @@ use crate::secrets::must_be_there;
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
-const STRUCTS: [&str; 6] = ["schedule", "target", "http", "noop", "retry", "catch_up"];
+const STRUCTS: [&str; 7] = ["schedule", "target", "http", "noop", "workflow", "retry", "catch_up"];
 
 pub(crate) async fn patch<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -60,6 +60,7 @@ impl<D: Ports> Want for Patch<'_, D> {
 
     async fn of(&self, job: &Job) -> Result<Option<Change>, Problem> {
         self.precondition.check(job)?;
+        is_nobodys_own(job)?;
         change_of(self.app, job, self.changes).await
     }
 }

@@ -70,8 +70,12 @@ pub(crate) fn patch_job() -> OperationDoc {
 
 pub(crate) fn delete_job() -> OperationDoc {
     OperationDoc::new(Tag::Jobs, "delete_job", "Delete a job")
-        .more("Nothing of it starts any more, and the record stays to be read. Deleting twice is deleting once.")
+        .more(
+            "Nothing of it starts any more, and the record stays to be read. Deleting twice is deleting once. A workflow's own job is \
+             deleted with it.",
+        )
         .if_match()
+        .refuses(Kind::Conflict)
         .shows(ResponseDoc::nothing(StatusCode::NO_CONTENT, "It is deleted."))
 }
 

@@ -1,7 +1,7 @@
 //! The documentation of a route, beyond its method, address and role.
 
 use http::StatusCode;
-use minutehand_domain::limits::BATCH_BYTES;
+use minutehand_domain::limits::{BATCH_BYTES, DEFINITION_BYTES};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
@@ -30,6 +30,7 @@ pub(crate) struct OperationDoc {
 pub(crate) enum Tag {
     Jobs,
     Runs,
+    Workflows,
     WorkflowRuns,
     Schedules,
     Keys,
@@ -122,6 +123,11 @@ impl OperationDoc {
         self.with_body(RequestBody { schema: schema_of::<T>, required: true, as_patch: false, most_bytes: BATCH_BYTES })
     }
 
+    pub(super) fn takes_definition<T: JsonSchema>(self) -> Self {
+        let (schema, required) = (schema_of::<T> as SchemaOf, true);
+        self.with_body(RequestBody { schema, required, as_patch: false, most_bytes: DEFINITION_BYTES })
+    }
+
     pub(super) fn takes_patch_of<T: JsonSchema>(self) -> Self {
         self.with_body(RequestBody { schema: schema_of::<T>, required: true, as_patch: true, most_bytes: BODY_BYTES })
     }
@@ -191,9 +197,10 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Jobs,
         Self::Runs,
+        Self::Workflows,
         Self::WorkflowRuns,
         Self::Schedules,
         Self::Keys,
@@ -208,6 +215,7 @@ impl Tag {
         match self {
             Self::Jobs => "Jobs",
             Self::Runs => "Runs",
+            Self::Workflows => "Workflows",
             Self::WorkflowRuns => "Workflow runs",
             Self::Schedules => "Schedules",
             Self::Keys => "Keys",
@@ -223,6 +231,7 @@ impl Tag {
         match self {
             Self::Jobs => "What to do, when, and how failure is treated.",
             Self::Runs => "One occurrence of a job being carried out, with every attempt.",
+            Self::Workflows => "Graphs of tasks: their versions, and their runs.",
             Self::WorkflowRuns => {
                 "A workflow being carried out: its tasks, what they wait for, and what people decide about them."
             }

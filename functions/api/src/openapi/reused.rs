@@ -12,8 +12,11 @@ use minutehand_wire::texts::{
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
     json!({
         "job_id": in_path::<JobIdText>("job_id", schemas),
-        "run_id": in_path::<RunIdText>("run_id", schemas),
         "workflow_id": in_path::<WorkflowIdText>("workflow_id", schemas),
+        "version": {
+            "name": "version", "in": "path", "required": true, "schema": { "type": "integer", "minimum": 1, "maximum": u32::MAX },
+        },
+        "run_id": in_path::<RunIdText>("run_id", schemas),
         "task_key": in_path::<TaskKeyText>("task_key", schemas),
         "key_id": in_path::<KeyIdText>("key_id", schemas),
         "secret": in_path::<SecretNameText>("secret", schemas),
@@ -26,7 +29,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
         },
         "IfMatch": {
             "name": "If-Match", "in": "header", "schema": { "type": "string", "pattern": "^[ -~]*$" }, "example": "*",
-            "description": "Do it only if the job's ETag is still this one, or one of several with commas between them.",
+            "description": "Do it only if its ETag is still this one, or one of several with commas between them.",
         },
         "IfNoneMatch": {
             "name": "If-None-Match", "in": "header", "schema": { "type": "string" },

@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use minutehand_wire::{
-    BranchQuery, BranchView, BranchesQuery, DecidedView, NoteRequest, Page, SuccessRequest, TaskView, TasksQuery,
-    WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsAcrossQuery, WorkflowRunsQuery,
+    BranchQuery, BranchView, BranchesQuery, DecidedView, NoteRequest, Page, RunTaskView, SuccessRequest, TasksQuery,
+    WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde_json::{Value, json};
 
@@ -22,18 +22,8 @@ pub(crate) fn list_workflow_runs() -> OperationDoc {
              workflows: a page may hold fewer than `limit` and still go on. A deployment without an index of all runs lists \
              those of one `workflow`, and those that failed or timed out.",
         )
-        .query::<WorkflowRunsAcrossQuery>()
-        .refuses(Kind::NotFound)
-        .shows(ResponseDoc::json::<Page<WorkflowRunItem>>(StatusCode::OK, "A page of runs."))
-}
-
-pub(crate) fn list_runs_of_workflow() -> OperationDoc {
-    doc("list_runs_of_workflow", "List the runs of a workflow")
-        .more(
-            "Newest first: those that its schedule or its `run` started. Runs of other jobs that carry it out stand in the list of all. \
-             Status and version are looked for after reading.",
-        )
         .query::<WorkflowRunsQuery>()
+        .refuses(Kind::NotFound)
         .shows(ResponseDoc::json::<Page<WorkflowRunItem>>(StatusCode::OK, "A page of runs."))
 }
 
@@ -50,7 +40,7 @@ pub(crate) fn list_tasks() -> OperationDoc {
     doc("list_workflow_tasks", "List the tasks of a workflow's run")
         .more("In an order in which none comes before what it depends on. A task that has not begun is there as well.")
         .query::<TasksQuery>()
-        .shows(ResponseDoc::json::<Page<TaskView>>(StatusCode::OK, "A page of tasks."))
+        .shows(ResponseDoc::json::<Page<RunTaskView>>(StatusCode::OK, "A page of tasks."))
 }
 
 pub(crate) fn list_branches() -> OperationDoc {

@@ -39,7 +39,7 @@ pub(crate) async fn of_job<D: Ports>(
     JobPath(id): JobPath,
     Params(params): Params<RunsQuery>,
 ) -> Result<Response, Problem> {
-    page(&app, &caller, Some(id), params).await
+    page(&app, &caller, Some(id), params, None).await
 }
 
 /// The runs of all jobs, or of the one that the query names.
@@ -53,13 +53,15 @@ pub(crate) async fn across<D: Ports>(
         Some(text) => Some(text.parse().map_err(|_| Problem::field(Kind::Invalid, "?job_id", "is not a job's id"))?),
         None => None,
     };
-    page(&app, &caller, job, RunsQuery { limit, cursor, status, from, to }).await
+    page(&app, &caller, job, RunsQuery { limit, cursor, status, from, to }, None).await
 }
 
 /// The query of one list.
 pub(crate) struct Query<'a> {
     pub tenant: &'a Tenant,
     pub status: Option<RunStatus>,
+    /// Of a workflow.
+    pub version: Option<u32>,
     /// Runs of workflows alone.
     pub workflows: Option<&'a OfWorkflows>,
     pub limit: usize,
@@ -79,20 +81,22 @@ pub(crate) struct Found {
     pub next: Option<Position>,
 }
 
-async fn page<D: Ports>(
+/// `version`: of the workflow whose own job it is.
+pub(crate) async fn page<D: Ports>(
     app: &AppState<D>,
     caller: &Caller,
     job: Option<JobId>,
     params: RunsQuery,
+    version: Option<u32>,
 ) -> Result<Response, Problem> {
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let limit = limit_of(params.limit)?;
-    let scope = scope_of(&params, caller.tenant(), job);
+    let scope = scope_of(&params, caller.tenant(), job, version);
     let position = match &params.cursor {
         Some(cursor) => Position::open(&scope, cursor, job)?,
         None => Position { window: window_of(params.from, params.to, now)?, before: None },
     };
-    let query = Query { tenant: caller.tenant(), status: params.status, workflows: None, limit, now };
+    let query = Query { tenant: caller.tenant(), status: params.status, version, workflows: None, limit, now };
     let Found { runs, next } = match job {
         Some(id) => {
             job_of(ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
@@ -156,11 +160,12 @@ impl Query<'_> {
 
     fn wants(&self, run: &Run) -> bool {
         self.status.is_none_or(|status| status.is_of(run, self.now))
+            && self.version.is_none_or(|version| run.graph.as_ref().is_some_and(|graph| graph.version == version))
             && self.workflows.is_none_or(|workflows| workflows.wants(run))
     }
 
     fn is_filtered(&self) -> bool {
-        self.status.is_some() || self.workflows.is_some()
+        self.status.is_some() || self.version.is_some() || self.workflows.is_some()
     }
 
     fn looks_through(&self) -> usize {
@@ -227,8 +232,9 @@ impl<'a> Search<'a> {
     }
 }
 
-fn scope_of(params: &RunsQuery, tenant: &Tenant, job: Option<JobId>) -> Scope {
-    Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}", params.status, params.from, params.to))
+fn scope_of(params: &RunsQuery, tenant: &Tenant, job: Option<JobId>, version: Option<u32>) -> Scope {
+    let of_version = version.map(|version| format!(" {version}")).unwrap_or_default();
+    Scope::new(tenant, &format!("runs of {job:?} {:?} {:?} {:?}{of_version}", params.status, params.from, params.to))
 }
 
 /// Until now, where nothing else is said; another machine's now may be a little later than ours.

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use minutehand_domain::id::Tenant;
-use minutehand_domain::idempotency::{Asked, AskedName};
+use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::run::Run;
 use minutehand_domain::secret::SecretName;
 use minutehand_io::Ports;
@@ -37,7 +37,7 @@ pub(crate) async fn run_now<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
-    admit(&app, caller.tenant(), &request, &secrets).await?;
+    may_run(&app, caller.tenant(), &request, &secrets).await?;
     let answered = ask(&*app.ports, caller.tenant(), id, request).await?;
     answer(&*app.ports, answered, Problem::no_job).await
 }
@@ -51,7 +51,7 @@ pub(crate) async fn retry<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
-    admit(&app, caller.tenant(), &request, &secrets).await?;
+    may_run(&app, caller.tenant(), &request, &secrets).await?;
     let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
     if run.task.is_some() {
         let detail = "this is the run of a task: where its failure is held, its workflow's run takes the verdict `retry`; a run that \
@@ -64,14 +64,26 @@ pub(crate) async fn retry<D: Ports>(
 
 /// Takes the run out of the quota, and looks for the secrets that it names. Who was answered before is answered again, also when
 /// the quota is used up and the secrets are gone.
-async fn admit<D: Ports>(
+async fn may_run<D: Ports>(
     app: &AppState<D>,
     tenant: &Tenant,
     request: &on_demand::RunRequest,
     secrets: &BTreeSet<SecretName>,
 ) -> Result<(), Problem> {
-    let Err(no) = admitted(app, tenant, secrets).await else { return Ok(()) };
-    let Some((name, fingerprint)) = &request.once else { return Err(no) };
+    match admitted(app, tenant, secrets).await {
+        Ok(()) => Ok(()),
+        Err(no) => admit(app, tenant, request.once.as_ref(), no).await,
+    }
+}
+
+/// Admits what is impossible now, where the same request was answered before.
+pub(crate) async fn admit<D: Ports>(
+    app: &AppState<D>,
+    tenant: &Tenant,
+    once: Option<&(AskedName, Fingerprint)>,
+    no: Problem,
+) -> Result<(), Problem> {
+    let Some((name, fingerprint)) = once else { return Err(no) };
     match app.ports.store().get::<Asked>(tenant, *name).await? {
         Some(there) if there.item.fingerprint == *fingerprint => Ok(()),
         Some(_) | None => Err(no),
@@ -98,7 +110,11 @@ fn requested(
     Ok((on_demand::RunRequest { payload, by: caller.by.clone(), once }, secrets))
 }
 
-async fn answer<D: Ports>(ports: &D, answered: Answered, not_found: fn() -> Problem) -> Result<Response, Problem> {
+pub(crate) async fn answer<D: Ports>(
+    ports: &D,
+    answered: Answered,
+    not_found: fn() -> Problem,
+) -> Result<Response, Problem> {
     match answered {
         Answered::Queued(run) => {
             let location = location(format!("/v1/runs/{}", run.key));

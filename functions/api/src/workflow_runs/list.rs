@@ -16,13 +16,13 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
-use minutehand_wire::{Page, WorkflowRunsAcrossQuery, WorkflowRunsQuery};
+use minutehand_wire::{Page, WorkflowRunsQuery};
 
 use super::whole::item;
 use crate::app_state::AppState;
 use crate::cursor::Scope;
 use crate::keyring::Caller;
-use crate::params::{Params, WorkflowPath, limit_of};
+use crate::params::{Params, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::runs::list::{Found, Position, Query, no_index, window_of};
 
@@ -83,22 +83,11 @@ fn workflow_of(target: &Target) -> Option<WorkflowId> {
 pub(crate) async fn across<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
-    Params(params): Params<WorkflowRunsAcrossQuery>,
-) -> Result<Response, Problem> {
-    let WorkflowRunsAcrossQuery { workflow, version, limit, cursor, status, from, to } = params;
-    let no_id = || Problem::field(Kind::Invalid, "?workflow", "is not a workflow's id");
-    let workflow = workflow.map(|text| text.parse().map_err(|_no_id| no_id())).transpose()?;
-    page(&app, &caller, workflow, WorkflowRunsQuery { version, limit, cursor, status, from, to }).await
-}
-
-/// The runs of a workflow's own job.
-pub(crate) async fn of_workflow<D: Ports>(
-    State(app): State<Arc<AppState<D>>>,
-    caller: Caller,
-    WorkflowPath(id): WorkflowPath,
     Params(params): Params<WorkflowRunsQuery>,
 ) -> Result<Response, Problem> {
-    page(&app, &caller, Some(id), params).await
+    let no_id = |_no_id| Problem::field(Kind::Invalid, "?workflow", "is not a workflow's id");
+    let workflow = params.workflow.as_ref().map(|text| text.parse().map_err(no_id)).transpose()?;
+    page(&app, &caller, workflow, params).await
 }
 
 async fn page<D: Ports>(
@@ -119,7 +108,7 @@ async fn page<D: Ports>(
         None => Position { window: window_of(from, to, now)?, before: None },
     };
     let only = OfWorkflows::new(version);
-    let query = Query { tenant, status, workflows: Some(&only), limit, now };
+    let query = Query { tenant, status, version: None, workflows: Some(&only), limit, now };
     let Found { runs, next } = match workflow {
         Some(id) => {
             ports.store().get::<Workflow>(tenant, id).await?.ok_or_else(Problem::no_workflow)?;

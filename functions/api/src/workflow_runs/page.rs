@@ -14,7 +14,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::graph::watch::{BranchCounts, Watched};
 use minutehand_wire::page::DEFAULT_LIMIT;
-use minutehand_wire::{BranchView, BranchesQuery, Page, TaskState, TaskView, TasksQuery, WorkflowRunView};
+use minutehand_wire::{BranchView, BranchesQuery, Page, RunTaskView, TaskState, TasksQuery, WorkflowRunView};
 
 use super::Whole;
 use super::names::Names;
@@ -92,7 +92,7 @@ async fn tasks_of<D: Ports>(
     watched: &Watched,
     first: u16,
     limit: usize,
-) -> Result<(Vec<TaskView>, Option<u16>), Fault> {
+) -> Result<(Vec<RunTaskView>, Option<u16>), Fault> {
     let mut nodes: Vec<(u16, &Node)> =
         watched.plan.nodes().skip(usize::from(first)).take(limit.saturating_add(1)).collect();
     let next = (nodes.len() > limit).then(|| nodes.pop()).flatten().map(|(node, _)| node);

@@ -11,8 +11,8 @@ use minutehand_domain::workflow::progress::{EdgeNow, Progress};
 use minutehand_domain::workflow::waits::{of_task, of_unborn};
 use minutehand_protocol::graph::watch::{BranchCounts, Watched};
 use minutehand_wire::{
-    ApprovalView, AttemptErrorView, BodyView, BranchView, BranchesView, EdgeView, Instant, JudgementView, TaskState,
-    TaskView, Word,
+    ApprovalView, AttemptErrorView, BodyView, BranchView, BranchesView, EdgeView, Instant, JudgementView, RunTaskView,
+    TaskState, Word,
 };
 
 use super::names::Names;
@@ -59,7 +59,7 @@ pub(super) fn task(
     counts: Option<&BranchCounts>,
     names: &Names,
     now: Moment,
-) -> TaskView {
+) -> RunTaskView {
     let (run, progress) = (watched.task(node), watched.progress(node, now));
     let edges: Vec<EdgeNow> = watched.plan.edges_now(node, |node| watched.task(node)).collect();
     let told = run.map(|run| Told::of(run, names));
@@ -67,7 +67,7 @@ pub(super) fn task(
     let total = watched.each(node).and_then(|(_, graph)| graph.each).map(|each| each.count);
     let answer = told.as_ref().and_then(|told| told.answer.clone());
     let told = told.as_ref();
-    TaskView {
+    RunTaskView {
         key: planned.task.key.to_string(),
         kind: kind(planned).to_owned(),
         in_finally: watched.plan.phase(node) == Phase::Finally,

@@ -1,4 +1,4 @@
-//! The page of examples, `docs/api.md`: every command is run, in order, and answered as the page shows.
+//! The pages of examples, `docs/api.md` and `docs/workflows.md`: every command is run, in order, and answered as the page shows.
 
 mod page;
 mod shown;
@@ -10,17 +10,19 @@ use http::Request;
 use minutehand_api::{Keyring, Metrics, TargetCheck};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::Job;
-use minutehand_domain::run::{ErrorCode, Outcome, Run};
+use minutehand_domain::run::{AttemptError, ErrorCode, Outcome, Run};
 use minutehand_domain::target::Target;
 use minutehand_io::targets::http::{Reach, check_target};
+use minutehand_protocol::run::claim::ClaimedRun;
 use prometheus::Registry;
 use serde_json::Value;
 
 use self::page::{Command, Example};
 use crate::roles::{OPEN, ROUTES};
-use crate::world::{Answer, World, failed, succeeded};
+use crate::world::{Answer, World, echo, failed, succeeded};
 
 const PAGE: &str = include_str!("../../../../docs/api.md");
+const WORKFLOWS: &str = include_str!("../../../../docs/workflows.md");
 const KEY: &str = "the key of this deployment";
 
 /// What `minutehand serve` would be, with nobody listening at any target.
@@ -37,11 +39,22 @@ fn end(job: &Job, _run: &Run) -> Outcome {
     }
 }
 
+/// What is behind a task's target, as the page of workflows says.
+fn answered(claimed: &ClaimedRun) -> Outcome {
+    match &claimed.order.target {
+        Target::Http(http) if http.url.ends_with("/broken") => {
+            let error = AttemptError { retryable: false, ..ErrorCode::Connect.error("as the page says") };
+            Outcome::Failed { error, retry_after: None }
+        }
+        Target::Http(_) | Target::Noop | Target::Workflow(_) => echo(claimed),
+    }
+}
+
 async fn run(world: &World, command: &Command) -> Answer {
     let request = Request::builder().method(command.method.as_str()).uri(&command.path);
     let request = command.headers.iter().fold(request, |request, (name, value)| request.header(name, value));
     let answer = world.send(request.body(Body::from(command.body.clone())).unwrap()).await;
-    world.work(end).await;
+    world.work_on(|job, run| Some(end(job, run)), answered).await;
     world.pass(1);
     answer
 }
@@ -54,11 +67,25 @@ fn is_of(path: &str, route: &str) -> bool {
 
 #[tokio::test]
 async fn every_example_is_answered_as_the_page_shows() {
+    let routes: Vec<_> = ROUTES.iter().map(|(method, route, _)| (*method, *route)).chain(OPEN).collect();
+
+    let met: BTreeSet<_> =
+        [met_on(PAGE, &routes).await, met_on(WORKFLOWS, &routes).await].concat().into_iter().collect();
+
+    // What is decided about a run under way is run by `workflow_runs`.
+    let is_elsewhere = |route: &str| route == "/openapi.json" || route.starts_with("/v1/workflow-runs");
+    let missing: Vec<_> = routes.iter().filter(|route| !met.contains(*route) && !is_elsewhere(route.1)).collect();
+    assert!(missing.is_empty(), "no example shows {missing:?}");
+}
+
+type Address = (&'static str, &'static str);
+
+/// The routes that a page shows.
+async fn met_on(page: &str, routes: &[Address]) -> Vec<Address> {
     let world = world();
     let mut known = BTreeMap::from([("MINUTEHAND_KEY".to_owned(), KEY.to_owned())]);
-    let mut met = BTreeSet::<(&str, &str)>::new();
-    let routes: Vec<_> = ROUTES.iter().map(|(method, route, _)| (*method, *route)).chain(OPEN).collect();
-    for Example { commands, shown } in page::examples(PAGE) {
+    let mut met = Vec::new();
+    for Example { commands, shown } in page::examples(page) {
         let last = commands.len() - 1;
         for (number, command) in commands.iter().enumerate() {
             let command = command.read(&known);
@@ -69,16 +96,12 @@ async fn every_example_is_answered_as_the_page_shows() {
                 assert!(answer.status.is_success(), "{command:?}\n{answer:?}");
             }
             if answer.status.is_success() {
-                let of = |(method, route): &&(&str, &str)| *method == command.method && is_of(&command.path, route);
+                let of = |(method, route): &&Address| *method == command.method && is_of(&command.path, route);
                 met.extend(routes.iter().find(of));
             }
         }
     }
-
-    // Runs of workflows have a page of their own, docs/workflows.md.
-    let is_elsewhere = |route: &str| route == "/openapi.json" || route.starts_with("/v1/workflow");
-    let missing: Vec<_> = routes.iter().filter(|route| !met.contains(*route) && !is_elsewhere(route.1)).collect();
-    assert!(missing.is_empty(), "no example shows {missing:?}");
+    met
 }
 
 /// By status and type, in the page and in the description that is made from the code.

@@ -16,7 +16,7 @@ use minutehand_domain::workflow::definition::{
     Approval, Definition, Does, Edge, ForEach, OnFailure, Over, Policy, Task, Tolerate,
 };
 use minutehand_domain::workflow::edge::On;
-use minutehand_protocol::workflow::{Created, NewWorkflow, create};
+use minutehand_protocol::workflow::{About, Created, NewWorkflow, create};
 use serde_json::Value;
 
 use crate::world::{World, acme, failed, succeeded};
@@ -71,7 +71,8 @@ impl World {
         let (id, now) = (workflow_id(number), self.now());
         let schedule = Schedule::new(&Plan { on_demand: true, ..Plan::default() }, now).unwrap();
         let name = format!("etl {number}");
-        let new = NewWorkflow { tenant, id, name, definition, schedule, fingerprint: None, by: By::host(), now };
+        let (about, by) = (About::default(), By::host());
+        let new = NewWorkflow { tenant, id, name, definition, schedule, about, fingerprint: None, by, now };
         let created = create(&*self.ports, new).await.unwrap();
         assert!(matches!(created, Created::New(_)), "{created:?}");
         id
@@ -92,8 +93,7 @@ impl World {
 
     /// All that is due is carried out; calls end as their tasks are called. Those of `slow…` go on.
     pub(crate) async fn carry_on(&self) {
-        let end = |key: &str| Some(as_it_is_called(key)).filter(|_| !key.starts_with("slow"));
-        self.work_on(|_, task, _| end(task.unwrap_or_default())).await;
+        self.work_tasks(|key, _| Some(as_it_is_called(key)).filter(|_| !key.starts_with("slow"))).await;
     }
 
     /// A run of a workflow as it is shown.

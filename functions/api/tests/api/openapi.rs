@@ -204,6 +204,11 @@ async fn address(world: &World, path: &str) -> String {
         let job = world.job(json!({ "on_demand": true })).await;
         path = path.replace("{job_id}", &job);
     }
+    if path.contains("{workflow_id}") {
+        let tasks = json!([{"key": "load", "target": {"noop": {}}}]);
+        let made = world.post("/v1/workflows", json!({ "name": "nightly", "tasks": tasks })).await;
+        path = path.replace("{workflow_id}", &made.word("/workflow_id"));
+    }
     if path.contains("{run_id}") {
         let job = world.job(json!({ "on_demand": true })).await;
         let run = world.run_of(&job).await;
@@ -222,7 +227,7 @@ async fn address_in_a_workflow(world: &World, path: &str) -> String {
     let tasks = vec![approval("payment", &[], &[Role::Operator]), task("load", &[])];
     let id = world.workflow(1, on_failure(OnFailure::Hold, tasks)).await;
     let run = world.start(id).await;
-    world.work(|_, _| failed(ErrorCode::Http5xx)).await;
+    world.work_tasks(|_, _| Some(failed(ErrorCode::Http5xx))).await;
     if path.ends_with("/resume") {
         world.tell(&format!("/v1/workflow-runs/{run}/cancel")).await;
     }

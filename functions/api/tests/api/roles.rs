@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 48] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 59] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -25,7 +25,6 @@ pub(crate) const ROUTES: [(&str, &str, &str); 48] = [
     ("GET", "/v1/runs/{run_id}/events", "viewer"),
     ("POST", "/v1/runs/{run_id}/cancel", "operator"),
     ("POST", "/v1/runs/{run_id}/retry", "operator"),
-    ("GET", "/v1/workflows/{workflow_id}/runs", "viewer"),
     ("GET", "/v1/workflow-runs", "viewer"),
     ("GET", "/v1/workflow-runs/{run_id}", "viewer"),
     ("GET", "/v1/workflow-runs/{run_id}/tasks", "viewer"),
@@ -39,6 +38,18 @@ pub(crate) const ROUTES: [(&str, &str, &str); 48] = [
     ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/skip", "operator"),
     ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/succeed", "operator"),
     ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/fail", "operator"),
+    ("POST", "/v1/workflows", "operator"),
+    ("GET", "/v1/workflows", "viewer"),
+    ("GET", "/v1/workflows/{workflow_id}", "viewer"),
+    ("PUT", "/v1/workflows/{workflow_id}", "operator"),
+    ("DELETE", "/v1/workflows/{workflow_id}", "operator"),
+    ("GET", "/v1/workflows/{workflow_id}/versions", "viewer"),
+    ("GET", "/v1/workflows/{workflow_id}/versions/{version}", "viewer"),
+    ("GET", "/v1/workflows/{workflow_id}/diff", "viewer"),
+    ("POST", "/v1/workflows/{workflow_id}/run", "operator"),
+    ("GET", "/v1/workflows/{workflow_id}/runs", "viewer"),
+    ("POST", "/v1/workflows/{workflow_id}/pause", "operator"),
+    ("POST", "/v1/workflows/{workflow_id}/resume", "operator"),
     ("POST", "/v1/schedules/preview", "viewer"),
     ("POST", "/v1/keys", "admin"),
     ("GET", "/v1/keys", "admin"),

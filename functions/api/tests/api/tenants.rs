@@ -35,7 +35,7 @@ use crate::random::Random;
 use crate::roles::ROUTES;
 use crate::world::{Answer, World, failed, succeeded};
 
-const HISTORIES: u64 = 200;
+const HISTORIES: u64 = 400;
 const STEPS: usize = 70;
 
 /// A world in which the deployment is a tenant of its own.

@@ -159,13 +159,34 @@ impl World {
         self.work_if(|job, run| Some(ends(job, run))).await;
     }
 
-    /// The same; an attempt of which nothing is said does not end.
+    /// The same; an attempt of which nothing is said does not end. A task of a workflow says what it was given.
     pub(crate) async fn work_if(&self, ends: impl Fn(&Job, &Run) -> Option<Outcome>) {
-        self.work_on(|job, _task, run| ends(job, run)).await;
+        self.work_on(ends, echo).await;
     }
 
-    /// The same; of a task's run it is told what the task is called, and the job whose run all of it is.
-    pub(crate) async fn work_on(&self, ends: impl Fn(&Job, Option<&str>, &Run) -> Option<Outcome>) {
+    /// The same, with what is said of the tasks of workflows.
+    pub(crate) async fn work_on(
+        &self,
+        ends: impl Fn(&Job, &Run) -> Option<Outcome>,
+        tasks: impl Fn(&ClaimedRun) -> Outcome,
+    ) {
+        self.carry_out(|job, _task, claimed| match job {
+            Some(job) => ends(job, &claimed.run),
+            None => Some(tasks(claimed)),
+        })
+        .await;
+    }
+
+    /// The same of tasks, by what they are called.
+    pub(crate) async fn work_tasks(&self, ends: impl Fn(&str, &Run) -> Option<Outcome>) {
+        self.carry_out(|_job, task, claimed| match task {
+            Some(task) => ends(task, &claimed.run),
+            None => Some(succeeded()),
+        })
+        .await;
+    }
+
+    async fn carry_out(&self, ends: impl Fn(Option<&Job>, Option<&str>, &ClaimedRun) -> Option<Outcome>) {
         for shard in 0..self.ports.store().shards() {
             sweep(&*self.ports, shard, &Allowance::UNLIMITED).await.whole().unwrap();
         }
@@ -179,20 +200,20 @@ impl World {
                 else {
                     continue;
                 };
+                let job = job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap();
                 let standing = standing_of(&*self.ports, &claimed.run).await.unwrap();
-                let job = standing.as_ref().map_or(hint.run.job, |standing| standing.job);
                 let task = standing.as_ref().map(|standing| standing.key.as_str());
-                let Some(job) = job_of(&*self.ports, &hint.tenant, job).await.unwrap() else {
-                    assert!(claimed.run.task.is_some(), "only what is below a run outlives its job");
-                    self.finish(&claimed, &succeeded()).await;
-                    continue;
-                };
-                if let Some(outcome) = ends(&job, task, &claimed.run) {
+                if let Some(outcome) = ends(job.as_ref(), task, &claimed) {
                     self.finish(&claimed, &outcome).await;
                 }
             }
         }
     }
+}
+
+/// Whatever is called answers with what it was given.
+pub(crate) fn echo(claimed: &ClaimedRun) -> Outcome {
+    Outcome::Succeeded { result: claimed.payload.clone().map_or(Kept::Empty, Kept::Inside) }
 }
 
 impl World {

@@ -6,8 +6,8 @@ mod view;
 
 use clap::{Args, Subcommand};
 use minutehand_client::wire::{
-    BranchQuery, BranchView, BranchesQuery, DecidedView, Instant, NoteRequest, Page, RunStatus, SuccessRequest,
-    TaskState, TaskView, TasksQuery, WorkflowRunItem, WorkflowRunView, WorkflowRunsAcrossQuery,
+    BranchQuery, BranchView, BranchesQuery, DecidedView, Instant, NoteRequest, Page, RunStatus, RunTaskView,
+    SuccessRequest, TaskState, TasksQuery, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use minutehand_client::{Call, calls};
 use minutehand_domain::Moment;
@@ -55,7 +55,7 @@ Examples:
   minutehand workflow-runs show run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0
   minutehand workflow-runs show run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --json | jq .waiting_for")]
     Show(One),
-    /// List the branches of a for_each
+    /// List the branches of a `for_each`
     #[command(after_help = "\
 Examples:
   minutehand workflow-runs branches run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 load --state held")]
@@ -147,7 +147,7 @@ pub(crate) struct One {
 pub(crate) struct Branches {
     #[command(flatten)]
     one: One,
-    /// The for_each
+    /// The `for_each`
     #[arg(value_name = "TASK", value_parser = id)]
     task: String,
     /// In this state
@@ -190,7 +190,7 @@ pub(crate) struct Decision {
     /// The task
     #[arg(value_name = "TASK", value_parser = id)]
     task: String,
-    /// Of a for_each: which of its branches, from 0
+    /// Of a `for_each`: which of its branches, from 0
     #[arg(long, value_name = "NUMBER")]
     branch: Option<u16>,
     /// Why, for whoever looks at the events later
@@ -262,8 +262,7 @@ impl List {
         let instant = |since: Since| Instant(since.seen_from(now));
         let (workflow, version, status) = (self.workflow.clone(), self.version, self.status);
         let (from, to) = (self.from.map(instant), self.to.map(instant));
-        let query =
-            WorkflowRunsAcrossQuery { workflow, version, status, from, to, ..WorkflowRunsAcrossQuery::default() };
+        let query = WorkflowRunsQuery { workflow, version, status, from, to, ..WorkflowRunsQuery::default() };
         calls::list_workflow_runs(&query)
     }
 }
@@ -326,7 +325,8 @@ async fn act(session: &Session, call: &Call<WorkflowRunView>) -> Result<(), Fail
 async fn whole(session: &Session, mut run: WorkflowRunView) -> Result<WorkflowRunView, Failure> {
     while let Some(cursor) = run.next_cursor.take() {
         let query = TasksQuery { limit: Some(PAGE), cursor: Some(cursor) };
-        let page: Page<TaskView> = session.send(&calls::list_tasks(&run.run.workflow_run_id, &query)).await?.read()?;
+        let page: Page<RunTaskView> =
+            session.send(&calls::list_tasks(&run.run.workflow_run_id, &query)).await?.read()?;
         run.tasks.extend(page.items);
         run.next_cursor = page.next_cursor;
     }

@@ -63,7 +63,9 @@ impl Run {
             (State::Waiting(Tasks(tasks)), Cancel { by }) => {
                 self.cancel_asked(*by, now).stopped(tasks, Stop::Cancelled)
             }
-            (State::Waiting(Tasks(tasks)), Tend(Tending::Stop(stop))) => self.stopped(tasks, *stop),
+            (State::Waiting(Tasks(tasks)), Tend(Tending::Stop(stop))) if tasks.heeds(*stop, now) => {
+                self.stopped(tasks, *stop)
+            }
             (State::Waiting(Tasks(tasks)), Tend(Tending::Finally { outcome, deadline }))
                 if tasks.phase == Phase::Main =>
             {

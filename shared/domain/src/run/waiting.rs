@@ -75,8 +75,41 @@ impl Tasks {
         Self { deadline, stop: None, phase: Phase::Main, outcome: None }
     }
 
+    /// Whether a word that came of itself is meant for the tasks that go on now: a failure, or the end of what the run is a part of,
+    /// ends its tasks and not its `finally`, which may have begun since; and its time is up where it is.
+    pub fn heeds(&self, stop: Stop, now: Moment) -> bool {
+        match stop {
+            Stop::TimedOut => self.deadline <= now,
+            Stop::Failed | Stop::Cancelled => self.phase == Phase::Main,
+        }
+    }
+
     /// Whether a task of this phase may still start.
     pub fn admits(&self, phase: Phase) -> bool {
         self.stop.is_none() && self.phase == phase
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_for_the_tasks_is_not_one_for_finally_and_time_is_up_where_it_is() {
+        let (deadline, before) = (Moment::from_secs(100), Moment::from_secs(99));
+        let rows = [
+            (Phase::Main, Stop::Failed, before, true),
+            (Phase::Main, Stop::Cancelled, before, true),
+            (Phase::Finally, Stop::Failed, deadline, false),
+            (Phase::Finally, Stop::Cancelled, deadline, false),
+            (Phase::Main, Stop::TimedOut, before, false),
+            (Phase::Main, Stop::TimedOut, deadline, true),
+            (Phase::Finally, Stop::TimedOut, before, false),
+            (Phase::Finally, Stop::TimedOut, deadline, true),
+        ];
+        for (phase, stop, now, heeded) in rows {
+            let tasks = Tasks { phase, ..Tasks::until(deadline) };
+            assert_eq!(tasks.heeds(stop, now), heeded, "{phase:?}, {stop:?}, {now:?}");
+        }
     }
 }

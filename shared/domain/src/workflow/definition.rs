@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::edge::{On, Rule};
 use super::expression::Expression;
 use super::key::TaskKey;
@@ -39,7 +41,8 @@ pub struct Policy {
 }
 
 /// What becomes of a run one of whose tasks failed, unless that was allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnFailure {
     /// Nothing more starts, what runs is asked to end, and the run fails.
     #[default]
@@ -91,7 +94,8 @@ pub struct Approval {
 }
 
 /// How an approval ends that nobody answered in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoAnswer {
     Approve,
     Reject,

@@ -238,6 +238,11 @@ impl Plan {
         usize::from(self.main) < self.nodes.len()
     }
 
+    /// The tasks that are a `for_each`.
+    pub fn lists(&self) -> impl Iterator<Item = u16> {
+        self.nodes().filter(|(_, node)| node.task.for_each.is_some()).map(|(number, _)| number)
+    }
+
     /// The tasks of a phase that depend on nothing.
     pub fn roots(&self, phase: Phase) -> impl Iterator<Item = u16> {
         self.nodes()

@@ -152,6 +152,7 @@ mod tests {
             scheduled_at: NOW,
             now: NOW,
             payload: Some(payload),
+            task: None,
             material: &material,
             timeout: Duration::from_secs(1),
         };

@@ -43,7 +43,7 @@ pub(crate) async fn catch_up<D: Ports>(
         CatchUpPlan::FireFrom { at, passed_over } => {
             let span = SkippedSpan { until: at, count: Some(passed_over) };
             let Some(decided) = decide(ports, job, key, span, now).await? else { return Ok(()) };
-            dispatch_replacement(ports, timer, &decided, horizon, dispatched).await
+            dispatch_replacement(ports, timer, &decided, now, horizon, dispatched).await
         }
         CatchUpPlan::SkipAll { last, count } => {
             let span = (last > key.at).then_some(SkippedSpan { until: last, count: Some(count) });
@@ -94,18 +94,21 @@ async fn decide<D: Ports>(
 }
 
 /// Every reader of a coalescing record goes on with the occurrence that fires in its stead. It may be read long after it was
-/// decided: where by now the window or the cap begins later, the look at that occurrence decides anew.
+/// decided: where at `now`, when the look began, the window or the cap begins later, the look at that occurrence decides anew.
+/// The look that decided goes by the instant it decided at: by a later one, an occurrence that came meanwhile would undo what
+/// was just decided, and where each look takes the same while, for ever.
 pub(crate) async fn dispatch_replacement<D: Ports>(
     ports: &D,
     timer: &Timer,
     record: &Run,
+    now: Moment,
     horizon: Moment,
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     let Some(at) = record.coalesced_until() else { return Ok(()) };
     let key = TimerKey::occurrence(record.key.job, at);
     let promised = promise(ports, &timer.tenant, key, timer.stamp.generation).await?;
-    dispatch_from(ports, at, &promised, horizon, dispatched).await?;
+    dispatch_from(ports, at, &promised, now, horizon, dispatched).await?;
     erase(ports, timer).await
 }
 
@@ -113,6 +116,7 @@ async fn dispatch_from<D: Ports>(
     ports: &D,
     t: Moment,
     timer: &Timer,
+    now: Moment,
     horizon: Moment,
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
@@ -120,7 +124,7 @@ async fn dispatch_from<D: Ports>(
     if !job.definition.catch_up.is_of_all() {
         return dispatch(ports, t, timer, horizon, dispatched).await.map(|_next_look_decides| ());
     }
-    match job.catch_up_plan(t, ports.clock().now()) {
+    match job.catch_up_plan(t, now) {
         CatchUpPlan::FireAll => dispatch_each(ports, t, timer, horizon, dispatched).await,
         CatchUpPlan::FireFrom { .. } | CatchUpPlan::SkipAll { .. } => Ok(()),
     }

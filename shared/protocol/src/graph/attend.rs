@@ -21,6 +21,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::birth::made;
 use super::family::Family;
+use super::judge::going_on_with;
 use super::settle::{Due, Settled, Work, settle};
 use super::stalling::stall_of;
 use super::unfold::begin_below;
@@ -40,13 +41,19 @@ pub async fn attend<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<Settled, Fa
             if tasks.stop.is_some() {
                 work.add(Due::Census(run.key));
             } else if tasks.deadline <= now {
-                work.add(Due::Stop(run.key, Stop::TimedOut));
+                work.add(Due::Stop(whose_deadline(run), Stop::TimedOut));
             }
             Box::pin(work.done(ports)).await
         }
         Some(Waiting::Answer { until }) if *until <= now => Box::pin(unanswered(ports, seen)).await,
         Some(Waiting::Answer { .. } | Waiting::Slot { .. }) | None => Ok(Settled::Paid),
     }
+}
+
+/// The run whose time is up: a `for_each` has no deadline but that of the run whose task it is, which is stopped as a whole.
+fn whose_deadline(run: &Run) -> RunKey {
+    let is_each = run.graph.as_ref().is_some_and(|graph| graph.each.is_some());
+    run.task.as_ref().filter(|_| is_each).map_or(run.key, |task| task.parent)
 }
 
 async fn unanswered<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<Settled, Fault> {
@@ -81,14 +88,20 @@ pub async fn look<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Option<Moment>
         return Ok(Some(now + Duration::from_secs(1)));
     }
     let stalled = stall_of(ports, &seen.item).await?;
-    let touched = stalled.as_ref().map_or_else(|| seen.item.clone(), |stall| stall.remarked_on(&seen.item, now));
-    if !ports.store().put(&touched.tenant, touched.key, &touched, seen.guard()).await?.is_written() {
+    let remarked = stalled.as_ref().map_or_else(|| seen.item.clone(), |stall| stall.remarked_on(&seen.item, now));
+    if !ports.store().put(&remarked.tenant, remarked.key, &remarked, seen.guard()).await?.is_written() {
         return Ok(None);
     }
     if let Some(stall) = stalled {
-        ports.events().emit(&Event::Stalled { run: &touched, since: stall.since, edge: &stall.edge });
+        ports.events().emit(&Event::Stalled { run: &remarked, since: stall.since, edge: &stall.edge });
     }
     Ok(Some(tasks.deadline.min(now + LOOK_AGAIN)))
+}
+
+/// Writes a run unchanged, as it was seen. False where somebody was faster: the timer in hand is to stay.
+pub async fn touch<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<bool, Fault> {
+    let run = &seen.item;
+    Ok(ports.store().put(&run.tenant, run.key, run, seen.guard()).await?.is_written())
 }
 
 /// Whether the timer of a finished run may go. That of a failure which waits for a verdict goes only after the run was written
@@ -98,10 +111,7 @@ pub async fn let_go<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
         return Ok(true);
     }
     let Some(seen) = ports.store().get::<Run>(&run.tenant, run.key).await? else { return Ok(true) };
-    if seen.item != *run {
-        return Ok(false);
-    }
-    Ok(ports.store().put(&run.tenant, run.key, run, seen.guard()).await?.is_written())
+    if seen.item == *run { touch(ports, &seen).await } else { Ok(false) }
 }
 
 /// Whether the failure of this task's run waits for a verdict: its parent goes on, and its policy holds failures.
@@ -115,10 +125,23 @@ pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Faul
     Ok(goes_on && family.plan.holds_failures(place))
 }
 
-/// Makes the run of a task whose timer was promised and which is not there: or records that it is not wanted any more.
-pub async fn derive_task<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
-    let (Some(parent), Some(place)) = (timer.parent, TaskPlace::of(key)) else { return Ok(()) };
-    let Some(mut family) = Family::of(ports, &timer.tenant, parent).await? else { return Ok(()) };
+/// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, or one that goes on with
+/// another. False where the run that it is derived from is not there either.
+pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKey) -> Result<bool, Fault> {
+    match TaskPlace::of(key) {
+        Some(place) => derive_task(ports, timer, from, place).await,
+        None => derive_resumed(ports, timer, from).await,
+    }
+}
+
+async fn derive_resumed<D: Ports>(ports: &D, timer: &Timer, from: RunKey) -> Result<bool, Fault> {
+    let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(false) };
+    put_derived(ports, &going_on_with(&before.item, None, ports.clock().now())).await.map(|()| true)
+}
+
+/// Or records that it is not wanted any more.
+async fn derive_task<D: Ports>(ports: &D, timer: &Timer, parent: RunKey, place: TaskPlace) -> Result<bool, Fault> {
+    let Some(mut family) = Family::of(ports, &timer.tenant, parent).await? else { return Ok(false) };
     let tainted = is_tainted(&family, place).await?;
     let run = made(&mut family, place, Decision::Start, tainted).await?; // decided again, as it was
     let is_wanted = family.parent.item.wants(family.plan.phase(place.node));
@@ -128,8 +151,12 @@ pub async fn derive_task<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Res
     } else {
         run.after(&RunEvent::Cancel { by: None }, now).unwrap_or(run)
     };
-    if ports.store().put(&run.tenant, key, &run, Guard::Absent).await?.is_written() {
-        ports.events().emit(&Event::Run { run: &run, from: "none", now });
+    put_derived(ports, &run).await.map(|()| true)
+}
+
+async fn put_derived<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
+    if ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?.is_written() {
+        ports.events().emit(&Event::Run { run, from: "none", now: ports.clock().now() });
     }
     Ok(())
 }

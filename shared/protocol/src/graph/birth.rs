@@ -12,7 +12,7 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES};
 use minutehand_domain::owner::{RunOwner, TaskOwner};
-use minutehand_domain::run::{Failure, Run, Skip, State, TaskPlace, TaskRun, Word};
+use minutehand_domain::run::{Failure, Graph, Run, Skip, State, TaskPlace, TaskRun, Word};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_domain::workflow::definition::Over;
 use minutehand_domain::workflow::edge::{Decision, Ended};
@@ -23,7 +23,7 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::family::Family;
+use super::family::{Family, ItemsBefore};
 use super::settle::Work;
 use crate::bodies;
 use crate::timers::hinting::hint;
@@ -41,10 +41,11 @@ pub(super) async fn start<D: Ports>(
     work: &mut Work,
 ) -> Result<(), Fault> {
     let run = made(family, place, decision, tainted).await?;
-    if let Some(over) = put(family, run).await? {
-        work.settle(over);
+    let born = put(family, run).await?;
+    if born.is_new {
+        work.step(); // what stands already costs no step, or a redo would get no further than the one before
     }
-    work.step();
+    born.over.into_iter().for_each(|over| work.settle(over));
     Ok(())
 }
 
@@ -60,14 +61,21 @@ pub(super) async fn start_branches<D: Ports>(
         runs.push(made(family, TaskPlace::branch(node, branch), Decision::Start, false).await?);
     }
     let family = &*family;
-    let over: Vec<Option<Run>> =
+    let born: Vec<Born> =
         stream::iter(runs).map(|run| put(family, run)).buffer_unordered(AT_ONCE).try_collect().await?;
-    over.into_iter().flatten().for_each(|run| work.settle(run));
+    born.into_iter().filter_map(|born| born.over).for_each(|run| work.settle(run));
     Ok(())
 }
 
-/// Puts a run where nothing is. Answers with one that is over and that nobody's timer stands behind, ours or the one that is there.
-async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Option<Run>, Fault> {
+/// What became of a birth.
+struct Born {
+    is_new: bool,
+    /// One that is over and that nobody's timer stands behind, ours or the one that is there.
+    over: Option<Run>,
+}
+
+/// Puts a run where nothing is.
+async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Born, Fault> {
     let ports = family.ports;
     let timer = if run.is_finished() {
         None
@@ -81,12 +89,15 @@ async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Option<Run>, 
             match timer {
                 Some(timer) => {
                     hint_at_once(family, &run, &timer).await;
-                    Ok(None)
+                    Ok(Born { is_new: true, over: None })
                 }
-                None => Ok(Some(run)),
+                None => Ok(Born { is_new: true, over: Some(run) }),
             }
         }
-        Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|there| there.is_finished() && there.fence == 0)),
+        Put::Conflict(there) => {
+            let over = there.map(|seen| seen.item).filter(|there| there.is_finished() && there.fence == 0);
+            Ok(Born { is_new: false, over })
+        }
     }
 }
 
@@ -113,12 +124,10 @@ pub(super) async fn made<D: Ports>(
     let depth =
         parent.task.as_ref().map_or(1, |task| if family.graph.each.is_some() { task.depth } else { task.depth + 1 });
     let priority = node.task.priority.unwrap_or(parent.priority);
-    let before = parent.before().map(|before| TaskPlace { turn: 1, ..place }.key(before, family.graph.parts));
-    let run = Run {
-        state: State::Scheduled { due: now },
-        task: Some(TaskRun { before, ..TaskRun::new(parent.key, depth, tainted) }),
-        ..Run::new(parent.tenant.clone(), key, priority)
-    };
+    let run = Run::new(parent.tenant.clone(), key, priority);
+    let task = TaskRun::new(parent.key, depth, tainted);
+    let before = family.before(place).await?;
+    let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
     }
@@ -247,11 +256,37 @@ async fn reused<D: Ports>(family: &Family<'_, D>, run: Run, done: &Run) -> Resul
 }
 
 impl<D: Ports> Family<'_, D> {
+    /// Where the run that is resumed has what is to stand here. A branch is the same only where it was for the same item: what its list is
+    /// made of may have been done anew.
+    async fn before(&mut self, place: TaskPlace) -> Result<Option<RunKey>, Fault> {
+        let Some(above) = self.parent.item.before() else { return Ok(None) };
+        let first = TaskPlace { turn: 1, ..place };
+        let Some(branch) = place.branch else { return Ok(Some(first.key(above, self.graph.parts))) };
+        let item = self.item(branch).await?;
+        let Some(before) = self.items_before(above).await? else { return Ok(None) };
+        let is_the_same = before.items.get(usize::from(branch)) == item.as_ref();
+        Ok(is_the_same.then(|| first.key(above, before.parts)))
+    }
+
+    async fn items_before(&mut self, above: RunKey) -> Result<Option<&ItemsBefore>, Fault> {
+        if self.items_before.is_none() {
+            let each = self.ports.store().get::<Run>(self.tenant(), above).await?.map(|seen| seen.item);
+            let Some(graph) = each.and_then(|each| each.graph) else { return Ok(None) };
+            let items = self.list_of(above, &graph).await?;
+            self.items_before = Some(ItemsBefore { items, parts: graph.parts });
+        }
+        Ok(self.items_before.as_ref())
+    }
+
+    async fn list_of(&self, each: RunKey, graph: &Graph) -> Result<Vec<Json>, Fault> {
+        let given = bodies::fetch(self.ports, self.tenant(), each.job, &graph.given).await?;
+        Ok(given.map(|list| list.items()).unwrap_or_default())
+    }
+
     /// What a branch is for.
     async fn item(&mut self, branch: u16) -> Result<Option<Json>, Fault> {
         if self.items.is_none() {
-            let given = bodies::fetch(self.ports, self.tenant(), self.parent.item.key.job, &self.graph.given).await?;
-            self.items = Some(given.map(|list| list.items()).unwrap_or_default());
+            self.items = Some(self.list_of(self.parent.item.key, &self.graph).await?);
         }
         Ok(self.items.as_ref().and_then(|items| items.get(usize::from(branch))).cloned())
     }

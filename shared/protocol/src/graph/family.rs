@@ -27,6 +27,15 @@ pub(super) struct Family<'a, D> {
     /// What was read of it and of its tasks.
     pub(super) values: BTreeMap<Root, Json>,
     pub(super) items: Option<Vec<Json>>,
+    /// Of a `for_each`: the same one's list in the run that is resumed.
+    pub(super) items_before: Option<ItemsBefore>,
+}
+
+/// The list of a `for_each` as it was in the run that is resumed, and into how many parts its branches were divided.
+#[derive(Clone, Debug)]
+pub(super) struct ItemsBefore {
+    pub items: Vec<Json>,
+    pub parts: u8,
 }
 
 impl<'a, D: Ports> Family<'a, D> {
@@ -44,7 +53,16 @@ impl<'a, D: Ports> Family<'a, D> {
         let Some(plan) = ports.plans().of(ports.store(), tenant, *workflow, *version).await? else {
             return Err(Fault::unreadable("store", format!("version {version} of {workflow} is not there")));
         };
-        Ok(Some(Self { ports, parent, graph, plan, top: None, values: BTreeMap::new(), items: None }))
+        Ok(Some(Self {
+            ports,
+            parent,
+            graph,
+            plan,
+            top: None,
+            values: BTreeMap::new(),
+            items: None,
+            items_before: None,
+        }))
     }
 
     pub(super) fn tenant(&self) -> &Tenant {

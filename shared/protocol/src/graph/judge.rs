@@ -3,6 +3,7 @@
 //! Rule **nudge**: whoever judges a run whose lease is not his reads it, promises its look, and writes it as he read it; then what it owes is
 //! settled.
 
+use minutehand_domain::Moment;
 use minutehand_domain::access::{By, Role};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
@@ -17,7 +18,7 @@ use minutehand_io::{Fault, Ports};
 use super::attend::{approval_of, is_held};
 use super::settle::{Settled, settle};
 use crate::timers::hinting::hint;
-use crate::timers::promise::{erase, promise, promise_task};
+use crate::timers::promise::{erase, promise_task};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judged {
@@ -77,7 +78,8 @@ pub enum Resumed {
 }
 
 /// Goes on with a run of a workflow that did not end well, under a key of its own: whatever succeeded is not done again. Rule **once**:
-/// however often somebody asks, it is one run.
+/// however often somebody asks, it is one run. Rule **derive**: its timer says what it goes on with, so that a look which finds that
+/// alone makes the run; given up, it could never be asked for again.
 pub async fn resume<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Resumed, Fault> {
     resume_with(ports, tenant, key, by, None).await
 }
@@ -96,18 +98,12 @@ pub async fn resume_with<D: Ports>(
     if !ended_badly || before.graph.is_none() || before.task.is_some() {
         return Ok(Resumed::Refused(before));
     }
-    let (key, now) = (RunKey::resuming(before.key), ports.clock().now());
-    let run = Run {
-        payload: before.payload.clone(),
-        redrive_of: Some(before.key),
-        asked_by: Some(by.clone()),
-        state: State::Scheduled { due: now },
-        ..Run::new(tenant.clone(), key, before.priority)
-    };
+    let now = ports.clock().now();
     let (asker, note) = (Some(by.clone()), note.map(ToOwned::to_owned));
+    let run = going_on_with(&before, Some(by), now);
     let run = run.remarked(Remark { at: now, by: asker, what: Remarked::Resumed, note });
-    let timer = promise(ports, tenant, TimerKey::run(key, now), 0).await?;
-    match ports.store().put(tenant, key, &run, Guard::Absent).await? {
+    let timer = promise_task(ports, tenant, TimerKey::run(run.key, now), before.key).await?;
+    match ports.store().put(tenant, run.key, &run, Guard::Absent).await? {
         Put::Written(_) => {
             ports.events().emit(&Event::Run { run: &run, from: "none", now });
             let _a_lost_hint_is_found_overdue = hint(ports, Lane::short(run.priority), &Hint::of(&timer), now).await;
@@ -115,5 +111,16 @@ pub async fn resume_with<D: Ports>(
         }
         Put::Conflict(Some(there)) => Ok(Resumed::Already(there.item)),
         Put::Conflict(None) => Ok(Resumed::NotFound),
+    }
+}
+
+/// The run that goes on with another. `by`: who asked for it, where that is known.
+pub(super) fn going_on_with(before: &Run, by: Option<&By>, now: Moment) -> Run {
+    Run {
+        payload: before.payload.clone(),
+        redrive_of: Some(before.key),
+        asked_by: by.cloned(),
+        state: State::Scheduled { due: now },
+        ..Run::new(before.tenant.clone(), RunKey::resuming(before.key), before.priority)
     }
 }

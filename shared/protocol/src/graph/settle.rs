@@ -4,7 +4,7 @@
 //! Rule **only settle erases**: a run's timer goes only after its debts are paid. Rule **up**: whoever finds the parent over settles
 //! the parent before his own timer goes. Rule **lane**: a lane goes on where a branch closes its edge, not where one of its tries ends.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use minutehand_domain::id::{RunKey, Tenant};
@@ -19,11 +19,12 @@ use super::birth::start;
 use super::ending::end_of_phase;
 use super::family::Family;
 use super::join::close;
-use super::slots::release;
+use super::slots::{Place, release};
 use super::stop::{census, stop};
 use super::unfold::begin;
 
-/// Steps that one settling takes: then its timer looks again, so that no call lasts for as long as a graph is large.
+/// What one settling writes: then its timer looks again, so that no call lasts for as long as a graph is large. What was done before
+/// is passed over and costs no step, so that each look comes further than the one before.
 const STEPS: u32 = 100;
 
 /// How far a settling came.
@@ -50,6 +51,9 @@ pub(super) struct Work {
     pub tenant: Tenant,
     due: VecDeque<Due>,
     steps: u32,
+    /// What was paid for: many ways may lead to one that was skipped, and each would lead on to all behind it.
+    paid: BTreeSet<RunKey>,
+    begun: BTreeSet<RunKey>,
 }
 
 /// Whether the end of this run owes anything to anybody.
@@ -69,7 +73,7 @@ pub async fn settle<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
 
 impl Work {
     pub(super) fn of(tenant: &Tenant) -> Self {
-        Self { tenant: tenant.clone(), due: VecDeque::new(), steps: 0 }
+        Self { tenant: tenant.clone(), due: VecDeque::new(), steps: 0, paid: BTreeSet::new(), begun: BTreeSet::new() }
     }
 
     pub(super) fn settle(&mut self, run: Run) {
@@ -92,10 +96,11 @@ impl Work {
                 return Ok(Settled::More);
             }
             match due {
-                Due::Settle(run) => pay(ports, &run, &mut self).await?,
+                Due::Settle(run) if self.paid.insert(run.key) => pay(ports, &run, &mut self).await?,
                 Due::Stop(key, word) => stop(ports, key, word, None, &mut self).await?,
                 Due::Census(key) => census(ports, key, &mut self).await?,
-                Due::Begin(key) => begin(ports, key, &mut self).await?,
+                Due::Begin(key) if self.begun.insert(key) => begin(ports, key, &mut self).await?,
+                Due::Settle(_) | Due::Begin(_) => {}
             }
         }
         Ok(Settled::Paid)
@@ -106,7 +111,8 @@ async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Faul
     if let Some(graph) = &run.graph
         && let Some(width) = graph.slot
     {
-        release(ports, &run.tenant, graph.workflow, width, run.key).await?;
+        let place = Place { tenant: &run.tenant, workflow: graph.workflow, width, run: run.key };
+        release(ports, place).await?;
     }
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,

@@ -1,7 +1,7 @@
 //! Slots: how many runs of a workflow may be under way at once. A place is taken before the claim by one update, and is the run's until it was
 //! **seen over**.
 //!
-//! Rule **keep**: a lost claim releases nothing. Rule **absent**: a holder without a record is on its way: it is hinted, not removed.
+//! Rule **keep**: a lost claim releases nothing, unless it finds the run over. Rule **absent**: a holder without a record is on its way: it is hinted, not removed.
 //! Rule **relook**: who has become a waiter looks at the slot again. Rule **walk**: whoever releases passes over waiters that wait no
 //! more, and removes them.
 
@@ -18,7 +18,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::timers::hinting::hint;
 
-/// Waiters that one release looks at.
+/// Waiters that are read at once.
 const LINE: usize = 16;
 
 /// Whose place it is, or could be.
@@ -108,28 +108,51 @@ pub async fn leave_line<D: Ports>(
     Ok(())
 }
 
-/// Gives back the place of a run that is over, and tells whoever is first in the line.
-pub(super) async fn release<D: Ports>(
-    ports: &D,
-    tenant: &Tenant,
-    workflow: WorkflowId,
-    width: u32,
-    run: RunKey,
-) -> Result<(), Fault> {
-    for (key, _) in items(workflow, width, run) {
-        if let Updated::Done(_) = ports.store().update(tenant, key, &Release { run }).await? {
+/// Gives back the place of a run that is over, and tells those who are first in the line, as many as there is room for: of two who
+/// release at once, each sees what the other gave back, or is seen.
+pub(super) async fn release<D: Ports>(ports: &D, place: Place<'_>) -> Result<(), Fault> {
+    let mut free = 0;
+    for (key, room) in items(place.workflow, place.width, place.run) {
+        let updated = ports.store().update(place.tenant, key, &Release { run: place.run }).await?;
+        if let Updated::Done(slot) | Updated::Refused(Some(slot)) = &updated {
+            free += room.saturating_sub(slot.item.holders.len() as u64);
+        }
+        if let Updated::Done(_) = updated {
             break;
         }
     }
-    let line = ports.store().list::<Waiter>(tenant, workflow, None, LINE).await?;
-    for waiter in &line.items {
-        if still_waits(ports, tenant, waiter.run).await? {
+    tell(ports, place, free.max(1)).await
+}
+
+/// Tells the first of the line.
+async fn tell<D: Ports>(ports: &D, place: Place<'_>, mut most: u64) -> Result<(), Fault> {
+    let (tenant, workflow, mut past) = (place.tenant, place.workflow, None);
+    loop {
+        let line = ports.store().list::<Waiter>(tenant, workflow, past, LINE).await?.items;
+        for waiter in &line {
+            if !still_waits(ports, tenant, waiter.run).await? {
+                leave_line(ports, tenant, workflow, waiter).await?;
+                continue;
+            }
             nudge(ports, tenant, waiter.run).await;
+            most -= 1;
+            if most == 0 {
+                return Ok(());
+            }
+        }
+        past = line.last().map(|waiter| (workflow, waiter.clone()));
+        if line.len() < LINE {
             return Ok(());
         }
-        leave_line(ports, tenant, workflow, waiter).await?;
     }
-    Ok(())
+}
+
+/// After a lost claim: the place is the run's until that was seen over, and then nobody else may be left to give it back.
+pub async fn release_if_over<D: Ports>(ports: &D, place: Place<'_>) -> Result<(), Fault> {
+    match ports.store().get::<Run>(place.tenant, place.run).await? {
+        Some(seen) if seen.item.is_finished() => release(ports, place).await,
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// A hint without a timer of its own: the one that stands behind the run is found by its look.

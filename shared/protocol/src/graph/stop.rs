@@ -2,12 +2,19 @@
 //! begun, asks what runs to end, and ends the run itself when a strong page shows nothing open.
 //!
 //! Rule **nudge**: whoever stops a run promises a look at it first. Rule **census**: a run that is being stopped is ended by a look that
-//! finds none of its runs open, not by its joins: what never began will close no edge.
+//! finds none of its runs open, not by its joins: what never began will close no edge. It is looked at after five seconds, and ever less
+//! often, to once a minute, for as long as something is open.
 
+use std::time::Duration;
+
+use minutehand_domain::Moment;
 use minutehand_domain::access::By;
+use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
+use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Stop, Tasks, Tending, Waiting};
-use minutehand_domain::timer::TimerKey;
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_domain::workflow::plan::Phase;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::Store as _;
@@ -16,7 +23,13 @@ use minutehand_io::{Fault, Ports};
 use super::ending::end;
 use super::family::Family;
 use super::settle::{Due, Settled, Work, settle};
-use crate::timers::promise::{promise, promise_task};
+use crate::timers::hinting::hint;
+use crate::timers::promise::{erase, promise, promise_task};
+
+/// How long after it was stopped a run is looked at first.
+const FIRST_LOOK: Duration = Duration::from_secs(5);
+/// How long it is left alone at most.
+const LAST_LOOK: Duration = Duration::from_secs(60);
 
 /// Writes the word, unless one stands. `by`: who asked for it, where somebody did.
 pub(super) async fn stop<D: Ports>(
@@ -38,9 +51,10 @@ pub(super) async fn stop<D: Ports>(
             Err(Refusal::Stopping) => break,
             Err(_it_has_ended) => return Ok(()),
         };
-        promise_look(ports, &run).await?;
+        let timer = promise_look(ports, &run).await?;
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            look_at(ports, &next, &timer, now + FIRST_LOOK).await;
             work.step();
             break;
         }
@@ -49,10 +63,14 @@ pub(super) async fn stop<D: Ports>(
     Ok(())
 }
 
-/// What follows at once when somebody has cancelled a run: what it owes is settled, or what is below it is ended.
-pub async fn after_a_cancel<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
+/// What follows at once when somebody has cancelled a run: what it owes is settled, or what is below it is ended. `look`: the one that
+/// was promised.
+pub async fn after_a_cancel<D: Ports>(ports: &D, run: &Run, look: Option<&Timer>) -> Result<Settled, Fault> {
     if run.tasks().is_none() {
         return settle(ports, run).await;
+    }
+    if let Some(timer) = look {
+        look_at(ports, run, timer, ports.clock().now() + FIRST_LOOK).await;
     }
     let mut work = Work::of(&run.tenant);
     work.add(Due::Census(run.key));
@@ -60,13 +78,41 @@ pub async fn after_a_cancel<D: Ports>(ports: &D, run: &Run) -> Result<Settled, F
 }
 
 /// Promises a look at a run, now.
-pub async fn promise_look<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
-    let key = TimerKey::run(run.key, ports.clock().now());
+pub async fn promise_look<D: Ports>(ports: &D, run: &Run) -> Result<Timer, Fault> {
+    promise_look_at(ports, run, ports.clock().now()).await
+}
+
+async fn promise_look_at<D: Ports>(ports: &D, run: &Run, at: Moment) -> Result<Timer, Fault> {
+    let key = TimerKey::run(run.key, at);
     match &run.task {
-        Some(task) => promise_task(ports, &run.tenant, key, task.parent).await?,
-        None => promise(ports, &run.tenant, key, 0).await?,
-    };
-    Ok(())
+        Some(task) => promise_task(ports, &run.tenant, key, task.parent).await,
+        None => promise(ports, &run.tenant, key, 0).await,
+    }
+}
+
+/// A hint, so that nobody waits for the sweep; where it is lost, the timer is found overdue.
+async fn look_at<D: Ports>(ports: &D, run: &Run, timer: &Timer, at: Moment) {
+    let _a_lost_hint_is_found_overdue = hint(ports, Lane::short(run.priority), &Hint::of(timer), at).await;
+}
+
+/// What a hint that finds a stopped run does when it has been gone through: the next look is promised and hinted, twice as far away as this
+/// one was. Whoever does not erase the timer of his own hint was not the first with it, and promises nothing: so one look stays one.
+pub async fn look_again<D: Ports>(ports: &D, told: &Hint) -> Result<(), Fault> {
+    let Some(seen) = ports.store().get::<Run>(&told.tenant, told.run).await? else { return Ok(()) };
+    if seen.item.tasks().is_none_or(|tasks| tasks.stop.is_none()) {
+        return Ok(());
+    }
+    let now = ports.clock().now();
+    let next = promise_look_at(ports, &seen.item, now + wait_after(told, now)).await?;
+    if ports.store().erase_timer(&told.timer, told.stamp).await? {
+        look_at(ports, &seen.item, &next, next.key.due).await;
+        return Ok(());
+    }
+    erase(ports, &next).await
+}
+
+fn wait_after(told: &Hint, now: Moment) -> Duration {
+    (now.since(told.stamp.written) * 2).clamp(FIRST_LOOK * 2, LAST_LOOK)
 }
 
 /// Ends what has not begun below a run that is being stopped, asks the rest to end; and ends the run where nothing is open.
@@ -92,8 +138,9 @@ async fn is_ended<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> Result<b
         let Some(seen) = ports.store().get::<Run>(&work.tenant, key).await? else { return Ok(true) };
         let (guard, run) = (seen.guard(), seen.item);
         match &run.state {
-            State::Waiting(Waiting::Tasks(Tasks { stop, .. })) => {
-                if stop.is_none() {
+            State::Waiting(Waiting::Tasks(Tasks { stop, phase, .. })) => {
+                // In its `finally` it has ended before, or was stopped: only who asks for that stops that as well.
+                if stop.is_none() && *phase == Phase::Main {
                     work.add(Due::Stop(key, Stop::Cancelled));
                     work.add(Due::Census(run.task.map_or(key, |task| task.parent)));
                 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::RunKey;
-use minutehand_domain::limits::{INLINE_PAYLOAD_BYTES, WORKFLOW_DEPTH};
+use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, TASK_RUNS, WORKFLOW_DEPTH};
 use minutehand_domain::order::Terms;
 use minutehand_domain::run::{Branches, Event as RunEvent, Graph, Refusal, Run, TaskPlace};
 use minutehand_domain::target::WorkflowTarget;
@@ -27,6 +27,7 @@ use super::birth::{start, start_branches};
 use super::ending::end_of_phase;
 use super::family::Family;
 use super::settle::{Settled, Work};
+use super::values::latest;
 use crate::bodies;
 
 /// For how long after its deadline something of a run may still be looked for.
@@ -61,7 +62,7 @@ pub async fn of_workflow<D: Ports>(
         None => given,
     };
     let given = bodies::keep(ports, &run.tenant, run.key.job, given, INLINE_PAYLOAD_BYTES).await?;
-    let deadline = ports.clock().now() + timeout.unwrap_or(policy.timeout);
+    let deadline = ports.clock().now() + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
     let expires_at = deadline + policy.finally_timeout + KEPT;
     let slot = policy.max_concurrent_runs;
     let graph = Graph { workflow: target.id, version, each: None, given, parts: plan.parts(), expires_at, slot };
@@ -78,6 +79,30 @@ async fn version_of<D: Ports>(ports: &D, run: &Run, target: WorkflowTarget) -> R
     }
     let there = ports.store().get::<Workflow>(&run.tenant, target.id).await?.map(|seen| seen.item);
     Ok(there.filter(|workflow| !workflow.deleted).map(|workflow| target.version.unwrap_or(workflow.version)))
+}
+
+/// How many runs of tasks a run asks for, as far as its lists are judged: the list of a `for_each` is on record before that unfolds, so
+/// of two that are too many together at least one sees the other.
+pub async fn asked_for<D: Ports>(ports: &D, parent: &Seen<Run>) -> Result<usize, Fault> {
+    let Some(family) = Family::below(ports, parent.clone()).await? else { return Ok(0) };
+    let mut runs = family.plan.nodes().count();
+    let lists: Vec<u16> = family.plan.lists().collect();
+    if runs + lists.len() * BRANCHES <= TASK_RUNS {
+        return Ok(runs); // they cannot be too many
+    }
+    for node in lists {
+        let Some(each) = latest(ports, &parent.item, node).await? else { continue };
+        let count = match (&each.graph.as_ref().and_then(|graph| graph.each), &each.payload) {
+            (Some(branches), _) => branches.count.into(),
+            (None, Some(list)) => {
+                let list = bodies::fetch(ports, &each.tenant, each.key.job, list).await?;
+                list.map_or(0, |list| list.items().len())
+            }
+            (None, None) => 0,
+        };
+        runs += count;
+    }
+    Ok(runs)
 }
 
 /// The graph of a `for_each`: one task, and a branch for each item of the list that its run was given.
@@ -126,7 +151,7 @@ pub(super) async fn begin<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> 
 
 async fn begin_missing<D: Ports>(family: &mut Family<'_, D>, is_first: bool, work: &mut Work) -> Result<(), Fault> {
     let Some(tasks) = family.parent.item.tasks().copied() else { return Ok(()) };
-    let there = if is_first { BTreeSet::new() } else { begun(family, work).await? };
+    let there = if is_first { BTreeSet::new() } else { begun(family, tasks.phase, work).await? };
     if let Some(each) = family.graph.each {
         if each.count == 0 {
             return end_of_phase(family, family.plan.end(Phase::Main), Closed::NONE, work).await;
@@ -147,15 +172,21 @@ async fn begin_missing<D: Ports>(family: &mut Family<'_, D>, is_first: bool, wor
     Ok(())
 }
 
-/// The runs that are there already. One that was born over has no timer: it is settled again.
-async fn begun<D: Ports>(family: &Family<'_, D>, work: &mut Work) -> Result<BTreeSet<RunKey>, Fault> {
+/// The runs that are there already. One of this phase that was born over has no timer: it is settled again. One of the phase before is
+/// paid for, since that has ended; settled, it would begin this one, and so itself, for ever.
+async fn begun<D: Ports>(family: &Family<'_, D>, phase: Phase, work: &mut Work) -> Result<BTreeSet<RunKey>, Fault> {
     let children = family.children().await?;
     let keys = children.iter().map(|run| run.key).collect();
-    children.into_iter().filter(|run| run.is_finished() && run.fence == 0).for_each(|run| work.settle(run));
+    let is_of_this_phase = |run: &Run| {
+        family.graph.each.is_some() || TaskPlace::of(run.key).is_some_and(|at| family.plan.phase(at.node) == phase)
+    };
+    let born_over = children.into_iter().filter(|run| run.is_finished() && run.fence == 0);
+    born_over.filter(is_of_this_phase).for_each(|run| work.settle(run));
     Ok(keys)
 }
 
-/// How long a run of a workflow may take by the word of whoever starts it: its own job leaves that to its version.
+/// How long a run of a workflow may take by the word of whoever starts it, which can only shorten what the version says: its own
+/// job leaves it at that.
 pub fn timeout_of(run: RunKey, target: WorkflowTarget, terms: &Terms) -> Option<Duration> {
     (run.job != target.id.job()).then_some(terms.timeout)
 }

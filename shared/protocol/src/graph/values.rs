@@ -58,7 +58,7 @@ impl<D: Ports> Family<'_, D> {
             (Of::Status, Some(run)) => Ok(Some(text(self.status(&run, node)))),
             (Of::Result | Of::Results, None) => Ok(None),
             (Of::Result, Some(run)) => bodies::fetch(self.ports, &run.tenant, run.key.job, run.result()).await,
-            (Of::Results, Some(run)) => self.results(&run).await,
+            (Of::Results, Some(run)) => self.results(run).await,
         }
     }
 
@@ -72,8 +72,18 @@ impl<D: Ports> Family<'_, D> {
         }
     }
 
+    /// The run that did what this one stands for: the one in the run that is resumed, where that was reused.
+    async fn carried_out_by(&self, mut run: Run) -> Result<Run, Fault> {
+        while let Some(done) = run.task.as_ref().and_then(|task| task.reused) {
+            let Some(seen) = self.ports.store().get::<Run>(&run.tenant, done).await? else { break };
+            run = seen.item;
+        }
+        Ok(run)
+    }
+
     /// The results of a `for_each`'s branches in their order, null where one has none.
-    async fn results(&self, each: &Run) -> Result<Option<Json>, Fault> {
+    async fn results(&self, each: Run) -> Result<Option<Json>, Fault> {
+        let each = &self.carried_out_by(each).await?;
         let Some(graph) = &each.graph else { return Ok(None) };
         let count = graph.each.map_or(0, |each| usize::from(each.count));
         let mut results = vec![Json::null(); count];

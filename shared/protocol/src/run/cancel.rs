@@ -62,12 +62,10 @@ pub async fn cancel_with<D: Ports>(
         } else {
             next
         };
-        if owes(&run) || run.tasks().is_some() {
-            promise_look(ports, &run).await?;
-        }
+        let look = if owes(&run) || run.tasks().is_some() { Some(promise_look(ports, &run).await?) } else { None };
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
-            let _its_look_does_the_rest = after_a_cancel(ports, &next).await?;
+            let _its_look_does_the_rest = after_a_cancel(ports, &next, look.as_ref()).await?;
             return Ok(Cancelled::Done(next));
         }
     }

@@ -23,6 +23,7 @@ use crate::bodies;
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::graph::attend::{attend, let_go};
 use crate::graph::settle::{Settled, settle};
+use crate::graph::stop::look_again;
 use crate::lookup::owner_of;
 use crate::run::undertake::undertake;
 use crate::timers::hinting;
@@ -142,6 +143,9 @@ async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Droppe
         }
         Standing::Recorded(seen) if matches!(seen.item.waiting(), Some(Waiting::Tasks(_) | Waiting::Answer { .. })) => {
             let _a_look_stands_behind_it = Box::pin(attend(ports, &seen)).await?;
+            if seen.item.tasks().is_some_and(|tasks| tasks.stop.is_some()) {
+                Box::pin(look_again(ports, hint)).await?;
+            }
             return Ok(Err(Dropped::Waits));
         }
         Standing::Recorded(seen) => match Box::pin(owner_of(ports, &seen.item)).await? {

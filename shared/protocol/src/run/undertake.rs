@@ -3,6 +3,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::limits::TASK_RUNS;
 use minutehand_domain::owner::Undertaking;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Waiting};
 use minutehand_domain::timer::TimerKey;
@@ -15,7 +16,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, dropped, erase_what_is_left, payload};
 use crate::bodies;
-use crate::graph::slots::{Place, acquire, leave_line, stand_in_line};
+use crate::graph::slots::{Place, acquire, leave_line, release_if_over, stand_in_line};
 use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
 use crate::timers::promise::promise_task;
 
@@ -83,17 +84,22 @@ async fn write<D: Ports>(
 async fn branches<D: Ports>(ports: &D, run: &Run, node: u16) -> Result<Unfolding, Fault> {
     let parent = run.task.as_ref().map(|task| task.parent);
     let parent = match parent {
-        Some(parent) => ports.store().get::<Run>(&run.tenant, parent).await?.map(|seen| seen.item),
+        Some(parent) => ports.store().get::<Run>(&run.tenant, parent).await?,
         None => None,
     };
     let Some(parent) = parent else { return Ok(Err("it is a task of nothing".to_owned())) };
-    let until = parent.tasks().map_or(Moment::END, |tasks| tasks.deadline);
+    let until = parent.item.tasks().map_or(Moment::END, |tasks| tasks.deadline);
     let list = match &run.payload {
         Some(body) => bodies::fetch(ports, &run.tenant, run.key.job, body).await?,
         None => None,
     };
     let Some(list) = list else { return Ok(Err("its list is not there".to_owned())) };
-    Ok(unfold::of_branches(&parent, run, node, &list, until))
+    let runs = unfold::asked_for(ports, &parent).await?;
+    if runs > TASK_RUNS {
+        return Ok(Err(format!("a run has at most {TASK_RUNS} runs of tasks, and this one's lists ask for {runs}")));
+    }
+    let parent = &parent.item;
+    Ok(unfold::of_branches(parent, run, node, &list, until))
 }
 
 /// The timer of the question's end is promised before it is asked.
@@ -142,7 +148,12 @@ async fn begin<D: Ports>(
     let key = run.key;
     let seen = match unfold(ports, (run, guard), unfolding).await? {
         Ok(Some(seen)) => seen,
-        Ok(None) => return Ok(Claim::Dropped(Dropped::Faster)),
+        Ok(None) => {
+            if let Some(place) = place {
+                release_if_over(ports, place).await?;
+            }
+            return Ok(Claim::Dropped(Dropped::Faster));
+        }
         Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
         Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
     };

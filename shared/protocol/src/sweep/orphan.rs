@@ -17,7 +17,7 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::dispatch::NothingToDispatch;
 use crate::chain::passing_over::skip;
 use crate::chain::pending_change::bump_epoch;
-use crate::graph::attend::derive_task;
+use crate::graph::attend::derive;
 use crate::timers::promise::{erase, move_to};
 
 /// An occurrence that its job does not know, or not any more.
@@ -38,12 +38,13 @@ pub async fn inspect_orphaned_occurrence<D: Ports>(
     if closed { erase(ports, timer).await } else { Ok(()) }
 }
 
-/// A run that was promised and is not there. Rule **derive**: only what a client asked for can be given up; a task's timer comes after
-/// a decision that is final.
+/// A run that was promised and is not there. Rule **derive**: only what a client asked for can be given up; the timer of a task, or of a
+/// run that goes on with another, comes after a decision that is final.
 pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
     let now = ports.clock().now();
-    if timer.parent.is_some() {
-        Box::pin(derive_task(ports, timer, key)).await?;
+    if let Some(from) = timer.parent
+        && Box::pin(derive(ports, timer, from, key)).await?
+    {
         return move_to(ports, timer, now + pace::PROMISE_AGAIN).await.map(|_moved| ());
     }
     if now.since(timer.stamp.written) < pace::ORPHAN {

@@ -18,7 +18,7 @@ use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
 use crate::chain::passing_over::{ensure_successor, erase_unless_change_pending, pass_over};
 use crate::chain::standing::{Asked, Standing, standing};
-use crate::graph::attend::{attend, let_go, look};
+use crate::graph::attend::{attend, let_go, look, touch};
 use crate::graph::settle::{Settled, settle};
 use crate::lookup::job_of;
 use crate::sweep::orphan::{inspect_orphaned_occurrence, inspect_orphaned_run};
@@ -54,7 +54,7 @@ async fn inspect_link<D: Ports>(
     let now = ports.clock().now(); // before the job is read: a schedule that came into force since is not decided on
     let nothing = match standing(ports, &timer.tenant, key, Asked::ByAnyone).await? {
         Standing::Recorded(seen) if seen.item.coalesced_until().is_some() => {
-            return dispatch_replacement(ports, timer, &seen.item, horizon, dispatched).await;
+            return dispatch_replacement(ports, timer, &seen.item, now, horizon, dispatched).await;
         }
         Standing::Recorded(seen) => {
             let job = job_of(ports, &timer.tenant, key.job).await?;
@@ -78,7 +78,7 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: O
         ensure_successor(ports, job, run.key.at).await?;
     }
     match (run.inspect_overdue(now, ports.me()), job) {
-        (Look::Later(due), _) => move_to(ports, timer, due.max(now + pace::PROMISE_AGAIN)).await.map(|_moved| ()),
+        (Look::Later(due), _) => move_far(ports, timer, &seen, due.max(now + pace::PROMISE_AGAIN)).await,
         (Look::Claimable { since }, job) => {
             let moved = move_to_next_hint(ports, timer, since).await?;
             let lane = job.as_ref().map_or(run.priority.into(), Job::lane);
@@ -92,6 +92,14 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: O
         }
         (Look::Erase, job) => erase_settled(ports, timer, run, job).await,
     }
+}
+
+/// Rule **touch**: of a question that waits for its answer, whoever promised a look before this and answers after it is refused.
+async fn move_far<D: Ports>(ports: &D, timer: &Timer, seen: &Seen<Run>, due: Moment) -> Result<(), Fault> {
+    if seen.item.waiting().is_some() && !touch(ports, seen).await? {
+        return Ok(()); // the next look sees what became of it
+    }
+    move_to(ports, timer, due).await.map(|_moved| ())
 }
 
 /// Whatever is missing below a run that waits for its tasks is begun, and its timer moves far.

@@ -5,22 +5,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{TargetCheck, TargetKind};
+use crate::body::Json;
 use crate::field_errors::FieldErrors;
+use crate::texts::WorkflowIdText;
 
 /// Carries out a workflow's tasks. The payload is the workflow's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, deny_unknown_fields)]
 pub struct WorkflowTarget {
     /// Which workflow.
+    #[schemars(with = "WorkflowIdText")]
     pub id: String,
     /// Which of its versions; the newest when a run begins where none is given.
+    #[schemars(range(min = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
+    /// The parameters of its run: another word for the payload, which they are shown as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<Json>,
 }
 
 impl WorkflowTarget {
     pub(super) fn of(called: &Called) -> Self {
-        Self { id: called.id.to_string(), version: called.version }
+        Self { id: called.id.to_string(), version: called.version, params: None }
     }
 }
 

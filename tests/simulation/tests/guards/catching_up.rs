@@ -332,6 +332,25 @@ fn a_record_that_is_read_late_makes_up_for_no_more_than_the_cap() {
     assert_eq!((stage.called(), stage.judge()), ((780..=1020).step_by(60).collect(), vec![]));
 }
 
+/// Rule **catch-up is decided once**, with the instant it was decided at: each look begins just before an occurrence, and writes its
+/// record just after. Found by a random history, in which it went on until the job's end.
+///
+/// Removed: what the record says is asked again by the clock of when it was written. Each minute one more was passed over, and none
+/// ever ran.
+#[test]
+fn an_occurrence_that_comes_during_the_decision_does_not_undo_it() {
+    let slow = (1..=10).map(|nth| Line { nth, ..sleeps_before("sweeper", "put_run", 2) });
+    let stage = Stage::new(Wish { catch_up: all(300, 3), ..Wish::every(60, 60) }, slow);
+    stage.lose_hints(0..580);
+    stage.create(0, "creator");
+
+    stage.sweep_each_minute(599..1100);
+    stage.play_to(1000);
+
+    assert_eq!(stage.called(), (420..=960).step_by(60).collect::<Vec<_>>());
+    assert_eq!(stage.judge(), []);
+}
+
 /// Rule **drain**, of a backlog of which each is made up for: nobody carries anything out for an hour.
 ///
 /// Removed: a timer that waits for its next hint is no link of the chain. Each pass hinted all that came after the first.

@@ -27,6 +27,7 @@ pub(super) struct Conversation {
 #[derive(Default)]
 struct Known {
     jobs: Vec<String>,
+    workflows: Vec<String>,
     runs: Vec<String>,
     workflow_runs: Vec<String>,
     keys: Vec<String>,
@@ -70,7 +71,8 @@ impl Conversation {
         self.asked[about as usize] += 1;
         // Where jobs are made both are given chance of their own: timers lie together, each under its job's id, which nobody
         // can choose and chance does not give twice. With the same ids this test saw one's timer overwrite the other's.
-        let own = if matches!((method, route), ("POST", "/v1/jobs" | "/v1/jobs/batch")) { about as u64 + 1 } else { 0 };
+        let makes_jobs = matches!((method, route), ("POST", "/v1/jobs" | "/v1/jobs/batch" | "/v1/workflows"));
+        let own = if makes_jobs { about as u64 + 1 } else { 0 };
         let chance = (own << 32) + self.epoch * 1000 + self.asked[about as usize];
         let by_host = if role == "host" {
             // A repair is of all tenants together, and says so to nobody but the deployment's own key.
@@ -107,19 +109,20 @@ impl Conversation {
     fn route(&mut self) -> (&'static str, &'static str, &'static str) {
         let wanted = match self.random.below(8) {
             0 | 1 => ("POST", "/v1/jobs"),
-            2 | 3 if self.random.one_in(3) => {
-                let acts = ROUTES.iter().filter(|(_, route, _)| route.contains("/v1/workflow"));
+            2 | 3 if self.random.one_in(2) => {
+                let acts = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/workflow-runs"));
                 // What was not cancelled is not resumed.
                 let often = |route: &str| match route.rsplit_once('/') {
-                    Some((_, "cancel")) => 6,
-                    Some((_, "resume")) => 12,
-                    _ => 2,
+                    Some((_, "cancel")) => 12,
+                    Some((_, "resume")) => 24,
+                    _ => 3,
                 };
                 let acts: Vec<_> = acts.flat_map(|act| std::iter::repeat_n(act, often(act.1))).collect();
                 return **self.random.pick(&acts);
             }
             2 => ("POST", "/v1/jobs/{job_id}/run"),
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
+            4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
             _ => return *self.random.pick(&ROUTES),
         };
         *ROUTES.iter().find(|(method, route, _)| (*method, *route) == wanted).expect("both are there")
@@ -145,12 +148,9 @@ impl Conversation {
     fn path(&mut self, about: Who, method: &str, route: &'static str, now: Moment) -> String {
         let id = match route {
             "/v1/jobs/{job_id}/run" if self.random.one_in(2) => Some(workflow_id(about.workflow()).job().to_string()),
-            "/v1/workflows/{workflow_id}/runs" => {
-                let whose = if self.random.one_in(4) { about.other() } else { about };
-                Some(workflow_id(whose.workflow()).to_string())
-            }
             route if route.starts_with("/v1/jobs/{") => self.of(about, |known| &known.jobs),
             route if route.starts_with("/v1/workflow-runs/{") => self.of(about, |known| &known.workflow_runs),
+            route if route.starts_with("/v1/workflows/{") => self.of(about, |known| &known.workflows),
             route if route.starts_with("/v1/runs/{") => self.of(about, |known| &known.runs),
             route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
             route if route.starts_with("/v1/secrets/{") && method == "PUT" => {
@@ -160,6 +160,7 @@ impl Conversation {
             _ => Some(about.tenant().to_owned()),
         };
         let id = id.unwrap_or_else(|| "job_00000000000000000000000000".to_owned());
+        let route_of_first = route.replace("{version}", "1");
         let path = match route.split_once("{task_key}") {
             Some((before, after)) => {
                 let task = match after {
@@ -170,7 +171,7 @@ impl Conversation {
                 let branch = if task == "many" && method == "POST" { "?branch=1" } else { "" };
                 format!("{}{task}{after}{branch}", address(before, &id))
             }
-            None => address(route, &id),
+            None => address(&route_of_first, &id),
         };
         let query = if method == "GET" { self.query(about, route, now) } else { String::new() };
         let Some((address, cursor)) = self.cursor(about) else { return path + &query };
@@ -178,16 +179,18 @@ impl Conversation {
             || !matches!(
                 route,
                 "/v1/jobs"
+                    | "/v1/workflows"
                     | "/v1/runs"
                     | "/v1/keys"
                     | "/v1/secrets"
                     | "/v1/audit"
                     | "/v1/jobs/{job_id}/runs"
                     | "/v1/workflow-runs"
-                    | "/v1/workflows/{workflow_id}/runs"
                     | "/v1/workflow-runs/{run_id}/tasks"
                     | "/v1/workflow-runs/{run_id}/events"
                     | "/v1/workflow-runs/{run_id}/tasks/{task_key}/branches"
+                    | "/v1/workflows/{workflow_id}/runs"
+                    | "/v1/workflows/{workflow_id}/versions"
             )
         {
             return path + &query;
@@ -205,7 +208,7 @@ impl Conversation {
         let word = |random: &mut Random| (*random.pick(&WORDS)).to_owned();
         let statuses = ["succeeded", "failed", "timed_out", "cancelled", "queued", "scheduled", "running", "skipped"];
         match route {
-            "/v1/jobs" => {
+            "/v1/jobs" | "/v1/workflows" => {
                 for filter in ["tag", "name", "owner"] {
                     if self.random.one_in(6) {
                         said.push(format!("{filter}={}", word(&mut self.random)));
@@ -215,7 +218,7 @@ impl Conversation {
                     said.push(format!("status={}", self.random.pick(&["active", "paused", "completed", "cancelled"])));
                 }
             }
-            "/v1/runs" | "/v1/jobs/{job_id}/runs" => {
+            "/v1/runs" | "/v1/jobs/{job_id}/runs" | "/v1/workflows/{workflow_id}/runs" => {
                 if self.random.one_in(4) {
                     said.push(format!("status={}", self.random.pick(&statuses)));
                 }
@@ -227,7 +230,7 @@ impl Conversation {
                     said.extend(self.of(about, |known| &known.jobs).map(|job| format!("job_id={job}")));
                 }
             }
-            "/v1/workflow-runs" | "/v1/workflows/{workflow_id}/runs" => {
+            "/v1/workflow-runs" => {
                 if self.random.one_in(4) {
                     said.push(format!("status={}", self.random.pick(&["waiting", "cancelled", "queued"])));
                 }
@@ -258,6 +261,8 @@ impl Conversation {
         let body = match (method, route) {
             ("POST", "/v1/jobs") => self.job(now),
             ("POST", "/v1/jobs/batch") => json!({"jobs": [self.job(now), self.job(now), self.job(now)]}),
+            ("POST", "/v1/workflows") | ("PUT", "/v1/workflows/{workflow_id}") => self.workflow(method, about, now),
+            ("POST", "/v1/workflows/{workflow_id}/run") => json!({"params": about.tenant()}),
             ("PATCH", _) => self.patch(now),
             ("POST", "/v1/schedules/preview") => json!({"schedule": self.schedule(now), "count": 3}),
             ("POST", route) if route.starts_with("/v1/workflow-runs/") => {
@@ -309,6 +314,23 @@ impl Conversation {
             fields.insert("nmae".to_owned(), json!("typo"));
         }
         job
+    }
+
+    /// Two tasks, the second of which calls a workflow now and then.
+    fn workflow(&mut self, method: &str, about: Who, now: Moment) -> Value {
+        let mut tasks = vec![json!({"key": "a", "target": {"noop": {}}, "payload": "{{params}}"})];
+        let called = if self.random.one_in(3) { self.of(about, |known| &known.workflows) } else { None };
+        let target = called.map_or_else(|| json!({"noop": {}}), |id| json!({"workflow": {"id": id}}));
+        tasks.push(json!({"key": self.random.pick(&["b", "c"]), "depends_on": ["a"], "target": target}));
+        let mut workflow =
+            json!({"name": self.random.pick(&WORDS), "tags": [self.random.pick(&WORDS)], "tasks": tasks});
+        if self.random.one_in(4) {
+            workflow["schedule"] = self.schedule(now);
+        }
+        if method == "POST" && self.random.one_in(3) {
+            workflow["idempotency_key"] = json!(self.idempotency_key());
+        }
+        workflow
     }
 
     fn schedule(&mut self, now: Moment) -> Value {
@@ -400,6 +422,7 @@ impl Known {
                 for (name, value) in fields {
                     match (name.as_str(), value.as_str()) {
                         ("job_id", Some(id)) => remember(&mut self.jobs, id.to_owned()),
+                        ("workflow_id", Some(id)) => remember(&mut self.workflows, id.to_owned()),
                         ("run_id" | "next_run_id", Some(id)) => remember(&mut self.runs, id.to_owned()),
                         ("workflow_run_id", Some(id)) => remember(&mut self.workflow_runs, id.to_owned()),
                         ("key_id", Some(id)) => remember(&mut self.keys, id.to_owned()),

@@ -138,7 +138,7 @@ async fn a_retry_is_another_try_at_the_same_task_and_asking_twice_is_one() {
     let judged = act(&world, &run, "tasks/bad/retry", json!({"note": "the disk is free"})).await;
     let again = act(&world, &run, "tasks/bad/retry", json!({"note": "the disk is free"})).await;
     let other = act(&world, &run, "tasks/bad/retry", json!({"note": "once more"})).await;
-    world.work(|_, _| crate::world::succeeded()).await;
+    world.work_tasks(|_, _| Some(crate::world::succeeded())).await;
 
     assert_eq!((judged.status.as_u16(), again.status.as_u16()), (200, 200), "{}", again.text);
     assert_eq!(again.field("/run_id"), judged.field("/run_id"));
@@ -278,7 +278,7 @@ async fn a_failed_run_is_resumed_once_and_both_say_so() {
     let resumed = act(&world, &run, "resume", json!({"note": "mended"})).await;
     let again = act(&world, &run, "resume", json!({"note": "mended"})).await;
     let new = resumed.word("/workflow_run_id");
-    world.work(|_, _| crate::world::succeeded()).await;
+    world.work_tasks(|_, _| Some(crate::world::succeeded())).await;
 
     assert_eq!(resumed.status, 202, "{}", resumed.text);
     assert_eq!(resumed.header("location"), format!("/v1/workflow-runs/{new}"));

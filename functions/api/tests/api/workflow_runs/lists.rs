@@ -35,7 +35,7 @@ async fn runs_are_listed_by_workflow_status_and_version_and_others_are_left_out(
     assert_eq!(ids(&format!("?workflow={good}&version=1")).await, of(&[&one, &three]));
     assert_eq!(ids(&format!("?workflow={good}&version=2")).await, of(&[]));
     assert_eq!(ids("?version=1&status=succeeded").await, of(&[&one, &three]));
-    let same = world.get(&format!("/v1/workflows/{good}/runs?status=queued")).await;
+    let same = world.get(&format!("/v1/workflow-runs?workflow={good}&status=queued")).await;
     assert_eq!(same.items("workflow_run_id"), [json!(queued)]);
     assert_eq!(
         (same.field("/items/0/workflow_id"), same.field("/items/0/version")),
@@ -54,15 +54,13 @@ async fn a_list_goes_on_to_its_end_and_what_is_not_there_is_not_listed() {
     }
     runs.reverse();
 
-    for path in ["/v1/workflow-runs?limit=2".to_owned(), format!("/v1/workflows/{id}/runs?limit=2")] {
+    for path in ["/v1/workflow-runs?limit=2".to_owned(), format!("/v1/workflow-runs?workflow={id}&limit=2")] {
         assert_eq!(pages(&world, &path, "workflow_run_id", async || {}).await.concat(), runs, "{path}");
     }
 
     let nowhere = workflow_id(9);
-    for path in [format!("/v1/workflows/{nowhere}/runs"), format!("/v1/workflow-runs?workflow={nowhere}")] {
-        world.get(&path).await.problem(404, "not-found");
-    }
-    world.by(OTHER_KEY, "GET", &format!("/v1/workflows/{id}/runs"), None).await.problem(404, "not-found");
+    world.get(&format!("/v1/workflow-runs?workflow={nowhere}")).await.problem(404, "not-found");
+    world.by(OTHER_KEY, "GET", &format!("/v1/workflow-runs?workflow={id}"), None).await.problem(404, "not-found");
     assert_eq!(world.by(OTHER_KEY, "GET", "/v1/workflow-runs", None).await.field("/items"), json!([]));
     assert_eq!(world.get("/v1/workflow-runs?workflow=x").await.problem(422, "invalid"), ["?workflow"]);
     assert_eq!(world.get("/v1/workflow-runs?version=0").await.problem(422, "invalid"), ["?version"]);

@@ -215,7 +215,7 @@ async fn branches_are_counted_paged_and_found_by_their_state() {
     let run = world.start(id).await;
     let bad = |branch: u16| branch % 50 == 7;
     world
-        .work_if(|_, run| {
+        .work_tasks(|_, run| {
             let branch = TaskPlace::of(run.key).and_then(|place| place.branch)?;
             Some(if bad(branch) { crate::graphs::as_it_is_called("bad") } else { succeeded() })
         })

@@ -16,7 +16,7 @@ use crate::world::{World, acme};
 async fn wait(world: &World, minutes: u64) {
     for _ in 0..minutes {
         world.pass(60);
-        world.work_if(|_, _| None).await;
+        world.work_tasks(|_, _| None).await;
     }
 }
 

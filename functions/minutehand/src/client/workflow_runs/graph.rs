@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use minutehand_client::wire::{TaskState, TaskView, Word};
+use minutehand_client::wire::{RunTaskView, TaskState, Word};
 use minutehand_domain::Moment;
 
 use super::super::cells::status;
@@ -14,7 +14,7 @@ use super::super::table::{Cell, STRONG, Table};
 const NAMED: usize = 4;
 
 /// All tasks as a table. `critical`: the keys of those on the critical path.
-pub(super) fn drawn(tasks: &[TaskView], critical: &BTreeSet<&str>, now: Moment) -> Table {
+pub(super) fn drawn(tasks: &[RunTaskView], critical: &BTreeSet<&str>, now: Moment) -> Table {
     let mut table = Table::new(&["", "TASK", "STATE", "TOOK", "TRIES", "~AFTER", "~NOTE"]);
     let layers = layers(tasks);
     let last = layers.len().saturating_sub(1);
@@ -39,7 +39,7 @@ pub(super) fn drawn(tasks: &[TaskView], critical: &BTreeSet<&str>, now: Moment) 
     table
 }
 
-fn row(task: &TaskView, spine: &str, is_critical: bool, now: Moment) -> Vec<Cell> {
+fn row(task: &RunTaskView, spine: &str, is_critical: bool, now: Moment) -> Vec<Cell> {
     let state = status(&task.state);
     let key = if is_critical { Cell::new(format!("{} *", task.key), STRONG) } else { Cell::from(&task.key) };
     let tries = if task.tries > 1 || task.attempts > 1 {
@@ -59,14 +59,14 @@ fn row(task: &TaskView, spine: &str, is_critical: bool, now: Moment) -> Vec<Cell
 }
 
 /// Tasks by the longest way to them; those of `finally` come after all others.
-fn layers(tasks: &[TaskView]) -> Vec<Vec<&TaskView>> {
+fn layers(tasks: &[RunTaskView]) -> Vec<Vec<&RunTaskView>> {
     let mut depths = BTreeMap::<&str, usize>::new();
     for task in tasks {
         // They come in an order in which none stands before what it depends on.
         let depth = task.depends_on.iter().filter_map(|edge| depths.get(edge.task.as_str())).max();
         depths.insert(&task.key, depth.map_or(0, |depth| depth + 1));
     }
-    let mut layers = BTreeMap::<(bool, usize), Vec<&TaskView>>::new();
+    let mut layers = BTreeMap::<(bool, usize), Vec<&RunTaskView>>::new();
     for task in tasks {
         layers.entry((task.in_finally, depths[task.key.as_str()])).or_default().push(task);
     }
@@ -87,12 +87,12 @@ const fn symbol(state: &Word<TaskState>) -> &'static str {
     }
 }
 
-fn took(task: &TaskView, now: Moment) -> Option<String> {
+fn took(task: &RunTaskView, now: Moment) -> Option<String> {
     let from = task.started_at?.0;
     Some(roughly(task.finished_at.map_or(now, |at| at.0).since(from)))
 }
 
-fn after(task: &TaskView) -> String {
+fn after(task: &RunTaskView) -> String {
     let edge = |on: &str, key: &str| if on == "success" { key.to_owned() } else { format!("{key} ({on})") };
     let keys: Vec<String> = task.depends_on.iter().map(|parent| edge(&parent.on, &parent.task)).collect();
     let more = keys.len().saturating_sub(NAMED);
@@ -103,7 +103,7 @@ fn after(task: &TaskView) -> String {
 }
 
 /// What it waits for, why it ended as it did, how far its branches are.
-fn note(task: &TaskView) -> String {
+fn note(task: &RunTaskView) -> String {
     let branches = task.branches.as_ref().map(|branches| {
         let counts: Vec<String> = branches.counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
         let least = if branches.at_least { "at least " } else { "" };
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     /// A task with only these differences from one that is pending.
-    pub(super) fn task(key: &str, on: &[&str], more: &Value) -> TaskView {
+    pub(super) fn task(key: &str, on: &[&str], more: &Value) -> RunTaskView {
         let edges: Vec<_> = on.iter().map(|on| json!({"task": on, "on": "success", "holds": null})).collect();
         let mut task = json!({
             "key": key, "kind": "call", "in_finally": false, "state": "pending", "reason": null, "detail": null,
@@ -147,7 +147,7 @@ mod tests {
         json!({"state": state, "started_at": at(from), "finished_at": at(to), "tries": 1, "attempts": 1})
     }
 
-    fn draw(tasks: &[TaskView], critical: &[&str]) -> String {
+    fn draw(tasks: &[RunTaskView], critical: &[&str]) -> String {
         let now = Moment::parse("2027-01-15T08:01:00Z").unwrap();
         let critical = critical.iter().copied().collect();
         strip_str(&drawn(tasks, &critical, now).draw(usize::MAX)).to_string()
@@ -206,7 +206,7 @@ mod tests {
     fn one_task_and_sixty_in_a_chain_stay_readable() {
         assert!(draw(&[task("only", &[], &json!({}))], &[]).contains("\n ── ·  only  pending"));
         let keys: Vec<String> = (0..60).map(|number| format!("t{number}")).collect();
-        let chain: Vec<TaskView> = (0..60)
+        let chain: Vec<RunTaskView> = (0..60)
             .map(|at: usize| {
                 let on: Vec<&str> = at.checked_sub(1).map(|before| keys[before].as_str()).into_iter().collect();
                 task(&keys[at], &on, &json!({}))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use minutehand_client::calls;
-use minutehand_client::wire::{RunStatus, TaskView, Word, WorkflowRunView};
+use minutehand_client::wire::{RunStatus, RunTaskView, Word, WorkflowRunView};
 use minutehand_domain::Moment;
 
 use super::super::cells::painted;
@@ -41,7 +41,7 @@ impl Said {
 }
 
 /// With the counts of a `for_each`, which change while its own state does not.
-fn said(task: &TaskView) -> String {
+fn said(task: &RunTaskView) -> String {
     let branches = task.branches.as_ref().map(|branches| {
         let counts: Vec<String> = branches.counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
         format!(" ({})", counts.join(", "))

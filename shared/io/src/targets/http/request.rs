@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request};
 use http_body_util::Full;
+use minutehand_domain::order::TaskName;
 use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::signing::{SigningSecrets, timestamp};
 use minutehand_domain::target::{HttpTarget, Method};
@@ -51,15 +52,24 @@ fn stamp(headers: &mut HeaderMap, call: &Call<'_>, signatures: &str) {
         ("traceparent", trace::parent(call.run, call.attempt)),
         ("idempotency-key", run.clone()),
         ("minutehand-run", run),
-        ("minutehand-job", call.run.job.to_string()),
         ("minutehand-attempt", attempt.clone()),
         ("minutehand-fence", attempt),
         ("minutehand-scheduled-at", call.scheduled_at.to_string()),
     ];
-    for (name, value) in stamps {
+    for (name, value) in stamps.into_iter().chain(whose(call)) {
         let value = HeaderValue::try_from(value).expect("ids, numbers, instants and base 64 are visible ASCII");
         headers.insert(HeaderName::from_static(name), value);
     }
+}
+
+/// What the run is of: a job, or a task of a workflow's run.
+fn whose(call: &Call<'_>) -> Vec<(&'static str, String)> {
+    let Some(TaskName { workflow_run, key, branch }) = call.task else {
+        return vec![("minutehand-job", call.run.job.to_string())];
+    };
+    let mut whose = vec![("minutehand-workflow-run", workflow_run.to_string()), ("minutehand-task", key.to_string())];
+    whose.extend(branch.map(|branch| ("minutehand-branch", branch.to_string())));
+    whose
 }
 
 fn method_of(method: Method) -> HttpMethod {

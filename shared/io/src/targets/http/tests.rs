@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use minutehand_domain::body::Json;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::{PAYLOAD_BYTES, RESULT_BYTES};
+use minutehand_domain::order::TaskName;
 use minutehand_domain::run::AttemptError;
 use minutehand_domain::target::{Method, Target};
 use tokio::io::AsyncWriteExt as _;
@@ -50,18 +51,37 @@ async fn call_by(
     let (named, tenant) = (Target::Http(target.clone()), Tenant::new(tenant).unwrap());
     let (run, now) = (run(), run().at + Duration::from_millis(12));
     let (material, scheduled_at) = (Material::default(), run.at);
+    let (attempt, material) = (3, &material);
     let call = Call {
         target: &named,
         tenant: &tenant,
         run,
-        attempt: 3,
+        attempt,
         scheduled_at,
         now,
         payload,
-        material: &material,
+        task: None,
+        material,
         timeout,
     };
     caller.call(&target, call, &secrets()).await
+}
+
+async fn call_for_task(target: &HttpTarget, task: &TaskName) -> Answer {
+    let (named, tenant) = (Target::Http(target.clone()), Tenant::new("acme").unwrap());
+    let call = Call {
+        target: &named,
+        tenant: &tenant,
+        run: run(),
+        attempt: 1,
+        scheduled_at: run().at,
+        now: run().at,
+        payload: None,
+        task: Some(task),
+        material: &Material::default(),
+        timeout: PATIENT,
+    };
+    HttpCaller::new(Reach::Loopback).unwrap().call(target, call, &secrets()).await
 }
 
 async fn call_within(timeout: Duration, target: HttpTarget) -> Answer {
@@ -136,6 +156,23 @@ async fn a_call_says_who_calls_for_which_run_and_carries_the_payload() {
         ]
     );
     assert_eq!(body, r#"{"b":2}"#);
+}
+
+#[tokio::test]
+async fn a_task_is_told_of_by_its_workflows_run_and_its_key() {
+    let server = Server::answering(EMPTY).await;
+    let branch = TaskName { workflow_run: run(), key: "load".parse().unwrap(), branch: Some(7) };
+    for (task, shows) in [(TaskName { branch: None, ..branch.clone() }, false), (branch, true)] {
+        assert_eq!(result(call_for_task(&get(server.url("http")), &task).await), None);
+
+        let request = server.requests().pop().unwrap();
+        assert!(
+            request.contains(&format!("minutehand-workflow-run: {}\r\nminutehand-task: load\r\n", run())),
+            "{request}"
+        );
+        assert_eq!(request.contains("minutehand-branch: 7\r\n"), shows, "{request}");
+        assert!(!request.contains("minutehand-job"), "{request}");
+    }
 }
 
 #[tokio::test]

@@ -43,7 +43,18 @@ impl World {
 
     async fn call_with(&self, target: &Target, now: Moment, payload: Option<&Json>, material: &Material) -> Answer {
         let (tenant, run, scheduled_at, timeout) = (acme(), run(), run().at, PATIENT);
-        let call = Call { target, tenant: &tenant, run, attempt: 1, scheduled_at, now, payload, material, timeout };
+        let call = Call {
+            target,
+            tenant: &tenant,
+            run,
+            attempt: 1,
+            scheduled_at,
+            now,
+            payload,
+            task: None,
+            material,
+            timeout,
+        };
         self.callers.call(call).await
     }
 

@@ -1,0 +1,62 @@
+//! Runs of a workflow: one that is asked for now, and those there were.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use minutehand_domain::idempotency::AskedName;
+use minutehand_io::Ports;
+use minutehand_protocol::run::on_demand::{RunRequest, run_now as ask};
+use minutehand_wire::{RunsOfWorkflowQuery, RunsQuery, WorkflowRunRequest};
+
+use super::{Whole, deleted};
+use crate::app_state::AppState;
+use crate::body::Body;
+use crate::idempotency::{KeyHeader, fingerprint};
+use crate::keyring::Caller;
+use crate::params::{Params, WorkflowPath};
+use crate::problem::Problem;
+use crate::runs::{admit, answer, page};
+
+/// Queues a run now. What it is given is looked at at once, by the newest version.
+pub(crate) async fn run_now<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    WorkflowPath(id): WorkflowPath,
+    header: KeyHeader,
+    body: Body,
+) -> Result<Response, Problem> {
+    let request: WorkflowRunRequest = body.parse_or_default()?;
+    let address = format!("POST /v1/workflows/{id}/run");
+    let once = match header.agreed(request.idempotency_key.clone())? {
+        Some(key) => Some((AskedName::of(&key), fingerprint(&address, body.text())?)),
+        None => None,
+    };
+    let whole = Whole::find(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_workflow)?;
+    if whole.workflow.deleted {
+        return Err(deleted());
+    }
+    let admitted = match request.checked(whole.definition.policy.params.as_ref()) {
+        Ok(()) => app.meters.admit_run(&*app.ports, caller.tenant()).await,
+        Err(refusal) => Err(refusal.into()),
+    };
+    if let Err(no) = admitted {
+        admit(&app, caller.tenant(), once.as_ref(), no).await?;
+    }
+    let request = RunRequest { payload: request.payload(), by: caller.by.clone(), once };
+    let answered = ask(&*app.ports, caller.tenant(), id.job(), request).await?;
+    answer(&*app.ports, answered, Problem::no_workflow).await
+}
+
+/// The runs of its own job, newest first.
+pub(crate) async fn runs<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    WorkflowPath(id): WorkflowPath,
+    Params(params): Params<RunsOfWorkflowQuery>,
+) -> Result<Response, Problem> {
+    Whole::find(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_workflow)?;
+    let RunsOfWorkflowQuery { limit, cursor, status, version, from, to } = params;
+    let params = RunsQuery { limit, cursor, status, from, to };
+    page(&app, &caller, Some(id.job()), params, version).await
+}

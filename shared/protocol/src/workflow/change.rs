@@ -1,0 +1,155 @@
+//! Changing a workflow: its next version is written, then the workflow names it, then its own job is what was asked for. Asked again
+//! for what the newest version says already, it gets no other; so who died in between may ask again.
+
+use minutehand_domain::Moment;
+use minutehand_domain::access::By;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::job::{Change, Definition as JobDefinition, Job, JobRefusal};
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::workflow::definition::Definition;
+use minutehand_domain::workflow::{Workflow, WorkflowId};
+use minutehand_io::store::{Guard, Seen, Store as _};
+use minutehand_io::{Fault, Ports, plans};
+
+use super::{About, job_of};
+use crate::job::change::{Changed as ChangedJob, Want, change as change_job};
+use crate::job::create::{Created as CreatedJob, NewJob, create as create_job};
+
+/// Numbers of versions that a writer passes over which another left half written.
+const TRIES: u32 = 8;
+
+/// What somebody wants a workflow to be.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub name: String,
+    pub definition: Definition,
+    pub schedule: Schedule,
+    pub about: About,
+    /// Who wants it has seen it like this.
+    pub seen: Option<AsSeen>,
+    pub by: By,
+    pub now: Moment,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AsSeen {
+    pub version: u32,
+    /// Of its own job.
+    pub generation: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changed {
+    Done(Workflow, Job),
+    NotFound,
+    /// It has changed since it was seen.
+    NotAsSeen,
+    TooSlow,
+}
+
+pub async fn change<D: Ports>(ports: &D, tenant: &Tenant, id: WorkflowId, wanted: &Wanted) -> Result<Changed, Fault> {
+    for skipped in 0..TRIES {
+        let Some(Seen { item: there, version: seen }) = ports.store().get::<Workflow>(tenant, id).await? else {
+            return Ok(Changed::NotFound);
+        };
+        if there.deleted {
+            return Ok(Changed::NotFound);
+        }
+        if wanted.seen.is_some_and(|seen| seen.version != there.version) {
+            return Ok(Changed::NotAsSeen);
+        }
+        let Some(version) = version_of(ports, &there, wanted, skipped).await? else { continue };
+        let next = Workflow { name: wanted.name.clone(), version, changed_at: wanted.now, ..there.clone() };
+        let is_as_it_was = version == there.version && next.name == there.name;
+        if is_as_it_was || ports.store().put(tenant, id, &next, Guard::Seen(seen)).await?.is_written() {
+            return own_job(ports, next, wanted).await;
+        }
+    }
+    Err(Fault::unavailable("workflow", "it is being changed by too many at once"))
+}
+
+/// The version that says what is wanted: the newest, or the next, which is written. None where that number is another's, who died
+/// before the workflow named it.
+async fn version_of<D: Ports>(
+    ports: &D,
+    there: &Workflow,
+    wanted: &Wanted,
+    skipped: u32,
+) -> Result<Option<u32>, Fault> {
+    let (store, tenant) = (ports.store(), &there.tenant);
+    let newest = plans::read(store, tenant, there.id, there.version).await?;
+    if newest.is_some_and(|newest| newest.definition == wanted.definition) {
+        return Ok(Some(there.version));
+    }
+    let next = there.version + 1 + skipped;
+    let is_ours = plans::write(store, tenant, (there.id, next), &wanted.definition, (wanted.now, &wanted.by)).await?;
+    Ok(is_ours.then_some(next))
+}
+
+/// Its own job as it is wanted, made where its creator did not come so far.
+async fn own_job<D: Ports>(ports: &D, workflow: Workflow, wanted: &Wanted) -> Result<Changed, Fault> {
+    let definition = job_of(&workflow, wanted.about.clone());
+    let generation = wanted.seen.map(|seen| seen.generation);
+    let own = OwnJob { definition: definition.clone(), schedule: &wanted.schedule, generation };
+    match change_job(ports, &workflow.tenant, workflow.id.job(), &own).await {
+        Ok(ChangedJob::Done(job) | ChangedJob::AsItWas(job)) => Ok(Changed::Done(workflow, job)),
+        Ok(ChangedJob::Refused(JobRefusal::Cancelled, _)) => Ok(Changed::NotFound),
+        Ok(ChangedJob::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job)) => {
+            Ok(Changed::Done(workflow, job))
+        }
+        Ok(ChangedJob::NotFound) => made(ports, workflow, definition, wanted).await,
+        Err(No::NotAsSeen) => Ok(Changed::NotAsSeen),
+        Err(No::Fault(fault)) => Err(fault),
+    }
+}
+
+async fn made<D: Ports>(
+    ports: &D,
+    workflow: Workflow,
+    definition: JobDefinition,
+    wanted: &Wanted,
+) -> Result<Changed, Fault> {
+    let new = NewJob {
+        tenant: workflow.tenant.clone(),
+        id: workflow.id.job(),
+        schedule: wanted.schedule.clone(),
+        definition,
+        payload: None,
+        fingerprint: workflow.fingerprint,
+        now: wanted.now,
+    };
+    match create_job(ports, new).await? {
+        CreatedJob::New(job) | CreatedJob::Replayed(job) => Ok(Changed::Done(workflow, job)),
+        CreatedJob::Taken | CreatedJob::TooSlow => Ok(Changed::TooSlow),
+    }
+}
+
+struct OwnJob<'a> {
+    definition: JobDefinition,
+    schedule: &'a Schedule,
+    generation: Option<u64>,
+}
+
+enum No {
+    NotAsSeen,
+    Fault(Fault),
+}
+
+impl From<Fault> for No {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl Want for OwnJob<'_> {
+    type No = No;
+
+    async fn of(&self, job: &Job) -> Result<Option<Change>, No> {
+        if self.generation.is_some_and(|generation| generation != job.generation) {
+            return Err(No::NotAsSeen);
+        }
+        let schedule = (*self.schedule != job.schedule).then(|| self.schedule.clone());
+        let definition = (self.definition != job.definition).then(|| self.definition.clone());
+        Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))
+    }
+}

@@ -1,0 +1,418 @@
+//! Histories of graphs: workflows of every kind of step and edge, started, judged, cancelled and gone on with while everything goes
+//! wrong that can; then calm, in which all of it must come to its end. The judge executes each graph for itself.
+
+pub mod definition;
+mod drawing;
+pub mod telling;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minutehand_domain::Moment;
+use minutehand_domain::access::{By, Role};
+use minutehand_domain::body::{Body, Json};
+use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::idempotency::{AskedName, Fingerprint};
+use minutehand_domain::job::Definition as JobDefinition;
+use minutehand_domain::run::{Judgement, Run, State, Waiting, Word};
+use minutehand_domain::schedule::{Plan as When, Schedule};
+use minutehand_domain::target::{Target, WorkflowTarget};
+use minutehand_domain::workflow::plan::Plan;
+use minutehand_io::Ports as _;
+use minutehand_io::clock::Clock as _;
+use minutehand_judge::Violation;
+use minutehand_judge::graph as judge;
+use minutehand_protocol::graph::judge::{Judged, Resumed, judge as judge_run, resume};
+use minutehand_protocol::job::create::{NewJob, create as create_job};
+use minutehand_protocol::run::cancel::cancel;
+use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
+use minutehand_protocol::workflow::{Created, NewWorkflow, create};
+use serde_json::json;
+
+use self::definition::{definition, params_json, workflow};
+use self::telling::{Drawn, account};
+use crate::course::{self, BEGIN, Course};
+use crate::crew::Crew;
+use crate::dice::Dice;
+use crate::engine::Sim;
+use crate::fate::{Fates, Rates};
+use crate::history::Verdict;
+use crate::setting::Host;
+use crate::world::World;
+
+const MINUTE: i64 = 60_000;
+/// Workflows are made before anything goes wrong.
+const MADE: i64 = MINUTE;
+/// When the last run is started that nobody goes on with.
+const LAST_START: i64 = 22 * MINUTE;
+/// In calm all of it must be over by then. A line is looked at each hour at the latest, and lines wait for each other.
+const LONGEST: i64 = 12 * 60 * MINUTE;
+/// What is over leaves timers that are looked at.
+const TIDYING: i64 = 30 * MINUTE;
+/// No task is tried more often by operators.
+const MOST_TRIES: u64 = 3;
+
+/// Plays the history of graphs of this seed and has it judged.
+pub fn history(seed: u64) -> Verdict {
+    let mut dice = Dice::new(!seed ^ 0x6772_6170_6873);
+    let mut course = Course::of_graphs(&mut dice);
+    course.end = course.calm_from + LONGEST;
+    let setting = course.setting(&mut dice);
+    let sim = Sim::new(seed, BEGIN, Fates::Chance(Rates::CALM));
+    sim.count(format!("course {}", course.kind));
+    sim.count(format!("played on {}", setting.host));
+    let world = World::new(&sim, setting);
+    if world.setting().host == Host::Machine {
+        world.supervise();
+    }
+    let play = Play::drawn(&world, course.clone(), &mut dice);
+    play.plan(&mut dice);
+    let end = play.play();
+    let account = play.told(end);
+    play.count(&account);
+    let broken = account.judge().into_iter().map(|broken| Violation {
+        rule: broken.rule,
+        job: 0,
+        instant: 0,
+        detail: format!("{}: {}", broken.run, broken.detail),
+    });
+    Verdict { violations: broken.collect(), tally: sim.tally(), steps: sim.steps() }
+}
+
+#[derive(Clone)]
+struct Play {
+    crew: Crew,
+    tenant: Tenant,
+    drawn: Arc<Drawn>,
+    made: Arc<Vec<NewWorkflow>>,
+    /// Whether a run that came to nothing may be gone on with.
+    resumes: bool,
+    heard: Arc<Mutex<Heard>>,
+}
+
+/// What whoever acted was answered.
+#[derive(Clone, Debug, Default)]
+struct Heard {
+    told: Vec<RunKey>,
+    acts: Vec<judge::Act>,
+    workflows: usize,
+}
+
+impl Play {
+    fn drawn(world: &World, course: Course, dice: &mut Dice) -> Self {
+        let tenant = Tenant::new("simulated").expect("a word");
+        let flows = drawing::flows(dice);
+        let (mut plans, mut made, mut jobs, mut numbers) = (Vec::new(), Vec::new(), BTreeMap::new(), BTreeMap::new());
+        for (number, flow) in flows.iter().enumerate() {
+            let definition = definition(&tenant, number, flow, dice);
+            let plan = Plan::new(definition.clone()).unwrap_or_else(|bad| panic!("a graph that is none: {bad:?}"));
+            plans.push(Arc::new(plan));
+            let id = workflow(&tenant, number);
+            jobs.insert(id.job(), (number, flow.defaults.clone()));
+            numbers.insert(id, number);
+            let (now, by, name) = (Moment::from_millis(BEGIN), By::host(), format!("flow {number}"));
+            let when = if number == 0 && dice.chance(0.25) { every(dice) } else { on_demand() };
+            let schedule = Schedule::new(&when, now).expect("a plan that fires");
+            made.push(NewWorkflow {
+                tenant: tenant.clone(),
+                id,
+                name,
+                definition,
+                schedule,
+                fingerprint: None,
+                by,
+                now,
+            });
+        }
+        if dice.chance(0.25) {
+            let params = judge::Params { n: dice.within(0..10), list: vec![4, 5] };
+            jobs.insert(JobId::from_key(&tenant, "a job"), (0, params));
+        }
+        world.seen().graphs.jobs = jobs.keys().copied().collect();
+        let resumes = !flows.iter().flat_map(|flow| &flow.steps).any(asks_for_results);
+        let drawn = Drawn { tenant: Some(tenant.clone()), flows, plans, jobs, numbers };
+        let crew = Crew { sim: world.sim().clone(), world: world.clone(), course };
+        Self { crew, tenant, drawn: Arc::new(drawn), made: Arc::new(made), resumes, heard: Arc::default() }
+    }
+
+    fn sim(&self) -> &Sim {
+        &self.crew.sim
+    }
+
+    fn hear(&self, note: impl FnOnce(&mut Heard)) {
+        note(&mut self.heard.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Who does what when.
+    fn plan(&self, dice: &mut Dice) {
+        let (course, rates) = (&self.crew.course, self.crew.course.rates);
+        self.make();
+        self.sim().at(BEGIN + MADE, move |sim| sim.set_fates(Fates::Chance(rates)));
+        self.sim().at(course.calm_from, |sim| sim.set_fates(Fates::Chance(Rates::CALM)));
+        if self.crew.world.setting().host != Host::Machine {
+            self.crew.plan_sweeps();
+        }
+        self.plan_starts(dice);
+        self.plan_operators(dice);
+        if course.ticks_as_it_pleases() && dice.chance(0.15) {
+            let world = self.crew.world.clone();
+            self.sim().at(BEGIN + dice.within(5 * MINUTE..25 * MINUTE), move |_| world.purge());
+        }
+    }
+
+    /// Makes all workflows, the inner ones first.
+    fn make(&self) {
+        let play = self.clone();
+        self.crew.act_at(BEGIN, "maker", move |ports| async move {
+            for new in play.made.iter().rev() {
+                while !matches!(create(&ports, new.clone()).await, Ok(Created::New(_) | Created::Replayed(_))) {
+                    play.sim().sleep_until(play.sim().now() + 500).await;
+                }
+                play.hear(|heard| heard.workflows += 1);
+            }
+            let job = JobId::from_key(&play.tenant, "a job");
+            if let Some((_, params)) = play.drawn.jobs.get(&job) {
+                let new = play.job(job, params, ports.clock().now());
+                while create_job(&ports, new.clone()).await.is_err() {
+                    play.sim().sleep_until(play.sim().now() + 500).await;
+                }
+            }
+        });
+    }
+
+    /// A job that carries a workflow out at two instants.
+    fn job(&self, id: JobId, params: &judge::Params, now: Moment) -> NewJob {
+        let start_at = Some(Moment::from_millis(BEGIN + 3 * MINUTE));
+        let when = When { every_seconds: Some(240), start_at, max_fires: Some(2), ..When::default() };
+        let target = Target::Workflow(WorkflowTarget { id: workflow(&self.tenant, 0), version: None });
+        NewJob {
+            tenant: self.tenant.clone(),
+            id,
+            schedule: Schedule::new(&when, now).expect("a plan that fires"),
+            definition: JobDefinition { target, ..JobDefinition::default() },
+            payload: Some(params_json(params)),
+            fingerprint: Fingerprint::of("a job", "", ""),
+            now,
+        }
+    }
+
+    fn plan_starts(&self, dice: &mut Dice) {
+        let count = dice.pick(&[1, 1, 2, 2, 3, 8]);
+        let at_once = dice.chance(0.3).then(|| dice.within(MADE..LAST_START));
+        for nth in 0..count {
+            let at = BEGIN + at_once.unwrap_or_else(|| dice.within(MADE..LAST_START));
+            let flow = if dice.chance(0.8) { 0 } else { dice.pick(&(0..self.drawn.flows.len()).collect::<Vec<_>>()) };
+            let given =
+                dice.chance(0.5).then(|| judge::Params { n: dice.within(0..10), list: vec![dice.within(0..10)] });
+            let key = dice.chance(0.2).then(|| format!("start {nth}"));
+            self.start_at(at, flow, given.clone(), key.clone());
+            if key.is_some() {
+                self.start_at(at + dice.magnitude(0.0, 5.5), flow, given, key);
+            }
+        }
+    }
+
+    fn start_at(&self, at: i64, flow: usize, given: Option<judge::Params>, key: Option<String>) {
+        let play = self.clone();
+        self.crew.act_at(at, "asker", move |ports| async move {
+            let once = key.and_then(|key| Some((AskedName::of(&key), Fingerprint::of("this", "", "")?)));
+            let request = RunRequest { payload: given.as_ref().map(params_json), by: By::host(), once };
+            let job = workflow(&play.tenant, flow).job();
+            if let Ok(Answered::Queued(run) | Answered::Replayed(run)) =
+                run_now(&ports, &play.tenant, job, request).await
+            {
+                play.hear(|heard| heard.told.push(run.key));
+            }
+        });
+    }
+
+    /// At random while it is rough; and then nobody is left waiting for them.
+    fn plan_operators(&self, dice: &mut Dice) {
+        let calm_from = self.crew.course.calm_from;
+        let mut at = BEGIN + MADE;
+        while at < calm_from {
+            at += dice.within(MINUTE..5 * MINUTE);
+            self.operate_at(at, 0.3);
+        }
+        for pass in 0..LONGEST / (5 * MINUTE) {
+            self.operate_at(calm_from + pass * 5 * MINUTE + 2_000, 1.0);
+        }
+        if dice.chance(0.35) {
+            let at = BEGIN + dice.within(2 * MINUTE..25 * MINUTE);
+            self.cancel_at(at, false);
+            if dice.chance(0.4) {
+                self.cancel_at(at + dice.magnitude(3.0, 5.5), false);
+            }
+        }
+        if dice.chance(0.2) {
+            self.cancel_at(BEGIN + dice.within(2 * MINUTE..25 * MINUTE), true);
+        }
+        if self.resumes && dice.chance(0.5) {
+            for _ in 0..2 {
+                self.resume_at(BEGIN + dice.within(5 * MINUTE..40 * MINUTE));
+            }
+        }
+    }
+
+    /// Somebody answers what is asked, and judges what is held.
+    fn operate_at(&self, at: i64, share: f64) {
+        let play = self.clone();
+        self.sim().at(at, move |sim| {
+            for run in play.stand().into_values() {
+                let acts = play.words_for(&run);
+                if acts.is_empty() || !sim.dice(|dice| dice.chance(share)) {
+                    continue;
+                }
+                for _ in 0..sim.dice(|dice| dice.pick(&[1, 1, 2])) {
+                    let word = sim.dice(|dice| dice.pick(&acts));
+                    play.judge_at(sim.now(), run.key, word);
+                }
+            }
+        });
+    }
+
+    fn words_for(&self, run: &Run) -> Vec<Word> {
+        match &run.state {
+            State::Waiting(Waiting::Answer { .. }) => vec![Word::Approve, Word::Approve, Word::Reject],
+            State::Failed { .. } | State::TimedOut { .. } if run.task.is_some() && run.verdict().is_none() => {
+                let tried_often = run.key.discriminator & 0xff_ffff >= MOST_TRIES;
+                if tried_often {
+                    vec![Word::Fail, Word::Skip]
+                } else {
+                    vec![Word::Retry, Word::Skip, Word::Succeed, Word::Fail]
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn judge_at(&self, at: i64, key: RunKey, word: Word) {
+        let play = self.clone();
+        self.crew.act_at(at, "operator", move |ports| async move {
+            let says_something = play.sim().dice(|dice| dice.chance(0.7));
+            let has_result = says_something && matches!(word, Word::Approve | Word::Succeed);
+            let result = if has_result { Body::Inside(Json::of(&json!({"n": 7}))) } else { Body::Empty };
+            let judgement = Judgement { word, by: By::host(), at: ports.clock().now(), note: None, result };
+            if let Ok(Judged::Done(_)) = judge_run(&ports, &play.tenant, key, &judgement, Role::Operator).await {
+                play.sim().count(format!("judged {}", word.as_str()));
+                play.hear(|heard| heard.acts.push(judge::Act { run: key.to_string(), word: word.as_str().to_owned() }));
+            }
+        });
+    }
+
+    /// One of the runs that stand then and fit is chosen.
+    fn at_one_of(&self, at: i64, fits: fn(&Run) -> bool, act: impl FnOnce(&Self, RunKey) + Send + 'static) {
+        let play = self.clone();
+        self.sim().at(at, move |sim| {
+            let fitting: Vec<_> = play.stand().into_values().filter(fits).map(|run| run.key).collect();
+            if !fitting.is_empty() {
+                act(&play, sim.dice(|dice| dice.pick(&fitting)));
+            }
+        });
+    }
+
+    fn cancel_at(&self, at: i64, a_task: bool) {
+        let fits: fn(&Run) -> bool = if a_task {
+            |run| run.task.is_some() && !run.is_finished()
+        } else {
+            |run| run.task.is_none() && !run.is_finished()
+        };
+        self.at_one_of(at, fits, |play, key| {
+            let its = play.clone();
+            play.crew.act_at(play.sim().now(), "canceller", move |ports| async move {
+                if cancel(&ports, &its.tenant, key, &By::host()).await.is_ok() {
+                    its.sim().count("cancelled");
+                }
+            });
+        });
+    }
+
+    fn resume_at(&self, at: i64) {
+        self.at_one_of(
+            at,
+            |run| run.task.is_none() && run.is_finished(),
+            |play, key| {
+                let its = play.clone();
+                play.crew.act_at(play.sim().now(), "resumer", move |ports| async move {
+                    if let Ok(Resumed::Queued(run) | Resumed::Already(run)) =
+                        resume(&ports, &its.tenant, key, &By::host()).await
+                    {
+                        its.sim().count("gone on with");
+                        its.hear(|heard| heard.told.push(run.key));
+                    }
+                });
+            },
+        );
+    }
+
+    /// Every run as it stands.
+    fn stand(&self) -> BTreeMap<RunKey, Run> {
+        self.crew.world.seen().graphs.writes.iter().map(|(_, run)| (run.key, run.clone())).collect()
+    }
+
+    /// Until all of it is over, and what is left behind it was looked at.
+    fn play(&self) -> i64 {
+        let (sim, course) = (self.sim(), &self.crew.course);
+        let mut end = course.calm_from + TIDYING;
+        loop {
+            sim.run_until(end);
+            let all_over = self.stand().values().all(Run::is_finished);
+            if all_over || end >= course.end {
+                break;
+            }
+            end += 10 * MINUTE;
+        }
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).workflows;
+        assert_eq!(heard, self.made.len(), "every workflow is made before anything goes wrong");
+        sim.run_until(end + TIDYING);
+        end + TIDYING
+    }
+
+    fn told(&self, end: i64) -> judge::Account {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let account = account(&self.crew.world, &self.drawn, end);
+        let calm = self.crew.course.kind == course::Kind::Calm;
+        judge::Account { acts: heard.acts, told: heard.told.iter().map(RunKey::to_string).collect(), calm, ..account }
+    }
+
+    /// What it met, so that a suite can see that it is not empty.
+    fn count(&self, account: &judge::Account) {
+        let sim = self.sim();
+        for run in account.runs.values() {
+            let kind = match (&run.place, run.branches, run.unfolded) {
+                (None, ..) => "workflow",
+                (Some(place), ..) if place.branch.is_some() => "branch",
+                (_, Some(_), _) => "for_each",
+                (_, None, true) => "inner workflow",
+                _ => "task",
+            };
+            let reason = run.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            sim.count(format!("ended {kind} {}{reason}", run.status));
+            if run.reused.is_some() {
+                sim.count("reused");
+            }
+        }
+        for write in &account.writes {
+            match &write.stands {
+                judge::Stands::Tasks { stop: Some(stop), finally, .. } => {
+                    sim.count(format!("stopped {stop}{}", if *finally { " in finally" } else { "" }));
+                }
+                judge::Stands::Queueing => sim.count("waited for a place"),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn asks_for_results(step: &judge::Step) -> bool {
+    matches!(step.each, Some(judge::Each { over: judge::Over::ResultsOf(_), .. }))
+}
+
+fn on_demand() -> When {
+    When { on_demand: true, ..When::default() }
+}
+
+fn every(dice: &mut Dice) -> When {
+    let start_at = Some(Moment::from_millis(BEGIN + dice.within(2..10) * MINUTE));
+    When { every_seconds: Some(dice.pick(&[60, 180, 300])), start_at, max_fires: Some(3), ..When::default() }
+}

@@ -1,0 +1,215 @@
+//! A stage with workflows instead of a job: drawn in the judge's own form, and judged by its executor.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minutehand_domain::access::{By, Role};
+use minutehand_domain::body::Body;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::lane::Lane;
+use minutehand_domain::run::{Judgement, Run, Word};
+use minutehand_domain::schedule::{Plan as When, Schedule};
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
+use minutehand_domain::workflow::plan::Plan;
+use minutehand_executor::{Executed, execute};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::queues::Delivery as Delivered;
+use minutehand_io::{Fault, Ports as _};
+use minutehand_judge::graph as judge;
+use minutehand_protocol::graph::judge::{Judged, Resumed, judge as judge_run, resume};
+use minutehand_protocol::run::cancel::{Cancelled, cancel};
+use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
+use minutehand_protocol::workflow::{NewWorkflow, create};
+
+use super::{Answer, Stage, Wish, moment, second};
+use crate::dice::Dice;
+use crate::fate::Line;
+use crate::graphs::definition::{definition, workflow};
+use crate::graphs::telling::{Drawn, account};
+use crate::queues::Receipt;
+
+/// One world with workflows, numbered as they are given. The first is started.
+#[derive(Clone)]
+pub struct Graphs {
+    stage: Stage,
+    drawn: Arc<Drawn>,
+    told: Arc<Mutex<Vec<RunKey>>>,
+}
+
+/// A call that is made after these have succeeded, and succeeds.
+pub fn call(after: &[usize]) -> judge::Step {
+    judge::Step {
+        edges: after.iter().map(|step| (*step, judge::On::Success)).collect(),
+        takes: 1_000,
+        ..judge::Step::default()
+    }
+}
+
+/// A workflow of these steps.
+pub fn flow(steps: impl IntoIterator<Item = judge::Step>) -> judge::Flow {
+    let steps: Vec<_> = steps.into_iter().collect();
+    let (main, day) = (steps.len(), 86_400_000);
+    judge::Flow { steps, main, timeout: day, finally_timeout: 3_600_000, ..judge::Flow::default() }
+}
+
+impl Graphs {
+    /// Workflows that run when somebody asks.
+    pub fn new(flows: impl IntoIterator<Item = judge::Flow>, script: impl IntoIterator<Item = Line>) -> Self {
+        Self::firing(flows, &When { on_demand: true, ..When::default() }, script)
+    }
+
+    /// The first of them fires like this.
+    pub fn firing(
+        flows: impl IntoIterator<Item = judge::Flow>,
+        first: &When,
+        script: impl IntoIterator<Item = Line>,
+    ) -> Self {
+        let stage = Stage::new(Wish::on_demand(), script);
+        let mut drawn = Drawn { tenant: Some(stage.tenant.clone()), ..Drawn::default() };
+        let mut made = Vec::new();
+        for (number, flow) in flows.into_iter().enumerate() {
+            let id = workflow(&stage.tenant, number);
+            let definition = definition(&stage.tenant, number, &flow, &mut Dice::new(1));
+            drawn.plans.push(Arc::new(Plan::new(definition.clone()).expect("a graph")));
+            drawn.jobs.insert(id.job(), (number, flow.defaults.clone()));
+            drawn.numbers.insert(id, number);
+            drawn.flows.push(flow);
+            let on_demand = When { on_demand: true, ..When::default() };
+            let schedule =
+                Schedule::new(if number == 0 { first } else { &on_demand }, moment(0)).expect("a plan that fires");
+            let (name, by, now) = (format!("flow {number}"), By::host(), moment(0));
+            made.push(NewWorkflow {
+                tenant: stage.tenant.clone(),
+                id,
+                name,
+                definition,
+                schedule,
+                fingerprint: None,
+                by,
+                now,
+            });
+        }
+        stage.world.seen().graphs.jobs = drawn.jobs.keys().copied().collect();
+        let _made = stage.act::<(), _>(0, "maker", |ports| async move {
+            for new in made.into_iter().rev() {
+                create(&ports, new).await?;
+            }
+            Ok(())
+        });
+        Self { stage, drawn: Arc::new(drawn), told: Arc::default() }
+    }
+
+    pub fn play_to(&self, second: i64) {
+        self.stage.play_to(second);
+    }
+
+    pub fn sweep_each_minute(&self, seconds: std::ops::Range<i64>) {
+        self.stage.sweep_each_minute(seconds);
+    }
+
+    fn tenant(&self) -> Tenant {
+        self.stage.tenant.clone()
+    }
+
+    /// Somebody asks for a run of the first workflow.
+    pub fn ask(&self, at: i64) -> Answer<RunKey> {
+        let graphs = self.clone();
+        self.stage.act(at, "asker", move |ports| async move {
+            let request = RunRequest { payload: None, by: By::host(), once: None };
+            let job = workflow(&graphs.tenant(), 0).job();
+            let Answered::Queued(run) = run_now(&ports, &graphs.tenant(), job, request).await? else {
+                return Err(Fault::unavailable("asking", "it was not queued"));
+            };
+            graphs.told.lock().unwrap_or_else(PoisonError::into_inner).push(run.key);
+            Ok(run.key)
+        })
+    }
+
+    pub fn cancel(&self, at: i64, name: &'static str, run: RunKey) -> Answer<Cancelled> {
+        let tenant = self.tenant();
+        self.stage.act(at, name, move |ports| async move { cancel(&ports, &tenant, run, &By::host()).await })
+    }
+
+    pub fn judge_task(&self, at: i64, name: &'static str, run: RunKey, word: Word) -> Answer<Judged> {
+        let tenant = self.tenant();
+        self.stage.act(at, name, move |ports| async move {
+            let judgement =
+                Judgement { word, by: By::host(), at: ports.clock().now(), note: None, result: Body::Empty };
+            judge_run(&ports, &tenant, run, &judgement, Role::Operator).await
+        })
+    }
+
+    pub fn resume(&self, at: i64, name: &'static str, run: RunKey) -> Answer<Resumed> {
+        let tenant = self.tenant();
+        self.stage.act(at, name, move |ports| async move { resume(&ports, &tenant, run, &By::host()).await })
+    }
+
+    /// Carries out another hint of a run, as an executor to whom it is delivered at that second.
+    pub fn execute(&self, at: i64, name: &'static str, run: RunKey) -> Answer<Executed> {
+        let stamp = TimerStamp { generation: 0, written: moment(0) };
+        let timer = Timer { key: TimerKey::run(run, moment(0)), tenant: self.tenant(), stamp, parent: None };
+        let lane = self.stage.world.lane_for(Lane::default());
+        let delivery = Delivered { hint: Hint::of(&timer), lane, receipt: Receipt::EXPIRED };
+        self.stage.act(at, name, |ports| async move { execute(&ports, &delivery, std::future::pending()).await })
+    }
+
+    /// Whatever is given to the queues in these seconds is lost.
+    pub fn lose_hints(&self, seconds: std::ops::Range<i64>) {
+        self.stage.lose_hints(seconds);
+    }
+
+    /// Every run as it stands.
+    fn runs(&self) -> Vec<Run> {
+        let seen = self.stage.world.seen();
+        let last: std::collections::BTreeMap<_, _> =
+            seen.graphs.writes.iter().map(|(_, run)| (run.key, run.clone())).collect();
+        last.into_values().collect()
+    }
+
+    /// How a run stands, in the wire's words.
+    pub fn status(&self, run: RunKey) -> &'static str {
+        let found = self.runs().into_iter().find(|there| there.key == run);
+        found.map_or("no record", |there| there.status(self.stage.now()))
+    }
+
+    /// The runs of a step of a workflow, over all its runs, in the order of their keys.
+    pub fn runs_of(&self, flow: usize, step: usize) -> Vec<RunKey> {
+        let told = account(&self.stage.world, &self.drawn, self.stage.now().millis());
+        let calls = |run: &Run| {
+            let id = run.key.to_string();
+            let place = told.runs.get(&id).and_then(|run| run.place.clone());
+            place.is_some_and(|place| place.step == step && told.flow_above(&place) == Some(flow))
+        };
+        self.runs().iter().filter(|run| calls(run)).map(|run| run.key).collect()
+    }
+
+    /// How each run of a step stands.
+    pub fn statuses(&self, flow: usize, step: usize) -> Vec<&'static str> {
+        self.runs_of(flow, step).into_iter().map(|run| self.status(run)).collect()
+    }
+
+    /// When the targets of a step were called.
+    pub fn calls(&self, flow: usize, step: usize) -> Vec<i64> {
+        let seen = self.stage.world.seen();
+        let its = seen.graphs.calls.iter().filter(|call| (call.flow, call.step) == (flow, step));
+        its.map(|call| second(call.at)).collect()
+    }
+
+    /// How many hold a place of a workflow's.
+    pub fn holders(&self) -> usize {
+        account(&self.stage.world, &self.drawn, self.stage.now().millis()).holders.len()
+    }
+
+    /// Steps at ports so far: what somebody reads for ever shows in it.
+    pub fn steps(&self) -> u64 {
+        self.stage.sim.steps()
+    }
+
+    /// What the judge finds wrong with what was played so far.
+    pub fn judge(&self) -> Vec<judge::Broken> {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = told.iter().map(RunKey::to_string).collect();
+        let end = self.stage.now().millis();
+        judge::Account { told, ..account(&self.stage.world, &self.drawn, end) }.judge()
+    }
+}

@@ -1,0 +1,513 @@
+//! What a run's end owes, and who may be under way: the rules of graphs by name.
+
+use minutehand_domain::run::Word;
+use minutehand_domain::schedule::Plan as When;
+use minutehand_judge::graph::{Does, Each, Flow, Over, Policy, Rule, Step, When as Condition};
+use minutehand_simulation::fate::Line;
+use minutehand_simulation::stage::graphs::{Graphs, call, flow};
+use minutehand_simulation::stage::{dies_after, dies_before, moment, sleeps_before};
+
+const DAY: i64 = 86_400_000;
+
+fn failing(after: &[usize]) -> Step {
+    Step { fails: 100, ..call(after) }
+}
+
+fn slow(seconds: i64, after: &[usize]) -> Step {
+    Step { takes: seconds * 1000, ..call(after) }
+}
+
+fn question() -> Step {
+    Step { does: Does::Ask { in_time: DAY, default: "timed_out" }, ..Step::default() }
+}
+
+fn inner(flow: usize, after: &[usize]) -> Step {
+    Step { does: Does::Flow(flow), ..call(after) }
+}
+
+fn branches(count: usize, lanes: Option<usize>, step: Step) -> Step {
+    let over = Over::List(vec![1; count]);
+    Step { each: Some(Each { over, lanes, tolerate: 0 }), ..step }
+}
+
+/// Never true, so that a task that comes to it is born over.
+fn never(step: Step) -> Step {
+    Step { when: Some(Condition::ParamAtLeast(1)), ..step }
+}
+
+fn under(policy: Policy, flow: Flow) -> Flow {
+    Flow { policy, ..flow }
+}
+
+fn nth(nth: u32, line: Line) -> Line {
+    Line { nth, ..line }
+}
+
+/// Rule **settle**: an executor dies with the end of a task just written; whoever finds that over pays what it owes.
+///
+/// Removed: the look and the late hint erase the timer of a finished run at once. The second task was never begun.
+#[test]
+fn what_a_dead_executors_task_owes_is_paid_by_whoever_finds_it_over() {
+    let stage = Graphs::new([flow([call(&[]), call(&[0])])], [nth(4, dies_after("executor", "put_run"))]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+
+    stage.play_to(600);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **nudge**: who cancels a run dies once he has; its look was promised before.
+///
+/// Removed: nothing is promised. The run's own look came a quarter of an hour later.
+#[test]
+fn a_run_is_stopped_though_who_cancelled_it_died() {
+    let stage = Graphs::new([flow([question()])], [dies_after("canceller", "put_run")]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(190);
+
+    stage.cancel(200, "canceller", run.given());
+    stage.play_to(330);
+
+    assert_eq!(stage.status(run.given()), "cancelled");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **nudge**, of a verdict: nothing else looks at a failure that is held.
+///
+/// Removed: nothing is promised. Nobody ever began what comes after the failure that somebody let pass.
+#[test]
+fn a_verdict_is_carried_out_though_who_gave_it_died() {
+    let graph = under(Policy::Hold, flow([failing(&[]), call(&[0])]));
+    let stage = Graphs::new([graph], [dies_after("operator", "put_run")]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..1500);
+    stage.play_to(190);
+
+    let failed = stage.runs_of(0, 0)[0];
+    stage.judge_task(200, "operator", failed, Word::Succeed);
+    stage.play_to(1200);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **touch**: an operator reads a question, promises a look at it, and sleeps; the look comes and goes; then he answers, and
+/// dies. His answer must not stand without anybody who looks at it.
+///
+/// Removed: the look moves the timer to the question's end as it is. The answer stood, and nobody saw it for a day.
+#[test]
+fn an_answer_that_slept_through_its_look_is_refused() {
+    let script = [sleeps_before("sleepy", "put_run", 150), dies_after("sleepy", "put_run")];
+    let stage = Graphs::new([flow([question(), call(&[0])])], script);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..3000);
+    stage.play_to(190);
+
+    let asked = stage.runs_of(0, 0)[0];
+    stage.judge_task(200, "sleepy", asked, Word::Approve);
+    stage.judge_task(1500, "operator", asked, Word::Approve);
+    stage.play_to(1600);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **touch**, of a failure that is held: the same, while its timer is erased.
+///
+/// Removed: the timer goes without a writing. The verdict stood, and nobody ever carried it out.
+#[test]
+fn a_verdict_that_slept_through_its_look_is_refused() {
+    // The executor's own look is the hint: it sleeps once the failure is written, so that the look finds its timer.
+    let script = [sleeps_before("sleepy", "put_run", 150), dies_after("sleepy", "put_run")];
+    let graph = under(Policy::Hold, flow([failing(&[]), call(&[0])]));
+    let stage = Graphs::new([graph], script);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..3000);
+    stage.play_to(190);
+
+    let failed = stage.runs_of(0, 0)[0];
+    stage.judge_task(200, "sleepy", failed, Word::Succeed);
+    stage.judge_task(1500, "operator", failed, Word::Succeed);
+    stage.play_to(1600);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **up**: an executor ends an inner workflow with its last task, and dies. Whoever finds that task finds its parent over.
+///
+/// Removed: the task's timer goes. What comes after the inner workflow waited for that one's own look, a quarter of an hour.
+#[test]
+fn whoever_finds_the_parent_over_settles_the_parent() {
+    let outer = flow([inner(1, &[]), call(&[0])]);
+    let stage = Graphs::new([outer, flow([call(&[])])], [nth(7, dies_after("executor", "put_run"))]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+
+    stage.play_to(300);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **derive**: whoever goes on with a run dies when the new one is promised. Its timer makes it.
+///
+/// Removed: the run is abandoned after a quarter of an hour, and nobody could ever go on with the one that failed.
+#[test]
+fn a_run_that_goes_on_is_made_though_who_asked_for_it_died() {
+    let stage = Graphs::new([flow([failing(&[])])], [dies_after("resumer", "put_timer")]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..3000);
+    stage.play_to(190);
+
+    stage.resume(200, "resumer", run.given());
+    stage.play_to(2500);
+
+    assert_eq!(stage.statuses(0, 0), ["failed", "failed"]);
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **gate**: a task is on its way into the table while its run is cancelled, and comes when that is over.
+///
+/// Removed: a claim does not ask whether its parent still wants it. The task was carried out below a run that had ended.
+#[test]
+fn a_task_that_comes_after_the_end_is_not_carried_out() {
+    let stage = Graphs::new([flow([call(&[]), call(&[0])])], [nth(5, sleeps_before("executor", "put_run", 90))]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(9);
+
+    stage.cancel(10, "canceller", run.given());
+    stage.play_to(600);
+
+    assert_eq!((stage.status(run.given()), stage.statuses(0, 1)), ("cancelled", vec!["cancelled"]));
+    assert!(stage.calls(0, 1).is_empty());
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **census**: a run that is being stopped is over when nothing of it is under way.
+///
+/// Removed: whoever stops it does not look whether anything is open. The run was over while its task still ran.
+#[test]
+fn a_run_that_is_stopped_is_over_when_its_tasks_are() {
+    let stage = Graphs::new([flow([slow(50, &[])])], []);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(9);
+
+    stage.cancel(10, "canceller", run.given());
+    stage.play_to(40);
+    let while_it_ran = stage.status(run.given());
+    stage.play_to(600);
+
+    assert_eq!((while_it_ran, stage.status(run.given())), ("waiting", "cancelled"));
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **end**: a task that starts at its first edge is over before those that it did not wait for.
+///
+/// Removed: the virtual end waits only for tasks without children. The run was over while a task of it ran.
+#[test]
+fn a_run_is_over_when_the_tasks_are_that_nobody_waited_for() {
+    let either = Step { rule: Rule::Any, ..call(&[0, 1]) };
+    let stage = Graphs::new([flow([slow(50, &[]), call(&[]), either])], []);
+    let run = stage.ask(1);
+    stage.play_to(30);
+    let while_it_ran = stage.status(run.given());
+
+    stage.play_to(100);
+
+    assert_eq!((while_it_ran, stage.status(run.given())), ("waiting", "succeeded"));
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **roots**: an executor dies with its run just unfolded.
+///
+/// Removed: the look of a run that waits for its tasks begins nothing. It waited for ever.
+#[test]
+fn the_tasks_that_a_dead_executor_did_not_begin_are_begun_by_a_look() {
+    let stage = Graphs::new([flow([call(&[]), call(&[])])], [dies_after("executor", "put_run")]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..600);
+
+    stage.play_to(300);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **lane**: the only lane of a `for_each` waits while the failure of its first branch is held.
+///
+/// Removed: the lane goes on where a try ends. The second branch ran beside the first one's second try.
+#[test]
+fn a_lane_waits_for_the_verdict_on_its_branch() {
+    let graph = under(Policy::Hold, flow([branches(2, Some(1), failing(&[]))]));
+    let stage = Graphs::new([graph], []);
+    stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(100);
+    let while_held = stage.statuses(0, 0).len();
+
+    let first = stage.runs_of(0, 0).into_iter().find(|run| stage.status(*run) == "failed").expect("a branch");
+    stage.judge_task(110, "operator", first, Word::Fail);
+    stage.play_to(200);
+
+    assert_eq!((while_held, stage.statuses(0, 0).len()), (2, 3), "the whole, and its branches");
+    assert_eq!(lane_rules(&stage), 0);
+}
+
+fn lane_rules(stage: &Graphs) -> usize {
+    stage.judge().iter().filter(|broken| broken.rule == "a branch waits for its lane").count()
+}
+
+/// Rule **empty**: nobody is left to end a `for_each` over an empty list.
+///
+/// Removed: it begins no branch, and waits for its deadline.
+#[test]
+fn an_empty_list_ends_at_once() {
+    let stage = Graphs::new([flow([branches(0, None, call(&[])), call(&[0])])], []);
+    let run = stage.ask(1);
+
+    stage.play_to(30);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert_eq!(stage.judge(), []);
+}
+
+fn one_at_once(flow: Flow) -> Flow {
+    Flow { at_once: Some(1), ..flow }
+}
+
+/// Rule **keep**: two executors have a hint of one run; the slower one loses its claim, and the place is the run's.
+///
+/// Removed: who loses a claim gives the place back. Another run began beside it.
+#[test]
+fn a_lost_claim_gives_no_place_back() {
+    let stage = Graphs::new([one_at_once(flow([slow(50, &[])]))], [sleeps_before("second", "put_run", 5)]);
+    let run = stage.ask(1);
+    stage.ask(20);
+    stage.lose_hints(1..5);
+    stage.play_to(5);
+
+    stage.execute(6, "second", run.given());
+    stage.execute(6, "first", run.given());
+    stage.play_to(40);
+
+    assert_eq!(stage.calls(0, 0).len(), 1);
+    assert_eq!(broken(&stage, "no more runs at once than may be"), 0);
+}
+
+fn broken(stage: &Graphs, rule: &str) -> usize {
+    stage.judge().iter().filter(|broken| broken.rule == rule).count()
+}
+
+/// Rule **keep**, its other half: a claim is lost because its run was cancelled while it took the place. Nobody else gives it back.
+///
+/// Removed: a lost claim gives nothing back. The next run that stood in the line waited for its own look.
+#[test]
+fn a_claim_that_was_lost_to_a_cancel_gives_its_place_back() {
+    let stage = Graphs::new([one_at_once(flow([call(&[])]))], [sleeps_before("slow", "put_run", 20)]);
+    let run = stage.ask(1);
+    stage.lose_hints(1..5);
+    stage.play_to(5);
+
+    stage.execute(6, "slow", run.given());
+    stage.cancel(10, "canceller", run.given());
+    stage.play_to(60);
+
+    assert_eq!(stage.status(run.given()), "cancelled");
+    assert_eq!(stage.holders(), 0);
+}
+
+/// Rule **absent**: an occurrence has taken the place and is not yet written; another run finds the place taken by nothing.
+///
+/// Removed: whoever has no record is removed. Both were under way.
+#[test]
+fn whoever_is_on_its_way_keeps_its_place() {
+    let every = When { every_seconds: Some(3600), start_at: Some(moment(60)), ..When::default() };
+    let graph = one_at_once(flow([slow(50, &[])]));
+    let stage = Graphs::firing([graph], &every, [sleeps_before("executor", "put_run", 20)]);
+    stage.sweep_each_minute(0..200);
+
+    let second = stage.ask(65);
+    stage.play_to(100);
+
+    assert_eq!(stage.status(second.given()), "waiting");
+    assert_eq!(broken(&stage, "no more runs at once than may be"), 0);
+}
+
+/// Rule **relook**: the place is given back while somebody finds it taken and is not yet in the line. Nobody sweeps.
+///
+/// Removed: who has become a waiter does not look again. It waited for a look.
+#[test]
+fn who_has_become_a_waiter_looks_again() {
+    let stage = Graphs::new(
+        [one_at_once(flow([slow(10, &[])]))],
+        [dies_before("nobody", "put_run"), nth(3, sleeps_before("executor", "put_run", 0))],
+    );
+    let (first, second) = (stage.ask(1), stage.ask(5));
+    stage.lose_hints(5..8);
+    stage.play_to(8);
+
+    stage.execute(9, "waiter", second.given());
+    stage.play_to(60);
+
+    assert_eq!((stage.status(first.given()), stage.status(second.given())), ("succeeded", "succeeded"));
+}
+
+/// Rule **walk**: the first in the line was cancelled, the second waits. Nobody sweeps.
+///
+/// Removed: whoever stands first is hinted, and nobody behind. The second waited for a look.
+#[test]
+fn who_waits_no_more_is_passed_over() {
+    let stage = Graphs::new([one_at_once(flow([slow(30, &[])]))], []);
+    let runs = [1, 3, 5].map(|at| stage.ask(at));
+    stage.play_to(9);
+
+    stage.cancel(10, "canceller", runs[1].given());
+    stage.play_to(80);
+
+    assert_eq!(runs.map(|run| stage.status(run.given())), ["succeeded", "cancelled", "succeeded"]);
+}
+
+/// Two places are given back at once, and two wait. Nobody sweeps.
+///
+/// Removed: whoever gives a place back hints the first of the line alone. Both hinted the same one, and the other waited for a look.
+#[test]
+fn as_many_are_told_as_there_is_room_for() {
+    let two = Flow { at_once: Some(2), ..flow([slow(30, &[])]) };
+    let stage = Graphs::new([two], [nth(1, sleeps_before("executor", "documents", 0))]);
+    let runs = [1, 1, 5, 6].map(|at| stage.ask(at));
+
+    stage.play_to(90);
+
+    assert_eq!(runs.map(|run| stage.status(run.given())), ["succeeded"; 4]);
+}
+
+/// Rule **once**: however often somebody goes on with a run, it is one.
+///
+/// Removed: the run that goes on is named by when it was asked for. There were two.
+#[test]
+fn a_run_is_gone_on_with_once() {
+    let stage = Graphs::new([flow([failing(&[])])], []);
+    let run = stage.ask(1);
+    stage.play_to(30);
+
+    stage.resume(40, "resumer", run.given());
+    stage.resume(50, "resumer", run.given());
+    stage.play_to(100);
+
+    assert_eq!(stage.statuses(0, 0).len(), 2);
+    assert_eq!(stage.judge(), []);
+}
+
+/// A chain that is skipped, longer than one settling's hundred steps: the next look goes on where that stopped.
+///
+/// Removed: what was done before costs a step again. Each look came as far as the one before, and the run never ended.
+#[test]
+fn a_chain_of_skipped_tasks_longer_than_a_settling_comes_to_its_end() {
+    let steps = [failing(&[])].into_iter().chain((0..250).map(|before| call(&[before])));
+    let stage = Graphs::new([under(Policy::Continue, flow(steps))], []);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+
+    stage.play_to(600);
+
+    assert_eq!(stage.status(run.given()), "failed");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Skipped tasks that wait for each other in pairs: there are more ways through them than anybody could go, and a redo goes each once.
+///
+/// Removed: a task is settled as often as a way leads to it. A redo of sixteen layers took a million reads.
+#[test]
+fn what_is_skipped_is_settled_once_however_many_ways_lead_to_it() {
+    let layer = |above: usize| [call(&[above, above + 1]), call(&[above, above + 1])];
+    let steps = [never(call(&[])), never(call(&[]))].into_iter().chain((0..9).flat_map(|nth| layer(2 * nth)));
+    let stage = Graphs::new([flow(steps)], []);
+    let run = stage.ask(1);
+
+    stage.play_to(60);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert!(stage.steps() < 2_000, "{} steps", stage.steps());
+    assert_eq!(stage.judge(), []);
+}
+
+fn with_finally(flow: Flow, finally: impl IntoIterator<Item = Step>) -> Flow {
+    Flow { steps: flow.steps.into_iter().chain(finally).collect(), ..flow }
+}
+
+/// A task was skipped, and `finally` runs: nothing of the phase that has ended is settled again.
+///
+/// Removed: whoever begins a phase settles all that was born over. Each settling began the phase again, without an end.
+#[test]
+fn beginning_finally_does_not_settle_what_was_before() {
+    let graph = with_finally(flow([never(call(&[])), never(call(&[]))]), [slow(20, &[])]);
+    let stage = Graphs::new([graph], []);
+    let run = stage.ask(1);
+
+    stage.play_to(60);
+
+    assert_eq!(stage.status(run.given()), "succeeded");
+    assert!(stage.steps() < 300, "{} steps", stage.steps());
+    assert_eq!(stage.judge(), []);
+}
+
+/// A run is cancelled, and an inner workflow's `finally` takes longer than the run's looks are apart.
+///
+/// Removed: each look stops what is below it in whatever phase. The second one stopped the inner `finally`.
+#[test]
+fn a_look_at_a_stopped_run_leaves_an_inner_finally_alone() {
+    let tidy = [slow(50, &[]), slow(50, &[1]), slow(50, &[2])];
+    let inside = with_finally(flow([slow(20, &[])]), tidy);
+    let stage = Graphs::new([flow([inner(1, &[])]), inside], []);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..1500);
+    stage.play_to(9);
+
+    stage.cancel(10, "canceller", run.given());
+    stage.play_to(1200);
+
+    let tidied: Vec<_> = (1..4).flat_map(|step| stage.statuses(1, step)).collect();
+    assert_eq!((stage.status(run.given()), tidied), ("cancelled", vec!["succeeded"; 3]));
+    assert_eq!(stage.judge(), []);
+}
+
+/// Two tasks of a `fail_fast` run fail; whoever settles the second sleeps before he stops the run, until its `finally` has begun.
+///
+/// Removed: a failure stops whatever phase the run is in by then. `finally` was cancelled.
+#[test]
+fn a_failure_does_not_stop_a_finally_that_has_begun_since() {
+    let graph = with_finally(flow([failing(&[]), failing(&[])]), [slow(50, &[]), slow(50, &[2])]);
+    let stage = Graphs::new([graph], [nth(FAILURE_IS_READ, sleeps_before("executor", "run", 20))]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+
+    stage.play_to(600);
+
+    assert_eq!((stage.status(run.given()), stage.statuses(0, 3)), ("failed", vec!["succeeded"]));
+    assert_eq!(stage.judge(), []);
+}
+
+/// The reading at which whoever settles the second failure has seen the first phase, and is about to stop it.
+const FAILURE_IS_READ: u32 = 17;
+
+/// A run's time is up while a `for_each` of it goes on: it is the run's, and not the `for_each`'s, that is up.
+///
+/// Removed: the `for_each` ends for itself. Its failure ended the run before its time did.
+#[test]
+fn the_time_of_a_for_each_is_that_of_its_run() {
+    let graph = Flow { timeout: 30_000, ..flow([branches(2, None, question())]) };
+    let stage = Graphs::new([graph], []);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+
+    stage.play_to(600);
+
+    assert_eq!(stage.status(run.given()), "timed_out");
+    assert_eq!(stage.judge(), []);
+}
