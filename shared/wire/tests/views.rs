@@ -19,7 +19,7 @@ use minutehand_wire::{
     DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice, JobStatus, JobView,
     Json, KeyView, LagView, NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView, RetrySpec, RunEventView,
     RunEventsView, RunNotice, RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, StatsView, TargetSpec,
-    Word, WorkflowRequest,
+    Word, WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 /// Fields whose objects have names that are not ours: any JSON, headers, a kind of target, counts by status. A count of jobs
 /// or runs is told from a list of them by being no array.
-const FREE: [&str; 8] = ["payload", "result", "headers", "target", "runs", "jobs", "params", "output"];
+const FREE: [&str; 9] = ["payload", "result", "params", "output", "headers", "target", "runs", "jobs", "counts"];
 
 fn text() -> impl Strategy<Value = String> {
     "\\PC{0,12}"
@@ -215,6 +215,8 @@ fn run() -> impl Strategy<Value = RunView> {
                 workflow_run_id,
                 task_key,
                 workflow_version,
+                task: None,
+                waiting_for: None,
                 count,
                 covers_until,
             }
@@ -330,10 +332,42 @@ proptest! {
         reads_back(&StatsView { from: at, to: at, runs, runs_per_minute, lag_ms, jobs, complete });
         let fires = vec![FireView { at, effective_at: at, local: one.clone(), note }];
         reads_back(&PreviewView { description: one.clone(), fires, exhausted: complete });
-        let event = RunEventView { at, kind: one.clone(), attempt: Some(1), by: maybe.clone(), detail: maybe };
+        let event = RunEventView { at, kind: one.clone(), attempt: Some(1), by: maybe.clone(), note: None, detail: maybe };
         reads_back(&RunEventsView { items: vec![event] });
         reads_back(&HealthView { live: true, ready: complete, version: one, zones: other });
     }
+}
+
+/// By one of each, which has all there is.
+#[test]
+fn a_workflows_run_reads_back_as_it_was_written() {
+    let at = "2027-01-15T08:00:00.000Z";
+    let decision = json!({"word": "approve", "by": "key_1", "by_name": "Ada", "at": at, "note": "so be it"});
+    let edge = json!({"task": "a", "on": "success", "holds": true});
+    let approval = json!({"roles": ["admin"], "until": at, "default": "fail", "answer": decision});
+    let branches = json!({"total": 9, "counts": {"held": 1, "a_later_state": 8}, "at_least": true});
+    let task = json!({
+        "key": "b", "kind": "for_each", "in_finally": true, "state": "a_later_state", "reason": "error", "detail": "x",
+        "waiting_for": "waits for a", "run_id": "run_1", "rule": "all", "depends_on": [edge], "tries": 2, "attempts": 3,
+        "scheduled_at": at, "started_at": at, "finished_at": at, "priority": "high",
+        "error": {"code": "http_5xx", "message": "no", "retryable": true}, "result": {"any": 1}, "tainted": true,
+        "allow_failure": true, "reused": "run_0", "approval": approval, "verdict": decision, "branches": branches,
+    });
+    let run = json!({
+        "workflow_run_id": "run_1", "workflow_id": "wf_1", "version": 3, "job_id": "job_1", "status": "waiting",
+        "reason": "task", "scheduled_at": at, "started_at": at, "finished_at": at, "priority": "normal",
+        "origin": "resume", "resumes": "run_0", "stalled_at": at, "name": "etl", "detail": "x", "waiting_for": "y",
+        "deadline_at": at, "stopping": "failed", "in_finally": true, "params": {"a": 1}, "output": null,
+        "asked_by": "key_1", "resumed_by": "run_2",
+        "task": {"workflow_run_id": "run_3", "key": "c", "branch": 7, "turn": 1}, "counts": {"held": 1},
+        "critical_path": [{"key": "a", "from": at, "to": at, "seconds": 0.5}], "tasks": [task],
+        "next_cursor": "0a",
+    });
+
+    let run: WorkflowRunView = serde_json::from_value(run).unwrap();
+
+    assert_eq!(run.tasks[0].branches.as_ref().unwrap().counts.len(), 2);
+    reads_back(&run);
 }
 
 /// What the properties above stand on: without a later field they would show nothing of later servers.
