@@ -15,7 +15,7 @@ use crate::body::Body;
 use crate::idempotency::{KeyHeader, fingerprint};
 use crate::keyring::Caller;
 use crate::params::{Params, WorkflowPath};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::runs::{admit, answer, page};
 
 /// Queues a run now. What it is given is looked at at once, by the newest version.
@@ -56,6 +56,9 @@ pub(crate) async fn runs<D: Ports>(
     Params(params): Params<RunsOfWorkflowQuery>,
 ) -> Result<Response, Problem> {
     Whole::find(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_workflow)?;
+    if params.version == Some(0) {
+        return Err(Problem::field(Kind::Invalid, "?version", "versions are numbered from 1"));
+    }
     let RunsOfWorkflowQuery { limit, cursor, status, version, from, to } = params;
     let params = RunsQuery { limit, cursor, status, from, to };
     page(&app, &caller, Some(id.job()), params, version).await

@@ -455,6 +455,7 @@ async fn its_schedule_is_its_own_jobs_and_without_one_it_runs_on_demand() {
     let runs = world.get(&format!("{address}/runs?version=1&status=succeeded")).await;
     assert_eq!(runs.items("origin"), ["schedule"], "{}", runs.text);
     assert_eq!(world.get(&format!("{address}/runs?version=2")).await.items("origin"), Vec::<Value>::new());
+    assert_eq!(world.get(&format!("{address}/runs?version=0")).await.problem(422, "invalid"), ["?version"]);
     let own = world.get(&format!("/v1/jobs/{job}")).await;
     assert_eq!(own.field("/target"), json!({"workflow": {"id": id}}));
     assert_eq!(world.get("/v1/jobs").await.items("job_id"), [json!(job)]);
