@@ -199,7 +199,7 @@ async fn last_run<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Option<
     let until_now = Moment::EPOCH..Moment::from_millis(now.millis() + 1);
     let newest = RunsOf { job: job.id, window: until_now };
     match ports.store().list::<Run>(&job.tenant, newest, None, 1).await?.items.pop() {
-        Some(run) => FullRun::load(ports, run, job).await.map(Some),
+        Some(run) => FullRun::load(ports, run, Some(job)).await.map(Some),
         None => Ok(None),
     }
 }

@@ -38,6 +38,7 @@ mod signing;
 mod source;
 mod stats;
 mod strangers;
+mod workflow_runs;
 mod workflows;
 
 use std::sync::Arc;

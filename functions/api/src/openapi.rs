@@ -21,6 +21,7 @@ mod schedules;
 mod schemas;
 mod secrets;
 mod signing;
+mod workflow_runs;
 mod workflows;
 
 use std::sync::OnceLock;
@@ -54,6 +55,11 @@ pub(crate) mod doc_of {
     pub(crate) use super::schedules::{next_fires, preview_schedule};
     pub(crate) use super::secrets::{delete_secret, get_secret, list_secrets, put_secret};
     pub(crate) use super::signing::{get_signing_secret, rotate_signing_secret};
+    pub(crate) use super::workflow_runs::{
+        approve_task, cancel_workflow_run, fail_task, get_workflow_run, list_branches, list_tasks,
+        list_workflow_run_events, list_workflow_runs, reject_task, resume_workflow_run, retry_task, skip_task,
+        succeed_task,
+    };
     pub(crate) use super::workflows::{
         create_workflow, delete_workflow, diff_workflow, get_workflow, get_workflow_version, list_runs_of_workflow,
         list_workflow_versions, list_workflows, pause_workflow, put_workflow, resume_workflow, run_workflow,

@@ -9,6 +9,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::secret::{NotASecretName, SecretName};
 use minutehand_domain::workflow::WorkflowId;
+use minutehand_domain::workflow::key::TaskKey;
 use minutehand_wire::page::DEFAULT_LIMIT;
 use minutehand_wire::suggestion;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,9 @@ pub(crate) struct VersionPath(pub WorkflowId, pub u32);
 
 /// The run named by the path.
 pub(crate) struct RunPath(pub RunKey);
+
+/// The run of a workflow and the task of it that the path names.
+pub(crate) struct TaskPath(pub RunKey, pub TaskKey);
 
 /// The key named by the path.
 pub(crate) struct KeyPath(pub KeyId);
@@ -72,6 +76,20 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         named(parts, state).await.map(Self).ok_or_else(Problem::no_run)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for TaskPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let no_task = || Problem::new(Kind::NotFound, "there is no such task of a workflow's run");
+        let path = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((run, task)) = path.map_err(|_not_two| no_task())?;
+        match (run.parse(), task.parse()) {
+            (Ok(run), Ok(task)) => Ok(Self(run, task)),
+            _ => Err(no_task()),
+        }
     }
 }
 

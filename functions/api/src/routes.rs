@@ -15,7 +15,8 @@ use crate::app_state::AppState;
 use crate::auth::authenticate;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, health, jobs, keys, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats, workflows,
+    audit, health, jobs, keys, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats,
+    workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -30,7 +31,7 @@ pub(crate) struct Route<D> {
 pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
     use Role::{Admin, Host, Operator, Viewer};
 
-    vec![
+    let of_jobs = vec![
         route(Method::POST, "/v1/jobs", Operator, jobs::create::<D>, doc_of::create_job),
         route(Method::GET, "/v1/jobs", Viewer, jobs::list::<D>, doc_of::list_jobs),
         route(Method::POST, "/v1/jobs/batch", Operator, jobs::batch::<D>, doc_of::create_jobs),
@@ -109,6 +110,73 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/metrics", Host, scrape::metrics::<D>, doc_of::metrics),
         route(Method::GET, "/v1/health", None, health::health::<D>, doc_of::health),
         route(Method::GET, "/openapi.json", None, openapi::show, doc_of::openapi),
+    ];
+    of_jobs.into_iter().chain(of_workflow_runs()).collect()
+}
+
+/// Those of runs of workflows, below one address.
+fn of_workflow_runs<D: Ports>() -> Vec<Route<D>> {
+    use Method as M;
+    use Role::{Operator, Viewer};
+    use workflow_runs as runs;
+
+    vec![
+        route(M::GET, "/v1/workflow-runs", Viewer, runs::across::<D>, doc_of::list_workflow_runs),
+        route(M::GET, "/v1/workflow-runs/{run_id}", Viewer, runs::show::<D>, doc_of::get_workflow_run),
+        route(M::GET, "/v1/workflow-runs/{run_id}/tasks", Viewer, runs::tasks::<D>, doc_of::list_tasks),
+        route(
+            M::GET,
+            "/v1/workflow-runs/{run_id}/tasks/{task_key}/branches",
+            Viewer,
+            runs::branches::<D>,
+            doc_of::list_branches,
+        ),
+        route(M::GET, "/v1/workflow-runs/{run_id}/events", Viewer, runs::events::<D>, doc_of::list_workflow_run_events),
+        route(M::POST, "/v1/workflow-runs/{run_id}/cancel", Operator, runs::cancel::<D>, doc_of::cancel_workflow_run),
+        route(M::POST, "/v1/workflow-runs/{run_id}/resume", Operator, runs::resume::<D>, doc_of::resume_workflow_run),
+        // Who may answer an approval is the approval's to say.
+        route(
+            M::POST,
+            "/v1/workflow-runs/{run_id}/tasks/{task_key}/approve",
+            Viewer,
+            runs::approve::<D>,
+            doc_of::approve_task,
+        ),
+        route(
+            M::POST,
+            "/v1/workflow-runs/{run_id}/tasks/{task_key}/reject",
+            Viewer,
+            runs::reject::<D>,
+            doc_of::reject_task,
+        ),
+        route(
+            M::POST,
+            "/v1/workflow-runs/{run_id}/tasks/{task_key}/retry",
+            Operator,
+            runs::retry::<D>,
+            doc_of::retry_task,
+        ),
+        route(
+            M::POST,
+            "/v1/workflow-runs/{run_id}/tasks/{task_key}/skip",
+            Operator,
+            runs::skip::<D>,
+            doc_of::skip_task,
+        ),
+        route(
+            M::POST,
+            "/v1/workflow-runs/{run_id}/tasks/{task_key}/succeed",
+            Operator,
+            runs::succeed::<D>,
+            doc_of::succeed_task,
+        ),
+        route(
+            M::POST,
+            "/v1/workflow-runs/{run_id}/tasks/{task_key}/fail",
+            Operator,
+            runs::fail::<D>,
+            doc_of::fail_task,
+        ),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! Runs: read one, list those of a job or of all jobs, cancel, retry.
 
-mod full_run;
-mod list;
+pub(crate) mod full_run;
+pub(crate) mod list;
 mod on_demand;
 
 use std::sync::Arc;

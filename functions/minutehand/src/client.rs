@@ -24,6 +24,9 @@ mod signing_secret;
 mod span;
 mod stats;
 mod table;
+mod workflow_runs;
+mod workflows;
+mod yaml;
 
 use std::process::ExitCode;
 
@@ -43,6 +46,8 @@ use self::runs::Runs;
 use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
+use self::workflow_runs::WorkflowRuns;
+use self::workflows::Workflows;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -52,6 +57,12 @@ pub(crate) enum Command {
     /// Show, follow, retry and cancel runs
     #[command(after_help = EXIT_CODES)]
     Runs(Group<Runs>),
+    /// Make, show, change and run graphs of tasks
+    #[command(visible_alias = "workflow", after_help = EXIT_CODES)]
+    Workflows(Group<Workflows>),
+    /// Show, follow and steer runs of workflows: answer approvals, decide about failures that are held
+    #[command(after_help = EXIT_CODES)]
+    WorkflowRuns(Group<WorkflowRuns>),
     /// Say when a cron expression fires, in words and in instants
     #[command(after_help = "\
 Examples:
@@ -116,6 +127,11 @@ async fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Jobs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Runs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Workflows(Group { command, connection }) => match command.alone() {
+            Some(validate) => validate.execute(connection.json),
+            None => command.execute(&Session::open(&connection)?).await,
+        },
+        Command::WorkflowRuns(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Preview(preview) => preview.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -133,6 +149,8 @@ impl Command {
         match self {
             Self::Jobs(group) => Some(&group.connection),
             Self::Runs(group) => Some(&group.connection),
+            Self::Workflows(group) => Some(&group.connection),
+            Self::WorkflowRuns(group) => Some(&group.connection),
             Self::Preview(preview) => Some(&preview.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),

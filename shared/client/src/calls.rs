@@ -2,10 +2,14 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
-    RotateRequest, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView,
-    SecretsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, DecidedView,
+    DeleteWorkflowQuery, DiffQuery, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery,
+    NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView, Page, PreviewRequest, PreviewView, QuotaRequest,
+    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
+    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
+    StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, VersionsQuery, WorkflowDiffView,
+    WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView,
+    WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -75,6 +79,114 @@ pub fn cancel_run(run: &str) -> Call<RunView> {
 
 pub fn retry_run(run: &str, request: &RunRequest) -> Call<RunView> {
     asked_for(Call::post(&["runs", run, "retry"]), request)
+}
+
+/// A [`minutehand_wire::WorkflowRequest`], or JSON that is to be one.
+pub fn create_workflow(workflow: &impl Serialize) -> Call<OneWorkflowView> {
+    Call::post(&["workflows"]).json(workflow)
+}
+
+pub fn list_workflows(query: &WorkflowsQuery) -> Call<Page<WorkflowView>> {
+    Call::get(&["workflows"]).query(query)
+}
+
+pub fn get_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::get(&["workflows", workflow])
+}
+
+/// The whole, written anew.
+pub fn put_workflow(workflow: &str, request: &impl Serialize) -> Call<OneWorkflowView> {
+    Call::new(Method::PUT, &["workflows", workflow]).json(request)
+}
+
+pub fn delete_workflow(workflow: &str, query: &DeleteWorkflowQuery) -> Call<()> {
+    Call::new(Method::DELETE, &["workflows", workflow]).query(query)
+}
+
+pub fn list_workflow_versions(workflow: &str, query: &VersionsQuery) -> Call<Page<WorkflowVersionView>> {
+    Call::get(&["workflows", workflow, "versions"]).query(query)
+}
+
+pub fn get_workflow_version(workflow: &str, version: u32) -> Call<OneWorkflowVersionView> {
+    Call::get(&["workflows", workflow, "versions", &version.to_string()])
+}
+
+pub fn diff_workflow(workflow: &str, query: &DiffQuery) -> Call<WorkflowDiffView> {
+    Call::get(&["workflows", workflow, "diff"]).query(query)
+}
+
+pub fn run_workflow(workflow: &str, request: &WorkflowRunRequest) -> Call<RunView> {
+    let call = Call::post(&["workflows", workflow, "run"]);
+    if *request == WorkflowRunRequest::default() { call } else { call.json(request) }
+}
+
+pub fn list_runs_of_workflow(workflow: &str, query: &RunsOfWorkflowQuery) -> Call<Page<RunView>> {
+    Call::get(&["workflows", workflow, "runs"]).query(query)
+}
+
+pub fn pause_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::post(&["workflows", workflow, "pause"])
+}
+
+pub fn resume_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::post(&["workflows", workflow, "resume"])
+}
+
+/// Of all workflows, or of one.
+pub fn list_workflow_runs(query: &WorkflowRunsQuery) -> Call<Page<WorkflowRunItem>> {
+    Call::get(&["workflow-runs"]).query(query)
+}
+
+pub fn get_workflow_run(run: &str) -> Call<WorkflowRunView> {
+    Call::get(&["workflow-runs", run])
+}
+
+pub fn list_tasks(run: &str, query: &TasksQuery) -> Call<Page<RunTaskView>> {
+    Call::get(&["workflow-runs", run, "tasks"]).query(query)
+}
+
+pub fn list_branches(run: &str, task: &str, query: &BranchesQuery) -> Call<Page<BranchView>> {
+    Call::get(&["workflow-runs", run, "tasks", task, "branches"]).query(query)
+}
+
+pub fn list_workflow_run_events(run: &str, query: &TasksQuery) -> Call<Page<WorkflowRunEventView>> {
+    Call::get(&["workflow-runs", run, "events"]).query(query)
+}
+
+pub fn cancel_workflow_run(run: &str, note: &NoteRequest) -> Call<WorkflowRunView> {
+    noted(Call::post(&["workflow-runs", run, "cancel"]), note)
+}
+
+pub fn resume_workflow_run(run: &str, note: &NoteRequest) -> Call<WorkflowRunView> {
+    noted(Call::post(&["workflow-runs", run, "resume"]), note)
+}
+
+/// Of a `for_each` the branch says which.
+pub fn approve_task(run: &str, task: &str, branch: &BranchQuery, request: &SuccessRequest) -> Call<DecidedView> {
+    let call = Call::post(&["workflow-runs", run, "tasks", task, "approve"]).query(branch);
+    if *request == SuccessRequest::default() { call } else { call.json(request) }
+}
+
+pub fn reject_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
+    noted(Call::post(&["workflow-runs", run, "tasks", task, "reject"]).query(branch), note)
+}
+
+/// Another try at a failure that is held.
+pub fn retry_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
+    noted(Call::post(&["workflow-runs", run, "tasks", task, "retry"]).query(branch), note)
+}
+
+pub fn skip_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
+    noted(Call::post(&["workflow-runs", run, "tasks", task, "skip"]).query(branch), note)
+}
+
+pub fn succeed_task(run: &str, task: &str, branch: &BranchQuery, request: &SuccessRequest) -> Call<DecidedView> {
+    let call = Call::post(&["workflow-runs", run, "tasks", task, "succeed"]).query(branch);
+    if *request == SuccessRequest::default() { call } else { call.json(request) }
+}
+
+pub fn fail_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
+    noted(Call::post(&["workflow-runs", run, "tasks", task, "fail"]).query(branch), note)
 }
 
 pub fn preview_schedule(request: &PreviewRequest) -> Call<PreviewView> {
@@ -148,6 +260,11 @@ pub fn stats(query: &StatsQuery) -> Call<StatsView> {
 
 pub fn health() -> Call<HealthView> {
     Call::get(&["health"])
+}
+
+/// A note that says nothing is none.
+fn noted<T>(call: Call<T>, note: &NoteRequest) -> Call<T> {
+    if *note == NoteRequest::default() { call } else { call.json(note) }
 }
 
 /// A request that says nothing has no body.

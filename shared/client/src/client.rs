@@ -7,10 +7,11 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, HealthView, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest,
-    KeyView, KeysQuery, NextQuery, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
-    RotateRequest, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView,
-    SecretsQuery, SigningSecretView, StatsQuery, StatsView, TenantQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, DecidedView, HealthView, JobPatch,
+    JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, NoteRequest, OneJobView, Page,
+    PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView,
+    RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery,
+    StatsView, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -198,6 +199,48 @@ impl Client {
 
     pub async fn retry_run(&self, run: &str, request: &RunRequest, idempotency_key: Option<&str>) -> Result<RunView> {
         self.read(&calls::retry_run(run, request).once(idempotency_key)).await
+    }
+}
+
+/// Runs of workflows.
+impl Client {
+    /// One page, of all workflows or of one.
+    pub async fn workflow_runs(&self, query: &WorkflowRunsQuery) -> Result<Page<WorkflowRunItem>> {
+        self.read(&calls::list_workflow_runs(query)).await
+    }
+
+    /// With the first of its tasks.
+    pub async fn workflow_run(&self, run: &str) -> Result<WorkflowRunView> {
+        self.read(&calls::get_workflow_run(run)).await
+    }
+
+    pub fn all_tasks(&self, run: &str, query: &TasksQuery) -> BoxStream<'_, Result<RunTaskView>> {
+        self.all(calls::list_tasks(run, query))
+    }
+
+    pub fn all_branches(&self, run: &str, task: &str, query: &BranchesQuery) -> BoxStream<'_, Result<BranchView>> {
+        self.all(calls::list_branches(run, task, query))
+    }
+
+    pub fn all_workflow_run_events(
+        &self,
+        run: &str,
+        query: &TasksQuery,
+    ) -> BoxStream<'_, Result<WorkflowRunEventView>> {
+        self.all(calls::list_workflow_run_events(run, query))
+    }
+
+    pub async fn cancel_workflow_run(&self, run: &str, note: &NoteRequest) -> Result<WorkflowRunView> {
+        self.read(&calls::cancel_workflow_run(run, note)).await
+    }
+
+    pub async fn resume_workflow_run(&self, run: &str, note: &NoteRequest) -> Result<WorkflowRunView> {
+        self.read(&calls::resume_workflow_run(run, note)).await
+    }
+
+    /// A decision about one of its tasks: [`calls::approve_task`], [`calls::retry_task`] and their like.
+    pub async fn decide(&self, decision: &Call<DecidedView>) -> Result<DecidedView> {
+        self.read(decision).await
     }
 }
 

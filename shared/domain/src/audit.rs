@@ -1,4 +1,4 @@
-//! The audit: what admins did, on record. A record is written before its act, and says afterwards what came of it; so an act without
+//! The audit: what admins did, and what people decided about runs of workflows, on record. A record is written before its act, and says afterwards what came of it; so an act without
 //! a record cannot be, and a record that says nothing of an outcome is of an act that may or may not have been done: whoever
 //! wrote it went away in between.
 
@@ -42,7 +42,7 @@ pub enum Outcome {
     NotDone,
 }
 
-/// What an admin does.
+/// What an admin does; and what people decide about runs of workflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     CreateKey,
@@ -53,10 +53,18 @@ pub enum Deed {
     SetQuota,
     RotateSigningSecret,
     Repair,
+    CancelWorkflowRun,
+    ResumeWorkflowRun,
+    ApproveTask,
+    RejectTask,
+    RetryTask,
+    SkipTask,
+    SucceedTask,
+    FailTask,
 }
 
 impl Deed {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 16] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -65,6 +73,14 @@ impl Deed {
         Self::SetQuota,
         Self::RotateSigningSecret,
         Self::Repair,
+        Self::CancelWorkflowRun,
+        Self::ResumeWorkflowRun,
+        Self::ApproveTask,
+        Self::RejectTask,
+        Self::RetryTask,
+        Self::SkipTask,
+        Self::SucceedTask,
+        Self::FailTask,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -77,6 +93,14 @@ impl Deed {
             Self::SetQuota => "quota.set",
             Self::RotateSigningSecret => "signing_secret.rotate",
             Self::Repair => "repair",
+            Self::CancelWorkflowRun => "workflow_run.cancel",
+            Self::ResumeWorkflowRun => "workflow_run.resume",
+            Self::ApproveTask => "task.approve",
+            Self::RejectTask => "task.reject",
+            Self::RetryTask => "task.retry",
+            Self::SkipTask => "task.skip",
+            Self::SucceedTask => "task.succeed",
+            Self::FailTask => "task.fail",
         }
     }
 }

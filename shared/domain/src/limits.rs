@@ -90,3 +90,7 @@ pub const DEFAULT_APPROVAL_SECONDS: u64 = 86_400;
 pub const DEFAULT_FINALLY_SECONDS: u64 = 3600;
 /// Runs of one workflow at once, where that is limited at all.
 pub const CONCURRENT_RUNS: u32 = 1000;
+/// A note that somebody leaves with an act: a few sentences, inside the record of a run, which stays near 1 KB.
+pub const NOTE_CHARS: usize = 500;
+/// Remarks that stand inside a run, the newest: notes of cancels, stalls that were noticed.
+pub const REMARKS: usize = 4;

@@ -5,6 +5,7 @@
 pub mod attempt;
 pub mod error_code;
 mod holder;
+pub mod remark;
 pub mod task_run;
 mod transitions;
 pub mod waiting;
@@ -16,6 +17,7 @@ use thiserror::Error;
 pub use self::attempt::{Attempt, AttemptError, Ending};
 pub use self::error_code::ErrorCode;
 pub use self::holder::Holder;
+pub use self::remark::{Remark, Remarked};
 pub use self::task_run::{Judgement, TaskPlace, TaskRun, Word};
 pub use self::waiting::{Branches, Graph, Stop, Tasks, Waiting};
 use crate::Moment;
@@ -57,6 +59,8 @@ pub struct Run {
     pub graph: Option<Graph>,
     /// Why it ended as it did, in a sentence, where no attempt says it.
     pub told: Option<String>,
+    /// What was done to it and noticed of it beside that, oldest first.
+    pub remarks: Vec<Remark>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -322,6 +326,7 @@ impl Run {
             task: None,
             graph: None,
             told: None,
+            remarks: Vec::new(),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Workflows: graphs of tasks. Read it in this order: [`edge`] has the two tables by which tasks start, [`definition`] what people
 //! write, [`plan`] what is compiled of it, [`join`] how edges meet, [`parts`] where it all lies. [`template`], [`expression`] and
-//! [`params`] are what results, conditions and parameters are said in.
+//! [`params`] are what results, conditions and parameters are said in. Whoever watches a run asks [`progress`] how far its tasks are,
+//! [`waits`] what they wait for, [`critical_path`] what took the time, and [`stall`] whether anything goes on at all.
 
+pub mod critical_path;
 pub mod definition;
 pub mod edge;
 pub mod expression;
@@ -11,8 +13,11 @@ pub mod params;
 pub mod parts;
 pub mod path;
 pub mod plan;
+pub mod progress;
 pub mod slot;
+pub mod stall;
 pub mod template;
+pub mod waits;
 
 use std::fmt;
 use std::str::FromStr;

@@ -19,6 +19,8 @@ pub enum Event<'a> {
     Job { job: &'a Job, what: &'static str },
     /// A run's state changed; `from` is the status it had.
     Run { run: &'a Run, from: &'static str, now: Moment },
+    /// Nothing of a workflow's run has changed since then, and nothing will by itself: it waits for this edge, in words.
+    Stalled { run: &'a Run, since: Moment, edge: &'a str },
 }
 
 /// Where the transitions of runs are logged, so that a filter can name them.
@@ -35,6 +37,12 @@ impl Events for Log {
                 tracing::debug!(tenant = job.tenant.as_str(), job = %job.id, generation = job.generation, what, "job");
             }
             Event::Run { run, from, now } => log_transition(run, from, run.status(now)),
+            Event::Stalled { run, since, edge } => {
+                tracing::warn!(
+                    tenant = run.tenant.as_str(), job = %run.key.job, run = %run.key, %since, edge,
+                    "a workflow's run has stalled"
+                );
+            }
         }
     }
 }
@@ -73,22 +81,48 @@ mod tests {
         }
     }
 
+    impl Lines {
+        /// What is logged meanwhile.
+        fn see(&self, act: impl FnOnce()) {
+            let writer = self.clone();
+            let subscriber =
+                tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
+            tracing::subscriber::with_default(subscriber, act);
+        }
+
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    fn run(due: Moment) -> Run {
+        let key = RunKey::occurrence(JobId::from_bytes([7; 16]), due);
+        Run::new(Tenant::new("acme").unwrap(), key, Priority::Normal)
+    }
+
+    #[test]
+    fn a_stall_is_a_warning_that_says_which_edge_is_waited_for() {
+        let (lines, since) = (Lines::default(), Moment::from_secs(1_800_000_000));
+        let run = run(since);
+
+        lines.see(|| Log.emit(&Event::Stalled { run: &run, since, edge: "`join` has not begun" }));
+
+        let told = lines.text();
+        assert!(told.starts_with(" WARN ") && told.contains("a workflow's run has stalled"), "{told}");
+        assert!(told.contains(&format!("run={}", run.key)) && told.contains("`join` has not begun"), "{told}");
+    }
+
     #[test]
     fn a_transition_is_one_line_at_info_that_says_which_attempt_went_from_what_to_what() {
         let (lines, due) = (Lines::default(), Moment::from_secs(1_800_000_000));
-        let key = RunKey::occurrence(JobId::from_bytes([7; 16]), due);
-        let run = Run::new(Tenant::new("acme").unwrap(), key, Priority::Normal);
+        let run = run(due);
+        let key = run.key;
         let by = Claimant { worker: Worker(1), exclusive_store: false };
         let claimed = run.after(&RunEvent::Claim { by, terms: &Terms::default() }, due).unwrap();
 
-        let writer = lines.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
-        tracing::subscriber::with_default(subscriber, || {
-            Log.emit(&Event::Run { run: &claimed, from: run.status(due), now: due });
-        });
+        lines.see(|| Log.emit(&Event::Run { run: &claimed, from: run.status(due), now: due }));
 
-        let told = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let told = lines.text();
         let fields =
             format!("tenant=\"acme\" job={} run={key} attempt=1 fence=1 from=\"queued\" to=\"running\"", key.job);
         assert_eq!(told, format!(" INFO run{{{fields}}}: minutehand::transitions: queued -> running\n"));

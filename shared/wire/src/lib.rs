@@ -17,6 +17,7 @@ pub mod batch;
 pub mod body;
 pub mod catch_up;
 pub mod component;
+pub mod decision_request;
 pub mod edge_request;
 pub mod field_errors;
 pub mod for_each_request;
@@ -56,13 +57,17 @@ pub mod words;
 pub mod workflow_diff;
 pub mod workflow_query;
 pub mod workflow_request;
+pub mod workflow_run_events;
+pub mod workflow_run_query;
 pub mod workflow_run_request;
+pub mod workflow_run_view;
 pub mod workflow_view;
 
 pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
+pub use self::decision_request::{NoteRequest, SuccessRequest};
 pub use self::health::HealthView;
 pub use self::instant::Instant;
 pub use self::job_patch::JobPatch;
@@ -70,7 +75,7 @@ pub use self::job_query::JobsQuery;
 pub use self::job_request::JobRequest;
 pub use self::job_view::{JobStatus, JobView, OneJobView};
 pub use self::key::{KeyRequest, KeyView, KeysQuery, RoleRequest, TenantQuery};
-pub use self::notice::{JobNotice, RunNotice};
+pub use self::notice::{JobNotice, RunNotice, StallNotice};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};
 pub use self::problem::{FieldError, Problem, ProblemKind};
@@ -94,7 +99,13 @@ pub use self::word::Word;
 pub use self::workflow_diff::{FieldDiffView, TaskDiffView, WorkflowDiffView};
 pub use self::workflow_query::{DeleteWorkflowQuery, DiffQuery, RunsOfWorkflowQuery, VersionsQuery, WorkflowsQuery};
 pub use self::workflow_request::WorkflowRequest;
+pub use self::workflow_run_events::WorkflowRunEventView;
+pub use self::workflow_run_query::{BranchQuery, BranchesQuery, TasksQuery, WorkflowRunsQuery};
 pub use self::workflow_run_request::WorkflowRunRequest;
+pub use self::workflow_run_view::{
+    ApprovalView, BranchView, BranchesView, DecidedView, EdgeView, JudgementView, PathStepView, RunTaskView,
+    TaskOfView, TaskState, WorkflowRunItem, WorkflowRunView,
+};
 pub use self::workflow_view::{
     DefinitionView, OneWorkflowVersionView, OneWorkflowView, WorkflowVersionView, WorkflowView,
 };

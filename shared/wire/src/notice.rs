@@ -47,6 +47,30 @@ pub struct RunNotice {
     pub attempts: u32,
 }
 
+/// Of a workflow's run that has stalled: nothing of it is under way, and nothing is awaited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StallNotice {
+    pub tenant: String,
+    pub job_id: String,
+    pub run_id: String,
+    /// When it last went on.
+    pub since: Instant,
+    /// The edge that it waits for, in words.
+    pub waits_for: String,
+}
+
+impl StallNotice {
+    pub fn of(run: &Run, since: Moment, edge: &str) -> Self {
+        Self {
+            tenant: run.tenant.as_str().to_owned(),
+            job_id: run.key.job.to_string(),
+            run_id: run.key.to_string(),
+            since: Instant(since),
+            waits_for: edge.to_owned(),
+        }
+    }
+}
+
 impl JobNotice {
     pub fn of(job: &Job) -> Self {
         let definition = &job.definition;

@@ -3,7 +3,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Origin;
-use minutehand_domain::run::{Attempt, Run, State};
+use minutehand_domain::run::{Attempt, CancelAsked, Judgement, Remark, Remarked, Run, State, Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,9 @@ pub struct RunEventView {
     pub attempt: Option<u32>,
     /// Who did it: a key's id, `deployment`, or a worker.
     pub by: Option<String>,
+    /// What they noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// A sentence, where there is more to say.
     pub detail: Option<String>,
 }
@@ -39,8 +42,11 @@ impl RunEventsView {
             items.push(started(attempt));
             items.extend(ended(attempt));
         }
+        items.extend(begun(run));
         items.extend(cancel_asked(run));
+        items.extend(run.remarks.iter().filter_map(|remark| remarked(run, remark)));
         items.extend(end(run));
+        items.extend(judged(run));
         // Stable: what happened in the same millisecond stays in the order given here. What the run is about comes first, also
         // where it was cancelled ahead of its time.
         items[1..].sort_by_key(|event| event.at.0);
@@ -50,7 +56,7 @@ impl RunEventsView {
 
 impl RunEventView {
     fn new(at: Moment, kind: &'static str) -> Self {
-        Self { at: Instant(at), kind: kind.to_owned(), attempt: None, by: None, detail: None }
+        Self { at: Instant(at), kind: kind.to_owned(), attempt: None, by: None, note: None, detail: None }
     }
 }
 
@@ -63,8 +69,11 @@ fn begin(run: &Run) -> RunEventView {
         Origin::Resume => "resumed",
     };
     let by = run.asked_by.as_ref().map(|by| by.as_str().to_owned());
-    let detail = run.redrive_of.map(|former| format!("another try at {former}"));
-    RunEventView { by, detail, ..RunEventView::new(run.key.at, kind) }
+    let words = if run.key.origin == Origin::Resume { "goes on with" } else { "another try at" };
+    let detail = run.redrive_of.map(|former| format!("{words} {former}"));
+    let resumed = run.last_remark(Remarked::Resumed);
+    let (at, note) = resumed.map_or((run.key.at, None), |remark| (remark.at, remark.note.clone()));
+    RunEventView { by, note, detail, ..RunEventView::new(at, kind) }
 }
 
 fn started(attempt: &Attempt) -> RunEventView {
@@ -84,9 +93,57 @@ fn ended(attempt: &Attempt) -> Option<RunEventView> {
     Some(RunEventView { attempt: Some(attempt.number), detail, ..RunEventView::new(at, kind) })
 }
 
+/// Nobody makes an attempt at what waits for tasks or for an answer.
+fn begun(run: &Run) -> Option<RunEventView> {
+    let at = run.started_at.filter(|_| run.attempts.is_empty())?;
+    let kind = if run.graph.is_some() { "unfolded" } else { "answer_asked" };
+    Some(RunEventView::new(at, kind))
+}
+
+/// With the note that was left with it, which is a remark.
 fn cancel_asked(run: &Run) -> Option<RunEventView> {
     let asked = run.cancel.as_ref()?;
-    Some(RunEventView { by: Some(asked.by.as_str().to_owned()), ..RunEventView::new(asked.at, "cancel_asked") })
+    let note =
+        run.remarks.iter().find(|remark| is_the_first_cancel(run, remark)).and_then(|remark| remark.note.clone());
+    Some(RunEventView { by: Some(asked.by.as_str().to_owned()), note, ..RunEventView::new(asked.at, "cancel_asked") })
+}
+
+fn is_the_first_cancel(run: &Run, remark: &Remark) -> bool {
+    let is_first = |asked: &CancelAsked| remark.at == asked.at && remark.by.as_ref() == Some(&asked.by);
+    remark.what == Remarked::CancelAsked && run.cancel.as_ref().is_some_and(is_first)
+}
+
+/// What is not told by another event.
+fn remarked(run: &Run, remark: &Remark) -> Option<RunEventView> {
+    let by = remark.by.as_ref().map(|by| by.as_str().to_owned());
+    match remark.what {
+        Remarked::CancelAsked if is_the_first_cancel(run, remark) => None,
+        Remarked::CancelAsked => {
+            Some(RunEventView { by, note: remark.note.clone(), ..RunEventView::new(remark.at, "cancel_asked") })
+        }
+        Remarked::Resumed => None,
+        Remarked::Stalled => {
+            Some(RunEventView { detail: remark.note.clone(), ..RunEventView::new(remark.at, "stalled") })
+        }
+    }
+}
+
+/// How somebody answered, or what they made of a failure.
+fn judged(run: &Run) -> Vec<RunEventView> {
+    let Some(task) = &run.task else { return Vec::new() };
+    let event = |judgement: &Judgement| {
+        let kind = match judgement.word {
+            Word::Approve => "approved",
+            Word::Reject => "rejected",
+            Word::Retry => "verdict_retry",
+            Word::Skip => "verdict_skip",
+            Word::Succeed => "verdict_succeed",
+            Word::Fail => "verdict_fail",
+        };
+        let (by, note) = (Some(judgement.by.as_str().to_owned()), judgement.note.clone());
+        RunEventView { by, note, ..RunEventView::new(judgement.at, kind) }
+    };
+    task.answer.iter().chain(&task.verdict).map(event).collect()
 }
 
 fn end(run: &Run) -> Option<RunEventView> {
@@ -105,5 +162,7 @@ fn end(run: &Run) -> Option<RunEventView> {
         State::Cancelled { at } => (at, "cancelled"),
         State::Skipped { at, .. } => (at, "skipped"),
     };
-    Some(RunEventView { detail: run.reason().map(ToOwned::to_owned), ..RunEventView::new(at, kind) })
+    let reused = run.task.as_ref().and_then(|task| task.reused).map(|done| format!("done already by {done}"));
+    let detail = run.told.clone().or_else(|| run.reason().map(ToOwned::to_owned)).or(reused);
+    Some(RunEventView { detail, ..RunEventView::new(at, kind) })
 }

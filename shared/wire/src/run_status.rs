@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::word::Word;
 
-/// `queued`: its time has come and nobody has claimed it. `waiting` comes with features that are not here yet.
+/// `queued`: its time has come and nobody has claimed it. `waiting`: for its tasks, for
+/// somebody's answer, or for a free place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {

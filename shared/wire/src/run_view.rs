@@ -2,7 +2,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
-use minutehand_domain::id::Origin;
+use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Attempt, AttemptError, Run, State};
 use schemars::JsonSchema;
@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::body::BodyView;
 use crate::instant::Instant;
 use crate::run_status::RunStatus;
-use crate::texts::{JobIdText, RunIdText};
+use crate::texts::{JobIdText, RunIdText, TaskKeyText};
 use crate::word::Word;
 use crate::words::{ErrorCodeWord, OriginWord, OutcomeWord, PriorityWord};
+use crate::workflow_run_view::TaskOfView;
 
 /// One occurrence of a job being carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,12 +52,18 @@ pub struct RunView {
     /// The run that this one is another try at.
     #[schemars(with = "Option<RunIdText>")]
     pub redrive_of: Option<String>,
-    /// Of a task's run: the run that it is a task of.
+    /// Of a task's run: the run of the workflow that it is a task of.
     #[schemars(with = "Option<RunIdText>")]
     pub workflow_run_id: Option<String>,
-    /// Null until there are workflows.
-    #[schemars(with = "()")]
+    /// And what the task is called there.
+    #[schemars(with = "Option<TaskKeyText>")]
     pub task_key: Option<String>,
+    /// And which branch and try it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskOfView>,
+    /// What it waits for, in words, where it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<String>,
     /// Of a workflow's run that has begun: the version that it carries out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_version: Option<u32>,
@@ -123,10 +130,19 @@ impl RunView {
             redrive_of: run.redrive_of.map(|key| key.to_string()),
             workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
+            task: None,
+            waiting_for: None,
             workflow_version: run.graph.as_ref().map(|graph| graph.version),
             count: span.and_then(|span| span.count),
             covers_until: span.map(|span| Instant(span.until)),
         }
+    }
+
+    /// Told from the whole that it is a task of: `job` is whose run that is.
+    #[must_use]
+    pub fn in_its_workflow(self, task: TaskOfView, job: JobId) -> Self {
+        let (workflow_run_id, task_key) = (Some(task.workflow_run_id.clone()), Some(task.key.clone()));
+        Self { job_id: job.to_string(), workflow_run_id, task_key, task: Some(task), ..self }
     }
 
     /// As a list shows it: with the attempts that stand inside, and without bodies that are kept apart, its job's among them.
@@ -151,7 +167,7 @@ impl AttemptView {
 }
 
 impl AttemptErrorView {
-    fn of(error: &AttemptError) -> Self {
+    pub fn of(error: &AttemptError) -> Self {
         Self { code: error.code.clone().into_owned(), message: error.message.clone(), retryable: error.retryable }
     }
 }

@@ -5,19 +5,21 @@ use std::fmt::Debug;
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::Role;
-use minutehand_domain::id::Origin;
+use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::job::Status;
 use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter};
+use minutehand_domain::schedule::Spread;
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
-    ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec, FieldError,
-    FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice, JobStatus, JobView, Json, KeyView, LagView,
-    NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView, RetrySpec, RunEventView, RunEventsView, RunNotice,
-    RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, StatsView, TargetSpec, Word,
+    ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
+    DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice, JobStatus, JobView,
+    Json, KeyView, LagView, NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView, RetrySpec, RunEventView,
+    RunEventsView, RunNotice, RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, StatsView, TargetSpec,
+    Word, WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -29,7 +31,7 @@ use serde_json::{Value, json};
 
 /// Fields whose objects have names that are not ours: any JSON, headers, a kind of target, counts by status. A count of jobs
 /// or runs is told from a list of them by being no array.
-const FREE: [&str; 6] = ["payload", "result", "headers", "target", "runs", "jobs"];
+const FREE: [&str; 9] = ["payload", "result", "params", "output", "headers", "target", "runs", "jobs", "counts"];
 
 fn text() -> impl Strategy<Value = String> {
     "\\PC{0,12}"
@@ -188,12 +190,12 @@ fn origin() -> impl Strategy<Value = Word<Origin>> {
 fn run() -> impl Strategy<Value = RunView> {
     let record = (text(), text(), run_status(), of(text()), priority(), origin(), of(text()));
     let times = (instant(), instant(), of(instant()), of(instant()), of(instant()), of(any::<u64>()));
-    let later = (of(quarters()), of(text()), of(text()));
+    let later = (of(quarters()), of(text()), of(text()), of(any::<u32>()));
     (record, times, later, body(), body(), vec(attempt(), 0..3)).prop_map(
         |(record, times, later, payload, result, attempts)| {
             let (run_id, job_id, status, reason, priority, origin, redrive_of) = record;
             let (scheduled_at, effective_at, started_at, finished_at, covers_until, count) = times;
-            let (progress, workflow_run_id, task_key) = later;
+            let (progress, workflow_run_id, task_key, workflow_version) = later;
             RunView {
                 run_id,
                 job_id,
@@ -212,6 +214,9 @@ fn run() -> impl Strategy<Value = RunView> {
                 redrive_of,
                 workflow_run_id,
                 task_key,
+                workflow_version,
+                task: None,
+                waiting_for: None,
                 count,
                 covers_until,
             }
@@ -327,10 +332,42 @@ proptest! {
         reads_back(&StatsView { from: at, to: at, runs, runs_per_minute, lag_ms, jobs, complete });
         let fires = vec![FireView { at, effective_at: at, local: one.clone(), note }];
         reads_back(&PreviewView { description: one.clone(), fires, exhausted: complete });
-        let event = RunEventView { at, kind: one.clone(), attempt: Some(1), by: maybe.clone(), detail: maybe };
+        let event = RunEventView { at, kind: one.clone(), attempt: Some(1), by: maybe.clone(), note: None, detail: maybe };
         reads_back(&RunEventsView { items: vec![event] });
         reads_back(&HealthView { live: true, ready: complete, version: one, zones: other });
     }
+}
+
+/// By one of each, which has all there is.
+#[test]
+fn a_workflows_run_reads_back_as_it_was_written() {
+    let at = "2027-01-15T08:00:00.000Z";
+    let decision = json!({"word": "approve", "by": "key_1", "by_name": "Ada", "at": at, "note": "so be it"});
+    let edge = json!({"task": "a", "on": "success", "holds": true});
+    let approval = json!({"roles": ["admin"], "until": at, "default": "fail", "answer": decision});
+    let branches = json!({"total": 9, "counts": {"held": 1, "a_later_state": 8}, "at_least": true});
+    let task = json!({
+        "key": "b", "kind": "for_each", "in_finally": true, "state": "a_later_state", "reason": "error", "detail": "x",
+        "waiting_for": "waits for a", "run_id": "run_1", "rule": "all", "depends_on": [edge], "tries": 2, "attempts": 3,
+        "scheduled_at": at, "started_at": at, "finished_at": at, "priority": "high",
+        "error": {"code": "http_5xx", "message": "no", "retryable": true}, "result": {"any": 1}, "tainted": true,
+        "allow_failure": true, "reused": "run_0", "approval": approval, "verdict": decision, "branches": branches,
+    });
+    let run = json!({
+        "workflow_run_id": "run_1", "workflow_id": "wf_1", "version": 3, "job_id": "job_1", "status": "waiting",
+        "reason": "task", "scheduled_at": at, "started_at": at, "finished_at": at, "priority": "normal",
+        "origin": "resume", "resumes": "run_0", "stalled_at": at, "name": "etl", "detail": "x", "waiting_for": "y",
+        "deadline_at": at, "stopping": "failed", "in_finally": true, "params": {"a": 1}, "output": null,
+        "asked_by": "key_1", "resumed_by": "run_2",
+        "task": {"workflow_run_id": "run_3", "key": "c", "branch": 7, "turn": 1}, "counts": {"held": 1},
+        "critical_path": [{"key": "a", "from": at, "to": at, "seconds": 0.5}], "tasks": [task],
+        "next_cursor": "0a",
+    });
+
+    let run: WorkflowRunView = serde_json::from_value(run).unwrap();
+
+    assert_eq!(run.tasks[0].branches.as_ref().unwrap().counts.len(), 2);
+    reads_back(&run);
 }
 
 /// What the properties above stand on: without a later field they would show nothing of later servers.
@@ -341,4 +378,33 @@ fn every_object_of_ours_is_given_a_later_field() {
     add_a_field(&mut page);
 
     assert_eq!(page.to_string().matches("a_later_field").count(), 3, "{page}");
+}
+
+/// Every variant of what a task may be stands in it.
+#[test]
+fn what_a_workflow_says_reads_back_and_can_be_asked_for_again() {
+    let request = json!({
+        "name": "x", "params": {"properties": {"n": {"default": 1.50}}}, "on_failure": "hold", "max_concurrent_runs": 3,
+        "output": "{{tasks.ask.result}}",
+        "tasks": [
+            {"key": "a", "target": {"http": {"url": "http://x/"}}, "payload": {"n": "{{params.n}}"}, "delivery": "at_most_once"},
+            {"key": "b", "target": {"workflow": {"id": "wf_06hhgq2g003ha8atdy39qcp9x4", "version": 2}}, "priority": "high",
+             "depends_on": ["a"], "for_each": {"items": [1, "x"], "tolerate": "10%", "max_concurrent": 2}},
+            {"key": "ask", "approval": {"default": "approve"}, "depends_on": [{"task": "b", "on": "finished"}], "rule": "any",
+             "when": "params.n > 1", "allow_failure": true},
+        ],
+        "finally": [{"key": "f", "target": {"noop": {}}, "for_each": "params.list"}],
+    });
+    let checked = |request: &Value| {
+        let request: WorkflowRequest = serde_json::from_str(&request.to_string()).unwrap();
+        request.checked(Spread::of(JobId::from_bytes([1; 16])), Moment::EPOCH, None, &|_| Ok(())).unwrap().definition
+    };
+    let definition = checked(&request);
+
+    let view = DefinitionView::of(&definition);
+
+    reads_back(&view);
+    let mut again = serde_json::to_value(&view).unwrap();
+    again["name"] = "x".into();
+    assert_eq!(checked(&again), definition);
 }

@@ -797,6 +797,7 @@ impl Events for Port {
         match event {
             Event::Job { what, .. } => self.world.sim().count(format!("job {what}")),
             Event::Run { run, from, now } => self.world.sim().count(format!("run {from} -> {}", run.status(*now))),
+            Event::Stalled { .. } => self.world.sim().count("run stalled"),
         }
     }
 }

@@ -31,6 +31,7 @@ pub(crate) enum Tag {
     Jobs,
     Runs,
     Workflows,
+    WorkflowRuns,
     Schedules,
     Keys,
     Secrets,
@@ -196,10 +197,11 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Jobs,
         Self::Runs,
         Self::Workflows,
+        Self::WorkflowRuns,
         Self::Schedules,
         Self::Keys,
         Self::Secrets,
@@ -214,6 +216,7 @@ impl Tag {
             Self::Jobs => "Jobs",
             Self::Runs => "Runs",
             Self::Workflows => "Workflows",
+            Self::WorkflowRuns => "Workflow runs",
             Self::Schedules => "Schedules",
             Self::Keys => "Keys",
             Self::Secrets => "Secrets",
@@ -229,6 +232,9 @@ impl Tag {
             Self::Jobs => "What to do, when, and how failure is treated.",
             Self::Runs => "One occurrence of a job being carried out, with every attempt.",
             Self::Workflows => "Graphs of tasks: their versions, and their runs.",
+            Self::WorkflowRuns => {
+                "A workflow being carried out: its tasks, what they wait for, and what people decide about them."
+            }
             Self::Schedules => "What a schedule means, before it is given to a job.",
             Self::Keys => "Who may call this API, for which tenant, in which role. Secrets are shown once.",
             Self::Secrets => {

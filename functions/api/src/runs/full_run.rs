@@ -2,16 +2,19 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
-use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::id::{Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{Attempt, Run};
+use minutehand_domain::workflow::waits::of_run;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
-use minutehand_protocol::chain::standing::{Asked, Standing, standing};
+use minutehand_protocol::chain::standing::{Asked, Standing as Standings, standing};
+use minutehand_protocol::graph::watch::{Standing, standing_of};
 use minutehand_protocol::lookup::job_of;
 use minutehand_wire::run_view::{Bodies, result_of};
-use minutehand_wire::{BodyView, RunEventsView, RunView};
+use minutehand_wire::{BodyView, RunEventsView, RunView, TaskOfView};
 
 pub(crate) struct FullRun {
     run: Run,
@@ -19,40 +22,60 @@ pub(crate) struct FullRun {
     attempts: Vec<Attempt>,
     payload: Option<Json>,
     result: Option<Json>,
+    /// Where it is a task's: of which run, and what it waits for.
+    task: Option<(Standing, Option<String>)>,
 }
 
 impl FullRun {
     /// The run of `key`, as [`run_of`] finds it.
     pub(crate) async fn find<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Self>, Fault> {
         match run_of(ports, tenant, key).await? {
-            Some((run, job)) => Self::load(ports, run, &job).await.map(Some),
+            Some((run, job)) => Self::load(ports, run, job.as_ref()).await.map(Some),
             None => Ok(None),
         }
     }
 
     /// A run that was just written, so that its job exists.
     pub(crate) async fn of<D: Ports>(ports: &D, run: Run) -> Result<Self, Fault> {
-        match job_of(ports, &run.tenant, run.key.job).await? {
-            Some(job) => Self::load(ports, run, &job).await,
-            None => Err(Fault::unreadable("store", "a run's job is not there")),
+        match run.key.owner() {
+            Owner::Parent => Self::load(ports, run, None).await,
+            Owner::Job(id) => match job_of(ports, &run.tenant, id).await? {
+                Some(job) => Self::load(ports, run, Some(&job)).await,
+                None => Err(Fault::unreadable("store", "a run's job is not there")),
+            },
         }
     }
 
-    pub(crate) async fn load<D: Ports>(ports: &D, run: Run, job: &Job) -> Result<Self, Fault> {
-        let payload = run.payload.as_ref().unwrap_or(&job.definition.payload);
-        let payload = bodies::fetch(ports, &run.tenant, job.id, payload).await?;
+    /// `job`: none for a task's, which is born with all that it is given.
+    pub(crate) async fn load<D: Ports>(ports: &D, run: Run, job: Option<&Job>) -> Result<Self, Fault> {
+        let payload = run.payload.as_ref().or(job.map(|job| &job.definition.payload));
+        let payload = match payload {
+            Some(payload) => bodies::fetch(ports, &run.tenant, run.key.job, payload).await?,
+            None => None,
+        };
         let result = match result_of(&run) {
-            Some(result) => bodies::fetch(ports, &run.tenant, job.id, result).await?,
+            Some(result) => bodies::fetch(ports, &run.tenant, run.key.job, result).await?,
             None => None,
         };
         let attempts = all_attempts(ports, &run).await?;
-        Ok(Self { run, attempts, payload, result })
+        let task = standing_of(ports, &run).await?.map(|standing| {
+            let waits = standing.waits(&run, ports.clock().now());
+            (standing, waits)
+        });
+        Ok(Self { run, attempts, payload, result, task })
     }
 
     pub(crate) fn view(&self, now: Moment) -> RunView {
         let bodies =
             Bodies { payload: BodyView::of(self.payload.as_ref()), result: BodyView::of(self.result.as_ref()) };
-        RunView::of(&self.run, &self.attempts, bodies, now)
+        let view = RunView::of(&self.run, &self.attempts, bodies, now);
+        match &self.task {
+            Some((standing, waits)) => {
+                RunView { waiting_for: waits.clone(), ..view.in_its_workflow(task_of(standing), standing.job) }
+            }
+            None if self.run.waiting().is_some() => RunView { waiting_for: of_run(&self.run, None, now), ..view },
+            None => view,
+        }
     }
 
     pub(super) fn events(&self) -> RunEventsView {
@@ -60,14 +83,31 @@ impl FullRun {
     }
 }
 
+/// As an answer tells it.
+pub(crate) fn task_of(standing: &Standing) -> TaskOfView {
+    TaskOfView {
+        workflow_run_id: standing.workflow_run.to_string(),
+        key: standing.key.to_string(),
+        branch: standing.place.branch,
+        turn: standing.place.turn,
+    }
+}
+
 /// The run that `key` names: as it is recorded, as the record that speaks for it tells, or as it will be if it is an occurrence
-/// that nobody has claimed.
-pub(super) async fn run_of<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<(Run, Job)>, Fault> {
-    Ok(match standing(ports, tenant, key, Asked::ByAnyone).await? {
-        Standing::Recorded(seen) => job_of(ports, tenant, key.job).await?.map(|job| (seen.item, job)),
-        Standing::Covered(job, coverage) => Some((coverage.as_of(&job, key), job)),
-        Standing::Unborn(job) => Some((job.run(key), job)),
-        Standing::NotAdmitted(_) | Standing::NoJob | Standing::NoRecord => None,
+/// that nobody has claimed. With its job, but where it is a task's.
+pub(crate) async fn run_of<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: RunKey,
+) -> Result<Option<(Run, Option<Job>)>, Fault> {
+    Ok(match (standing(ports, tenant, key, Asked::ByAnyone).await?, key.owner()) {
+        (Standings::Recorded(seen), Owner::Parent) => Some((seen.item, None)),
+        (Standings::Recorded(seen), Owner::Job(id)) => {
+            job_of(ports, tenant, id).await?.map(|job| (seen.item, Some(job)))
+        }
+        (Standings::Covered(job, coverage), _) => Some((coverage.as_of(&job, key), Some(job))),
+        (Standings::Unborn(job), _) => Some((job.run(key), Some(job))),
+        (Standings::NotAdmitted(_) | Standings::NoJob | Standings::NoRecord, _) => None,
     })
 }
 

@@ -15,13 +15,14 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Across, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
-use minutehand_wire::{Page, RunStatus, RunView, RunsAcrossQuery, RunsQuery};
+use minutehand_wire::{Instant, Page, RunStatus, RunView, RunsAcrossQuery, RunsQuery};
 
 use crate::app_state::AppState;
 use crate::cursor::{Scope, foreign};
 use crate::keyring::Caller;
 use crate::params::{JobPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
+use crate::workflow_runs::OfWorkflows;
 
 /// The default window of a history.
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -56,26 +57,28 @@ pub(crate) async fn across<D: Ports>(
 }
 
 /// The query of one list.
-struct Query<'a> {
-    tenant: &'a Tenant,
-    status: Option<RunStatus>,
+pub(crate) struct Query<'a> {
+    pub tenant: &'a Tenant,
+    pub status: Option<RunStatus>,
     /// Of a workflow.
-    version: Option<u32>,
-    limit: usize,
-    now: Moment,
+    pub version: Option<u32>,
+    /// Runs of workflows alone.
+    pub workflows: Option<&'a OfWorkflows>,
+    pub limit: usize,
+    pub now: Moment,
 }
 
 /// The position in a list: its window, which must not move from page to page, and the last run that was read.
 #[derive(Clone)]
-struct Position {
-    window: Range<Moment>,
-    before: Option<RunKey>,
+pub(crate) struct Position {
+    pub window: Range<Moment>,
+    pub before: Option<RunKey>,
 }
 
 /// A page of runs, and the position of the next page if there may be one.
-struct Found {
-    runs: Vec<Run>,
-    next: Option<Position>,
+pub(crate) struct Found {
+    pub runs: Vec<Run>,
+    pub next: Option<Position>,
 }
 
 /// `version`: of the workflow whose own job it is.
@@ -91,9 +94,9 @@ pub(crate) async fn page<D: Ports>(
     let scope = scope_of(&params, caller.tenant(), job, version);
     let position = match &params.cursor {
         Some(cursor) => Position::open(&scope, cursor, job)?,
-        None => Position { window: window_of(&params, now)?, before: None },
+        None => Position { window: window_of(params.from, params.to, now)?, before: None },
     };
-    let query = Query { tenant: caller.tenant(), status: params.status, version, limit, now };
+    let query = Query { tenant: caller.tenant(), status: params.status, version, workflows: None, limit, now };
     let Found { runs, next } = match job {
         Some(id) => {
             job_of(ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
@@ -106,34 +109,26 @@ pub(crate) async fn page<D: Ports>(
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 
-fn no_index() -> Problem {
+pub(crate) fn no_index() -> Problem {
     let detail =
         "this deployment keeps no index of all runs (RunsIndex is off): name a job_id, or status=failed or timed_out";
     Problem::field(Kind::Invalid, "?job_id", detail)
 }
 
 impl Query<'_> {
-    fn wants_all(&self) -> bool {
-        self.status.is_none() && self.version.is_none()
-    }
-
-    fn admits(&self, run: &Run) -> bool {
-        self.status.is_none_or(|status| status.is_of(run, self.now))
-            && self.version.is_none_or(|version| run.graph.as_ref().is_some_and(|graph| graph.version == version))
-    }
-
-    async fn of_job<D: Ports>(&self, ports: &D, job: JobId, position: Position) -> Result<Found, Fault> {
+    pub(crate) async fn of_job<D: Ports>(&self, ports: &D, job: JobId, position: Position) -> Result<Found, Fault> {
         let mut search = Search::new(self, position);
         while search.goes_on() {
             let Position { window, before } = search.position.clone();
             let read = ports.store().list::<Run>(self.tenant, RunsOf { job, window }, before, search.at_once()).await?;
+            self.learn(ports, &read.items).await?;
             search.take(read.items, None);
         }
         Ok(search.found())
     }
 
     /// Hour by hour, from the newest back. None where there is no index.
-    async fn across<D: Ports>(&self, ports: &D, position: Position) -> Result<Option<Found>, Fault> {
+    pub(crate) async fn across<D: Ports>(&self, ports: &D, position: Position) -> Result<Option<Found>, Fault> {
         let which =
             if self.status.is_some_and(RunStatus::needs_attention) { Across::NeedingAttention } else { Across::All };
         let mut search = Search::new(self, position);
@@ -148,10 +143,33 @@ impl Query<'_> {
             let begins = slice.start;
             let read = ports.store().runs_across(self.tenant, which, slice, before, search.at_once()).await?;
             let Some(read) = read else { return Ok(None) };
+            self.learn(ports, &read).await?;
             search.take(read, Some(begins));
             hours += 1;
         }
         Ok(Some(search.found()))
+    }
+
+    /// What must be known of these runs before it is asked which of them are wanted.
+    async fn learn<D: Ports>(&self, ports: &D, read: &[Run]) -> Result<(), Fault> {
+        match self.workflows {
+            Some(workflows) => workflows.learn(ports, self.tenant, read).await,
+            None => Ok(()),
+        }
+    }
+
+    fn wants(&self, run: &Run) -> bool {
+        self.status.is_none_or(|status| status.is_of(run, self.now))
+            && self.version.is_none_or(|version| run.graph.as_ref().is_some_and(|graph| graph.version == version))
+            && self.workflows.is_none_or(|workflows| workflows.wants(run))
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.status.is_some() || self.version.is_some() || self.workflows.is_some()
+    }
+
+    fn looks_through(&self) -> usize {
+        if self.workflows.is_some() { OfWorkflows::LOOKED_THROUGH } else { LOOKED_THROUGH }
     }
 }
 
@@ -178,12 +196,12 @@ impl<'a> Search<'a> {
     }
 
     fn goes_on(&self) -> bool {
-        !self.at_the_end && !self.full && self.looked < LOOKED_THROUGH
+        !self.at_the_end && !self.full && self.looked < self.query.looks_through()
     }
 
     /// How many runs to read at once. Without a filter, one more than the page shows whether there is another page.
     fn at_once(&self) -> usize {
-        if self.query.wants_all() { self.query.limit + 1 - self.runs.len() } else { PAGE }
+        if self.query.is_filtered() { PAGE } else { self.query.limit + 1 - self.runs.len() }
     }
 
     /// Takes in the runs read from the slice that begins at `slice_from`, or from the whole window.
@@ -192,7 +210,7 @@ impl<'a> Search<'a> {
         for run in read {
             self.looked += 1;
             let key = run.key;
-            if self.query.admits(&run) {
+            if self.query.wants(&run) {
                 if self.runs.len() == self.query.limit {
                     self.full = true;
                     return;
@@ -220,9 +238,9 @@ fn scope_of(params: &RunsQuery, tenant: &Tenant, job: Option<JobId>, version: Op
 }
 
 /// Until now, where nothing else is said; another machine's now may be a little later than ours.
-fn window_of(params: &RunsQuery, now: Moment) -> Result<Range<Moment>, Problem> {
-    let to = params.to.map_or(now + pace::SKEW, |to| to.0);
-    let from = params.from.map_or(to - WINDOW, |from| from.0);
+pub(crate) fn window_of(from: Option<Instant>, to: Option<Instant>, now: Moment) -> Result<Range<Moment>, Problem> {
+    let to = to.map_or(now + pace::SKEW, |to| to.0);
+    let from = from.map_or(to - WINDOW, |from| from.0);
     if from >= to {
         return Err(Problem::field(Kind::Invalid, "?from", format!("must lie before {to}")));
     }
@@ -233,7 +251,7 @@ impl Position {
     const INSTANTS: usize = 16;
     const BYTES: usize = Self::INSTANTS + 1 + RunKey::BYTES;
 
-    fn seal(&self, scope: &Scope) -> String {
+    pub(crate) fn seal(&self, scope: &Scope) -> String {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.window.start.millis().to_be_bytes());
         bytes[8..16].copy_from_slice(&self.window.end.millis().to_be_bytes());
@@ -244,7 +262,7 @@ impl Position {
         scope.seal(&bytes)
     }
 
-    fn open(scope: &Scope, cursor: &str, job: Option<JobId>) -> Result<Self, Problem> {
+    pub(crate) fn open(scope: &Scope, cursor: &str, job: Option<JobId>) -> Result<Self, Problem> {
         let bytes: [u8; Self::BYTES] = scope.open(cursor)?;
         let instant = |at: usize| {
             let millis = i64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));

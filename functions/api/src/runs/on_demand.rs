@@ -53,6 +53,11 @@ pub(crate) async fn retry<D: Ports>(
     let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
     may_run(&app, caller.tenant(), &request, &secrets).await?;
     let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
+    if run.task.is_some() {
+        let detail = "this is the run of a task: where its failure is held, its workflow's run takes the verdict `retry`; a run that \
+                      has ended is resumed";
+        return Err(Problem::new(Kind::Conflict, detail));
+    }
     let answered = redrive(&*app.ports, &run, request).await?;
     answer(&*app.ports, answered, Problem::no_run).await
 }

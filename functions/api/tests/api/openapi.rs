@@ -2,9 +2,13 @@
 
 use axum::body::Body;
 use http::Request;
+use minutehand_domain::access::Role;
+use minutehand_domain::run::ErrorCode;
+use minutehand_domain::workflow::definition::OnFailure;
 use serde_json::{Map, Value, json};
 
-use crate::world::{ACME_KEY, Answer, World, request};
+use crate::graphs::{approval, on_failure, task};
+use crate::world::{ACME_KEY, Answer, World, failed, request};
 
 async fn document(world: &World) -> Value {
     open(world, None).await.json()
@@ -192,6 +196,9 @@ async fn what_is_read_denies_unknown_fields_and_every_number_is_bounded() {
 
 /// An address with something behind each of its names: a job that can run, a run that came to nothing, a key.
 async fn address(world: &World, path: &str) -> String {
+    if path.starts_with("/v1/workflow-runs/{run_id}") {
+        return address_in_a_workflow(world, path).await;
+    }
     let mut path = path.replace("{tenant}", "acme").replace("{secret}", "billing");
     if path.contains("{job_id}") {
         let job = world.job(json!({ "on_demand": true })).await;
@@ -215,11 +222,24 @@ async fn address(world: &World, path: &str) -> String {
     path
 }
 
+/// Of a run in which an approval waits and a failure is held; to be resumed it is cancelled.
+async fn address_in_a_workflow(world: &World, path: &str) -> String {
+    let tasks = vec![approval("payment", &[], &[Role::Operator]), task("load", &[])];
+    let id = world.workflow(1, on_failure(OnFailure::Hold, tasks)).await;
+    let run = world.start(id).await;
+    world.work_tasks(|_, _| Some(failed(ErrorCode::Http5xx))).await;
+    if path.ends_with("/resume") {
+        world.tell(&format!("/v1/workflow-runs/{run}/cancel")).await;
+    }
+    let is_answer = path.ends_with("/approve") || path.ends_with("/reject");
+    path.replace("{run_id}", &run).replace("{task_key}", if is_answer { "payment" } else { "load" })
+}
+
 /// The same without what is anybody's guess: of an id or a secret only its kind.
 fn unnamed(value: Value) -> Value {
     match value {
         Value::String(text) => {
-            let kinds = ["job_", "wf_", "run_", "key_", "req_", "mh_acme_", "whsec_"];
+            let kinds = ["job_", "run_", "wf_", "key_", "req_", "mh_acme_", "whsec_"];
             let kind = kinds.into_iter().find(|kind| text.starts_with(kind));
             kind.map_or(Value::String(text), Value::from)
         }

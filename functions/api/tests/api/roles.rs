@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 46] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 59] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -25,6 +25,19 @@ pub(crate) const ROUTES: [(&str, &str, &str); 46] = [
     ("GET", "/v1/runs/{run_id}/events", "viewer"),
     ("POST", "/v1/runs/{run_id}/cancel", "operator"),
     ("POST", "/v1/runs/{run_id}/retry", "operator"),
+    ("GET", "/v1/workflow-runs", "viewer"),
+    ("GET", "/v1/workflow-runs/{run_id}", "viewer"),
+    ("GET", "/v1/workflow-runs/{run_id}/tasks", "viewer"),
+    ("GET", "/v1/workflow-runs/{run_id}/tasks/{task_key}/branches", "viewer"),
+    ("GET", "/v1/workflow-runs/{run_id}/events", "viewer"),
+    ("POST", "/v1/workflow-runs/{run_id}/cancel", "operator"),
+    ("POST", "/v1/workflow-runs/{run_id}/resume", "operator"),
+    ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/approve", "viewer"),
+    ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/reject", "viewer"),
+    ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/retry", "operator"),
+    ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/skip", "operator"),
+    ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/succeed", "operator"),
+    ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/fail", "operator"),
     ("POST", "/v1/workflows", "operator"),
     ("GET", "/v1/workflows", "viewer"),
     ("GET", "/v1/workflows/{workflow_id}", "viewer"),

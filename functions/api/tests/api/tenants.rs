@@ -22,12 +22,15 @@ mod script;
 use std::collections::BTreeMap;
 
 use minutehand_api::Keyring;
+use minutehand_domain::access::Role;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{ErrorCode, Outcome, Run};
+use minutehand_domain::workflow::definition::OnFailure;
 
 use self::conversation::Conversation;
 use self::script::{Asking, Step, Who};
+use crate::graphs::{approval, each, on_failure, task};
 use crate::random::Random;
 use crate::roles::ROUTES;
 use crate::world::{Answer, World, failed, succeeded};
@@ -40,6 +43,21 @@ fn world() -> World {
     let tenant = |name| Tenant::new(name).unwrap();
     let keys = Keyring::single(Who::HOST_KEY, tenant("default"));
     World::of(keys.and(Who::One.key(), tenant("one")).and(Who::Two.key(), tenant("two")))
+}
+
+/// Each has a workflow, in which people are asked and failures are held.
+async fn give_workflows(world: &World) {
+    for who in [Who::One, Who::Two] {
+        let tasks = vec![
+            approval("ask", &[], &[Role::Viewer]),
+            task("load", &[]),
+            task("send", &[]),
+            each(task("many", &[]), 3),
+            task("after", &["ask", "load"]),
+        ];
+        let tenant = Tenant::new(who.tenant()).unwrap();
+        world.workflow_of(tenant, who.workflow(), on_failure(OnFailure::Hold, tasks)).await;
+    }
 }
 
 /// What a run comes to hangs on its own key alone; some attempts never end.
@@ -68,6 +86,7 @@ async fn play(world: &World, step: &Step) -> Option<Answer> {
 /// Plays a new history with both, and answers with what was asked and answered.
 async fn together(seed: u64) -> Vec<(Step, Option<Answer>)> {
     let (world, mut conversation) = (world(), Conversation::new(Random::of(seed)));
+    give_workflows(&world).await;
     let mut history = Vec::with_capacity(STEPS);
     for _ in 0..STEPS {
         let step = conversation.next(world.now());
@@ -83,6 +102,7 @@ async fn together(seed: u64) -> Vec<(Step, Option<Answer>)> {
 /// Plays it again without the other, and tells the first answer that is not the same.
 async fn alone(who: Who, history: &[(Step, Option<Answer>)]) -> Result<(), String> {
     let world = world();
+    give_workflows(&world).await;
     for (number, (step, before)) in history.iter().enumerate() {
         if matches!(step, Step::Ask(asking) if asking.about != who) {
             continue;

@@ -18,6 +18,7 @@ use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::targets::TargetRefusal;
+use minutehand_protocol::graph::watch::standing_of;
 use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, claim};
 use minutehand_protocol::run::finish::finish;
@@ -169,6 +170,23 @@ impl World {
         ends: impl Fn(&Job, &Run) -> Option<Outcome>,
         tasks: impl Fn(&ClaimedRun) -> Outcome,
     ) {
+        self.carry_out(|job, _task, claimed| match job {
+            Some(job) => ends(job, &claimed.run),
+            None => Some(tasks(claimed)),
+        })
+        .await;
+    }
+
+    /// The same of tasks, by what they are called.
+    pub(crate) async fn work_tasks(&self, ends: impl Fn(&str, &Run) -> Option<Outcome>) {
+        self.carry_out(|_job, task, claimed| match task {
+            Some(task) => ends(task, &claimed.run),
+            None => Some(succeeded()),
+        })
+        .await;
+    }
+
+    async fn carry_out(&self, ends: impl Fn(Option<&Job>, Option<&str>, &ClaimedRun) -> Option<Outcome>) {
         for shard in 0..self.ports.store().shards() {
             sweep(&*self.ports, shard, &Allowance::UNLIMITED).await.whole().unwrap();
         }
@@ -182,11 +200,10 @@ impl World {
                 else {
                     continue;
                 };
-                let outcome = match job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap() {
-                    Some(job) => ends(&job, &claimed.run),
-                    None => Some(tasks(&claimed)),
-                };
-                if let Some(outcome) = outcome {
+                let job = job_of(&*self.ports, &hint.tenant, hint.run.job).await.unwrap();
+                let standing = standing_of(&*self.ports, &claimed.run).await.unwrap();
+                let task = standing.as_ref().map(|standing| standing.key.as_str());
+                if let Some(outcome) = ends(job.as_ref(), task, &claimed) {
                     self.finish(&claimed, &outcome).await;
                 }
             }

@@ -8,9 +8,9 @@ pub(crate) fn status(word: &(impl ToString + ?Sized)) -> Cell {
     let style = match word.as_str() {
         "active" | "succeeded" => GOOD,
         "running" => BUSY,
-        "paused" | "scheduled" | "queued" | "waiting" => HELD,
+        "paused" | "scheduled" | "queued" | "waiting" | "held" => HELD,
         "failed" | "timed_out" | "lost" => BAD,
-        "completed" | "cancelled" | "skipped" => FAINT,
+        "completed" | "cancelled" | "skipped" | "pending" => FAINT,
         _ => PLAIN,
     };
     Cell::new(word, style)

@@ -24,7 +24,7 @@ use super::session::{Paper, Session};
 use super::table::{Cell, Table};
 use super::{id, one_of};
 
-const STATUSES: [&str; 9] =
+pub(crate) const STATUSES: [&str; 9] =
     ["scheduled", "queued", "waiting", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped"];
 
 #[derive(Debug, Subcommand)]
@@ -157,13 +157,13 @@ impl Retry {
 
 fn events(events: &RunEventsView, paper: Paper) -> String {
     let mut table = Table::new(&["AT", "EVENT", "ATTEMPT", "BY", "~DETAIL"]);
-    for RunEventView { at, kind, attempt, by, detail } in &events.items {
+    for RunEventView { at, kind, attempt, by, note, detail } in &events.items {
         table.row(vec![
             Cell::from(precise(at.0)),
             Cell::from(kind),
             or_dash(attempt.map(|number| number.to_string()).as_deref()),
             or_dash(by.as_deref()),
-            Cell::from(detail.as_deref().unwrap_or_default()),
+            Cell::from(note.as_ref().or(detail.as_ref()).map_or("", String::as_str)),
         ]);
     }
     if table.is_empty() { "No events.\n".to_owned() } else { table.draw(paper.width) }

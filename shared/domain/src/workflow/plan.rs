@@ -16,6 +16,7 @@ use super::parts::parts_for;
 use super::path::Root;
 use super::template::Template;
 use crate::limits::{BRANCHES, TASK_RUNS, TASKS};
+use crate::order::Terms;
 use crate::run::TaskPlace;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -302,6 +303,14 @@ impl Node {
         match &self.task.does {
             Does::Ask(approval) => Some(approval),
             Does::Call { .. } => None,
+        }
+    }
+
+    /// The terms of its call, where it makes one.
+    pub fn terms(&self) -> Option<&Terms> {
+        match &self.task.does {
+            Does::Call { terms, .. } => Some(terms),
+            Does::Ask(_) => None,
         }
     }
 }

@@ -15,6 +15,7 @@ pub struct Tally<E> {
     runs: IntCounterVec,
     attempts: IntCounter,
     lag: Histogram,
+    stalls: IntCounter,
 }
 
 impl<E: Events> Tally<E> {
@@ -29,11 +30,16 @@ impl<E: Events> Tally<E> {
             runs: IntCounterVec::new(runs, &["status"])?,
             attempts: IntCounter::new("minutehand_attempts_total", "Attempts that were started.")?,
             lag: Histogram::with_opts(lag.buckets(LAGS.to_vec()))?,
+            stalls: IntCounter::new(
+                "minutehand_workflow_stalls_total",
+                "Runs of workflows found without progress, nothing under way and nothing awaited.",
+            )?,
         };
         registry.register(Box::new(tally.jobs.clone()))?;
         registry.register(Box::new(tally.runs.clone()))?;
         registry.register(Box::new(tally.attempts.clone()))?;
         registry.register(Box::new(tally.lag.clone()))?;
+        registry.register(Box::new(tally.stalls.clone()))?;
         Ok(tally)
     }
 
@@ -54,6 +60,7 @@ impl<E: Events> Events for Tally<E> {
         match event {
             Event::Job { what, .. } => self.jobs.with_label_values(&[what]).inc(),
             Event::Run { run, now, .. } => self.count_run(run, run.status(*now)),
+            Event::Stalled { .. } => self.stalls.inc(),
         }
         self.next.emit(event);
     }

@@ -23,8 +23,8 @@ use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::attempt::Ended;
 use minutehand_domain::run::{
-    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Run, Skip,
-    SkippedSpan, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
+    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Remark, Remarked,
+    Run, Skip, SkippedSpan, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
@@ -441,6 +441,10 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
         ("waiting for a slot", waiting(Waiting::Slot { since: AT })),
     ];
     runs.extend(Word::ALL.map(|word| (word.as_str(), judged(word))));
+    let remark = |what| Remark { at: AT, by: None, what, note: None };
+    let noted = Remark { by: Some(By::host()), note: Some("so be it".to_owned()), ..remark(Remarked::CancelAsked) };
+    let remarks = [noted].into_iter().chain(Remarked::ALL.map(remark)).collect();
+    runs.push(("remarked", Run { remarks, ..tasks(Phase::Main, Some(Stop::Cancelled), None) }));
     runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
 }
 

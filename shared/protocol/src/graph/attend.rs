@@ -2,7 +2,7 @@
 //! whose deadline has passed is stopped, an approval that nobody answered ends as its task says.
 //!
 //! Rule **touch**: before a look moves the timer of a waiting run far, it writes the run unchanged, as it was seen: who promised before and
-//! acts after is refused.
+//! acts after is refused. Where the run has stalled, what is written says so: see [`super::stalling`].
 
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use super::birth::made;
 use super::family::Family;
 use super::judge::going_on_with;
 use super::settle::{Due, Settled, Work, settle};
+use super::stalling::stall_of;
 use super::unfold::begin_below;
 use super::values::latest;
 
@@ -86,7 +87,15 @@ pub async fn look<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Option<Moment>
     if begin_below(ports, seen.clone(), false).await? == Settled::More {
         return Ok(Some(now + Duration::from_secs(1)));
     }
-    Ok(touch(ports, &seen).await?.then(|| tasks.deadline.min(now + LOOK_AGAIN)))
+    let stalled = stall_of(ports, &seen.item).await?;
+    let remarked = stalled.as_ref().map_or_else(|| seen.item.clone(), |stall| stall.remarked_on(&seen.item, now));
+    if !ports.store().put(&remarked.tenant, remarked.key, &remarked, seen.guard()).await?.is_written() {
+        return Ok(None);
+    }
+    if let Some(stall) = stalled {
+        ports.events().emit(&Event::Stalled { run: &remarked, since: stall.since, edge: &stall.edge });
+    }
+    Ok(Some(tasks.deadline.min(now + LOOK_AGAIN)))
 }
 
 /// Writes a run unchanged, as it was seen. False where somebody was faster: the timer in hand is to stay.

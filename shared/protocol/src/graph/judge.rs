@@ -8,7 +8,7 @@ use minutehand_domain::access::{By, Role};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
-use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Run, State};
+use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, State};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
@@ -81,6 +81,17 @@ pub enum Resumed {
 /// however often somebody asks, it is one run. Rule **derive**: its timer says what it goes on with, so that a look which finds that
 /// alone makes the run; given up, it could never be asked for again.
 pub async fn resume<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Resumed, Fault> {
+    resume_with(ports, tenant, key, by, None).await
+}
+
+/// The same, with a note of who asks: the new run has it.
+pub async fn resume_with<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: RunKey,
+    by: &By,
+    note: Option<&str>,
+) -> Result<Resumed, Fault> {
     let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Resumed::NotFound) };
     let before = seen.item;
     let ended_badly = matches!(before.state, State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. });
@@ -88,7 +99,9 @@ pub async fn resume<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
         return Ok(Resumed::Refused(before));
     }
     let now = ports.clock().now();
+    let (asker, note) = (Some(by.clone()), note.map(ToOwned::to_owned));
     let run = going_on_with(&before, Some(by), now);
+    let run = run.remarked(Remark { at: now, by: asker, what: Remarked::Resumed, note });
     let timer = promise_task(ports, tenant, TimerKey::run(run.key, now), before.key).await?;
     match ports.store().put(tenant, run.key, &run, Guard::Absent).await? {
         Put::Written(_) => {

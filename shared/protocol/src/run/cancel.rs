@@ -5,7 +5,7 @@
 
 use minutehand_domain::access::By;
 use minutehand_domain::id::{RunKey, Tenant};
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Remark, Remarked, Run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Store as _};
@@ -27,6 +27,17 @@ pub enum Cancelled {
 }
 
 pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Cancelled, Fault> {
+    cancel_with(ports, tenant, key, by, None).await
+}
+
+/// The same, with a note of who asks. The run remembers the first who asked; of another, and of a note, it has a remark.
+pub async fn cancel_with<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: RunKey,
+    by: &By,
+    note: Option<&str>,
+) -> Result<Cancelled, Fault> {
     for _ in 0..TRIES {
         let (run, guard) = match standing(ports, tenant, key, Asked::ByAnyone).await? {
             Standing::Recorded(seen) => {
@@ -44,6 +55,12 @@ pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) 
         let next = match run.after(&RunEvent::Cancel { by: Some(by) }, now) {
             Ok(next) => next,
             Err(refusal) => return Ok(Cancelled::Refused(refusal, run)),
+        };
+        let next = if note.is_some() || run.cancel.is_some() {
+            let note = note.map(ToOwned::to_owned);
+            next.remarked(Remark { at: now, by: Some(by.clone()), what: Remarked::CancelAsked, note })
+        } else {
+            next
         };
         let look = if owes(&run) || run.tasks().is_some() { Some(promise_look(ports, &run).await?) } else { None };
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {

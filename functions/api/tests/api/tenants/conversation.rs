@@ -6,6 +6,7 @@ use minutehand_domain::Moment;
 use serde_json::{Map, Value, json};
 
 use super::script::{Asking, Step, Who};
+use crate::graphs::workflow_id;
 use crate::random::Random;
 use crate::roles::{ROUTES, address};
 use crate::world::Answer;
@@ -28,6 +29,7 @@ struct Known {
     jobs: Vec<String>,
     workflows: Vec<String>,
     runs: Vec<String>,
+    workflow_runs: Vec<String>,
     keys: Vec<String>,
     secrets: Vec<String>,
     /// Of the secrets that calls need, which are written under few names.
@@ -107,6 +109,17 @@ impl Conversation {
     fn route(&mut self) -> (&'static str, &'static str, &'static str) {
         let wanted = match self.random.below(8) {
             0 | 1 => ("POST", "/v1/jobs"),
+            2 | 3 if self.random.one_in(2) => {
+                let acts = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/workflow-runs"));
+                // What was not cancelled is not resumed.
+                let often = |route: &str| match route.rsplit_once('/') {
+                    Some((_, "cancel")) => 12,
+                    Some((_, "resume")) => 24,
+                    _ => 3,
+                };
+                let acts: Vec<_> = acts.flat_map(|act| std::iter::repeat_n(act, often(act.1))).collect();
+                return **self.random.pick(&acts);
+            }
             2 => ("POST", "/v1/jobs/{job_id}/run"),
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
             4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
@@ -134,7 +147,9 @@ impl Conversation {
 
     fn path(&mut self, about: Who, method: &str, route: &'static str, now: Moment) -> String {
         let id = match route {
+            "/v1/jobs/{job_id}/run" if self.random.one_in(2) => Some(workflow_id(about.workflow()).job().to_string()),
             route if route.starts_with("/v1/jobs/{") => self.of(about, |known| &known.jobs),
+            route if route.starts_with("/v1/workflow-runs/{") => self.of(about, |known| &known.workflow_runs),
             route if route.starts_with("/v1/workflows/{") => self.of(about, |known| &known.workflows),
             route if route.starts_with("/v1/runs/{") => self.of(about, |known| &known.runs),
             route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
@@ -144,8 +159,20 @@ impl Conversation {
             route if route.starts_with("/v1/secrets/{") => self.of(about, |known| &known.names),
             _ => Some(about.tenant().to_owned()),
         };
+        let id = id.unwrap_or_else(|| "job_00000000000000000000000000".to_owned());
         let route_of_first = route.replace("{version}", "1");
-        let path = address(&route_of_first, &id.unwrap_or_else(|| "job_00000000000000000000000000".to_owned()));
+        let path = match route.split_once("{task_key}") {
+            Some((before, after)) => {
+                let task = match after {
+                    "/approve" | "/reject" => "ask",
+                    "/branches" => "many",
+                    _ => *self.random.pick(&["load", "send", "many", "after"]),
+                };
+                let branch = if task == "many" && method == "POST" { "?branch=1" } else { "" };
+                format!("{}{task}{after}{branch}", address(before, &id))
+            }
+            None => address(&route_of_first, &id),
+        };
         let query = if method == "GET" { self.query(about, route, now) } else { String::new() };
         let Some((address, cursor)) = self.cursor(about) else { return path + &query };
         if method != "GET"
@@ -158,6 +185,10 @@ impl Conversation {
                     | "/v1/secrets"
                     | "/v1/audit"
                     | "/v1/jobs/{job_id}/runs"
+                    | "/v1/workflow-runs"
+                    | "/v1/workflow-runs/{run_id}/tasks"
+                    | "/v1/workflow-runs/{run_id}/events"
+                    | "/v1/workflow-runs/{run_id}/tasks/{task_key}/branches"
                     | "/v1/workflows/{workflow_id}/runs"
                     | "/v1/workflows/{workflow_id}/versions"
             )
@@ -199,6 +230,19 @@ impl Conversation {
                     said.extend(self.of(about, |known| &known.jobs).map(|job| format!("job_id={job}")));
                 }
             }
+            "/v1/workflow-runs" => {
+                if self.random.one_in(4) {
+                    said.push(format!("status={}", self.random.pick(&["waiting", "cancelled", "queued"])));
+                }
+                if self.random.one_in(6) {
+                    said.push("version=1".to_owned());
+                }
+            }
+            route if route.ends_with("/tasks") || route.ends_with("/branches") || route.ends_with("/events") => {
+                if !route.starts_with("/v1/workflow-runs/") {
+                    return String::new();
+                }
+            }
             "/v1/audit" if self.random.one_in(3) => {
                 let back = Duration::from_secs(*self.random.pick(&[10, 5000, 400_000]));
                 said.push(format!("from={}", now - back));
@@ -221,6 +265,13 @@ impl Conversation {
             ("POST", "/v1/workflows/{workflow_id}/run") => json!({"params": about.tenant()}),
             ("PATCH", _) => self.patch(now),
             ("POST", "/v1/schedules/preview") => json!({"schedule": self.schedule(now), "count": 3}),
+            ("POST", route) if route.starts_with("/v1/workflow-runs/") => {
+                if self.random.one_in(2) {
+                    json!({})
+                } else {
+                    json!({"note": self.random.pick(&WORDS)})
+                }
+            }
             ("POST", "/v1/keys") => self.new_key(),
             ("POST", "/v1/jobs/{job_id}/run" | "/v1/runs/{run_id}/retry") => self.wish(about),
             ("POST", "/v1/keys/{key_id}/rotate" | "/v1/signing-secret/rotate") => {
@@ -361,11 +412,19 @@ impl Known {
         match json {
             Value::Array(items) => items.iter().for_each(|item| self.learn(item)),
             Value::Object(fields) => {
+                let job = fields.get("job_id").and_then(Value::as_str);
+                let is_workflows = [Who::One, Who::Two].map(|who| workflow_id(who.workflow()).job().to_string());
+                if job.is_some_and(|job| is_workflows.iter().any(|of| of == job))
+                    && let Some(run) = fields.get("run_id").and_then(Value::as_str)
+                {
+                    remember(&mut self.workflow_runs, run.to_owned());
+                }
                 for (name, value) in fields {
                     match (name.as_str(), value.as_str()) {
                         ("job_id", Some(id)) => remember(&mut self.jobs, id.to_owned()),
                         ("workflow_id", Some(id)) => remember(&mut self.workflows, id.to_owned()),
                         ("run_id" | "next_run_id", Some(id)) => remember(&mut self.runs, id.to_owned()),
+                        ("workflow_run_id", Some(id)) => remember(&mut self.workflow_runs, id.to_owned()),
                         ("key_id", Some(id)) => remember(&mut self.keys, id.to_owned()),
                         ("name", Some(name)) if fields.contains_key("rotated_at") => {
                             remember(&mut self.names, name.to_owned());

@@ -49,6 +49,14 @@ impl Who {
         }
     }
 
+    /// The number of their workflow.
+    pub(super) const fn workflow(self) -> u8 {
+        match self {
+            Self::One => 11,
+            Self::Two => 12,
+        }
+    }
+
     pub(super) const fn tenant(self) -> &'static str {
         match self {
             Self::One => "one",

@@ -1,7 +1,7 @@
 //! A notice: an event as an outsider reads it, in a shape of the wire.
 
 use minutehand_domain::Moment;
-use minutehand_wire::{JobNotice, RunNotice};
+use minutehand_wire::{JobNotice, RunNotice, StallNotice};
 use serde::Serialize;
 
 use crate::events::Event;
@@ -22,6 +22,9 @@ impl Notice {
             Event::Run { run, now, .. } => {
                 let detail = RunNotice::of(run, now)?;
                 Self::new(format!("run.{}", detail.status), &detail, detail.finished_at.0)
+            }
+            Event::Stalled { run, since, edge } => {
+                Self::new("run.stalled".to_owned(), &StallNotice::of(run, since, edge), since)
             }
         }
     }
@@ -64,6 +67,16 @@ mod tests {
         for state in [State::Scheduled { due: AT }, State::Running(lease)] {
             assert_eq!(notice(&run(state)), None);
         }
+    }
+
+    #[test]
+    fn a_stall_is_announced_with_the_edge_that_is_waited_for() {
+        let run = run(State::Scheduled { due: AT });
+
+        let notice = Notice::of(&Event::Stalled { run: &run, since: AT, edge: "`join` has not begun" }).unwrap();
+
+        assert_eq!((notice.kind.as_str(), notice.at), ("run.stalled", AT));
+        assert!(notice.detail.contains(r#""waits_for":"`join` has not begun""#), "{}", notice.detail);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Run, Skip, SkippedSpan, State,
-    Stop, Tally, TaskRun, Tasks, Waiting, Word,
+    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Remark, Remarked, Run, Skip,
+    SkippedSpan, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::plan::Phase;
@@ -73,15 +73,20 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 3;
+    const NEWEST: u8 = 4;
 
-    /// Shape 1 says everything but that the holder of a lease works elsewhere, and shape 2 but what workflows brought.
+    /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, and shape 3 but
+    /// remarks.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let is_remote = matches!(self.lease(), Some(Lease { holder: Holder::Remote(_), .. }));
         let status = self.status(Moment::EPOCH);
         match writer.form() {
+            Form::Bytes if !self.remarks.is_empty() => writer.shape(4, &in_shape::<RunV4, _>(self)),
             Form::Bytes if is_of_workflows(self) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             Form::Bytes => writer.shape(2, &in_shape::<RunV2, _>(self)),
+            Form::Attributes if !self.remarks.is_empty() => {
+                writer.shape(4, &InAWord { run: in_shape::<RunV4, _>(self), status })
+            }
             Form::Attributes if is_of_workflows(self) => {
                 writer.shape(3, &InAWord { run: in_shape::<RunV3, _>(self), status })
             }
@@ -95,6 +100,7 @@ impl Stored for Run {
             1 => reader.shape::<Of<RunV1, _>>().map(|of| of.0),
             2 => reader.shape::<Of<RunV2, _>>().map(|of| of.0),
             3 => reader.shape::<Of<RunV3, _>>().map(|of| of.0),
+            4 => reader.shape::<Of<RunV4, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -133,6 +139,9 @@ shapes! {
     RunV1 => Run,
     RunV2 => Run,
     RunV3 => Run,
+    RunV4 => Run,
+    RemarkV4 => Remark,
+    RemarkedV4 => Remarked,
     StateV1 => State,
     StateV2 => State,
     StateV3 => State,
@@ -187,6 +196,8 @@ struct RunV1 {
     graph: Option<Graph>,
     #[serde(skip)]
     told: Option<String>,
+    #[serde(skip)]
+    remarks: Vec<Remark>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -220,6 +231,8 @@ struct RunV2 {
     graph: Option<Graph>,
     #[serde(skip)]
     told: Option<String>,
+    #[serde(skip)]
+    remarks: Vec<Remark>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -413,6 +426,60 @@ struct RunV3 {
     #[serde(default, with = "Maybe::<GraphV3>")]
     graph: Option<Graph>,
     told: Option<String>,
+    #[serde(skip)]
+    remarks: Vec<Remark>,
+}
+
+/// It has remarks.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV4 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV3")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+    #[serde(with = "Many::<RemarkV4>")]
+    remarks: Vec<Remark>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Remark")]
+struct RemarkV4 {
+    at: Moment,
+    by: Option<By>,
+    #[serde(with = "RemarkedV4")]
+    what: Remarked,
+    note: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Remarked", rename_all = "snake_case")]
+enum RemarkedV4 {
+    CancelAsked,
+    Resumed,
+    Stalled,
 }
 
 #[derive(Serialize, Deserialize)]
