@@ -10,13 +10,13 @@ fn chain() -> Flow {
     Flow { steps: vec![Step::default(), second], main: 2, output: Some(1), at_once: Some(1), ..Flow::default() }
 }
 
-fn place(step: usize) -> Option<Place> {
-    Some(Place { parent: "whole".to_owned(), step, branch: None, turn: 1 })
+fn place(step: usize) -> Place {
+    Place { parent: "whole".to_owned(), step, branch: None, turn: 1 }
 }
 
 fn done(step: usize) -> Run {
     let result = Some(format!("{{\"list\":[],\"n\":{}}}", step + 4));
-    Run { place: place(step), status: "succeeded".to_owned(), fence: 1, result, ..Run::default() }
+    Run { place: Some(place(step)), status: "succeeded".to_owned(), fence: 1, result, ..Run::default() }
 }
 
 fn write(at: i64, run: &str, stands: Stands, fence: u32) -> Write {
@@ -95,7 +95,7 @@ fn each_rule_notices_what_breaks_it() {
         ("a task does what its edges say", |all| ends(all, "second", "skipped", Some("upstream"))),
         ("a task ends as its target answered", |all| all.calls[0].answer = Some(Answer::Failed)),
         ("a task ends as its target answered", |all| {
-            run(all, "first").result = Some("{\"list\":[],\"n\":9}".to_owned())
+            run(all, "first").result = Some("{\"list\":[],\"n\":9}".to_owned());
         }),
         ("a task is given what it asks for", |all| all.calls[1].given = "{\"given\":[3]}".to_owned()),
         ("a task calls its own target", |all| all.calls[1].step = 0),
@@ -140,7 +140,7 @@ fn each_rule_notices_what_breaks_it() {
             all.flows[0].steps[0].does = Does::Ask { in_time: LATER, default: "failed" };
         }),
         ("only a verdict makes another try", |all| {
-            let place = Place { turn: 2, ..place(0).expect("a place") };
+            let place = Place { turn: 2, ..place(0) };
             all.runs.insert("again".to_owned(), Run { place: Some(place), ..done(0) });
         }),
         ("a retry is made", |all| run(all, "first").verdict = Some("retry".to_owned())),

@@ -260,7 +260,7 @@ impl Play {
         let play = self.clone();
         self.sim().at(at, move |sim| {
             for run in play.stand().into_values() {
-                let acts = play.words_for(&run);
+                let acts = Self::words_for(&run);
                 if acts.is_empty() || !sim.dice(|dice| dice.chance(share)) {
                     continue;
                 }
@@ -272,7 +272,7 @@ impl Play {
         });
     }
 
-    fn words_for(&self, run: &Run) -> Vec<Word> {
+    fn words_for(run: &Run) -> Vec<Word> {
         match &run.state {
             State::Waiting(Waiting::Answer { .. }) => vec![Word::Approve, Word::Approve, Word::Reject],
             State::Failed { .. } | State::TimedOut { .. } if run.task.is_some() && run.verdict().is_none() => {

@@ -45,7 +45,9 @@ pub(super) async fn start<D: Ports>(
     if born.is_new {
         work.step(); // what stands already costs no step, or a redo would get no further than the one before
     }
-    born.over.into_iter().for_each(|over| work.settle(over));
+    if let Some(over) = born.over {
+        work.settle(over);
+    }
     Ok(())
 }
 

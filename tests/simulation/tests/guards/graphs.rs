@@ -41,7 +41,8 @@ fn under(policy: Policy, flow: Flow) -> Flow {
 }
 
 fn nth(nth: u32, line: Line) -> Line {
-    Line { nth, ..line }
+    let Line { process, port, phase, fate, .. } = line;
+    Line { process, port, phase, nth, fate }
 }
 
 /// Rule **settle**: an executor dies with the end of a task just written; whoever finds that over pays what it owes.
@@ -327,7 +328,7 @@ fn a_claim_that_was_lost_to_a_cancel_gives_its_place_back() {
 
 /// Rule **absent**: an occurrence has taken the place and is not yet written; another run finds the place taken by nothing.
 ///
-/// Removed: whoever has no record is removed. Both were under way.
+/// Its removal is not yet noticed by this: it is in no table of removals.
 #[test]
 fn whoever_is_on_its_way_keeps_its_place() {
     let every = When { every_seconds: Some(3600), start_at: Some(moment(60)), ..When::default() };
@@ -481,7 +482,7 @@ fn a_look_at_a_stopped_run_leaves_an_inner_finally_alone() {
 
 /// Two tasks of a `fail_fast` run fail; whoever settles the second sleeps before he stops the run, until its `finally` has begun.
 ///
-/// Removed: a failure stops whatever phase the run is in by then. `finally` was cancelled.
+/// Its removal is noticed by the table of `Tasks::heeds`, and not yet by this.
 #[test]
 fn a_failure_does_not_stop_a_finally_that_has_begun_since() {
     let graph = with_finally(flow([failing(&[]), failing(&[])]), [slow(50, &[]), slow(50, &[2])]);
