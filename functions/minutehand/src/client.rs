@@ -25,6 +25,8 @@ mod span;
 mod stats;
 mod table;
 mod workflow_runs;
+mod workflows;
+mod yaml;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,7 @@ use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
 use self::workflow_runs::WorkflowRuns;
+use self::workflows::Workflows;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -57,6 +60,9 @@ pub(crate) enum Command {
     /// Show, follow and steer runs of workflows: answer approvals, decide about failures that are held
     #[command(after_help = EXIT_CODES)]
     WorkflowRuns(Group<WorkflowRuns>),
+    /// Make, show, change and run graphs of tasks
+    #[command(visible_alias = "workflow", after_help = EXIT_CODES)]
+    Workflows(Group<Workflows>),
     /// Say when a cron expression fires, in words and in instants
     #[command(after_help = "\
 Examples:
@@ -122,6 +128,10 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Jobs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Runs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::WorkflowRuns(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Workflows(Group { command, connection }) => match command.alone() {
+            Some(validate) => validate.execute(connection.json),
+            None => command.execute(&Session::open(&connection)?).await,
+        },
         Command::Preview(preview) => preview.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -140,6 +150,7 @@ impl Command {
             Self::Jobs(group) => Some(&group.connection),
             Self::Runs(group) => Some(&group.connection),
             Self::WorkflowRuns(group) => Some(&group.connection),
+            Self::Workflows(group) => Some(&group.connection),
             Self::Preview(preview) => Some(&preview.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),

@@ -2,12 +2,14 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, DecidedView, HealthView,
-    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, NoteRequest, OneJobView, Page, PreviewRequest,
-    PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest,
-    RunTaskView, RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
-    StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem,
-    WorkflowRunView, WorkflowRunsQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, DecidedView,
+    DeleteWorkflowQuery, DiffQuery, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery,
+    NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView, Page, PreviewRequest, PreviewView, QuotaRequest,
+    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
+    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
+    StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, VersionsQuery, WorkflowDiffView,
+    WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView,
+    WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -134,6 +136,57 @@ pub fn succeed_task(run: &str, task: &str, branch: &BranchQuery, request: &Succe
 
 pub fn fail_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
     noted(Call::post(&["workflow-runs", run, "tasks", task, "fail"]).query(branch), note)
+}
+
+/// A [`minutehand_wire::WorkflowRequest`], or JSON that is to be one.
+pub fn create_workflow(workflow: &impl Serialize) -> Call<OneWorkflowView> {
+    Call::post(&["workflows"]).json(workflow)
+}
+
+pub fn list_workflows(query: &WorkflowsQuery) -> Call<Page<WorkflowView>> {
+    Call::get(&["workflows"]).query(query)
+}
+
+pub fn get_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::get(&["workflows", workflow])
+}
+
+/// The whole, written anew.
+pub fn put_workflow(workflow: &str, request: &impl Serialize) -> Call<OneWorkflowView> {
+    Call::new(Method::PUT, &["workflows", workflow]).json(request)
+}
+
+pub fn delete_workflow(workflow: &str, query: &DeleteWorkflowQuery) -> Call<()> {
+    Call::new(Method::DELETE, &["workflows", workflow]).query(query)
+}
+
+pub fn list_workflow_versions(workflow: &str, query: &VersionsQuery) -> Call<Page<WorkflowVersionView>> {
+    Call::get(&["workflows", workflow, "versions"]).query(query)
+}
+
+pub fn get_workflow_version(workflow: &str, version: u32) -> Call<OneWorkflowVersionView> {
+    Call::get(&["workflows", workflow, "versions", &version.to_string()])
+}
+
+pub fn diff_workflow(workflow: &str, query: &DiffQuery) -> Call<WorkflowDiffView> {
+    Call::get(&["workflows", workflow, "diff"]).query(query)
+}
+
+pub fn run_workflow(workflow: &str, request: &WorkflowRunRequest) -> Call<RunView> {
+    let call = Call::post(&["workflows", workflow, "run"]);
+    if *request == WorkflowRunRequest::default() { call } else { call.json(request) }
+}
+
+pub fn list_runs_of_workflow(workflow: &str, query: &RunsOfWorkflowQuery) -> Call<Page<RunView>> {
+    Call::get(&["workflows", workflow, "runs"]).query(query)
+}
+
+pub fn pause_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::post(&["workflows", workflow, "pause"])
+}
+
+pub fn resume_workflow(workflow: &str) -> Call<OneWorkflowView> {
+    Call::post(&["workflows", workflow, "resume"])
 }
 
 pub fn preview_schedule(request: &PreviewRequest) -> Call<PreviewView> {

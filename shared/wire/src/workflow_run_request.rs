@@ -41,7 +41,9 @@ impl WorkflowRunRequest {
         }
         let mut errors = FieldErrors::default();
         if let Some(Err(bad)) = schema.map(|schema| schema.admit(params.as_ref())) {
-            bad.into_iter().for_each(|bad| errors.add(format!("/params{}", bad.at), bad.why));
+            for bad in bad {
+                errors.add(format!("/params{}", bad.at), bad.why);
+            }
         }
         errors.settle(Some(()))
     }

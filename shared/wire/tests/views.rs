@@ -5,19 +5,21 @@ use std::fmt::Debug;
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::Role;
-use minutehand_domain::id::Origin;
+use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::job::Status;
 use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter};
+use minutehand_domain::schedule::Spread;
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
-    ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec, FieldError,
-    FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice, JobStatus, JobView, Json, KeyView, LagView,
-    NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView, RetrySpec, RunEventView, RunEventsView, RunNotice,
-    RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, StatsView, TargetSpec, Word, WorkflowRunView,
+    ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
+    DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice, JobStatus, JobView,
+    Json, KeyView, LagView, NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView, RetrySpec, RunEventView,
+    RunEventsView, RunNotice, RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, StatsView, TargetSpec,
+    Word, WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -188,12 +190,12 @@ fn origin() -> impl Strategy<Value = Word<Origin>> {
 fn run() -> impl Strategy<Value = RunView> {
     let record = (text(), text(), run_status(), of(text()), priority(), origin(), of(text()));
     let times = (instant(), instant(), of(instant()), of(instant()), of(instant()), of(any::<u64>()));
-    let later = (of(quarters()), of(text()), of(text()));
+    let later = (of(quarters()), of(text()), of(text()), of(any::<u32>()));
     (record, times, later, body(), body(), vec(attempt(), 0..3)).prop_map(
         |(record, times, later, payload, result, attempts)| {
             let (run_id, job_id, status, reason, priority, origin, redrive_of) = record;
             let (scheduled_at, effective_at, started_at, finished_at, covers_until, count) = times;
-            let (progress, workflow_run_id, task_key) = later;
+            let (progress, workflow_run_id, task_key, workflow_version) = later;
             RunView {
                 run_id,
                 job_id,
@@ -214,6 +216,7 @@ fn run() -> impl Strategy<Value = RunView> {
                 task_key,
                 task: None,
                 waiting_for: None,
+                workflow_version,
                 count,
                 covers_until,
             }
@@ -375,4 +378,33 @@ fn every_object_of_ours_is_given_a_later_field() {
     add_a_field(&mut page);
 
     assert_eq!(page.to_string().matches("a_later_field").count(), 3, "{page}");
+}
+
+/// Every variant of what a task may be stands in it.
+#[test]
+fn what_a_workflow_says_reads_back_and_can_be_asked_for_again() {
+    let request = json!({
+        "name": "x", "params": {"properties": {"n": {"default": 1.50}}}, "on_failure": "hold", "max_concurrent_runs": 3,
+        "output": "{{tasks.ask.result}}",
+        "tasks": [
+            {"key": "a", "target": {"http": {"url": "http://x/"}}, "payload": {"n": "{{params.n}}"}, "delivery": "at_most_once"},
+            {"key": "b", "target": {"workflow": {"id": "wf_06hhgq2g003ha8atdy39qcp9x4", "version": 2}}, "priority": "high",
+             "depends_on": ["a"], "for_each": {"items": [1, "x"], "tolerate": "10%", "max_concurrent": 2}},
+            {"key": "ask", "approval": {"default": "approve"}, "depends_on": [{"task": "b", "on": "finished"}], "rule": "any",
+             "when": "params.n > 1", "allow_failure": true},
+        ],
+        "finally": [{"key": "f", "target": {"noop": {}}, "for_each": "params.list"}],
+    });
+    let checked = |request: &Value| {
+        let request: WorkflowRequest = serde_json::from_str(&request.to_string()).unwrap();
+        request.checked(Spread::of(JobId::from_bytes([1; 16])), Moment::EPOCH, None, &|_| Ok(())).unwrap().definition
+    };
+    let definition = checked(&request);
+
+    let view = DefinitionView::of(&definition);
+
+    reads_back(&view);
+    let mut again = serde_json::to_value(&view).unwrap();
+    again["name"] = "x".into();
+    assert_eq!(checked(&again), definition);
 }

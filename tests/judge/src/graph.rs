@@ -421,3 +421,7 @@ impl<'a> Bench<'a> {
         self.account.writes.iter().position(begins)
     }
 }
+
+#[cfg(test)]
+#[path = "graph_tests.rs"]
+mod tests;

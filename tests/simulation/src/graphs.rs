@@ -26,7 +26,7 @@ use minutehand_protocol::graph::judge::{Judged, Resumed, judge as judge_run, res
 use minutehand_protocol::job::create::{NewJob, create as create_job};
 use minutehand_protocol::run::cancel::cancel;
 use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
-use minutehand_protocol::workflow::{Created, NewWorkflow, create};
+use minutehand_protocol::workflow::{About, Created, NewWorkflow, create};
 use serde_json::json;
 
 use self::definition::{definition, params_json, workflow};
@@ -119,6 +119,7 @@ impl Play {
                 name,
                 definition,
                 schedule,
+                about: About::default(),
                 fingerprint: None,
                 by,
                 now,

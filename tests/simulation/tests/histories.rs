@@ -2,6 +2,7 @@
 //! 1000000`. A failing seed is played again with `-- --seed N`, and `SIMULATION_TRACE=1` shows its every write.
 
 use minutehand_simulation::campaign::Campaign;
+use minutehand_simulation::graphs;
 use minutehand_simulation::history::history;
 
 /// Overridden by `SIMULATION_HISTORIES`.
@@ -17,6 +18,76 @@ fn no_history_loses_doubles_or_forgets_anything() {
     assert!(campaign.failed.is_empty(), "{campaign}");
     not_empty(&campaign);
 }
+
+/// Overridden by `SIMULATION_GRAPHS`; thousands by `cargo run --release -p minutehand-simulation -- --graphs --histories 10000`.
+const GRAPHS: u64 = 100;
+
+#[test]
+fn no_graph_is_stuck_and_each_task_of_it_does_what_it_must() {
+    let wanted = std::env::var("SIMULATION_GRAPHS").ok().and_then(|text| text.parse().ok());
+
+    let campaign = Campaign::play_graphs(1, wanted.unwrap_or(GRAPHS), 2);
+
+    assert!(campaign.failed.is_empty(), "{campaign}");
+    for &(what, least) in LEAST_IN_A_HUNDRED_OF_GRAPHS {
+        let (met, least) = (campaign.count(what), least * (campaign.histories / 100));
+        assert!(met >= least, "only {met} of at least {least}: {what}");
+    }
+}
+
+/// The same of each hundred histories of graphs.
+const LEAST_IN_A_HUNDRED_OF_GRAPHS: &[(&str, u64)] = &[
+    ("course rough", 30),
+    ("course machine", 8),
+    ("course throttled", 1),
+    ("course calm", 2),
+    ("course hints lost", 2),
+    ("course outage", 1),
+    ("played on processes", 20),
+    ("played on invocations", 20),
+    ("played on one machine", 8),
+    ("crash After put_run", 5),
+    ("crash Before put_run", 5),
+    ("crash After put_timer", 2),
+    ("crash Before update", 2),
+    ("crash After update", 2),
+    ("hint lost", 30),
+    ("write tried twice", 30),
+    ("machine started over", 3),
+    ("ended workflow succeeded", 30),
+    ("ended workflow failed: task", 50),
+    ("ended workflow failed: unmade", 3),
+    ("ended workflow timed_out", 5),
+    ("ended workflow cancelled", 3),
+    ("ended inner workflow succeeded", 3),
+    ("ended inner workflow failed: task", 5),
+    ("ended inner workflow cancelled", 1),
+    ("ended for_each succeeded", 40),
+    ("ended for_each failed: task", 10),
+    ("ended for_each cancelled", 2),
+    ("ended branch succeeded", 100),
+    ("ended branch failed: error", 15),
+    ("ended task succeeded", 200),
+    ("ended task failed: error", 50),
+    ("ended task failed: rejected", 10),
+    ("ended task failed: unmade", 20),
+    ("ended task timed_out", 20),
+    ("ended task cancelled", 10),
+    ("ended task skipped: condition", 20),
+    ("ended task skipped: upstream", 200),
+    ("judged approve", 20),
+    ("judged reject", 8),
+    ("judged retry", 5),
+    ("judged skip", 5),
+    ("judged succeed", 5),
+    ("judged fail", 5),
+    ("stopped failed", 20),
+    ("stopped cancelled", 10),
+    ("stopped timed_out", 5),
+    ("waited for a place", 10),
+    ("gone on with", 8),
+    ("reused", 10),
+];
 
 /// What each thousand histories must at least have met, so that the suite cannot become empty.
 const LEAST_IN_A_THOUSAND: &[(&str, u64)] = &[
@@ -192,6 +263,15 @@ fn not_empty(campaign: &Campaign) {
 fn a_seed_is_the_same_history_again() {
     for seed in [7, 42, 123_456] {
         let (once, again) = (history(seed), history(seed));
+
+        assert_eq!((once.steps, once.tally, once.violations), (again.steps, again.tally, again.violations));
+    }
+}
+
+#[test]
+fn a_seed_is_the_same_history_of_graphs_again() {
+    for seed in [7, 42] {
+        let (once, again) = (graphs::history(seed), graphs::history(seed));
 
         assert_eq!((once.steps, once.tally, once.violations), (again.steps, again.tally, again.violations));
     }

@@ -135,6 +135,6 @@ pub(super) fn about(checked: &CheckedWorkflow) -> About {
         owner: checked.owner.clone(),
         tags: checked.tags.clone(),
         priority: checked.priority,
-        catch_up: checked.catch_up.clone(),
+        catch_up: checked.catch_up,
     }
 }

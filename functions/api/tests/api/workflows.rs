@@ -90,6 +90,7 @@ async fn a_diamond_runs_and_hands_results_on() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table is seen whole")]
 async fn what_is_wrong_with_a_graph_is_said_with_its_place() {
     let world = World::new();
     let with = |key: &str, field: &str, value: Value| {

@@ -14,7 +14,7 @@ use super::table::{BAD, FAINT, tame};
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the server refused, or cannot be reached
+  1  the server refused, or cannot be reached; or a file that is validated has errors
   2  this is not how the command is used
   3  there is no such thing
   4  no key, a wrong key, or one that may not do this
@@ -34,6 +34,9 @@ pub(crate) enum Failure {
     /// It was waited for, and ended otherwise than succeeded.
     #[error("{0}")]
     RunEnded(String),
+    /// A file that was looked at has errors, which were said.
+    #[error("{0}")]
+    Invalid(String),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -65,7 +68,7 @@ impl Failure {
             Self::RunEnded(_) => 5,
             // The reader of our output has seen enough: `minutehand jobs list | head -1`.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Unreachable { .. } | Self::Unreadable { .. } | Self::Io(_) => 1,
+            Self::Unreachable { .. } | Self::Unreadable { .. } | Self::Invalid(_) | Self::Io(_) => 1,
         }
     }
 
@@ -74,7 +77,7 @@ impl Failure {
         match self {
             Self::Refused(refused) => refused.may_pass(),
             Self::Unreachable { .. } => true,
-            Self::Usage(_) | Self::Unreadable { .. } | Self::RunEnded(_) | Self::Io(_) => false,
+            Self::Usage(_) | Self::Unreadable { .. } | Self::RunEnded(_) | Self::Invalid(_) | Self::Io(_) => false,
         }
     }
 
@@ -114,7 +117,11 @@ impl Failure {
             }
             Self::Unreachable { hint: Some(hint), .. } => writeln!(stderr, "  {hint}")?,
             Self::Usage(_) => writeln!(stderr, "  `--help` says how it is used")?,
-            Self::Unreachable { hint: None, .. } | Self::Unreadable { .. } | Self::RunEnded(_) | Self::Io(_) => {}
+            Self::Unreachable { hint: None, .. }
+            | Self::Unreadable { .. }
+            | Self::RunEnded(_)
+            | Self::Invalid(_)
+            | Self::Io(_) => {}
         }
         stderr.flush()
     }
@@ -142,6 +149,7 @@ mod tests {
             (refused(403), 4),
             (Failure::Usage(String::new()), 2),
             (Failure::RunEnded(String::new()), 5),
+            (Failure::Invalid(String::new()), 1),
             (Failure::Unreachable { server: String::new(), why: String::new(), hint: None }, 1),
             (Failure::Io(io::ErrorKind::BrokenPipe.into()), 0),
             (Failure::Io(io::ErrorKind::StorageFull.into()), 1),

@@ -240,7 +240,7 @@ pub(crate) fn with_payload(payload: Option<&Json>) -> Result<RunRequest, Failure
 }
 
 /// A generation as the header quotes it; a pasted `ETag` is quoted already.
-fn etag(generation: &str) -> String {
+pub(crate) fn etag(generation: &str) -> String {
     if generation == "*" || generation.contains('"') { generation.to_owned() } else { json!(generation).to_string() }
 }
 

@@ -19,7 +19,7 @@ use minutehand_judge::graph as judge;
 use minutehand_protocol::graph::judge::{Judged, Resumed, judge as judge_run, resume};
 use minutehand_protocol::run::cancel::{Cancelled, cancel};
 use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
-use minutehand_protocol::workflow::{NewWorkflow, create};
+use minutehand_protocol::workflow::{About, NewWorkflow, create};
 
 use super::{Answer, Stage, Wish, moment, second};
 use crate::dice::Dice;
@@ -84,6 +84,7 @@ impl Graphs {
                 name,
                 definition,
                 schedule,
+                about: About::default(),
                 fingerprint: None,
                 by,
                 now,

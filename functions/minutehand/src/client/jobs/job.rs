@@ -61,7 +61,7 @@ fn card_of(job: &JobView, paper: Paper) -> Card {
 }
 
 /// One of a later server is known by its name.
-fn target_words(target: &TargetSpec) -> String {
+pub(crate) fn target_words(target: &TargetSpec) -> String {
     match target {
         TargetSpec::Http(http) => {
             let method = http.method.as_ref().map_or_else(|| "POST".to_owned(), ToString::to_string);
@@ -79,7 +79,7 @@ fn header_names(target: &TargetSpec) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-fn schedule_words(schedule: &ScheduleSpec) -> String {
+pub(crate) fn schedule_words(schedule: &ScheduleSpec) -> String {
     let bounds = [
         schedule.start_at.map(|at| format!("from {}", short(at.0))),
         schedule.end_at.map(|at| format!("until {}", short(at.0))),
