@@ -27,6 +27,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{ErrorCode, Outcome, Run};
 use minutehand_domain::workflow::definition::OnFailure;
+use minutehand_protocol::run::claim::ClaimedRun;
 
 use self::conversation::Conversation;
 use self::script::{Asking, Step, Who};
@@ -71,10 +72,16 @@ fn end(_job: &Job, run: &Run) -> Option<Outcome> {
     }
 }
 
+/// Half of the tasks of workflows fail.
+fn end_of_task(claimed: &ClaimedRun) -> Outcome {
+    let fails = claimed.run.key.chance(claimed.run.fence).is_multiple_of(2);
+    if fails { failed(ErrorCode::Http4xx) } else { succeeded() }
+}
+
 async fn play(world: &World, step: &Step) -> Option<Answer> {
     match step {
         Step::Pass(seconds) => world.pass(*seconds),
-        Step::Work => world.work_if(end).await,
+        Step::Work => world.work_on(end, end_of_task).await,
         Step::Ask(asking) => {
             world.ports.chance.sow(asking.chance);
             return Some(world.send(asking.request()).await);

@@ -109,7 +109,7 @@ impl Conversation {
     fn route(&mut self) -> (&'static str, &'static str, &'static str) {
         let wanted = match self.random.below(8) {
             0 | 1 => ("POST", "/v1/jobs"),
-            2 | 3 if self.random.one_in(2) => {
+            2 | 3 if self.random.one_in(3) => {
                 let acts = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/workflow-runs"));
                 // What was not cancelled is not resumed.
                 let often = |route: &str| match route.rsplit_once('/') {
@@ -123,6 +123,7 @@ impl Conversation {
             2 => ("POST", "/v1/jobs/{job_id}/run"),
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
             4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
+            5 if self.random.one_in(8) => ("DELETE", "/v1/keys/{key_id}"),
             _ => return *self.random.pick(&ROUTES),
         };
         *ROUTES.iter().find(|(method, route, _)| (*method, *route) == wanted).expect("both are there")
