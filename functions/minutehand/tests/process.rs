@@ -19,6 +19,8 @@ mod failing;
 mod firing;
 #[path = "process/full_disk.rs"]
 mod full_disk;
+#[path = "process/graphs.rs"]
+mod graphs;
 #[path = "process/owning.rs"]
 mod owning;
 #[path = "process/reaching.rs"]

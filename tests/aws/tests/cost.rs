@@ -351,6 +351,85 @@ async fn limited() -> Vec<(&'static str, Cost)> {
     ]
 }
 
+/// What the tasks of a workflow cost, each as the difference that so many more of them make.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_task_costs_is_what_the_documents_say() {
+    let mut table = String::from("| in a workflow | write units | read units | $ per million |\n|---|---|---|---|\n");
+    for (name, cost, most) in graphs().await {
+        assert!(cost.writes <= most, "{name}: {cost:?}");
+        let dollars = cost.writes * WRITE + cost.reads * READ;
+        writeln!(table, "| {name} | {:.2} | {:.2} | {dollars:.2} |", cost.writes, cost.reads).unwrap();
+    }
+    println!("{table}");
+    hold_the_document_to("tasks", &table);
+}
+
+/// Each with the write units that the design allows it.
+async fn graphs() -> Vec<(&'static str, Cost, f64)> {
+    let (chains, joins) = tokio::join!(more_of(chain, [10, 30]), more_of(joined, [10, 40]));
+    let (ends, branches) = tokio::join!(more_of(side_by_side, [10, 40]), more_of(branched, [70, 270]));
+    vec![
+        ("a task with one parent", chains, 5.0),
+        ("a task without a parent, and its edge to the end", ends, 6.0),
+        ("the same, and its edge to a join of many", joins, 6.1),
+        ("a branch of a `for_each` of more than 64", branches, 6.1),
+    ]
+}
+
+/// The cost of each one that the larger of two graphs has more.
+async fn more_of(graph: impl Fn(u32) -> Value, [small, large]: [u32; 2]) -> Cost {
+    let (few, many) = (run_of(&graph(small)).await, run_of(&graph(large)).await);
+    let each = |few: f64, many: f64| (many - few) / f64::from(large - small);
+    Cost {
+        writes: each(few.writes, many.writes),
+        reads: each(few.reads, many.reads),
+        messages: each(few.messages, many.messages),
+    }
+}
+
+/// Of a whole run of a workflow.
+async fn run_of(workflow: &Value) -> Cost {
+    let stage = Stage::new(Listing::Off).await;
+    let (status, created) = stage.ask("POST", "/v1/workflows", Some(workflow)).await;
+    assert_eq!(status, StatusCode::CREATED, "{created}");
+    let id = created["workflow_id"].as_str().expect("it has an id");
+    let before = stage.bill();
+    let (status, run) = stage.ask("POST", &format!("/v1/workflows/{id}/run"), Some(&json!({}))).await;
+    assert!(status.is_success(), "{run}");
+    stage.work_until(stage.now() + Duration::from_secs(300)).await;
+    let after = stage.bill();
+    let (_, run) = stage.ask("GET", &format!("/v1/runs/{}", run["run_id"].as_str().unwrap()), None).await;
+    assert_eq!(run["status"], "succeeded", "{run}");
+    Cost::of(&before, &after, 1)
+}
+
+fn task(key: &str, depends_on: &[String]) -> Value {
+    let target = json!({"http": {"url": "https://billing.example.com/hooks/monthly"}});
+    json!({"key": key, "depends_on": depends_on, "target": target})
+}
+
+fn chain(length: u32) -> Value {
+    let before = |n: u32| n.checked_sub(1).map(|before| format!("t{before}"));
+    let tasks = (0..length).map(|n| task(&format!("t{n}"), &before(n).into_iter().collect::<Vec<_>>()));
+    json!({"name": "chain", "tasks": tasks.collect::<Vec<_>>()})
+}
+
+fn side_by_side(width: u32) -> Value {
+    json!({"name": "side by side", "tasks": (0..width).map(|n| task(&format!("t{n}"), &[])).collect::<Vec<_>>()})
+}
+
+fn joined(width: u32) -> Value {
+    let keys: Vec<_> = (0..width).map(|n| format!("t{n}")).collect();
+    let tasks = keys.iter().map(|key| task(key, &[])).chain([task("join", &keys)]);
+    json!({"name": "joined", "tasks": tasks.collect::<Vec<_>>()})
+}
+
+fn branched(width: u32) -> Value {
+    let mut each = task("each", &[]);
+    each["for_each"] = (0..width).collect();
+    json!({"name": "branched", "tasks": [each]})
+}
+
 async fn asked(stage: &Stage, asking: impl Future<Output = (StatusCode, Value)>) -> Cost {
     let before = stage.api.bill();
     let (status, answer) = asking.await;

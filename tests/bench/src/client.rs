@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
 use minutehand_io::clock::{Clock as _, SystemClock};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, ensure};
 use crate::http::{self, Connection, text_field};
 use crate::stage::KEY;
 
@@ -60,6 +60,27 @@ impl Client {
         let mut accepted = try_join_all(submitting).await?.concat();
         accepted.sort_unstable_by_key(|each| each.answered_at);
         Ok(accepted)
+    }
+
+    /// Posts the same body many times, as many at once as there are connections; what is read of each answer, in no order.
+    pub async fn post_many(
+        &mut self,
+        times: usize,
+        path: &str,
+        body: &str,
+        read: impl Fn(&[u8]) -> Option<String>,
+    ) -> Outcome<Vec<String>> {
+        let (request, next, read) = (http::post(path, KEY, body), AtomicUsize::new(0), &read);
+        let posting = self.connections.iter_mut().map(async |connection| {
+            let mut told = Vec::new();
+            while next.fetch_add(1, Ordering::Relaxed) < times {
+                let answer = connection.ask(&request).await?;
+                ensure((200..300).contains(&answer.status), || String::from_utf8_lossy(answer.body).into_owned())?;
+                told.extend(read(answer.body));
+            }
+            Ok::<_, Failure>(told)
+        });
+        Ok(try_join_all(posting).await?.concat())
     }
 
     /// Gets all paths, as many at once as there are connections; the answers are in the order of the paths.

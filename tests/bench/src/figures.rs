@@ -3,6 +3,7 @@
 pub mod breakdown;
 pub mod burst;
 pub mod calendar;
+pub mod graphs;
 pub mod held;
 pub mod immediate;
 pub mod later;
@@ -24,11 +25,20 @@ pub enum Figure {
     Sweep,
     Held,
     Calendar,
+    Graphs,
 }
 
 impl Figure {
-    pub const ALL: [Self; 7] =
-        [Self::Throughput, Self::Burst, Self::Immediate, Self::Later, Self::Sweep, Self::Held, Self::Calendar];
+    pub const ALL: [Self; 8] = [
+        Self::Throughput,
+        Self::Burst,
+        Self::Immediate,
+        Self::Later,
+        Self::Sweep,
+        Self::Held,
+        Self::Calendar,
+        Self::Graphs,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -39,6 +49,7 @@ impl Figure {
             Self::Sweep => "sweep",
             Self::Held => "held",
             Self::Calendar => "calendar",
+            Self::Graphs => "graphs",
         }
     }
 
@@ -51,6 +62,7 @@ impl Figure {
             Self::Sweep => sweep::meaning(),
             Self::Held => held::meaning(stage),
             Self::Calendar => calendar::meaning(),
+            Self::Graphs => graphs::meaning(),
         }
     }
 
@@ -64,6 +76,7 @@ impl Figure {
             Self::Sweep => sweep::measure(stage).await,
             Self::Held => held::measure(stage).await,
             Self::Calendar => calendar::measure(),
+            Self::Graphs => graphs::measure(stage).await,
         }
     }
 }

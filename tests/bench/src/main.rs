@@ -44,6 +44,7 @@ enum Wanted {
     Sweep,
     Held,
     Calendar,
+    Graphs,
 }
 
 /// One thread: the load generator must use as little of the cores as possible.
@@ -110,6 +111,7 @@ impl Wanted {
             Self::Sweep => Figure::Sweep,
             Self::Held => Figure::Held,
             Self::Calendar => Figure::Calendar,
+            Self::Graphs => Figure::Graphs,
         };
         one == figure
     }

@@ -95,7 +95,7 @@ fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Moment, D::Erro
     instant_or_null(deserializer)?.ok_or_else(|| serde::de::Error::custom("null where an instant belongs"))
 }
 
-fn instant_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Moment>, D::Error> {
+pub(crate) fn instant_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Moment>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     Moment::parse(&text).map(Some).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not an instant")))
 }

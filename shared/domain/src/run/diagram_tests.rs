@@ -58,7 +58,7 @@ fn graph() -> Graph {
 fn tendings() -> [(&'static str, Tending); 7] {
     let failed = TasksEnded::Failed { why: Failure::Task, told: None };
     [
-        ("stop", Tending::Stop(Stop::TimedOut)),
+        ("stop", Tending::Stop(Stop::Failed)),
         ("begin finally", Tending::Finally { outcome: None, deadline: Moment::END }),
         ("end succeeded", Tending::End(TasksEnded::Succeeded { result: Body::Empty })),
         ("end failed", Tending::End(failed)),

@@ -42,6 +42,8 @@ pub async fn attend<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<Settled, Fa
                 work.add(Due::Census(run.key));
             } else if tasks.deadline <= now {
                 work.add(Due::Stop(whose_deadline(run), Stop::TimedOut));
+            } else {
+                work.add(Due::Begin(run.key)); // who unfolded it may have died before all of it was begun
             }
             Box::pin(work.done(ports)).await
         }

@@ -243,6 +243,21 @@ fn the_tasks_that_a_dead_executor_did_not_begin_are_begun_by_a_look() {
     assert_eq!(stage.judge(), []);
 }
 
+/// Rule **roots**, of a hint: the same, and a process that was started again hints what is due.
+///
+/// Removed: a hint that finds a run which waits for its tasks does nothing. Until the sweep found its timer overdue nothing began.
+#[test]
+fn the_tasks_that_a_dead_executor_did_not_begin_are_begun_by_the_next_hint() {
+    let stage = Graphs::new([flow([call(&[])])], [nth(1, dies_after("executor", "put_run"))]);
+    let run = stage.ask(1);
+    stage.play_to(4);
+
+    stage.execute(5, "started again", run.given());
+    stage.play_to(20);
+
+    assert_eq!((stage.status(run.given()), stage.calls(0, 0)), ("succeeded", vec![5]));
+}
+
 /// Rule **lane**: the only lane of a `for_each` waits while the failure of its first branch is held.
 ///
 /// Removed: the lane goes on where a try ends. The second branch ran beside the first one's second try.
