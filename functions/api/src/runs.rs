@@ -11,6 +11,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
+use minutehand_protocol::graph::judge::may_end;
 use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
 pub(crate) use self::full_run::FullRun;
@@ -50,6 +51,9 @@ pub(crate) async fn cancel<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let Nothing {} = body.parse_or_default()?;
+    if !may_end(&*app.ports, caller.tenant(), key, caller.role).await? {
+        return Err(Problem::new(Kind::Forbidden, "whoever may not answer this approval may not end it"));
+    }
     match cancel_run(&*app.ports, caller.tenant(), key, &caller.by).await? {
         Cancelled::Done(run) => {
             let run = FullRun::of(&*app.ports, run).await?;

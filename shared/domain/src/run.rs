@@ -404,6 +404,11 @@ impl Run {
         self.tasks().is_some_and(|tasks| tasks.admits(if is_each { Phase::Main } else { phase }))
     }
 
+    /// Whether a run that waits for its tasks is being stopped, or has come to its `finally`.
+    pub fn is_ending(&self) -> bool {
+        self.tasks().is_some_and(|tasks| tasks.stop.is_some() || tasks.phase == Phase::Finally)
+    }
+
     pub fn lease(&self) -> Option<&Lease> {
         match &self.state {
             State::Running(lease) => Some(lease),

@@ -36,6 +36,7 @@ use self::bookmark::Bookmark;
 pub use self::pass::{Pass, Swept};
 use self::unreadable::{keeps_its_bucket, put_off, put_off_until};
 use crate::chain::dispatch::{Dispatched, dispatch};
+use crate::graph::settle::owes;
 use crate::sweep::overdue::inspect_overdue;
 use crate::timers::hinting::hint;
 use crate::timers::promise::move_to;
@@ -298,7 +299,8 @@ impl<D: Ports> Sweep<'_, D> {
     /// A lease or a backoff ends at the timer's own time. What has no record is looked at when it is overdue.
     async fn hint_run(&self, timer: &Timer, told: Hint) -> Result<Done, Fault> {
         match self.ports.store().get::<Run>(&timer.tenant, told.run).await? {
-            Some(run) if !run.item.is_finished() => {
+            // One that is over is hinted where its end may owe something: who ended it may have died before all was paid.
+            Some(run) if !run.item.is_finished() || owes(&run.item) => {
                 hint(self.ports, run.item.priority.into(), &told, timer.key.due).await?;
                 Ok(Done::Hinted)
             }

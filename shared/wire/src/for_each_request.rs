@@ -99,7 +99,7 @@ impl ItemsRequest {
 
 /// The expression that says what a template of one name says: people who have written templates all day write one here too.
 fn of_a_template(text: &str) -> Option<String> {
-    let name = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+    let name = text.trim().strip_prefix("{{")?.strip_suffix("}}").filter(|name| !name.contains("}}"))?;
     let path: Path = name.trim().parse().ok()?;
     let root = match &path.root {
         Root::Task(key, of) => format!("tasks[\"{key}\"].{}", of.as_str()),

@@ -400,6 +400,58 @@ fn a_run_that_goes_on_does_a_branch_again_that_is_for_another_item() {
     );
 }
 
+/// Removed: what is too much is left out of the list. Ten of thirty branches that had succeeded were null.
+#[test]
+fn results_that_are_too_much_together_are_said_to_be() {
+    let world = World::new();
+    let over = Over::Expression(Expression::new("params.list").unwrap());
+    let each = ForEach { over, max_concurrent: None, tolerate: Tolerate::default() };
+    let each = Task { for_each: Some(each), payload: template(&json!("{{params.pad}}")), ..task("each", &[]) };
+    let policy = Policy { output: template(&json!("{{tasks.each.results.0}}")), ..Policy::default() };
+    world.create(1, Definition { policy, ..Definition::new(vec![each]) });
+
+    let run = world.run(1, &json!({"list": vec![0; 30], "pad": "x".repeat(200_000)}));
+    world.play(Duration::from_secs(30));
+
+    assert_eq!(world.status(run), "failed");
+    assert_eq!(world.read(run).told.unwrap(), "output: what it speaks of is too much to be read at once");
+}
+
+/// Removed: a task of `finally` is reused like any other. The resumed run tidied nothing, and said what the one before had.
+#[test]
+fn a_run_that_goes_on_tidies_up_again_and_cleans_up_after_its_own_failures() {
+    let world = World::new();
+    let on_failure = vec![Edge { task: "shaky".parse().unwrap(), on: On::Failure }];
+    let named = |key: &str| Task { payload: template(&json!({"name": key, "fails_until": 1})), ..task(key, &[]) };
+    let clean = Task { depends_on: on_failure, ..named("clean") };
+    let policy = Policy { failure: OnFailure::Continue, ..Policy::default() };
+    let tasks = vec![named("first"), failing_until("shaky", &[], 3), clean];
+    world.create(1, Definition { policy, finally: vec![named("tidy")], ..Definition::new(tasks) });
+
+    let run = world.run(1, &Value::Null);
+    world.play(Duration::from_secs(60));
+    let again = world.resume(run);
+    world.play(Duration::from_secs(60));
+
+    assert_eq!((world.status(run), world.status(again)), ("failed", "failed"));
+    let called = [("clean", 2), ("first", 1), ("shaky", 2), ("tidy", 2)].map(|(name, count)| (name.to_owned(), count));
+    assert_eq!(world.called_by_name(), called.into());
+}
+
+/// Removed: only the sweep looks at a run whose time is up. It took up to a minute and a half.
+#[test]
+fn a_run_is_stopped_when_its_time_is_up_and_over_when_what_ran_is() {
+    let world = World::new();
+    let policy = Policy { timeout: Duration::from_secs(2), ..Policy::default() };
+    let slow = |key: &str, on: &[&str]| Task { payload: template(&json!({"takes": 3})), ..task(key, on) };
+    world.create(1, Definition { policy, ..Definition::new(vec![slow("a", &[]), slow("b", &["a"])]) });
+
+    let run = world.run(1, &Value::Null);
+    world.play(Duration::from_secs(4));
+
+    assert_eq!((world.status(run), world.statuses(run)), ("timed_out", [("a", "succeeded")].map(owned).into()));
+}
+
 /// Removed: lists are counted each by itself. Both unfolded, into 14,000 runs.
 #[test]
 fn lists_that_are_too_long_together_fail_where_it_is_found() {

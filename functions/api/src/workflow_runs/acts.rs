@@ -95,6 +95,12 @@ fn not_resumed(run: &Run, now: minutehand_domain::Moment) -> String {
         (true, None) if run.graph.is_none() => {
             format!("the run is {} and nothing of it began: run its workflow instead", run.status(now))
         }
+        (true, None) if ["failed", "timed_out", "cancelled"].contains(&run.status(now)) => {
+            format!(
+                "the run is {}, and its job carries out something else by now: run its workflow instead",
+                run.status(now)
+            )
+        }
         (true, None) => {
             format!("the run is {}: only one that failed, timed out or was cancelled is resumed", run.status(now))
         }

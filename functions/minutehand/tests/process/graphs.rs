@@ -24,8 +24,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Rules **only settle erases**, **roots** and **derive**, in the process as it is shipped.
 ///
-/// Tried by removing, one at a time: the look at the start (`start_over`), and the promise before a task's run is put (`birth`). Each left
-/// runs that waited for ever.
+/// Removed: a pass hints no run that is over (`Sweep::hint_run`). Of 200 graphs 27 waited half a minute for the overdue look, whose tasks
+/// had ended just before a kill.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_killed_amid_500_graphs_carries_out_each_task_of_each() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);

@@ -122,7 +122,7 @@ impl Closed {
         Self {
             all_hold: holds,
             any_holds: holds,
-            any_failed: matches!(ended, Ended::Failed),
+            any_failed: matches!(ended, Ended::Failed | Ended::Cancelled),
             any_succeeded: matches!(ended, Ended::Succeeded),
             tainted,
         }

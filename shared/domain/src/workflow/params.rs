@@ -12,6 +12,10 @@ use crate::body::Json;
 /// Problems that one answer names.
 const PROBLEMS: usize = 8;
 const WHY_CHARS: usize = 200;
+/// Schemas inside of a schema, each counted as often as it is referred to: parameters are looked at by each of them.
+const SCHEMAS: usize = 10_000;
+/// What stands below these is a value, and no schema.
+const VALUES: [&str; 4] = ["const", "default", "enum", "examples"];
 
 #[derive(Clone)]
 pub struct ParamsSchema {
@@ -38,13 +42,15 @@ pub struct BadParams {
 }
 
 impl ParamsSchema {
-    /// A schema may refer to parts of itself and to nothing else. Its patterns are matched in linear time.
+    /// A schema may refer to parts of itself and to nothing else; not in a circle, and not so often that looking at parameters would
+    /// take long: forty schemas that refer to each other twice are a million millions. Its patterns are matched in linear time.
     pub fn new(source: Json) -> Result<Self, NoSchema> {
         let schema: Value = serde_json::from_str(source.as_str())
             .map_err(|error| NoSchema { at: String::new(), why: error.to_string() })?;
         if !schema.is_object() {
             return Err(NoSchema { at: String::new(), why: "a schema is an object".to_owned() });
         }
+        unroll(&schema, &schema, &mut Vec::new(), &mut 0).map_err(|why| NoSchema { at: String::new(), why })?;
         let validator = jsonschema::options()
             .with_pattern_options(PatternOptions::regex())
             .build(&schema)
@@ -76,6 +82,48 @@ impl ParamsSchema {
             false => Err(bad),
         }
     }
+}
+
+/// Counts the schemas of a schema, through what it refers to.
+fn unroll<'a>(at: &'a Value, root: &'a Value, within: &mut Vec<&'a str>, count: &mut usize) -> Result<(), String> {
+    match at {
+        Value::Object(fields) => {
+            *count += 1;
+            if *count > SCHEMAS {
+                return Err(format!("with what it refers to it has more than {SCHEMAS} schemas"));
+            }
+            for (name, field) in fields.iter().filter(|(name, _)| !VALUES.contains(&name.as_str())) {
+                match (name.as_str(), field) {
+                    ("$ref", Value::String(to)) => follow(to, root, within, count)?,
+                    ("$dynamicRef" | "$recursiveRef", Value::String(_)) => {
+                        return Err(format!("`{name}` is not known here: `$ref` is"));
+                    }
+                    // What is defined counts where it is referred to.
+                    ("$defs" | "definitions", Value::Object(_)) => {}
+                    // Here the names are anybody's.
+                    ("properties" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
+                        named.values().try_for_each(|schema| unroll(schema, root, within, count))?;
+                    }
+                    _ => unroll(field, root, within, count)?,
+                }
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| unroll(item, root, within, count)),
+        _ => Ok(()),
+    }
+}
+
+fn follow<'a>(to: &'a str, root: &'a Value, within: &mut Vec<&'a str>, count: &mut usize) -> Result<(), String> {
+    if within.contains(&to) {
+        return Err(format!("`{to}` refers to itself"));
+    }
+    let there = to.strip_prefix('#').filter(|path| path.starts_with('/')).and_then(|path| root.pointer(path));
+    let there = there.ok_or_else(|| format!("`{to}` is no part of it: a reference is `#/$defs/…`"))?;
+    within.push(to);
+    unroll(there, root, within, count)?;
+    within.pop();
+    Ok(())
 }
 
 /// The crate repeats the value that is not right, of whatever length.
@@ -169,6 +217,27 @@ mod tests {
             assert!(ParamsSchema::new(Json::of(&bad)).is_err(), "{bad}");
         }
         assert!(ParamsSchema::new(Json::of(&json!({"$defs": {"a": {}}, "$ref": "#/$defs/a"}))).is_ok());
+    }
+
+    /// Removed: schemas are not counted through their references. Each level takes twice as long as the one before.
+    #[test]
+    fn a_schema_that_would_take_for_ever_is_refused() {
+        let twice =
+            |to: usize| json!({"allOf": [{"$ref": format!("#/$defs/d{to}")}, {"$ref": format!("#/$defs/d{to}")}]});
+        let mut definitions: Map<String, Value> = (0..40).map(|n| (format!("d{n}"), twice(n + 1))).collect();
+        definitions.insert("d40".to_owned(), json!({}));
+        let mut called_default = json!({"properties": {"default": {"$ref": "#/$defs/d0"}}});
+        called_default["$defs"] = definitions.clone().into();
+        for bad in [
+            json!({"$ref": "#/$defs/d0", "$defs": definitions}),
+            called_default,
+            json!({"properties": {"a": {"$ref": "#"}}}),
+            json!({"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}}),
+            json!({"items": (0..10_001).map(|_| json!({})).collect::<Vec<_>>()}),
+        ] {
+            assert!(ParamsSchema::new(Json::of(&bad)).is_err());
+        }
+        assert!(ParamsSchema::new(Json::of(&json!({"enum": (0..20_000).collect::<Vec<_>>()}))).is_ok());
     }
 
     #[test]

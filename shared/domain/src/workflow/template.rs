@@ -2,12 +2,14 @@
 //! value as it is, of whatever kind; inside a longer text it becomes text. `{{"…"}}` stands for the text in the quotes, so that a
 //! payload can say `{{` itself. Keys of objects, and all else, stay as they were written, digit for digit.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
 use super::path::{NotAPath, NothingThere, Path, Root};
 use crate::body::{Json, string_at};
+use crate::limits::PAYLOAD_BYTES;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -31,6 +33,14 @@ pub enum NotATemplate {
     Path(#[from] NotAPath),
     #[error("a `{{{{` without its `}}}}`")]
     Open,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotFilled {
+    #[error(transparent)]
+    Nothing(#[from] NothingThere),
+    #[error("filled in, it has more than {PAYLOAD_BYTES} bytes")]
+    TooLarge,
 }
 
 impl Template {
@@ -68,21 +78,37 @@ impl Template {
         self.paths().map(|path| &path.root).collect()
     }
 
-    /// With the values in the places of their names.
-    pub fn fill(&self, value_of: impl Fn(&Root) -> Option<Json>) -> Result<Json, NothingThere> {
-        let value = |path: &Path| match value_of(&path.root) {
-            Some(root) => path.select(&root),
-            None => Err(NothingThere(path.root.to_string())),
-        };
+    /// With the values in the places of their names. It stops where the whole would be more than a target may be given: a short
+    /// template may name a large value often.
+    pub fn fill(&self, value_of: impl Fn(&Root) -> Option<Json>) -> Result<Json, NotFilled> {
+        let mut known: BTreeMap<&Path, Json> = BTreeMap::new();
         let mut whole = String::with_capacity(self.source.len());
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => whole.push_str(text),
-                Piece::Value(path) => whole.push_str(value(path)?.as_str()),
-                Piece::Inside(path) => whole.push_str(&as_text(&value(path)?)),
+                Piece::Value(path) => whole.push_str(selected(path, &value_of, &mut known)?.as_str()),
+                Piece::Inside(path) => whole.push_str(&as_text(selected(path, &value_of, &mut known)?)),
+            }
+            if whole.len() > PAYLOAD_BYTES {
+                return Err(NotFilled::TooLarge);
             }
         }
         Ok(Json::checked(whole))
+    }
+}
+
+/// What a name stands for, looked up once.
+fn selected<'a, 'p>(
+    path: &'p Path,
+    value_of: impl Fn(&Root) -> Option<Json>,
+    known: &'a mut BTreeMap<&'p Path, Json>,
+) -> Result<&'a Json, NothingThere> {
+    match known.entry(path) {
+        Entry::Occupied(there) => Ok(there.into_mut()),
+        Entry::Vacant(place) => {
+            let root = value_of(&path.root).ok_or_else(|| NothingThere(path.root.to_string()))?;
+            Ok(place.insert(path.select(&root)?))
+        }
     }
 }
 
@@ -165,6 +191,15 @@ mod tests {
         };
         let template = template(value).map_err(|refusal| refusal.to_string())?;
         template.fill(of).map(|json| json.as_str().to_owned()).map_err(|nothing| nothing.to_string())
+    }
+
+    /// Removed: the whole is measured when it is made. A template of 50 KB made a gigabyte.
+    #[test]
+    fn a_small_template_of_a_large_value_is_given_up_where_it_is_too_large() {
+        let large = Json::of(&json!("x".repeat(PAYLOAD_BYTES / 2)));
+        let template = template(&json!(vec!["{{params}}"; 10_000])).unwrap();
+
+        assert_eq!(template.fill(|_| Some(large.clone())), Err(NotFilled::TooLarge));
     }
 
     #[test]

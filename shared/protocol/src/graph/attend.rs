@@ -53,7 +53,7 @@ pub async fn attend<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<Settled, Fa
 }
 
 /// The run whose time is up: a `for_each` has no deadline but that of the run whose task it is, which is stopped as a whole.
-fn whose_deadline(run: &Run) -> RunKey {
+pub(super) fn whose_deadline(run: &Run) -> RunKey {
     let is_each = run.graph.as_ref().is_some_and(|graph| graph.each.is_some());
     run.task.as_ref().filter(|_| is_each).map_or(run.key, |task| task.parent)
 }
@@ -123,8 +123,7 @@ pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Faul
     }
     let (Some(task), Some(place)) = (&run.task, TaskPlace::of(run.key)) else { return Ok(false) };
     let Some(family) = Family::of(ports, &run.tenant, task.parent).await? else { return Ok(false) };
-    let goes_on = family.parent.item.tasks().is_some_and(|tasks| tasks.stop.is_none());
-    Ok(goes_on && family.plan.holds_failures(place))
+    Ok(family.parent.item.wants(family.plan.phase(place.node)) && family.plan.holds_failures(place))
 }
 
 /// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, or one that goes on with

@@ -15,9 +15,9 @@ use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::run::{Failure, Graph, Run, Skip, State, TaskPlace, TaskRun, Word};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_domain::workflow::definition::Over;
-use minutehand_domain::workflow::edge::{Decision, Ended};
+use minutehand_domain::workflow::edge::{Decision, Ended, On};
 use minutehand_domain::workflow::path::Root;
-use minutehand_domain::workflow::plan::Node;
+use minutehand_domain::workflow::plan::{Node, Phase};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Store as _};
@@ -263,11 +263,29 @@ impl<D: Ports> Family<'_, D> {
     async fn before(&mut self, place: TaskPlace) -> Result<Option<RunKey>, Fault> {
         let Some(above) = self.parent.item.before() else { return Ok(None) };
         let first = TaskPlace { turn: 1, ..place };
-        let Some(branch) = place.branch else { return Ok(Some(first.key(above, self.graph.parts))) };
+        let Some(branch) = place.branch else {
+            let is_the_same = self.follows_what_was_done(place.node, above).await?;
+            return Ok(is_the_same.then(|| first.key(above, self.graph.parts)));
+        };
         let item = self.item(branch).await?;
         let Some(before) = self.items_before(above).await? else { return Ok(None) };
         let is_the_same = before.items.get(usize::from(branch)) == item.as_ref();
         Ok(is_the_same.then(|| first.key(above, before.parts)))
+    }
+
+    /// Whether what a task did in the run that is resumed still holds. Not in `finally`, which runs each time; and not where it came after
+    /// something that failed there, and that is done again now: a cleanup after the last failure is none after this one.
+    async fn follows_what_was_done(&self, node: u16, above: RunKey) -> Result<bool, Fault> {
+        let Some(planned) = self.plan.node(node).filter(|_| self.plan.phase(node) == Phase::Main) else {
+            return Ok(false);
+        };
+        for parent in planned.parents.iter().filter(|parent| parent.on != On::Success) {
+            let there = TaskPlace::task(parent.node).key(above, self.graph.parts);
+            if done_before(self, Some(there)).await?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     async fn items_before(&mut self, above: RunKey) -> Result<Option<&ItemsBefore>, Fault> {

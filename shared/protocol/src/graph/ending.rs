@@ -16,6 +16,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::family::Family;
 use super::settle::{Due, Work};
+use super::stop::{promise_look_at, tell_of_its_end};
 use crate::bodies;
 
 /// All tasks of a phase have ended, as the join of its virtual end says.
@@ -55,6 +56,11 @@ pub(super) async fn end<D: Ports>(
         let tending = tending(family, &tasks, how).await?;
         let now = family.ports.clock().now();
         let Ok(next) = run.after(&RunEvent::Tend(&tending), now) else { return Ok(()) };
+        if let Tending::Finally { deadline, .. } = &tending {
+            // The look that stands is for the end of what was before.
+            promise_look_at(family.ports, &run, *deadline).await?;
+            tell_of_its_end(family.ports, &run, *deadline).await;
+        }
         match family.ports.store().put(&next.tenant, next.key, &next, Guard::Seen(version)).await? {
             Put::Written(version) => {
                 family.ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });

@@ -26,6 +26,8 @@ pub(super) struct Family<'a, D> {
     top: Option<Run>,
     /// What was read of it and of its tasks.
     pub(super) values: BTreeMap<Root, Json>,
+    /// Something that was to be read is larger than all of it may be.
+    pub(super) too_much: bool,
     pub(super) items: Option<Vec<Json>>,
     /// Of a `for_each`: the same one's list in the run that is resumed.
     pub(super) items_before: Option<ItemsBefore>,
@@ -60,6 +62,7 @@ impl<'a, D: Ports> Family<'a, D> {
             plan,
             top: None,
             values: BTreeMap::new(),
+            too_much: false,
             items: None,
             items_before: None,
         }))

@@ -8,7 +8,8 @@ use minutehand_domain::access::{By, Role};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
-use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, State};
+use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, State, Waiting};
+use minutehand_domain::target::Target;
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
@@ -17,6 +18,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::attend::{approval_of, is_held};
 use super::settle::{Settled, settle};
+use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise_task};
 
@@ -41,7 +43,8 @@ pub async fn judge<D: Ports>(
         let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Judged::NotFound) };
         let (guard, run) = (seen.guard(), seen.item);
         let Some(task) = run.task.clone() else { return Ok(Judged::NotFound) };
-        if judgement.word.is_answer() && !may_answer(ports, &run, role).await? {
+        // Whoever lets a rejected approval pass answers it.
+        if !may_answer(ports, &run, role).await? {
             return Ok(Judged::NotYours);
         }
         if !judgement.word.is_answer() && !is_held(ports, &run).await? {
@@ -65,6 +68,16 @@ pub async fn judge<D: Ports>(
 
 async fn may_answer<D: Ports>(ports: &D, run: &Run, role: Role) -> Result<bool, Fault> {
     Ok(approval_of(ports, run).await?.is_none_or(|approval| approval.may(role)))
+}
+
+/// Whether somebody of this role may end a run by itself: where it asks for an approval, that is to answer it.
+pub async fn may_end<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, role: Role) -> Result<bool, Fault> {
+    match ports.store().get::<Run>(tenant, key).await? {
+        Some(seen) if matches!(seen.item.waiting(), Some(Waiting::Answer { .. })) => {
+            may_answer(ports, &seen.item, role).await
+        }
+        Some(_) | None => Ok(true),
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +108,7 @@ pub async fn resume_with<D: Ports>(
     let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Resumed::NotFound) };
     let before = seen.item;
     let ended_badly = matches!(before.state, State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. });
-    if !ended_badly || before.graph.is_none() || before.task.is_some() {
+    if !ended_badly || before.task.is_some() || !still_carries_it_out(ports, &before).await? {
         return Ok(Resumed::Refused(before));
     }
     let now = ports.clock().now();
@@ -112,6 +125,14 @@ pub async fn resume_with<D: Ports>(
         Put::Conflict(Some(there)) => Ok(Resumed::Already(there.item)),
         Put::Conflict(None) => Ok(Resumed::NotFound),
     }
+}
+
+/// Whether a run has unfolded, and its job still carries out the same workflow.
+async fn still_carries_it_out<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
+    let (Some(graph), Some(job)) = (&run.graph, job_of(ports, &run.tenant, run.key.job).await?) else {
+        return Ok(false);
+    };
+    Ok(matches!(job.definition.target, Target::Workflow(called) if called.id == graph.workflow))
 }
 
 /// The run that goes on with another. `by`: who asked for it, where that is known.

@@ -13,8 +13,10 @@ use minutehand_domain::workflow::definition::OnFailure;
 use minutehand_domain::workflow::edge::{Closed, Decision, Ended, On, Rule};
 use minutehand_domain::workflow::join::Of;
 use minutehand_domain::workflow::plan::{Node, Phase};
+use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
+use super::attend::whose_deadline;
 use super::birth::start;
 use super::ending::end_of_phase;
 use super::family::Family;
@@ -129,7 +131,15 @@ async fn settle_task<D: Ports>(ports: &D, run: &Run, parent: RunKey, work: &mut 
         return Ok(());
     };
     if tasks.stop.is_some() {
-        return Ok(()); // its own look sees to the rest
+        // Its own look sees to the rest; of a few tasks the last one does, so that nobody waits for a look.
+        if family.graph.parts == 1 {
+            work.add(Due::Census(parent));
+        }
+        return Ok(());
+    }
+    if tasks.deadline <= ports.clock().now() {
+        work.add(Due::Stop(whose_deadline(&family.parent.item), Stop::TimedOut));
+        return Ok(());
     }
     let Some(place) = TaskPlace::of(run.key) else { return Ok(()) };
     let plan = Arc::clone(&family.plan);

@@ -7,10 +7,11 @@
 
 use std::time::Duration;
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::hint::Hint;
-use minutehand_domain::id::RunKey;
+use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Stop, Tasks, Tending, Waiting};
 use minutehand_domain::timer::{Timer, TimerKey};
@@ -24,12 +25,16 @@ use super::ending::end;
 use super::family::Family;
 use super::settle::{Due, Settled, Work, settle};
 use crate::timers::hinting::hint;
-use crate::timers::promise::{erase, promise, promise_task};
+use crate::timers::promise::{erase, promise, promise_task, written_now};
 
 /// How long after it was stopped a run is looked at first.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
 /// How long it is left alone at most.
 const LAST_LOOK: Duration = Duration::from_secs(60);
+/// Queues carry a hint for so long.
+const NEAR: Duration = Duration::from_secs(15 * 60);
+/// Runs that are ended side by side.
+const AT_ONCE: usize = 64;
 
 /// Writes the word, unless one stands. `by`: who asked for it, where somebody did.
 pub(super) async fn stop<D: Ports>(
@@ -82,7 +87,7 @@ pub async fn promise_look<D: Ports>(ports: &D, run: &Run) -> Result<Timer, Fault
     promise_look_at(ports, run, ports.clock().now()).await
 }
 
-async fn promise_look_at<D: Ports>(ports: &D, run: &Run, at: Moment) -> Result<Timer, Fault> {
+pub(super) async fn promise_look_at<D: Ports>(ports: &D, run: &Run, at: Moment) -> Result<Timer, Fault> {
     let key = TimerKey::run(run.key, at);
     match &run.task {
         Some(task) => promise_task(ports, &run.tenant, key, task.parent).await,
@@ -93,6 +98,14 @@ async fn promise_look_at<D: Ports>(ports: &D, run: &Run, at: Moment) -> Result<T
 /// A hint, so that nobody waits for the sweep; where it is lost, the timer is found overdue.
 async fn look_at<D: Ports>(ports: &D, run: &Run, timer: &Timer, at: Moment) {
     let _a_lost_hint_is_found_overdue = hint(ports, Lane::short(run.priority), &Hint::of(timer), at).await;
+}
+
+/// Tells of the end of a run's time, where that is so near that no look of the sweep may come before: a message without a timer of its own.
+pub async fn tell_of_its_end<D: Ports>(ports: &D, run: &Run, deadline: Moment) {
+    if deadline.since(ports.clock().now()) <= NEAR {
+        let key = TimerKey::run(run.key, deadline);
+        look_at(ports, run, &written_now(ports, &run.tenant, key, 0), deadline).await;
+    }
 }
 
 /// What a hint that finds a stopped run does when it has been gone through: the next look is promised and hinted, twice as far away as this
@@ -123,38 +136,60 @@ pub(super) async fn census<D: Ports>(ports: &D, key: RunKey, work: &mut Work) ->
         return Ok(());
     };
     let Some(stop) = tasks.stop else { return Ok(()) };
-    let mut open = false;
-    for run in family.children().await? {
-        if !run.is_finished() {
-            open |= !is_ended(ports, run.key, work).await?;
-        }
+    let there: Vec<RunKey> =
+        family.children().await?.iter().filter(|run| !run.is_finished()).map(|run| run.key).collect();
+    let tenant = &family.parent.item.tenant;
+    let ending = stream::iter(there).map(|run| end_or_ask(ports, tenant, run));
+    let found: Vec<Found> = ending.buffer_unordered(AT_ONCE).try_collect().await?;
+    for inner in found.iter().filter_map(Found::inner) {
+        work.add(Due::Stop(inner, Stop::Cancelled));
+        work.add(Due::Census(key));
     }
-    if open { Ok(()) } else { end(&mut family, tasks.phase, Some(stop), work).await }
+    if found.iter().any(|found| *found != Found::Over) {
+        return Ok(());
+    }
+    end(&mut family, tasks.phase, Some(stop), work).await
 }
 
-/// Whether a run below one that is being stopped has ended; it is ended, or asked to end, where not.
-async fn is_ended<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> Result<bool, Fault> {
+/// What stands below a run that is being stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Over,
+    /// It was asked to end, or is being stopped itself.
+    Open,
+    /// It has tasks of its own, which nobody has stopped.
+    Inner(RunKey),
+}
+
+impl Found {
+    fn inner(&self) -> Option<RunKey> {
+        match self {
+            Self::Inner(run) => Some(*run),
+            Self::Over | Self::Open => None,
+        }
+    }
+}
+
+/// Ends a run that has not begun, and asks one that runs to end.
+async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Found, Fault> {
     loop {
-        let Some(seen) = ports.store().get::<Run>(&work.tenant, key).await? else { return Ok(true) };
+        let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Found::Over) };
         let (guard, run) = (seen.guard(), seen.item);
         match &run.state {
-            State::Waiting(Waiting::Tasks(Tasks { stop, phase, .. })) => {
-                // In its `finally` it has ended before, or was stopped: only who asks for that stops that as well.
-                if stop.is_none() && *phase == Phase::Main {
-                    work.add(Due::Stop(key, Stop::Cancelled));
-                    work.add(Due::Census(run.task.map_or(key, |task| task.parent)));
-                }
-                return Ok(false);
+            // In its `finally` it has ended before, or was stopped: only who asks for that stops that as well.
+            State::Waiting(Waiting::Tasks(Tasks { stop: None, phase: Phase::Main, .. })) => {
+                return Ok(Found::Inner(key));
             }
-            State::Running(lease) if lease.cancelled => return Ok(false),
+            State::Waiting(Waiting::Tasks(_)) => return Ok(Found::Open),
+            State::Running(lease) if lease.cancelled => return Ok(Found::Open),
             _ => {}
         }
         let now = ports.clock().now();
-        let Ok(next) = run.after(&RunEvent::Cancel { by: None }, now) else { return Ok(run.is_finished()) };
+        let found = |run: &Run| if run.is_finished() { Found::Over } else { Found::Open };
+        let Ok(next) = run.after(&RunEvent::Cancel { by: None }, now) else { return Ok(found(&run)) };
         if ports.store().put(&next.tenant, key, &next, guard).await?.is_written() {
             ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
-            work.step();
-            return Ok(next.is_finished());
+            return Ok(found(&next));
         }
     }
 }

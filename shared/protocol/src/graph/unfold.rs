@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::RunKey;
-use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, TASK_RUNS, WORKFLOW_DEPTH};
+use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES, TASK_RUNS, WORKFLOW_DEPTH};
 use minutehand_domain::order::Terms;
 use minutehand_domain::run::{Branches, Event as RunEvent, Graph, Refusal, Run, TaskPlace};
 use minutehand_domain::target::WorkflowTarget;
@@ -61,6 +61,10 @@ pub async fn of_workflow<D: Ports>(
         },
         None => given,
     };
+    if let Some(given) = given.as_ref().filter(|given| given.len() > PAYLOAD_BYTES) {
+        let bytes = given.len();
+        return Ok(Err(format!("params: with their defaults they have {bytes} bytes, and at most {PAYLOAD_BYTES}")));
+    }
     let given = bodies::keep(ports, &run.tenant, run.key.job, given, INLINE_PAYLOAD_BYTES).await?;
     let deadline = ports.clock().now() + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
     let expires_at = deadline + policy.finally_timeout + KEPT;
@@ -75,7 +79,7 @@ async fn version_of<D: Ports>(ports: &D, run: &Run, target: WorkflowTarget) -> R
         && let Some(seen) = ports.store().get::<Run>(&run.tenant, before).await?
         && let Some(graph) = seen.item.graph
     {
-        return Ok(Some(graph.version));
+        return Ok(Some(graph.version).filter(|_| graph.workflow == target.id));
     }
     let there = ports.store().get::<Workflow>(&run.tenant, target.id).await?.map(|seen| seen.item);
     Ok(there.filter(|workflow| !workflow.deleted).map(|workflow| target.version.unwrap_or(workflow.version)))

@@ -26,7 +26,7 @@ impl<D: Ports> Family<'_, D> {
             if let Some(value) = self.value(&root).await? {
                 self.values.insert(root, value);
             }
-            if self.values.values().map(Json::len).sum::<usize>() > BYTES {
+            if self.too_much || self.values.values().map(Json::len).sum::<usize>() > BYTES {
                 return Ok(false);
             }
         }
@@ -54,7 +54,9 @@ impl<D: Ports> Family<'_, D> {
         let top = self.top().await?.clone();
         let run = latest(self.ports, &top, node).await?;
         match (of, run) {
-            (Of::Status, None) => Ok(Some(text("cancelled"))), // it never began, and will not
+            // It has not begun: where it cannot any more it counts as cancelled.
+            (Of::Status, None) if top.may_still_start(self.plan.phase(node)) => Ok(Some(text("pending"))),
+            (Of::Status, None) => Ok(Some(text("cancelled"))),
             (Of::Status, Some(run)) => Ok(Some(text(self.status(&run, node)))),
             (Of::Result | Of::Results, None) => Ok(None),
             (Of::Result, Some(run)) => bodies::fetch(self.ports, &run.tenant, run.key.job, run.result()).await,
@@ -82,7 +84,7 @@ impl<D: Ports> Family<'_, D> {
     }
 
     /// The results of a `for_each`'s branches in their order, null where one has none.
-    async fn results(&self, each: Run) -> Result<Option<Json>, Fault> {
+    async fn results(&mut self, each: Run) -> Result<Option<Json>, Fault> {
         let each = &self.carried_out_by(each).await?;
         let Some(graph) = &each.graph else { return Ok(None) };
         let count = graph.each.map_or(0, |each| usize::from(each.count));
@@ -93,7 +95,8 @@ impl<D: Ports> Family<'_, D> {
             let result = bodies::fetch(self.ports, &run.tenant, run.key.job, run.result()).await?;
             bytes += result.as_ref().map_or(0, Json::len);
             if bytes > BYTES {
-                break; // whoever reads it finds that it is too much
+                self.too_much = true;
+                return Ok(None);
             }
             if let (Some(result), Some(at)) = (result, results.get_mut(usize::from(branch))) {
                 *at = result;

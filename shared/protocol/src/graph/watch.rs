@@ -81,8 +81,7 @@ impl Watched {
 
     /// Whether the failure of what stands here waits for a verdict now.
     pub fn holds(&self, place: TaskPlace) -> bool {
-        let goes_on = self.run.tasks().is_some_and(|tasks| tasks.stop.is_none());
-        goes_on && self.plan.holds_failures(place)
+        self.run.wants(self.plan.phase(place.node)) && self.plan.holds_failures(place)
     }
 
     /// How far a task is.

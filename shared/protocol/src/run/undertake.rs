@@ -17,6 +17,7 @@ use minutehand_io::{Fault, Ports};
 use super::claim::{Claim, Dropped, Reading, dropped, erase_what_is_left, payload};
 use crate::bodies;
 use crate::graph::slots::{Place, acquire, leave_line, release_if_over, stand_in_line};
+use crate::graph::stop::tell_of_its_end;
 use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
 use crate::timers::promise::promise_task;
 
@@ -157,6 +158,9 @@ async fn begin<D: Ports>(
         Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
         Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
     };
+    if unfolding.0.each.is_none() {
+        tell_of_its_end(ports, &seen.item, unfolding.1).await;
+    }
     if let Some(since) = since {
         leave_line(ports, &hint.tenant, workflow, &Waiter { since, run: key }).await?;
     }

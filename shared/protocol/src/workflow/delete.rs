@@ -35,13 +35,14 @@ pub async fn delete<D: Ports>(
         return Ok(Deleted::Done);
     }
     if !cancel_runs && let Some(open) = open_runs(ports, tenant, id, true).await?.first() {
-        return Ok(Deleted::Open(*open));
+        return Ok(Deleted::Open(open.key));
     }
     change_job(ports, tenant, id.job(), &Change::Delete).await?;
     mark(ports, (tenant, id)).await?;
     if cancel_runs {
-        for run in open_runs(ports, tenant, id, false).await? {
-            cancel(ports, tenant, run, by).await?;
+        // One that is being ended already is left to that: a second cancel would stop its `finally` too.
+        for run in open_runs(ports, tenant, id, false).await?.into_iter().filter(|run| !run.is_ending()) {
+            cancel(ports, tenant, run.key, by).await?;
         }
     }
     Ok(Deleted::Done)
@@ -65,15 +66,16 @@ async fn open_runs<D: Ports>(
     tenant: &Tenant,
     id: WorkflowId,
     one_is_enough: bool,
-) -> Result<Vec<RunKey>, Fault> {
+) -> Result<Vec<Run>, Fault> {
     let (mut open, mut before) = (Vec::new(), None);
     loop {
         let runs = RunsOf { job: id.job(), window: Moment::EPOCH..Moment::END };
         let read = ports.store().list::<Run>(tenant, runs, before, PAGE).await?.items;
-        open.extend(read.iter().filter(|run| !run.is_finished()).map(|run| run.key));
-        if read.len() < PAGE || one_is_enough && !open.is_empty() {
+        let is_last = read.len() < PAGE;
+        before = read.last().map(|run| run.key);
+        open.extend(read.into_iter().filter(|run| !run.is_finished()));
+        if is_last || one_is_enough && !open.is_empty() {
             return Ok(open);
         }
-        before = read.last().map(|run| run.key);
     }
 }

@@ -131,7 +131,7 @@ impl<'a> Bench<'a> {
             Rule::Any => false,
             Rule::NoneFailed => {
                 let some = |what| all.iter().any(|(_, ended)| *ended == what);
-                some(Ended::Succeeded) && !some(Ended::Failed)
+                some(Ended::Succeeded) && !some(Ended::Failed) && !some(Ended::Cancelled)
             }
         })
     }
@@ -204,6 +204,9 @@ impl<'a> Bench<'a> {
     /// The same step in the run that this one goes on with, where that succeeded there.
     fn done_before(&self, parent: &str, step: usize, branch: Option<usize>) -> Option<&'a str> {
         let old = self.before(parent)?;
+        if branch.is_none() && !self.still_holds(parent, &old, step) {
+            return None;
+        }
         let is_the_same = branch.is_none_or(|branch| self.is_the_same_item(parent, &old, branch));
         let last = self.last_try(&old, step, branch).filter(|_| is_the_same)?;
         (self.ended(last) == Some(Ended::Succeeded)).then_some(last)
@@ -217,8 +220,19 @@ impl<'a> Bench<'a> {
         if place.branch.is_some_and(|branch| !self.is_the_same_item(&place.parent, &parent, branch)) {
             return None;
         }
+        if place.branch.is_none() && !self.still_holds(&place.parent, &parent, place.step) {
+            return None;
+        }
         let place = Place { parent, turn: 1, ..place.clone() };
         self.by_place.get(&place).map(|id| (*id).to_owned())
+    }
+
+    /// Whether what a step did in `old` is what it would do now: not in `finally`, and not after what failed there.
+    fn still_holds(&self, parent: &str, old: &str, step: usize) -> bool {
+        let flow = self.flow_of(parent).map(|flow| &self.account.flows[flow]);
+        let Some(flow) = flow.filter(|flow| step < flow.main) else { return false };
+        let reacts = flow.steps[step].edges.iter().filter(|(_, on)| *on != On::Success);
+        reacts.map(|(from, _)| *from).all(|from| self.counts(old, from, None) == Some(Ended::Succeeded))
     }
 
     /// Whether a branch of two `for_each` is for the same.

@@ -40,9 +40,9 @@ fn under(policy: Policy, flow: Flow) -> Flow {
     Flow { policy, ..flow }
 }
 
-fn nth(nth: u32, line: Line) -> Line {
-    let Line { process, port, phase, fate, .. } = line;
-    Line { process, port, phase, nth, fate }
+fn nth(nth: u32, mut line: Line) -> Line {
+    line.nth = nth;
+    line
 }
 
 /// Rule **settle**: an executor dies with the end of a task just written; whoever finds that over pays what it owes.

@@ -71,7 +71,7 @@ async fn where_failures_are_held_a_rejected_approval_is_held_too() {
     assert_eq!(world.watch(&run).await["status"], "succeeded");
 }
 
-/// Tried: without `may_answer` here and in the protocol, a viewer approves.
+/// The guard is `may_answer`, here and in the protocol.
 #[tokio::test]
 async fn who_may_answer_an_approval_it_says_itself() {
     let world = World::new();

@@ -37,7 +37,7 @@ async fn lose_join(world: &World, run: &str, node: u16) {
     assert!(matches!(deleted, Deleted::Done));
 }
 
-/// Tried: without the call of `stall_of` in the look, nothing is said.
+/// The guard is the call of `stall_of` in the look.
 #[tokio::test]
 async fn a_run_whose_join_was_lost_says_which_edge_it_waits_for_and_says_it_once() {
     let world = World::new();

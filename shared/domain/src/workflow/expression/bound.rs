@@ -14,8 +14,8 @@ pub(super) const STEPS: u64 = 2_000_000;
 const BYTES: u64 = 16 << 20;
 /// The bytes of texts that are compared or put together in the time of one step.
 const BYTES_A_STEP: u64 = 512;
-/// A pattern is compiled each time that it is met.
-const STEPS_A_PATTERN: u64 = 200;
+/// A pattern is compiled each time that it is met, which may take some tens of milliseconds.
+const STEPS_A_PATTERN: u64 = 100_000;
 /// What a number takes, or the frame of anything.
 const FRAME: u64 = 16;
 

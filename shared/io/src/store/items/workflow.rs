@@ -1,4 +1,5 @@
-//! A workflow, among a tenant's jobs by the number that its own job has too; and what its versions say, in pieces.
+//! A workflow, a document of its tenant's by its id: beside its own job it would lie under the same key; and what its versions say, in
+//! pieces.
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
@@ -17,7 +18,7 @@ impl Item for Workflow {
     type Key = WorkflowId;
 
     fn place(id: &WorkflowId) -> Place {
-        Place::new(Partition::Jobs, [Part::Job(id.job())])
+        Place::named(&id.to_string())
     }
 }
 
@@ -26,7 +27,7 @@ impl Listed for Workflow {
     type Within = ();
 
     fn span((): &(), past: Option<&WorkflowId>) -> Option<Span> {
-        Some(Span::all(Partition::Jobs, past.map(Self::place)))
+        Some(Span::all(Partition::Kind, past.map(Self::place)))
     }
 
     fn counts(&self) -> bool {
