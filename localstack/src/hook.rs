@@ -65,11 +65,6 @@ impl Hook {
         self.all().into_iter().filter(|called| called.job == job).collect()
     }
 
-    /// How often it was called.
-    pub fn calls(&self) -> usize {
-        self.all().len()
-    }
-
     pub async fn first_call_of(&self, job: &str) -> Called {
         let begin = Instant::now();
         loop {

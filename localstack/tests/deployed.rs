@@ -158,54 +158,6 @@ async fn jobs_of_runs(api: &ApiClient, list: &str) -> BTreeSet<String> {
     runs.map(|run| run["job_id"].as_str().expect("of a job").to_owned()).collect()
 }
 
-/// A graph of every kind of task: calls, branches whose joins are a tree, a question to people, and something that runs at last. The roles of
-/// the API and of the executor are enforced, and both carry it on.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_graph_with_branches_and_an_approval_is_carried_out_to_its_output() {
-    const BRANCHES: usize = 70;
-    let Some(world) = World::deployed().await else { return };
-    let call = |key: &str, before: &[&str]| {
-        json!({
-            "key": key, "depends_on": before, "target": {"http": {"url": world.hook.ok()}}, "timeout_seconds": 5,
-            "payload": {"of": "{{params.of}}"},
-        })
-    };
-    let mut each = call("each", &["load"]);
-    each["for_each"] = json!({"items": (0..BRANCHES).collect::<Vec<_>>(), "max_concurrent": 20});
-    let workflow = json!({
-        "name": "release",
-        "tasks": [
-            call("load", &[]),
-            each,
-            {"key": "ask", "depends_on": ["each"], "approval": {"roles": ["operator"]}},
-            call("publish", &["ask"]),
-        ],
-        "finally": [call("tidy", &[])],
-        "output": {"build": "{{tasks.ask.result.build}}", "it": "{{tasks.publish.status}}"},
-    });
-    let (status, made) = world.api.ask("POST", "/v1/workflows", Some(&workflow)).await;
-    assert_eq!(status, 201, "{made}");
-    let path = format!("/v1/workflows/{}/run", made["workflow_id"].as_str().expect("an id"));
-    let (status, asked) = world.api.ask("POST", &path, Some(&json!({"params": {"of": 7}}))).await;
-    assert_eq!(status, 202, "{asked}");
-    let run = format!("/v1/workflow-runs/{}", asked["run_id"].as_str().expect("an id"));
-
-    world.api.eventually(&run, |run| task(run, "ask")["state"] == "waiting").await;
-    let answer = json!({"note": "looks good", "result": {"build": 12}});
-    let (status, told) = world.api.ask("POST", &format!("{run}/tasks/ask/approve"), Some(&answer)).await;
-    assert_eq!(status, 200, "{told}");
-    let ended = world.api.eventually(&run, |run| !run["finished_at"].is_null()).await;
-
-    assert_eq!((&ended["status"], &ended["output"]), (&json!("succeeded"), &json!({"build": 12, "it": "succeeded"})));
-    assert_eq!(task(&ended, "each")["branches"]["counts"]["succeeded"], BRANCHES);
-    assert_eq!(world.hook.calls(), BRANCHES + ["load", "publish", "tidy"].len());
-}
-
-fn task<'a>(run: &'a Value, key: &str) -> &'a Value {
-    let tasks = run["tasks"].as_array().expect("a run has tasks");
-    tasks.iter().find(|task| task["key"] == key).expect("it has that one")
-}
-
 /// Its message comes back when its lease is over: five seconds for the call, thirty for the record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_whose_bootstrap_is_killed_is_tried_again_when_its_lease_is_over() {
