@@ -18,7 +18,7 @@ impl Item for Workflow {
     type Key = WorkflowId;
 
     fn place(id: &WorkflowId) -> Place {
-        Place::named(&id.to_string())
+        Place::named(id.to_string())
     }
 }
 
