@@ -88,20 +88,25 @@ async fn finish<D: Ports>(ports: &D, new: &NewWorkflow, there: Workflow, is_new:
     if there.fingerprint != new.fingerprint {
         return Ok(Created::Taken);
     }
-    let job = NewJob {
-        tenant: new.tenant.clone(),
-        id: new.id.job(),
-        schedule: new.schedule.clone(),
-        definition: job_of(&there, new.about.clone()),
-        payload: None,
-        fingerprint: new.fingerprint,
-        now: new.now,
-    };
-    match create_job(ports, job).await? {
+    let definition = job_of(&there, new.about.clone());
+    match create_job(ports, own_job(&there, definition, &new.schedule, new.now)).await? {
         CreatedJob::New(_) if is_new => Ok(Created::New(there)),
         CreatedJob::New(_) | CreatedJob::Replayed(_) => Ok(Created::Replayed(there)),
         CreatedJob::Taken => Ok(Created::Taken),
         CreatedJob::TooSlow => Ok(Created::TooSlow),
+    }
+}
+
+/// The job of a workflow's own, as its creator makes it.
+fn own_job(workflow: &Workflow, definition: JobDefinition, schedule: &Schedule, now: Moment) -> NewJob {
+    NewJob {
+        tenant: workflow.tenant.clone(),
+        id: workflow.id.job(),
+        schedule: schedule.clone(),
+        definition,
+        payload: None,
+        fingerprint: workflow.fingerprint,
+        now,
     }
 }
 

@@ -104,7 +104,7 @@ pub use self::workflow_run_query::{BranchQuery, BranchesQuery, TasksQuery, Workf
 pub use self::workflow_run_request::WorkflowRunRequest;
 pub use self::workflow_run_view::{
     ApprovalView, BranchView, BranchesView, DecidedView, EdgeView, JudgementView, PathStepView, RunTaskView,
-    TaskOfView, TaskState, WorkflowRunItem, WorkflowRunView,
+    TaskOfView, TaskState, TriedView, WorkflowRunItem, WorkflowRunView,
 };
 pub use self::workflow_view::{
     DefinitionView, OneWorkflowVersionView, OneWorkflowView, WorkflowVersionView, WorkflowView,

@@ -22,13 +22,7 @@ component!(
     WorkflowIdText = "WorkflowId",
     json_schema!({ "type": "string", "pattern": id_pattern("wf", &[16]), "description": "Which workflow." })
 );
-component!(
-    TaskKeyText = "TaskKey",
-    json_schema!({
-        "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "minLength": 1, "maxLength": WORD_CHARS,
-        "description": "What a task is called in its workflow.",
-    })
-);
+component!(TaskKeyText = "TaskKey", key_like("What a task is called in its workflow."));
 component!(
     ExpressionText = "Expression",
     json_schema!({
@@ -41,13 +35,7 @@ component!(
     KeyIdText = "KeyId",
     json_schema!({ "type": "string", "pattern": id_pattern("key", &[10]), "description": "Which key. It is no secret." })
 );
-component!(
-    SecretNameText = "SecretName",
-    json_schema!({
-        "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "minLength": 1, "maxLength": WORD_CHARS,
-        "description": "Which secret. Its name is no secret.",
-    })
-);
+component!(SecretNameText = "SecretName", key_like("Which secret. Its name is no secret."));
 component!(
     TenantText = "Tenant",
     json_schema!({
@@ -94,6 +82,14 @@ component!(
             to say: `--reach` of `minutehand serve`, or `MINUTEHAND_REACH`, is `public`, `private` or `loopback`.",
     })
 );
+
+/// A word that a client chooses, and that stands in addresses.
+fn key_like(description: &str) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "minLength": 1, "maxLength": WORD_CHARS,
+        "description": description,
+    })
+}
 
 /// From one to so many characters, none of them a control character.
 pub struct Line<const MOST: usize>;

@@ -124,30 +124,13 @@ pub struct RunTaskView {
     /// What it does: `call`, `workflow`, `approval` or `for_each`.
     pub kind: String,
     pub in_finally: bool,
-    #[schemars(with = "TaskState")]
-    pub state: Word<TaskState>,
-    /// Why it failed or was skipped: a word.
-    pub reason: Option<String>,
-    /// A sentence, where it could not be made.
-    pub detail: Option<String>,
-    pub waiting_for: Option<String>,
-    /// Its run, with all attempts and the whole result: null while it has none.
-    #[schemars(with = "Option<RunIdText>")]
-    pub run_id: Option<String>,
+    #[serde(flatten)]
+    pub tried: TriedView,
     /// `all`, `any` or `none_failed` of these.
     pub rule: String,
     pub depends_on: Vec<EdgeView>,
-    /// 1, and one more for each retry that an operator asked for; 0 while it has no run.
-    pub tries: u16,
-    /// Of the last try.
-    pub attempts: u32,
-    pub scheduled_at: Option<Instant>,
-    pub started_at: Option<Instant>,
-    pub finished_at: Option<Instant>,
     #[schemars(with = "PriorityWord")]
     pub priority: Word<Priority>,
-    /// Of the last attempt, where it did not succeed.
-    pub error: Option<AttemptErrorView>,
     /// What it answered; left out where it is large: its run shows it.
     #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
     pub result: BodyView,
@@ -158,9 +141,33 @@ pub struct RunTaskView {
     #[schemars(with = "Option<RunIdText>")]
     pub reused: Option<String>,
     pub approval: Option<ApprovalView>,
+    pub branches: Option<BranchesView>,
+}
+
+/// How far a task is, or a branch, by the last try at it. Their results stand apart: a number keeps its digits only there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TriedView {
+    #[schemars(with = "TaskState")]
+    pub state: Word<TaskState>,
+    /// Why it failed or was skipped: a word.
+    pub reason: Option<String>,
+    /// A sentence, where it could not be made.
+    pub detail: Option<String>,
+    pub waiting_for: Option<String>,
+    /// Its run, with all attempts and the whole result: null while it has none.
+    #[schemars(with = "Option<RunIdText>")]
+    pub run_id: Option<String>,
+    /// 1, and one more for each retry that an operator asked for; 0 while it has no run.
+    pub tries: u16,
+    /// Of the last try.
+    pub attempts: u32,
+    pub scheduled_at: Option<Instant>,
+    pub started_at: Option<Instant>,
+    pub finished_at: Option<Instant>,
+    /// Of the last attempt, where it did not succeed.
+    pub error: Option<AttemptErrorView>,
     /// What an operator made of its failure.
     pub verdict: Option<JudgementView>,
-    pub branches: Option<BranchesView>,
 }
 
 /// What a task depends on.
@@ -221,23 +228,11 @@ pub struct BranchesView {
 pub struct BranchView {
     /// From 0.
     pub branch: u16,
-    #[schemars(with = "TaskState")]
-    pub state: Word<TaskState>,
-    pub reason: Option<String>,
-    pub detail: Option<String>,
-    pub waiting_for: Option<String>,
-    #[schemars(with = "Option<RunIdText>")]
-    pub run_id: Option<String>,
-    pub tries: u16,
-    pub attempts: u32,
-    pub scheduled_at: Option<Instant>,
-    pub started_at: Option<Instant>,
-    pub finished_at: Option<Instant>,
-    pub error: Option<AttemptErrorView>,
+    #[serde(flatten)]
+    pub tried: TriedView,
     #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
     pub result: BodyView,
     pub answer: Option<JudgementView>,
-    pub verdict: Option<JudgementView>,
 }
 
 /// A decision about a task or a branch, as it stands.

@@ -336,7 +336,7 @@ impl Play {
                 let its = play.clone();
                 play.crew.act_at(play.sim().now(), "resumer", move |ports| async move {
                     if let Ok(Resumed::Queued(run) | Resumed::Already(run)) =
-                        resume(&ports, &its.tenant, key, &By::host()).await
+                        resume(&ports, &its.tenant, key, &By::host(), None).await
                     {
                         its.sim().count("gone on with");
                         its.hear(|heard| heard.told.push(run.key));

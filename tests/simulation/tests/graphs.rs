@@ -711,7 +711,7 @@ impl World {
 
     fn resume(&self, key: RunKey) -> RunKey {
         let world = self.clone();
-        match self.now(async move { resume(&world, &tenant(), key, &By::host()).await.unwrap() }) {
+        match self.now(async move { resume(&world, &tenant(), key, &By::host(), None).await.unwrap() }) {
             Resumed::Queued(run) | Resumed::Already(run) => run.key,
             other => panic!("{other:?}"),
         }

@@ -10,7 +10,7 @@ use minutehand_domain::audit::Deed;
 use minutehand_domain::run::{Refusal, Run, Stop};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
-use minutehand_protocol::graph::judge::{Resumed, resume_with};
+use minutehand_protocol::graph::judge::{Resumed, resume as resume_run};
 use minutehand_protocol::run::cancel::{Cancelled, cancel_with};
 use minutehand_wire::NoteRequest;
 
@@ -72,7 +72,7 @@ pub(crate) async fn resume<D: Ports>(
     let whole = found(&app, &caller, key).await?;
     app.meters.admit_run(ports, tenant).await?;
     let resuming = async {
-        match resume_with(ports, tenant, key, &caller.by, note.as_deref()).await? {
+        match resume_run(ports, tenant, key, &caller.by, note.as_deref()).await? {
             Resumed::Queued(run) => Ok((run, true)),
             Resumed::Already(run) => Ok((run, false)),
             Resumed::Refused(_) => Err(conflict(not_resumed(&whole.run, ports.clock().now()))),

@@ -163,7 +163,7 @@ impl Branches<'_> {
                     break;
                 }
                 let view = branch(self.watched, each, (number, self.planned), run.as_ref(), &names, now);
-                if self.state.is_none_or(|state| view.state == state) {
+                if self.state.is_none_or(|state| view.tried.state == state) {
                     items.push(view);
                 }
                 at = number + 1;

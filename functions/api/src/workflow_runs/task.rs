@@ -12,44 +12,42 @@ use minutehand_domain::workflow::waits::{of_task, of_unborn};
 use minutehand_protocol::graph::watch::{BranchCounts, Watched};
 use minutehand_wire::{
     ApprovalView, AttemptErrorView, BodyView, BranchView, BranchesView, EdgeView, Instant, JudgementView, RunTaskView,
-    TaskState, Word,
+    TaskState, TriedView, Word,
 };
 
 use super::names::Names;
 use super::whole::ready_at;
 
-/// What is said of a run of a task alike, whether it is a branch's or not.
-struct Told {
-    reason: Option<String>,
-    detail: Option<String>,
-    run_id: String,
-    tries: u16,
-    attempts: u32,
-    started_at: Option<Instant>,
-    finished_at: Option<Instant>,
-    error: Option<AttemptErrorView>,
-    result: BodyView,
-    answer: Option<JudgementView>,
-    verdict: Option<JudgementView>,
+/// What is said of a task and of a branch alike: of one without a run its state alone.
+fn tried(
+    run: Option<&Run>,
+    (progress, waiting_for, scheduled_at): (Progress, Option<String>, Option<Moment>),
+    names: &Names,
+) -> TriedView {
+    let verdict = run.and_then(|run| run.task.as_ref()?.verdict.as_ref());
+    TriedView {
+        state: TaskState::of(progress),
+        reason: run.and_then(|run| run.reason().map(ToOwned::to_owned)),
+        detail: run.and_then(|run| run.told.clone()),
+        waiting_for,
+        run_id: run.map(|run| run.key.to_string()),
+        tries: run.map_or(0, |run| TaskPlace::of(run.key).map_or(1, |place| place.turn)),
+        attempts: run.map_or(0, |run| run.fence),
+        scheduled_at: scheduled_at.map(Instant),
+        started_at: run.and_then(|run| run.started_at).map(Instant),
+        finished_at: run.and_then(Run::finished_at).map(Instant),
+        error: run.and_then(|run| run.attempts.last().and_then(Attempt::error)).map(AttemptErrorView::of),
+        verdict: verdict.map(|verdict| judgement(verdict, names)),
+    }
 }
 
-impl Told {
-    fn of(run: &Run, names: &Names) -> Self {
-        let task = run.task.as_ref();
-        Self {
-            reason: run.reason().map(ToOwned::to_owned),
-            detail: run.told.clone(),
-            run_id: run.key.to_string(),
-            tries: TaskPlace::of(run.key).map_or(1, |place| place.turn),
-            attempts: run.fence,
-            started_at: run.started_at.map(Instant),
-            finished_at: run.finished_at().map(Instant),
-            error: run.attempts.last().and_then(Attempt::error).map(AttemptErrorView::of),
-            result: BodyView::inside(run.result()),
-            answer: task.and_then(|task| task.answer.as_ref()).map(|answer| judgement(answer, names)),
-            verdict: task.and_then(|task| task.verdict.as_ref()).map(|verdict| judgement(verdict, names)),
-        }
-    }
+fn result(run: Option<&Run>) -> BodyView {
+    run.map_or(BodyView::Null, |run| BodyView::inside(run.result()))
+}
+
+fn answer(run: Option<&Run>, names: &Names) -> Option<JudgementView> {
+    let answer = run.and_then(|run| run.task.as_ref()?.answer.as_ref());
+    answer.map(|answer| judgement(answer, names))
 }
 
 /// `counts`: of the branches, where it is a `for_each`.
@@ -62,35 +60,22 @@ pub(super) fn task(
 ) -> RunTaskView {
     let (run, progress) = (watched.task(node), watched.progress(node, now));
     let edges: Vec<EdgeNow> = watched.plan.edges_now(node, |node| watched.task(node)).collect();
-    let told = run.map(|run| Told::of(run, names));
     let about = run.and_then(|run| run.task.as_ref());
     let total = watched.each(node).and_then(|(_, graph)| graph.each).map(|each| each.count);
-    let answer = told.as_ref().and_then(|told| told.answer.clone());
-    let told = told.as_ref();
+    let waiting_for = waits(watched, (node, planned), progress, &edges, now);
     RunTaskView {
         key: planned.task.key.to_string(),
         kind: kind(planned).to_owned(),
         in_finally: watched.plan.phase(node) == Phase::Finally,
-        state: TaskState::of(progress),
-        reason: told.and_then(|told| told.reason.clone()),
-        detail: told.and_then(|told| told.detail.clone()),
-        waiting_for: waits(watched, (node, planned), progress, &edges, now),
-        run_id: told.map(|told| told.run_id.clone()),
+        tried: tried(run, (progress, waiting_for, ready_at(watched, node)), names),
         rule: planned.task.rule.as_str().to_owned(),
         depends_on: edges.iter().map(|edge| edge_view(watched, *edge)).collect(),
-        tries: told.map_or(0, |told| told.tries),
-        attempts: told.map_or(0, |told| told.attempts),
-        scheduled_at: ready_at(watched, node).map(Instant),
-        started_at: told.and_then(|told| told.started_at),
-        finished_at: told.and_then(|told| told.finished_at),
         priority: run.map_or(planned.task.priority.unwrap_or(watched.run.priority), |run| run.priority).into(),
-        error: told.and_then(|told| told.error.clone()),
-        result: told.map_or(BodyView::Null, |told| told.result.clone()),
+        result: result(run),
         tainted: about.is_some_and(|task| task.tainted),
         allow_failure: planned.task.allow_failure,
         reused: about.and_then(|task| task.reused).map(|key| key.to_string()),
-        approval: planned.approval().map(|approval| approval_view(approval, run, answer)),
-        verdict: told.and_then(|told| told.verdict.clone()),
+        approval: planned.approval().map(|approval| approval_view(approval, run, answer(run, names))),
         branches: total.zip(counts).map(|(total, counts)| branches_view(total, counts)),
     }
 }
@@ -107,29 +92,13 @@ pub(super) fn branch(
     let place = |run: &Run| TaskPlace::of(run.key).unwrap_or(TaskPlace::task(0));
     let progress =
         run.map_or_else(|| watched.unborn_branch(each), |run| watched.progress_of_branch(each, run, place(run), now));
-    let told = run.map(|run| Told::of(run, names));
-    let told = told.as_ref();
+    let waiting_for = run.and_then(|run| of_task(run, planned, progress, now));
     let due = run.and_then(|run| match run.state {
-        State::Scheduled { due } => Some(Instant(due)),
-        _ => run.started_at.map(Instant),
+        State::Scheduled { due } => Some(due),
+        _ => run.started_at,
     });
-    BranchView {
-        branch,
-        state: TaskState::of(progress),
-        reason: told.and_then(|told| told.reason.clone()),
-        detail: told.and_then(|told| told.detail.clone()),
-        waiting_for: run.and_then(|run| of_task(run, planned, progress, now)),
-        run_id: told.map(|told| told.run_id.clone()),
-        tries: told.map_or(0, |told| told.tries),
-        attempts: told.map_or(0, |told| told.attempts),
-        scheduled_at: due,
-        started_at: told.and_then(|told| told.started_at),
-        finished_at: told.and_then(|told| told.finished_at),
-        error: told.and_then(|told| told.error.clone()),
-        result: told.map_or(BodyView::Null, |told| told.result.clone()),
-        answer: told.and_then(|told| told.answer.clone()),
-        verdict: told.and_then(|told| told.verdict.clone()),
-    }
+    let tried = tried(run, (progress, waiting_for, due), names);
+    BranchView { branch, tried, result: result(run), answer: answer(run, names) }
 }
 
 pub(super) fn judgement(judgement: &Judgement, names: &Names) -> JudgementView {

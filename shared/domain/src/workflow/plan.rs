@@ -17,7 +17,7 @@ use super::path::Root;
 use super::template::Template;
 use crate::limits::{BRANCHES, TASK_RUNS, TASKS};
 use crate::order::Terms;
-use crate::run::TaskPlace;
+use crate::run::{Run, TaskPlace};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -270,6 +270,11 @@ impl Plan {
     /// Into how many parts its tasks' runs are divided. The branches of a `for_each` are divided by themselves.
     pub fn parts(&self) -> u8 {
         parts_for(self.nodes.len())
+    }
+
+    /// Whether a failure that stands here below `parent` waits for a verdict now: the parent still wants what its verdict would lead to.
+    pub fn holds_now(&self, parent: &Run, place: TaskPlace) -> bool {
+        parent.wants(self.phase(place.node)) && self.holds_failures(place)
     }
 
     /// Whether a failure of the run that stands here waits for an operator's verdict. Of a `for_each` its branches' do, and not its own.

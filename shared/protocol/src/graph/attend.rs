@@ -24,7 +24,6 @@ use super::family::Family;
 use super::judge::going_on_with;
 use super::settle::{Due, Settled, Work, settle};
 use super::stalling::stall_of;
-use super::unfold::begin_below;
 use super::values::latest;
 
 /// How often a run that waits for its tasks is looked at: what died on its way is found then.
@@ -82,11 +81,11 @@ pub(super) async fn approval_of<D: Ports>(ports: &D, run: &Run) -> Result<Option
 pub async fn look<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Option<Moment>, Fault> {
     let now = ports.clock().now();
     let Some(tasks) = seen.item.tasks().copied() else { return Ok(None) };
+    let attended = attend(ports, &seen).await?;
     if tasks.stop.is_some() || tasks.deadline <= now {
-        let _whatever_is_left_is_looked_at_again = attend(ports, &seen).await?;
         return Ok(Some(now + STOPPING));
     }
-    if begin_below(ports, seen.clone(), false).await? == Settled::More {
+    if attended == Settled::More {
         return Ok(Some(now + Duration::from_secs(1)));
     }
     let stalled = stall_of(ports, &seen.item).await?;
@@ -123,7 +122,7 @@ pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Faul
     }
     let (Some(task), Some(place)) = (&run.task, TaskPlace::of(run.key)) else { return Ok(false) };
     let Some(family) = Family::of(ports, &run.tenant, task.parent).await? else { return Ok(false) };
-    Ok(family.parent.item.wants(family.plan.phase(place.node)) && family.plan.holds_failures(place))
+    Ok(family.plan.holds_now(&family.parent.item, place))
 }
 
 /// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, or one that goes on with

@@ -8,7 +8,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
-use minutehand_domain::run::{Graph, Run, TaskPlace};
+use minutehand_domain::run::{Graph, Run, TaskPlace, Word};
 use minutehand_domain::workflow::definition::Tolerate;
 use minutehand_domain::workflow::join::Of;
 use minutehand_domain::workflow::parts;
@@ -115,6 +115,25 @@ impl<'a, D: Ports> Family<'a, D> {
     pub(super) async fn children(&self) -> Result<Vec<Run>, Fault> {
         children_of(self.ports, &self.parent.item, &self.graph).await
     }
+}
+
+/// The last try at what stands at a place below a run; none where none was made.
+pub async fn last_try<D: Ports>(
+    ports: &D,
+    parent: &Run,
+    graph: &Graph,
+    mut place: TaskPlace,
+) -> Result<Option<Run>, Fault> {
+    let mut last = None;
+    while let Some(seen) = ports.store().get::<Run>(&parent.tenant, place.key(parent.key, graph.parts)).await? {
+        let is_tried_again = seen.item.verdict() == Some(Word::Retry);
+        last = Some(seen.item);
+        if !is_tried_again {
+            break;
+        }
+        place = place.again();
+    }
+    Ok(last)
 }
 
 /// Every run of a task below a run that has unfolded.

@@ -92,13 +92,8 @@ pub enum Resumed {
 
 /// Goes on with a run of a workflow that did not end well, under a key of its own: whatever succeeded is not done again. Rule **once**:
 /// however often somebody asks, it is one run. Rule **derive**: its timer says what it goes on with, so that a look which finds that
-/// alone makes the run; given up, it could never be asked for again.
-pub async fn resume<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Resumed, Fault> {
-    resume_with(ports, tenant, key, by, None).await
-}
-
-/// The same, with a note of who asks: the new run has it.
-pub async fn resume_with<D: Ports>(
+/// alone makes the run; given up, it could never be asked for again. `note`: of who asks, which the new run has.
+pub async fn resume<D: Ports>(
     ports: &D,
     tenant: &Tenant,
     key: RunKey,

@@ -99,7 +99,7 @@ impl Work {
             }
             match due {
                 Due::Settle(run) if self.paid.insert(run.key) => pay(ports, &run, &mut self).await?,
-                Due::Stop(key, word) => stop(ports, key, word, None, &mut self).await?,
+                Due::Stop(key, word) => stop(ports, key, word, &mut self).await?,
                 Due::Census(key) => census(ports, key, &mut self).await?,
                 Due::Begin(key) if self.begun.insert(key) => begin(ports, key, &mut self).await?,
                 Due::Settle(_) | Due::Begin(_) => {}

@@ -9,7 +9,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{Run, Waiting};
-use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
+use minutehand_domain::timer::TimerKey;
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::slot::{Slot, SlotKey, Waiter, items};
 use minutehand_io::clock::Clock as _;
@@ -17,6 +17,7 @@ use minutehand_io::store::{Deleted, Guard, Release, Seen, Store as _, Take, Upda
 use minutehand_io::{Fault, Ports};
 
 use crate::timers::hinting::hint;
+use crate::timers::promise::written_now;
 
 /// Waiters that are read at once.
 const LINE: usize = 16;
@@ -158,7 +159,6 @@ pub async fn release_if_over<D: Ports>(ports: &D, place: Place<'_>) -> Result<()
 /// A hint without a timer of its own: the one that stands behind the run is found by its look.
 async fn nudge<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey) {
     let now = ports.clock().now();
-    let stamp = TimerStamp { generation: 0, written: now };
-    let timer = Timer { key: TimerKey::run(run, now), tenant: tenant.clone(), stamp, parent: None };
+    let timer = written_now(ports, tenant, TimerKey::run(run, now), 0);
     let _a_lost_hint_is_found_overdue = hint(ports, Lane::default(), &Hint::of(&timer), now).await;
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
-use minutehand_domain::access::By;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
@@ -36,22 +35,14 @@ const NEAR: Duration = Duration::from_secs(15 * 60);
 /// Runs that are ended side by side.
 const AT_ONCE: usize = 64;
 
-/// Writes the word, unless one stands. `by`: who asked for it, where somebody did.
-pub(super) async fn stop<D: Ports>(
-    ports: &D,
-    key: RunKey,
-    stop: Stop,
-    by: Option<&By>,
-    work: &mut Work,
-) -> Result<(), Fault> {
+/// Writes the word, unless one stands.
+pub(super) async fn stop<D: Ports>(ports: &D, key: RunKey, stop: Stop, work: &mut Work) -> Result<(), Fault> {
     loop {
         let Some(seen) = ports.store().get::<Run>(&work.tenant, key).await? else { return Ok(()) };
         let guard = seen.guard();
         let run = seen.item;
         let now = ports.clock().now();
-        let tending = Tending::Stop(stop);
-        let event = if by.is_some() { RunEvent::Cancel { by } } else { RunEvent::Tend(&tending) };
-        let next = match run.after(&event, now) {
+        let next = match run.after(&RunEvent::Tend(&Tending::Stop(stop)), now) {
             Ok(next) => next,
             Err(Refusal::Stopping) => break,
             Err(_it_has_ended) => return Ok(()),

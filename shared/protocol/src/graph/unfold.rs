@@ -137,25 +137,29 @@ pub async fn unfold<D: Ports>(
     Ok(Ok(Some(Seen { item: next, version })))
 }
 
-/// Begins the tasks of a run that has unfolded: those that depend on nothing, and that nobody began yet.
-pub async fn begin_below<D: Ports>(ports: &D, seen: Seen<Run>, is_first: bool) -> Result<Settled, Fault> {
+/// Begins the tasks of a run that has just unfolded: those that depend on nothing.
+pub async fn begin_below<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Settled, Fault> {
     let mut work = Work::of(&seen.item.tenant);
     let Some(mut family) = Family::below(ports, seen).await? else { return Ok(Settled::Paid) };
-    begin_missing(&mut family, is_first, &mut work).await?;
+    begin_missing(&mut family, &BTreeSet::new(), &mut work).await?;
     work.done(ports).await
 }
 
-/// The same, where somebody may have begun before.
+/// The same, where some may have begun before.
 pub(super) async fn begin<D: Ports>(ports: &D, key: RunKey, work: &mut Work) -> Result<(), Fault> {
-    match Family::of(ports, &work.tenant.clone(), key).await? {
-        Some(mut family) => begin_missing(&mut family, false, work).await,
-        None => Ok(()),
-    }
+    let Some(mut family) = Family::of(ports, &work.tenant, key).await? else { return Ok(()) };
+    let Some(tasks) = family.parent.item.tasks().copied() else { return Ok(()) };
+    let there = begun(&family, tasks.phase, work).await?;
+    begin_missing(&mut family, &there, work).await
 }
 
-async fn begin_missing<D: Ports>(family: &mut Family<'_, D>, is_first: bool, work: &mut Work) -> Result<(), Fault> {
+/// Begins what is not among the runs that are there.
+async fn begin_missing<D: Ports>(
+    family: &mut Family<'_, D>,
+    there: &BTreeSet<RunKey>,
+    work: &mut Work,
+) -> Result<(), Fault> {
     let Some(tasks) = family.parent.item.tasks().copied() else { return Ok(()) };
-    let there = if is_first { BTreeSet::new() } else { begun(family, tasks.phase, work).await? };
     if let Some(each) = family.graph.each {
         if each.count == 0 {
             return end_of_phase(family, family.plan.end(Phase::Main), Closed::NONE, work).await;

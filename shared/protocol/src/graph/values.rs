@@ -10,7 +10,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
-use super::family::{Family, children_of};
+use super::family::{Family, children_of, last_try};
 use crate::bodies;
 
 /// All that one expression or template may be told, so that no process is filled by one graph.
@@ -108,17 +108,10 @@ impl<D: Ports> Family<'_, D> {
 
 /// The last try at a task of a workflow's run; none where none was made.
 pub(super) async fn latest<D: Ports>(ports: &D, top: &Run, node: u16) -> Result<Option<Run>, Fault> {
-    let Some(graph) = &top.graph else { return Ok(None) };
-    let (mut place, mut last) = (TaskPlace::task(node), None);
-    while let Some(seen) = ports.store().get::<Run>(&top.tenant, place.key(top.key, graph.parts)).await? {
-        let is_tried_again = seen.item.verdict() == Some(Word::Retry);
-        last = Some(seen.item);
-        if !is_tried_again {
-            break;
-        }
-        place = place.again();
+    match &top.graph {
+        Some(graph) => last_try(ports, top, graph, TaskPlace::task(node)).await,
+        None => Ok(None),
     }
-    Ok(last)
 }
 
 fn text(text: &str) -> Json {

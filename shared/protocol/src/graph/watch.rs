@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
-use minutehand_domain::run::{Graph, Run, TaskPlace, Word};
+use minutehand_domain::run::{Graph, Run, TaskPlace};
 use minutehand_domain::workflow::key::TaskKey;
 use minutehand_domain::workflow::parts;
 use minutehand_domain::workflow::plan::{Phase, Plan};
@@ -17,6 +17,8 @@ use minutehand_domain::workflow::waits::of_task;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
+
+pub use super::family::last_try;
 
 /// Parts that are read side by side: of each there is a page in memory.
 const AT_ONCE: usize = 4;
@@ -50,15 +52,14 @@ pub struct Standing {
     /// The job whose run all of it is.
     pub job: JobId,
     pub plan: Arc<Plan>,
-    /// Its parent goes on: a failure may be held.
-    goes_on: bool,
+    /// Whether its failure counts as one that is held.
+    holds: bool,
 }
 
 impl Standing {
     /// What the run that stands here waits for, in words.
     pub fn waits(&self, run: &Run, now: Moment) -> Option<String> {
-        let holds = self.plan.holds_failures(self.place) && (self.goes_on || run.verdict().is_some());
-        of_task(run, self.plan.node(self.place.node)?, Progress::of_run(run, holds, now), now)
+        of_task(run, self.plan.node(self.place.node)?, Progress::of_run(run, self.holds, now), now)
     }
 }
 
@@ -79,11 +80,6 @@ impl Watched {
         self.tasks.get(&node)
     }
 
-    /// Whether the failure of what stands here waits for a verdict now.
-    pub fn holds(&self, place: TaskPlace) -> bool {
-        self.run.wants(self.plan.phase(place.node)) && self.plan.holds_failures(place)
-    }
-
     /// How far a task is.
     pub fn progress(&self, node: u16, now: Moment) -> Progress {
         if let Some(run) = self.task(node) {
@@ -93,10 +89,9 @@ impl Watched {
         Progress::of_unborn(self.run.may_still_start(self.plan.phase(node)), closed.count())
     }
 
-    /// Of a run of a task or a branch. A verdict stands also when the whole is over.
+    /// Of a run of a task or a branch.
     pub fn progress_of(&self, run: &Run, place: TaskPlace, now: Moment) -> Progress {
-        let holds = if run.verdict().is_some() { self.plan.holds_failures(place) } else { self.holds(place) };
-        Progress::of_run(run, holds, now)
+        Progress::of_run(run, holds(&self.plan, &self.run, run, place), now)
     }
 
     /// The run of a `for_each`, where a task is one and has unfolded.
@@ -143,34 +138,13 @@ impl Watched {
     }
 
     pub fn progress_of_branch(&self, each: &Run, run: &Run, place: TaskPlace, now: Moment) -> Progress {
-        let goes_on = each.tasks().is_some_and(|tasks| tasks.stop.is_none());
-        let holds = self.plan.holds_failures(place) && (goes_on || run.verdict().is_some());
-        Progress::of_run(run, holds, now)
+        Progress::of_run(run, holds(&self.plan, each, run, place), now)
     }
 
     /// Of a branch that has no run.
     pub fn unborn_branch(&self, each: &Run) -> Progress {
         Progress::of_unborn(each.may_still_start(Phase::Main), 0)
     }
-}
-
-/// The last try at what stands at a place below a run; none where none was made.
-pub async fn last_try<D: Ports>(
-    ports: &D,
-    parent: &Run,
-    graph: &Graph,
-    place: TaskPlace,
-) -> Result<Option<Run>, Fault> {
-    let (mut place, mut last) = (place, None);
-    while let Some(seen) = ports.store().get::<Run>(&parent.tenant, place.key(parent.key, graph.parts)).await? {
-        let is_tried_again = seen.item.verdict() == Some(Word::Retry);
-        last = Some(seen.item);
-        if !is_tried_again {
-            break;
-        }
-        place = place.again();
-    }
-    Ok(last)
 }
 
 /// Shows each run of a task below a run that has unfolded, in no order, until so many were read. Answers how many were, and whether that
@@ -218,23 +192,29 @@ fn pages_of<'a, D: Ports>(
 /// The run of a workflow that a run is a task of, and what it is called there. None where it is no task's, or what it belongs to is gone.
 pub async fn standing_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<Standing>, Fault> {
     let (Some(task), Some(place)) = (&run.task, TaskPlace::of(run.key)) else { return Ok(None) };
-    let Some(mut parent) = read(ports, &run.tenant, task.parent).await? else { return Ok(None) };
-    let goes_on = parent.tasks().is_some_and(|tasks| tasks.stop.is_none());
-    if let (Some(Graph { each: Some(_), .. }), Some(above)) = (&parent.graph, &parent.task) {
-        let Some(whole) = read(ports, &run.tenant, above.parent).await? else { return Ok(None) };
-        parent = whole;
-    }
-    let Some(graph) = &parent.graph else { return Ok(None) };
+    let Some(parent) = read(ports, &run.tenant, task.parent).await? else { return Ok(None) };
+    let whole = match (&parent.graph, &parent.task) {
+        (Some(Graph { each: Some(_), .. }), Some(above)) => read(ports, &run.tenant, above.parent).await?,
+        _ => Some(parent.clone()),
+    };
+    let Some(whole) = whole else { return Ok(None) };
+    let Some(graph) = &whole.graph else { return Ok(None) };
     let Some(plan) = ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version).await? else {
         return Ok(None);
     };
     let Some(key) = plan.node(place.node).map(|node| node.task.key.clone()) else { return Ok(None) };
-    let (workflow_run, mut root) = (parent.key, parent);
+    let holds = holds(&plan, &parent, run, place);
+    let (workflow_run, mut root) = (whole.key, whole);
     while let Some(task) = root.task.as_ref().map(|task| task.parent) {
         let Some(above) = read(ports, &run.tenant, task).await? else { return Ok(None) };
         root = above;
     }
-    Ok(Some(Standing { workflow_run, key, place, job: root.key.job, plan, goes_on }))
+    Ok(Some(Standing { workflow_run, key, place, job: root.key.job, plan, holds }))
+}
+
+/// Whether a run's failure counts as one that is held: it waits for its verdict, or has it. A verdict stands also when the whole is over.
+fn holds(plan: &Plan, parent: &Run, run: &Run, place: TaskPlace) -> bool {
+    plan.holds_now(parent, place) || run.verdict().is_some() && plan.holds_failures(place)
 }
 
 async fn read<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Run>, Fault> {

@@ -164,7 +164,7 @@ async fn begin<D: Ports>(
     if let Some(since) = since {
         leave_line(ports, &hint.tenant, workflow, &Waiter { since, run: key }).await?;
     }
-    let _its_look_does_the_rest = begin_below(ports, seen, true).await?;
+    let _its_look_does_the_rest = begin_below(ports, seen).await?;
     Ok(Claim::Dropped(Dropped::Begun))
 }
 

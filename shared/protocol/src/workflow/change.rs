@@ -11,9 +11,9 @@ use minutehand_domain::workflow::{Workflow, WorkflowId};
 use minutehand_io::store::{Guard, Seen, Store as _};
 use minutehand_io::{Fault, Ports, plans};
 
-use super::{About, job_of};
+use super::{About, job_of, own_job};
 use crate::job::change::{Changed as ChangedJob, Want, change as change_job};
-use crate::job::create::{Created as CreatedJob, NewJob, create as create_job};
+use crate::job::create::{Created as CreatedJob, create as create_job};
 
 /// Numbers of versions that a writer passes over which another left half written.
 const TRIES: u32 = 8;
@@ -62,7 +62,7 @@ pub async fn change<D: Ports>(ports: &D, tenant: &Tenant, id: WorkflowId, wanted
         let next = Workflow { name: wanted.name.clone(), version, changed_at: wanted.now, ..there.clone() };
         let is_as_it_was = version == there.version && next.name == there.name;
         if is_as_it_was || ports.store().put(tenant, id, &next, Guard::Seen(seen)).await?.is_written() {
-            return own_job(ports, next, wanted).await;
+            return change_own_job(ports, next, wanted).await;
         }
     }
     Err(Fault::unavailable("workflow", "it is being changed by too many at once"))
@@ -87,7 +87,7 @@ async fn version_of<D: Ports>(
 }
 
 /// Its own job as it is wanted, made where its creator did not come so far.
-async fn own_job<D: Ports>(ports: &D, workflow: Workflow, wanted: &Wanted) -> Result<Changed, Fault> {
+async fn change_own_job<D: Ports>(ports: &D, workflow: Workflow, wanted: &Wanted) -> Result<Changed, Fault> {
     let definition = job_of(&workflow, wanted.about.clone());
     let generation = wanted.seen.map(|seen| seen.generation);
     let own = OwnJob { definition: definition.clone(), schedule: &wanted.schedule, generation };
@@ -109,16 +109,7 @@ async fn made<D: Ports>(
     definition: JobDefinition,
     wanted: &Wanted,
 ) -> Result<Changed, Fault> {
-    let new = NewJob {
-        tenant: workflow.tenant.clone(),
-        id: workflow.id.job(),
-        schedule: wanted.schedule.clone(),
-        definition,
-        payload: None,
-        fingerprint: workflow.fingerprint,
-        now: wanted.now,
-    };
-    match create_job(ports, new).await? {
+    match create_job(ports, own_job(&workflow, definition, &wanted.schedule, wanted.now)).await? {
         CreatedJob::New(job) | CreatedJob::Replayed(job) => Ok(Changed::Done(workflow, job)),
         CreatedJob::Taken | CreatedJob::TooSlow => Ok(Changed::TooSlow),
     }

@@ -142,7 +142,7 @@ impl Graphs {
 
     pub fn resume(&self, at: i64, name: &'static str, run: RunKey) -> Answer<Resumed> {
         let tenant = self.tenant();
-        self.stage.act(at, name, move |ports| async move { resume(&ports, &tenant, run, &By::host()).await })
+        self.stage.act(at, name, move |ports| async move { resume(&ports, &tenant, run, &By::host(), None).await })
     }
 
     /// Carries out another hint of a run, as an executor to whom it is delivered at that second.

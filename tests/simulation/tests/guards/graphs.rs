@@ -230,7 +230,7 @@ fn a_run_is_over_when_the_tasks_are_that_nobody_waited_for() {
 
 /// Rule **roots**: an executor dies with its run just unfolded.
 ///
-/// Removed: the look of a run that waits for its tasks begins nothing. It waited for ever.
+/// Removed: who attends to a run that waits for its tasks begins nothing. It waited for ever.
 #[test]
 fn the_tasks_that_a_dead_executor_did_not_begin_are_begun_by_a_look() {
     let stage = Graphs::new([flow([call(&[]), call(&[])])], [dies_after("executor", "put_run")]);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use minutehand_client::wire::{RunTaskView, TaskState, Word};
+use minutehand_client::wire::{RunTaskView, TaskState, TriedView, Word};
 use minutehand_domain::Moment;
 
 use super::super::cells::status;
@@ -40,18 +40,18 @@ pub(super) fn drawn(tasks: &[RunTaskView], critical: &BTreeSet<&str>, now: Momen
 }
 
 fn row(task: &RunTaskView, spine: &str, is_critical: bool, now: Moment) -> Vec<Cell> {
-    let state = status(&task.state);
+    let state = status(&task.tried.state);
     let key = if is_critical { Cell::new(format!("{} *", task.key), STRONG) } else { Cell::from(&task.key) };
-    let tries = if task.tries > 1 || task.attempts > 1 {
-        format!("{}", task.attempts.max(task.tries.into()))
+    let tries = if task.tried.tries > 1 || task.tried.attempts > 1 {
+        format!("{}", task.tried.attempts.max(task.tried.tries.into()))
     } else {
         String::new()
     };
     vec![
-        Cell::from(format!("{spine}{}", symbol(&task.state))),
+        Cell::from(format!("{spine}{}", symbol(&task.tried.state))),
         key,
         state,
-        Cell::from(took(task, now).unwrap_or_default()),
+        Cell::from(took(&task.tried, now).unwrap_or_default()),
         Cell::from(tries),
         Cell::faint(after(task)),
         Cell::from(note(task)),
@@ -87,9 +87,15 @@ const fn symbol(state: &Word<TaskState>) -> &'static str {
     }
 }
 
-fn took(task: &RunTaskView, now: Moment) -> Option<String> {
-    let from = task.started_at?.0;
-    Some(roughly(task.finished_at.map_or(now, |at| at.0).since(from)))
+pub(super) fn took(tried: &TriedView, now: Moment) -> Option<String> {
+    let from = tried.started_at?.0;
+    Some(roughly(tried.finished_at.map_or(now, |at| at.0).since(from)))
+}
+
+/// Why it ended as it did.
+pub(super) fn why(tried: &TriedView) -> Option<String> {
+    let error = tried.error.as_ref().map(|error| format!("{}: {}", error.code, error.message));
+    tried.detail.clone().or(error).or_else(|| tried.reason.clone())
 }
 
 fn after(task: &RunTaskView) -> String {
@@ -109,14 +115,13 @@ fn note(task: &RunTaskView) -> String {
         let least = if branches.at_least { "at least " } else { "" };
         format!("{} branches: {least}{}", branches.total, counts.join(", "))
     });
-    let waits = task.waiting_for.clone().filter(|_| task.branches.is_none());
-    let error = task.error.as_ref().map(|error| format!("{}: {}", error.code, error.message));
-    let why = task.detail.clone().or(error).or_else(|| task.reason.clone());
+    let waits = task.tried.waiting_for.clone().filter(|_| task.branches.is_none());
     let verdict = task
+        .tried
         .verdict
         .as_ref()
         .map(|verdict| format!("{} by {}", verdict.word, verdict.by_name.as_deref().unwrap_or(&verdict.by)));
-    [branches, waits, why, verdict].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    [branches, waits, why(&task.tried), verdict].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

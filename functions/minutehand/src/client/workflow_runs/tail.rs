@@ -22,10 +22,11 @@ impl Said {
     fn changed(&mut self, run: &WorkflowRunView, now: Moment) -> Vec<String> {
         let mut lines = Vec::new();
         for task in &run.tasks {
-            let (state, begun) = (said(task), task.run_id.is_some());
+            let (state, begun) = (said(task), task.tried.run_id.is_some());
             if self.0.insert(task.key.clone(), state.clone()).as_ref() != Some(&state) && begun {
-                let at = task.finished_at.or(task.started_at).map_or(now, |at| at.0);
-                let note = task.waiting_for.as_ref().or(task.detail.as_ref()).or(task.reason.as_ref());
+                let at = task.tried.finished_at.or(task.tried.started_at).map_or(now, |at| at.0);
+                let note =
+                    task.tried.waiting_for.as_ref().or(task.tried.detail.as_ref()).or(task.tried.reason.as_ref());
                 let note = note.map(|note| format!("  {note}")).unwrap_or_default();
                 lines.push(format!("{}  {}  {state}{note}", of_day(at), task.key));
             }
@@ -46,7 +47,7 @@ fn said(task: &RunTaskView) -> String {
         let counts: Vec<String> = branches.counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
         format!(" ({})", counts.join(", "))
     });
-    format!("{}{}", painted(&task.state), branches.unwrap_or_default())
+    format!("{}{}", painted(&task.tried.state), branches.unwrap_or_default())
 }
 
 pub(super) async fn follow(session: &Session, run: &str) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use super::super::instant::{long, precise, short};
 use super::super::session::Paper;
 use super::super::span::roughly;
 use super::super::table::{Card, Cell, HELD, STRONG, Table};
-use super::graph::drawn;
+use super::graph::{drawn, took as took_by, why};
 
 pub(super) fn table(runs: &[WorkflowRunItem], paper: Paper) -> Table {
     let mut table = Table::new(&["RUN", "WORKFLOW", "VERSION", "STATUS", "SCHEDULED", "TOOK", "~WHY"]);
@@ -66,18 +66,15 @@ pub(super) fn card(whole: &WorkflowRunView, paper: Paper) -> String {
 
 pub(super) fn branches(branches: &[BranchView], paper: Paper) -> Table {
     let mut table = Table::new(&["BRANCH", "STATE", "STARTED", "TOOK", "TRIES", "~NOTE", "RUN"]);
-    for branch in branches {
-        let took = branch.started_at.map(|from| branch.finished_at.map_or(paper.now, |at| at.0).since(from.0));
-        let error = branch.error.as_ref().map(|error| format!("{}: {}", error.code, error.message));
-        let note = branch.waiting_for.clone().or_else(|| branch.detail.clone()).or(error);
+    for BranchView { branch, tried, .. } in branches {
         table.row(vec![
-            Cell::new(branch.branch.to_string(), STRONG),
-            status(&branch.state),
-            or_dash(branch.started_at.map(|at| precise(at.0)).as_deref()),
-            or_dash(took.map(roughly).as_deref()),
-            Cell::from(branch.attempts.max(branch.tries.into()).to_string()),
-            Cell::from(note.or_else(|| branch.reason.clone()).unwrap_or_default()),
-            or_dash(branch.run_id.as_deref()),
+            Cell::new(branch.to_string(), STRONG),
+            status(&tried.state),
+            or_dash(tried.started_at.map(|at| precise(at.0)).as_deref()),
+            or_dash(took_by(tried, paper.now).as_deref()),
+            Cell::from(tried.attempts.max(tried.tries.into()).to_string()),
+            Cell::from(tried.waiting_for.clone().or_else(|| why(tried)).unwrap_or_default()),
+            or_dash(tried.run_id.as_deref()),
         ]);
     }
     table
