@@ -21,6 +21,7 @@ pub mod decision_request;
 pub mod edge_request;
 pub mod field_errors;
 pub mod for_each_request;
+pub mod form;
 pub mod health;
 pub mod instant;
 pub mod job_patch;

@@ -22,7 +22,7 @@ use minutehand_wire::workflow_request::CheckedWorkflow;
 use super::called::they_must_be_there;
 use super::{Whole, found};
 use crate::app_state::AppState;
-use crate::body::DefinitionBody;
+use crate::body::{Body, DefinitionBody};
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
@@ -44,7 +44,7 @@ pub(crate) async fn create<D: Ports>(
     header: KeyHeader,
     DefinitionBody(body): DefinitionBody,
 ) -> Result<Response, Problem> {
-    let request: WorkflowRequest = body.parse()?;
+    let request = understood(&app, &body)?;
     let (ports, tenant, now) = (&*app.ports, caller.tenant(), app.ports.clock().now());
     let identity = match header.agreed(request.idempotency_key.clone())? {
         Some(key) => {
@@ -69,6 +69,12 @@ pub(crate) async fn create<D: Ports>(
     } else {
         (replayed(), answer).into_response()
     })
+}
+
+/// A definition, or all that is wrong with it.
+pub(super) fn understood<D: Ports>(app: &AppState<D>, body: &Body) -> Result<WorkflowRequest, Problem> {
+    let now = app.ports.clock().now();
+    Ok(WorkflowRequest::read(body.given()?, now, &|target| app.target_check.check(target))?)
 }
 
 /// Admits the workflow's own job by the quota, if what its tasks name is there. A repeated request takes nothing.

@@ -187,7 +187,7 @@ async fn what_is_wrong_with_a_graph_is_said_with_its_place() {
             ]),
             json!([after("d", &[], "rule", json!("some"))]),
             "/finally/0/rule",
-            "unknown variant `some`",
+            "must be one of `all`, `any`, `none_failed`, not `some`",
         ),
         (
             json!([

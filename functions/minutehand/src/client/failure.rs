@@ -15,7 +15,7 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  the server refused, or cannot be reached; or a file that is validated has errors
-  2  this is not how the command is used
+  2  this is not how the command is used, or a file cannot be read
   3  there is no such thing
   4  no key, a wrong key, or one that may not do this
   5  the run that was waited for ended, but did not succeed";
@@ -34,6 +34,9 @@ pub(crate) enum Failure {
     /// It was waited for, and ended otherwise than succeeded.
     #[error("{0}")]
     RunEnded(String),
+    /// A file that cannot be read, or is none of its kind.
+    #[error("{0}")]
+    File(String),
     /// A file that was looked at has errors, which were said.
     #[error("{0}")]
     Invalid(String),
@@ -59,7 +62,7 @@ impl From<ClientError> for Failure {
 impl Failure {
     fn code(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::File(_) => 2,
             Self::Refused(refused) => match refused.problem.status {
                 404 => 3,
                 401 | 403 => 4,
@@ -77,7 +80,12 @@ impl Failure {
         match self {
             Self::Refused(refused) => refused.may_pass(),
             Self::Unreachable { .. } => true,
-            Self::Usage(_) | Self::Unreadable { .. } | Self::RunEnded(_) | Self::Invalid(_) | Self::Io(_) => false,
+            Self::Usage(_)
+            | Self::File(_)
+            | Self::Unreadable { .. }
+            | Self::RunEnded(_)
+            | Self::Invalid(_)
+            | Self::Io(_) => false,
         }
     }
 
@@ -120,6 +128,7 @@ impl Failure {
             Self::Unreachable { hint: None, .. }
             | Self::Unreadable { .. }
             | Self::RunEnded(_)
+            | Self::File(_)
             | Self::Invalid(_)
             | Self::Io(_) => {}
         }
@@ -148,6 +157,7 @@ mod tests {
             (refused(401), 4),
             (refused(403), 4),
             (Failure::Usage(String::new()), 2),
+            (Failure::File(String::new()), 2),
             (Failure::RunEnded(String::new()), 5),
             (Failure::Invalid(String::new()), 1),
             (Failure::Unreachable { server: String::new(), why: String::new(), hint: None }, 1),

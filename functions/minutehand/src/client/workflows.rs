@@ -11,13 +11,14 @@ use minutehand_client::wire::{
 use minutehand_client::{Call, calls};
 use serde_json::value::RawValue;
 
-use self::validate::{Validate, document};
+use self::validate::{Validate, document, placed};
 use super::failure::Failure;
 use super::input::{Json, Source};
 use super::list::Paging;
 use super::runs::follow;
 use super::runs::run::card as run_card;
 use super::session::Session;
+use super::yaml::Document;
 use super::{id, one_of};
 
 const STATUSES: [&str; 4] = ["active", "paused", "completed", "cancelled"];
@@ -214,8 +215,16 @@ impl Workflows {
 
     pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
-            Self::Create(create) => session.show_answer(&create.call()?, workflow::card).await,
-            Self::Update(update) => session.show_answer(&update.call()?, workflow::card).await,
+            Self::Create(create) => {
+                let document = document(&create.file)?;
+                let shown = session.show_answer(&create.call(&document), workflow::card).await;
+                shown.map_err(|failure| placed(failure, &create.file, &document))
+            }
+            Self::Update(update) => {
+                let document = document(&update.file)?;
+                let shown = session.show_answer(&update.call(&document), workflow::card).await;
+                shown.map_err(|failure| placed(failure, &update.file, &document))
+            }
             Self::List(list) => session.list(list.call(), &list.paging, "No workflows.", workflow::table).await,
             Self::Show(show) => match show.version {
                 Some(version) => {
@@ -248,15 +257,15 @@ impl Workflows {
 }
 
 impl Create {
-    fn call(&self) -> Result<Call<OneWorkflowView>, Failure> {
-        Ok(calls::create_workflow(&sent(&self.file)?).once(self.idempotency_key.as_deref()))
+    fn call(&self, document: &Document) -> Call<OneWorkflowView> {
+        calls::create_workflow(&sent(document)).once(self.idempotency_key.as_deref())
     }
 }
 
 impl Update {
-    fn call(&self) -> Result<Call<OneWorkflowView>, Failure> {
+    fn call(&self, document: &Document) -> Call<OneWorkflowView> {
         let etag = self.if_match.as_deref().map(super::jobs::etag);
-        Ok(calls::put_workflow(&self.one.workflow, &sent(&self.file)?).if_match(etag.as_deref()))
+        calls::put_workflow(&self.one.workflow, &sent(document)).if_match(etag.as_deref())
     }
 }
 
@@ -287,9 +296,8 @@ impl RunNow {
 }
 
 /// What a file says, as it is sent. What is wrong with it is the server's to say, which may know more than we do.
-fn sent(file: &Source) -> Result<Box<RawValue>, Failure> {
-    let text = document(file)?.json;
-    serde_json::from_str(&text).map_err(|why| Failure::Usage(format!("{file} is not JSON: {why}")))
+fn sent(document: &Document) -> Box<RawValue> {
+    serde_json::from_str(&document.json).expect("a document is JSON")
 }
 
 #[cfg(test)]
@@ -325,11 +333,14 @@ mod tests {
         let body = Some(r#"{"name":"x","tasks":[{"key":"a","on":1.50}]}"#.to_owned());
 
         let Workflows::Create(create) = parsed(&["create", path]) else { panic!("it creates") };
-        assert_eq!(address(&create.call().unwrap()), ("POST /v1/workflows".to_owned(), body.clone()));
+        assert_eq!(
+            address(&create.call(&document(&create.file).unwrap())),
+            ("POST /v1/workflows".to_owned(), body.clone())
+        );
         let Workflows::Update(update) = parsed(&["update", "wf_1", path, "--if-match=3.1"]) else {
             panic!("it updates")
         };
-        let call = update.call().unwrap();
+        let call = update.call(&document(&update.file).unwrap());
         assert_eq!(address(&call), ("PUT /v1/workflows/wf_1".to_owned(), body));
         assert_eq!(call.headers(), [("if-match", "\"3.1\"".to_owned())]);
         let Workflows::List(list) = parsed(&["list", "--tag=etl", "--name=n", "--owner=o"]) else { panic!("it lists") };
