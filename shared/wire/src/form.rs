@@ -66,7 +66,11 @@ impl<T: DeserializeOwned> Misread<T> {
 impl<T> Misread<T> {
     /// Whether what is said of this place follows from a mistake that was told.
     pub(crate) fn follows(&self, pointer: &str) -> bool {
-        self.places.iter().any(|place| is_within(pointer, place))
+        // Of an edge one part of which was not known, nothing is known.
+        let is_half_an_edge = |place: &str| {
+            pointer.contains("/depends_on/") && place.rsplit_once('/').is_some_and(|(above, _name)| above == pointer)
+        };
+        self.places.iter().any(|place| is_within(pointer, place) || is_half_an_edge(place))
     }
 }
 

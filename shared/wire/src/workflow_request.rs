@@ -22,6 +22,7 @@ use minutehand_domain::workflow::plan::{BadGraph, Plan, Why};
 use minutehand_domain::workflow::template::Template;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::body::Json;
 use crate::catch_up::CatchUpSpec;
@@ -116,8 +117,19 @@ pub struct CheckedWorkflow {
     pub definition: Definition,
     /// The secrets that its tasks' calls need.
     pub secrets: BTreeSet<SecretName>,
+    /// Where each is named, and of which task.
+    pub secrets_at: Vec<SecretAt>,
     /// The workflows that its tasks call, and where that is said.
     pub calls: Vec<(String, WorkflowTarget)>,
+}
+
+/// A place in a definition that names a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretAt {
+    pub pointer: String,
+    /// The key of the task whose call needs it.
+    pub task: String,
+    pub name: SecretName,
 }
 
 impl WorkflowRequest {
@@ -197,6 +209,11 @@ impl WorkflowRequest {
             schedule,
             calls: calls(&definition),
             definition,
+            secrets_at: [("/tasks", Some(&self.tasks)), ("/finally", self.finally.as_ref())]
+                .into_iter()
+                .flat_map(|(list, tasks)| secrets_of(list, tasks.map_or(&[][..], Vec::as_slice)))
+                .filter(|at| secrets.contains(&at.name))
+                .collect(),
             secrets,
         })
     }
@@ -275,6 +292,39 @@ fn listed(
         checked.push(task.task);
     }
     checked.into_iter().collect()
+}
+
+/// Each `{"secret": "name"}` in the calls of these tasks.
+fn secrets_of(list: &str, tasks: &[TaskRequest]) -> Vec<SecretAt> {
+    let mut places = Vec::new();
+    for (index, task) in tasks.iter().enumerate() {
+        let parts = [("target", serde_json::to_value(&task.target)), ("payload", serde_json::to_value(&task.payload))];
+        for (field, part) in parts {
+            let mut named = Vec::new();
+            name_secrets(&part.unwrap_or_default(), format!("{list}/{index}/{field}"), &mut named);
+            let at = |(pointer, name)| SecretAt { pointer, task: task.key.clone(), name };
+            places.extend(named.into_iter().map(at));
+        }
+    }
+    places
+}
+
+fn name_secrets(value: &Value, at: String, named: &mut Vec<(String, SecretName)>) {
+    let below = |name: &str| format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+    match value {
+        Value::Object(fields) => {
+            let secret = fields.get("secret").filter(|_| fields.len() == 1).and_then(Value::as_str);
+            if let Some(Ok(name)) = secret.map(str::parse::<SecretName>) {
+                named.push((at, name));
+            } else {
+                fields.iter().for_each(|(name, field)| name_secrets(field, below(name), named));
+            }
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, item)| name_secrets(item, below(&index.to_string()), named));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Whether a place is one of these fields, or in one.

@@ -27,7 +27,7 @@ use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
 use crate::problem::Problem;
-use crate::secrets::must_be_there;
+use crate::secrets;
 
 /// The address in the fingerprint of every request for a new workflow.
 const ADDRESS: &str = "POST /v1/workflows";
@@ -85,7 +85,7 @@ async fn admit<D: Ports>(
     checked: &CheckedWorkflow,
 ) -> Result<(), Problem> {
     let ports = &*app.ports;
-    must_be_there(ports, tenant, &checked.secrets).await?;
+    secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
     let may_be_there = identity.fingerprint.is_some() && app.meters.bounds_jobs(ports, tenant).await;
     if may_be_there && found(ports, tenant, identity.id).await?.is_some() {

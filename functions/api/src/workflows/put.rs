@@ -21,7 +21,7 @@ use crate::keyring::Caller;
 use crate::params::WorkflowPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
-use crate::secrets::must_be_there;
+use crate::secrets;
 
 pub(crate) async fn put<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -70,7 +70,7 @@ async fn wanted<D: Ports>(
     let (spread, now) = (Spread::of(there.job.id), ports.clock().now());
     let check = &|target: &_| app.target_check.check(target);
     let checked = request.unmasked(&there.definition).checked(spread, now, Some(schedule), check)?;
-    must_be_there(ports, tenant, &checked.secrets).await?;
+    secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
     if checked.schedule != *schedule {
         app.meters.admit_job(ports, tenant, &checked.schedule, Some(schedule)).await?;

@@ -31,9 +31,9 @@ pub(crate) enum Failure {
     Unreachable { server: String, why: String, hint: Option<&'static str> },
     #[error("the answer of {server} cannot be understood: {why}")]
     Unreadable { server: String, why: String },
-    /// It was waited for, and ended otherwise than succeeded.
-    #[error("{0}")]
-    RunEnded(String),
+    /// It was waited for, and ended otherwise than succeeded. Of a workflow's run, what failed in it follows line by line.
+    #[error("{said}")]
+    RunEnded { said: String, failed: Vec<String> },
     /// A file that cannot be read, or is none of its kind.
     #[error("{0}")]
     File(String),
@@ -68,7 +68,7 @@ impl Failure {
                 401 | 403 => 4,
                 _ => 1,
             },
-            Self::RunEnded(_) => 5,
+            Self::RunEnded { .. } => 5,
             // The reader of our output has seen enough: `minutehand jobs list | head -1`.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Unreachable { .. } | Self::Unreadable { .. } | Self::Invalid(_) | Self::Io(_) => 1,
@@ -83,7 +83,7 @@ impl Failure {
             Self::Usage(_)
             | Self::File(_)
             | Self::Unreadable { .. }
-            | Self::RunEnded(_)
+            | Self::RunEnded { .. }
             | Self::Invalid(_)
             | Self::Io(_) => false,
         }
@@ -124,10 +124,14 @@ impl Failure {
                 }
             }
             Self::Unreachable { hint: Some(hint), .. } => writeln!(stderr, "  {hint}")?,
+            Self::RunEnded { failed, .. } => {
+                for line in failed {
+                    writeln!(stderr, "  {}", tame(line))?;
+                }
+            }
             Self::Usage(_) => writeln!(stderr, "  `--help` says how it is used")?,
             Self::Unreachable { hint: None, .. }
             | Self::Unreadable { .. }
-            | Self::RunEnded(_)
             | Self::File(_)
             | Self::Invalid(_)
             | Self::Io(_) => {}
@@ -158,7 +162,7 @@ mod tests {
             (refused(403), 4),
             (Failure::Usage(String::new()), 2),
             (Failure::File(String::new()), 2),
-            (Failure::RunEnded(String::new()), 5),
+            (Failure::RunEnded { said: String::new(), failed: Vec::new() }, 5),
             (Failure::Invalid(String::new()), 1),
             (Failure::Unreachable { server: String::new(), why: String::new(), hint: None }, 1),
             (Failure::Io(io::ErrorKind::BrokenPipe.into()), 0),

@@ -49,6 +49,14 @@ impl FromStr for Json {
 }
 
 impl Source {
+    /// By its name.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Self::Stdin => false,
+            Self::File(path) => path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")),
+        }
+    }
+
     pub(crate) fn read(&self) -> Result<String, Failure> {
         let unreadable = |why: &io::Error| Failure::File(format!("cannot read {self}: {}", in_words(why)));
         let text = match self {

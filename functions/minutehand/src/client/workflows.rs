@@ -9,6 +9,7 @@ use minutehand_client::wire::{
     WorkflowRunRequest, WorkflowView, WorkflowsQuery,
 };
 use minutehand_client::{Call, calls};
+use minutehand_domain::priority::Priority;
 use serde_json::value::RawValue;
 
 use self::validate::{Validate, document, placed};
@@ -47,6 +48,7 @@ Examples:
 Examples:
   minutehand workflows list
   minutehand workflows list --tag etl --owner data --name nightly
+  minutehand workflows list --status cancelled          # those that were deleted
   minutehand workflows list --all --json | jq -r '.items[].workflow_id'"
     )]
     List(List),
@@ -109,7 +111,7 @@ pub(crate) struct Create {
     /// The file, YAML or JSON; `-` is stdin
     #[arg(value_name = "FILE")]
     file: Source,
-    /// Asked again with the same key, the same workflow is answered instead of a second one
+    /// Asked again with the same key, of 1 to 255 characters, the same workflow is answered instead of a second one
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
 }
@@ -138,7 +140,7 @@ pub(crate) struct List {
     /// With this tag
     #[arg(long)]
     tag: Option<String>,
-    /// In this state
+    /// In this state; `cancelled` are those that were deleted, which are left out without it
     #[arg(long, value_parser = one_of::<JobStatus>(STATUSES))]
     status: Option<JobStatus>,
     /// With a name that begins so
@@ -187,10 +189,13 @@ pub(crate) struct RunNow {
     /// What the run is given, as JSON; @FILE takes it from a file, @- from stdin
     #[arg(long, value_name = "JSON")]
     params: Option<Json>,
-    /// Asked again with the same key, the same run is answered instead of a second one
+    /// Asked again with the same key, of 1 to 255 characters, the same run is answered instead of a second one
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// Wait until the run has ended, and exit with 5 if it did not succeed
+    /// How urgent it is, where that is not as its workflow's own job is
+    #[arg(long, value_parser = one_of::<Priority>(Priority::ALL.map(Priority::as_str)))]
+    priority: Option<Priority>,
+    /// Wait until the run has ended, and exit with 5 if it did not succeed: then what failed in it is said
     #[arg(long)]
     wait: bool,
 }
@@ -238,7 +243,7 @@ impl Workflows {
                 session.list(call, &paging, "No versions.", workflow::versions).await
             }
             Self::Diff(diff) => session.show_answer(&diff.call(), workflow::diff).await,
-            Self::Run(run) if run.wait => follow::until_ended(session, &run.call()?).await,
+            Self::Run(run) if run.wait => follow::until_graph_ended(session, &run.call()?).await,
             Self::Run(run) => session.show_answer(&run.call()?, run_card).await,
             Self::Pause(One { workflow }) => {
                 session.show_answer(&calls::pause_workflow(&workflow), workflow::card).await
@@ -290,7 +295,7 @@ impl Diff {
 impl RunNow {
     fn call(&self) -> Result<Call<RunView>, Failure> {
         let params = self.params.as_ref().map(Json::read).transpose()?;
-        let request = WorkflowRunRequest { params, idempotency_key: None };
+        let request = WorkflowRunRequest { params, priority: self.priority, idempotency_key: None };
         Ok(calls::run_workflow(&self.one.workflow, &request).once(self.idempotency_key.as_deref()))
     }
 }
@@ -347,8 +352,11 @@ mod tests {
         assert_eq!(address(&list.call()).0, "GET /v1/workflows?tag=etl&name=n&owner=o");
         let Workflows::Diff(diff) = parsed(&["diff", "wf_1", "--from=1"]) else { panic!("it compares") };
         assert_eq!(address(&diff.call()).0, "GET /v1/workflows/wf_1/diff?from=1");
-        let Workflows::Run(run) = parsed(&["run", "wf_1", "--params={\"n\":1.10}"]) else { panic!("it runs") };
-        let sent = ("POST /v1/workflows/wf_1/run".to_owned(), Some(r#"{"params":{"n":1.10}}"#.to_owned()));
+        let Workflows::Run(run) = parsed(&["run", "wf_1", "--params={\"n\":1.10}", "--priority=high"]) else {
+            panic!("it runs")
+        };
+        let sent =
+            ("POST /v1/workflows/wf_1/run".to_owned(), Some(r#"{"params":{"n":1.10},"priority":"high"}"#.to_owned()));
         assert_eq!(address(&run.call().unwrap()), sent);
     }
 }

@@ -37,11 +37,12 @@ pub(crate) struct NoDocument {
 }
 
 impl Document {
-    /// YAML or JSON; what is JSON is sent as it is.
-    pub(crate) fn read(text: &str) -> Result<Self, NoDocument> {
+    /// YAML or JSON; what is JSON is sent as it is. `is_json`: it says that it is JSON, which is less than YAML.
+    pub(crate) fn read(text: &str, is_json: bool) -> Result<Self, NoDocument> {
         let begins_as_json = text.trim_ascii_start().starts_with('{');
         let json = begins_as_json.then(|| serde_json::from_str::<serde::de::IgnoredAny>(text));
         match (Reader::of(text).document(), json) {
+            (Ok(_), Some(Err(why))) if is_json => Err(no_json(&why)),
             (Ok(read), Some(Ok(_))) => Ok(Self { json: text.to_owned(), ..read }),
             // Of JSON the server says so too; here its place is known.
             (Err(no), Some(Ok(_))) if no.why.ends_with("is there twice") => Err(no),
@@ -309,11 +310,11 @@ mod tests {
     use super::*;
 
     fn json(text: &str) -> String {
-        Document::read(text).unwrap_or_else(|no| panic!("{text}: {no:?}")).json
+        Document::read(text, false).unwrap_or_else(|no| panic!("{text}: {no:?}")).json
     }
 
     fn refused(text: &str) -> (usize, usize, String) {
-        let no = Document::read(text).unwrap_err();
+        let no = Document::read(text, text.starts_with("{\"")).unwrap_err();
         (no.place.line, no.place.column, no.why)
     }
 
@@ -386,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_part_is_found_by_its_pointer_or_by_what_it_is_in() {
-        let document = Document::read("name: x\ntasks:\n  - key: a\n    whn: true\n  - {key: b}\n").unwrap();
+        let document = Document::read("name: x\ntasks:\n  - key: a\n    whn: true\n  - {key: b}\n", false).unwrap();
 
         for (pointer, line, column) in [
             ("/name", 1, 1),

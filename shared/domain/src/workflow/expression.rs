@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
+use cel::extractors::This;
 use cel::objects::{Key, Value as CelValue};
 use cel::{Context, Program};
 use serde_json::Value;
@@ -75,7 +76,7 @@ const STACK: usize = 64 << 20;
 const DEPTH: usize = 100;
 
 /// The functions of the standard library, and what the macros become.
-const FUNCTIONS: [&str; 26] = [
+const FUNCTIONS: [&str; 27] = [
     "size",
     "contains",
     "startsWith",
@@ -96,6 +97,7 @@ const FUNCTIONS: [&str; 26] = [
     "existsOne",
     "map",
     "filter",
+    "flatten",
     "min",
     "max",
     "optional",
@@ -150,12 +152,23 @@ impl Expression {
         stacker::grow(STACK, || {
             bound::check(self.program.expression(), &variables)?;
             let mut context = Context::default();
+            // Nothing else is called so.
+            let _is_added = context.add_function("flatten", flatten);
             for (name, value) in &variables {
                 context.add_variable_from_value(*name, cel_value(value));
             }
             self.program.execute(&context).map_err(|error| NoAnswer::Failed(words::of_failure(&error)))
         })
     }
+}
+
+/// A list of lists as one list, one level of it: what is no list stays an item. So a list inside of a list is a matrix.
+fn flatten(This(list): This<Arc<Vec<CelValue>>>) -> CelValue {
+    let items = list.iter().flat_map(|item| match item {
+        CelValue::List(inner) => inner.to_vec(),
+        other => vec![other.clone()],
+    });
+    CelValue::List(Arc::new(items.collect()))
 }
 
 /// Two expressions are the same that were written alike.
@@ -384,6 +397,10 @@ mod tests {
         assert_eq!(list("params.list").map(said).unwrap(), ["1", "2", "3"]);
         assert_eq!(list("tasks.load.result.items.filter(i, i.ok)").map(said).unwrap(), [r#"{"n":1,"ok":true}"#]);
         assert_eq!(list("[1, 'a', null, params.half]").map(said).unwrap(), ["1", "\"a\"", "null", "0.5"]);
+        let matrix = "['linux', 'mac', 'win'].map(os, params.list.map(n, {'os': os, 'n': n})).flatten()";
+        let pairs = list(matrix).map(said).unwrap();
+        assert_eq!((pairs.len(), pairs[1].as_str()), (9, r#"{"n":2,"os":"linux"}"#));
+        assert_eq!(list("[1, [2, [3]], []].flatten()").map(said).unwrap(), ["1", "2", "[3]"]);
         assert_eq!(list("params.n"), Err(NoAnswer::NoList("a number".to_owned())));
         assert_eq!(Expression::new("params.n").unwrap().judge(&world()), Err(NoAnswer::NoBool("a number".to_owned())));
     }
@@ -403,7 +420,7 @@ mod tests {
             ("params.list[7] == 1", "a list has no item 7"),
             ("params.n / 0 == 1", "it divides by zero"),
             ("params.n.a == 1", "it asks for a part of a number"),
-            ("params.country > 1", "it compares"),
+            ("params.country > 1", "it asks `>` of a text and a number"),
             ("params.country && true", "a text"),
             ("params.n.size() == 1", "size"),
         ] {
@@ -490,6 +507,8 @@ mod tests {
             "params.l.all(x, params.l.all(y, x + y >= 0))",
             "params.l.all(x, params.l.all(y, params.l.all(z, x + y + z >= 0)))",
             "params.l.map(x, params.l).exists(l, size(l) == 0)",
+            "params.l.map(x, params.l.map(y, [x, y])).flatten().size() == 0",
+            "[params.l, params.l].flatten().all(x, params.l.all(y, x + y >= 0))",
             "[params.s].map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).size() == 0",
         ] {
             assert_eq!(judge(source), Err(NoAnswer::TooCostly), "{source}");

@@ -33,7 +33,7 @@ struct Verdict {
 impl Validate {
     pub(crate) fn execute(&self, json: bool) -> Result<(), Failure> {
         let text = self.file.read()?;
-        let verdict = match Document::read(&text) {
+        let verdict = match Document::read(&text, self.file.is_json()) {
             Ok(document) => Verdict::of(document, now()),
             Err(no) if json => {
                 let error =
@@ -147,7 +147,7 @@ fn unchecked(checked: &CheckedWorkflow) -> Vec<String> {
 
 /// What a file says, YAML or JSON.
 pub(super) fn document(file: &Source) -> Result<Document, Failure> {
-    Document::read(&file.read()?).map_err(|no| Failure::File(said(file, &no)))
+    Document::read(&file.read()?, file.is_json()).map_err(|no| Failure::File(said(file, &no)))
 }
 
 fn said(file: &Source, no: &NoDocument) -> String {
@@ -160,7 +160,7 @@ mod tests {
 
     fn verdict(yaml: &str) -> String {
         let now = Moment::parse("2026-11-20T12:00:00Z").unwrap();
-        Verdict::of(Document::read(yaml).unwrap(), now).for_people(&Source::File("etl.yaml".into()))
+        Verdict::of(Document::read(yaml, false).unwrap(), now).for_people(&Source::File("etl.yaml".into()))
     }
 
     #[test]
