@@ -99,7 +99,21 @@ pub enum When {
 pub struct Each {
     pub over: Over,
     pub lanes: Option<usize>,
-    pub tolerate: usize,
+    pub tolerate: Tolerate,
+}
+
+/// How many branches may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tolerate {
+    Branches(usize),
+    /// Of a hundred.
+    Percent(usize),
+}
+
+impl Default for Tolerate {
+    fn default() -> Self {
+        Self::Branches(0)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,14 +159,18 @@ pub struct Account {
     pub acts: Vec<Act>,
     /// Runs that somebody was told of.
     pub told: Vec<String>,
-    /// When a timer that was left at the end is due, and of which run.
-    pub timers: Vec<(i64, String)>,
+    /// Those that were left at the end.
+    pub timers: Vec<Timer>,
     /// Whoever holds a place at the end, and whoever stands in a line.
     pub holders: Vec<String>,
     pub waiters: Vec<String>,
     pub end: i64,
     /// Nothing went wrong in the whole of it.
     pub calm: bool,
+    /// Versions that workflows got while runs of them were under way.
+    pub replaced: Vec<Replaced>,
+    /// By how much clocks were wrong at worst: deadlines and leases are read from them.
+    pub wrong_by: i64,
 }
 
 /// A run as the table has it at the end.
@@ -247,6 +265,24 @@ pub enum Answer {
 pub struct Act {
     pub run: String,
     pub word: String,
+}
+
+/// The definition of a workflow was replaced: which workflow's, since it was made, and of which flow its runs are from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    pub flow: usize,
+    pub by: usize,
+    /// When it was asked for, and when whoever asked was told that it is so; none where nobody was told.
+    pub asked: i64,
+    pub told: Option<i64>,
+}
+
+/// A timer that was left at the end: when it is due, of which run it is, and when it was put there the last time.
+#[derive(Clone, Debug)]
+pub struct Timer {
+    pub due: i64,
+    pub run: String,
+    pub put_at: i64,
 }
 
 /// A rule that a history of graphs broke.

@@ -127,7 +127,9 @@ fn each_rule_notices_what_breaks_it() {
         ("every run of a graph comes to its end", |all| ends(all, "whole", "waiting", None)),
         ("a task has a parent", |all| drop(all.runs.remove("whole"))),
         ("a run that was told of is there", |all| all.told.push("another".to_owned())),
-        ("no timer of a run that is over is left", |all| all.timers.push((8, "whole".to_owned()))),
+        ("no timer of a run that is over is left", |all| {
+            all.timers.push(Timer { due: 8, run: "whole".to_owned(), put_at: 8 });
+        }),
         ("whoever holds a place is there", |all| all.holders.push("another".to_owned())),
         ("a place is given back", |all| (all.calm, all.holders) = (true, vec!["whole".to_owned()])),
         ("nobody is left in a line", |all| (all.calm, all.waiters) = (true, vec!["whole".to_owned()])),
@@ -153,7 +155,8 @@ fn each_rule_notices_what_breaks_it() {
         }),
         ("a failure is told", |all| ends(all, "first", "failed", Some("error"))),
         ("a for_each has a list", |all| {
-            all.flows[0].steps[0].each = Some(Each { over: Over::ListOf(1), lanes: None, tolerate: 0 });
+            all.flows[0].steps[0].each =
+                Some(Each { over: Over::ListOf(1), lanes: None, tolerate: Tolerate::default() });
             (run(all, "first").unfolded, run(all, "second").status) = (true, "failed".to_owned());
         }),
         ("a for_each has a branch for each item", |all| with_branches(all, 3, None)),
@@ -174,7 +177,7 @@ fn each_rule_notices_what_breaks_it() {
 
 /// The first step becomes a `for_each` of two branches, which says that it has so many.
 fn with_branches(account: &mut Account, says: usize, lanes: Option<usize>) {
-    account.flows[0].steps[0].each = Some(Each { over: Over::List(vec![1, 2]), lanes, tolerate: 0 });
+    account.flows[0].steps[0].each = Some(Each { over: Over::List(vec![1, 2]), lanes, tolerate: Tolerate::default() });
     let each = run(account, "first");
     (each.unfolded, each.branches, each.result) = (true, Some(says), None);
     for (nth, id) in ["branch 0", "branch 1"].into_iter().enumerate() {
@@ -189,7 +192,7 @@ fn with_branches(account: &mut Account, says: usize, lanes: Option<usize>) {
 fn what_an_operator_answers_has_no_list() {
     let mut account = right();
     account.flows[0].policy = Policy::Hold;
-    account.flows[0].steps[1].each = Some(Each { over: Over::ListOf(0), lanes: None, tolerate: 0 });
+    account.flows[0].steps[1].each = Some(Each { over: Over::ListOf(0), lanes: None, tolerate: Tolerate::default() });
     ends(&mut account, "first", "failed", Some("error"));
     run(&mut account, "first").verdict = Some("succeed".to_owned());
     run(&mut account, "first").result = Some("{\"n\":7}".to_owned());
@@ -199,4 +202,26 @@ fn what_an_operator_answers_has_no_list() {
 
     let broken: Vec<_> = account.judge().into_iter().map(|broken| broken.rule).collect();
     assert!(!broken.contains(&"a task does what its edges say"), "{broken:?}");
+}
+
+#[test]
+fn a_run_is_of_no_version_that_was_replaced_long_ago_or_is_not_there_yet() {
+    let broken_by = |replaced| Account { replaced: vec![replaced], ..right() }.judge().len();
+
+    assert_eq!(broken_by(Replaced { flow: 0, by: 1, asked: -LATER, told: Some(-LATER) }), 1, "long ago");
+    assert_eq!(broken_by(Replaced { flow: 1, by: 0, asked: 2, told: None }), 1, "it began before that was asked for");
+    assert_eq!(
+        broken_by(Replaced { flow: 0, by: 1, asked: 0, told: Some(0) }),
+        0,
+        "whoever began it had read it before"
+    );
+}
+
+/// Whoever put it had slept, and died before he looked at his clock: nothing follows from it.
+#[test]
+fn a_timer_that_was_put_into_a_minute_long_gone_is_nobodys() {
+    let left = |put_at| Account { timers: vec![Timer { due: 8, run: "whole".to_owned(), put_at }], ..right() };
+
+    assert_eq!(left(110_000).judge().len(), 1, "its minute was still looked at");
+    assert_eq!(left(130_000).judge(), []);
 }

@@ -72,9 +72,10 @@ impl Course {
 
     /// Of a history of graphs.
     pub fn of_graphs(dice: &mut Dice) -> Self {
-        use Kind::{Calm, HintsLost, Machine, Outage, Rough, Throttled};
-        let kind = dice
-            .pick(&[Rough, Rough, Rough, Rough, Rough, Rough, Machine, Machine, Throttled, Calm, HintsLost, Outage]);
+        use Kind::{Calm, Clocks, HintsLost, Machine, Outage, Rough, Throttled};
+        let kind = dice.pick(&[
+            Rough, Rough, Rough, Rough, Rough, Rough, Machine, Machine, Throttled, Calm, HintsLost, Outage, Clocks,
+        ]);
         Self::of(kind, dice)
     }
 

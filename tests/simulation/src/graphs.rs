@@ -6,6 +6,7 @@ mod drawing;
 pub mod telling;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minutehand_domain::Moment;
@@ -26,6 +27,7 @@ use minutehand_protocol::graph::judge::{Judged, Resumed, judge as judge_run, res
 use minutehand_protocol::job::create::{NewJob, create as create_job};
 use minutehand_protocol::run::cancel::cancel;
 use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
+use minutehand_protocol::workflow::change::{Changed, Wanted, change as change_workflow};
 use minutehand_protocol::workflow::{About, Created, NewWorkflow, create};
 use serde_json::json;
 
@@ -36,7 +38,7 @@ use crate::crew::Crew;
 use crate::dice::Dice;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
-use crate::history::Verdict;
+use crate::history::{Verdict, set_clocks};
 use crate::setting::Host;
 use crate::world::World;
 
@@ -56,7 +58,7 @@ const MOST_TRIES: u64 = 3;
 pub fn history(seed: u64) -> Verdict {
     let mut dice = Dice::new(!seed ^ 0x6772_6170_6873);
     let mut course = Course::of_graphs(&mut dice);
-    course.end = course.calm_from + LONGEST;
+    course.end = course.calm_from.max(course.clocks.reached()) + LONGEST;
     let setting = course.setting(&mut dice);
     let sim = Sim::new(seed, BEGIN, Fates::Chance(Rates::CALM));
     sim.count(format!("course {}", course.kind));
@@ -65,6 +67,7 @@ pub fn history(seed: u64) -> Verdict {
     if world.setting().host == Host::Machine {
         world.supervise();
     }
+    set_clocks(&sim, &course);
     let play = Play::drawn(&world, course.clone(), &mut dice);
     play.plan(&mut dice);
     let end = play.play();
@@ -85,6 +88,8 @@ struct Play {
     tenant: Tenant,
     drawn: Arc<Drawn>,
     made: Arc<Vec<NewWorkflow>>,
+    /// What the first workflow is made in the midst of its runs.
+    replacement: Option<Arc<Wanted>>,
     /// Whether a run that came to nothing may be gone on with.
     resumes: bool,
     heard: Arc<Mutex<Heard>>,
@@ -96,12 +101,13 @@ struct Heard {
     told: Vec<RunKey>,
     acts: Vec<judge::Act>,
     workflows: usize,
+    replaced: Option<judge::Replaced>,
 }
 
 impl Play {
     fn drawn(world: &World, course: Course, dice: &mut Dice) -> Self {
         let tenant = Tenant::new("simulated").expect("a word");
-        let flows = drawing::flows(dice);
+        let mut flows = drawing::flows(dice);
         let (mut plans, mut made, mut jobs, mut numbers) = (Vec::new(), Vec::new(), BTreeMap::new(), BTreeMap::new());
         for (number, flow) in flows.iter().enumerate() {
             let definition = definition(&tenant, number, flow, dice);
@@ -111,7 +117,8 @@ impl Play {
             jobs.insert(id.job(), (number, flow.defaults.clone()));
             numbers.insert(id, number);
             let (now, by, name) = (Moment::from_millis(BEGIN), By::host(), format!("flow {number}"));
-            let when = if number == 0 && dice.chance(0.25) { every(dice) } else { on_demand() };
+            let when =
+                if number == 0 && dice.chance(0.35) { every(dice, course.unswept.as_ref()) } else { on_demand() };
             let schedule = Schedule::new(&when, now).expect("a plan that fires");
             made.push(NewWorkflow {
                 tenant: tenant.clone(),
@@ -130,10 +137,21 @@ impl Play {
             jobs.insert(JobId::from_key(&tenant, "a job"), (0, params));
         }
         world.seen().graphs.jobs = jobs.keys().copied().collect();
-        let resumes = !flows.iter().flat_map(|flow| &flow.steps).any(asks_for_results);
-        let drawn = Drawn { tenant: Some(tenant.clone()), flows, plans, jobs, numbers };
+        let replacement = dice.chance(0.2).then(|| {
+            let (by, flow) = (flows.len(), drawing::replacement(dice, &flows));
+            let definition = definition(&tenant, by, &flow, dice);
+            let plan = Plan::new(definition.clone()).unwrap_or_else(|bad| panic!("a graph that is none: {bad:?}"));
+            plans.push(Arc::new(plan));
+            flows.push(flow);
+            let NewWorkflow { name, schedule, about, by: who, now, .. } = made[0].clone();
+            Arc::new(Wanted { name, definition, schedule, about, seen: None, by: who, now })
+        });
+        // Which of the two versions did what a run goes on with would have to be said of each task.
+        let resumes = replacement.is_none() && !flows.iter().flat_map(|flow| &flow.steps).any(asks_for_results);
+        let replaced_by = replacement.is_some().then(|| flows.len() - 1);
+        let drawn = Drawn { tenant: Some(tenant.clone()), flows, plans, jobs, numbers, replacement: replaced_by };
         let crew = Crew { sim: world.sim().clone(), world: world.clone(), course };
-        Self { crew, tenant, drawn: Arc::new(drawn), made: Arc::new(made), resumes, heard: Arc::default() }
+        Self { crew, tenant, drawn: Arc::new(drawn), made: Arc::new(made), replacement, resumes, heard: Arc::default() }
     }
 
     fn sim(&self) -> &Sim {
@@ -154,6 +172,9 @@ impl Play {
             self.crew.plan_sweeps();
         }
         self.plan_starts(dice);
+        if self.replacement.is_some() {
+            self.replace_at(BEGIN + dice.within(2 * MINUTE..LAST_START));
+        }
         self.plan_operators(dice);
         if course.ticks_as_it_pleases() && dice.chance(0.15) {
             let world = self.crew.world.clone();
@@ -227,9 +248,27 @@ impl Play {
         });
     }
 
+    /// Somebody makes the first workflow another, while runs of it may be under way.
+    fn replace_at(&self, at: i64) {
+        let play = self.clone();
+        self.crew.act_at(at, "editor", move |ports| async move {
+            let (Some(wanted), Some(by)) = (&play.replacement, play.drawn.replacement) else { return };
+            let wanted = Wanted { now: ports.clock().now(), ..Wanted::clone(wanted) };
+            let asked = judge::Replaced { flow: 0, by, asked: play.sim().now(), told: None };
+            play.hear(|heard| heard.replaced = Some(asked));
+            if let Ok(Changed::Done(..)) =
+                change_workflow(&ports, &play.tenant, workflow(&play.tenant, 0), &wanted).await
+            {
+                play.sim().count("workflow replaced amid its runs");
+                play.hear(|heard| heard.replaced = Some(judge::Replaced { told: Some(play.sim().now()), ..asked }));
+            }
+        });
+    }
+
     /// At random while it is rough; and then nobody is left waiting for them.
     fn plan_operators(&self, dice: &mut Dice) {
-        let calm_from = self.crew.course.calm_from;
+        // A question that was asked by a clock that was ahead waits until that time has come.
+        let calm_from = self.crew.course.calm_from.max(self.crew.course.clocks.reached());
         let mut at = BEGIN + MADE;
         while at < calm_from {
             at += dice.within(MINUTE..5 * MINUTE);
@@ -354,7 +393,7 @@ impl Play {
     /// Until all of it is over, and what is left behind it was looked at.
     fn play(&self) -> i64 {
         let (sim, course) = (self.sim(), &self.crew.course);
-        let mut end = course.calm_from + TIDYING;
+        let mut end = course.calm_from.max(course.clocks.reached()) + TIDYING;
         loop {
             sim.run_until(end);
             let all_over = self.stand().values().all(Run::is_finished);
@@ -373,7 +412,11 @@ impl Play {
         let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let account = account(&self.crew.world, &self.drawn, end);
         let calm = self.crew.course.kind == course::Kind::Calm;
-        judge::Account { acts: heard.acts, told: heard.told.iter().map(RunKey::to_string).collect(), calm, ..account }
+        let wrong = self.crew.course.clocks.wrong();
+        let wrong_by = wrong.iter().map(|wrong| wrong.ahead.max(wrong.behind)).max().unwrap_or(0);
+        let told = heard.told.iter().map(RunKey::to_string).collect();
+        let replaced = heard.replaced.into_iter().collect();
+        judge::Account { acts: heard.acts, told, calm, replaced, wrong_by, ..account }
     }
 
     /// What it met, so that a suite can see that it is not empty.
@@ -392,6 +435,17 @@ impl Play {
             if run.reused.is_some() {
                 sim.count("reused");
             }
+            if run.fence > 1 && !run.unfolded && run.place.is_some() {
+                sim.count("task tried again by itself");
+            }
+            if run.flow.is_some() && run.unfolded && run.flow == self.drawn.replacement {
+                sim.count("run of the later version");
+            }
+            let resumed = run.resumes.as_ref().and_then(|before| account.runs.get(before));
+            if resumed.is_some_and(|before| before.status == "failed") {
+                sim.count("failed run gone on with");
+            }
+            self.count_kind(account, run);
         }
         for write in &account.writes {
             match &write.stands {
@@ -405,6 +459,26 @@ impl Play {
     }
 }
 
+impl Play {
+    /// What is rare among the steps that runs are of.
+    fn count_kind(&self, account: &judge::Account, run: &judge::Run) {
+        let Some(place) = &run.place else { return };
+        let step = account.flow_above(place).and_then(|flow| self.drawn.flows.get(flow)?.steps.get(place.step));
+        let Some(judge::Step { does, each: Some(each), .. }) = step else { return };
+        if matches!(does, judge::Does::Flow(_)) && place.branch.is_some() && run.unfolded {
+            self.sim().count("for_each over a workflow");
+            let is_each_inside = |flow: usize| self.drawn.flows[flow].steps.iter().any(|step| step.each.is_some());
+            if matches!(does, judge::Does::Flow(flow) if is_each_inside(*flow)) {
+                self.sim().count("for_each below a for_each");
+            }
+        }
+        if matches!(each.tolerate, judge::Tolerate::Percent(1..)) && place.branch.is_none() && run.status == "succeeded"
+        {
+            self.sim().count("percentage tolerated");
+        }
+    }
+}
+
 fn asks_for_results(step: &judge::Step) -> bool {
     matches!(step.each, Some(judge::Each { over: judge::Over::ResultsOf(_), .. }))
 }
@@ -413,7 +487,12 @@ fn on_demand() -> When {
     When { on_demand: true, ..When::default() }
 }
 
-fn every(dice: &mut Dice) -> When {
-    let start_at = Some(Moment::from_millis(BEGIN + dice.within(2..10) * MINUTE));
+/// Mostly while nobody sweeps, where that is.
+fn every(dice: &mut Dice, unswept: Option<&Range<i64>>) -> When {
+    let at = match unswept {
+        Some(span) if dice.chance(0.7) => span.start / MINUTE * MINUTE + 6 * MINUTE,
+        _ => BEGIN + dice.within(2..10) * MINUTE,
+    };
+    let start_at = Some(Moment::from_millis(at));
     When { every_seconds: Some(dice.pick(&[60, 180, 300])), start_at, max_fires: Some(3), ..When::default() }
 }

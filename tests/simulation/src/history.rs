@@ -66,7 +66,7 @@ pub fn history(seed: u64) -> Verdict {
     Verdict { violations: account.judge(), tally: sim.tally(), steps: sim.steps() }
 }
 
-fn set_clocks(sim: &Sim, course: &Course) {
+pub(crate) fn set_clocks(sim: &Sim, course: &Course) {
     let Settings { computers, steps, .. } = &course.clocks;
     if steps.is_empty() {
         return;

@@ -269,10 +269,11 @@ impl Port {
         let (sim, rates) = (self.world.sim(), self.world.sim().rates());
         if sim.dice(|dice| dice.chance(rates.echo)) {
             let at = sim.now() + sim.dice(|dice| dice.magnitude(1.0, 4.8));
-            let (store, timer) = (Arc::clone(self.store()), timer.clone());
+            let (store, timer, world) = (Arc::clone(self.store()), timer.clone(), self.world.clone());
             sim.at(at, move |sim| {
                 sim.count("timer put again by an echo");
                 let _put = at_once(store.put_timer(&timer));
+                world.note_timer(&timer);
             });
         }
     }
@@ -532,6 +533,7 @@ impl Store for Port {
         let put = async {
             let mut there = self.store().put_timer(timer).await?;
             self.trace(|| format!("put_timer {timer:?} put {}", there == *timer));
+            self.world.note_timer(timer);
             if there == *timer {
                 self.spend_a_write(timer.key.run_key());
             }
@@ -551,6 +553,7 @@ impl Store for Port {
         let put = async {
             let there = self.store().put_timer_if_absent(timer).await?;
             self.trace(|| format!("put_timer_if_absent {timer:?} put {}", there == *timer));
+            self.world.note_timer(timer);
             if there == *timer {
                 self.spend_a_write(timer.key.run_key());
                 if self.tries_twice().await {

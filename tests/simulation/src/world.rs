@@ -9,6 +9,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::Claimant;
+use minutehand_domain::timer::Timer;
 use minutehand_io::store::embedded::{Codec, MemoryStore};
 use minutehand_judge::{Call, Head, Version};
 
@@ -193,6 +194,14 @@ impl World {
     pub fn introduce(&self, tenant: &Tenant, job: JobId, number: u32, behaviour: Behaviour) {
         let told = Told { number, tenant: tenant.clone(), behaviour, heads: Vec::new(), versions: Vec::new() };
         self.seen().jobs.insert(job, told);
+    }
+
+    /// A timer was put, in a history of graphs.
+    pub fn note_timer(&self, timer: &Timer) {
+        let mut seen = self.seen();
+        if !seen.graphs.jobs.is_empty() {
+            seen.graphs.timers.insert(timer.key, self.0.sim.now());
+        }
     }
 
     /// Something was spent on a run.

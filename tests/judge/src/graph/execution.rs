@@ -1,7 +1,7 @@
 //! The executor: workflow by workflow, step by step in their order.
 
 use super::values::Unmade;
-use super::{Account, Answer, Bench, Does, Ended, Flow, On, Place, Policy, Rule, Stands, Step};
+use super::{Account, Answer, Bench, Does, Ended, Flow, On, Place, Policy, Rule, Stands, Step, Tolerate};
 
 /// What must become of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,11 @@ impl<'a> Bench<'a> {
         let failed =
             (0..items.len()).filter(|branch| self.counts(id, at, Some(*branch)) == Some(Ended::Failed)).count();
         let word = self.stopped(id, false).map(|(word, _)| word);
-        let expected = word.unwrap_or(if failed > each.tolerate { "failed" } else { "succeeded" });
+        let tolerated = match each.tolerate {
+            Tolerate::Branches(most) => failed <= most,
+            Tolerate::Percent(most) => 100 * failed <= most * items.len(),
+        };
+        let expected = word.unwrap_or(if tolerated { "succeeded" } else { "failed" });
         if run.status != expected {
             let detail = format!("{} instead of {expected}: {failed} of {} failed", run.status, items.len());
             self.report("a for_each ends as its branches say", id, detail);
@@ -325,7 +329,8 @@ impl<'a> Bench<'a> {
                 self.report("one call a claim", id, format!("fence {}", call.fence));
             }
             let alive = |before: &&&super::Call| {
-                before.ended_at.is_none_or(|ended| ended > call.at) && before.lease_until - 2 * super::SKEW > call.at
+                let held_until = before.lease_until - 2 * super::SKEW - self.account.wrong_by;
+                before.ended_at.is_none_or(|ended| ended > call.at) && held_until > call.at
             };
             if calls[..nth].iter().any(|before| alive(&before)) {
                 self.report("one live call of a task", id, format!("fence {}", call.fence));
@@ -343,7 +348,7 @@ impl<'a> Bench<'a> {
             _ => None,
         });
         let over = self.over.get(id).map(|nth| self.account.writes[*nth].at);
-        let late = asked.zip(over).is_some_and(|(until, over)| over >= until - 4 * super::SKEW);
+        let late = asked.zip(over).is_some_and(|(until, over)| over >= until - 4 * super::SKEW - self.account.wrong_by);
         let fits = match (run.status.as_str(), run.answer.as_deref()) {
             ("succeeded", Some("approve")) | ("failed", Some("reject")) => true,
             ("failed", None) if run.reason.as_deref() == Some("unmade") => run.fence == 0,
@@ -366,7 +371,7 @@ impl<'a> Bench<'a> {
         let above = run.place.as_ref().map(|place| place.parent.as_str());
         let above_is_stopped = || above.is_some_and(|above| self.was_stopped_by(above, nth));
         match word {
-            "timed_out" => write.at >= deadline - 4 * super::SKEW,
+            "timed_out" => write.at >= deadline - 4 * super::SKEW - self.account.wrong_by,
             // Whoever stops a workflow leaves what is in its `finally` alone.
             "cancelled" => run.cancel_asked || !finally && above_is_stopped(),
             "failed" => !finally && self.has_failed_by(id, nth),

@@ -3,10 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::execution::is_over;
-use super::{Bench, Ended, Rule, Stands};
+use super::{Bench, Ended, Rule, Stands, Timer};
+use crate::SKEW;
+
+const MINUTE: i64 = 60_000;
 
 /// A timer may stand so long behind a run that is over: a look is due, a pass was missed.
 const LEFT: i64 = 20 * 60_000;
+
+/// The longest that somebody sleeps between what he read and what he writes.
+const SLEPT: i64 = 30 * 60_000;
 
 impl Bench<'_> {
     pub(super) fn moments(&self) {
@@ -25,7 +31,24 @@ impl Bench<'_> {
                 _ => {}
             }
             self.is_stopped_rightly(nth, before.map(|(stands, _)| stands));
+            if matches!(write.stands, Stands::Tasks { .. }) && !matches!(before, Some((Stands::Tasks { .. }, _))) {
+                self.is_of_the_newest_version(nth);
+            }
             self.enters_finally_alone(nth, before.map(|(stands, _)| stands), &last);
+        }
+    }
+
+    /// Which version a run is of is decided when it begins: the newest by then, as far as whoever began it could know.
+    fn is_of_the_newest_version(&self, nth: usize) {
+        let write = &self.account.writes[nth];
+        let Some(flow) = self.run(&write.run).filter(|run| run.place.is_none()).and_then(|run| run.flow) else {
+            return;
+        };
+        for replaced in &self.account.replaced {
+            let is_late = replaced.told.is_some_and(|told| told + SLEPT < write.at);
+            if flow == replaced.flow && is_late || flow == replaced.by && write.at < replaced.asked {
+                self.report("a run is of the newest version", &write.run, format!("of flow {flow}, {replaced:?}"));
+            }
         }
     }
 
@@ -160,10 +183,9 @@ impl Bench<'_> {
                 self.report("a run is gone on with once", id, before.clone());
             }
         }
-        for (due, id) in &account.timers {
-            let is_over = self.run(id).is_some_and(|run| is_over(&run.status));
-            if is_over && *due < account.end - LEFT {
-                self.report("no timer of a run that is over is left", id, format!("due at {due}"));
+        for timer in account.timers.iter().filter(|timer| timer.due < account.end - LEFT && !self.was_put_late(timer)) {
+            if self.run(&timer.run).is_some_and(|run| is_over(&run.status)) {
+                self.report("no timer of a run that is over is left", &timer.run, format!("due at {}", timer.due));
             }
         }
         for id in &account.holders {
@@ -177,6 +199,13 @@ impl Bench<'_> {
             self.report("nobody is left in a line", id, "in a history in which nothing went wrong");
         }
         self.fails_fast();
+    }
+
+    /// Whether a timer was put where nobody may look any more. Whoever does that, having slept for minutes, looks at his clock and puts
+    /// it again before anything else; if he died before that nothing follows from it, and what a table's client repeated minutes
+    /// later says nothing new. Any other is looked at for as long as it stands.
+    fn was_put_late(&self, timer: &Timer) -> bool {
+        timer.put_at > (timer.due / MINUTE + 2) * MINUTE - SKEW - self.account.wrong_by
     }
 
     /// A failure that nobody allowed ends a `fail_fast` run.

@@ -168,7 +168,11 @@ fn for_each(each: &drawn::Each) -> ForEach {
         drawn::Over::ResultsOf(of) => expression(&format!("tasks.{}.results.filter(r, r != null)", key(*of))),
     };
     let max_concurrent = each.lanes.and_then(|lanes| u16::try_from(lanes).ok());
-    ForEach { over, max_concurrent, tolerate: Tolerate::Branches(u16::try_from(each.tolerate).unwrap_or_default()) }
+    let tolerate = match each.tolerate {
+        drawn::Tolerate::Branches(most) => Tolerate::Branches(u16::try_from(most).unwrap_or_default()),
+        drawn::Tolerate::Percent(most) => Tolerate::Percent(u8::try_from(most).unwrap_or_default()),
+    };
+    ForEach { over, max_concurrent, tolerate }
 }
 
 fn on_of(on: drawn::On) -> On {

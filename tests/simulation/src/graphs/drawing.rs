@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use minutehand_judge::graph::{Does, Each, Flow, Given, On, Over, Params, Policy, Rule, Step, When};
+use minutehand_judge::graph::{Does, Each, Flow, Given, On, Over, Params, Policy, Rule, Step, Tolerate, When};
 
 use crate::dice::Dice;
 
@@ -21,6 +21,12 @@ pub(super) fn flows(dice: &mut Dice) -> Vec<Flow> {
         flows.insert(0, flow(dice, at == 0, &inner));
     }
     flows
+}
+
+/// What the first of these workflows is replaced by: it may carry out the others.
+pub(super) fn replacement(dice: &mut Dice, flows: &[Flow]) -> Flow {
+    let inner: Vec<(usize, usize)> = (1..flows.len()).map(|at| (at, runs_of(&flows[at], at, flows, 0))).collect();
+    flow(dice, true, &inner)
 }
 
 /// Runs of tasks below one run of a workflow. `first`: the number of the first of these.
@@ -134,7 +140,12 @@ impl Drawing<'_> {
             _ => Over::List(list(self.dice)),
         };
         let lanes = self.dice.pick(&[None, None, Some(1), Some(2), Some(3)]);
-        Each { over, lanes, tolerate: self.dice.pick(&[0, 0, 0, 1, 2]) }
+        let tolerate = if self.dice.chance(0.3) {
+            Tolerate::Percent(self.dice.pick(&[0, 20, 34, 50, 100]))
+        } else {
+            Tolerate::Branches(self.dice.pick(&[0, 0, 0, 1, 2]))
+        };
+        Each { over, lanes, tolerate }
     }
 
     fn does(&mut self, is_each: bool) -> Does {
@@ -145,7 +156,7 @@ impl Drawing<'_> {
             let in_time = self.dice.pick(&[MINUTE, 10 * MINUTE, DAY]);
             return Does::Ask { in_time, default: self.dice.pick(&["succeeded", "failed", "timed_out"]) };
         }
-        if roll < 25 && !fitting.is_empty() {
+        if roll < if is_each { 45 } else { 25 } && !fitting.is_empty() {
             let (flow, runs) = self.dice.pick(&fitting);
             self.left = self.left.saturating_sub(runs * times);
             return Does::Flow(flow);

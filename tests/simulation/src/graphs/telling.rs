@@ -6,6 +6,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::run::{Run, State, TaskPlace, Waiting};
+use minutehand_domain::timer::TimerKey;
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::plan::{Phase, Plan};
 use minutehand_domain::workflow::slot::{Slot, SlotKey, Waiter};
@@ -24,6 +25,8 @@ pub struct Seen {
     pub calls: Vec<judge::Call>,
     /// Whose runs are those of workflows.
     pub jobs: BTreeSet<JobId>,
+    /// When each timer was put the last time, in a history of graphs.
+    pub timers: BTreeMap<TimerKey, i64>,
 }
 
 /// What was drawn, and who is who.
@@ -35,6 +38,16 @@ pub struct Drawn {
     /// Which workflow the runs of a job carry out, and what they are given where nobody says.
     pub jobs: BTreeMap<JobId, (usize, judge::Params)>,
     pub numbers: BTreeMap<WorkflowId, usize>,
+    /// Which flow the first workflow's runs are of once its definition was replaced.
+    pub replacement: Option<usize>,
+}
+
+impl Drawn {
+    /// Which flow a run of this version of a workflow is of.
+    fn flow_of(&self, workflow: WorkflowId, version: u32) -> Option<usize> {
+        let number = *self.numbers.get(&workflow)?;
+        Some(self.replacement.filter(|_| number == 0 && version > 1).unwrap_or(number))
+    }
 }
 
 /// Everything the judge is told.
@@ -69,9 +82,15 @@ impl Telling<'_> {
 
     fn run(&self, run: &Run) -> (String, judge::Run) {
         let job = self.drawn.jobs.get(&run.key.job);
+        let began_as = run.graph.as_ref().and_then(|graph| self.drawn.flow_of(graph.workflow, graph.version));
+        let flow = job.map(|(flow, _)| began_as.unwrap_or(*flow));
+        // A job of its own says all that it gives; the workflow's gives what the version says.
+        let is_its_own = |flow: &usize| job.is_some_and(|(number, _)| number != flow) && self.is_own_job(run.key.job);
+        let given = flow.filter(is_its_own).map(|flow| &self.drawn.flows[flow].defaults);
+        let params = given.or(job.map(|(_, params)| params)).map(|params| params_of(run, params));
         let told = judge::Run {
-            flow: job.map(|(flow, _)| *flow),
-            params: job.map(|(_, params)| params_of(run, params)).unwrap_or_default(),
+            flow,
+            params: params.unwrap_or_default(),
             place: self.place(run),
             resumes: run.task.is_none().then(|| run.before()).flatten().map(|key| key.to_string()),
             reused: run.task.as_ref().and_then(|task| task.reused).map(|key| key.to_string()),
@@ -88,10 +107,14 @@ impl Telling<'_> {
         (run.key.to_string(), told)
     }
 
+    fn is_own_job(&self, job: JobId) -> bool {
+        self.drawn.numbers.keys().any(|workflow| workflow.job() == job)
+    }
+
     fn place(&self, run: &Run) -> Option<judge::Place> {
         let (task, place) = (run.task.as_ref()?, TaskPlace::of(run.key)?);
         let graph = self.last.get(&task.parent)?.graph.as_ref()?;
-        let plan = &self.drawn.plans[*self.drawn.numbers.get(&graph.workflow)?];
+        let plan = &self.drawn.plans[self.drawn.flow_of(graph.workflow, graph.version)?];
         let step = plan.node(place.node)?.task.key.as_str().strip_prefix('s')?.parse().ok()?;
         let branch = place.branch.map(usize::from);
         Some(judge::Place { parent: task.parent.to_string(), step, branch, turn: place.turn.into() })
@@ -136,14 +159,20 @@ fn json(body: &Body) -> Option<String> {
 }
 
 /// Those that stand, wherever they lie.
-fn timers(world: &World, end: i64) -> Vec<(i64, String)> {
+fn timers(world: &World, end: i64) -> Vec<judge::Timer> {
     let store = world.whole_store();
     let first = store.first_timer().ok().flatten().map_or(end / 60_000, |first| first.millis() / 60_000);
     let minutes = |shard| (first..=end / 60_000).map(move |minute| Bucket { minute, shard });
     let buckets = (0..world.setting().shards).flat_map(minutes);
     let all =
         buckets.flat_map(|bucket| at_once(store.timers(bucket, None, Moment::END, 10_000)).unwrap_or_default().items);
-    all.map(|timer| (timer.key.due.millis(), timer.key.run_key().to_string())).collect()
+    let put = world.seen().graphs.timers.clone();
+    let told = |key: TimerKey| judge::Timer {
+        due: key.due.millis(),
+        run: key.run_key().to_string(),
+        put_at: put.get(&key).copied().unwrap_or_default(),
+    };
+    all.map(|timer| told(timer.key)).collect()
 }
 
 /// Who holds a place of a workflow's, and who stands in its line.
