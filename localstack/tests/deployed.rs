@@ -158,6 +158,75 @@ async fn jobs_of_runs(api: &ApiClient, list: &str) -> BTreeSet<String> {
     runs.map(|run| run["job_id"].as_str().expect("of a job").to_owned()).collect()
 }
 
+/// A graph of every kind of task: calls whose results go on to the next, two ways that meet, branches whose joins are a tree, a question to
+/// people, and something that runs at last. The roles of the API and of the executor are enforced, and both carry it on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_graph_with_joins_branches_and_an_approval_is_carried_out_to_its_output() {
+    let Some(world) = World::deployed().await else { return };
+    let (status, made) = world.api.ask("POST", "/v1/workflows", Some(&release(&world.hook.echo()))).await;
+    assert_eq!(status, 201, "{made}");
+    let path = format!("/v1/workflows/{}/run", made["workflow_id"].as_str().expect("an id"));
+    let (status, asked) = world.api.ask("POST", &path, Some(&json!({"params": {"of": 7}}))).await;
+    assert_eq!(status, 202, "{asked}");
+    let run = format!("/v1/workflow-runs/{}", asked["run_id"].as_str().expect("an id"));
+
+    world.api.eventually(&run, |run| task(run, "ask").is_some_and(|ask| ask["state"] == "waiting")).await;
+    let answer = json!({"note": "looks good", "result": {"build": 12}});
+    let (status, told) = world.api.ask("POST", &format!("{run}/tasks/ask/approve"), Some(&answer)).await;
+    assert_eq!(status, 200, "{told}");
+    let ended = world.api.eventually(&run, |run| !run["finished_at"].is_null()).await;
+
+    assert_eq!(ended["status"], "succeeded", "{ended}");
+    assert_eq!(
+        ended["output"],
+        json!({"build": 12, "it": "succeeded", "left": 7, "right": 7, "last": {"number": BRANCHES - 1}})
+    );
+    let each = task(&ended, "each").expect("it has that one");
+    assert_eq!(each["branches"]["counts"]["succeeded"], BRANCHES);
+    assert_eq!(world.hook.calls(), BRANCHES + ["load", "left", "right", "publish", "tidy"].len());
+    let events = world.api.eventually(&format!("{run}/events?limit=1000"), |_| true).await;
+    let events = events["items"].as_array().expect("a list");
+    let approved = events.iter().find(|event| event["note"] == "looks good");
+    assert_eq!(approved.map(|event| &event["task"]), Some(&json!("ask")), "{events:?}");
+}
+
+/// More than one node of a join takes.
+const BRANCHES: usize = 70;
+
+fn release(echo: &str) -> Value {
+    let call = |key: &str, before: &[&str], payload: Value| {
+        json!({
+            "key": key, "depends_on": before, "target": {"http": {"url": echo}}, "timeout_seconds": 5, "payload": payload,
+        })
+    };
+    let loaded = json!({"of": "{{tasks.load.result.of}}"});
+    let mut each = call("each", &["left", "right"], json!({"number": "{{index}}"}));
+    each["for_each"] = json!({"items": (0..BRANCHES).collect::<Vec<_>>(), "max_concurrent": 20});
+    json!({
+        "name": "release",
+        "tasks": [
+            call("load", &[], json!({"of": "{{params.of}}"})),
+            call("left", &["load"], loaded.clone()),
+            call("right", &["load"], loaded),
+            each,
+            {"key": "ask", "depends_on": ["each"], "approval": {"roles": ["operator"]}},
+            call("publish", &["ask"], json!({"build": "{{tasks.ask.result.build}}"})),
+        ],
+        "finally": [call("tidy", &[], json!({"it": "{{outcome}}"}))],
+        "output": {
+            "build": "{{tasks.publish.result.build}}",
+            "it": "{{tasks.tidy.result.it}}",
+            "left": "{{tasks.left.result.of}}",
+            "right": "{{tasks.right.result.of}}",
+            "last": format!("{{{{tasks.each.results.{}}}}}", BRANCHES - 1),
+        },
+    })
+}
+
+fn task<'a>(run: &'a Value, key: &str) -> Option<&'a Value> {
+    run["tasks"].as_array()?.iter().find(|task| task["key"] == key)
+}
+
 /// Its message comes back when its lease is over: five seconds for the call, thirty for the record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_whose_bootstrap_is_killed_is_tried_again_when_its_lease_is_over() {
