@@ -56,7 +56,8 @@ impl Body {
         self.given().and_then(|text| serde_json::from_str(text).map_err(not_json))
     }
 
-    fn given(&self) -> Result<&str, Problem> {
+    /// The text, of a request that needs one.
+    pub(crate) fn given(&self) -> Result<&str, Problem> {
         let nothing = || Problem::new(Kind::Malformed, "this request needs a body");
         Some(self.text.as_str()).filter(|text| !text.is_empty()).ok_or_else(nothing)
     }

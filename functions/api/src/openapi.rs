@@ -56,9 +56,9 @@ pub(crate) mod doc_of {
     pub(crate) use super::secrets::{delete_secret, get_secret, list_secrets, put_secret};
     pub(crate) use super::signing::{get_signing_secret, rotate_signing_secret};
     pub(crate) use super::workflow_runs::{
-        approve_task, cancel_workflow_run, fail_task, get_workflow_run, list_branches, list_tasks,
-        list_workflow_run_events, list_workflow_runs, reject_task, resume_workflow_run, retry_task, skip_task,
-        succeed_task,
+        approve_task, cancel_workflow_run, decide_held_branches, fail_task, get_workflow_run, list_branches,
+        list_tasks, list_workflow_run_events, list_workflow_runs, reject_task, resume_workflow_run, retry_task,
+        skip_task, succeed_task,
     };
     pub(crate) use super::workflows::{
         create_workflow, delete_workflow, diff_workflow, get_workflow, get_workflow_version, list_runs_of_workflow,

@@ -131,6 +131,13 @@ fn of_workflow_runs<D: Ports>() -> Vec<Route<D>> {
             runs::branches::<D>,
             doc_of::list_branches,
         ),
+        route(
+            M::POST,
+            "/v1/workflow-runs/{run_id}/tasks/{task_key}/branches/held",
+            Operator,
+            runs::decide_held::<D>,
+            doc_of::decide_held_branches,
+        ),
         route(M::GET, "/v1/workflow-runs/{run_id}/events", Viewer, runs::events::<D>, doc_of::list_workflow_run_events),
         route(M::POST, "/v1/workflow-runs/{run_id}/cancel", Operator, runs::cancel::<D>, doc_of::cancel_workflow_run),
         route(M::POST, "/v1/workflow-runs/{run_id}/resume", Operator, runs::resume::<D>, doc_of::resume_workflow_run),

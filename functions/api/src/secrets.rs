@@ -15,6 +15,8 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::vault::{Vault as _, VaultError, VaultRefusal};
 use minutehand_io::{Fault, Ports};
+use minutehand_wire::form::MISTAKES;
+use minutehand_wire::workflow_request::SecretAt;
 use minutehand_wire::{Page, SecretRequest, SecretView, SecretsQuery};
 
 use crate::app_state::AppState;
@@ -23,7 +25,7 @@ use crate::body::Body;
 use crate::cursor::{Scope, foreign};
 use crate::keyring::Caller;
 use crate::params::{Params, SecretPath, limit_of};
-use crate::problem::{Kind, Problem};
+use crate::problem::{FieldError, Kind, Problem};
 
 /// Writes a secret: a new one, or the same one again. The last writer wins.
 pub(crate) async fn put<D: Ports>(
@@ -127,10 +129,36 @@ pub(crate) async fn must_be_there<D: Ports>(
             missing.push(format!("`{}`", name.as_str()));
         }
     }
-    match missing.as_slice() {
-        [] => Ok(()),
-        names => Err(Problem::new(Kind::Invalid, format!("there is no secret {}", names.join(", and none ")))),
+    if missing.is_empty() { Ok(()) } else { Err(Problem::new(Kind::Invalid, none_of(&missing))) }
+}
+
+fn none_of(missing: &[String]) -> String {
+    format!("there is no secret {}", missing.join(", and none "))
+}
+
+/// The same of a workflow's tasks, each with the place that names it.
+pub(crate) async fn they_must_be_there<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    places: &[SecretAt],
+) -> Result<(), Problem> {
+    let names: BTreeSet<&SecretName> = places.iter().map(|at| &at.name).collect();
+    let mut missing = BTreeSet::new();
+    for name in names {
+        if there(ports, tenant, name).await?.is_none() {
+            missing.insert(name);
+        }
     }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let detail = none_of(&missing.iter().map(|name| format!("`{}`", name.as_str())).collect::<Vec<_>>());
+    let of = |at: &SecretAt| FieldError {
+        pointer: at.pointer.clone(),
+        detail: format!("there is no secret `{}`, which the task `{}` needs", at.name.as_str(), at.task),
+    };
+    let errors: Vec<_> = places.iter().filter(|at| missing.contains(&at.name)).take(MISTAKES).map(of).collect();
+    Err(Problem { errors, ..Problem::new(Kind::Invalid, detail) })
 }
 
 impl From<VaultError> for Problem {

@@ -2,6 +2,7 @@
 
 mod acts;
 mod events;
+mod held;
 mod list;
 mod names;
 mod page;
@@ -11,6 +12,7 @@ mod whole;
 
 pub(crate) use self::acts::{cancel, resume};
 pub(crate) use self::events::events;
+pub(crate) use self::held::decide_held;
 pub(crate) use self::list::{OfWorkflows, across};
 pub(crate) use self::page::{branches, show, tasks};
 pub(crate) use self::verdicts::{approve, fail, reject, retry, skip, succeed};

@@ -29,3 +29,5 @@ mod strangers;
 mod tenants;
 #[path = "client/typed.rs"]
 mod typed;
+#[path = "client/workflows.rs"]
+mod workflows;

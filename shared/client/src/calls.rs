@@ -3,11 +3,11 @@
 use http::Method;
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, DecidedView,
-    DeleteWorkflowQuery, DiffQuery, HealthView, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery,
-    NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView, Page, PreviewRequest, PreviewView, QuotaRequest,
-    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
-    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
-    StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, VersionsQuery, WorkflowDiffView,
+    DeleteWorkflowQuery, DiffQuery, HealthView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView,
+    KeysQuery, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView, Page, PreviewRequest,
+    PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest,
+    RunTaskView, RunView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery,
+    SigningSecretView, StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, VersionsQuery, WorkflowDiffView,
     WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView,
     WorkflowView, WorkflowsQuery,
 };
@@ -187,6 +187,11 @@ pub fn succeed_task(run: &str, task: &str, branch: &BranchQuery, request: &Succe
 
 pub fn fail_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest) -> Call<DecidedView> {
     noted(Call::post(&["workflow-runs", run, "tasks", task, "fail"]).query(branch), note)
+}
+
+/// One verdict on the branches of a `for_each` that are held, as far as one request comes: the answer says where to go on.
+pub fn decide_held_branches(run: &str, task: &str, request: &HeldRequest) -> Call<HeldDecidedView> {
+    Call::post(&["workflow-runs", run, "tasks", task, "branches", "held"]).json(request)
 }
 
 pub fn preview_schedule(request: &PreviewRequest) -> Call<PreviewView> {

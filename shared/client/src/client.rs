@@ -7,8 +7,8 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, DecidedView, HealthView, JobPatch,
-    JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, NoteRequest, OneJobView, Page,
+    ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, DecidedView, HealthView, HeldRequest,
+    JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, NoteRequest, OneJobView, Page,
     PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView,
     RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery,
     StatsView, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
@@ -236,6 +236,19 @@ impl Client {
 
     pub async fn resume_workflow_run(&self, run: &str, note: &NoteRequest) -> Result<WorkflowRunView> {
         self.read(&calls::resume_workflow_run(run, note)).await
+    }
+
+    /// One verdict on all branches of a `for_each` that are held: request after request, each branch once. Answers those that were given it.
+    pub async fn decide_held_branches(&self, run: &str, task: &str, request: &HeldRequest) -> Result<Vec<u16>> {
+        let (mut request, mut decided) = (request.clone(), Vec::new());
+        loop {
+            let answer = self.read(&calls::decide_held_branches(run, task, &request)).await?;
+            decided.extend(answer.decided);
+            match answer.next_from {
+                Some(next) => request.from = Some(next.into()),
+                None => return Ok(decided),
+            }
+        }
     }
 
     /// A decision about one of its tasks: [`calls::approve_task`], [`calls::retry_task`] and their like.

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use crate::form::MISTAKES;
 use crate::problem::FieldError;
 
 #[derive(Debug, Default)]
@@ -14,6 +15,18 @@ pub struct RequestRefusal {
     pub errors: Vec<FieldError>,
     /// What is wrong is its size.
     pub too_large: bool,
+}
+
+impl RequestRefusal {
+    /// With as many mistakes as somebody mends in one go.
+    pub(crate) fn shortened(mut self) -> Self {
+        if self.errors.len() > MISTAKES {
+            self.errors.truncate(MISTAKES);
+            let detail = format!("these are the first {MISTAKES} mistakes, and there are more");
+            self.errors.push(FieldError { pointer: String::new(), detail });
+        }
+        self
+    }
 }
 
 impl FieldErrors {
@@ -32,6 +45,10 @@ impl FieldErrors {
 
     pub(crate) fn extend(&mut self, others: impl IntoIterator<Item = FieldError>) {
         self.0.extend(others);
+    }
+
+    pub(crate) fn any(&self, is_one: impl Fn(&FieldError) -> bool) -> bool {
+        self.0.iter().any(is_one)
     }
 
     pub(crate) fn count(&self) -> usize {

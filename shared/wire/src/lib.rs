@@ -21,6 +21,7 @@ pub mod decision_request;
 pub mod edge_request;
 pub mod field_errors;
 pub mod for_each_request;
+pub mod form;
 pub mod health;
 pub mod instant;
 pub mod job_patch;
@@ -67,7 +68,7 @@ pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
-pub use self::decision_request::{NoteRequest, SuccessRequest};
+pub use self::decision_request::{HeldRequest, HeldVerdict, NoteRequest, SuccessRequest};
 pub use self::health::HealthView;
 pub use self::instant::Instant;
 pub use self::job_patch::JobPatch;
@@ -103,8 +104,8 @@ pub use self::workflow_run_events::WorkflowRunEventView;
 pub use self::workflow_run_query::{BranchQuery, BranchesQuery, TasksQuery, WorkflowRunsQuery};
 pub use self::workflow_run_request::WorkflowRunRequest;
 pub use self::workflow_run_view::{
-    ApprovalView, BranchView, BranchesView, DecidedView, EdgeView, JudgementView, PathStepView, RunTaskView,
-    TaskOfView, TaskState, TriedView, WorkflowRunItem, WorkflowRunView,
+    ApprovalView, BranchView, BranchesView, DecidedView, EdgeView, HeldDecidedView, JudgementView, PathStepView,
+    RunTaskView, TaskOfView, TaskState, TriedView, WorkflowRunItem, WorkflowRunView,
 };
 pub use self::workflow_view::{
     DefinitionView, OneWorkflowVersionView, OneWorkflowView, WorkflowVersionView, WorkflowView,

@@ -9,7 +9,7 @@ use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::secret::SecretName;
 use minutehand_domain::target::Target;
-use minutehand_domain::workflow::definition::{Approval, Does, Task};
+use minutehand_domain::workflow::definition::{Approval, Does, ForEach, Over, Task, Tolerate};
 use minutehand_domain::workflow::edge::Rule;
 use minutehand_domain::workflow::expression::Expression;
 use minutehand_domain::workflow::key::TaskKey;
@@ -81,14 +81,15 @@ pub struct TaskRequest {
 /// A task of which each part was checked by itself. What was wrong with a part is noted, and nothing stands in its place, so that the
 /// graph can be looked at too.
 pub(crate) struct CheckedTask {
-    /// None where it cannot be told from others.
     pub task: Option<Task>,
     pub secrets: BTreeSet<SecretName>,
 }
 
 impl TaskRequest {
-    pub(crate) fn checked(&self, check: TargetCheck<'_>, errors: &mut FieldErrors) -> CheckedTask {
-        let key = self.key.parse::<TaskKey>().map_err(|no_key| errors.add("/key", no_key.to_string())).ok();
+    /// `unnamed`: what it is called while the rest is looked at, if it has no key that can be one.
+    pub(crate) fn checked(&self, unnamed: &str, check: TargetCheck<'_>, errors: &mut FieldErrors) -> CheckedTask {
+        let key = self.key.parse::<TaskKey>().map_err(|no_key| errors.add("/key", no_key.to_string()));
+        let key = key.ok().or_else(|| unnamed.parse().ok());
         let does = self.does(check, errors);
         let (payload, mut secrets) = self.payload(errors);
         if let Does::Call { target, .. } = &does {
@@ -105,7 +106,7 @@ impl TaskRequest {
                 .collect(),
             rule: self.rule.unwrap_or_default(),
             when: self.when(errors),
-            for_each: self.for_each.as_ref().and_then(|each| each.checked("/for_each", errors)),
+            for_each: self.for_each.as_ref().map(|each| each.checked("/for_each", errors).unwrap_or_else(no_branch)),
             allow_failure: self.allow_failure.unwrap_or_default(),
             priority: self.priority,
             ..Task::new(key, does)
@@ -170,6 +171,11 @@ impl TaskRequest {
         let when = self.when.as_ref()?;
         Expression::new(when).map_err(|why| errors.add("/when", why.to_string())).ok()
     }
+}
+
+/// In the place of branches that could not be understood: what speaks of an item is right all the same.
+fn no_branch() -> ForEach {
+    ForEach { over: Over::List(Vec::new()), max_concurrent: None, tolerate: Tolerate::default() }
 }
 
 /// JSON in which texts may name values; every text that is none is noted where it stands.

@@ -8,6 +8,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::field_errors::FieldErrors;
+use crate::suggestion::in_words;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Word<T> {
@@ -22,11 +23,11 @@ impl<T: DeserializeOwned> Word<T> {
 }
 
 impl FieldErrors {
-    /// A request's word. What is not known is noted, as serde words it.
+    /// A request's word. What is not known is noted.
     pub(crate) fn word<T: Copy + DeserializeOwned>(&mut self, pointer: &str, word: Option<&Word<T>>) -> Option<T> {
         match word? {
             Word::Known(word) => Some(*word),
-            Word::Other(text) => known(text).map_err(|why| self.add(pointer, why.to_string())).ok(),
+            Word::Other(text) => known(text).map_err(|why| self.add(pointer, in_words(&why.to_string()))).ok(),
         }
     }
 }
@@ -95,7 +96,7 @@ mod tests {
 
         assert_eq!(word, None);
         let refused = errors.settle(Some(())).unwrap_err();
-        let said = "unknown variant `fibonacci`, expected one of `fixed`, `linear`, `exponential`";
+        let said = "must be one of `fixed`, `linear`, `exponential`, not `fibonacci`";
         assert_eq!((refused.errors[0].pointer.as_str(), refused.errors[0].detail.as_str()), ("/retry/backoff", said));
     }
 }

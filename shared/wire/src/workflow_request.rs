@@ -7,6 +7,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::body;
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::id::JobId;
 use minutehand_domain::limits::{
     CONCURRENT_RUNS, DEFAULT_FINALLY_SECONDS, DEFAULT_WORKFLOW_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS,
     PAYLOAD_BYTES, TAGS, TASKS, WORD_CHARS, WORKFLOW_SECONDS,
@@ -21,10 +22,12 @@ use minutehand_domain::workflow::plan::{BadGraph, Plan, Why};
 use minutehand_domain::workflow::template::Template;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::body::Json;
 use crate::catch_up::CatchUpSpec;
 use crate::field_errors::{FieldErrors, RequestRefusal};
+use crate::form;
 use crate::job_request::owner_and_tags;
 use crate::object::{maybe_object, maybe_objects, objects};
 use crate::problem::FieldError;
@@ -95,6 +98,13 @@ pub struct WorkflowRequest {
     pub idempotency_key: Option<String>,
 }
 
+/// From where a request is looked at: an instant, and what is there of the workflow.
+struct Seen<'a> {
+    spread: Spread,
+    now: Moment,
+    present: Option<&'a Schedule>,
+}
+
 /// What a request means, seen from one instant.
 #[derive(Clone, Debug)]
 pub struct CheckedWorkflow {
@@ -107,11 +117,37 @@ pub struct CheckedWorkflow {
     pub definition: Definition,
     /// The secrets that its tasks' calls need.
     pub secrets: BTreeSet<SecretName>,
+    /// Where each is named, and of which task.
+    pub secrets_at: Vec<SecretAt>,
     /// The workflows that its tasks call, and where that is said.
     pub calls: Vec<(String, WorkflowTarget)>,
 }
 
+/// A place in a definition that names a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretAt {
+    pub pointer: String,
+    /// The key of the task whose call needs it.
+    pub task: String,
+    pub name: SecretName,
+}
+
 impl WorkflowRequest {
+    /// A request as it was written, or all that is wrong with it: with its form, and, where that can be told in spite of it, with
+    /// what it says.
+    pub fn read(text: &str, now: Moment, check: TargetCheck<'_>) -> Result<Self, RequestRefusal> {
+        form::read(text).map_err(|mut misread| {
+            let mended: Option<Self> = misread.mended.take();
+            let seen = Seen { spread: Spread::of(JobId::from_bytes([0; 16])), now, present: None };
+            let is_known = !misread.errors.iter().any(|error| names(&error.pointer, &["depends_on", "key"]));
+            let also = mended.and_then(|request| request.understood(&seen, check, is_known).err());
+            let also: Vec<_> = also.into_iter().flat_map(|refusal| refusal.errors).collect();
+            let also: Vec<_> = also.into_iter().filter(|error| !misread.follows(&error.pointer)).collect();
+            misread.errors.extend(also);
+            RequestRefusal { errors: misread.errors, too_large: false }.shortened()
+        })
+    }
+
     /// The same request of a workflow that is there, whose credentials were shown as masks.
     #[must_use]
     pub fn unmasked(mut self, present: &Definition) -> Self {
@@ -128,17 +164,27 @@ impl WorkflowRequest {
     /// As the wish for the workflow whose own job spreads so. `present`: its schedule, which is not understood anew where it is asked
     /// for as it is: what was possible then may have passed.
     pub fn checked(
-        mut self,
+        self,
         spread: Spread,
         now: Moment,
         present: Option<&Schedule>,
         check: TargetCheck<'_>,
     ) -> Result<CheckedWorkflow, RequestRefusal> {
+        self.understood(&Seen { spread, now, present }, check, true)
+    }
+
+    /// `is_known`: whether all edges were read, so that it can be told what is before what.
+    fn understood(
+        mut self,
+        seen: &Seen<'_>,
+        check: TargetCheck<'_>,
+        is_known: bool,
+    ) -> Result<CheckedWorkflow, RequestRefusal> {
         self.is_small()?;
         let mut errors = FieldErrors::default();
         errors.line("/name", &self.name, NAME_CHARS);
         owner_and_tags(self.owner.as_deref(), self.tags.as_deref(), &mut errors);
-        let schedule = self.schedule(spread, now, present, &mut errors);
+        let schedule = self.schedule(seen, &mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
         let policy = self.policy(&mut errors);
         let mut secrets = BTreeSet::new();
@@ -147,9 +193,13 @@ impl WorkflowRequest {
         let definition = tasks.zip(finally).map(|(tasks, finally)| Definition { tasks, finally, policy });
         if let Some(Err(bad)) = definition.clone().map(Plan::new) {
             let said = definition.as_ref().map(keys).unwrap_or_default();
-            errors.extend(bad.into_iter().map(|bad| in_words(&bad, &said)));
+            // Where an edge, or a key that others depend on, could not be understood, nobody knows what is before what.
+            let is_known = is_known && !errors.any(|error| names(&error.pointer, &["depends_on", "key"]));
+            let bad = bad.into_iter().filter(|bad| is_known || !matches!(bad.why, Why::NotBefore(_)));
+            errors.extend(bad.map(|bad| in_words(&bad, &said)));
         }
-        let (schedule, definition) = errors.settle(schedule.zip(definition))?;
+        let settled = errors.settle(schedule.zip(definition));
+        let (schedule, definition) = settled.map_err(RequestRefusal::shortened)?;
         Ok(CheckedWorkflow {
             name: self.name,
             owner: self.owner,
@@ -159,6 +209,11 @@ impl WorkflowRequest {
             schedule,
             calls: calls(&definition),
             definition,
+            secrets_at: [("/tasks", Some(&self.tasks)), ("/finally", self.finally.as_ref())]
+                .into_iter()
+                .flat_map(|(list, tasks)| secrets_of(list, tasks.map_or(&[][..], Vec::as_slice)))
+                .filter(|at| secrets.contains(&at.name))
+                .collect(),
             secrets,
         })
     }
@@ -172,20 +227,14 @@ impl WorkflowRequest {
         Err(RequestRefusal { errors: vec![FieldError { pointer: "/tasks".to_owned(), detail }], too_large: true })
     }
 
-    fn schedule(
-        &mut self,
-        spread: Spread,
-        now: Moment,
-        present: Option<&Schedule>,
-        errors: &mut FieldErrors,
-    ) -> Option<Schedule> {
+    fn schedule(&mut self, seen: &Seen<'_>, errors: &mut FieldErrors) -> Option<Schedule> {
         let on_demand = ScheduleSpec { on_demand: Some(true), ..ScheduleSpec::default() };
         let asked = self.schedule.take().unwrap_or(on_demand);
-        let stays = |spec: &ScheduleSpec| present.filter(|present| ScheduleSpec::of(present) == *spec).cloned();
+        let stays = |spec: &ScheduleSpec| seen.present.filter(|present| ScheduleSpec::of(present) == *spec).cloned();
         if let Some(present) = stays(&asked) {
             return Some(present);
         }
-        let schedule = asked.checked(spread, now, errors)?;
+        let schedule = asked.checked(seen.spread, seen.now, errors)?;
         Some(stays(&ScheduleSpec::of(&schedule)).unwrap_or(schedule))
     }
 
@@ -225,7 +274,7 @@ impl WorkflowRequest {
     }
 }
 
-/// The tasks of a list; none where one of them has no key to be called by.
+/// The tasks of a list. One without a key that can be one is called by its place.
 fn listed(
     list: &str,
     tasks: &[TaskRequest],
@@ -236,12 +285,51 @@ fn listed(
     let mut checked = Vec::with_capacity(tasks.len());
     for (index, task) in tasks.iter().enumerate() {
         let mut wrong = FieldErrors::default();
-        let task = task.checked(check, &mut wrong);
+        let unnamed = format!("unnamed-{}-{index}", &list[1..]);
+        let task = task.checked(&unnamed, check, &mut wrong);
         errors.within(&format!("{list}/{index}"), wrong);
         secrets.extend(task.secrets);
         checked.push(task.task);
     }
     checked.into_iter().collect()
+}
+
+/// Each `{"secret": "name"}` in the calls of these tasks.
+fn secrets_of(list: &str, tasks: &[TaskRequest]) -> Vec<SecretAt> {
+    let mut places = Vec::new();
+    for (index, task) in tasks.iter().enumerate() {
+        let parts = [("target", serde_json::to_value(&task.target)), ("payload", serde_json::to_value(&task.payload))];
+        for (field, part) in parts {
+            let mut named = Vec::new();
+            name_secrets(&part.unwrap_or_default(), format!("{list}/{index}/{field}"), &mut named);
+            let at = |(pointer, name)| SecretAt { pointer, task: task.key.clone(), name };
+            places.extend(named.into_iter().map(at));
+        }
+    }
+    places
+}
+
+fn name_secrets(value: &Value, at: String, named: &mut Vec<(String, SecretName)>) {
+    let below = |name: &str| format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+    match value {
+        Value::Object(fields) => {
+            let secret = fields.get("secret").filter(|_| fields.len() == 1).and_then(Value::as_str);
+            if let Some(Ok(name)) = secret.map(str::parse::<SecretName>) {
+                named.push((at, name));
+            } else {
+                fields.iter().for_each(|(name, field)| name_secrets(field, below(name), named));
+            }
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, item)| name_secrets(item, below(&index.to_string()), named));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Whether a place is one of these fields, or in one.
+fn names(pointer: &str, fields: &[&str]) -> bool {
+    pointer.split('/').any(|part| fields.contains(&part))
 }
 
 fn keys(definition: &Definition) -> BTreeSet<String> {

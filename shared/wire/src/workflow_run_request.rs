@@ -2,6 +2,7 @@
 
 use minutehand_domain::body;
 use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, PAYLOAD_BYTES};
+use minutehand_domain::priority::Priority;
 use minutehand_domain::workflow::params::ParamsSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use crate::body::Json;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::problem::FieldError;
 use crate::texts::Line;
+use crate::words::PriorityWord;
 
 /// What a run of a workflow is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +21,10 @@ pub struct WorkflowRunRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-max-bytes" = PAYLOAD_BYTES))]
     pub params: Option<Json>,
+    /// How urgent this run is; as its workflow's own job if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<PriorityWord>")]
+    pub priority: Option<Priority>,
     /// The same as the header `Idempotency-Key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]

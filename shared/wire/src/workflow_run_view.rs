@@ -253,6 +253,22 @@ pub struct DecidedView {
     pub decision: JudgementView,
 }
 
+/// A verdict on the branches of a `for_each` that were held, as far as one request comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "HeldDecided")]
+pub struct HeldDecidedView {
+    #[schemars(with = "RunIdText")]
+    pub workflow_run_id: String,
+    #[schemars(with = "TaskKeyText")]
+    pub key: String,
+    /// The verdict that was asked for.
+    pub verdict: String,
+    /// The branches that were given it.
+    pub decided: Vec<u16>,
+    /// From which branch to ask on; null where all were looked at.
+    pub next_from: Option<u16>,
+}
+
 /// Where the run of a task stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TaskOf")]

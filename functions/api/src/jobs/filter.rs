@@ -37,6 +37,11 @@ impl JobFilter {
             && self.owner.is_none()
     }
 
+    /// Whether it is what was deleted that is asked for.
+    pub(crate) fn wants_deleted(&self) -> bool {
+        self.status == Some(JobStatus::Cancelled)
+    }
+
     pub(crate) fn admits(&self, job: &Job, now: Moment) -> bool {
         let definition = &job.definition;
         let begins = |name: &str| definition.name.as_deref().is_some_and(|whole| whole.starts_with(name));

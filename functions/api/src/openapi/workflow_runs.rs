@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use minutehand_wire::{
-    BranchQuery, BranchView, BranchesQuery, DecidedView, NoteRequest, Page, RunTaskView, SuccessRequest, TasksQuery,
-    WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    BranchQuery, BranchView, BranchesQuery, DecidedView, HeldDecidedView, HeldRequest, NoteRequest, Page, RunTaskView,
+    SuccessRequest, TasksQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde_json::{Value, json};
 
@@ -174,6 +174,24 @@ pub(crate) fn fail_task() -> OperationDoc {
                 decision("load", "failed", "fail", "no use"),
             ),
     )
+}
+
+pub(crate) fn decide_held_branches() -> OperationDoc {
+    doc("decide_held_branches", "Give all held branches of a for_each the same verdict")
+        .more(
+            "In the order of the branches, from `from` on: at most 100 verdicts and 2,000 branches a request. `next_from` says where to \
+             ask on, so that each branch is met once, also where one that is tried again fails again meanwhile. A branch that somebody \
+             else decided about is passed over. Asked again, it finds those that are held then.",
+        )
+        .takes::<HeldRequest>()
+        .refuses(Kind::Conflict)
+        .shows(ResponseDoc::json::<HeldDecidedView>(StatusCode::OK, "The branches that were given the verdict."))
+        .example(
+            "try them again",
+            json!({ "verdict": "retry", "note": "the disk is free again" }),
+            StatusCode::OK,
+            json!({ "workflow_run_id": RUN, "key": "load", "verdict": "retry", "decided": [3, 7], "next_from": null }),
+        )
 }
 
 /// The same decision again is answered as the first time.

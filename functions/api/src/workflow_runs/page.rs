@@ -45,9 +45,12 @@ pub(crate) async fn show<D: Ports>(
 
 /// As an answer shows it.
 pub(super) async fn shown<D: Ports>(ports: &D, whole: &Whole) -> Result<WorkflowRunView, Fault> {
-    let view = whole.view(ports).await?;
-    let Some(watched) = &whole.watched else { return Ok(view) };
+    let Some(watched) = &whole.watched else { return whole.view(ports, &BTreeMap::new()).await };
     let (tasks, next) = tasks_of(ports, watched, 0, DEFAULT_LIMIT).await?;
+    // What the first of its tasks wait for, with the branches that were counted for them.
+    let told = tasks.iter().filter(|task| task.branches.is_some());
+    let told = told.filter_map(|task| Some((task.key.as_str(), task.tried.waiting_for.clone()?))).collect();
+    let view = whole.view(ports, &told).await?;
     let next_cursor = next.map(|next| scope_of_tasks(&whole.run).seal(&next.to_be_bytes()));
     Ok(WorkflowRunView { tasks, next_cursor, ..view })
 }

@@ -8,7 +8,7 @@ use minutehand_domain::target::Target;
 use minutehand_domain::workflow::definition::{Approval, Does, NoAnswer};
 use minutehand_domain::workflow::plan::{Node, Phase};
 use minutehand_domain::workflow::progress::{EdgeNow, Progress};
-use minutehand_domain::workflow::waits::{of_task, of_unborn};
+use minutehand_domain::workflow::waits::{of_held, of_task, of_unborn};
 use minutehand_protocol::graph::watch::{BranchCounts, Watched};
 use minutehand_wire::{
     ApprovalView, AttemptErrorView, BodyView, BranchView, BranchesView, EdgeView, Instant, JudgementView, RunTaskView,
@@ -62,7 +62,8 @@ pub(super) fn task(
     let edges: Vec<EdgeNow> = watched.plan.edges_now(node, |node| watched.task(node)).collect();
     let about = run.and_then(|run| run.task.as_ref());
     let total = watched.each(node).and_then(|(_, graph)| graph.each).map(|each| each.count);
-    let waiting_for = waits(watched, (node, planned), progress, &edges, now);
+    let held = total.zip(counts).and_then(|(total, counts)| held_in_words(total, counts));
+    let waiting_for = held.or_else(|| waits(watched, (node, planned), progress, &edges, now));
     RunTaskView {
         key: planned.task.key.to_string(),
         kind: kind(planned).to_owned(),
@@ -116,6 +117,11 @@ pub(super) fn judgement(judgement: &Judgement, names: &Names) -> JudgementView {
 pub(super) fn deciders(run: &Run) -> impl Iterator<Item = &str> {
     let judgements = run.task.iter().flat_map(|task| task.answer.iter().chain(&task.verdict));
     judgements.map(|judgement| judgement.by.as_str())
+}
+
+/// What a `for_each` waits for that goes on, where branches of it are held.
+pub(super) fn held_in_words(total: u16, counts: &BranchCounts) -> Option<String> {
+    of_held(counts.by_progress.get(&Progress::Held).copied().unwrap_or_default(), total.into(), counts.is_cut)
 }
 
 fn waits(

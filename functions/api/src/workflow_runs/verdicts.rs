@@ -276,7 +276,7 @@ async fn done<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked, result: bod
     asked.acting.on_record(ports, tenant, deed(asked.word), &subject, judging).await
 }
 
-const fn deed(word: Word) -> Deed {
+pub(super) const fn deed(word: Word) -> Deed {
     match word {
         Word::Approve => Deed::ApproveTask,
         Word::Reject => Deed::RejectTask,

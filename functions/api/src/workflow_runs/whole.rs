@@ -60,8 +60,12 @@ impl Whole {
         Ok(Some(Self { run, job: root, target, terms, standing, watched }))
     }
 
-    /// All that is said of it, but for its tasks.
-    pub(super) async fn view<D: Ports>(&self, ports: &D) -> Result<WorkflowRunView, Fault> {
+    /// All that is said of it, but for its tasks. `told`: what is known already of what some of them wait for.
+    pub(super) async fn view<D: Ports>(
+        &self,
+        ports: &D,
+        told: &BTreeMap<&str, String>,
+    ) -> Result<WorkflowRunView, Fault> {
         let (run, now) = (&self.run, ports.clock().now());
         let (tenant, tasks) = (&run.tenant, run.tasks());
         let workflow = ports.store().get::<Workflow>(tenant, self.target.id).await?.map(|seen| seen.item);
@@ -80,7 +84,7 @@ impl Whole {
                 ..item(run, self.job, Some(self.target.id), now)
             },
             detail: run.told.clone(),
-            waiting_for: self.waits(ports, workflow.as_ref(), now).await?,
+            waiting_for: self.waits(ports, workflow.as_ref(), told, now).await?,
             name: workflow.map(|workflow| workflow.name),
             deadline_at: tasks.map(|tasks| Instant(tasks.deadline)),
             stopping: tasks.and_then(|tasks| tasks.stop).map(|stop| stop.as_str().to_owned()),
@@ -129,6 +133,7 @@ impl Whole {
         &self,
         ports: &D,
         workflow: Option<&Workflow>,
+        told: &BTreeMap<&str, String>,
         now: Moment,
     ) -> Result<Option<String>, Fault> {
         match (&self.run.state, &self.watched, workflow) {
@@ -145,7 +150,9 @@ impl Whole {
             (State::Waiting(Waiting::Tasks(tasks)), Some(watched), _) => {
                 let begun = watched.plan.nodes().filter_map(|(node, planned)| {
                     let (run, progress) = (watched.task(node)?, watched.progress(node, now));
-                    Some((planned.task.key.as_str(), progress, of_task(run, planned, progress, now)))
+                    let key = planned.task.key.as_str();
+                    let words = told.get(key).cloned().or_else(|| of_task(run, planned, progress, now));
+                    Some((key, progress, words))
                 });
                 Ok(of_whole(tasks, &begun.collect::<Vec<_>>()))
             }

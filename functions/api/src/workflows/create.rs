@@ -22,12 +22,12 @@ use minutehand_wire::workflow_request::CheckedWorkflow;
 use super::called::they_must_be_there;
 use super::{Whole, found};
 use crate::app_state::AppState;
-use crate::body::DefinitionBody;
+use crate::body::{Body, DefinitionBody};
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
 use crate::problem::Problem;
-use crate::secrets::must_be_there;
+use crate::secrets;
 
 /// The address in the fingerprint of every request for a new workflow.
 const ADDRESS: &str = "POST /v1/workflows";
@@ -44,7 +44,7 @@ pub(crate) async fn create<D: Ports>(
     header: KeyHeader,
     DefinitionBody(body): DefinitionBody,
 ) -> Result<Response, Problem> {
-    let request: WorkflowRequest = body.parse()?;
+    let request = understood(&app, &body)?;
     let (ports, tenant, now) = (&*app.ports, caller.tenant(), app.ports.clock().now());
     let identity = match header.agreed(request.idempotency_key.clone())? {
         Some(key) => {
@@ -71,6 +71,12 @@ pub(crate) async fn create<D: Ports>(
     })
 }
 
+/// A definition, or all that is wrong with it.
+pub(super) fn understood<D: Ports>(app: &AppState<D>, body: &Body) -> Result<WorkflowRequest, Problem> {
+    let now = app.ports.clock().now();
+    Ok(WorkflowRequest::read(body.given()?, now, &|target| app.target_check.check(target))?)
+}
+
 /// Admits the workflow's own job by the quota, if what its tasks name is there. A repeated request takes nothing.
 async fn admit<D: Ports>(
     app: &AppState<D>,
@@ -79,7 +85,7 @@ async fn admit<D: Ports>(
     checked: &CheckedWorkflow,
 ) -> Result<(), Problem> {
     let ports = &*app.ports;
-    must_be_there(ports, tenant, &checked.secrets).await?;
+    secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
     let may_be_there = identity.fingerprint.is_some() && app.meters.bounds_jobs(ports, tenant).await;
     if may_be_there && found(ports, tenant, identity.id).await?.is_some() {

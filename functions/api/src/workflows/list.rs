@@ -28,7 +28,7 @@ const LOOKED_THROUGH: usize = 10_000;
 /// Jobs that are read at a time.
 const AT_A_TIME: usize = 16;
 
-/// The tenant's workflows, by id. Deleted ones are left out.
+/// The tenant's workflows, by id. Deleted ones are left out, unless it is those that are asked for.
 pub(crate) async fn list<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -66,7 +66,9 @@ async fn looked_through<D: Ports>(
         while let Some((workflow, job)) = with_jobs.try_next().await? {
             looked += 1;
             // One whose creator did not come as far as its own job is not there yet.
-            if let Some(job) = job.filter(|job| filter.admits(job, now)) {
+            if let Some(job) =
+                job.filter(|job| filter.admits(job, now) && (filter.wants_deleted() || !workflow.deleted))
+            {
                 if found.len() == limit {
                     return Ok((found, after));
                 }

@@ -13,7 +13,7 @@ use minutehand_wire::WorkflowRequest;
 use minutehand_wire::workflow_request::CheckedWorkflow;
 
 use super::called::they_must_be_there;
-use super::create::about;
+use super::create::{about, understood as read};
 use super::{Whole, deleted};
 use crate::app_state::AppState;
 use crate::body::DefinitionBody;
@@ -21,7 +21,7 @@ use crate::keyring::Caller;
 use crate::params::WorkflowPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
-use crate::secrets::must_be_there;
+use crate::secrets;
 
 pub(crate) async fn put<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -36,9 +36,9 @@ pub(crate) async fn put<D: Ports>(
     if there.workflow.deleted || there.job.status == Status::Cancelled {
         return Err(deleted());
     }
-    let checked = understood(&app, &there, body.parse()?).await?;
+    let checked = wanted(&app, &there, read(&app, &body)?).await?;
     let seen = AsSeen { version: there.workflow.version, generation: there.job.generation };
-    let wanted = Wanted {
+    let want = Wanted {
         about: about(&checked),
         name: checked.name,
         definition: checked.definition,
@@ -47,8 +47,8 @@ pub(crate) async fn put<D: Ports>(
         by: caller.by.clone(),
         now: ports.clock().now(),
     };
-    match change(ports, caller.tenant(), id, &wanted).await? {
-        Changed::Done(workflow, job) => Ok(Whole { workflow, job, definition: wanted.definition }.answer(ports)),
+    match change(ports, caller.tenant(), id, &want).await? {
+        Changed::Done(workflow, job) => Ok(Whole { workflow, job, definition: want.definition }.answer(ports)),
         Changed::NotFound => Err(deleted()),
         Changed::NotAsSeen => Err(Problem::new(
             Kind::VersionMismatch,
@@ -58,7 +58,7 @@ pub(crate) async fn put<D: Ports>(
     }
 }
 
-async fn understood<D: Ports>(
+async fn wanted<D: Ports>(
     app: &AppState<D>,
     there: &Whole,
     request: WorkflowRequest,
@@ -70,7 +70,7 @@ async fn understood<D: Ports>(
     let (spread, now) = (Spread::of(there.job.id), ports.clock().now());
     let check = &|target: &_| app.target_check.check(target);
     let checked = request.unmasked(&there.definition).checked(spread, now, Some(schedule), check)?;
-    must_be_there(ports, tenant, &checked.secrets).await?;
+    secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
     if checked.schedule != *schedule {
         app.meters.admit_job(ports, tenant, &checked.schedule, Some(schedule)).await?;

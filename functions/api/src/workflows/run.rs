@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use minutehand_domain::idempotency::AskedName;
 use minutehand_io::Ports;
-use minutehand_protocol::run::on_demand::{RunRequest, run_now as ask};
+use minutehand_protocol::run::on_demand::{RunRequest, run_now_at as ask};
 use minutehand_wire::{RunsOfWorkflowQuery, RunsQuery, WorkflowRunRequest};
 
 use super::{Whole, deleted};
@@ -43,8 +43,9 @@ pub(crate) async fn run_now<D: Ports>(
     if let Err(no) = admitted {
         admit(&app, caller.tenant(), once.as_ref(), no).await?;
     }
+    let priority = request.priority;
     let request = RunRequest { payload: request.payload(), by: caller.by.clone(), once };
-    let answered = ask(&*app.ports, caller.tenant(), id.job(), request).await?;
+    let answered = ask(&*app.ports, caller.tenant(), id.job(), priority, request).await?;
     answer(&*app.ports, answered, Problem::no_workflow).await
 }
 

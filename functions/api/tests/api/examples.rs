@@ -43,7 +43,7 @@ fn end(job: &Job, _run: &Run) -> Outcome {
 fn answered(claimed: &ClaimedRun) -> Outcome {
     match &claimed.order.target {
         Target::Http(http) if http.url.ends_with("/broken") => {
-            let error = AttemptError { retryable: false, ..ErrorCode::Connect.error("as the page says") };
+            let error = AttemptError { retryable: false, ..ErrorCode::Http4xx.error("400 Bad Request") };
             Outcome::Failed { error, retry_after: None }
         }
         Target::Http(_) | Target::Noop | Target::Workflow(_) => echo(claimed),

@@ -3,12 +3,12 @@
 use axum::body::Body;
 use http::Request;
 use minutehand_domain::access::Role;
-use minutehand_domain::run::ErrorCode;
+use minutehand_domain::run::{ErrorCode, Run, TaskPlace};
 use minutehand_domain::workflow::definition::OnFailure;
 use serde_json::{Map, Value, json};
 
-use crate::graphs::{approval, on_failure, task};
-use crate::world::{ACME_KEY, Answer, World, failed, request};
+use crate::graphs::{approval, each, on_failure, task};
+use crate::world::{ACME_KEY, Answer, World, failed, request, succeeded};
 
 async fn document(world: &World) -> Value {
     open(world, None).await.json()
@@ -222,12 +222,16 @@ async fn address(world: &World, path: &str) -> String {
     path
 }
 
-/// Of a run in which an approval waits and a failure is held; to be resumed it is cancelled.
+/// Of a run in which an approval waits and a failure is held, or two branches' are; to be resumed it is cancelled.
 async fn address_in_a_workflow(world: &World, path: &str) -> String {
-    let tasks = vec![approval("payment", &[], &[Role::Operator]), task("load", &[])];
+    let is_of_branches = path.contains("/branches");
+    let load = if is_of_branches { each(task("load", &[]), 8) } else { task("load", &[]) };
+    let tasks = vec![approval("payment", &[], &[Role::Operator]), load];
     let id = world.workflow(1, on_failure(OnFailure::Hold, tasks)).await;
     let run = world.start(id).await;
-    world.work_tasks(|_, _| Some(failed(ErrorCode::Http5xx))).await;
+    let is_good = |run: &Run| !matches!(TaskPlace::of(run.key).and_then(|place| place.branch), None | Some(3 | 7));
+    let ends = |_: &str, run: &Run| Some(if is_good(run) { succeeded() } else { failed(ErrorCode::Http5xx) });
+    world.work_tasks(ends).await;
     if path.ends_with("/resume") {
         world.tell(&format!("/v1/workflow-runs/{run}/cancel")).await;
     }

@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 59] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 60] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -32,6 +32,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 59] = [
     ("GET", "/v1/workflow-runs/{run_id}/events", "viewer"),
     ("POST", "/v1/workflow-runs/{run_id}/cancel", "operator"),
     ("POST", "/v1/workflow-runs/{run_id}/resume", "operator"),
+    ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/branches/held", "operator"),
     ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/approve", "viewer"),
     ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/reject", "viewer"),
     ("POST", "/v1/workflow-runs/{run_id}/tasks/{task_key}/retry", "operator"),

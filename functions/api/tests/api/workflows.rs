@@ -187,7 +187,7 @@ async fn what_is_wrong_with_a_graph_is_said_with_its_place() {
             ]),
             json!([after("d", &[], "rule", json!("some"))]),
             "/finally/0/rule",
-            "unknown variant `some`",
+            "must be one of `all`, `any`, `none_failed`, not `some`",
         ),
         (
             json!([
@@ -557,6 +557,8 @@ async fn a_workflow_with_open_runs_is_deleted_with_them_or_not_at_all() {
     assert_eq!((deleted.status.as_u16(), again.status.as_u16()), (204, 204), "{}", deleted.text);
     assert_eq!(world.get(&address).await.word("/status"), "cancelled");
     assert_eq!(world.get("/v1/workflows").await.items("name"), Vec::<Value>::new());
+    let there = world.get("/v1/workflows?status=cancelled").await;
+    assert_eq!((there.items("workflow_id"), there.items("status")), (vec![json!(id)], vec![json!("cancelled")]));
     world.tell(&format!("{address}/run")).await.problem(409, "conflict");
     world.put(&address, json!({"name": "x", "tasks": [task("a", &[])]})).await.problem(409, "conflict");
     world.tell(&format!("{address}/resume")).await.problem(409, "conflict");
@@ -567,6 +569,59 @@ async fn a_workflow_with_open_runs_is_deleted_with_them_or_not_at_all() {
     assert_eq!(world.get(&format!("/v1/runs/{run}")).await.word("/status"), "cancelled");
     let call = json!({"name": "x", "tasks": [{"key": "a", "target": {"workflow": {"id": id}}}]});
     assert_eq!(world.post("/v1/workflows", call).await.problem(422, "invalid"), ["/tasks/0/target/workflow/id"]);
+}
+
+#[tokio::test]
+async fn a_run_that_is_asked_for_is_as_urgent_as_is_said_or_as_its_own_job() {
+    let world = World::new();
+    let id = made_of(&world, json!({"priority": "low", "tasks": [task("a", &[])]})).await;
+    let address = format!("/v1/workflows/{id}/run");
+
+    let usual = world.post(&address, json!({})).await;
+    let urgent = world.post(&address, json!({"priority": "critical"})).await;
+    let wrong = world.post(&address, json!({"priority": "urgent"})).await;
+    world.work(|_, _| unreachable!("every call is a task's")).await;
+
+    assert_eq!((usual.word("/priority"), urgent.word("/priority")), ("low".to_owned(), "critical".to_owned()));
+    assert_eq!(wrong.problem(422, "invalid"), ["/priority"]);
+    let shown = world.get(&format!("/v1/workflow-runs/{}", urgent.word("/run_id"))).await;
+    assert_eq!(
+        (shown.word("/priority"), shown.word("/tasks/0/priority")),
+        ("critical".to_owned(), "critical".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_secret_that_is_missing_is_named_with_its_place_and_its_task() {
+    let world = World::new();
+    let mut call = task("call", &[]);
+    call["target"] =
+        json!({"http": {"url": "https://example.com", "headers": {"authorization": {"secret": "stripe"}}}});
+    let mut tell = task("tell", &[]);
+    tell["payload"] = json!({"keys": [{"secret": "slack"}]});
+
+    let refused = world.post("/v1/workflows", json!({"name": "x", "tasks": [call], "finally": [tell]})).await;
+
+    let places = refused.problem(422, "invalid");
+    assert_eq!(places, ["/tasks/0/target/http/headers/authorization", "/finally/0/payload/keys/0"]);
+    assert_eq!(refused.word("/errors/0/detail"), "there is no secret `stripe`, which the task `call` needs");
+}
+
+/// Before, the first mistake of form was told alone, in serde's words.
+#[tokio::test]
+async fn mistakes_of_form_and_of_meaning_are_told_together() {
+    let world = World::new();
+    let mut bad = task("b", &["nobody"]);
+    bad["timeout_seconds"] = json!("5m");
+
+    let refused = world.post("/v1/workflows", json!({"name": "x", "tasks": [bad, {"key": "c", "whn": "true"}]})).await;
+    let many: Vec<_> = (0..30).map(|n| json!({"key": format!("t{n}"), "targets": 1})).collect();
+    let many = world.post("/v1/workflows", json!({"name": "x", "tasks": many})).await;
+
+    let places = refused.problem(422, "invalid");
+    assert_eq!(places, ["/tasks/0/timeout_seconds", "/tasks/1/whn", "/tasks/1", "/tasks/0/depends_on/0"]);
+    assert_eq!(refused.word("/errors/0/detail"), "must be a whole number, not the text \"5m\"");
+    assert_eq!(many.problem(422, "invalid").len(), 21);
 }
 
 #[tokio::test]

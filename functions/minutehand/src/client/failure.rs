@@ -15,7 +15,7 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  the server refused, or cannot be reached; or a file that is validated has errors
-  2  this is not how the command is used
+  2  this is not how the command is used, or a file cannot be read
   3  there is no such thing
   4  no key, a wrong key, or one that may not do this
   5  the run that was waited for ended, but did not succeed";
@@ -31,9 +31,12 @@ pub(crate) enum Failure {
     Unreachable { server: String, why: String, hint: Option<&'static str> },
     #[error("the answer of {server} cannot be understood: {why}")]
     Unreadable { server: String, why: String },
-    /// It was waited for, and ended otherwise than succeeded.
+    /// It was waited for, and ended otherwise than succeeded. Of a workflow's run, what failed in it follows line by line.
+    #[error("{said}")]
+    RunEnded { said: String, failed: Vec<String> },
+    /// A file that cannot be read, or is none of its kind.
     #[error("{0}")]
-    RunEnded(String),
+    File(String),
     /// A file that was looked at has errors, which were said.
     #[error("{0}")]
     Invalid(String),
@@ -59,13 +62,13 @@ impl From<ClientError> for Failure {
 impl Failure {
     fn code(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::File(_) => 2,
             Self::Refused(refused) => match refused.problem.status {
                 404 => 3,
                 401 | 403 => 4,
                 _ => 1,
             },
-            Self::RunEnded(_) => 5,
+            Self::RunEnded { .. } => 5,
             // The reader of our output has seen enough: `minutehand jobs list | head -1`.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Unreachable { .. } | Self::Unreadable { .. } | Self::Invalid(_) | Self::Io(_) => 1,
@@ -77,7 +80,12 @@ impl Failure {
         match self {
             Self::Refused(refused) => refused.may_pass(),
             Self::Unreachable { .. } => true,
-            Self::Usage(_) | Self::Unreadable { .. } | Self::RunEnded(_) | Self::Invalid(_) | Self::Io(_) => false,
+            Self::Usage(_)
+            | Self::File(_)
+            | Self::Unreadable { .. }
+            | Self::RunEnded { .. }
+            | Self::Invalid(_)
+            | Self::Io(_) => false,
         }
     }
 
@@ -116,10 +124,15 @@ impl Failure {
                 }
             }
             Self::Unreachable { hint: Some(hint), .. } => writeln!(stderr, "  {hint}")?,
+            Self::RunEnded { failed, .. } => {
+                for line in failed {
+                    writeln!(stderr, "  {}", tame(line))?;
+                }
+            }
             Self::Usage(_) => writeln!(stderr, "  `--help` says how it is used")?,
             Self::Unreachable { hint: None, .. }
             | Self::Unreadable { .. }
-            | Self::RunEnded(_)
+            | Self::File(_)
             | Self::Invalid(_)
             | Self::Io(_) => {}
         }
@@ -148,7 +161,8 @@ mod tests {
             (refused(401), 4),
             (refused(403), 4),
             (Failure::Usage(String::new()), 2),
-            (Failure::RunEnded(String::new()), 5),
+            (Failure::File(String::new()), 2),
+            (Failure::RunEnded { said: String::new(), failed: Vec::new() }, 5),
             (Failure::Invalid(String::new()), 1),
             (Failure::Unreachable { server: String::new(), why: String::new(), hint: None }, 1),
             (Failure::Io(io::ErrorKind::BrokenPipe.into()), 0),

@@ -49,8 +49,16 @@ impl FromStr for Json {
 }
 
 impl Source {
+    /// By its name.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Self::Stdin => false,
+            Self::File(path) => path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")),
+        }
+    }
+
     pub(crate) fn read(&self) -> Result<String, Failure> {
-        let unreadable = |why: &io::Error| Failure::Usage(format!("cannot read {self}: {why}"));
+        let unreadable = |why: &io::Error| Failure::File(format!("cannot read {self}: {}", in_words(why)));
         let text = match self {
             Self::Stdin => bounded(io::stdin().lock()),
             Self::File(path) => File::open(path).and_then(bounded),
@@ -75,7 +83,7 @@ impl Json {
             Self::Text(text) => parsed(text).map_err(|why| Failure::Usage(format!("this is not JSON: {why}"))),
             Self::In(source) => {
                 let text = source.read()?;
-                parsed(&text).map_err(|why| Failure::Usage(format!("{source} is not JSON: {why}")))
+                parsed(&text).map_err(|why| Failure::File(format!("{source} is not JSON: {why}")))
             }
         }
     }
@@ -87,6 +95,17 @@ impl Json {
 
 fn parsed(text: &str) -> serde_json::Result<wire::Json> {
     serde_json::from_str(text)
+}
+
+/// Without the numbers of an operating system.
+fn in_words(why: &io::Error) -> String {
+    match why.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
+        io::ErrorKind::InvalidData => "it is not text in UTF-8".to_owned(),
+        _other => why.to_string(),
+    }
 }
 
 fn bounded(from: impl Read) -> io::Result<String> {
@@ -130,7 +149,9 @@ mod tests {
     fn what_cannot_be_read_is_said_with_its_name() {
         let missing = Source::File("no-such-file.json".into()).read().unwrap_err();
 
-        assert!(missing.to_string().starts_with("cannot read no-such-file.json: "), "{missing}");
+        assert_eq!(missing.to_string(), "cannot read no-such-file.json: there is no such file");
         assert!(bounded(io::repeat(b'a')).is_err());
+        let binary = in_words(&bounded(&[0xff, 0xfe, 0][..]).unwrap_err());
+        assert_eq!(binary, "it is not text in UTF-8");
     }
 }

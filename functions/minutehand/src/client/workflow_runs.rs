@@ -6,8 +6,8 @@ mod view;
 
 use clap::{Args, Subcommand};
 use minutehand_client::wire::{
-    BranchQuery, BranchView, BranchesQuery, DecidedView, Instant, NoteRequest, Page, RunStatus, RunTaskView,
-    SuccessRequest, TaskState, TasksQuery, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    BranchQuery, BranchView, BranchesQuery, DecidedView, HeldRequest, HeldVerdict, Instant, NoteRequest, Page,
+    RunStatus, RunTaskView, SuccessRequest, TaskState, TasksQuery, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use minutehand_client::{Call, calls};
 use minutehand_domain::Moment;
@@ -18,7 +18,7 @@ use super::input::Json;
 use super::instant::{Since, now};
 use super::list::Paging;
 use super::runs::STATUSES;
-use super::session::{Paper, Session, print};
+use super::session::{Paper, Session, note, print};
 use super::{id, one_of};
 
 /// The largest page that the API gives.
@@ -86,7 +86,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   minutehand workflow-runs retry run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 load
-  minutehand workflow-runs retry run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 load --branch 7 --note 'the disk is free'")]
+  minutehand workflow-runs retry run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 load --branch 7 --note 'the disk is free'
+  minutehand workflow-runs retry run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 load --all-held")]
     Retry(Decision),
     /// Let a held failure count as skipped
     #[command(after_help = "\
@@ -193,6 +194,9 @@ pub(crate) struct Decision {
     /// Of a `for_each`: which of its branches, from 0
     #[arg(long, value_name = "NUMBER")]
     branch: Option<u16>,
+    /// Of a `for_each`: all its branches that are held, each once
+    #[arg(long, conflicts_with = "branch")]
+    all_held: bool,
     /// Why, for whoever looks at the events later
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
@@ -225,12 +229,21 @@ impl WorkflowRuns {
                 session.list(list, &paging, "No events.", |events, _paper| view::events(events)).await
             }
             Self::Tail(One { run }) => follow(session, &run).await,
-            Self::Resume(Resume { noted, wait: true }) => {
-                let resumed = session.send(&noted.resume()).await?.read()?;
-                follow(session, &resumed.run.workflow_run_id).await
-            }
-            Self::Resume(Resume { noted, wait: false }) => act(session, &noted.resume()).await,
+            Self::Resume(Resume { noted, wait }) => resume(session, &noted, wait).await,
             Self::Cancel(noted) => act(session, &noted.cancel()).await,
+            Self::Approve(Success { decision: Decision { all_held: true, .. }, .. })
+            | Self::Reject(Decision { all_held: true, .. }) => {
+                Err(Failure::Usage("--all-held goes with retry, skip, succeed and fail".to_owned()))
+            }
+            Self::Retry(decision) if decision.all_held => decision.of_all_held(session, HeldVerdict::Retry).await,
+            Self::Skip(decision) if decision.all_held => decision.of_all_held(session, HeldVerdict::Skip).await,
+            Self::Fail(decision) if decision.all_held => decision.of_all_held(session, HeldVerdict::Fail).await,
+            Self::Succeed(success) if success.decision.all_held && success.result.is_some() => {
+                Err(Failure::Usage("--result goes with one branch, and not with --all-held".to_owned()))
+            }
+            Self::Succeed(success) if success.decision.all_held => {
+                success.decision.of_all_held(session, HeldVerdict::Succeed).await
+            }
             decision => session.show_answer(&decision.decision()?, view::decided).await,
         }
     }
@@ -289,6 +302,31 @@ impl Decision {
     fn note(&self) -> NoteRequest {
         NoteRequest { note: self.note.clone() }
     }
+
+    /// Request after request, until all branches were looked at. Machines get each answer, a line each.
+    async fn of_all_held(&self, session: &Session, verdict: HeldVerdict) -> Result<(), Failure> {
+        let mut request = HeldRequest { verdict, from: None, note: self.note.clone() };
+        let mut decided = 0;
+        let word = loop {
+            let call = calls::decide_held_branches(&self.one.run, &self.task, &request);
+            let answer = session.send(&call).await?;
+            if session.json {
+                print(&format!("{}\n", answer.text()))?;
+            }
+            let view = answer.read()?;
+            decided += view.decided.len();
+            match view.next_from {
+                Some(next) => request.from = Some(next.into()),
+                None if session.json => return Ok(()),
+                None => break view.verdict,
+            }
+        };
+        print(&match decided {
+            0 => format!("No branch of {} is held.\n", self.task),
+            1 => format!("1 branch of {} was given the verdict {word}.\n", self.task),
+            many => format!("{many} branches of {} were given the verdict {word}.\n", self.task),
+        })
+    }
 }
 
 impl Success {
@@ -310,6 +348,39 @@ async fn show(session: &Session, run: &str) -> Result<(), Failure> {
     }
     let run = whole(session, answer.read()?).await?;
     print(&view::card(&run, Paper::here()))
+}
+
+/// What is said where somebody asked for it before: it is one run, which may have ended meanwhile.
+async fn resume(session: &Session, noted: &Noted, wait: bool) -> Result<(), Failure> {
+    let answer = session.send(&noted.resume()).await?;
+    let resumed = answer.read()?;
+    if answer.replayed() {
+        let by = &resumed.run.workflow_run_id;
+        let status = &resumed.run.status;
+        let more = if tail::is_over(&resumed) && *status != RunStatus::Succeeded {
+            ": to go on once more, resume that one"
+        } else {
+            ""
+        };
+        note(&format!("{} was resumed before, by {by}, which is {status}{more}", noted.one.run));
+    }
+    if wait {
+        return follow(session, &resumed.run.workflow_run_id).await;
+    }
+    if session.json {
+        return session.show(&answer, |_, _| String::new());
+    }
+    let run = whole(session, resumed).await?;
+    print(&view::card(&run, Paper::here()))
+}
+
+/// What failed in a run that has ended, for who waited for it: nothing where that cannot be read.
+pub(super) async fn failed_tasks(session: &Session, run: &str) -> Vec<String> {
+    let read = async {
+        let run = session.send(&calls::get_workflow_run(run)).await?.read()?;
+        whole(session, run).await
+    };
+    read.await.map_or_else(|_unreadable: Failure| Vec::new(), |run| graph::failed(&run.tasks))
 }
 
 async fn act(session: &Session, call: &Call<WorkflowRunView>) -> Result<(), Failure> {

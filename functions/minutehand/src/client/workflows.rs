@@ -9,15 +9,17 @@ use minutehand_client::wire::{
     WorkflowRunRequest, WorkflowView, WorkflowsQuery,
 };
 use minutehand_client::{Call, calls};
+use minutehand_domain::priority::Priority;
 use serde_json::value::RawValue;
 
-use self::validate::{Validate, document};
+use self::validate::{Validate, document, placed};
 use super::failure::Failure;
 use super::input::{Json, Source};
 use super::list::Paging;
 use super::runs::follow;
 use super::runs::run::card as run_card;
 use super::session::Session;
+use super::yaml::Document;
 use super::{id, one_of};
 
 const STATUSES: [&str; 4] = ["active", "paused", "completed", "cancelled"];
@@ -46,6 +48,7 @@ Examples:
 Examples:
   minutehand workflows list
   minutehand workflows list --tag etl --owner data --name nightly
+  minutehand workflows list --status cancelled          # those that were deleted
   minutehand workflows list --all --json | jq -r '.items[].workflow_id'"
     )]
     List(List),
@@ -108,7 +111,7 @@ pub(crate) struct Create {
     /// The file, YAML or JSON; `-` is stdin
     #[arg(value_name = "FILE")]
     file: Source,
-    /// Asked again with the same key, the same workflow is answered instead of a second one
+    /// Asked again with the same key, of 1 to 255 characters, the same workflow is answered instead of a second one
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
 }
@@ -137,7 +140,7 @@ pub(crate) struct List {
     /// With this tag
     #[arg(long)]
     tag: Option<String>,
-    /// In this state
+    /// In this state; `cancelled` are those that were deleted, which are left out without it
     #[arg(long, value_parser = one_of::<JobStatus>(STATUSES))]
     status: Option<JobStatus>,
     /// With a name that begins so
@@ -186,10 +189,13 @@ pub(crate) struct RunNow {
     /// What the run is given, as JSON; @FILE takes it from a file, @- from stdin
     #[arg(long, value_name = "JSON")]
     params: Option<Json>,
-    /// Asked again with the same key, the same run is answered instead of a second one
+    /// Asked again with the same key, of 1 to 255 characters, the same run is answered instead of a second one
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// Wait until the run has ended, and exit with 5 if it did not succeed
+    /// How urgent it is, where that is not as its workflow's own job is
+    #[arg(long, value_parser = one_of::<Priority>(Priority::ALL.map(Priority::as_str)))]
+    priority: Option<Priority>,
+    /// Wait until the run has ended, and exit with 5 if it did not succeed: then what failed in it is said
     #[arg(long)]
     wait: bool,
 }
@@ -214,8 +220,16 @@ impl Workflows {
 
     pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
-            Self::Create(create) => session.show_answer(&create.call()?, workflow::card).await,
-            Self::Update(update) => session.show_answer(&update.call()?, workflow::card).await,
+            Self::Create(create) => {
+                let document = document(&create.file)?;
+                let shown = session.show_answer(&create.call(&document), workflow::card).await;
+                shown.map_err(|failure| placed(failure, &create.file, &document))
+            }
+            Self::Update(update) => {
+                let document = document(&update.file)?;
+                let shown = session.show_answer(&update.call(&document), workflow::card).await;
+                shown.map_err(|failure| placed(failure, &update.file, &document))
+            }
             Self::List(list) => session.list(list.call(), &list.paging, "No workflows.", workflow::table).await,
             Self::Show(show) => match show.version {
                 Some(version) => {
@@ -229,7 +243,7 @@ impl Workflows {
                 session.list(call, &paging, "No versions.", workflow::versions).await
             }
             Self::Diff(diff) => session.show_answer(&diff.call(), workflow::diff).await,
-            Self::Run(run) if run.wait => follow::until_ended(session, &run.call()?).await,
+            Self::Run(run) if run.wait => follow::until_graph_ended(session, &run.call()?).await,
             Self::Run(run) => session.show_answer(&run.call()?, run_card).await,
             Self::Pause(One { workflow }) => {
                 session.show_answer(&calls::pause_workflow(&workflow), workflow::card).await
@@ -248,15 +262,15 @@ impl Workflows {
 }
 
 impl Create {
-    fn call(&self) -> Result<Call<OneWorkflowView>, Failure> {
-        Ok(calls::create_workflow(&sent(&self.file)?).once(self.idempotency_key.as_deref()))
+    fn call(&self, document: &Document) -> Call<OneWorkflowView> {
+        calls::create_workflow(&sent(document)).once(self.idempotency_key.as_deref())
     }
 }
 
 impl Update {
-    fn call(&self) -> Result<Call<OneWorkflowView>, Failure> {
+    fn call(&self, document: &Document) -> Call<OneWorkflowView> {
         let etag = self.if_match.as_deref().map(super::jobs::etag);
-        Ok(calls::put_workflow(&self.one.workflow, &sent(&self.file)?).if_match(etag.as_deref()))
+        calls::put_workflow(&self.one.workflow, &sent(document)).if_match(etag.as_deref())
     }
 }
 
@@ -281,15 +295,14 @@ impl Diff {
 impl RunNow {
     fn call(&self) -> Result<Call<RunView>, Failure> {
         let params = self.params.as_ref().map(Json::read).transpose()?;
-        let request = WorkflowRunRequest { params, idempotency_key: None };
+        let request = WorkflowRunRequest { params, priority: self.priority, idempotency_key: None };
         Ok(calls::run_workflow(&self.one.workflow, &request).once(self.idempotency_key.as_deref()))
     }
 }
 
 /// What a file says, as it is sent. What is wrong with it is the server's to say, which may know more than we do.
-fn sent(file: &Source) -> Result<Box<RawValue>, Failure> {
-    let text = document(file)?.json;
-    serde_json::from_str(&text).map_err(|why| Failure::Usage(format!("{file} is not JSON: {why}")))
+fn sent(document: &Document) -> Box<RawValue> {
+    serde_json::from_str(&document.json).expect("a document is JSON")
 }
 
 #[cfg(test)]
@@ -325,19 +338,25 @@ mod tests {
         let body = Some(r#"{"name":"x","tasks":[{"key":"a","on":1.50}]}"#.to_owned());
 
         let Workflows::Create(create) = parsed(&["create", path]) else { panic!("it creates") };
-        assert_eq!(address(&create.call().unwrap()), ("POST /v1/workflows".to_owned(), body.clone()));
+        assert_eq!(
+            address(&create.call(&document(&create.file).unwrap())),
+            ("POST /v1/workflows".to_owned(), body.clone())
+        );
         let Workflows::Update(update) = parsed(&["update", "wf_1", path, "--if-match=3.1"]) else {
             panic!("it updates")
         };
-        let call = update.call().unwrap();
+        let call = update.call(&document(&update.file).unwrap());
         assert_eq!(address(&call), ("PUT /v1/workflows/wf_1".to_owned(), body));
         assert_eq!(call.headers(), [("if-match", "\"3.1\"".to_owned())]);
         let Workflows::List(list) = parsed(&["list", "--tag=etl", "--name=n", "--owner=o"]) else { panic!("it lists") };
         assert_eq!(address(&list.call()).0, "GET /v1/workflows?tag=etl&name=n&owner=o");
         let Workflows::Diff(diff) = parsed(&["diff", "wf_1", "--from=1"]) else { panic!("it compares") };
         assert_eq!(address(&diff.call()).0, "GET /v1/workflows/wf_1/diff?from=1");
-        let Workflows::Run(run) = parsed(&["run", "wf_1", "--params={\"n\":1.10}"]) else { panic!("it runs") };
-        let sent = ("POST /v1/workflows/wf_1/run".to_owned(), Some(r#"{"params":{"n":1.10}}"#.to_owned()));
+        let Workflows::Run(run) = parsed(&["run", "wf_1", "--params={\"n\":1.10}", "--priority=high"]) else {
+            panic!("it runs")
+        };
+        let sent =
+            ("POST /v1/workflows/wf_1/run".to_owned(), Some(r#"{"params":{"n":1.10},"priority":"high"}"#.to_owned()));
         assert_eq!(address(&run.call().unwrap()), sent);
     }
 }

@@ -37,14 +37,18 @@ pub(crate) struct NoDocument {
 }
 
 impl Document {
-    /// YAML or JSON; what is JSON is sent as it is.
-    pub(crate) fn read(text: &str) -> Result<Self, NoDocument> {
-        let is_json =
-            text.trim_ascii_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-        match Reader::of(text).document() {
-            Ok(read) if is_json => Ok(Self { json: text.to_owned(), ..read }),
-            Err(_of_yaml) if is_json => Ok(Self { json: text.to_owned(), places: BTreeMap::new() }),
-            read => read,
+    /// YAML or JSON; what is JSON is sent as it is. `is_json`: it says that it is JSON, which is less than YAML.
+    pub(crate) fn read(text: &str, is_json: bool) -> Result<Self, NoDocument> {
+        let begins_as_json = text.trim_ascii_start().starts_with('{');
+        let json = begins_as_json.then(|| serde_json::from_str::<serde::de::IgnoredAny>(text));
+        match (Reader::of(text).document(), json) {
+            (Ok(_), Some(Err(why))) if is_json => Err(no_json(&why)),
+            (Ok(read), Some(Ok(_))) => Ok(Self { json: text.to_owned(), ..read }),
+            // Of JSON the server says so too; here its place is known.
+            (Err(no), Some(Ok(_))) if no.why.ends_with("is there twice") => Err(no),
+            (Err(_of_yaml), Some(Ok(_))) => Ok(Self { json: text.to_owned(), places: BTreeMap::new() }),
+            (Err(_of_yaml), Some(Err(why))) => Err(no_json(&why)),
+            (read, _no_json) => read,
         }
     }
 
@@ -201,6 +205,30 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What begins as JSON was meant as JSON, though all of JSON is YAML too.
+fn no_json(why: &serde_json::Error) -> NoDocument {
+    let place = Place { line: why.line().max(1), column: why.column().max(1) };
+    let text = why.to_string();
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _place)| text);
+    let said = match text.strip_prefix("EOF while parsing ") {
+        Some("an object") => "it ends before its last `}`",
+        Some("a list") => "it ends before its last `]`",
+        Some("a string") => "it ends within a text",
+        Some(_) => "it ends too early",
+        None => match text {
+            "expected value" => "a value is missing",
+            "key must be a string" => "a key is a text in double quotes",
+            "trailing comma" => "a comma with nothing behind it",
+            "trailing characters" => "more stands behind its end",
+            "control character (\\u0000-\\u001F) found while parsing a string" => {
+                "a text with a line break or a control character in it, which JSON writes as `\\n` and its like"
+            }
+            other => other,
+        },
+    };
+    NoDocument { place, why: format!("this is not JSON: {said}") }
+}
+
 fn place(span: &Span) -> Place {
     Place { line: span.start.line(), column: span.start.col() + 1 }
 }
@@ -282,11 +310,11 @@ mod tests {
     use super::*;
 
     fn json(text: &str) -> String {
-        Document::read(text).unwrap_or_else(|no| panic!("{text}: {no:?}")).json
+        Document::read(text, false).unwrap_or_else(|no| panic!("{text}: {no:?}")).json
     }
 
     fn refused(text: &str) -> (usize, usize, String) {
-        let no = Document::read(text).unwrap_err();
+        let no = Document::read(text, text.starts_with("{\"")).unwrap_err();
         (no.place.line, no.place.column, no.why)
     }
 
@@ -332,6 +360,10 @@ mod tests {
             ("a: *nobody", (1, 4), ""),
             ("a: &x [*x]", (1, 8), "a part of"),
             ("a: [", (2, 1), "this is not YAML"),
+            ("{\"a\": 1,\n \"b\": }", (2, 7), "this is not JSON: a value is missing"),
+            ("{\"a\": [1, 2", (1, 12), "this is not JSON: it ends before its last `]`"),
+            ("{\"a\": 1", (1, 8), "this is not JSON: it ends before its last `}`"),
+            ("{\"a\": 1,\n \"a\": 2}", (2, 2), "the key `a` is there twice"),
             ("", (1, 1), "it is empty"),
         ] {
             let (line, column, said) = refused(yaml);
@@ -355,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_part_is_found_by_its_pointer_or_by_what_it_is_in() {
-        let document = Document::read("name: x\ntasks:\n  - key: a\n    whn: true\n  - {key: b}\n").unwrap();
+        let document = Document::read("name: x\ntasks:\n  - key: a\n    whn: true\n  - {key: b}\n", false).unwrap();
 
         for (pointer, line, column) in [
             ("/name", 1, 1),

@@ -5,11 +5,13 @@
 //! `what_is_nested_deeply_does_not_use_up_the_stack`). So it has a stack of its own.
 
 mod bound;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
+use cel::extractors::This;
 use cel::objects::{Key, Value as CelValue};
 use cel::{Context, Program};
 use serde_json::Value;
@@ -50,7 +52,7 @@ pub enum NotAnExpression {
     UnknownFunction(String),
     #[error("`{0}` is no task's key")]
     NoKey(String),
-    #[error("a task has a `status`, a `result` and, of a for_each, `results`: no `{0}`")]
+    #[error("a task has a `status`, a `result`, an `error` and, of a for_each, `results`: no `{0}`")]
     NoField(String),
 }
 
@@ -74,7 +76,7 @@ const STACK: usize = 64 << 20;
 const DEPTH: usize = 100;
 
 /// The functions of the standard library, and what the macros become.
-const FUNCTIONS: [&str; 26] = [
+const FUNCTIONS: [&str; 27] = [
     "size",
     "contains",
     "startsWith",
@@ -95,6 +97,7 @@ const FUNCTIONS: [&str; 26] = [
     "existsOne",
     "map",
     "filter",
+    "flatten",
     "min",
     "max",
     "optional",
@@ -112,7 +115,7 @@ impl Expression {
     }
 
     fn parsed(source: &str) -> Result<Self, NotAnExpression> {
-        let program = Program::compile(source).map_err(|errors| refusal(&errors.to_string()))?;
+        let program = Program::compile(source).map_err(|errors| words::of_refusal(source, &errors))?;
         let mut mentioned = Mentioned::default();
         mention(program.expression(), &mut Names::default(), &mut mentioned)?;
         Ok(Self { source: source.to_owned(), program: Arc::new(program), mentioned })
@@ -149,12 +152,23 @@ impl Expression {
         stacker::grow(STACK, || {
             bound::check(self.program.expression(), &variables)?;
             let mut context = Context::default();
+            // Nothing else is called so.
+            let _is_added = context.add_function("flatten", flatten);
             for (name, value) in &variables {
                 context.add_variable_from_value(*name, cel_value(value));
             }
-            self.program.execute(&context).map_err(|error| NoAnswer::Failed(error.to_string()))
+            self.program.execute(&context).map_err(|error| NoAnswer::Failed(words::of_failure(&error)))
         })
     }
+}
+
+/// A list of lists as one list, one level of it: what is no list stays an item. So a list inside of a list is a matrix.
+fn flatten(This(list): This<Arc<Vec<CelValue>>>) -> CelValue {
+    let items = list.iter().flat_map(|item| match item {
+        CelValue::List(inner) => inner.to_vec(),
+        other => vec![other.clone()],
+    });
+    CelValue::List(Arc::new(items.collect()))
 }
 
 /// Two expressions are the same that were written alike.
@@ -214,14 +228,6 @@ fn kind(value: &CelValue) -> &'static str {
     }
 }
 
-/// The parser's error in one line: what, and where.
-fn refusal(error: &str) -> NotAnExpression {
-    if error.contains("Recursion limit") {
-        return NotAnExpression::TooDeep;
-    }
-    NotAnExpression::Syntax(error.lines().map(|line| line.trim_start_matches("ERROR: <input>:")).take(1).collect())
-}
-
 /// The variables of the macros around, and how deep inside of everything they are.
 #[derive(Default)]
 struct Names<'a> {
@@ -243,7 +249,7 @@ fn mention<'a>(at: &'a IdedExpr, names: &mut Names<'a>, said: &mut Mentioned) ->
 fn mention_here<'a>(at: &'a IdedExpr, names: &mut Names<'a>, said: &mut Mentioned) -> Result<(), NotAnExpression> {
     if let Some((key, field)) = task_mentioned(&at.expr) {
         let key: TaskKey = key.parse().map_err(|_no_key| NotAnExpression::NoKey(key.to_owned()))?;
-        let all = || Ok(vec![Of::Status, Of::Result, Of::Results]);
+        let all = || Ok(vec![Of::Status, Of::Result, Of::Results, Of::Error]);
         let of = field.map_or_else(all, |field| of(field).map(|of| vec![of]))?;
         said.roots.extend(of.into_iter().map(|of| Root::Task(key.clone(), of)));
         return Ok(());
@@ -326,7 +332,7 @@ fn key_mentioned(expr: &Expr) -> Option<&str> {
 }
 
 fn of(field: &str) -> Result<Of, NotAnExpression> {
-    [Of::Status, Of::Result, Of::Results]
+    [Of::Status, Of::Result, Of::Results, Of::Error]
         .into_iter()
         .find(|of| of.as_str() == field)
         .ok_or_else(|| NotAnExpression::NoField(field.to_owned()))
@@ -353,7 +359,7 @@ mod tests {
             "params": {"country": "de", "n": 3, "list": [1, 2, 3], "none": null, "half": 0.5},
             "tasks": {
                 "load": {"status": "succeeded", "result": {"rows": 12, "items": [{"n": 1, "ok": true}, {"n": 5, "ok": false}]}},
-                "a-b": {"status": "failed"},
+                "a-b": {"status": "failed", "error": {"kind": "http_4xx", "message": "400 Bad Request"}},
                 "each": {"status": "succeeded", "results": [1, null, 3]}
             }
         }))
@@ -366,6 +372,7 @@ mod tests {
             ("params.country == 'de' && params.n + 1 > 3", true),
             ("tasks.load.result.rows > 10", true),
             ("tasks['a-b'].status == 'failed'", true),
+            ("tasks['a-b'].error.kind == 'http_4xx'", true),
             ("tasks.load.status == 'succeeded' && tasks['a-b'].status == 'succeeded'", false),
             ("tasks.load.result.items.exists(i, i.n > 4 && !i.ok)", true),
             ("tasks.load.result.items.all(i, i.ok)", false),
@@ -390,6 +397,10 @@ mod tests {
         assert_eq!(list("params.list").map(said).unwrap(), ["1", "2", "3"]);
         assert_eq!(list("tasks.load.result.items.filter(i, i.ok)").map(said).unwrap(), [r#"{"n":1,"ok":true}"#]);
         assert_eq!(list("[1, 'a', null, params.half]").map(said).unwrap(), ["1", "\"a\"", "null", "0.5"]);
+        let matrix = "['linux', 'mac', 'win'].map(os, params.list.map(n, {'os': os, 'n': n})).flatten()";
+        let pairs = list(matrix).map(said).unwrap();
+        assert_eq!((pairs.len(), pairs[1].as_str()), (9, r#"{"n":2,"os":"linux"}"#));
+        assert_eq!(list("[1, [2, [3]], []].flatten()").map(said).unwrap(), ["1", "2", "[3]"]);
         assert_eq!(list("params.n"), Err(NoAnswer::NoList("a number".to_owned())));
         assert_eq!(Expression::new("params.n").unwrap().judge(&world()), Err(NoAnswer::NoBool("a number".to_owned())));
     }
@@ -399,6 +410,23 @@ mod tests {
         let said = Expression::new("params.city == 'x'").unwrap().judge(&world()).unwrap_err();
 
         assert!(matches!(&said, NoAnswer::Failed(why) if why.contains("city")), "{said}");
+    }
+
+    /// Before, each printed what it met: `Unsupported binary operator 'add': String("de"), Int(1)`.
+    #[test]
+    fn what_cannot_be_carried_out_is_told_in_words_and_prints_no_value() {
+        for (source, why) in [
+            ("params.country + 1 == ''", "it asks `+` of a text and a number"),
+            ("params.list[7] == 1", "a list has no item 7"),
+            ("params.n / 0 == 1", "it divides by zero"),
+            ("params.n.a == 1", "it asks for a part of a number"),
+            ("params.country > 1", "it asks `>` of a text and a number"),
+            ("params.country && true", "a text"),
+            ("params.n.size() == 1", "size"),
+        ] {
+            let said = Expression::new(source).unwrap().judge(&world()).unwrap_err().to_string();
+            assert!(said.contains(why) && !said.contains("(\""), "{source}: {said}");
+        }
     }
 
     #[test]
@@ -412,15 +440,22 @@ mod tests {
         );
         assert_eq!(roots("[1].exists(params, params > 0)"), Vec::<String>::new(), "a macro's own variable");
         assert_eq!(roots("has(tasks.a.result)"), ["tasks.a.result"]);
-        assert_eq!(roots("size(tasks.a) > 0").len(), 3);
+        assert_eq!(roots("size(tasks.a) > 0").len(), 4);
         assert!(mentioned("tasks.exists(key, true)").all_tasks && !mentioned("tasks.a.status == ''").all_tasks);
     }
 
     #[test]
     fn what_is_no_expression_is_refused_and_says_where() {
         for (source, why) in [
-            ("", "mismatched input"),
-            ("a.b(", "1:5"),
+            ("", "it is empty"),
+            ("a.b(", "it ends too early"),
+            ("1 +", "it ends too early"),
+            ("true true", "`true` does not belong here, at character 6"),
+            ("params.x = 1", "`=` is no part of an expression, at character 10; two are compared by `==`"),
+            ("params.x == 'a", "a text without its closing quote, at character 13"),
+            ("true &&& true", "`&` is no part of an expression, at character 8; `and` is `&&`"),
+            ("(params.x", "`)` is missing at its end"),
+            ("true\n|| @", "`@` is no part of an expression, at character 4 of line 2"),
             ("x == 1", "there is no `x` here"),
             ("tasks.a.output == 1", "no `output`"),
             ("tasks['a b'].status == ''", "`a b` is no task's key"),
@@ -472,6 +507,8 @@ mod tests {
             "params.l.all(x, params.l.all(y, x + y >= 0))",
             "params.l.all(x, params.l.all(y, params.l.all(z, x + y + z >= 0)))",
             "params.l.map(x, params.l).exists(l, size(l) == 0)",
+            "params.l.map(x, params.l.map(y, [x, y])).flatten().size() == 0",
+            "[params.l, params.l].flatten().all(x, params.l.all(y, x + y >= 0))",
             "[params.s].map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).map(a, a+a).size() == 0",
         ] {
             assert_eq!(judge(source), Err(NoAnswer::TooCostly), "{source}");

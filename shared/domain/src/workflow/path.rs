@@ -42,12 +42,14 @@ pub enum Of {
     Result,
     /// Of a `for_each`: its branches' results in their order, null where one has none.
     Results,
+    /// What went wrong: null where nothing did.
+    Error,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotAPath {
     #[error(
-        "`{0}` is no path: it begins with `tasks.KEY.result`, `.results` or `.status`, `params`, `item`, `index` or `outcome`"
+        "`{0}` is no path: it begins with `tasks.KEY.result`, `.results`, `.status` or `.error`, `params`, `item`, `index` or `outcome`"
     )]
     Unknown(String),
     #[error("`{0}` is deeper than {SEGMENTS} steps")]
@@ -88,6 +90,7 @@ fn task<'a>(segments: &mut impl Iterator<Item = &'a str>) -> Option<Root> {
         "status" => Of::Status,
         "result" => Of::Result,
         "results" => Of::Results,
+        "error" => Of::Error,
         _ => return None,
     };
     Some(Root::Task(key, of))
@@ -97,6 +100,10 @@ impl Path {
     /// The part of `value`, which its root names, that it leads to.
     pub fn select(&self, value: &Json) -> Result<Json, NothingThere> {
         let nothing = || NothingThere(self.to_string());
+        // A cleanup asks what went wrong also where nothing did.
+        if matches!(self.root, Root::Task(_, Of::Error)) && value.as_str() == "null" {
+            return Ok(Json::null());
+        }
         let mut at: Cow<'_, RawValue> = Cow::Owned(raw(value.as_str()).ok_or_else(nothing)?);
         for segment in &self.within {
             at = Cow::Owned(step(&at, segment).ok_or_else(nothing)?);
@@ -129,6 +136,7 @@ impl Of {
             Self::Status => "status",
             Self::Result => "result",
             Self::Results => "results",
+            Self::Error => "error",
         }
     }
 }
@@ -171,6 +179,7 @@ mod tests {
             "tasks.a-b.result",
             "tasks.a.results.0.x",
             "tasks.a.status",
+            "tasks.a.error.message",
         ] {
             assert_eq!(good.parse::<Path>().unwrap().to_string(), good);
         }
@@ -189,6 +198,18 @@ mod tests {
             assert!(bad.parse::<Path>().is_err(), "{bad}");
         }
         assert!(matches!(["params"; 34].join(".").parse::<Path>(), Err(NotAPath::TooDeep(_))));
+    }
+
+    #[test]
+    fn the_parts_of_no_error_are_null() {
+        let select = |path: &str, value: &str| {
+            path.parse::<Path>().unwrap().select(&json(value)).map(|json| json.as_str().to_owned())
+        };
+
+        assert_eq!(select("tasks.a.error.message", "null").unwrap(), "null");
+        assert_eq!(select("tasks.a.error.kind", r#"{"kind": "http_4xx"}"#).unwrap(), "\"http_4xx\"");
+        assert!(select("tasks.a.error.knd", r#"{"kind": "http_4xx"}"#).is_err());
+        assert!(select("tasks.a.result.message", "null").is_err(), "of what is not an error");
     }
 
     #[test]

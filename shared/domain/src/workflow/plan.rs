@@ -18,6 +18,7 @@ use super::template::Template;
 use crate::limits::{BRANCHES, TASK_RUNS, TASKS};
 use crate::order::Terms;
 use crate::run::{Run, TaskPlace};
+use crate::target::Target;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -132,13 +133,18 @@ impl Plan {
         let mut bad = counts(&tasks, main);
         let by_key = keys(&tasks, &place, &mut bad);
         let parents = edges(&tasks, main, &by_key, &place, &mut bad);
-        if !bad.is_empty() {
-            return Err(bad);
-        }
         let sorted = order::sorted(&parents).map_err(|cycle| {
             let keys = cycle.iter().map(|index| tasks[*index].key.clone()).collect();
-            vec![BadGraph { at: format!("{}/depends_on", place(cycle[0])), why: Why::Cycle(keys) }]
-        })?;
+            BadGraph { at: format!("{}/depends_on", place(cycle[0])), why: Why::Cycle(keys) }
+        });
+        let sorted = match sorted {
+            Ok(sorted) if bad.is_empty() => sorted,
+            wrong => {
+                bad.extend(wrong.err());
+                bad.extend(speak_of_nothing(&tasks, main, &by_key, &policy, &place));
+                return Err(bad);
+            }
+        };
         let plan = Self::assembled(tasks, narrow(main), &parents, &sorted, policy);
         let bad = plan.speaks_of_what_it_knows(&sorted, &place);
         if bad.is_empty() { Ok(plan) } else { Err(bad) }
@@ -172,42 +178,23 @@ impl Plan {
     fn speaks_of_what_it_knows(&self, sorted: &[usize], place: &impl Fn(usize) -> String) -> Vec<BadGraph> {
         let mut bad = Vec::new();
         for (node, index) in self.nodes.iter().zip(sorted) {
-            let task = &node.task;
-            let mut check = |field: &str, roots: &BTreeSet<&Root>, in_branch: bool| {
-                let wrong = roots.iter().filter_map(|root| self.unknown_to(node, root, in_branch));
-                bad.extend(wrong.map(|why| BadGraph { at: format!("{}/{field}", place(*index)), why }));
-            };
-            for (field, expression) in expressions(task) {
-                check(field, &expression.mentioned().roots.iter().collect(), false);
-            }
-            if let Some(payload) = &task.payload {
-                check("payload", &payload.roots(), task.for_each.is_some());
+            let is_finally = self.phase_of(node) == Phase::Finally;
+            for (field, root, in_branch) in spoken_of(&node.task) {
+                let nothing = nothing_is(&root, in_branch, is_finally, &self.by_key);
+                if let Some(why) = nothing.or_else(|| self.unknown_to(node, &root)) {
+                    bad.push(BadGraph { at: format!("{}/{field}", place(*index)), why });
+                }
             }
         }
-        let output = self.policy.output.as_ref().map(Template::roots).unwrap_or_default();
-        let wrong = output.into_iter().filter_map(|root| match root {
-            Root::Task(key, _) if !self.by_key.contains_key(key) => Some(Why::SpeaksOfNoTask(key.clone())),
-            Root::Task(..) | Root::Params | Root::Outcome => None,
-            Root::Item => Some(Why::NoBranch("item")),
-            Root::Index => Some(Why::NoBranch("index")),
-        });
-        bad.extend(wrong.map(|why| BadGraph { at: "/output".to_owned(), why }));
+        bad.extend(output_of_nothing(&self.policy, &self.by_key));
         bad
     }
 
-    fn unknown_to(&self, node: &Node, root: &Root, in_branch: bool) -> Option<Why> {
-        let is_finally = self.phase_of(node) == Phase::Finally;
-        match root {
-            Root::Item if !in_branch => Some(Why::NoBranch("item")),
-            Root::Index if !in_branch => Some(Why::NoBranch("index")),
-            Root::Outcome if !is_finally => Some(Why::NoOutcome),
-            Root::Params | Root::Item | Root::Index | Root::Outcome => None,
-            Root::Task(key, _) => match self.by_key.get(key) {
-                None => Some(Why::SpeaksOfNoTask(key.clone())),
-                Some(other) if is_finally && *other < self.main || node.ancestors.contains(*other) => None,
-                Some(_) => Some(Why::NotBefore(key.clone())),
-            },
-        }
+    fn unknown_to(&self, node: &Node, root: &Root) -> Option<Why> {
+        let Root::Task(key, _) = root else { return None };
+        let other = *self.by_key.get(key)?;
+        let is_over = self.phase_of(node) == Phase::Finally && other < self.main || node.ancestors.contains(other);
+        (!is_over).then(|| Why::NotBefore(key.clone()))
     }
 
     fn phase_of(&self, node: &Node) -> Phase {
@@ -241,6 +228,12 @@ impl Plan {
     /// The tasks that are a `for_each`.
     pub fn lists(&self) -> impl Iterator<Item = u16> {
         self.nodes().filter(|(_, node)| node.task.for_each.is_some()).map(|(number, _)| number)
+    }
+
+    /// How many of its tasks are workflows themselves.
+    pub fn callers(&self) -> usize {
+        let calls = |node: &&Node| matches!(node.task.does, Does::Call { target: Target::Workflow(_), .. });
+        self.nodes.iter().filter(calls).count()
     }
 
     /// The tasks of a phase that depend on nothing.
@@ -293,8 +286,8 @@ impl Plan {
                 planned.ancestors.contains(*other) || self.phase(node) == Phase::Finally && *other < self.main
             };
             for (_, other) in self.nodes().filter(|(other, _)| before(other)) {
-                use super::path::Of::{Result, Results, Status};
-                let of = if other.task.for_each.is_some() { [Status, Results] } else { [Status, Result] };
+                use super::path::Of::{Error, Result, Results, Status};
+                let of = [Status, if other.task.for_each.is_some() { Results } else { Result }, Error];
                 roots.extend(of.map(|of| Root::Task(other.task.key.clone(), of)));
             }
         }
@@ -349,6 +342,55 @@ fn expressions(task: &Task) -> impl Iterator<Item = (&'static str, &Expression)>
         Over::List(_) => None,
     });
     task.when.as_ref().map(|when| ("when", when)).into_iter().chain(over)
+}
+
+/// What a task's expressions and its payload speak of, each once in a field, and whether a branch would know its item there.
+fn spoken_of(task: &Task) -> Vec<(&'static str, Root, bool)> {
+    let mut spoken = Vec::new();
+    for (field, expression) in expressions(task) {
+        spoken.extend(expression.mentioned().roots.iter().map(|root| (field, root.clone(), false)));
+    }
+    if let Some(payload) = &task.payload {
+        let in_branch = task.for_each.is_some();
+        spoken.extend(payload.roots().into_iter().map(|root| ("payload", root.clone(), in_branch)));
+    }
+    spoken
+}
+
+/// Why a name is nobody's, whatever depends on what.
+fn nothing_is<T>(root: &Root, in_branch: bool, is_finally: bool, by_key: &BTreeMap<TaskKey, T>) -> Option<Why> {
+    match root {
+        Root::Item if !in_branch => Some(Why::NoBranch("item")),
+        Root::Index if !in_branch => Some(Why::NoBranch("index")),
+        Root::Outcome if !is_finally => Some(Why::NoOutcome),
+        Root::Task(key, _) if !by_key.contains_key(key) => Some(Why::SpeaksOfNoTask(key.clone())),
+        Root::Params | Root::Item | Root::Index | Root::Outcome | Root::Task(..) => None,
+    }
+}
+
+fn output_of_nothing<T>(policy: &Policy, by_key: &BTreeMap<TaskKey, T>) -> Vec<BadGraph> {
+    let output = policy.output.as_ref().map(Template::roots).unwrap_or_default();
+    let nothing = output.into_iter().filter_map(|root| nothing_is(root, false, true, by_key));
+    nothing.map(|why| BadGraph { at: "/output".to_owned(), why }).collect()
+}
+
+/// The names that are nobody's, where the tasks make no graph: what is before what, nobody knows then.
+fn speak_of_nothing(
+    tasks: &[Task],
+    main: usize,
+    by_key: &BTreeMap<TaskKey, usize>,
+    policy: &Policy,
+    place: &impl Fn(usize) -> String,
+) -> Vec<BadGraph> {
+    let mut bad = Vec::new();
+    for (index, task) in tasks.iter().enumerate() {
+        for (field, root, in_branch) in spoken_of(task) {
+            let why = nothing_is(&root, in_branch, index >= main, by_key);
+            bad.extend(why.map(|why| BadGraph { at: format!("{}/{field}", place(index)), why }));
+        }
+    }
+    bad.extend(output_of_nothing(policy, by_key));
+    bad
 }
 
 fn counts(tasks: &[Task], main: usize) -> Vec<BadGraph> {

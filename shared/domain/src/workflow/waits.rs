@@ -31,6 +31,16 @@ pub fn of_task(run: &Run, node: &Node, progress: Progress, now: Moment) -> Optio
     }
 }
 
+/// Of a `for_each` some of whose branches failed and are held; none where none is. `at_least`: not all of them were counted.
+pub fn of_held(held: usize, total: usize, at_least: bool) -> Option<String> {
+    let some = if at_least { "at least " } else { "" };
+    match held {
+        0 => None,
+        1 => Some(format!("{some}1 of its {total} branches is held: retry, skip, succeed or fail it")),
+        held => Some(format!("{some}{held} of its {total} branches are held: retry, skip, succeed or fail them")),
+    }
+}
+
 /// Of any run, on the terms that it is tried again.
 pub fn of_run(run: &Run, terms: Option<&Terms>, now: Moment) -> Option<String> {
     match &run.state {
@@ -170,6 +180,15 @@ mod tests {
         let key = RunKey::occurrence(JobId::from_bytes([1; 16]), SINCE);
         let started_at = (fence > 0).then_some(SINCE);
         Run { state, fence, started_at, ..Run::new(Tenant::deployment(), key, Priority::Normal) }
+    }
+
+    #[test]
+    fn how_many_branches_are_held_is_said_where_some_are() {
+        assert_eq!(of_held(0, 200, false), None);
+        let one = "1 of its 200 branches is held: retry, skip, succeed or fail it";
+        assert_eq!(of_held(1, 200, false).as_deref(), Some(one));
+        let some = "at least 2 of its 200 branches are held: retry, skip, succeed or fail them";
+        assert_eq!(of_held(2, 200, true).as_deref(), Some(some));
     }
 
     #[test]

@@ -58,6 +58,7 @@ impl<D: Ports> Family<'_, D> {
             (Of::Status, None) if top.may_still_start(self.plan.phase(node)) => Ok(Some(text("pending"))),
             (Of::Status, None) => Ok(Some(text("cancelled"))),
             (Of::Status, Some(run)) => Ok(Some(text(self.status(&run, node)))),
+            (Of::Error, run) => Ok(Some(run.and_then(|run| self.error(&run, node)).unwrap_or_else(Json::null))),
             (Of::Result | Of::Results, None) => Ok(None),
             (Of::Result, Some(run)) => bodies::fetch(self.ports, &run.tenant, run.key.job, run.result()).await,
             (Of::Results, Some(run)) => self.results(run).await,
@@ -72,6 +73,13 @@ impl<D: Ports> Family<'_, D> {
             Some(Word::Succeed) => "succeeded",
             _ => run.status(self.ports.clock().now()),
         }
+    }
+
+    /// What went wrong, of a failure that nobody let pass.
+    fn error(&self, run: &Run, node: u16) -> Option<Json> {
+        let holds = self.plan.holds_failures(TaskPlace::task(node));
+        let passed = run.verdict().filter(|word| holds && matches!(word, Word::Skip | Word::Succeed));
+        run.task_error().filter(|_| passed.is_none()).map(|error| error.as_json())
     }
 
     /// The run that did what this one stands for: the one in the run that is resumed, where that was reused.

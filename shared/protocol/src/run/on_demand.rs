@@ -9,6 +9,7 @@ use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Job, JobRefusal, Status};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
+use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{NotToRedo, Run, Skip, State};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
@@ -48,9 +49,21 @@ pub enum Answered {
 
 /// Queues a run of the job now. A paused job may be asked.
 pub async fn run_now<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, request: RunRequest) -> Result<Answered, Fault> {
+    run_now_at(ports, tenant, id, None, request).await
+}
+
+/// The same, as urgent as it is asked for: as its job where that is not said.
+pub async fn run_now_at<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    id: JobId,
+    priority: Option<Priority>,
+    request: RunRequest,
+) -> Result<Answered, Fault> {
     let Some(job) = job_of(ports, tenant, id).await? else { return Ok(Answered::NotFound) };
-    let key = RunKey::manual(id, ports.clock().now(), ports.chance().number().max(1));
-    make_run(ports, &job, job.run(key), request).await
+    let run = job.run(RunKey::manual(id, ports.clock().now(), ports.chance().number().max(1)));
+    let run = Run { priority: priority.unwrap_or(run.priority), ..run };
+    make_run(ports, &job, run, request).await
 }
 
 /// Queues another try at a run that came to nothing, as the caller has seen it: recorded, or spoken for by another's record.

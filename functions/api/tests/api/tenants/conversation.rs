@@ -166,10 +166,11 @@ impl Conversation {
             Some((before, after)) => {
                 let task = match after {
                     "/approve" | "/reject" => "ask",
-                    "/branches" => "many",
+                    "/branches" | "/branches/held" => "many",
                     _ => *self.random.pick(&["load", "send", "many", "after"]),
                 };
-                let branch = if task == "many" && method == "POST" { "?branch=1" } else { "" };
+                let is_about_one = task == "many" && method == "POST" && after != "/branches/held";
+                let branch = if is_about_one { "?branch=1" } else { "" };
                 format!("{}{task}{after}{branch}", address(before, &id))
             }
             None => address(&route_of_first, &id),
@@ -266,6 +267,9 @@ impl Conversation {
             ("POST", "/v1/workflows/{workflow_id}/run") => json!({"params": about.tenant()}),
             ("PATCH", _) => self.patch(now),
             ("POST", "/v1/schedules/preview") => json!({"schedule": self.schedule(now), "count": 3}),
+            ("POST", route) if route.ends_with("/branches/held") => {
+                json!({"verdict": self.random.pick(&["retry", "skip"])})
+            }
             ("POST", route) if route.starts_with("/v1/workflow-runs/") => {
                 if self.random.one_in(2) {
                     json!({})

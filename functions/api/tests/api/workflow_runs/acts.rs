@@ -1,12 +1,13 @@
 //! What people do: answers, verdicts, cancels, resumes; each once, each on record, each refused in words where it means nothing.
 
 use minutehand_domain::access::Role;
+use minutehand_domain::run::TaskPlace;
 use minutehand_domain::workflow::definition::{Definition, OnFailure};
 use serde_json::{Value, json};
 
-use crate::graphs::{approval, each, on_failure, task};
+use crate::graphs::{approval, as_it_is_called, each, on_failure, task};
 use crate::roles::keys;
-use crate::world::{ACME_KEY, Answer, OTHER_KEY, World, at};
+use crate::world::{ACME_KEY, Answer, OTHER_KEY, World, at, succeeded};
 
 async fn act(world: &World, run: &str, act: &str, body: Value) -> Answer {
     world.post(&format!("/v1/workflow-runs/{run}/{act}"), body).await
@@ -138,7 +139,7 @@ async fn a_retry_is_another_try_at_the_same_task_and_asking_twice_is_one() {
     let judged = act(&world, &run, "tasks/bad/retry", json!({"note": "the disk is free"})).await;
     let again = act(&world, &run, "tasks/bad/retry", json!({"note": "the disk is free"})).await;
     let other = act(&world, &run, "tasks/bad/retry", json!({"note": "once more"})).await;
-    world.work_tasks(|_, _| Some(crate::world::succeeded())).await;
+    world.work_tasks(|_, _| Some(succeeded())).await;
 
     assert_eq!((judged.status.as_u16(), again.status.as_u16()), (200, 200), "{}", again.text);
     assert_eq!(again.field("/run_id"), judged.field("/run_id"));
@@ -218,6 +219,94 @@ async fn a_failure_that_is_not_held_says_so() {
     );
 }
 
+/// Every seventh branch of these fails, as long as it is not tried again.
+async fn held_branches(world: &World, branches: usize, again: bool) -> String {
+    let definition = on_failure(OnFailure::Hold, vec![each(task("load", &[]), branches)]);
+    let run = world.start(world.workflow(1, definition).await).await;
+    branches_fail(world, again).await;
+    run
+}
+
+async fn branches_fail(world: &World, again: bool) {
+    world
+        .work_tasks(|_, run| {
+            let place = TaskPlace::of(run.key)?;
+            let is_bad = place.branch? % 7 == 3 && (again || place.turn == 1);
+            Some(if is_bad { as_it_is_called("bad") } else { succeeded() })
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn all_branches_that_are_held_are_given_a_verdict_each_once_and_so_many_a_request() {
+    let world = World::new();
+    let run = held_branches(&world, 1000, false).await;
+    let held = json!((0..1000).filter(|branch| branch % 7 == 3).collect::<Vec<u16>>());
+
+    let first = act(&world, &run, "tasks/load/branches/held", json!({"verdict": "retry", "note": "mended"})).await;
+    let next = first.field("/next_from");
+    let second = act(&world, &run, "tasks/load/branches/held", json!({"verdict": "retry", "from": next})).await;
+    branches_fail(&world, false).await;
+    let again = act(&world, &run, "tasks/load/branches/held", json!({"verdict": "retry"})).await;
+
+    assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200), "{}{}", first.text, second.text);
+    let decided = |answer: &Answer| answer.field("/decided").as_array().unwrap().clone();
+    assert_eq!(decided(&first).len(), 100);
+    assert_eq!(Value::from([decided(&first), decided(&second)].concat()), held);
+    assert_eq!(second.field("/next_from"), Value::Null);
+    assert_eq!((decided(&again).len(), again.field("/next_from")), (0, Value::Null), "nothing is held any more");
+    world.carry_on().await;
+    assert_eq!(world.watch(&run).await["status"], "succeeded");
+    let audit = world.get("/v1/audit").await;
+    assert_eq!(audit.items("deed"), ["task.retry", "task.retry", "task.retry"]);
+    assert_eq!(audit.field("/items/0/subject"), format!("{run}/tasks/load/branches"));
+}
+
+/// One that is tried again and fails again meanwhile is not met a second time by who follows `next_from`.
+#[tokio::test]
+async fn who_follows_to_the_end_meets_each_branch_once() {
+    let world = World::new();
+    let run = held_branches(&world, 900, true).await;
+    let (mut from, mut met) = (json!(0), Vec::new());
+    while !from.is_null() {
+        let answer = act(&world, &run, "tasks/load/branches/held", json!({"verdict": "retry", "from": from})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        branches_fail(&world, true).await;
+        met.extend(answer.field("/decided").as_array().unwrap().clone());
+        from = answer.field("/next_from");
+    }
+
+    let held: Vec<Value> = (0..900_u16).filter(|branch| branch % 7 == 3).map(Value::from).collect();
+    assert_eq!(met, held);
+    let load = world.task(&run, "load").await;
+    assert_eq!(load["waiting_for"], "129 of its 900 branches are held: retry, skip, succeed or fail them");
+}
+
+#[tokio::test]
+async fn a_verdict_on_held_branches_is_refused_where_it_means_nothing() {
+    let world = World::new();
+    let definition = on_failure(OnFailure::Hold, vec![task("bad", &[]), each(task("load", &["bad"]), 3)]);
+    let run = world.begun(definition).await;
+    let skip = json!({"verdict": "skip"});
+
+    assert_eq!(
+        told(&act(&world, &run, "tasks/bad/branches/held", skip.clone()).await),
+        "`bad` is no for_each: it has no branches"
+    );
+    act(&world, &run, "tasks/none/branches/held", skip.clone()).await.problem(404, "not-found");
+    for (body, place) in [
+        (json!({"verdict": "approve"}), "/verdict"),
+        (json!({}), "/verdict"),
+        (json!({"verdict": "skip", "from": 10_001}), "/from"),
+        (json!({"verdict": "skip", "note": ""}), "/note"),
+    ] {
+        let refused = act(&world, &run, "tasks/load/branches/held", body.clone()).await;
+        assert_eq!(refused.problem(422, "invalid"), [place], "{body}");
+    }
+    let unborn = act(&world, &run, "tasks/load/branches/held", skip).await;
+    assert_eq!((unborn.field("/decided"), unborn.field("/next_from")), (json!([]), Value::Null));
+}
+
 #[tokio::test]
 async fn a_cancelled_run_runs_its_finally_and_a_second_cancel_stops_that_too() {
     let world = World::new();
@@ -278,7 +367,7 @@ async fn a_failed_run_is_resumed_once_and_both_say_so() {
     let resumed = act(&world, &run, "resume", json!({"note": "mended"})).await;
     let again = act(&world, &run, "resume", json!({"note": "mended"})).await;
     let new = resumed.word("/workflow_run_id");
-    world.work_tasks(|_, _| Some(crate::world::succeeded())).await;
+    world.work_tasks(|_, _| Some(succeeded())).await;
 
     assert_eq!(resumed.status, 202, "{}", resumed.text);
     assert_eq!(resumed.header("location"), format!("/v1/workflow-runs/{new}"));

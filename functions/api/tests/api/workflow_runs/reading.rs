@@ -228,7 +228,9 @@ async fn branches_are_counted_paged_and_found_by_their_state() {
         (pages_of(&format!("{all}?limit=99")).await, pages_of(&format!("{all}?state=held&limit=2")).await);
 
     assert_eq!(load["branches"], json!({"total": 250, "counts": {"held": 5, "succeeded": 245}, "at_least": false}));
-    assert_eq!(load["waiting_for"], "waits for its branches");
+    let words = "5 of its 250 branches are held: retry, skip, succeed or fail them";
+    assert_eq!(load["waiting_for"], words);
+    assert_eq!(world.watch(&run).await["waiting_for"], format!("load {words}"));
     assert_eq!(every, (0..250).map(|branch| json!(branch)).collect::<Vec<_>>());
     assert_eq!(held, [7, 57, 107, 157, 207].map(|branch| json!(branch)));
     let first = world.get(&format!("{all}?state=held&limit=1")).await;

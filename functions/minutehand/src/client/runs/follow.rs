@@ -9,6 +9,7 @@ use super::super::failure::Failure;
 use super::super::session::{Paper, Session, note, print};
 use super::run::{card, is_over, line, why};
 use super::watch_list::WatchList;
+use crate::client::workflow_runs::failed_tasks;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(1);
@@ -62,6 +63,18 @@ pub(crate) async fn until_ended(session: &Session, call: &Call<RunView>) -> Resu
     follow(session, &run.run_id, false).await
 }
 
+/// The same of a workflow's run: which of its tasks failed, and why, is said too.
+pub(crate) async fn until_graph_ended(session: &Session, call: &Call<RunView>) -> Result<(), Failure> {
+    let run = session.send(call).await?.read()?;
+    match follow(session, &run.run_id, false).await {
+        Err(Failure::RunEnded { said, .. }) => {
+            let failed = failed_tasks(session, &run.run_id).await;
+            Err(Failure::RunEnded { said, failed })
+        }
+        done => done,
+    }
+}
+
 /// Until it has ended. With `each_change`, machines too get every change, a line each.
 pub(crate) async fn follow(session: &Session, run: &str, each_change: bool) -> Result<(), Failure> {
     let (mut watch_list, mut patience) = (WatchList::default(), Patience::default());
@@ -102,7 +115,7 @@ fn ended(run: &RunView) -> Result<(), Failure> {
         return Ok(());
     }
     let why = Some(why(run)).filter(|why| !why.is_empty()).map(|why| format!(": {why}")).unwrap_or_default();
-    Err(Failure::RunEnded(format!("the run ended as {}{why}", run.status)))
+    Err(Failure::RunEnded { said: format!("the run ended as {}{why}", run.status), failed: Vec::new() })
 }
 
 #[cfg(test)]

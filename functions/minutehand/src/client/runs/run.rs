@@ -3,7 +3,7 @@
 use minutehand_client::wire::{AttemptErrorView, AttemptView, Instant, RunStatus, RunView, Word};
 use minutehand_domain::Moment;
 
-use super::super::cells::{counted, or_dash, painted, status};
+use super::super::cells::{counted, or_dash, painted, shortened, status};
 use super::super::instant::{away, long, of_day, precise, short};
 use super::super::session::Paper;
 use super::super::span::roughly;
@@ -49,8 +49,8 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Finished", run.finished_at.map(instant))
         .maybe("Took", took(run, paper.now))
         .with("Priority", run.priority.to_string())
-        .maybe("Payload", run.payload.text())
-        .maybe("Result", run.result.text())
+        .maybe("Payload", run.payload.text().map(shortened))
+        .maybe("Result", run.result.text().map(shortened))
         .draw();
     if run.attempts.is_empty() { card } else { format!("{card}\n{}", attempts(&run.attempts, paper)) }
 }

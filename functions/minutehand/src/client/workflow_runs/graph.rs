@@ -13,6 +13,37 @@ use super::super::table::{Cell, STRONG, Table};
 /// Keys that one line names.
 const NAMED: usize = 4;
 
+/// Failures that are named one by one.
+const FAILED: usize = 20;
+
+/// What is said of a task that a run before did already.
+pub(super) const REUSED: &str = "reused: it had succeeded in the run that this one resumes";
+
+/// A line for each task that failed, with why; those that nobody minds say so.
+pub(super) fn failed(tasks: &[RunTaskView]) -> Vec<String> {
+    let has_failed =
+        |task: &&RunTaskView| task.tried.state == TaskState::Failed || task.tried.state == TaskState::TimedOut;
+    let all: Vec<&RunTaskView> = tasks.iter().filter(has_failed).collect();
+    let mut lines: Vec<String> = all.iter().take(FAILED).map(|task| failure(task)).collect();
+    if all.len() > FAILED {
+        lines.push(format!("and {} tasks more", all.len() - FAILED));
+    }
+    lines
+}
+
+fn failure(task: &RunTaskView) -> String {
+    let branches = task.branches.as_ref().map(|branches| {
+        let failed = [TaskState::Failed, TaskState::TimedOut].map(|state| branches.counts.get(&Word::Known(state)));
+        let failed: usize = failed.into_iter().flatten().sum();
+        let least = if branches.at_least { "at least " } else { "" };
+        format!("{least}{failed} of its {} branches failed", branches.total)
+    });
+    let words = branches.or_else(|| why(&task.tried));
+    let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+    let allowed = if task.allow_failure { " (which was allowed)" } else { "" };
+    format!("{} {}{words}{allowed}", task.key, task.tried.state)
+}
+
 /// All tasks as a table. `critical`: the keys of those on the critical path.
 pub(super) fn drawn(tasks: &[RunTaskView], critical: &BTreeSet<&str>, now: Moment) -> Table {
     let mut table = Table::new(&["", "TASK", "STATE", "TOOK", "TRIES", "~AFTER", "~NOTE"]);
@@ -115,13 +146,15 @@ fn note(task: &RunTaskView) -> String {
         let least = if branches.at_least { "at least " } else { "" };
         format!("{} branches: {least}{}", branches.total, counts.join(", "))
     });
-    let waits = task.tried.waiting_for.clone().filter(|_| task.branches.is_none());
+    // Of a `for_each` that merely goes on the counts say it.
+    let waits = task.tried.waiting_for.clone().filter(|words| task.branches.is_none() || words.contains("held"));
+    let reused = task.reused.is_some().then(|| REUSED.to_owned());
     let verdict = task
         .tried
         .verdict
         .as_ref()
         .map(|verdict| format!("{} by {}", verdict.word, verdict.by_name.as_deref().unwrap_or(&verdict.by)));
-    [branches, waits, why(&task.tried), verdict].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    [branches, waits, reused, why(&task.tried), verdict].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -205,6 +238,48 @@ mod tests {
  └─ ·  tidy     pending
 ";
         assert_eq!(draw(&tasks, &[]), wanted);
+    }
+
+    #[test]
+    fn what_was_reused_and_what_is_held_is_marked() {
+        let branches = json!({"total": 200, "counts": {"held": 2, "succeeded": 198}, "at_least": false});
+        let held = "2 of its 200 branches are held: retry, skip, succeed or fail them";
+        let tasks = [
+            task("extract", &[], &json!({"state": "succeeded", "reused": "run_1"})),
+            task(
+                "each",
+                &[],
+                &json!({"state": "waiting", "kind": "for_each", "branches": branches, "waiting_for": held}),
+            ),
+        ];
+
+        let drawn = draw(&tasks, &[]);
+
+        assert!(drawn.contains("reused: it had succeeded in the run that this one resumes"), "{drawn}");
+        assert!(drawn.contains(held), "{drawn}");
+    }
+
+    #[test]
+    fn what_failed_is_named_with_why() {
+        let error = json!({"code": "http_5xx", "message": "503 Service Unavailable", "retryable": true});
+        let branches = json!({"total": 9, "counts": {"failed": 2, "timed_out": 1, "succeeded": 6}, "at_least": false});
+        let mut tasks = vec![
+            task("good", &[], &json!({"state": "succeeded"})),
+            task("bad", &[], &json!({"state": "failed", "reason": "error", "error": error, "allow_failure": true})),
+            task("each", &[], &json!({"state": "failed", "reason": "task", "kind": "for_each", "branches": branches})),
+            task("slow", &[], &json!({"state": "timed_out"})),
+        ];
+
+        assert_eq!(
+            failed(&tasks),
+            [
+                "bad failed: http_5xx: 503 Service Unavailable (which was allowed)",
+                "each failed: 3 of its 9 branches failed",
+                "slow timed_out"
+            ]
+        );
+        tasks.extend((0..30).map(|n| task(&format!("t{n}"), &[], &json!({"state": "failed"}))));
+        assert_eq!(failed(&tasks).last().unwrap(), "and 13 tasks more");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use minutehand_client::calls;
-use minutehand_client::wire::{RunStatus, RunTaskView, Word, WorkflowRunView};
+use minutehand_client::wire::{RunStatus, RunTaskView, TaskState, Word, WorkflowRunView};
 use minutehand_domain::Moment;
 
 use super::super::cells::painted;
@@ -11,6 +11,8 @@ use super::super::failure::Failure;
 use super::super::instant::{now, of_day};
 use super::super::runs::follow::Patience;
 use super::super::session::{Session, print};
+use super::super::table::tame;
+use super::graph::{REUSED, failed, why};
 use super::whole;
 
 /// What was said of each task, and of the run.
@@ -20,25 +22,37 @@ struct Said(BTreeMap<String, String>);
 impl Said {
     /// A line for each that is not as it was said last.
     fn changed(&mut self, run: &WorkflowRunView, now: Moment) -> Vec<String> {
-        let mut lines = Vec::new();
+        let first = self.0.is_empty();
+        let mut lines = Vec::<(Moment, String)>::new();
         for task in &run.tasks {
             let (state, begun) = (said(task), task.tried.run_id.is_some());
             if self.0.insert(task.key.clone(), state.clone()).as_ref() != Some(&state) && begun {
-                let at = task.tried.finished_at.or(task.tried.started_at).map_or(now, |at| at.0);
-                let note =
-                    task.tried.waiting_for.as_ref().or(task.tried.detail.as_ref()).or(task.tried.reason.as_ref());
-                let note = note.map(|note| format!("  {note}")).unwrap_or_default();
-                lines.push(format!("{}  {}  {state}{note}", of_day(at), task.key));
+                let at = changed_at(task, now);
+                let reused = task.reused.is_some().then(|| REUSED.to_owned());
+                let note = task.tried.waiting_for.clone().or(reused).or_else(|| why(&task.tried));
+                let note = note.map(|note| format!("  {}", tame(&note))).unwrap_or_default();
+                lines.push((at, format!("{}  {}  {state}{note}", of_day(at), task.key)));
             }
         }
+        lines.sort_by_key(|(at, _)| *at);
+        let mut lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
         let whole = run.run.status.to_string();
         // No task has such a key.
         if self.0.insert(String::new(), whole.clone()).as_ref() != Some(&whole) {
-            let at = run.run.finished_at.map_or(now, |at| at.0);
-            lines.push(format!("{}  {}  {}", of_day(at), run.run.workflow_run_id, painted(&run.run.status)));
+            let at = run.run.finished_at.or(run.run.started_at.filter(|_| first)).map_or(now, |at| at.0);
+            let line = format!("{}  {}  {}", of_day(at), run.run.workflow_run_id, painted(&run.run.status));
+            // That it goes on stands before what goes on in it, and that it has ended after.
+            lines.insert(if is_over(run) { lines.len() } else { 0 }, line);
         }
         lines
     }
+}
+
+/// When it became what it is, as far as its record says.
+fn changed_at(task: &RunTaskView, now: Moment) -> Moment {
+    let begins = task.tried.started_at.filter(|_| task.tried.state == TaskState::Running);
+    let waits = task.tried.started_at.or(task.tried.scheduled_at);
+    task.tried.finished_at.or(begins).or(waits).map_or(now, |at| at.0)
 }
 
 /// With the counts of a `for_each`, which change while its own state does not.
@@ -72,7 +86,7 @@ pub(super) async fn follow(session: &Session, run: &str) -> Result<(), Failure> 
     }
 }
 
-fn is_over(run: &WorkflowRunView) -> bool {
+pub(super) fn is_over(run: &WorkflowRunView) -> bool {
     run.run.finished_at.is_some() || matches!(&run.run.status, Word::Known(status) if status.is_over())
 }
 
@@ -81,5 +95,5 @@ fn ended(run: &WorkflowRunView) -> Result<(), Failure> {
         return Ok(());
     }
     let why = run.detail.as_ref().or(run.run.reason.as_ref()).map(|why| format!(": {why}")).unwrap_or_default();
-    Err(Failure::RunEnded(format!("the run ended as {}{why}", run.run.status)))
+    Err(Failure::RunEnded { said: format!("the run ended as {}{why}", run.run.status), failed: failed(&run.tasks) })
 }

@@ -7,7 +7,7 @@ use minutehand_client::wire::{
 };
 use minutehand_domain::Moment;
 
-use super::super::cells::{or_dash, status};
+use super::super::cells::{or_dash, shortened as cut, status};
 use super::super::instant::{long, precise, short};
 use super::super::session::Paper;
 use super::super::span::roughly;
@@ -53,8 +53,8 @@ pub(super) fn card(whole: &WorkflowRunView, paper: Paper) -> String {
         .maybe("Finished", run.finished_at.map(instant))
         .maybe("Deadline", whole.deadline_at.map(instant))
         .maybe("Took", took(run, paper.now))
-        .maybe("Params", whole.params.text())
-        .maybe("Output", whole.output.text())
+        .maybe("Params", whole.params.text().map(cut))
+        .maybe("Output", whole.output.text().map(cut))
         .draw();
     if whole.tasks.is_empty() {
         return card;

@@ -1,7 +1,6 @@
 //! `minutehand workflow validate`: what is wrong with a file, found by what the server would find it by.
 
 use clap::Args;
-use minutehand_client::wire::suggestion;
 use minutehand_client::wire::workflow_request::{CheckedWorkflow, WorkflowRequest};
 use minutehand_client::wire::{FieldError, Json};
 use minutehand_domain::Moment;
@@ -34,7 +33,7 @@ struct Verdict {
 impl Validate {
     pub(crate) fn execute(&self, json: bool) -> Result<(), Failure> {
         let text = self.file.read()?;
-        let verdict = match Document::read(&text) {
+        let verdict = match Document::read(&text, self.file.is_json()) {
             Ok(document) => Verdict::of(document, now()),
             Err(no) if json => {
                 let error =
@@ -62,7 +61,7 @@ impl Validate {
 
 impl Verdict {
     fn of(document: Document, now: Moment) -> Self {
-        let found = found(&document.json, now).map(Box::new);
+        let found = found(&document.json, now).map(Box::new).map_err(|errors| in_order(errors, &document));
         Self { found, document }
     }
 
@@ -75,14 +74,8 @@ impl Verdict {
                 lines.extend(unchecked(checked).iter().map(|what| format!("  unchecked: {what}")));
                 lines.join("\n") + "\n"
             }
-            Err(errors) => errors.iter().map(|error| self.line(file, error) + "\n").collect(),
+            Err(errors) => errors.iter().map(|error| line(file, &self.document, error) + "\n").collect(),
         }
-    }
-
-    fn line(&self, file: &Source, error: &FieldError) -> String {
-        let place = self.document.place(&error.pointer).map(|place| format!(":{}:{}", place.line, place.column));
-        let pointer = Some(error.pointer.as_str()).filter(|pointer| !pointer.is_empty()).map(|it| format!("{it}: "));
-        tame(&format!("{file}{}: {}{}", place.unwrap_or_default(), pointer.unwrap_or_default(), error.detail))
     }
 
     fn for_machines(&self) -> String {
@@ -103,13 +96,38 @@ impl Verdict {
     }
 }
 
+/// As they stand in the file; what is said of the whole comes last.
+fn in_order(mut errors: Vec<FieldError>, document: &Document) -> Vec<FieldError> {
+    errors.sort_by_key(|error| {
+        let place = document.place(&error.pointer).filter(|_| !error.pointer.is_empty());
+        place.map_or((usize::MAX, 0), |place| (place.line, place.column))
+    });
+    errors
+}
+
+fn line(file: &Source, document: &Document, error: &FieldError) -> String {
+    let place = document.place(&error.pointer).filter(|_| !error.pointer.is_empty());
+    let place = place.map(|place| format!(":{}:{}", place.line, place.column));
+    let pointer = Some(error.pointer.as_str()).filter(|pointer| !pointer.is_empty()).map(|it| format!("{it}: "));
+    tame(&format!("{file}{}: {}{}", place.unwrap_or_default(), pointer.unwrap_or_default(), error.detail))
+}
+
+/// What the server says of a file, where it stands in that file.
+pub(super) fn placed(failure: Failure, file: &Source, document: &Document) -> Failure {
+    let Failure::Refused(mut refused) = failure else { return failure };
+    let errors = in_order(std::mem::take(&mut refused.problem.errors), document);
+    let as_line = |error| FieldError { pointer: String::new(), detail: line(file, document, &error) };
+    refused.problem.errors = errors.into_iter().map(as_line).collect();
+    Failure::Refused(refused)
+}
+
 /// As the server looks at it, but for what only the server knows.
 fn found(json: &str, now: Moment) -> Result<CheckedWorkflow, Vec<FieldError>> {
     if json.len() > DEFINITION_BYTES {
         let detail = format!("a definition has at most {DEFINITION_BYTES} bytes");
         return Err(vec![FieldError { pointer: String::new(), detail }]);
     }
-    let request: WorkflowRequest = suggestion::read(json).map_err(|error| vec![error])?;
+    let request = WorkflowRequest::read(json, now, &|_any| Ok(())).map_err(|refusal| refusal.errors)?;
     let spread = Spread::of(JobId::from_bytes([0; 16]));
     request.checked(spread, now, None, &|_any| Ok(())).map_err(|refusal| refusal.errors)
 }
@@ -129,7 +147,7 @@ fn unchecked(checked: &CheckedWorkflow) -> Vec<String> {
 
 /// What a file says, YAML or JSON.
 pub(super) fn document(file: &Source) -> Result<Document, Failure> {
-    Document::read(&file.read()?).map_err(|no| Failure::Usage(said(file, &no)))
+    Document::read(&file.read()?, file.is_json()).map_err(|no| Failure::File(said(file, &no)))
 }
 
 fn said(file: &Source, no: &NoDocument) -> String {
@@ -142,7 +160,7 @@ mod tests {
 
     fn verdict(yaml: &str) -> String {
         let now = Moment::parse("2026-11-20T12:00:00Z").unwrap();
-        Verdict::of(Document::read(yaml).unwrap(), now).for_people(&Source::File("etl.yaml".into()))
+        Verdict::of(Document::read(yaml, false).unwrap(), now).for_people(&Source::File("etl.yaml".into()))
     }
 
     #[test]
@@ -162,11 +180,64 @@ tasks:
         );
 
         let lines: Vec<_> = said.lines().collect();
-        assert!(lines[0].starts_with("etl.yaml:8:5: /tasks/1/when: "), "{said}");
+        assert_eq!(lines[0], "etl.yaml:8:5: /tasks/1/when: it ends too early");
         assert_eq!(
             lines[1],
             "etl.yaml:10:9: /tasks/1/depends_on/0: there is no task `extrct`; did you mean `extract`?"
         );
+    }
+
+    /// Before, the first mistake of form was all that was said, and in the words of the parser.
+    #[test]
+    fn mistakes_of_form_and_of_meaning_are_said_together_once_each_and_in_order() {
+        let said = verdict(
+            "name: x
+on_failure: explode
+tasks:
+  - key: my task
+    target: {noop: {}}
+    for_each: {items: 'params.list +'}
+    payload: '{{item}} {{tasks.nobody.result}}'
+  - key: b
+    depends_on: a
+    timeout_seconds: 5m
+    target: {http: {url: 'https://example.com'}}
+    payload: '{{tasks.a.result}}'
+  - key: c
+    targt: {noop: {}}
+    when: 'true true'
+  - {target: {ftp: {}}}
+",
+        );
+
+        let lines: Vec<_> = said.lines().map(|line| line.strip_prefix("etl.yaml:").unwrap()).collect();
+        assert_eq!(
+            lines,
+            [
+                "2:1: /on_failure: must be one of `fail_fast`, `continue`, `hold`, not `explode`",
+                "4:5: /tasks/0/key: this is not a task's key (1 to 64 of A-Z, a-z, 0-9, _ and -)",
+                "6:16: /tasks/0/for_each/items: it ends too early",
+                "7:5: /tasks/0/payload: it speaks of `nobody`, which is no task",
+                "9:5: /tasks/1/depends_on: must be a list, not the text \"a\"",
+                "10:5: /tasks/1/timeout_seconds: must be a whole number, not the text \"5m\"",
+                "12:5: /tasks/1/payload: it speaks of `a`, which is no task",
+                "14:5: /tasks/2/targt: there is no such field; did you mean `target`?",
+                "15:5: /tasks/2/when: `true` does not belong here, at character 6",
+                "16:5: /tasks/3/key: is required",
+                "16:15: /tasks/3/target/ftp: there is no such field",
+            ],
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn of_many_mistakes_twenty_are_said_and_that_there_are_more() {
+        let tasks: String = (0..30).map(|n| format!("  - {{key: t{n}, whn: 1, target: {{noop: {{}}}}}}\n")).collect();
+
+        let said = verdict(&format!("name: x\ntasks:\n{tasks}"));
+
+        assert_eq!(said.lines().count(), 21, "{said}");
+        assert_eq!(said.lines().last().unwrap(), "etl.yaml: these are the first 20 mistakes, and there are more");
     }
 
     #[test]

@@ -120,12 +120,14 @@ fn of_call<'a>(call: &'a CallExpr, names: &Names<'a>) -> Result<Bound, NoAnswer>
         "_[_]" | "_?_:_" | "_&&_" | "_||_" | "!_" | "size" => 0,
         "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" => least / BYTES_A_STEP,
         "@in" | "in" => all.items.saturating_add(all.bytes / BYTES_A_STEP),
+        "flatten" => first.flattened(),
         "matches" => STEPS_A_PATTERN.saturating_add(all.bytes / BYTES_A_STEP),
         _ => all.bytes / BYTES_A_STEP,
     };
     let steps = all.steps.saturating_add(own);
     Ok(match call.func_name.as_str() {
         "_[_]" => Bound { steps, bytes: first.item_bytes, items: first.items, item_bytes: first.item_bytes },
+        "flatten" => Bound { steps, items: first.flattened(), ..first },
         "_+_" => Bound { steps, items: args.iter().fold(0, |items, arg| items.saturating_add(arg.items)), ..all },
         _ => Bound { steps, ..all },
     })
@@ -208,6 +210,11 @@ impl Bound {
             items: self.items.max(other.items),
             item_bytes: self.item_bytes.max(other.item_bytes),
         }
+    }
+
+    /// The most items that a list of lists has as one list: each takes its frame.
+    fn flattened(self) -> u64 {
+        self.items.saturating_mul(self.items.max(1)).min((self.bytes / FRAME).max(self.items))
     }
 
     /// Of whichever of two it is.

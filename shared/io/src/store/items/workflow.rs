@@ -22,16 +22,12 @@ impl Item for Workflow {
     }
 }
 
-/// A tenant's workflows by id; deleted ones are left out.
+/// A tenant's workflows by id, deleted ones among them.
 impl Listed for Workflow {
     type Within = ();
 
     fn span((): &(), past: Option<&WorkflowId>) -> Option<Span> {
         Some(Span::all(Partition::Kind, past.map(Self::place)))
-    }
-
-    fn counts(&self) -> bool {
-        !self.deleted
     }
 }
 
