@@ -1,6 +1,7 @@
 //! A stage with workflows instead of a job: drawn in the judge's own form, and judged by its executor.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::{By, Role};
@@ -21,6 +22,7 @@ use minutehand_protocol::graph::judge::{Judged, Resumed, judge as judge_run, res
 use minutehand_protocol::run::cancel::{Cancelled, cancel};
 use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
 use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
+use minutehand_protocol::workflow::delete::{Deleted, Deletion, delete};
 use minutehand_protocol::workflow::{About, NewWorkflow, create};
 
 use super::{Answer, Stage, Wish, moment, second};
@@ -131,6 +133,16 @@ impl Graphs {
     pub fn cancel(&self, at: i64, name: &'static str, run: RunKey) -> Answer<Cancelled> {
         let tenant = self.tenant();
         self.stage.act(at, name, move |ports| async move { cancel(&ports, &tenant, run, &By::host()).await })
+    }
+
+    /// Somebody deletes the first workflow with its runs, and has ten seconds for it.
+    pub fn delete(&self, at: i64, name: &'static str) -> Answer<Deleted> {
+        let tenant = self.tenant();
+        self.stage.act(at, name, move |ports| async move {
+            let until = ports.clock().now() + Duration::from_secs(10);
+            let deletion = Deletion { cancel_runs: true, by: By::host(), until };
+            delete(&ports, (&tenant, workflow(&tenant, 0)), &deletion).await
+        })
     }
 
     pub fn judge_task(&self, at: i64, name: &'static str, run: RunKey, word: Word) -> Answer<Judged> {
