@@ -67,19 +67,6 @@ impl ApiClient {
         }
     }
 
-    /// What is read at a path, once it is as it is waited for.
-    pub async fn eventually(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        let begin = Instant::now();
-        loop {
-            let (status, read) = self.ask("GET", path, None).await;
-            if status.is_success() && is_so(&read) {
-                return read;
-            }
-            assert!(begin.elapsed() < PATIENCE, "{path} stays as it is: {status} {read}");
-            tokio::time::sleep(LOOK_AGAIN).await;
-        }
-    }
-
     /// The runs of a job with all their attempts, once there is one and all have finished.
     pub async fn ended_runs(&self, job: &str) -> Vec<Value> {
         let begin = Instant::now();

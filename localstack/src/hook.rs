@@ -6,11 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::State;
-use axum::response::IntoResponse;
 use axum::routing::post;
-use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use minutehand_io::targets::http::Reach;
 use tokio::net::TcpListener;
@@ -42,7 +39,6 @@ impl Hook {
         let hook = Self { address, calls: Arc::default() };
         let routes = Router::new()
             .route("/ok", post(ok))
-            .route("/echo", post(echo))
             .route("/fails-once", post(fails_once))
             .route("/hangs-once", post(hangs_once))
             .with_state(hook.clone());
@@ -53,11 +49,6 @@ impl Hook {
     /// Answers at once.
     pub fn ok(&self) -> String {
         format!("{}/ok", self.address)
-    }
-
-    /// Answers with what it was given.
-    pub fn echo(&self) -> String {
-        format!("{}/echo", self.address)
     }
 
     /// Fails the first attempt of each run.
@@ -72,11 +63,6 @@ impl Hook {
 
     pub fn calls_of(&self, job: &str) -> Vec<Called> {
         self.all().into_iter().filter(|called| called.job == job).collect()
-    }
-
-    /// How often it was called.
-    pub fn calls(&self) -> usize {
-        self.all().len()
     }
 
     pub async fn first_call_of(&self, job: &str) -> Called {
@@ -123,11 +109,6 @@ fn reachable_address() -> IpAddr {
 async fn ok(State(hook): State<Hook>, headers: HeaderMap) -> StatusCode {
     hook.note(&headers);
     StatusCode::OK
-}
-
-async fn echo(State(hook): State<Hook>, headers: HeaderMap, body: Bytes) -> impl IntoResponse {
-    hook.note(&headers);
-    ([(CONTENT_TYPE, "application/json")], body)
 }
 
 async fn fails_once(State(hook): State<Hook>, headers: HeaderMap) -> StatusCode {
