@@ -128,7 +128,7 @@ async fn settle_task<D: Ports>(ports: &D, run: &Run, parent: RunKey, work: &mut 
     match owed(&family, &tasks, run, ports.clock().now()) {
         Owed::Nothing => {}
         Owed::Census => work.add(Due::Census(parent)),
-        Owed::Stop(key, word) => work.add(Due::Stop(key, word)),
+        Owed::Stop(key, how) => work.add(Due::Stop(key, how)),
         Owed::Begin => work.add(Due::Begin(parent)),
         Owed::Again(place) => start(&mut family, place, Decision::Start, before, work).await?,
         Owed::Edges { place, ended, fails } => {
