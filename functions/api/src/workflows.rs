@@ -8,6 +8,7 @@ mod run;
 mod versions;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -23,7 +24,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports, plans};
 use minutehand_protocol::job::change::{Changed, Want, change};
 use minutehand_protocol::lookup::job_of;
-use minutehand_protocol::workflow::delete::{Deleted, delete as delete_workflow};
+use minutehand_protocol::workflow::delete::{Deleted, Deletion, delete as delete_workflow};
 use minutehand_wire::{DefinitionView, DeleteWorkflowQuery, OneWorkflowView, WorkflowView};
 
 pub(crate) use self::called::its_workflow_must_be_there;
@@ -38,6 +39,9 @@ use crate::keyring::Caller;
 use crate::params::{Params, WorkflowPath};
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
+
+/// After so long a deletion begins nothing more: API Gateway waits for 30 s, and the cancel of a large run takes some of them.
+const LASTS: Duration = Duration::from_secs(10);
 
 /// A workflow and what is read with it.
 pub(crate) struct Whole {
@@ -89,9 +93,25 @@ pub(crate) async fn delete<D: Ports>(
 ) -> Result<StatusCode, Problem> {
     let ports = &*app.ports;
     let whole = Whole::find(ports, caller.tenant(), id).await?.ok_or_else(Problem::no_workflow)?;
-    precondition.check_tag(&whole.tag(), "workflow")?;
-    match delete_workflow(ports, (caller.tenant(), id), query.cancel.unwrap_or_default(), &caller.by).await? {
+    // Who deletes again, since there was no time for all of it, has changed it himself.
+    if !whole.workflow.deleted {
+        precondition.check_tag(&whole.tag(), "workflow")?;
+    }
+    let deletion = Deletion {
+        cancel_runs: query.cancel.unwrap_or_default(),
+        by: caller.by.clone(),
+        until: ports.clock().now() + LASTS,
+    };
+    match delete_workflow(ports, (caller.tenant(), id), &deletion).await? {
         Deleted::Done => Ok(StatusCode::NO_CONTENT),
+        Deleted::NotYet if deletion.cancel_runs => Err(Problem::new(
+            Kind::Unavailable,
+            "the workflow is deleted, and not all of its runs were looked at yet; ask again, and the rest of them is cancelled",
+        )),
+        Deleted::NotYet => Err(Problem::new(
+            Kind::Unavailable,
+            "its history is too long to be looked through at once for runs that are under way; delete with `?cancel=true`",
+        )),
         Deleted::Open(run) => {
             let detail =
                 format!("its run {run} is under way: cancel it, or delete with `?cancel=true`, which cancels all");

@@ -34,7 +34,7 @@ const SUBJECT: &str = "timers";
 
 /// What is overdue may wait elsewhere for its next hint, and is no finding.
 pub(crate) fn is_sound(view: &RepairView) -> bool {
-    view.without_timer + view.ahead + view.later + view.corrupt == 0
+    view.without_timer + view.unsettled + view.ahead + view.later + view.corrupt == 0
 }
 
 /// Of a directory that nobody serves.
@@ -113,16 +113,18 @@ fn say(view: &RepairView) -> io::Result<()> {
 
 /// All of it, in numbers.
 fn say_all(view: &RepairView, check: bool) -> io::Result<()> {
-    let RepairView { jobs, runs, without_timer, overdue, ahead, later, corrupt, .. } = view;
+    let RepairView { jobs, runs, without_timer, overdue, unsettled, ahead, later, corrupt, .. } = view;
     let made = if check { "" } else { ", made again" };
     writeln!(
         io::stdout(),
         "{jobs} jobs and {runs} runs under way\n\
          {without_timer} without a timer{made}\n\
          {overdue} overdue{}\n\
+         {unsettled} over and not settled{}\n\
          {ahead} jobs that count from a time that has not come{}\n\
          {later} items of a later release, {corrupt} corrupt",
         if check { "" } else { ", promised once more" },
+        if check { "" } else { ", to be looked at now" },
         if check { "" } else { ", set to now" },
     )
 }

@@ -26,6 +26,8 @@ pub enum Found {
     WithoutTimer(Moment),
     /// Its time is past, and no timer stands at its own instant: it waits elsewhere for its next hint, or it was lost.
     Overdue(Moment),
+    /// It is over since then, and what its end owes is not all paid: nobody looks at it any more.
+    Unsettled(Moment),
     /// It counts from an instant that has not come: a clock was ahead when it was created or changed.
     Ahead(Moment),
     /// A later release wrote it; how the store says so.
@@ -42,6 +44,8 @@ pub struct Summary {
     pub runs: u64,
     pub without_timer: u64,
     pub overdue: u64,
+    /// Runs that are over, and owe what their end brings about.
+    pub unsettled: u64,
     pub ahead: u64,
     pub later: u64,
     pub corrupt: u64,
@@ -55,6 +59,7 @@ impl Summary {
             runs: self.runs + other.runs,
             without_timer: self.without_timer + other.without_timer,
             overdue: self.overdue + other.overdue,
+            unsettled: self.unsettled + other.unsettled,
             ahead: self.ahead + other.ahead,
             later: self.later + other.later,
             corrupt: self.corrupt + other.corrupt,
@@ -65,6 +70,7 @@ impl Summary {
         *match found {
             Found::WithoutTimer(_) => &mut self.without_timer,
             Found::Overdue(_) => &mut self.overdue,
+            Found::Unsettled(_) => &mut self.unsettled,
             Found::Ahead(_) => &mut self.ahead,
             Found::Later(_) => &mut self.later,
             Found::Corrupt(_) => &mut self.corrupt,

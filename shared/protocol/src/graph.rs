@@ -2,7 +2,7 @@
 //! the edges that it owes are closed, and what they decide is started, skipped or ended. Every step is one that may be done twice,
 //! so that whoever finds a run over can pay what it owes, and only then its timer goes.
 //!
-//! [`settle`] is the one flow for what a run's end owes. Below it: [`family`] reads what a run's tasks need to know, [`birth`] makes
+//! [`settle`] is the one flow for what a run's end owes, and [`owed`] says what that is. Below it: [`family`] reads what a run's tasks need to know, [`birth`] makes
 //! them, [`join`] closes their edges, [`ending`] ends the run whose tasks have ended, [`stop`] the one whose tasks may not go on.
 //! [`unfold`] is what a claim does with a run that has tasks, [`attend`] what a look does with one that waits, [`judge`] what people do,
 //! [`slots`] who may be under way at once. [`stalling`] says of a run that nothing goes on below it, and [`watch`] reads one for whoever
@@ -14,6 +14,7 @@ mod ending;
 mod family;
 mod join;
 pub mod judge;
+pub mod owed;
 pub mod settle;
 pub mod slots;
 mod stalling;

@@ -36,7 +36,7 @@ use self::bookmark::Bookmark;
 pub use self::pass::{Pass, Swept};
 use self::unreadable::{keeps_its_bucket, put_off, put_off_until};
 use crate::chain::dispatch::{Dispatched, dispatch};
-use crate::graph::settle::owes;
+use crate::graph::owed::owes;
 use crate::sweep::overdue::inspect_overdue;
 use crate::timers::hinting::hint;
 use crate::timers::promise::move_to;

@@ -32,6 +32,8 @@ pub struct RepairView {
     pub without_timer: u64,
     /// Their time is past: they wait elsewhere for their next hint, or were lost.
     pub overdue: u64,
+    /// Runs of tasks and workflows that are over, and whose end has not brought about all that it should.
+    pub unsettled: u64,
     /// Jobs that count from an instant that has not come: a clock was ahead.
     pub ahead: u64,
     /// Items of a later release.
@@ -51,7 +53,7 @@ pub struct FindingView {
     pub tenant: Option<String>,
     pub job_id: Option<String>,
     pub run_id: Option<String>,
-    /// The instant that a timer should stand at, or that it counts from.
+    /// The instant that a timer should stand at, that it is over since, or that it counts from.
     pub at: Option<Instant>,
     /// Of an item, the key that it lies under and what is wrong with it.
     pub detail: Option<String>,
@@ -63,6 +65,7 @@ pub struct FindingView {
 pub enum FoundWord {
     WithoutTimer,
     Overdue,
+    Unsettled,
     Ahead,
     Later,
     Corrupt,
@@ -70,9 +73,9 @@ pub enum FoundWord {
 
 impl RepairView {
     pub fn of(summary: &Summary, findings: &[Finding], next_cursor: Option<String>) -> Self {
-        let Summary { jobs, runs, without_timer, overdue, ahead, later, corrupt } = *summary;
+        let Summary { jobs, runs, without_timer, overdue, unsettled, ahead, later, corrupt } = *summary;
         let findings = findings.iter().map(FindingView::of).collect();
-        Self { jobs, runs, without_timer, overdue, ahead, later, corrupt, findings, next_cursor }
+        Self { jobs, runs, without_timer, overdue, unsettled, ahead, later, corrupt, findings, next_cursor }
     }
 
     /// This call and the one that went on with it.
@@ -83,6 +86,7 @@ impl RepairView {
             runs: self.runs + next.runs,
             without_timer: self.without_timer + next.without_timer,
             overdue: self.overdue + next.overdue,
+            unsettled: self.unsettled + next.unsettled,
             ahead: self.ahead + next.ahead,
             later: self.later + next.later,
             corrupt: self.corrupt + next.corrupt,
@@ -97,6 +101,7 @@ impl FindingView {
         let (word, at, why) = match found {
             Found::WithoutTimer(at) => (FoundWord::WithoutTimer, Some(*at), None),
             Found::Overdue(at) => (FoundWord::Overdue, Some(*at), None),
+            Found::Unsettled(at) => (FoundWord::Unsettled, Some(*at), None),
             Found::Ahead(at) => (FoundWord::Ahead, Some(*at), None),
             Found::Later(why) => (FoundWord::Later, None, Some(why.clone())),
             Found::Corrupt(why) => (FoundWord::Corrupt, None, Some(why.clone())),
@@ -123,6 +128,7 @@ impl fmt::Display for FindingView {
         match self.found.to_string().as_str() {
             "without_timer" => write!(f, "no timer at {at}")?,
             "overdue" => write!(f, "overdue since {at}, and no timer there")?,
+            "unsettled" => write!(f, "over since {at}, and what its end owes is not all paid")?,
             "ahead" => write!(f, "counts from {at}")?,
             "later" if self.job_id.is_some() => f.write_str("points at what a later release wrote: ")?,
             "corrupt" if self.job_id.is_some() => f.write_str("points at what nobody can read: ")?,

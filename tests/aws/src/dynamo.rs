@@ -5,21 +5,25 @@ use std::time::Duration;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
     ProjectionType, ScalarAttributeType,
 };
+use aws_sdk_dynamodb::{Client, config};
 use minutehand_domain::Moment;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Tables};
 use minutehand_tests::conformance::agreement::Sweeper;
 use tokio::net::TcpListener;
 
+use crate::partitions::Partitions;
+
 /// A separate DynamoDB with empty tables.
 #[derive(Debug)]
 pub struct Dynamo {
     pub endpoint: String,
+    /// What its stores ask of each partition.
+    pub partitions: Partitions,
 }
 
 impl Dynamo {
@@ -28,7 +32,7 @@ impl Dynamo {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let endpoint = format!("http://{}", listener.local_addr().expect("it is bound"));
         tokio::spawn(dynoxide::server::serve_on(listener, database));
-        let dynamo = Self { endpoint };
+        let dynamo = Self { endpoint, partitions: Partitions::default() };
         let client = Client::new(&dynamo.config());
         make_state(&client).await;
         make_timers(&client).await;
@@ -41,7 +45,8 @@ impl Dynamo {
 
     /// The same tables through another endpoint.
     pub fn store_at(&self, endpoint: &str, listing: Listing) -> DynamoStore {
-        DynamoStore::new(Client::new(&config_of(endpoint)), tables(), listing)
+        let counted = config::Builder::from(&config_of(endpoint)).interceptor(self.partitions.clone());
+        DynamoStore::new(Client::from_conf(counted.build()), tables(), listing)
     }
 
     pub fn config(&self) -> SdkConfig {

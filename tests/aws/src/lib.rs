@@ -4,6 +4,7 @@ pub mod between;
 pub mod bootstraps;
 pub mod dynamo;
 pub mod ministack;
+pub mod partitions;
 pub mod python;
 pub mod runtime;
 pub mod scripted;

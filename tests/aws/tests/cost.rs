@@ -376,6 +376,50 @@ async fn graphs() -> Vec<(&'static str, Cost, f64)> {
     ]
 }
 
+/// The branches of a `for_each` of more than 64 lie in sixteen parts, each a partition: none takes much more than its share.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn branches_are_spread_over_partitions() {
+    let [state, timers] = burst_of(300).await;
+
+    assert!(state.hottest * 4 <= state.all, "{state:?}");
+    assert!(timers.hottest * 3 <= timers.all, "{timers:?}");
+}
+
+/// The most that a `for_each` has. Its branches weigh evenly by then, and so do the 157 leaves of their join.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "in an unoptimized build it takes many minutes"]
+async fn ten_thousand_branches_are_spread_over_partitions() {
+    let [state, timers] = burst_of(10_000).await;
+
+    assert!(state.hottest * 10 <= state.all, "{state:?}");
+    assert!(timers.hottest * 4 <= timers.all, "{timers:?}");
+}
+
+/// Writes to one table.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    all: u32,
+    /// To the partition that took the most.
+    hottest: u32,
+}
+
+/// What a run of so many branches writes to the state and to the timers.
+async fn burst_of(branches: u32) -> [Burst; 2] {
+    let stage = Stage::new(Listing::Off).await;
+    let id = workflow(&stage, &branched(branches)).await;
+    let _what_making_it_took = stage.dynamo().partitions.take();
+    carried_out(&stage, &id).await;
+
+    let taken = stage.dynamo().partitions.take();
+    ["state", "timers"].map(|table| {
+        let ours = taken.iter().filter(|((name, _), load)| name == table && load.writes > 0);
+        let writes: Vec<u32> = ours.map(|(_, load)| load.writes).collect();
+        let burst = Burst { all: writes.iter().sum(), hottest: writes.iter().max().copied().unwrap_or_default() };
+        println!("{table}: {branches} branches, {burst:?} of {} partitions", writes.len());
+        burst
+    })
+}
+
 /// The cost of each one that the larger of two graphs has more.
 async fn more_of(graph: impl Fn(u32) -> Value, [small, large]: [u32; 2]) -> Cost {
     let (few, many) = (run_of(&graph(small)).await, run_of(&graph(large)).await);
@@ -390,17 +434,27 @@ async fn more_of(graph: impl Fn(u32) -> Value, [small, large]: [u32; 2]) -> Cost
 /// Of a whole run of a workflow.
 async fn run_of(workflow: &Value) -> Cost {
     let stage = Stage::new(Listing::Off).await;
+    let id = self::workflow(&stage, workflow).await;
+    let before = stage.bill();
+    let after = carried_out(&stage, &id).await;
+    Cost::of(&before, &after, 1)
+}
+
+async fn workflow(stage: &Stage, workflow: &Value) -> String {
     let (status, created) = stage.ask("POST", "/v1/workflows", Some(workflow)).await;
     assert_eq!(status, StatusCode::CREATED, "{created}");
-    let id = created["workflow_id"].as_str().expect("it has an id");
-    let before = stage.bill();
+    created["workflow_id"].as_str().expect("it has an id").to_owned()
+}
+
+/// Runs a workflow to its end, and answers with the bill then.
+async fn carried_out(stage: &Stage, id: &str) -> Bill {
     let (status, run) = stage.ask("POST", &format!("/v1/workflows/{id}/run"), Some(&json!({}))).await;
     assert!(status.is_success(), "{run}");
     stage.work_until(stage.now() + Duration::from_secs(300)).await;
-    let after = stage.bill();
+    let bill = stage.bill();
     let (_, run) = stage.ask("GET", &format!("/v1/runs/{}", run["run_id"].as_str().unwrap()), None).await;
     assert_eq!(run["status"], "succeeded", "{run}");
-    Cost::of(&before, &after, 1)
+    bill
 }
 
 fn task(key: &str, depends_on: &[String]) -> Value {

@@ -19,7 +19,7 @@ pub(crate) fn stats() -> OperationDoc {
 
 pub(crate) fn repair() -> OperationDoc {
     let nothing_found = json!({
-        "jobs": 0, "runs": 0, "without_timer": 0, "overdue": 0, "ahead": 0, "later": 0, "corrupt": 0, "findings": [],
+        "jobs": 0, "runs": 0, "without_timer": 0, "overdue": 0, "unsettled": 0, "ahead": 0, "later": 0, "corrupt": 0, "findings": [],
         "next_cursor": null
     });
     OperationDoc::new(Tag::Deployment, "repair", "Make timers and cursors again from the jobs and runs")

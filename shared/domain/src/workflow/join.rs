@@ -97,6 +97,11 @@ impl Join {
         format!("{edge}.{closed}")
     }
 
+    /// Whether this edge has closed, however it did.
+    pub fn has_closed(&self, edge: u16) -> bool {
+        self.closed.iter().filter_map(|word| read(word)).any(|(closed, _)| closed == edge)
+    }
+
     /// How many of its edges have closed, and what is known of them. Of two words about one edge the first counts: a rule that does
     /// not wait for all may have told of it twice, and both say enough.
     pub fn known(&self) -> (usize, Closed) {

@@ -13,7 +13,7 @@ use minutehand_domain::workflow::definition::Tolerate;
 use minutehand_domain::workflow::join::Of;
 use minutehand_domain::workflow::parts;
 use minutehand_domain::workflow::path::Root;
-use minutehand_domain::workflow::plan::Plan;
+use minutehand_domain::workflow::plan::{Node, Plan};
 use minutehand_io::store::{RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -99,6 +99,12 @@ impl<'a, D: Ports> Family<'a, D> {
     /// How many branches, where it is a `for_each`.
     pub(super) fn branches(&self) -> u16 {
         self.graph.each.map_or(0, |each| each.count)
+    }
+
+    /// The branch that begins where this one has ended, of a `for_each` whose branches go in lanes.
+    pub(super) fn next_in_lane(&self, node: &Node, branch: u16) -> Option<u16> {
+        let lanes = node.task.for_each.as_ref()?.max_concurrent?;
+        branch.checked_add(lanes.max(1)).filter(|next| *next < self.branches())
     }
 
     pub(super) fn each_node(&self) -> u16 {

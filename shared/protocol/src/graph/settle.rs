@@ -8,19 +8,18 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use minutehand_domain::id::{RunKey, Tenant};
-use minutehand_domain::run::{Run, Stop, TaskPlace, Word};
-use minutehand_domain::workflow::definition::OnFailure;
+use minutehand_domain::run::{Run, Stop, TaskPlace};
 use minutehand_domain::workflow::edge::{Closed, Decision, Ended, On, Rule};
 use minutehand_domain::workflow::join::Of;
-use minutehand_domain::workflow::plan::{Node, Phase};
+use minutehand_domain::workflow::plan::Node;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
-use super::attend::whose_deadline;
 use super::birth::start;
 use super::ending::end_of_phase;
 use super::family::Family;
 use super::join::close;
+use super::owed::{Owed, owed, owes};
 use super::slots::{Place, release};
 use super::stop::{census, stop};
 use super::unfold::begin;
@@ -56,11 +55,6 @@ pub(super) struct Work {
     /// What was paid for: many ways may lead to one that was skipped, and each would lead on to all behind it.
     paid: BTreeSet<RunKey>,
     begun: BTreeSet<RunKey>,
-}
-
-/// Whether the end of this run owes anything to anybody.
-pub fn owes(run: &Run) -> bool {
-    run.task.is_some() || run.graph.as_ref().is_some_and(|graph| graph.slot.is_some())
 }
 
 /// Pays what a finished run owes. One that owes nothing costs nothing.
@@ -130,39 +124,23 @@ async fn settle_task<D: Ports>(ports: &D, run: &Run, parent: RunKey, work: &mut 
         }
         return Ok(());
     };
-    if tasks.stop.is_some() {
-        // Its own look sees to the rest; of a few tasks the last one does, so that nobody waits for a look.
-        if family.graph.parts == 1 {
-            work.add(Due::Census(parent));
+    let before = run.task.as_ref().is_some_and(|task| task.tainted);
+    match owed(&family, &tasks, run, ports.clock().now()) {
+        Owed::Nothing => {}
+        Owed::Census => work.add(Due::Census(parent)),
+        Owed::Stop(key, how) => work.add(Due::Stop(key, how)),
+        Owed::Begin => work.add(Due::Begin(parent)),
+        Owed::Again(place) => start(&mut family, place, Decision::Start, before, work).await?,
+        Owed::Edges { place, ended, fails } => {
+            let plan = Arc::clone(&family.plan);
+            let Some(node) = plan.node(place.node) else { return Ok(()) };
+            match place.branch {
+                Some(branch) => settle_branch(&mut family, node, branch, ended, work).await?,
+                None => settle_node(&mut family, node, place.node, (ended, before || fails), work).await?,
+            }
         }
-        return Ok(());
     }
-    if tasks.deadline <= ports.clock().now() {
-        work.add(Due::Stop(whose_deadline(&family.parent.item), Stop::TimedOut));
-        return Ok(());
-    }
-    let Some(place) = TaskPlace::of(run.key) else { return Ok(()) };
-    let plan = Arc::clone(&family.plan);
-    let Some(node) = plan.node(place.node) else { return Ok(()) };
-    let (before, phase) = (run.task.as_ref().is_some_and(|task| task.tainted), plan.phase(place.node));
-    if phase < tasks.phase {
-        work.add(Due::Begin(parent)); // whoever ended its phase may have died before the next one began
-        return Ok(());
-    }
-    if run.verdict() == Some(Word::Retry) {
-        return start(&mut family, place.again(), Decision::Start, before, work).await;
-    }
-    let policy = plan.policy().failure;
-    let Some(ended) = run.ended(plan.holds_failures(place)) else { return Ok(()) };
-    let fails = ended == Ended::Failed && !node.task.allow_failure;
-    if fails && policy == OnFailure::FailFast && phase == Phase::Main && family.stops_at_first_failure(place) {
-        work.add(Due::Stop(parent, Stop::Failed));
-        return Ok(());
-    }
-    match place.branch {
-        Some(branch) => settle_branch(&mut family, node, branch, ended, work).await,
-        None => settle_node(&mut family, node, place.node, (ended, before || fails), work).await,
-    }
+    Ok(())
 }
 
 async fn settle_branch<D: Ports>(
@@ -173,10 +151,7 @@ async fn settle_branch<D: Ports>(
     work: &mut Work,
 ) -> Result<(), Fault> {
     let place = TaskPlace::branch(family.each_node(), branch);
-    if let Some(next) =
-        node.task.for_each.as_ref().and_then(|each| each.max_concurrent).map(|lanes| branch + lanes.max(1))
-        && next < family.branches()
-    {
+    if let Some(next) = family.next_in_lane(node, branch) {
         start(family, TaskPlace { branch: Some(next), ..place }, Decision::Start, false, work).await?;
     }
     let closed = Closed::edge(On::Finished, ended, ended == Ended::Failed);

@@ -78,7 +78,7 @@ pub async fn promise_look<D: Ports>(ports: &D, run: &Run) -> Result<Timer, Fault
     promise_look_at(ports, run, ports.clock().now()).await
 }
 
-pub(super) async fn promise_look_at<D: Ports>(ports: &D, run: &Run, at: Moment) -> Result<Timer, Fault> {
+pub async fn promise_look_at<D: Ports>(ports: &D, run: &Run, at: Moment) -> Result<Timer, Fault> {
     let key = TimerKey::run(run.key, at);
     match &run.task {
         Some(task) => promise_task(ports, &run.tenant, key, task.parent).await,

@@ -13,7 +13,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::successor::first_record;
-use crate::graph::settle::owes;
+use crate::graph::owed::owes;
 use crate::graph::stop::{after_a_cancel, promise_look};
 
 /// Tries against an executor that claims or finishes the same run.

@@ -1,11 +1,14 @@
 //! Repair: what `state` says must have a timer gets one. Timers and cursors are pointers; where they were lost, damaged or left
-//! behind, they are made again from the jobs and runs, by the same functions as ever. Safe beside everybody else, and twice: a
+//! behind, they are made again from the jobs and runs, by the same functions as ever; so is that of a run that is over, where its parent
+//! waits for what that end should have brought about. Safe beside everybody else, and twice: a
 //! timer too many is looked at and erased.
 //!
 //! It goes through the table in parts, a page of each at a time, and says how far it came, so that it may take as many calls as
 //! it likes. What is written meanwhile has timers of its own writer.
 
 mod gaps;
+
+use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use futures_util::stream::{self, StreamExt as _};
@@ -23,6 +26,8 @@ use minutehand_io::store::{Discard, Everything, FirstBucket, Part, Store as _, U
 use minutehand_io::{Fault, Ports};
 
 use super::forget_hints;
+use crate::graph::owed::{is_unpaid, owes};
+use crate::graph::stop::promise_look_at;
 use crate::job::change::change;
 use crate::timers::promise::promise;
 
@@ -32,6 +37,9 @@ const PARTS: usize = 4;
 const AT_ONCE: usize = 64;
 /// A call that has found so much says so: its answer has a bound.
 const MOST_FINDINGS: usize = 1000;
+
+/// For so long after its end a run's executor, or the next look, may still be paying what it owes.
+const SETTLING: Duration = Duration::from_secs(120);
 
 /// What one call may do.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +117,7 @@ impl<D: Ports> Repairing<'_, D> {
         let (ports, check) = (self.ports, self.call.check);
         page.unreadable.iter().for_each(|left| self.list(left));
         let jobs: Vec<Job> = page.heads.into_iter().filter_map(Head::into_job).collect();
-        let runs: Vec<Run> = page.runs.into_iter().filter(|run| !run.is_finished()).collect();
+        let (over, runs): (Vec<Run>, Vec<Run>) = page.runs.into_iter().partition(Run::is_finished);
         self.repaired.summary.jobs += jobs.len() as u64;
         self.repaired.summary.runs += runs.len() as u64;
         let looking = jobs.into_iter().map(|job| async move {
@@ -120,6 +128,12 @@ impl<D: Ports> Repairing<'_, D> {
         found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;
         let looking = runs.into_iter().map(|run| async move {
             let found = repair_run(ports, &run, check).await.map(|found| found.into_iter().collect());
+            (Subject::Run(run.tenant, run.key), found)
+        });
+        let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
+        found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;
+        let looking = over.into_iter().filter(owes).map(|run| async move {
+            let found = repair_end(ports, &run, check).await.map(|found| found.into_iter().collect());
             (Subject::Run(run.tenant, run.key), found)
         });
         let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
@@ -230,4 +244,18 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
         promise(ports, &run.tenant, own, 0).await?;
     }
     Ok(Some(if is_overdue { Found::Overdue(due) } else { Found::WithoutTimer(due) }))
+}
+
+/// Looks after a run that is over: whoever settles it now may be at it still, and a while later nobody is. Asked twice, since what goes on
+/// beside it looks like it for a moment.
+async fn repair_end<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Option<Found>, Fault> {
+    let now = ports.clock().now();
+    let Some(over) = run.finished_at().filter(|over| now.since(*over) > SETTLING) else { return Ok(None) };
+    if !is_unpaid(ports, run).await? || !is_unpaid(ports, run).await? {
+        return Ok(None);
+    }
+    if !check {
+        promise_look_at(ports, run, now + pace::PROMISE_AGAIN).await?;
+    }
+    Ok(Some(Found::Unsettled(over)))
 }

@@ -1,6 +1,8 @@
 //! Deleting a workflow: its own job first, so that nothing more starts of it; then the workflow, so that nobody calls it any more;
-//! then, where that is wanted, what of it is still under way. Who died in between deletes again, and finds what is left.
+//! then, where that is wanted, what of it is still under way. Who died in between deletes again, and finds what is left. So does who had
+//! no time for all of it: a page of its history is read after the other, and nothing is begun after a moment that the caller names.
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::id::{RunKey, Tenant};
@@ -20,32 +22,43 @@ pub enum Deleted {
     Done,
     /// This run of it is under way, and is not to be cancelled.
     Open(RunKey),
+    /// There was no time to look through all its runs: ask again, and those that were cancelled are over.
+    NotYet,
     NotFound,
 }
 
-/// `cancel_runs`: whether runs that are under way are cancelled; else they keep it from being deleted.
+/// Who deletes, and what becomes of runs that are under way.
+#[derive(Clone, Debug)]
+pub struct Deletion {
+    /// Whether they are cancelled; else they keep the workflow from being deleted.
+    pub cancel_runs: bool,
+    pub by: By,
+    /// Nothing is begun from then on.
+    pub until: Moment,
+}
+
+/// Runs that are cancelled side by side.
+const AT_ONCE: usize = 16;
+
 pub async fn delete<D: Ports>(
     ports: &D,
     (tenant, id): (&Tenant, WorkflowId),
-    cancel_runs: bool,
-    by: &By,
+    deletion: &Deletion,
 ) -> Result<Deleted, Fault> {
     let Some(there) = ports.store().get::<Workflow>(tenant, id).await? else { return Ok(Deleted::NotFound) };
-    if there.item.deleted && !cancel_runs {
+    if there.item.deleted && !deletion.cancel_runs {
         return Ok(Deleted::Done);
     }
-    if !cancel_runs && let Some(open) = open_runs(ports, tenant, id, true).await?.first() {
-        return Ok(Deleted::Open(open.key));
+    if !deletion.cancel_runs {
+        match first_open(ports, (tenant, id), deletion.until).await? {
+            Ok(None) => {}
+            Ok(Some(open)) => return Ok(Deleted::Open(open)),
+            Err(OutOfTime) => return Ok(Deleted::NotYet),
+        }
     }
     change_job(ports, tenant, id.job(), &Change::Delete).await?;
     mark(ports, (tenant, id)).await?;
-    if cancel_runs {
-        // One that is being ended already is left to that: a second cancel would stop its `finally` too.
-        for run in open_runs(ports, tenant, id, false).await?.into_iter().filter(|run| !run.is_ending()) {
-            cancel(ports, tenant, run.key, by).await?;
-        }
-    }
-    Ok(Deleted::Done)
+    if deletion.cancel_runs { cancel_open_runs(ports, (tenant, id), deletion).await } else { Ok(Deleted::Done) }
 }
 
 async fn mark<D: Ports>(ports: &D, (tenant, id): (&Tenant, WorkflowId)) -> Result<(), Fault> {
@@ -60,22 +73,72 @@ async fn mark<D: Ports>(ports: &D, (tenant, id): (&Tenant, WorkflowId)) -> Resul
     Ok(())
 }
 
-/// The runs of its own job that are not over, the newest first; where one is enough, that is all.
-async fn open_runs<D: Ports>(
+/// The moment has come after which nothing is begun.
+struct OutOfTime;
+
+/// The newest run of its own job that is not over.
+async fn first_open<D: Ports>(
     ports: &D,
-    tenant: &Tenant,
-    id: WorkflowId,
-    one_is_enough: bool,
-) -> Result<Vec<Run>, Fault> {
-    let (mut open, mut before) = (Vec::new(), None);
+    (tenant, id): (&Tenant, WorkflowId),
+    until: Moment,
+) -> Result<Result<Option<RunKey>, OutOfTime>, Fault> {
+    let mut before = None;
     loop {
-        let runs = RunsOf { job: id.job(), window: Moment::EPOCH..Moment::END };
-        let read = ports.store().list::<Run>(tenant, runs, before, PAGE).await?.items;
-        let is_last = read.len() < PAGE;
-        before = read.last().map(|run| run.key);
-        open.extend(read.into_iter().filter(|run| !run.is_finished()));
-        if is_last || one_is_enough && !open.is_empty() {
-            return Ok(open);
+        let Page { runs, last } = open_runs(ports, (tenant, id), before).await?;
+        if let Some(open) = runs.first() {
+            return Ok(Ok(Some(open.key)));
+        }
+        if last.is_none() {
+            return Ok(Ok(None));
+        }
+        if ports.clock().now() >= until {
+            return Ok(Err(OutOfTime));
+        }
+        before = last;
+    }
+}
+
+/// The newest first. One that is being ended already is left to that: a second cancel would stop its `finally` too.
+async fn cancel_open_runs<D: Ports>(
+    ports: &D,
+    (tenant, id): (&Tenant, WorkflowId),
+    deletion: &Deletion,
+) -> Result<Deleted, Fault> {
+    let mut before = None;
+    loop {
+        let Page { runs, last } = open_runs(ports, (tenant, id), before).await?;
+        let open: Vec<RunKey> = runs.iter().filter(|run| !run.is_ending()).map(|run| run.key).collect();
+        for some in open.chunks(AT_ONCE) {
+            if ports.clock().now() >= deletion.until {
+                return Ok(Deleted::NotYet);
+            }
+            let cancelling = stream::iter(some.to_vec()).map(|run| cancel(ports, tenant, run, &deletion.by));
+            let _each_is_over_or_ending: Vec<_> = cancelling.buffer_unordered(AT_ONCE).try_collect().await?;
+        }
+        match last {
+            None => return Ok(Deleted::Done),
+            Some(_) if ports.clock().now() >= deletion.until => return Ok(Deleted::NotYet),
+            Some(_) => before = last,
         }
     }
+}
+
+/// What one page of its history has.
+struct Page {
+    /// That are not over.
+    runs: Vec<Run>,
+    /// The next page is behind it; none at the end.
+    last: Option<RunKey>,
+}
+
+/// The newest first.
+async fn open_runs<D: Ports>(
+    ports: &D,
+    (tenant, id): (&Tenant, WorkflowId),
+    before: Option<RunKey>,
+) -> Result<Page, Fault> {
+    let within = RunsOf { job: id.job(), window: Moment::EPOCH..Moment::END };
+    let read = ports.store().list::<Run>(tenant, within, before, PAGE).await?.items;
+    let last = read.last().map(|run| run.key).filter(|_| read.len() == PAGE);
+    Ok(Page { runs: read.into_iter().filter(|run| !run.is_finished()).collect(), last })
 }

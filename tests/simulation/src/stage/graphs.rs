@@ -1,7 +1,9 @@
 //! A stage with workflows instead of a job: drawn in the judge's own form, and judged by its executor.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use minutehand_domain::Moment;
 use minutehand_domain::access::{By, Role};
 use minutehand_domain::body::Body;
 use minutehand_domain::hint::Hint;
@@ -19,6 +21,8 @@ use minutehand_judge::graph as judge;
 use minutehand_protocol::graph::judge::{Judged, Resumed, judge as judge_run, resume};
 use minutehand_protocol::run::cancel::{Cancelled, cancel};
 use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
+use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
+use minutehand_protocol::workflow::delete::{Deleted, Deletion, delete};
 use minutehand_protocol::workflow::{About, NewWorkflow, create};
 
 use super::{Answer, Stage, Wish, moment, second};
@@ -131,6 +135,16 @@ impl Graphs {
         self.stage.act(at, name, move |ports| async move { cancel(&ports, &tenant, run, &By::host()).await })
     }
 
+    /// Somebody deletes the first workflow with its runs, and has ten seconds for it.
+    pub fn delete(&self, at: i64, name: &'static str) -> Answer<Deleted> {
+        let tenant = self.tenant();
+        self.stage.act(at, name, move |ports| async move {
+            let until = ports.clock().now() + Duration::from_secs(10);
+            let deletion = Deletion { cancel_runs: true, by: By::host(), until };
+            delete(&ports, (&tenant, workflow(&tenant, 0)), &deletion).await
+        })
+    }
+
     pub fn judge_task(&self, at: i64, name: &'static str, run: RunKey, word: Word) -> Answer<Judged> {
         let tenant = self.tenant();
         self.stage.act(at, name, move |ports| async move {
@@ -157,6 +171,19 @@ impl Graphs {
     /// Whatever is given to the queues in these seconds is lost.
     pub fn lose_hints(&self, seconds: std::ops::Range<i64>) {
         self.stage.lose_hints(seconds);
+    }
+
+    /// Whoever carries something out dies with it, and all else that stood behind it goes: the queues are purged, the timers lost.
+    pub fn lose_all_that_points(&self, at: i64) {
+        self.stage.purge(at);
+        self.stage.lose_timers(at);
+    }
+
+    /// A repair, or a check, through the API of somebody who goes on meanwhile.
+    pub fn repair(&self, at: i64, name: &'static str, check: bool) -> Answer<Repaired> {
+        self.stage.act(at, name, move |ports| async move {
+            repair(&ports, Position::default(), Repair { check, until: Moment::END }).await
+        })
     }
 
     /// All that waits in the queues is lost.

@@ -4,9 +4,10 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::run::{TaskPlace, Word};
 use minutehand_domain::schedule::Plan as When;
 use minutehand_judge::graph::{Does, Each, Flow, Over, Policy, Rule, Step, Tolerate, When as Condition};
+use minutehand_protocol::workflow::delete::Deleted;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
-use minutehand_simulation::stage::{dies_after, moment, sleeps_before};
+use minutehand_simulation::stage::{dies_after, dies_before, moment, sleeps_after, sleeps_before};
 
 const DAY: i64 = 86_400_000;
 
@@ -536,5 +537,49 @@ fn the_time_of_a_for_each_is_that_of_its_run() {
     stage.play_to(600);
 
     assert_eq!((stage.status(run.given()), stage.status(each)), ("timed_out", "cancelled"));
+    assert_eq!(stage.judge(), []);
+}
+
+/// Who deletes a workflow dies between any two steps of it: who deletes it again finds what is left.
+#[test]
+fn a_deletion_is_gone_on_with_wherever_the_first_one_died() {
+    let ports = ["put_head", "put_document", "put_timer", "put_run"];
+    for line in ports.into_iter().flat_map(|port| [dies_before("deleter", port), dies_after("deleter", port)]) {
+        let told = format!("{line:?}");
+        let stage = Graphs::new([flow([question(), call(&[0])])], [line]);
+        let run = stage.ask(1);
+        stage.sweep_each_minute(60..1500);
+
+        let first = stage.delete(200, "deleter");
+        let again = stage.delete(260, "another");
+        let late = stage.ask(300);
+        stage.play_to(1200);
+
+        assert!(first.so_far().is_none(), "{told}");
+        assert_eq!(again.given(), Deleted::Done, "{told}");
+        assert!(late.so_far().is_some_and(|late| late.is_err()), "{told}");
+        assert_eq!(stage.status(run.given()), "cancelled", "{told}");
+        assert_eq!(stage.judge(), [], "{told}");
+    }
+}
+
+/// A deletion of more runs than there is time for says so, and the next one goes on.
+///
+/// Removed: nobody looks at the clock between some runs and the next. The first deletion took as long as all of them.
+#[test]
+fn a_deletion_has_an_end_however_many_runs_are_under_way() {
+    let stage = Graphs::new([flow([question()])], [sleeps_after("deleter", "put_run", 30)]);
+    let runs: Vec<_> = (0..40).map(|n| stage.ask(1 + n)).collect();
+    stage.sweep_each_minute(60..1500);
+
+    let first = stage.delete(200, "deleter");
+    let again = stage.delete(260, "another");
+    stage.play_to(250);
+    let over = runs.iter().filter(|run| stage.status(run.given()) == "cancelled").count();
+    stage.play_to(1200);
+
+    assert_eq!((first.given(), again.given()), (Deleted::NotYet, Deleted::Done));
+    assert!((1..=16).contains(&over), "{over}");
+    assert!(runs.iter().all(|run| stage.status(run.given()) == "cancelled"));
     assert_eq!(stage.judge(), []);
 }

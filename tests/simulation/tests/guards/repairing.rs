@@ -1,6 +1,9 @@
 //! A repair while everything goes on: what was lost is there again, and what was not is done once all the same.
 
+use minutehand_judge::graph::{Each, Flow, Over, Step};
+use minutehand_simulation::fate::Line;
 use minutehand_simulation::setting::{Host, Lambda, Setting};
+use minutehand_simulation::stage::graphs::{Graphs, call, flow};
 use minutehand_simulation::stage::{Stage, Wish, dies_after};
 
 fn on_lambda() -> Setting {
@@ -66,5 +69,64 @@ fn a_repair_that_dies_leaves_nothing_worse() {
     stage.play_to(2080);
 
     assert!(stage.called().contains(&2040), "{:?}", stage.called());
+    assert_eq!(stage.judge(), []);
+}
+
+/// A run whose executor died once the end of one of its tasks was written, and whose timers and hints are gone: nobody looks at that end
+/// any more, and the look at the whole finds nothing to begin.
+fn left_by(nth: u32, graph: Flow) -> Graphs {
+    let stage = Graphs::new([graph], [Line { nth, ..dies_after("executor", "put_run") }]);
+    stage.lose_all_that_points(20);
+    stage.sweep_each_minute(60..4000);
+    stage
+}
+
+/// What a repair of it finds: before, as often as it is asked; at once after, as nobody has looked yet; and when all is paid.
+///
+/// Removed: the look that is promised. The run stood still for ever.
+#[test]
+fn an_end_that_nobody_settles_any_more_is_found_and_settled() {
+    let fan = || {
+        let each = Each { over: Over::List(vec![1; 5]), lanes: Some(2), tolerate: 0 };
+        flow([Step { each: Some(each), ..call(&[]) }])
+    };
+    for (nth, graph) in
+        [(4, flow([call(&[]), call(&[0])])), (6, flow([call(&[]), call(&[]), call(&[0, 1])])), (8, fan())]
+    {
+        let stage = left_by(nth, graph);
+        let run = stage.ask(1);
+        let young = stage.repair(60, "early", true);
+        let checks = [stage.repair(600, "checker", true), stage.repair(660, "checker", true)];
+        stage.play_to(700);
+        assert_eq!(stage.status(run.given()), "waiting", "nobody looks at what is over");
+
+        let repairs = [stage.repair(720, "admin", false), stage.repair(720, "another admin", false)];
+        let after = stage.repair(1500, "checker", true);
+        stage.play_to(1600);
+
+        assert_eq!(stage.status(run.given()), "succeeded");
+        for found in checks.iter().chain(&repairs) {
+            assert_eq!(found.given().summary.unsettled, 1, "{:?}", found.given());
+        }
+        assert_eq!([young, after].map(|found| found.given().summary.unsettled), [0, 0], "too young, and all paid");
+        assert_eq!(stage.judge(), []);
+    }
+}
+
+/// A run that is over holds a place which nobody gives back; the next one has it after a repair, though nobody asks for another.
+///
+/// Removed: a repair does not look at places. The second run waited for ever.
+#[test]
+fn a_place_that_a_run_kept_which_is_over_is_given_back() {
+    let one = Flow { at_once: Some(1), ..flow([call(&[])]) };
+    let stage = left_by(5, one);
+    let first = stage.ask(1);
+
+    stage.play_to(700);
+    let found = stage.repair(720, "admin", false);
+    stage.play_to(1600);
+
+    assert_eq!((stage.status(first.given()), stage.holders()), ("succeeded", 0));
+    assert_eq!(found.given().summary.unsettled, 1, "{:?}", found.given());
     assert_eq!(stage.judge(), []);
 }
