@@ -232,9 +232,9 @@ tasks:
 
     #[test]
     fn of_many_mistakes_twenty_are_said_and_that_there_are_more() {
-        let tasks: String = (0..30).map(|n| format!("  - {{key: t{n}, whn: 1, target: {{noop: {{}}}}}}\n")).collect();
+        let tasks: Vec<_> = (0..30).map(|n| format!("  - {{key: t{n}, whn: 1, target: {{noop: {{}}}}}}")).collect();
 
-        let said = verdict(&format!("name: x\ntasks:\n{tasks}"));
+        let said = verdict(&format!("name: x\ntasks:\n{}\n", tasks.join("\n")));
 
         assert_eq!(said.lines().count(), 21, "{said}");
         assert_eq!(said.lines().last().unwrap(), "etl.yaml: these are the first 20 mistakes, and there are more");

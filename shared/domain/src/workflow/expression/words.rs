@@ -106,7 +106,7 @@ pub(super) fn of_failure(error: &ExecutionError) -> String {
 fn operator(name: &str) -> &str {
     match name {
         "add" | "_+_" => "+",
-        "sub" | "_-_" => "-",
+        "sub" | "_-_" | "-_" => "-",
         "mul" | "_*_" => "*",
         "div" | "_/_" => "/",
         "rem" | "_%_" => "%",
@@ -119,7 +119,6 @@ fn operator(name: &str) -> &str {
         "_&&_" => "&&",
         "_||_" => "||",
         "!_" => "!",
-        "-_" => "-",
         "@in" => "in",
         "_[_]" => "[]",
         "_?_:_" => "? :",
