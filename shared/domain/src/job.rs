@@ -240,15 +240,12 @@ impl Job {
                 (next.since, next.before) = (now, None);
             }
             (Status::Active | Status::Paused, Change::Delete) => next.status = Status::Cancelled,
-            (Status::Active, Change::Edit { schedule, definition }) => {
+            // In a pause too: nothing of it fires, but what was due before the pause and did not fire is known by it.
+            (Status::Active | Status::Paused, Change::Edit { schedule, definition }) => {
                 if let Some(schedule) = schedule {
                     next.before = Some(Before { schedule: self.schedule.clone(), since: self.since });
                     next.since = schedule.in_force_from(now);
                 }
-                next.edit(schedule.as_ref(), definition.as_ref());
-            }
-            // What was in force before a pause never fires again, so only the resume will set `since`.
-            (Status::Paused, Change::Edit { schedule, definition }) => {
                 next.edit(schedule.as_ref(), definition.as_ref());
             }
         }
@@ -299,6 +296,14 @@ impl Job {
             }
         };
         (next < until).then_some((next, why))
+    }
+
+    /// The schedule that this job knows and that `next` does not any more, and why none of it can start then. A job remembers one
+    /// schedule beside today's; a resume forgets that one as well.
+    pub fn forgets(&self, next: &Self) -> Option<(&Before, NotAdmitted)> {
+        let why = if self.status == Status::Paused { NotAdmitted::Paused } else { NotAdmitted::Superseded };
+        let before = self.before.as_ref().filter(|_| next.before != self.before)?;
+        Some((before, why))
     }
 
     /// What the refusal of `t` stands for: `t` and all after it that cannot fire any more either.

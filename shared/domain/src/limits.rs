@@ -79,6 +79,9 @@ pub const DEFINITION_BYTES: usize = 1024 * 1024;
 pub const BRANCHES: usize = 10_000;
 /// Runs of tasks in one run of a workflow; what operators try again does not count.
 pub const TASK_RUNS: usize = 12_000;
+/// And in all of the workflows below it, of which each has its share: lists in lists would multiply without a bound. Ten thousand branches
+/// of a workflow of 25 tasks.
+pub const WHOLE_TASK_RUNS: usize = 250_000;
 /// A condition is a line or two: what needs more is a task.
 pub const EXPRESSION_CHARS: usize = 2000;
 /// How deep workflows may call workflows.

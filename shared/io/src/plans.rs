@@ -2,8 +2,8 @@
 //! as long as there is room.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, mem};
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
@@ -17,15 +17,21 @@ use crate::shapes::definition;
 use crate::store::{DefinitionPiece, Guard, Put, Store};
 
 const PORT: &str = "the store";
-/// Tasks of all plans that a process keeps: some ten megabytes.
-const TASKS: usize = 20_000;
+/// What the definitions of all plans that a process keeps have as text: compiled they take several times as much.
+const BYTES: usize = 16 << 20;
 /// What one item holds of a definition: an item of the table has at most 400 KB, and a character at most four bytes.
 const PIECE_BYTES: usize = 256 * 1024;
 
 type Version = (Tenant, WorkflowId, u32);
 
 #[derive(Default)]
-pub struct Plans(Mutex<BTreeMap<Version, Arc<Plan>>>);
+pub struct Plans(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    plans: BTreeMap<Version, Arc<Plan>>,
+    bytes: usize,
+}
 
 /// A version as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,25 +51,26 @@ impl Plans {
         version: u32,
     ) -> Result<Option<Arc<Plan>>, Fault> {
         let key = (tenant.clone(), workflow, version);
-        if let Some(plan) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(plan) = self.0.lock().unwrap_or_else(PoisonError::into_inner).plans.get(&key) {
             return Ok(Some(Arc::clone(plan)));
         }
-        let Some(stored) = Box::pin(read(store, tenant, workflow, version)).await? else { return Ok(None) };
-        let plan = Plan::new(stored.definition)
+        let Some((_, text)) = Box::pin(text_of(store, tenant, workflow, version)).await? else { return Ok(None) };
+        let plan = Plan::new(definition::read(&text)?)
             .map_err(|bad| Fault::unreadable(PORT, format!("{workflow}, version {version}: {}", bad[0])))?;
         let plan = Arc::new(plan);
-        self.keep(key, &plan);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).keep(key, &plan, text.len());
         Ok(Some(plan))
     }
+}
 
-    fn keep(&self, key: Version, plan: &Arc<Plan>) {
-        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let tasks =
-            |plans: &BTreeMap<Version, Arc<Plan>>| plans.values().map(|plan| plan.nodes().count()).sum::<usize>();
-        if tasks(&plans) + plan.nodes().count() > TASKS {
-            plans.clear();
+impl Kept {
+    fn keep(&mut self, key: Version, plan: &Arc<Plan>, bytes: usize) {
+        if self.bytes + bytes > BYTES {
+            *self = Self::default();
         }
-        plans.insert(key, Arc::clone(plan));
+        if self.plans.insert(key, Arc::clone(plan)).is_none() {
+            self.bytes += bytes;
+        }
     }
 }
 
@@ -74,16 +81,25 @@ pub async fn read<S: Store>(
     workflow: WorkflowId,
     version: u32,
 ) -> Result<Option<StoredVersion>, Fault> {
-    let Some(first) = store.get::<DefinitionPiece>(tenant, (workflow, version, 0)).await? else { return Ok(None) };
-    let mut text = first.item.text;
-    for piece in 1..first.item.of {
-        let Some(next) = store.get::<DefinitionPiece>(tenant, (workflow, version, piece)).await? else {
-            return Ok(None);
-        };
+    let Some((first, text)) = text_of(store, tenant, workflow, version).await? else { return Ok(None) };
+    Ok(Some(StoredVersion { definition: definition::read(&text)?, made_at: first.at, made_by: first.by }))
+}
+
+/// Its first piece, and the text of all.
+async fn text_of<S: Store>(
+    store: &S,
+    tenant: &Tenant,
+    workflow: WorkflowId,
+    version: u32,
+) -> Result<Option<(DefinitionPiece, String)>, Fault> {
+    let piece = async |number| store.get::<DefinitionPiece>(tenant, (workflow, version, number)).await;
+    let Some(mut first) = piece(0).await?.map(|seen| seen.item) else { return Ok(None) };
+    let mut text = mem::take(&mut first.text);
+    for number in 1..first.of {
+        let Some(next) = piece(number).await? else { return Ok(None) };
         text.push_str(&next.item.text);
     }
-    let definition = definition::read(&text)?;
-    Ok(Some(StoredVersion { definition, made_at: first.item.at, made_by: first.item.by }))
+    Ok(Some((first, text)))
 }
 
 /// Writes a version, the first piece last: where that stands, all do. Says whether it stands as it was to be written: another may
@@ -163,6 +179,18 @@ mod tests {
         assert_eq!(written, [true, true, false]);
         assert_eq!((read.definition, read.made_at), (long, AT));
         assert!(Plans::default().of(&store, &tenant, WORKFLOW, 2).await.unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_kept_of_plans_is_bounded_by_their_bytes() {
+        let (mut kept, plan) = (Kept::default(), Arc::new(Plan::new(definition("x")).unwrap()));
+        let version = |number: u32| (Tenant::deployment(), WORKFLOW, number);
+
+        for number in [1, 1, 2, 3] {
+            kept.keep(version(number), &plan, BYTES / 2);
+        }
+
+        assert_eq!((kept.plans.into_keys().collect::<Vec<_>>(), kept.bytes), (vec![version(3)], BYTES / 2));
     }
 
     #[tokio::test]

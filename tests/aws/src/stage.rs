@@ -189,6 +189,13 @@ impl Stage {
         sweep(&*self.idle, idle, &Allowance::UNLIMITED).await.whole().expect("nothing breaks here");
     }
 
+    /// Sweeps every shard once, as the tick of a minute does.
+    pub async fn sweep_all(&self) {
+        for shard in 0..self.sweeper.store().shards() {
+            sweep(&*self.sweeper, shard, &Allowance::UNLIMITED).await.whole().expect("nothing breaks here");
+        }
+    }
+
     /// Searches all timers, as after a cursor was lost.
     pub async fn search(&self) {
         let now = self.sweeper.clock().now();

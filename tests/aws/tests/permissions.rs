@@ -1,6 +1,9 @@
 //! What each function may do is what it does: every flow is played, what it asks of tables and queues is recorded, and the
 //! role in `template.yaml` grants just that of them. A grant that nothing uses fails here as one that is missing does.
 
+#[path = "permissions/graphs.rs"]
+mod graphs;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -27,11 +30,14 @@ const QUEUES: [&str; 8] = [
 /// What Lambda itself does in a function's name with a queue that wakes it.
 const EVENT_SOURCE: [&str; 3] = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_role_grants_what_its_function_does_and_nothing_more() {
+/// What an unoptimized build needs for a sweep that settles a graph through the SDK: a thread of a test has 2 MB.
+const STACK_BYTES: usize = 16 * 1024 * 1024;
+
+#[test]
+fn each_role_grants_what_its_function_does_and_nothing_more() {
     let Some(tools) = python::tools() else { return };
     let template = Template::transformed(&tools);
-    let stage = played().await;
+    let stage = with_a_large_stack(played);
 
     let api = recorded(&stage.api);
     let sweeps = EVENT_SOURCE.into_iter().chain(["sqs:SendMessage"]).map(|action| grant(action, "SweepsQueue"));
@@ -45,6 +51,16 @@ async fn each_role_grants_what_its_function_does_and_nothing_more() {
         let unused: BTreeSet<_> = granted.difference(&used).collect();
         assert!(missing.is_empty() && unused.is_empty(), "{function}: missing {missing:?}, unused {unused:?}");
     }
+}
+
+fn with_a_large_stack<F: Future<Output: Send>>(does: impl FnOnce() -> F + Send) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime starts");
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let played = thread.spawn_scoped(scope, || runtime.block_on(does())).expect("a thread starts");
+        played.join().expect("it was played")
+    })
 }
 
 fn grant(action: &str, resource: &str) -> Grant {
@@ -83,6 +99,7 @@ async fn played() -> Stage {
     ask_everything(&stage, &cron).await;
     administer(&stage).await;
     leave_an_orphan(&stage).await;
+    graphs::play(&stage).await;
     stage.search().await;
     stage
 }

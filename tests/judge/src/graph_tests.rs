@@ -183,3 +183,20 @@ fn with_branches(account: &mut Account, says: usize, lanes: Option<usize>) {
         account.writes.insert(3, write(3, id, Stands::Running { until: LATER }, 1));
     }
 }
+
+/// An operator lets a failure pass with a number. A `for_each` over the list of that step has none, and cannot be made.
+#[test]
+fn what_an_operator_answers_has_no_list() {
+    let mut account = right();
+    account.flows[0].policy = Policy::Hold;
+    account.flows[0].steps[1].each = Some(Each { over: Over::ListOf(0), lanes: None, tolerate: 0 });
+    ends(&mut account, "first", "failed", Some("error"));
+    run(&mut account, "first").verdict = Some("succeed".to_owned());
+    run(&mut account, "first").result = Some("{\"n\":7}".to_owned());
+    account.calls[0].answer = Some(Answer::Failed);
+
+    ends(&mut account, "second", "failed", Some("unmade"));
+
+    let broken: Vec<_> = account.judge().into_iter().map(|broken| broken.rule).collect();
+    assert!(!broken.contains(&"a task does what its edges say"), "{broken:?}");
+}

@@ -21,8 +21,11 @@ const ROUGH_FOR: i64 = 30 * MINUTE;
 const AFTERMATH: i64 = 45 * MINUTE;
 /// Hints are given this far ahead, less the minute until the next tick.
 const HINTED_AHEAD: i64 = 4 * MINUTE;
-/// A sweep comes within a minute, and a moment later all hints up to the horizon are given.
-const FIRST_SWEEP: i64 = 2 * MINUTE;
+/// A sweep comes within a minute of an outage's end. A chain that it finds broken it promises again a second ahead, its bucket
+/// having been left; so the sweep after that, a minute later, is the one that decides of what was missed and makes up for it, one
+/// occurrence behind the other, before it comes to what is due by then. That takes it less than a minute, and then all hints up to
+/// the horizon are given.
+const RECOVERED: i64 = 3 * MINUTE;
 
 /// What kind of history it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +147,7 @@ impl Course {
         match (self.kind, &self.unswept) {
             (Kind::Calm | Kind::HintsLost, _) => vec![calm(BEGIN..self.end)],
             (Kind::Outage, Some(unswept)) => {
-                let (before, after) = (BEGIN..unswept.start + HINTED_AHEAD, unswept.end + FIRST_SWEEP..self.end);
+                let (before, after) = (BEGIN..unswept.start + HINTED_AHEAD, unswept.end + RECOVERED..self.end);
                 vec![calm(before), calm(after)]
             }
             _ => vec![calm(self.calm_from.max(self.clocks.reached()) + AFTERMATH..self.end)],

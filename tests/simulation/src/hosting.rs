@@ -11,7 +11,7 @@ use minutehand_io::queues::Delivery;
 
 use crate::engine::Process;
 use crate::queues::Receipt;
-use crate::setting::{Host, Lambda, MOST_AT_ONCE, RAMP_UP};
+use crate::setting::{Host, Lambda, RAMP_UP};
 use crate::world::World;
 
 /// How a process gives back what met a fault.
@@ -74,7 +74,7 @@ impl World {
     fn invoke_all(&self, queue: Lane, lambda: Lambda) {
         while self.waiting(queue) > 0 {
             let invocations = self.invocations(queue);
-            if invocations.busy >= (lambda.concurrency + invocations.more).min(MOST_AT_ONCE) {
+            if invocations.busy >= lambda.at_once(invocations.more) {
                 return self.ramp_up(queue, lambda);
             }
             let batch = if queue.length == Length::Long { 1 } else { lambda.batch };

@@ -80,9 +80,14 @@ impl Lambda {
     /// As the template makes it at the scale `small`: the least of everything.
     pub const SMALL: Self = Self { batch: 10, timeout: 900_000, fair: true, concurrency: 2, more: 0 };
 
-    /// Nothing waits for an invocation.
+    /// Nothing waits for an invocation, however much is made up for after an outage.
     pub fn plenty() -> Self {
-        Self { concurrency: MOST_AT_ONCE, fair: false, ..Self::SMALL }
+        Self { concurrency: u32::MAX, fair: false, ..Self::SMALL }
+    }
+
+    /// How many may be busy once there are so many more than at first.
+    pub fn at_once(&self, more: u32) -> u32 {
+        self.concurrency.saturating_add(more).min(MOST_AT_ONCE.max(self.concurrency))
     }
 
     fn drawn(dice: &mut Dice) -> Self {

@@ -471,6 +471,32 @@ fn lists_that_are_too_long_together_fail_where_it_is_found() {
     assert_eq!(told.unwrap(), "a run has at most 12000 runs of tasks, and this one's lists ask for 14002");
 }
 
+/// Removed: each run is bounded by itself. All of the inner lists unfolded.
+#[test]
+fn lists_of_workflows_with_lists_are_bounded_together() {
+    let world = World::new();
+    let each = |does: Task, branches: usize| {
+        let over = Over::List(vec![Json::null(); branches]);
+        let each = ForEach { over, max_concurrent: Some(1), tolerate: Tolerate::default() };
+        Task { for_each: Some(each), ..does }
+    };
+    let target = Target::Workflow(WorkflowTarget { id: workflow(2), version: None });
+    let call = Task::new("call".parse().unwrap(), Does::Call { target, terms: Terms::default() });
+    world.create(2, Definition::new(vec![each(task("inner", &[]), 500)]));
+    world.create(1, Definition::new(vec![each(call, 600)]));
+
+    let run = world.run(1, &Value::Null);
+    world.play(Duration::from_secs(30));
+
+    let below = |run: &Run| world.children(run.key).into_iter().next().unwrap().1;
+    let branch = below(&below(&world.read(run)));
+    assert_eq!((world.status(run), world.called()), ("failed", 0));
+    assert_eq!(
+        below(&branch).told.unwrap(),
+        "all workflows of a run together have at most 250000 runs of tasks: this is one of 600, and asks for 501"
+    );
+}
+
 /// Removed: the look that finds something open promises no other. The run was ended by the sweep, a minute later.
 #[test]
 fn a_cancelled_run_is_over_soon_after_what_ran() {

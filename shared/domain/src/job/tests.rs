@@ -164,6 +164,33 @@ fn what_a_pause_or_a_resume_made_impossible_is_known() {
 }
 
 #[test]
+fn a_change_forgets_the_schedule_before_the_one_it_replaces() {
+    let rescheduled = each_minute().after(&Change::reschedule(every(90)), at(100)).unwrap();
+    let again = rescheduled.after(&Change::reschedule(every(45)), at(200)).unwrap();
+    let paused = rescheduled.after(&Change::Pause, at(200)).unwrap();
+    let resumed = paused.after(&Change::Resume, at(300)).unwrap();
+
+    let each_minute_was = Before { schedule: every(60), since: START };
+    assert_eq!(rescheduled.forgets(&again), Some((&each_minute_was, NotAdmitted::Superseded)));
+    assert_eq!(paused.forgets(&resumed), Some((&each_minute_was, NotAdmitted::Paused)));
+    assert_eq!(each_minute().forgets(&rescheduled), None, "it knows both");
+    assert_eq!(rescheduled.forgets(&paused), None);
+    assert_eq!(rescheduled.forgets(&rescheduled.after(&Change::define(Definition::default()), at(200)).unwrap()), None);
+}
+
+#[test]
+fn a_schedule_that_a_pause_found_in_force_is_known_when_another_is_set_in_it() {
+    let paused = each_minute().after(&Change::Pause, at(100)).unwrap();
+
+    let edited = paused.after(&Change::reschedule(every(45)), at(200)).unwrap();
+
+    assert_eq!(edited.before, Some(Before { schedule: every(60), since: START }));
+    assert_eq!(edited.admits(at(60)), Err(NotAdmitted::Paused));
+    assert_eq!(edited.forgone_after(START), Some((at(60), NotAdmitted::Paused)));
+    assert_eq!(edited.first_promise(), None);
+}
+
+#[test]
 fn a_job_is_completed_once_no_occurrence_is_left_to_start() {
     let once = Schedule::new(&Plan { at: Some(at(60)), ..Plan::default() }, START).unwrap();
     let job = Job { schedule: once, ..each_minute() };

@@ -18,6 +18,7 @@ use super::template::Template;
 use crate::limits::{BRANCHES, TASK_RUNS, TASKS};
 use crate::order::Terms;
 use crate::run::{Run, TaskPlace};
+use crate::target::Target;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -227,6 +228,12 @@ impl Plan {
     /// The tasks that are a `for_each`.
     pub fn lists(&self) -> impl Iterator<Item = u16> {
         self.nodes().filter(|(_, node)| node.task.for_each.is_some()).map(|(number, _)| number)
+    }
+
+    /// How many of its tasks are workflows themselves.
+    pub fn callers(&self) -> usize {
+        let calls = |node: &&Node| matches!(node.task.does, Does::Call { target: Target::Workflow(_), .. });
+        self.nodes.iter().filter(calls).count()
     }
 
     /// The tasks of a phase that depend on nothing.

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::RunKey;
-use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES, TASK_RUNS, WORKFLOW_DEPTH};
+use minutehand_domain::limits::{
+    BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES, TASK_RUNS, WHOLE_TASK_RUNS, WORKFLOW_DEPTH,
+};
 use minutehand_domain::order::Terms;
 use minutehand_domain::run::{Branches, Event as RunEvent, Graph, Refusal, Run, TaskPlace};
 use minutehand_domain::target::WorkflowTarget;
@@ -53,6 +55,9 @@ pub async fn of_workflow<D: Ports>(
     let Some(plan) = ports.plans().of(ports.store(), &run.tenant, target.id, version).await? else {
         return Ok(Err(format!("the workflow {} has no version {version}", target.id)));
     };
+    if let Some(told) = beyond_its_share(ports, run, plan.nodes().count()).await? {
+        return Ok(Err(told));
+    }
     let policy = plan.policy();
     let given = match &policy.params {
         Some(schema) => match schema.admit(given.as_ref()) {
@@ -85,9 +90,40 @@ async fn version_of<D: Ports>(ports: &D, run: &Run, target: WorkflowTarget) -> R
     Ok(there.filter(|workflow| !workflow.deleted).map(|workflow| target.version.unwrap_or(workflow.version)))
 }
 
+/// Why a run may not have so many runs of tasks, by itself or by its share of the whole that it is below.
+pub async fn too_many<D: Ports>(ports: &D, parent: &Seen<Run>) -> Result<Option<String>, Fault> {
+    let runs = asked_for(ports, parent).await?;
+    if runs > TASK_RUNS {
+        return Ok(Some(format!("a run has at most {TASK_RUNS} runs of tasks, and this one's lists ask for {runs}")));
+    }
+    beyond_its_share(ports, &parent.item, runs).await
+}
+
+async fn beyond_its_share<D: Ports>(ports: &D, run: &Run, runs: usize) -> Result<Option<String>, Fault> {
+    let shares = shares(ports, run).await?;
+    Ok((shares.saturating_mul(runs) > WHOLE_TASK_RUNS).then(|| {
+        format!(
+            "all workflows of a run together have at most {WHOLE_TASK_RUNS} runs of tasks: this is one of {shares}, and asks for {runs}"
+        )
+    }))
+}
+
+/// Into how many shares the whole is divided where a run is: at each level above it there are as many as branches, or as tasks that are
+/// workflows. So the bound holds without a count that all of them would write.
+async fn shares<D: Ports>(ports: &D, run: &Run) -> Result<usize, Fault> {
+    let mut shares = 1_usize;
+    let mut above = run.task.as_ref().map(|task| task.parent);
+    while let Some(parent) = above {
+        let Some(family) = Family::of(ports, &run.tenant, parent).await? else { break };
+        shares = shares.saturating_mul(family.graph.each.map_or(family.plan.callers(), |each| each.count.into()));
+        above = family.parent.item.task.map(|task| task.parent);
+    }
+    Ok(shares)
+}
+
 /// How many runs of tasks a run asks for, as far as its lists are judged: the list of a `for_each` is on record before that unfolds, so
 /// of two that are too many together at least one sees the other.
-pub async fn asked_for<D: Ports>(ports: &D, parent: &Seen<Run>) -> Result<usize, Fault> {
+async fn asked_for<D: Ports>(ports: &D, parent: &Seen<Run>) -> Result<usize, Fault> {
     let Some(family) = Family::below(ports, parent.clone()).await? else { return Ok(0) };
     let mut runs = family.plan.nodes().count();
     let lists: Vec<u16> = family.plan.lists().collect();

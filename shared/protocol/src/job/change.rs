@@ -1,4 +1,5 @@
-//! Changing a job: if the change brings a schedule into force its first timer is promised, then the head is put.
+//! Changing a job: if the change brings a schedule into force its first timer is promised, what it makes the job forget is
+//! recorded, then the head is put.
 //!
 //! Who wants a change decides on the job as it is; where somebody was faster, it decides again.
 
@@ -14,6 +15,7 @@ use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::dispatch::dispatch_if_near;
+use crate::chain::forgetting::record_forgotten;
 use crate::lookup::seen_job_of;
 use crate::timers::promise::promise;
 
@@ -68,6 +70,7 @@ async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) 
         Err(refusal) => return Ok(Some(Changed::Refused(refusal, job.clone()))),
     };
     let promised = promise_first(ports, job, &next).await?;
+    record_forgotten(ports, job, &next).await?;
     if ports.clock().now().since(now) > pace::STALE_READ {
         return Ok(None); // decided on an old clock
     }

@@ -3,7 +3,6 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
-use minutehand_domain::limits::TASK_RUNS;
 use minutehand_domain::owner::Undertaking;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Waiting};
 use minutehand_domain::timer::TimerKey;
@@ -95,9 +94,8 @@ async fn branches<D: Ports>(ports: &D, run: &Run, node: u16) -> Result<Unfolding
         None => None,
     };
     let Some(list) = list else { return Ok(Err("its list is not there".to_owned())) };
-    let runs = unfold::asked_for(ports, &parent).await?;
-    if runs > TASK_RUNS {
-        return Ok(Err(format!("a run has at most {TASK_RUNS} runs of tasks, and this one's lists ask for {runs}")));
+    if let Some(told) = unfold::too_many(ports, &parent).await? {
+        return Ok(Err(told));
     }
     let parent = &parent.item;
     Ok(unfold::of_branches(parent, run, node, &list, until))

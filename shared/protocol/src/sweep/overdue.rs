@@ -8,8 +8,8 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
 use minutehand_domain::pace;
-use minutehand_domain::run::{Look, Run};
-use minutehand_domain::timer::{Obligation, Timer};
+use minutehand_domain::run::{Look, Run, State};
+use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
@@ -78,6 +78,9 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: O
         ensure_successor(ports, job, run.key.at).await?;
     }
     match (run.inspect_overdue(now, ports.me()), job) {
+        (Look::Later(due), Some(job)) if waits_elsewhere(ports, run, due).await? => {
+            erase_unless_change_pending(ports, timer, &job).await
+        }
         (Look::Later(due), _) => move_far(ports, timer, &seen, due.max(now + pace::PROMISE_AGAIN)).await,
         (Look::Claimable { since }, job) => {
             let moved = move_to_next_hint(ports, timer, since).await?;
@@ -92,6 +95,13 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: O
         }
         (Look::Erase, job) => erase_settled(ports, timer, run, job).await,
     }
+}
+
+/// Whether the timer that its next attempt was promised with stands: a link that was put anew beside a run that had begun is one
+/// too many, and each of the two would be hinted in each pass. Only of what waits for another try: then that timer was put first.
+async fn waits_elsewhere<D: Ports>(ports: &D, run: &Run, due: Moment) -> Result<bool, Fault> {
+    let waits = matches!(run.state, State::Scheduled { .. }) && run.fence > 0;
+    Ok(waits && ports.store().timer(&TimerKey::run(run.key, due)).await?.is_some())
 }
 
 /// Rule **touch**: of a question that waits for its answer, whoever promised a look before this and answers after it is refused.

@@ -2,6 +2,12 @@
 
 use super::{Answer, Answered, Bench, Does, Flow, Given, Over, Params, Step, When};
 
+/// What became of a run as a value: its number, and its list where it has one. Only targets answer with lists.
+pub(super) struct Said {
+    pub(super) n: i64,
+    list: Option<Vec<i64>>,
+}
+
 /// Why a step cannot be made.
 pub(super) struct Unmade;
 
@@ -54,12 +60,12 @@ impl<'a> Bench<'a> {
     }
 
     /// What a step answered, by its last try.
-    fn answered(&self, top: &str, step: usize) -> Option<Answered> {
+    fn answered(&self, top: &str, step: usize) -> Option<Said> {
         self.answer_of(self.last_try(top, step, None)?)
     }
 
     /// What a run answered: what its target did, or what people or its own tasks made of it.
-    pub(super) fn answer_of(&self, id: &str) -> Option<Answered> {
+    pub(super) fn answer_of(&self, id: &str) -> Option<Said> {
         let run = self.run(id)?;
         if run.status == "failed" || run.status == "timed_out" {
             return (run.verdict.as_deref() == Some("succeed")).then(|| number(run.result.as_deref()?)).flatten();
@@ -75,14 +81,14 @@ impl<'a> Bench<'a> {
             _ if self.is_each(id) => None,
             Does::Call => {
                 self.calls.get(id)?.iter().find(|call| call.fence == run.fence).and_then(|call| match &call.answer {
-                    Some(Answer::Succeeded(answered)) => Some(answered.clone()),
+                    Some(Answer::Succeeded(Answered { n, list })) => Some(Said { n: *n, list: Some(list.clone()) }),
                     _ => None,
                 })
             }
             Does::Ask { .. } => number(run.result.as_deref()?),
             Does::Flow(flow) => {
                 let output = self.account.flows[flow].output?;
-                Some(Answered { n: self.answered(id, output)?.n, list: Vec::new() })
+                Some(Said { n: self.answered(id, output)?.n, list: None })
             }
         }
     }
@@ -103,7 +109,7 @@ impl<'a> Bench<'a> {
         match step.each.as_ref().map(|each| &each.over) {
             Some(Over::List(list)) => Ok(list.clone()),
             Some(Over::Params) => Ok(self.params(top).ok_or(Unmade)?.list),
-            Some(Over::ListOf(of)) => Ok(self.answered(top, *of).ok_or(Unmade)?.list),
+            Some(Over::ListOf(of)) => self.answered(top, *of).and_then(|said| said.list).ok_or(Unmade),
             Some(Over::ResultsOf(of)) => {
                 let each = self.last_try(top, *of, None).ok_or(Unmade)?;
                 let count = self.run(each).and_then(|run| run.branches).ok_or(Unmade)?;
@@ -125,7 +131,7 @@ impl<'a> Bench<'a> {
 }
 
 /// The number in what people answered: `{"n":7}`.
-fn number(json: &str) -> Option<Answered> {
+fn number(json: &str) -> Option<Said> {
     let n = json.strip_prefix("{\"n\":")?.split([',', '}']).next()?.parse().ok()?;
-    Some(Answered { n, list: Vec::new() })
+    Some(Said { n, list: None })
 }

@@ -9,7 +9,7 @@ use minutehand_domain::run::{Run, State, TaskPlace, Waiting};
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::plan::{Phase, Plan};
 use minutehand_domain::workflow::slot::{Slot, SlotKey, Waiter};
-use minutehand_io::store::{Bucket, Cursor, Store as _};
+use minutehand_io::store::{Bucket, Store as _};
 use minutehand_judge::graph as judge;
 
 use super::definition::workflow;
@@ -135,14 +135,11 @@ fn json(body: &Body) -> Option<String> {
     }
 }
 
-/// Those that a sweep will still come to: one that an echo put into a bucket that was left is nobody's.
+/// Those that stand, wherever they lie.
 fn timers(world: &World, end: i64) -> Vec<(i64, String)> {
     let store = world.whole_store();
-    let oldest = |shard| {
-        let cursor = at_once(store.get::<Cursor>(&Tenant::deployment(), shard)).ok().flatten();
-        cursor.map_or(end / 60_000, |seen| seen.item.oldest)
-    };
-    let minutes = |shard| (oldest(shard)..=end / 60_000).map(move |minute| Bucket { minute, shard });
+    let first = store.first_timer().ok().flatten().map_or(end / 60_000, |first| first.millis() / 60_000);
+    let minutes = |shard| (first..=end / 60_000).map(move |minute| Bucket { minute, shard });
     let buckets = (0..world.setting().shards).flat_map(minutes);
     let all =
         buckets.flat_map(|bucket| at_once(store.timers(bucket, None, Moment::END, 10_000)).unwrap_or_default().items);

@@ -159,6 +159,11 @@ impl Graphs {
         self.stage.lose_hints(seconds);
     }
 
+    /// All that waits in the queues is lost.
+    pub fn purge(&self, at: i64) {
+        self.stage.purge(at);
+    }
+
     /// Every run as it stands.
     fn runs(&self) -> Vec<Run> {
         let seen = self.stage.world.seen();

@@ -55,6 +55,27 @@ fn a_run_of_ten_minutes_does_not_keep_the_sweep_in_its_bucket() {
     assert_eq!(stage.oldest_bucket(), 480);
 }
 
+/// Rule **drain**, of a run with two timers: a creator was slow to put the timer of the second occurrence, and does it when that has
+/// begun and waits for another try.
+///
+/// Removed: the look moves the one beside the other. Each pass hinted both, for as long as the run was tried again.
+#[test]
+fn a_link_that_was_put_anew_beside_a_run_that_waits_for_another_try_goes() {
+    let script = [sleeps_before("creator", "put_timer_if_absent", 125)];
+    let stage = Stage::new(Wish { fails: true, retries: 2, retry_after: 120, ..Wish::every(60, 60) }, script);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(20..900);
+    stage.play_to(130);
+    let of_the_second = || stage.timers().into_iter().filter(|timer| timer.key.run_key() == stage.key(120)).count();
+    assert_eq!(of_the_second(), 2);
+
+    stage.play_to(210);
+
+    assert_eq!(of_the_second(), 1);
+    stage.play_to(900);
+    assert_eq!(stage.state(120), "failed: error");
+}
+
 /// Rule **drain**, of a backlog: nobody carries anything out for an hour.
 ///
 /// Removed: the timer is moved by a second. Each pass gave the hint again.

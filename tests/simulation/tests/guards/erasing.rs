@@ -160,6 +160,79 @@ fn a_late_eraser_records_what_a_pause_took_behind_runs_of_old_hints() {
     assert_eq!(stage.state(360), "skipped: paused");
 }
 
+/// A schedule is in force for two minutes whose changer died once it was written: its first occurrence ran by an older hint, so
+/// nothing leads to its second, and nobody sweeps before it is replaced.
+fn with_a_chain_that_broke_under_a_schedule_of_two_minutes() -> Stage {
+    let stage = Stage::new(Wish::every(120, 120), [dies_after("forth", "put_head")]);
+    stage.create(0, "creator");
+    stage.reschedule(200, "forth", &every(60, 60));
+    stage.sweep_each_minute(600..1800);
+    stage
+}
+
+/// Rule **record what you forget**, of a resume: the job remembers the schedule before today's until then.
+///
+/// Removed: `record_forgotten`. Nothing said that the occurrence at 300 had been missed: found by the simulation in one of
+/// 210,000 histories.
+#[test]
+fn a_resume_records_what_it_makes_the_job_forget() {
+    let stage = with_a_chain_that_broke_under_a_schedule_of_two_minutes();
+    stage.reschedule(310, "back", &every(120, 120));
+    stage.change(320, "pauser", Change::Pause);
+
+    stage.change(330, "resumer", Change::Resume);
+    stage.play_to(1800);
+
+    assert_eq!(stage.state(240), "succeeded");
+    assert_eq!(stage.state(300), "skipped: paused");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **record what you forget**, of a change of schedule: a job remembers one schedule beside today's.
+///
+/// Removed: `record_forgotten`. Nothing said that the occurrence at 300 had been missed.
+#[test]
+fn a_second_change_records_what_it_makes_the_job_forget() {
+    let stage = with_a_chain_that_broke_under_a_schedule_of_two_minutes();
+    stage.reschedule(310, "back", &every(120, 120));
+
+    stage.reschedule(330, "again", &every(420, 420));
+    stage.play_to(1800);
+
+    assert_eq!(stage.state(300), "skipped: superseded");
+    assert_eq!(stage.judge(), []);
+}
+
+/// Rule **record what you forget**, of what needs no record: the timer of the occurrence at 300 stands, and its look says it.
+#[test]
+fn a_change_leaves_to_its_timer_what_one_stands_for() {
+    let stage = Stage::new(Wish::every(120, 120), []);
+    stage.lose_hints(0..600);
+    stage.create(0, "creator");
+    stage.reschedule(200, "forth", &every(60, 60));
+
+    stage.reschedule(250, "back", &every(120, 120));
+    stage.reschedule(260, "again", &every(420, 420));
+    stage.play_to(290);
+
+    assert_eq!(stage.state(240), "no record");
+    assert!(stage.timer(240).is_some());
+}
+
+/// The schedule that a pause found in force is known when another is set in the pause: what was due before it is recorded.
+///
+/// Removed: a change in a pause replaces the schedule and remembers none. Nothing said that the occurrence at 300 had been missed.
+#[test]
+fn a_late_eraser_records_what_a_pause_took_though_the_schedule_was_changed_in_it() {
+    let stage = with_a_chain_that_broke_under_a_schedule_of_two_minutes();
+    stage.change(310, "pauser", Change::Pause);
+
+    stage.reschedule(320, "in the pause", &every(420, 420));
+    stage.play_to(1800);
+
+    assert_eq!(stage.state(300), "skipped: paused");
+}
+
 /// Rule **erase what you saw**, of what an outage's record covers: the record is the old schedule's, and the only timer
 /// that leads to the new one stands at an instant that it covers.
 ///
