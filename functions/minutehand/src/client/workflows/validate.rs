@@ -127,7 +127,7 @@ fn found(json: &str, now: Moment) -> Result<CheckedWorkflow, Vec<FieldError>> {
         let detail = format!("a definition has at most {DEFINITION_BYTES} bytes");
         return Err(vec![FieldError { pointer: String::new(), detail }]);
     }
-    let request = WorkflowRequest::read(json, now, &|_any| Ok(())).map_err(|refusal| refusal.errors)?;
+    let request = WorkflowRequest::read(json, now, None, &|_any| Ok(())).map_err(|refusal| refusal.errors)?;
     let spread = Spread::of(JobId::from_bytes([0; 16]));
     request.checked(spread, now, None, &|_any| Ok(())).map_err(|refusal| refusal.errors)
 }
