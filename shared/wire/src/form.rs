@@ -13,6 +13,9 @@ pub const MISTAKES: usize = 20;
 /// Bytes that are read again at most: a large text with many mistakes is told fewer of them.
 const WORK: usize = 16 << 20;
 
+/// Places that are mended at most, those among them that follow from others.
+const PLACES: usize = 4 * MISTAKES;
+
 /// What is wrong with a request's form, and the request with something harmless in each of those places, so that what its parts mean
 /// together can be looked at too.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Misread<T>> {
 impl<T: DeserializeOwned> Misread<T> {
     fn go_on(&mut self, mut whole: Value, first: FieldError, work: &mut usize) {
         let mut next = first;
-        while self.errors.len() <= MISTAKES {
+        while self.errors.len() <= MISTAKES && self.places.len() < PLACES {
             self.places.push(next.pointer.clone());
             let mended = mend::<T>(&mut whole, &next, work);
             self.places.extend(meant(&next));

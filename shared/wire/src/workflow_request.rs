@@ -134,11 +134,21 @@ pub struct SecretAt {
 
 impl WorkflowRequest {
     /// A request as it was written, or all that is wrong with it: with its form, and, where that can be told in spite of it, with
-    /// what it says.
-    pub fn read(text: &str, now: Moment, check: TargetCheck<'_>) -> Result<Self, RequestRefusal> {
+    /// what it says. `present`: what is there of the workflow, where it is written anew.
+    pub fn read(
+        text: &str,
+        now: Moment,
+        present: Option<(&Definition, &Schedule)>,
+        check: TargetCheck<'_>,
+    ) -> Result<Self, RequestRefusal> {
         form::read(text).map_err(|mut misread| {
             let mended: Option<Self> = misread.mended.take();
-            let seen = Seen { spread: Spread::of(JobId::from_bytes([0; 16])), now, present: None };
+            let mended = match present {
+                Some((definition, _)) => mended.map(|mended| mended.unmasked(definition)),
+                None => mended,
+            };
+            let schedule = present.map(|(_, schedule)| schedule);
+            let seen = Seen { spread: Spread::of(JobId::from_bytes([0; 16])), now, present: schedule };
             let is_known = !misread.errors.iter().any(|error| names(&error.pointer, &["depends_on", "key"]));
             let also = mended.and_then(|request| request.understood(&seen, check, is_known).err());
             let also: Vec<_> = also.into_iter().flat_map(|refusal| refusal.errors).collect();

@@ -36,7 +36,7 @@ pub(crate) fn create_workflow() -> OperationDoc {
 
 pub(crate) fn list_workflows() -> OperationDoc {
     OperationDoc::new(Tag::Workflows, "list_workflows", "List workflows")
-        .more("By id, without what they say and without those that were deleted. All filters that are given must hold.")
+        .more("By id, without what they say. All filters that are given must hold. Those that were deleted are left out, unless `status` is `cancelled`.")
         .query::<WorkflowsQuery>()
         .shows(ResponseDoc::json::<Page<WorkflowView>>(StatusCode::OK, "A page of workflows."))
 }

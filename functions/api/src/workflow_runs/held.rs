@@ -7,9 +7,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use minutehand_domain::Moment;
+use minutehand_domain::access::Role;
 use minutehand_domain::body;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::run::{Judgement, Run, TaskPlace};
+use minutehand_domain::workflow::key::TaskKey;
 use minutehand_domain::workflow::progress::Progress;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
@@ -17,6 +20,7 @@ use minutehand_protocol::graph::judge::{Judged, judge};
 use minutehand_protocol::graph::watch::Watched;
 use minutehand_wire::{HeldDecidedView, HeldRequest};
 
+use super::Whole;
 use super::page::{found, planned};
 use super::verdicts::deed;
 use crate::app_state::AppState;
@@ -43,43 +47,49 @@ pub(crate) async fn decide_held<D: Ports>(
     TaskPath(key, task): TaskPath,
     body: Body,
 ) -> Result<Response, Problem> {
-    let (word, from, note) = body.parse::<HeldRequest>()?.checked()?;
-    let (ports, tenant) = (&*app.ports, caller.tenant());
+    let (word, from, remark) = body.parse::<HeldRequest>()?.checked()?;
+    let ports = &*app.ports;
     let whole = found(&app, &caller, key).await?;
-    let Some(watched) = &whole.watched else {
-        let status = whole.run.status(ports.clock().now());
-        return Err(Problem::new(Kind::Conflict, format!("the run is {status}, and none of its tasks has begun")));
-    };
-    let (node, planned) = planned(watched, &task)?;
-    if planned.task.for_each.is_none() {
-        return Err(Problem::new(Kind::Conflict, format!("`{task}` is no for_each: it has no branches")));
-    }
+    let (watched, node) = for_each_of(&whole, &task, ports.clock().now())?;
     let (held, next_from) = held_from(ports, watched, node, from).await?;
-    let decision = Judgement { word, by: caller.by.clone(), at: ports.clock().now(), note, result: body::Body::Empty };
-    let deciding = async {
-        let verdicts = held.into_iter().map(|(branch, run)| {
-            let decision = &decision;
-            async move {
-                match judge(ports, tenant, run, decision, caller.role).await? {
-                    Judged::Done(_) => Ok(Some(branch)),
-                    // Somebody was faster, or the run went on meanwhile.
-                    Judged::Refused(..) | Judged::NotFound => Ok(None),
-                    Judged::NotYours => Err(not_allowed(minutehand_domain::access::Role::Admin)),
-                }
-            }
-        });
-        stream::iter(verdicts).buffered(WRITTEN_AT_ONCE).try_collect::<Vec<_>>().await
-    };
+    let (by, at) = (caller.by.clone(), ports.clock().now());
+    let decision = Judgement { word, by, at, note: remark, result: body::Body::Empty };
     let subject = format!("{key}/tasks/{task}/branches");
-    let decided = acting.on_record(ports, tenant, deed(word), &subject, deciding).await?;
-    Ok(Json(HeldDecidedView {
-        workflow_run_id: key.to_string(),
-        key: task.to_string(),
-        verdict: word.as_str().to_owned(),
-        decided: decided.into_iter().flatten().collect(),
-        next_from,
-    })
-    .into_response())
+    let deciding = decided(ports, &caller, held, &decision);
+    let decided = acting.on_record(ports, caller.tenant(), deed(word), &subject, deciding).await?;
+    let (workflow_run_id, key, verdict) = (key.to_string(), task.to_string(), word.as_str().to_owned());
+    Ok(Json(HeldDecidedView { workflow_run_id, key, verdict, decided, next_from }).into_response())
+}
+
+/// The run as it was read, and which of its tasks is meant, if that is a `for_each`.
+fn for_each_of<'a>(whole: &'a Whole, task: &TaskKey, now: Moment) -> Result<(&'a Watched, u16), Problem> {
+    let conflict = |detail: String| Err(Problem::new(Kind::Conflict, detail));
+    let Some(watched) = &whole.watched else {
+        return conflict(format!("the run is {}, and none of its tasks has begun", whole.run.status(now)));
+    };
+    match planned(watched, task)? {
+        (node, planned) if planned.task.for_each.is_some() => Ok((watched, node)),
+        _plain => conflict(format!("`{task}` is no for_each: it has no branches")),
+    }
+}
+
+/// The branches that were given the verdict, in their order.
+async fn decided<D: Ports>(
+    ports: &D,
+    caller: &Caller,
+    held: Vec<(u16, RunKey)>,
+    decision: &Judgement,
+) -> Result<Vec<u16>, Problem> {
+    let verdicts = held.into_iter().map(|(branch, run)| async move {
+        match judge(ports, caller.tenant(), run, decision, caller.role).await? {
+            Judged::Done(_) => Ok(Some(branch)),
+            // Somebody was faster, or the run went on meanwhile.
+            Judged::Refused(..) | Judged::NotFound => Ok(None),
+            Judged::NotYours => Err(not_allowed(Role::Admin)),
+        }
+    });
+    let decided: Vec<Option<u16>> = stream::iter(verdicts).buffered(WRITTEN_AT_ONCE).try_collect().await?;
+    Ok(decided.into_iter().flatten().collect())
 }
 
 /// The branches that are held, as many as one request decides about, and the first that was not looked at.

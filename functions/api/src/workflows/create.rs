@@ -44,7 +44,7 @@ pub(crate) async fn create<D: Ports>(
     header: KeyHeader,
     DefinitionBody(body): DefinitionBody,
 ) -> Result<Response, Problem> {
-    let request = understood(&app, &body)?;
+    let request = understood(&app, &body, None)?;
     let (ports, tenant, now) = (&*app.ports, caller.tenant(), app.ports.clock().now());
     let identity = match header.agreed(request.idempotency_key.clone())? {
         Some(key) => {
@@ -71,10 +71,15 @@ pub(crate) async fn create<D: Ports>(
     })
 }
 
-/// A definition, or all that is wrong with it.
-pub(super) fn understood<D: Ports>(app: &AppState<D>, body: &Body) -> Result<WorkflowRequest, Problem> {
-    let now = app.ports.clock().now();
-    Ok(WorkflowRequest::read(body.given()?, now, &|target| app.target_check.check(target))?)
+/// A definition, or all that is wrong with it. `present`: what it is written over.
+pub(super) fn understood<D: Ports>(
+    app: &AppState<D>,
+    body: &Body,
+    present: Option<&Whole>,
+) -> Result<WorkflowRequest, Problem> {
+    let present = present.map(|there| (&there.definition, &there.job.schedule));
+    let check = &|target: &_| app.target_check.check(target);
+    Ok(WorkflowRequest::read(body.given()?, app.ports.clock().now(), present, check)?)
 }
 
 /// Admits the workflow's own job by the quota, if what its tasks name is there. A repeated request takes nothing.

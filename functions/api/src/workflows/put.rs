@@ -36,7 +36,7 @@ pub(crate) async fn put<D: Ports>(
     if there.workflow.deleted || there.job.status == Status::Cancelled {
         return Err(deleted());
     }
-    let checked = wanted(&app, &there, read(&app, &body)?).await?;
+    let checked = wanted(&app, &there, read(&app, &body, Some(&there))?).await?;
     let seen = AsSeen { version: there.workflow.version, generation: there.job.generation };
     let want = Wanted {
         about: about(&checked),

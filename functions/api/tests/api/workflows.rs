@@ -607,6 +607,25 @@ async fn a_secret_that_is_missing_is_named_with_its_place_and_its_task() {
     assert_eq!(refused.word("/errors/0/detail"), "there is no secret `stripe`, which the task `call` needs");
 }
 
+#[tokio::test]
+async fn what_is_there_already_is_no_mistake_of_what_is_written_over_it() {
+    let world = World::new();
+    let call = |more: Value| {
+        let mut task = task("call", &[]);
+        task["target"] = json!({"http": {"url": "https://example.com", "headers": {"authorization": "Bearer x"}}});
+        task.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        task
+    };
+    let id = made(&world, json!([call(json!({}))])).await;
+    let address = format!("/v1/workflows/{id}");
+    let mut shown = world.get(&address).await.field("/tasks");
+    shown[0]["timeout_seconds"] = json!("5m");
+
+    let refused = world.put(&address, json!({"name": "x", "tasks": shown})).await;
+
+    assert_eq!(refused.problem(422, "invalid"), ["/tasks/0/timeout_seconds"], "{}", refused.text);
+}
+
 /// Before, the first mistake of form was told alone, in serde's words.
 #[tokio::test]
 async fn mistakes_of_form_and_of_meaning_are_told_together() {

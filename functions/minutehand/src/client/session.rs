@@ -40,11 +40,16 @@ impl Session {
     }
 
     pub(crate) async fn send<T>(&self, call: &Call<T>) -> Result<Answer<T>, Failure> {
-        let answer = self.client.send(call).await?;
+        let answer = self.send_once(call).await?;
         if answer.replayed() {
             note("this is the answer to an earlier request with the same idempotency key");
         }
         Ok(answer)
+    }
+
+    /// Of a request that is one by itself: what it means that it was answered before, its caller says.
+    pub(crate) async fn send_once<T>(&self, call: &Call<T>) -> Result<Answer<T>, Failure> {
+        Ok(self.client.send(call).await?)
     }
 
     /// The answer's JSON as it is, or what the view makes of it.

@@ -12,6 +12,7 @@ use minutehand_client::wire::{
 use minutehand_client::{Call, calls};
 use minutehand_domain::Moment;
 
+pub(super) use self::graph::in_words;
 use self::tail::follow;
 use super::failure::Failure;
 use super::input::Json;
@@ -352,7 +353,7 @@ async fn show(session: &Session, run: &str) -> Result<(), Failure> {
 
 /// What is said where somebody asked for it before: it is one run, which may have ended meanwhile.
 async fn resume(session: &Session, noted: &Noted, wait: bool) -> Result<(), Failure> {
-    let answer = session.send(&noted.resume()).await?;
+    let answer = session.send_once(&noted.resume()).await?;
     let resumed = answer.read()?;
     if answer.replayed() {
         let by = &resumed.run.workflow_run_id;

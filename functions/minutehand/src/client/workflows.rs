@@ -97,7 +97,7 @@ Examples:
     Delete(Delete),
     /// Say what is wrong with a file, without a server
     #[command(after_help = "\
-Exits with 1 where something is wrong, and names the line and the column.
+Exits with 1 where something is wrong, and names the line and the column of each mistake; with 2 where the file cannot be read.
 
 Examples:
   minutehand workflow validate etl.yaml

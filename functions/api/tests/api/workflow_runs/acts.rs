@@ -262,7 +262,8 @@ async fn all_branches_that_are_held_are_given_a_verdict_each_once_and_so_many_a_
     assert_eq!(audit.field("/items/0/subject"), format!("{run}/tasks/load/branches"));
 }
 
-/// One that is tried again and fails again meanwhile is not met a second time by who follows `next_from`.
+/// One that is tried again and fails again meanwhile is not met a second time by who follows `next_from`. Removed: `from` is where a
+/// request begins. It came to no end.
 #[tokio::test]
 async fn who_follows_to_the_end_meets_each_branch_once() {
     let world = World::new();
@@ -273,6 +274,7 @@ async fn who_follows_to_the_end_meets_each_branch_once() {
         assert_eq!(answer.status, 200, "{}", answer.text);
         branches_fail(&world, true).await;
         met.extend(answer.field("/decided").as_array().unwrap().clone());
+        assert!(met.len() <= 900, "it comes to no end");
         from = answer.field("/next_from");
     }
 

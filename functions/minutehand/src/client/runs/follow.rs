@@ -9,7 +9,7 @@ use super::super::failure::Failure;
 use super::super::session::{Paper, Session, note, print};
 use super::run::{card, is_over, line, why};
 use super::watch_list::WatchList;
-use crate::client::workflow_runs::failed_tasks;
+use crate::client::workflow_runs::{failed_tasks, in_words};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(1);
@@ -68,6 +68,7 @@ pub(crate) async fn until_graph_ended(session: &Session, call: &Call<RunView>) -
     let run = session.send(call).await?.read()?;
     match follow(session, &run.run_id, false).await {
         Err(Failure::RunEnded { said, .. }) => {
+            let said = said.strip_suffix(": task").map_or(said.clone(), |said| format!("{said}: {}", in_words("task")));
             let failed = failed_tasks(session, &run.run_id).await;
             Err(Failure::RunEnded { said, failed })
         }

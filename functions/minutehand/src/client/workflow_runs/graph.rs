@@ -126,7 +126,19 @@ pub(super) fn took(tried: &TriedView, now: Moment) -> Option<String> {
 /// Why it ended as it did.
 pub(super) fn why(tried: &TriedView) -> Option<String> {
     let error = tried.error.as_ref().map(|error| format!("{}: {}", error.code, error.message));
-    tried.detail.clone().or(error).or_else(|| tried.reason.clone())
+    tried.detail.clone().or(error).or_else(|| tried.reason.as_deref().map(in_words))
+}
+
+/// A reason of a task's or a run's end, for who does not know the words of the API.
+pub(in super::super) fn in_words(reason: &str) -> String {
+    let words = match reason {
+        "task" => "a task of it failed",
+        "upstream" => "what it comes after did not end as it asks",
+        "condition" => "its condition is not true",
+        "rejected" => "somebody said no",
+        other => other,
+    };
+    words.to_owned()
 }
 
 fn after(task: &RunTaskView) -> String {
@@ -154,7 +166,9 @@ fn note(task: &RunTaskView) -> String {
         .verdict
         .as_ref()
         .map(|verdict| format!("{} by {}", verdict.word, verdict.by_name.as_deref().unwrap_or(&verdict.by)));
-    [branches, waits, reused, why(&task.tried), verdict].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    // That of a `for_each` which failed the counts say too.
+    let why = why(&task.tried).filter(|_| task.branches.is_none() || task.tried.reason.as_deref() != Some("task"));
+    [branches, waits, reused, why, verdict].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::super::instant::{now, of_day};
 use super::super::runs::follow::Patience;
 use super::super::session::{Session, print};
 use super::super::table::tame;
-use super::graph::{REUSED, failed, why};
+use super::graph::{REUSED, failed, in_words, why};
 use super::whole;
 
 /// What was said of each task, and of the run.
@@ -29,7 +29,12 @@ impl Said {
             if self.0.insert(task.key.clone(), state.clone()).as_ref() != Some(&state) && begun {
                 let at = changed_at(task, now);
                 let reused = task.reused.is_some().then(|| REUSED.to_owned());
-                let note = task.tried.waiting_for.clone().or(reused).or_else(|| why(&task.tried));
+                let note = task
+                    .tried
+                    .waiting_for
+                    .clone()
+                    .or(reused)
+                    .or_else(|| why(&task.tried).filter(|_| task.branches.is_none()));
                 let note = note.map(|note| format!("  {}", tame(&note))).unwrap_or_default();
                 lines.push((at, format!("{}  {}  {state}{note}", of_day(at), task.key)));
             }
@@ -94,6 +99,7 @@ fn ended(run: &WorkflowRunView) -> Result<(), Failure> {
     if run.run.status == RunStatus::Succeeded {
         return Ok(());
     }
-    let why = run.detail.as_ref().or(run.run.reason.as_ref()).map(|why| format!(": {why}")).unwrap_or_default();
+    let why = run.detail.clone().or_else(|| run.run.reason.as_deref().map(in_words));
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     Err(Failure::RunEnded { said: format!("the run ended as {}{why}", run.run.status), failed: failed(&run.tasks) })
 }

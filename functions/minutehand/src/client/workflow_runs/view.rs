@@ -12,7 +12,7 @@ use super::super::instant::{long, precise, short};
 use super::super::session::Paper;
 use super::super::span::roughly;
 use super::super::table::{Card, Cell, HELD, STRONG, Table};
-use super::graph::{drawn, took as took_by, why};
+use super::graph::{drawn, in_words, took as took_by, why};
 
 pub(super) fn table(runs: &[WorkflowRunItem], paper: Paper) -> Table {
     let mut table = Table::new(&["RUN", "WORKFLOW", "VERSION", "STATUS", "SCHEDULED", "TOOK", "~WHY"]);
@@ -35,7 +35,7 @@ pub(super) fn card(whole: &WorkflowRunView, paper: Paper) -> String {
     let (run, instant) = (&whole.run, |at: Instant| long(at.0, paper.now));
     let version = run.version.map(|version| format!(", version {version}")).unwrap_or_default();
     let name = whole.name.as_deref().or(run.workflow_id.as_deref()).unwrap_or("-");
-    let why = whole.detail.clone().or_else(|| run.reason.clone());
+    let why = whole.detail.clone().or_else(|| run.reason.as_deref().map(in_words));
     let task = whole.task.as_ref().map(|task| format!("{} of {}", task.key, task.workflow_run_id));
     let card = Card::default()
         .with("Run", &run.workflow_run_id)

@@ -127,7 +127,7 @@ fn found(json: &str, now: Moment) -> Result<CheckedWorkflow, Vec<FieldError>> {
         let detail = format!("a definition has at most {DEFINITION_BYTES} bytes");
         return Err(vec![FieldError { pointer: String::new(), detail }]);
     }
-    let request = WorkflowRequest::read(json, now, &|_any| Ok(())).map_err(|refusal| refusal.errors)?;
+    let request = WorkflowRequest::read(json, now, None, &|_any| Ok(())).map_err(|refusal| refusal.errors)?;
     let spread = Spread::of(JobId::from_bytes([0; 16]));
     request.checked(spread, now, None, &|_any| Ok(())).map_err(|refusal| refusal.errors)
 }
@@ -232,9 +232,9 @@ tasks:
 
     #[test]
     fn of_many_mistakes_twenty_are_said_and_that_there_are_more() {
-        let tasks: String = (0..30).map(|n| format!("  - {{key: t{n}, whn: 1, target: {{noop: {{}}}}}}\n")).collect();
+        let tasks: Vec<_> = (0..30).map(|n| format!("  - {{key: t{n}, whn: 1, target: {{noop: {{}}}}}}")).collect();
 
-        let said = verdict(&format!("name: x\ntasks:\n{tasks}"));
+        let said = verdict(&format!("name: x\ntasks:\n{}\n", tasks.join("\n")));
 
         assert_eq!(said.lines().count(), 21, "{said}");
         assert_eq!(said.lines().last().unwrap(), "etl.yaml: these are the first 20 mistakes, and there are more");
