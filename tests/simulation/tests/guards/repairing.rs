@@ -87,7 +87,7 @@ fn left_by(nth: u32, graph: Flow) -> Graphs {
 #[test]
 fn an_end_that_nobody_settles_any_more_is_found_and_settled() {
     let fan = || {
-        let each = Each { over: Over::List(vec![1; 5]), lanes: Some(2), tolerate: 0 };
+        let each = Each { over: Over::List(vec![1; 5]), lanes: Some(2), tolerate: Tolerate::Branches(0) };
         flow([Step { each: Some(each), ..call(&[]) }])
     };
     for (nth, graph) in
