@@ -18,6 +18,7 @@ mod jobs;
 mod key_uses;
 mod keyring;
 mod keys;
+mod leases;
 mod location;
 mod merge;
 mod meters;

@@ -9,6 +9,7 @@ mod audit;
 mod deployment;
 mod jobs;
 mod keys;
+mod leases;
 mod operation;
 mod operation_doc;
 mod patch;
@@ -48,6 +49,9 @@ pub(crate) mod doc_of {
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
     };
     pub(crate) use super::keys::{create_key, list_keys, revoke_key, rotate_key};
+    pub(crate) use super::leases::{
+        complete_lease, complete_leases, fail_lease, hand_back_lease, keep_lease, lease_runs,
+    };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{
         cancel_run, get_run, list_run_events, list_runs, list_runs_of_job, retry_run, run_job,

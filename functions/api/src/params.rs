@@ -7,6 +7,7 @@ use http::request::Parts;
 use minutehand_domain::access::KeyId;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
+use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::secret::{NotASecretName, SecretName};
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::key::TaskKey;
@@ -30,6 +31,9 @@ pub(crate) struct RunPath(pub RunKey);
 
 /// The run of a workflow and the task of it that the path names.
 pub(crate) struct TaskPath(pub RunKey, pub TaskKey);
+
+/// The lease that the path names.
+pub(crate) struct LeasePath(pub LeaseId);
 
 /// The key named by the path.
 pub(crate) struct KeyPath(pub KeyId);
@@ -90,6 +94,14 @@ impl<S: Send + Sync> FromRequestParts<S> for TaskPath {
             (Ok(run), Ok(task)) => Ok(Self(run, task)),
             _ => Err(no_task()),
         }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for LeasePath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        named(parts, state).await.map(Self).ok_or_else(Problem::no_lease)
     }
 }
 

@@ -61,6 +61,10 @@ impl Problem {
         Self::new(Kind::NotFound, "there is no such run")
     }
 
+    pub(crate) fn no_lease() -> Self {
+        Self::new(Kind::NotFound, "there is no such lease")
+    }
+
     pub(crate) fn too_slow() -> Self {
         Self::new(Kind::Unavailable, "this took so long that it was given up; ask again")
     }

@@ -15,7 +15,7 @@ use crate::app_state::AppState;
 use crate::auth::authenticate;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, health, jobs, keys, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats,
+    audit, health, jobs, keys, leases, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats,
     workflow_runs, workflows,
 };
 
@@ -111,7 +111,22 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/health", None, health::health::<D>, doc_of::health),
         route(Method::GET, "/openapi.json", None, openapi::show, doc_of::openapi),
     ];
-    of_jobs.into_iter().chain(of_workflow_runs()).collect()
+    of_jobs.into_iter().chain(of_workflow_runs()).chain(of_leases()).collect()
+}
+
+/// Those of workers.
+fn of_leases<D: Ports>() -> Vec<Route<D>> {
+    use Method as M;
+    use Role::Operator;
+
+    vec![
+        route(M::POST, "/v1/leases", Operator, leases::lease::<D>, doc_of::lease_runs),
+        route(M::POST, "/v1/leases/complete", Operator, leases::complete_many::<D>, doc_of::complete_leases),
+        route(M::POST, "/v1/leases/{lease_id}/heartbeat", Operator, leases::heartbeat::<D>, doc_of::keep_lease),
+        route(M::POST, "/v1/leases/{lease_id}/complete", Operator, leases::complete::<D>, doc_of::complete_lease),
+        route(M::POST, "/v1/leases/{lease_id}/fail", Operator, leases::fail::<D>, doc_of::fail_lease),
+        route(M::POST, "/v1/leases/{lease_id}/hand-back", Operator, leases::hand_back::<D>, doc_of::hand_back_lease),
+    ]
 }
 
 /// Those of runs of workflows, below one address.

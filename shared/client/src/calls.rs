@@ -2,14 +2,15 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, DecidedView,
-    DeleteWorkflowQuery, DiffQuery, HealthView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView,
-    KeysQuery, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView, Page, PreviewRequest,
-    PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest,
-    RunTaskView, RunView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery,
-    SigningSecretView, StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, VersionsQuery, WorkflowDiffView,
-    WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView,
-    WorkflowView, WorkflowsQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
+    CompletionsRequest, CompletionsView, DecidedView, DeleteWorkflowQuery, DiffQuery, FailRequest, HandBackRequest,
+    HealthView, HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView,
+    KeysQuery, LeaseRequest, LeasesView, LeftRunView, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView,
+    OneWorkflowView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
+    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery,
+    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest, TasksQuery,
+    TenantQuery, VersionsQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest,
+    WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -252,6 +253,31 @@ pub fn get_signing_secret() -> Call<SigningSecretView> {
 
 pub fn rotate_signing_secret(request: &RotateRequest) -> Call<SigningSecretView> {
     rotated(Call::post(&["signing-secret", "rotate"]), request)
+}
+
+/// Something to do for a worker, waited for.
+pub fn lease_runs(request: &LeaseRequest) -> Call<LeasesView> {
+    Call::post(&["leases"]).json(request)
+}
+
+pub fn keep_lease(lease: &str, request: &HeartbeatRequest) -> Call<HeartbeatView> {
+    Call::post(&["leases", lease, "heartbeat"]).json(request)
+}
+
+pub fn complete_lease(lease: &str, request: &CompleteRequest) -> Call<LeftRunView> {
+    Call::post(&["leases", lease, "complete"]).json(request)
+}
+
+pub fn fail_lease(lease: &str, request: &FailRequest) -> Call<LeftRunView> {
+    Call::post(&["leases", lease, "fail"]).json(request)
+}
+
+pub fn hand_back_lease(lease: &str, request: &HandBackRequest) -> Call<LeftRunView> {
+    Call::post(&["leases", lease, "hand-back"]).json(request)
+}
+
+pub fn complete_leases(request: &CompletionsRequest) -> Call<CompletionsView> {
+    Call::post(&["leases", "complete"]).json(request)
 }
 
 /// Goes on where the cursor of the answer before says; with the deployment's own key.

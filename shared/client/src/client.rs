@@ -7,11 +7,13 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, DecidedView, HealthView, HeldRequest,
-    JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, NextQuery, NoteRequest, OneJobView, Page,
-    PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView,
-    RunView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery,
-    StatsView, TasksQuery, TenantQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest,
+    CompletionsView, DecidedView, FailRequest, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView,
+    HeldRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView,
+    LeftRunView, NextQuery, NoteRequest, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
+    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunsAcrossQuery, RunsQuery, SecretRequest,
+    SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TasksQuery, TenantQuery, WorkflowRunEventView,
+    WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -254,6 +256,34 @@ impl Client {
     /// A decision about one of its tasks: [`calls::approve_task`], [`calls::retry_task`] and their like.
     pub async fn decide(&self, decision: &Call<DecidedView>) -> Result<DecidedView> {
         self.read(decision).await
+    }
+}
+
+/// What a worker does.
+impl Client {
+    /// Waits where there is nothing.
+    pub async fn lease_runs(&self, request: &LeaseRequest) -> Result<LeasesView> {
+        self.read(&calls::lease_runs(request)).await
+    }
+
+    pub async fn keep_lease(&self, lease: &str, request: &HeartbeatRequest) -> Result<HeartbeatView> {
+        self.read(&calls::keep_lease(lease, request)).await
+    }
+
+    pub async fn complete_lease(&self, lease: &str, request: &CompleteRequest) -> Result<LeftRunView> {
+        self.read(&calls::complete_lease(lease, request)).await
+    }
+
+    pub async fn fail_lease(&self, lease: &str, request: &FailRequest) -> Result<LeftRunView> {
+        self.read(&calls::fail_lease(lease, request)).await
+    }
+
+    pub async fn hand_back_lease(&self, lease: &str, request: &HandBackRequest) -> Result<LeftRunView> {
+        self.read(&calls::hand_back_lease(lease, request)).await
+    }
+
+    pub async fn complete_leases(&self, request: &CompletionsRequest) -> Result<CompletionsView> {
+        self.read(&calls::complete_leases(request)).await
     }
 }
 

@@ -179,7 +179,7 @@ impl Job {
     pub fn workflow(&self) -> Option<WorkflowId> {
         match self.definition.target {
             Target::Workflow(called) => Some(called.id).filter(|workflow| workflow.job() == self.id),
-            Target::Http(_) | Target::Noop => None,
+            Target::Http(_) | Target::Noop | Target::Worker(_) => None,
         }
     }
 
@@ -187,7 +187,7 @@ impl Job {
     pub fn lane(&self) -> Lane {
         match self.definition.target {
             // Its tasks take long, and travel by themselves.
-            Target::Workflow(_) => Lane::short(self.definition.priority),
+            Target::Workflow(_) | Target::Worker(_) => Lane::short(self.definition.priority),
             Target::Http(_) | Target::Noop => Lane::of(self.definition.priority, &self.definition.terms),
         }
     }

@@ -20,6 +20,7 @@ pub mod moment;
 pub mod order;
 pub mod owner;
 pub mod pace;
+pub mod pool;
 pub mod priority;
 pub mod quota;
 pub mod repair;

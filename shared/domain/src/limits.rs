@@ -21,6 +21,19 @@ pub const ERROR_CHARS: usize = 160;
 /// Lambda ends an invocation at 900 s; the claim, the record and a margin need the rest.
 pub const TIMEOUT_SECONDS: u64 = 840;
 pub const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
+/// A run that a worker carries out may take a week: its lease is short, and is kept by heartbeats.
+pub const WORKER_SECONDS: u64 = 7 * 86_400;
+/// A lease of a worker: short enough that a dead one is noticed, long enough that a heartbeat at a third of it costs little.
+pub const LEAST_LEASE_SECONDS: u64 = 3;
+pub const LEASE_SECONDS: u64 = 3600;
+pub const DEFAULT_LEASE_SECONDS: u64 = 60;
+/// Leases that one request asks for, and completions in one: each is a read and a write.
+pub const LEASES_AT_ONCE: usize = 100;
+/// How long a request for leases waits: API Gateway ends one at 30 s.
+pub const POLL_SECONDS: u64 = 20;
+pub const DEFAULT_POLL_SECONDS: u64 = 5;
+/// Handlers that one worker names.
+pub const HANDLERS: usize = 100;
 /// An invocation that holds several hints is free when the slowest call has ended: one that may take longer than this travels apart.
 pub const SHORT_CALL_SECONDS: u64 = 60;
 /// 2,048 is what common HTTP servers and proxies accept.

@@ -7,7 +7,7 @@ use crate::job::{Job, Status};
 use crate::lane::Lane;
 use crate::order::{Order, TaskName, Terms};
 use crate::run::{Run, TaskPlace};
-use crate::target::{Target, WorkflowTarget};
+use crate::target::{Target, WorkerTarget, WorkflowTarget};
 use crate::workflow::definition::{Approval, Does};
 use crate::workflow::plan::{Node, Plan};
 
@@ -38,6 +38,8 @@ pub enum Undertaking {
     Branch(u16),
     /// A question to people.
     Ask(Approval),
+    /// An offer to the workers of a pool.
+    Offer(WorkerTarget),
 }
 
 impl TaskOwner {
@@ -70,6 +72,7 @@ impl Undertaking {
     fn calling(target: &Target) -> Self {
         match target {
             Target::Workflow(target) => Self::Unfold(*target),
+            Target::Worker(target) => Self::Offer(target.clone()),
             Target::Http(_) | Target::Noop => Self::Call,
         }
     }
@@ -98,7 +101,7 @@ impl RunOwner {
             Self::Job(job) => job.lane(),
             Self::Parent(task) => match task.undertaking {
                 Undertaking::Call => Lane::of(task.order.priority, &task.order.terms),
-                Undertaking::Unfold(_) | Undertaking::Branch(_) | Undertaking::Ask(_) => {
+                Undertaking::Unfold(_) | Undertaking::Branch(_) | Undertaking::Ask(_) | Undertaking::Offer(_) => {
                     Lane::short(task.order.priority)
                 }
             },

@@ -36,10 +36,12 @@ pub const STALE_READ: Duration = Duration::from_secs(5);
 pub const HOLD: Duration = Duration::from_secs(40);
 /// The lease outlives the call's own timeout by this: time to write the record.
 pub const LEASE_MARGIN: Duration = Duration::from_secs(30);
-/// No lease is longer.
+/// No lease of a process is longer.
 pub const LONGEST_LEASE: Duration = Duration::from_secs(TIMEOUT_SECONDS + LEASE_MARGIN.as_secs());
 /// The part of the margin that must be left just before the call; a holder with less gives up without calling.
 pub const CALL_MARGIN: Duration = Duration::from_secs(5);
+/// How long a worker elsewhere has to stop after somebody asked to cancel its run.
+pub const CANCEL_GRACE: Duration = Duration::from_secs(30);
 /// A late promise is put again this far ahead.
 pub const PROMISE_AGAIN: Duration = Duration::from_secs(1);
 /// A tick of the sweeper.

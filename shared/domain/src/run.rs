@@ -5,6 +5,7 @@
 pub mod attempt;
 pub mod error_code;
 mod holder;
+pub mod lease_id;
 pub mod remark;
 pub mod task_error;
 pub mod task_run;
@@ -23,7 +24,7 @@ pub use self::task_error::TaskError;
 pub use self::task_run::{Judgement, TaskPlace, TaskRun, Word};
 pub use self::waiting::{Branches, Graph, Stop, Tasks, Waiting};
 use crate::Moment;
-use crate::access::By;
+use crate::access::{By, SecretHash};
 use crate::body::Body;
 use crate::id::{RunKey, Tenant, Worker};
 use crate::order::Terms;
@@ -109,6 +110,8 @@ pub struct Lease {
     pub until: Moment,
     /// Somebody asked to cancel: no further attempt starts.
     pub cancelled: bool,
+    /// What a worker elsewhere shows that this lease is its own.
+    pub token: Option<SecretHash>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +170,17 @@ pub struct Tally {
 pub enum Event<'a> {
     Claim {
         by: Claimant,
+        terms: &'a Terms,
+    },
+    /// It is to be carried out by a worker elsewhere, and lies where workers look for what is ready.
+    Offer {
+        by: Claimant,
+        terms: &'a Terms,
+    },
+    /// A worker elsewhere claims it.
+    Take {
+        by: Claimant,
+        taker: &'a Taker,
         terms: &'a Terms,
     },
     Finish {
@@ -241,6 +255,15 @@ pub struct Claimant {
     /// No other process can be alive: the store is this one's alone, so the lease of another process is a dead one's. Who
     /// works elsewhere is not concerned.
     pub exclusive_store: bool,
+}
+
+/// A worker elsewhere as a claimant, whichever process it asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taker {
+    pub worker: Worker,
+    pub token: SecretHash,
+    /// For how long from each sign of life on it has the run.
+    pub lease: Duration,
 }
 
 /// How an attempt went, as its executor saw it.
@@ -454,6 +477,12 @@ impl Run {
         (self.key.at < t && t < until).then_some(Covered { why, until })
     }
 
+    /// When the attempt that is under way has taken as long as it may.
+    pub fn deadline(&self, terms: &Terms) -> Option<Moment> {
+        let _lease = self.lease()?;
+        self.attempts.last().map(|attempt| attempt.started_at + terms.timeout)
+    }
+
     /// What the sweeper makes of an overdue timer of this run.
     pub fn inspect_overdue(&self, now: Moment, by: Claimant) -> Look {
         match &self.state {
@@ -509,10 +538,16 @@ impl Lease {
         self.until <= now || self.holder.cannot_be_alive(by)
     }
 
-    /// The same, until then: who extends it says how long, and a store can write that without having read it.
+    /// The same, until then: who extends it says how long, and a store can write that without having read it. One whose cancellation
+    /// was asked for ends when it was to end: its holder has the time until then to stop.
     #[must_use]
     pub fn extended(self, until: Moment) -> Self {
-        Self { until, ..self }
+        if self.cancelled { self } else { Self { until, ..self } }
+    }
+
+    /// Whether it is a worker's that shows this.
+    pub fn is_of(&self, token: &str) -> bool {
+        self.token.is_some_and(|hash| hash.is_of(token))
     }
 
     /// Whether enough of it is left to call the target and write down how it went.

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::credential::names_a_credential;
+use crate::pool::{HandlerName, PoolName};
 use crate::secret::SecretName;
 use crate::workflow::WorkflowId;
 
@@ -18,6 +19,15 @@ pub enum Target {
     Noop,
     /// Its tasks are carried out, each as a run of its own. What a run is given are the workflow's parameters.
     Workflow(WorkflowTarget),
+    /// A worker of a pool takes it and carries it out.
+    Worker(WorkerTarget),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerTarget {
+    pub pool: PoolName,
+    /// What the worker is to do.
+    pub handler: HandlerName,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +68,7 @@ impl Target {
     pub fn secrets(&self) -> BTreeSet<SecretName> {
         match self {
             Self::Http(http) => http.secrets(),
-            Self::Noop | Self::Workflow(_) => BTreeSet::new(),
+            Self::Noop | Self::Workflow(_) | Self::Worker(_) => BTreeSet::new(),
         }
     }
 }

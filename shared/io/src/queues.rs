@@ -8,11 +8,13 @@ pub mod sqs;
 
 use std::fmt;
 use std::future::Future;
+use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::lane::Lane;
+use minutehand_domain::pool::PoolId;
 
 use crate::Fault;
 
@@ -30,6 +32,21 @@ pub trait Queues: Send + Sync + 'static {
     /// their own.
     fn lane_for(&self, lane: Lane) -> Lane {
         lane
+    }
+
+    /// Tells those who wait for something of this pool that there is something. Queues that many processes share tell nobody: there this
+    /// does nothing.
+    fn ring(&self, _pool: PoolId) {}
+
+    /// Ends when there may be something of this pool, if anybody says so. What is told between this call and the first poll of its
+    /// answer is not missed.
+    fn heard(&self, _pool: PoolId) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
+
+    /// How often whoever waits for something of a pool looks of his own accord.
+    fn look_again_after(&self) -> Duration {
+        Duration::from_secs(1)
     }
 
     /// Limits how many of a tenant's hints are in flight at a time, or lifts the limit. Hints in flight stay in flight.

@@ -26,7 +26,9 @@ use minutehand_domain::survey::Found;
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::item::{Item, Listed};
-pub use self::items::{CloseEdge, DefinitionPiece, ExtendLease, Filed, KeptBody, Release, RunsOf, Take};
+pub use self::items::{
+    CloseEdge, DefinitionPiece, ExtendLease, Filed, KeptBody, Line, OfferKey, Release, RunsOf, Take,
+};
 use self::update::Update;
 use crate::Fault;
 use crate::chance::Chance;
@@ -250,7 +252,7 @@ impl Discard {
 
 impl Version {
     /// Of what is written once.
-    const ONLY: Self = Self(1);
+    pub const ONLY: Self = Self(1);
 
     /// The first of a new life. It is drawn: nobody is left who could say which versions the former lives had.
     fn drawn(chance: &impl Chance) -> Self {

@@ -4,5 +4,8 @@
 pub mod cancel;
 pub mod claim;
 pub mod finish;
+pub mod lease;
+mod offer;
 pub mod on_demand;
+pub mod take;
 mod undertake;

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use minutehand_domain::pool::{Name, NotAName};
+
 use crate::form::MISTAKES;
 use crate::problem::FieldError;
 
@@ -75,6 +77,11 @@ impl FieldErrors {
         } else if text.chars().any(char::is_control) {
             self.add(pointer, "must not contain control characters");
         }
+    }
+
+    /// A name that people give: of a pool, of a handler, of a worker.
+    pub fn name(&mut self, pointer: impl Into<String>, text: &str) -> Option<Name> {
+        text.parse().map_err(|not_a_name: NotAName| self.add(pointer, not_a_name.to_string())).ok()
     }
 
     /// The value, if nothing was found and there is one.

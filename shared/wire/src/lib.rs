@@ -30,6 +30,7 @@ pub mod job_request;
 pub mod job_view;
 pub mod key;
 pub mod kinds;
+pub mod lease;
 pub mod notice;
 pub mod page;
 pub mod preview;
@@ -76,6 +77,10 @@ pub use self::job_query::JobsQuery;
 pub use self::job_request::JobRequest;
 pub use self::job_view::{JobStatus, JobView, OneJobView};
 pub use self::key::{KeyRequest, KeyView, KeysQuery, RoleRequest, TenantQuery};
+pub use self::lease::{
+    CompleteRequest, CompletedView, Completion, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest,
+    HeartbeatRequest, HeartbeatView, LeaseRequest, LeaseView, LeasesView, LeftRunView, WorkerError,
+};
 pub use self::notice::{JobNotice, RunNotice, StallNotice};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};

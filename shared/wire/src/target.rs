@@ -4,6 +4,7 @@
 mod header;
 mod http;
 mod noop;
+mod worker;
 mod workflow;
 
 use std::borrow::Cow;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, TIMEOUT_SECONDS, WORKFLOW_SECONDS};
+use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, TIMEOUT_SECONDS, WORKER_SECONDS, WORKFLOW_SECONDS};
 use minutehand_domain::target::{HttpTarget as Called, Target};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 pub use self::header::{HeaderSpec, MASK, SecretRef};
 pub use self::http::HttpTarget;
 pub use self::noop::NoopTarget;
+pub use self::worker::WorkerTarget;
 pub use self::workflow::WorkflowTarget;
 use crate::body::Json;
 use crate::field_errors::FieldErrors;
@@ -113,6 +115,7 @@ target_kinds! {
     "http": Http(HttpTarget), shown by Target::Http(http) => HttpTarget::of(http);
     "noop": Noop(NoopTarget), shown by Target::Noop => NoopTarget {};
     "workflow": Workflow(WorkflowTarget), shown by Target::Workflow(called) => WorkflowTarget::of(called);
+    "worker": Worker(WorkerTarget), shown by Target::Worker(called) => WorkerTarget::of(called);
 }
 
 /// Words as a sentence lists them.
@@ -129,7 +132,7 @@ impl TargetSpec {
     fn params(&self) -> Option<&Json> {
         match self {
             Self::Workflow(workflow) => workflow.params.as_ref(),
-            Self::Http(_) | Self::Noop(_) | Self::Other(_) => None,
+            Self::Http(_) | Self::Noop(_) | Self::Worker(_) | Self::Other(_) => None,
         }
     }
 
@@ -154,6 +157,7 @@ impl TargetSpec {
     pub(crate) fn seconds(&self) -> (u64, u64) {
         match self {
             Self::Workflow(_) => (WORKFLOW_SECONDS, WORKFLOW_SECONDS),
+            Self::Worker(_) => (WORKER_SECONDS, DEFAULT_TIMEOUT_SECONDS),
             Self::Http(_) | Self::Noop(_) | Self::Other(_) => (TIMEOUT_SECONDS, DEFAULT_TIMEOUT_SECONDS),
         }
     }
@@ -300,7 +304,7 @@ mod tests {
 
             assert_eq!(target, None);
             let refused = errors.settle(Some(())).unwrap_err();
-            assert_eq!(refused.errors[0].detail, "give exactly one of http, noop and workflow", "{text}");
+            assert_eq!(refused.errors[0].detail, "give exactly one of http, noop, workflow and worker", "{text}");
         }
     }
 }

@@ -8,6 +8,7 @@ use minutehand_domain::schedule::cron::MAX_BYTES;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::component::component;
+use crate::lease::{NAME_MOST, NAME_PATTERN};
 
 component!(
     JobIdText = "JobId",
@@ -34,6 +35,18 @@ component!(
 component!(
     KeyIdText = "KeyId",
     json_schema!({ "type": "string", "pattern": id_pattern("key", &[10]), "description": "Which key. It is no secret." })
+);
+component!(PoolText = "PoolName", name_like("Which pool of workers."));
+component!(HandlerText = "HandlerName", name_like("What a worker does, in a word."));
+component!(WorkerText = "WorkerName", name_like("Which worker."));
+component!(
+    // A run's key, the fence, and what is behind it.
+    LeaseIdText = "LeaseId",
+    json_schema!({ "type": "string", "pattern": id_pattern("lease", &[60]), "description": "Which lease. It is no secret." })
+);
+component!(
+    TokenText = "LeaseToken",
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": 64, "description": "What shows whose a lease is: a secret." })
 );
 component!(SecretNameText = "SecretName", key_like("Which secret. Its name is no secret."));
 component!(
@@ -88,6 +101,12 @@ fn key_like(description: &str) -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "minLength": 1, "maxLength": WORD_CHARS,
         "description": description,
+    })
+}
+
+fn name_like(description: &str) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": NAME_PATTERN, "minLength": 1, "maxLength": NAME_MOST, "description": description,
     })
 }
 

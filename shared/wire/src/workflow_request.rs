@@ -368,7 +368,7 @@ fn calls(definition: &Definition) -> Vec<(String, WorkflowTarget)> {
     });
     each.filter_map(|(at, task)| match &task.does {
         Does::Call { target: Target::Workflow(called), .. } => Some((at, *called)),
-        Does::Call { target: Target::Http(_) | Target::Noop, .. } | Does::Ask(_) => None,
+        Does::Call { target: Target::Http(_) | Target::Noop | Target::Worker(_), .. } | Does::Ask(_) => None,
     })
     .collect()
 }

@@ -145,7 +145,7 @@ fn ended() -> Run {
 }
 
 fn claimed() -> State {
-    State::Running(Lease { holder: Holder::Process(Worker(1)), until: at(120), cancelled: false })
+    State::Running(Lease { holder: Holder::Process(Worker(1)), until: at(120), cancelled: false, token: None })
 }
 
 /// A queue that hears all that is told on the bus.

@@ -364,7 +364,7 @@ fn any_run() -> impl Strategy<Value = RunKey> {
 fn any_changed_run() -> impl Strategy<Value = Run> {
     (any_tenant(), any_run(), 0..5_u32, 0..3_u8).prop_map(|(tenant, key, fence, state)| {
         let run = Run { fence, ..run_of(&tenant, key) };
-        let lease = Lease { holder: Holder::Process(Worker(1)), until: at(90), cancelled: false };
+        let lease = Lease { holder: Holder::Process(Worker(1)), until: at(90), cancelled: false, token: None };
         match state {
             0 => failed(run),
             1 => Run { state: State::Running(lease), ..run },

@@ -137,7 +137,7 @@ pub async fn an_update_is_a_writing_that_a_guard_has_not_seen<S: Store>(store: A
 
 /// Tried: without the condition on the fence, the second claim's lease is extended by the first.
 pub async fn a_lease_is_extended_only_by_its_own_claim<S: Store>(store: Arc<S>) {
-    let lease = Lease { holder: Holder::Remote(Worker(7)), until: at(90), cancelled: true };
+    let lease = Lease { holder: Holder::Remote(Worker(7)), until: at(90), cancelled: true, token: None };
     let running = Run { state: State::Running(lease), fence: 2, ..run(1, 60) };
     let claimed = put_run(&*store, &running).await;
     let waiting = put_run(&*store, &run(2, 60)).await;

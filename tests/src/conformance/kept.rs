@@ -52,7 +52,7 @@ pub async fn a_body_of_256_kib_is_found_as_it_was<S: Store>(store: Arc<S>) {
 }
 
 pub async fn a_run_in_every_state_is_found_as_it_was<S: Store>(store: Arc<S>) {
-    let lease = Lease { holder: Holder::Process(Worker(u64::MAX)), until: at(90), cancelled: true };
+    let lease = Lease { holder: Holder::Process(Worker(u64::MAX)), until: at(90), cancelled: true, token: None };
     let result = Body::Inside(Json::of(&serde_json::json!({"text": "ä\u{0}🕐", "list": [1, null, 2.5]})));
     let states = [
         State::Scheduled { due: at(60) },

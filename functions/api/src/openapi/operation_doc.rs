@@ -32,6 +32,7 @@ pub(crate) enum Tag {
     Runs,
     Workflows,
     WorkflowRuns,
+    Leases,
     Schedules,
     Keys,
     Secrets,
@@ -197,11 +198,12 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Jobs,
         Self::Runs,
         Self::Workflows,
         Self::WorkflowRuns,
+        Self::Leases,
         Self::Schedules,
         Self::Keys,
         Self::Secrets,
@@ -217,6 +219,7 @@ impl Tag {
             Self::Runs => "Runs",
             Self::Workflows => "Workflows",
             Self::WorkflowRuns => "Workflow runs",
+            Self::Leases => "Leases",
             Self::Schedules => "Schedules",
             Self::Keys => "Keys",
             Self::Secrets => "Secrets",
@@ -235,6 +238,7 @@ impl Tag {
             Self::WorkflowRuns => {
                 "A workflow being carried out: its tasks, what they wait for, and what people decide about them."
             }
+            Self::Leases => "What workers elsewhere carry out: asked for, kept by heartbeats, ended.",
             Self::Schedules => "What a schedule means, before it is given to a job.",
             Self::Keys => "Who may call this API, for which tenant, in which role. Secrets are shown once.",
             Self::Secrets => {

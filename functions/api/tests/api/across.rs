@@ -139,6 +139,7 @@ async fn each_status_is_found_as_it_is_by_now() {
         holder: minutehand_domain::run::Holder::Process(minutehand_domain::id::Worker(7)),
         until: seconds(9000),
         cancelled: false,
+        token: None,
     });
     expected.push(("running", put_as(&world, &acme(), &job, START, 98, running).await));
     let skipped = State::Skipped { at: START, why: Skip::Paused, span: None };

@@ -23,6 +23,7 @@ use crate::world::{Answer, World, echo, failed, succeeded};
 
 const PAGE: &str = include_str!("../../../../docs/api.md");
 const WORKFLOWS: &str = include_str!("../../../../docs/workflows.md");
+const WORKERS: &str = include_str!("../../../../docs/workers.md");
 const KEY: &str = "the key of this deployment";
 
 /// What `minutehand serve` would be, with nobody listening at any target.
@@ -34,7 +35,7 @@ fn world() -> World {
 
 fn end(job: &Job, _run: &Run) -> Outcome {
     match job.definition.target {
-        Target::Noop | Target::Workflow(_) => succeeded(),
+        Target::Noop | Target::Workflow(_) | Target::Worker(_) => succeeded(),
         Target::Http(_) => failed(ErrorCode::Connect),
     }
 }
@@ -46,7 +47,7 @@ fn answered(claimed: &ClaimedRun) -> Outcome {
             let error = AttemptError { retryable: false, ..ErrorCode::Http4xx.error("400 Bad Request") };
             Outcome::Failed { error, retry_after: None }
         }
-        Target::Http(_) | Target::Noop | Target::Workflow(_) => echo(claimed),
+        Target::Http(_) | Target::Noop | Target::Workflow(_) | Target::Worker(_) => echo(claimed),
     }
 }
 
@@ -70,7 +71,10 @@ async fn every_example_is_answered_as_the_page_shows() {
     let routes: Vec<_> = ROUTES.iter().map(|(method, route, _)| (*method, *route)).chain(OPEN).collect();
 
     let met: BTreeSet<_> =
-        [met_on(PAGE, &routes).await, met_on(WORKFLOWS, &routes).await].concat().into_iter().collect();
+        [met_on(PAGE, &routes).await, met_on(WORKFLOWS, &routes).await, met_on(WORKERS, &routes).await]
+            .concat()
+            .into_iter()
+            .collect();
 
     let missing: Vec<_> = routes.iter().filter(|route| !met.contains(*route) && route.1 != "/openapi.json").collect();
     assert!(missing.is_empty(), "no example shows {missing:?}");

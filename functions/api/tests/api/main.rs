@@ -14,6 +14,7 @@ mod graphs;
 mod hostile;
 mod jobs;
 mod keys;
+mod leases;
 mod on_demand;
 mod openapi;
 mod patch;

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use http::Request;
 use minutehand_domain::access::Role;
-use minutehand_domain::run::{ErrorCode, Run, TaskPlace};
+use minutehand_domain::run::{ErrorCode, Outcome, Run, TaskPlace};
 use minutehand_domain::workflow::definition::OnFailure;
 use serde_json::{Map, Value, json};
 
@@ -110,10 +110,10 @@ async fn each_example_is_answered_as_it_shows() {
         for (media_type, content) in body["content"].as_object().unwrap() {
             for (name, example) in content.get("examples").and_then(Value::as_object).into_iter().flatten() {
                 let world = World::new();
-                let address = address(&world, path).await;
+                let (address, body) = asked(&world, path, &example["value"]).await;
                 let request = request(&method, &address, ACME_KEY).header("content-type", media_type);
 
-                let answer = world.send(request.body(example["value"].to_string().into()).unwrap()).await;
+                let answer = world.send(request.body(body.into()).unwrap()).await;
 
                 let shown = &operation["responses"][answer.status.as_str()]["content"]["application/json"];
                 let shown = &shown["examples"][name]["value"];
@@ -194,6 +194,23 @@ async fn what_is_read_denies_unknown_fields_and_every_number_is_bounded() {
     }
 }
 
+/// An example's address and body, as they are where there is what the example speaks of.
+async fn asked(world: &World, path: &str, example: &Value) -> (String, String) {
+    let body = example.to_string();
+    if !path.starts_with("/v1/leases/") {
+        return (address(world, path).await, body);
+    }
+    let target = json!({"worker": {"pool": "web1", "handler": "invoice.send"}});
+    let job = world.job_of(json!({"schedule": {"on_demand": true}, "target": target, "timeout_seconds": 3600})).await;
+    world.run_of(&job).await;
+    world.work(|_job, _run| -> Outcome { panic!("a worker's run is called by nobody") }).await;
+    let taken = world.post("/v1/leases", json!({"pool": "web1", "worker_id": "web1-a", "wait_seconds": 0})).await;
+    let (lease, token) = (taken.word("/leases/0/lease_id"), taken.word("/leases/0/token"));
+    let named = |name: &str| example.pointer(name).and_then(Value::as_str).unwrap_or("-").to_owned();
+    let body = body.replace(&named("/token"), &token).replace(&named("/results/0/token"), &token);
+    (path.replace("{lease_id}", &lease), body.replace(&named("/results/0/lease_id"), &lease))
+}
+
 /// An address with something behind each of its names: a job that can run, a run that came to nothing, a key.
 async fn address(world: &World, path: &str) -> String {
     if path.starts_with("/v1/workflow-runs/{run_id}") {
@@ -243,7 +260,7 @@ async fn address_in_a_workflow(world: &World, path: &str) -> String {
 fn unnamed(value: Value) -> Value {
     match value {
         Value::String(text) => {
-            let kinds = ["job_", "run_", "wf_", "key_", "req_", "mh_acme_", "whsec_"];
+            let kinds = ["job_", "run_", "wf_", "key_", "req_", "mh_acme_", "whsec_", "lease_"];
             let kind = kinds.into_iter().find(|kind| text.starts_with(kind));
             kind.map_or(Value::String(text), Value::from)
         }

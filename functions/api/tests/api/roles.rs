@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 60] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 66] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -69,6 +69,12 @@ pub(crate) const ROUTES: [(&str, &str, &str); 60] = [
     ("POST", "/v1/repair", "host"),
     ("GET", "/v1/stats", "viewer"),
     ("GET", "/metrics", "host"),
+    ("POST", "/v1/leases", "operator"),
+    ("POST", "/v1/leases/complete", "operator"),
+    ("POST", "/v1/leases/{lease_id}/heartbeat", "operator"),
+    ("POST", "/v1/leases/{lease_id}/complete", "operator"),
+    ("POST", "/v1/leases/{lease_id}/fail", "operator"),
+    ("POST", "/v1/leases/{lease_id}/hand-back", "operator"),
 ];
 
 /// Those that need none.

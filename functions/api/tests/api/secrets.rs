@@ -4,6 +4,7 @@ use minutehand_domain::body::{Body, Json};
 use minutehand_domain::head::Head;
 use minutehand_domain::job::{Definition, Job};
 use minutehand_domain::secret::{Label, Secret};
+use minutehand_domain::target::Target;
 use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::vault::Vault as _;
@@ -288,8 +289,8 @@ async fn a_mask_that_comes_back_stands_for_what_is_there() {
     let made = world.post("/v1/jobs", calling(json!({"Authorization": TEXT, "x-api-key": TEXT, "x-team": "a"}))).await;
     let (id, path) = (made.word("/job_id"), made.header("location").to_owned());
     let headers = async || match world.stored_job(&id).await.definition.target {
-        minutehand_domain::target::Target::Http(http) => http.headers,
-        minutehand_domain::target::Target::Noop | minutehand_domain::target::Target::Workflow(_) => panic!("it calls"),
+        Target::Http(http) => http.headers,
+        Target::Noop | Target::Workflow(_) | Target::Worker(_) => panic!("it calls"),
     };
     let before = headers().await;
 

@@ -8,6 +8,7 @@ use std::fs;
 
 use super::super::ErrorCode;
 use super::*;
+use crate::access::SecretHash;
 use crate::id::{JobId, RunKey, Tenant, Worker};
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
@@ -17,6 +18,8 @@ use crate::workflow::WorkflowId;
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/run-states.md");
 const DUE: Moment = Moment::from_secs(1_800_000_000);
 const BY: Claimant = Claimant { worker: Worker(1), exclusive_store: false };
+const TAKER: Taker =
+    Taker { worker: Worker(2), token: SecretHash::from_bytes([7; 32]), lease: Duration::from_secs(60) };
 /// Longer than any lease and any backoff.
 const LONG: Duration = Duration::from_secs(2 * BACKOFF_SECONDS);
 /// Three lost leases after the first claim are the longest way to any end.
@@ -101,6 +104,8 @@ impl World {
         let terms = &self.terms;
         let mut events = vec![
             ("claim", Event::Claim { by: BY, terms }),
+            ("offer", Event::Offer { by: BY, terms }),
+            ("take", Event::Take { by: BY, taker: &TAKER, terms }),
             ("heartbeat", Event::Heartbeat { fence, until: now + terms.lease() }),
             ("hand back", Event::HandBack { fence, terms }),
             ("cancel", Event::Cancel { by: None }),
@@ -138,10 +143,10 @@ fn walk(run: &Run, world: &World, now: Moment, steps: u32, edges: &mut Edges) {
     for (word, event) in world.events(run.fence, now) {
         let Ok(next) = run.after(&event, now) else { continue };
         let asked = run.lease().is_some_and(|lease| lease.cancelled && next.is_finished());
-        let lost = run.lease().is_some_and(|_| word == "claim");
+        let lost = run.lease().is_some_and(|_| ["claim", "offer", "take"].contains(&word));
         let whole = match (lost, asked) {
-            (true, true) => "claim (lease lost, cancel asked)".to_owned(),
-            (true, false) => "claim (lease lost)".to_owned(),
+            (true, true) => format!("{word} (lease lost, cancel asked)"),
+            (true, false) => format!("{word} (lease lost)"),
             (false, true) => format!("{word} (cancel asked)"),
             (false, false) => word.to_owned(),
         };

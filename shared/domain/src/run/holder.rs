@@ -12,6 +12,12 @@ pub enum Holder {
 }
 
 impl Holder {
+    pub fn worker(self) -> Worker {
+        match self {
+            Self::Process(worker) | Self::Remote(worker) => worker,
+        }
+    }
+
     /// Whether `by` knows that this holder is gone: a process that has the store to itself is the only one alive.
     pub fn cannot_be_alive(self, by: Claimant) -> bool {
         match self {

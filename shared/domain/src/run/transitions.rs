@@ -5,13 +5,14 @@ use std::time::Duration;
 use super::attempt::Ended;
 use super::{
     Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Graph, Holder, Judgement, Lease, Outcome,
-    Refusal, Run, State, Stop, Tasks, TasksEnded, Tending, Waiting, Word,
+    Refusal, Run, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
 };
 use crate::Moment;
 use crate::access::By;
 use crate::body::Body;
 use crate::limits::{ATTEMPTS_INSIDE, BACKOFF_SECONDS, ERROR_CHARS, LOST_IN_A_ROW};
 use crate::order::{Delivery, Terms};
+use crate::pace;
 use crate::workflow::definition::NoAnswer;
 use crate::workflow::plan::Phase;
 
@@ -34,15 +35,24 @@ impl Retry {
 impl Run {
     /// What this run becomes when `event` happens to it at `now`; or why it means nothing.
     pub fn after(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
-        use Event::{Ask, AwaitSlot, Cancel, Claim, Finish, HandBack, Heartbeat, Judge, Tend, Unfold, Unmake};
+        use Event::{
+            Ask, AwaitSlot, Cancel, Claim, Finish, HandBack, Heartbeat, Judge, Offer, Take, Tend, Unfold, Unmake,
+        };
         use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
         use Waiting::{Answer, Slot, Tasks};
 
         match (&self.state, event) {
-            (Scheduled { due }, Claim { .. } | Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_)) if now < *due => {
-                Err(Refusal::TooEarly { due: *due })
+            (
+                Scheduled { due },
+                Claim { .. } | Offer { .. } | Take { .. } | Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_),
+            ) if now < *due => Err(Refusal::TooEarly { due: *due }),
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Claim { by, terms }) => {
+                Ok(self.claimed(Lease::of_process(*by, terms, now), now))
             }
-            (Scheduled { .. } | State::Waiting(Slot { .. }), Claim { by, terms }) => Ok(self.claimed(*by, terms, now)),
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Offer { .. }) => Ok(self.clone()),
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Take { taker, terms, .. }) => {
+                Ok(self.claimed(Lease::of_taker(taker, terms, now), now))
+            }
             (Scheduled { .. } | State::Waiting(Slot { .. }), Unfold { graph, deadline }) => {
                 Ok(self.unfolded(graph, *deadline, now))
             }
@@ -58,7 +68,7 @@ impl Run {
             (State::Waiting(Slot { .. }), AwaitSlot)
             | (
                 State::Waiting(Tasks(_) | Answer { .. }),
-                Claim { .. } | Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_),
+                Claim { .. } | Offer { .. } | Take { .. } | Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_),
             ) => Err(Refusal::Waiting),
             (State::Waiting(Tasks(tasks)), Cancel { by }) => {
                 self.cancel_asked(*by, now).stopped(tasks, Stop::Cancelled)
@@ -82,8 +92,16 @@ impl Run {
             (Scheduled { .. } | State::Waiting(Tasks(_) | Slot { .. }) | Running(_), Judge(_)) => {
                 Err(Refusal::NotAsked)
             }
-            (Running(lease), Claim { by, .. }) if !lease.is_over(now, *by) => Err(Refusal::Held { until: lease.until }),
-            (Running(lease), Claim { by, terms }) => Ok(self.lost(lease, terms, now).claimed_if_open(*by, terms, now)),
+            (Running(lease), Claim { by, .. } | Offer { by, .. } | Take { by, .. }) if !lease.is_over(now, *by) => {
+                Err(Refusal::Held { until: lease.until })
+            }
+            (Running(lease), Claim { by, terms }) => {
+                Ok(self.ran_out(lease, terms, now).claimed_if_open(Lease::of_process(*by, terms, now), now))
+            }
+            (Running(lease), Offer { terms, .. }) => Ok(self.ran_out(lease, terms, now)),
+            (Running(lease), Take { taker, terms, .. }) => {
+                Ok(self.ran_out(lease, terms, now).claimed_if_open(Lease::of_taker(taker, terms, now), now))
+            }
             (Running(_), Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_) | Tend(_)) => Err(Refusal::NotWaiting),
             (Running(_), Finish { fence, .. } | HandBack { fence, .. } | Heartbeat { fence, .. })
                 if *fence != self.fence =>
@@ -93,9 +111,7 @@ impl Run {
             (Running(lease), Finish { outcome, terms, .. }) => Ok(self.finished(lease, outcome, terms, now)),
             (Running(lease), HandBack { terms, .. }) => Ok(self.handed_back(lease, terms, now)),
             (Running(lease), Heartbeat { until, .. }) => Ok(self.in_state(Running(lease.extended(*until)))),
-            (Running(lease), Cancel { by }) => {
-                Ok(self.cancel_asked(*by, now).in_state(Running(Lease { cancelled: true, ..*lease })))
-            }
+            (Running(lease), Cancel { by }) => Ok(self.cancel_asked(*by, now).in_state(Running(lease.cancelled(now)))),
             (Failed { .. } | TimedOut { .. }, Judge(judgement)) => self.judged(judgement),
             (Succeeded { .. } | Failed { .. } | TimedOut { .. } | Cancelled { .. } | Skipped { .. }, _) => {
                 Err(Refusal::Finished)
@@ -188,24 +204,38 @@ impl Run {
         }
     }
 
-    fn claimed(&self, by: Claimant, terms: &Terms, now: Moment) -> Self {
+    fn claimed(&self, lease: Lease, now: Moment) -> Self {
         let mut next = self.clone();
         next.fence += 1;
         next.started_at.get_or_insert(now);
         if next.attempts.len() >= ATTEMPTS_INSIDE {
             next.attempts.remove(0);
         }
-        next.attempts.push(Attempt { number: next.fence, worker: by.worker, started_at: now, ended: None });
-        let holder = Holder::Process(by.worker);
-        next.state = State::Running(Lease { holder, until: now + terms.lease(), cancelled: false });
+        next.attempts.push(Attempt { number: next.fence, worker: lease.holder.worker(), started_at: now, ended: None });
+        next.state = State::Running(lease);
         next
     }
 
-    fn claimed_if_open(&self, by: Claimant, terms: &Terms, now: Moment) -> Self {
-        if self.is_finished() { self.clone() } else { self.claimed(by, terms, now) }
+    /// What waits out a backoff after its time was up is not claimed at once.
+    fn claimed_if_open(&self, lease: Lease, now: Moment) -> Self {
+        match &self.state {
+            State::Scheduled { due } if *due <= now => self.claimed(lease, now),
+            _finished_or_not_due => self.clone(),
+        }
     }
 
-    /// The lease ran out: nobody knows how far the attempt got.
+    /// The lease ran out. Where it was kept by heartbeats for as long as the attempt may take, its time is up.
+    fn ran_out(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
+        let is_remote = matches!(lease.holder, Holder::Remote(_));
+        match self.deadline(terms) {
+            Some(deadline) if is_remote && deadline <= lease.until => {
+                self.finished(lease, &Outcome::TimedOut, terms, now)
+            }
+            _ => self.lost(lease, terms, now),
+        }
+    }
+
+    /// Nobody knows how far the attempt got.
     fn lost(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
         let mut next = self.attempt_ended(Ending::Lost, lease.until.min(now));
         next.tally.lost_in_a_row = self.tally.lost_in_a_row.saturating_add(1);
@@ -308,6 +338,29 @@ impl Run {
 
     fn in_state(&self, state: State) -> Self {
         Self { state, ..self.clone() }
+    }
+}
+
+impl Lease {
+    /// A process has a run for as long as its call may take.
+    fn of_process(by: Claimant, terms: &Terms, now: Moment) -> Self {
+        let until = now + terms.lease();
+        Self { holder: Holder::Process(by.worker), until, cancelled: false, token: None }
+    }
+
+    /// A worker elsewhere has it from one sign of life to the next, and never for longer than an attempt may take.
+    fn of_taker(taker: &Taker, terms: &Terms, now: Moment) -> Self {
+        let until = now + taker.lease.min(terms.timeout);
+        Self { holder: Holder::Remote(taker.worker), until, cancelled: false, token: Some(taker.token) }
+    }
+
+    /// A process ends its call in its own time; a worker elsewhere hears of it with its next heartbeat, and has a grace to stop.
+    fn cancelled(&self, now: Moment) -> Self {
+        let until = match self.holder {
+            Holder::Remote(_) if !self.cancelled => self.until.min(now + pace::CANCEL_GRACE),
+            Holder::Remote(_) | Holder::Process(_) => self.until,
+        };
+        Self { cancelled: true, until, ..*self }
     }
 }
 

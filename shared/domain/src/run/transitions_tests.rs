@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::super::{ErrorCode, Look};
 use super::*;
+use crate::access::SecretHash;
 use crate::body::Json;
 use crate::id::{JobId, RunKey, Tenant, Worker};
 use crate::priority::Priority;
@@ -15,6 +16,9 @@ use crate::retry::{Jitter, RetryPolicy};
 const DUE: Moment = Moment::from_secs(1_800_000_000);
 const ANN: Claimant = Claimant { worker: Worker(1), exclusive_store: false };
 const BOB: Claimant = Claimant { worker: Worker(2), exclusive_store: false };
+
+/// A worker elsewhere.
+const CLEO: Taker = Taker { worker: Worker(3), token: SecretHash::from_bytes([3; 32]), lease: Duration::from_secs(20) };
 
 fn at(seconds: u64) -> Moment {
     DUE + Duration::from_secs(seconds)
@@ -126,6 +130,81 @@ fn only_a_dead_process_is_taken_over_before_its_lease_ends() {
         assert_eq!(run.inspect_overdue(at(1), by) == Look::Later(at(90)), !over_at_once, "{told}");
         assert!(claim(&run, by, &terms(), at(90)).is_ok(), "{told}, at the lease's end");
     }
+}
+
+fn take(run: &Run, terms: &Terms, now: Moment) -> Result<Run, Refusal> {
+    run.after(&Event::Take { by: ANN, taker: &CLEO, terms }, now)
+}
+
+fn offer(run: &Run, terms: &Terms, now: Moment) -> Result<Run, Refusal> {
+    run.after(&Event::Offer { by: ANN, terms }, now)
+}
+
+#[test]
+fn a_worker_elsewhere_has_a_run_from_one_sign_of_life_to_the_next() {
+    let taken = take(&queued(), &terms(), at(0)).unwrap();
+    let lease = *taken.lease().unwrap();
+    let kept = heartbeat(&taken, 1, at(35), at(15)).unwrap();
+
+    assert_eq!((lease.holder, lease.until, lease.token), (Holder::Remote(CLEO.worker), at(20), Some(CLEO.token)));
+    assert_eq!((taken.attempts[0].worker, taken.deadline(&terms())), (CLEO.worker, Some(at(60))));
+    assert_eq!(take(&kept, &terms(), at(34)), Err(Refusal::Held { until: at(35) }));
+    let again = take(&kept, &terms(), at(35)).unwrap();
+    assert_eq!((again.fence, again.attempts[0].outcome()), (2, Some("lost")));
+}
+
+#[test]
+fn a_lease_is_never_longer_than_an_attempt_may_take() {
+    let short = Terms { timeout: Duration::from_secs(7), ..terms() };
+
+    assert_eq!(take(&queued(), &short, at(0)).unwrap().lease().unwrap().until, at(7));
+}
+
+/// Removed: a lease that ran out is a lost one, whenever it was to end. Three attempts of a minute each, kept to the last by a worker
+/// that was alive, were poison.
+#[test]
+fn an_attempt_that_was_kept_to_its_deadline_has_timed_out() {
+    let kept = heartbeat(&take(&queued(), &terms(), at(0)).unwrap(), 1, at(60), at(50)).unwrap();
+
+    for next in [offer(&kept, &terms(), at(61)).unwrap(), take(&kept, &terms(), at(61)).unwrap()] {
+        assert_eq!((next.attempts[0].outcome(), &next.state), (Some("timed_out"), &State::Scheduled { due: at(71) }));
+        assert_eq!((next.tally.failures, next.tally.lost_in_a_row), (1, 0));
+    }
+    let call = claim(&queued(), ANN, &terms(), at(0)).unwrap();
+    assert_eq!(
+        claim(&call, BOB, &terms(), at(90)).unwrap().attempts[0].outcome(),
+        Some("lost"),
+        "a process says so itself"
+    );
+}
+
+#[test]
+fn an_offer_changes_nothing_but_a_lease_that_ran_out() {
+    let taken = take(&queued(), &terms(), at(0)).unwrap();
+
+    assert_eq!(offer(&queued(), &terms(), DUE.just_before()), Err(Refusal::TooEarly { due: DUE }));
+    assert_eq!(offer(&queued(), &terms(), at(0)).unwrap(), queued());
+    assert_eq!(offer(&taken, &terms(), at(19)), Err(Refusal::Held { until: at(20) }));
+    let lost = offer(&taken, &terms(), at(21)).unwrap();
+    assert_eq!((lost.state.clone(), lost.fence), (State::Scheduled { due: at(21) }, 1));
+    let once = offer(&taken, &at_most_once(), at(21)).unwrap();
+    assert_eq!(once.state, State::Failed { at: at(21), why: Failure::Lost });
+}
+
+#[test]
+fn a_worker_elsewhere_has_a_grace_to_stop_in() {
+    let long = Taker { lease: Duration::from_secs(3600), ..CLEO };
+    let terms = Terms { timeout: Duration::from_secs(7200), ..terms() };
+    let taken = queued().after(&Event::Take { by: ANN, taker: &long, terms: &terms }, at(0)).unwrap();
+
+    let asked = taken.after(&Event::Cancel { by: None }, at(10)).unwrap();
+    let beaten = heartbeat(&asked, 1, at(4000), at(20)).unwrap();
+    let again = asked.after(&Event::Cancel { by: None }, at(35)).unwrap();
+
+    assert_eq!((asked.lease().unwrap().until, asked.lease().unwrap().cancelled), (at(40), true));
+    assert_eq!(beaten.lease(), asked.lease(), "it is not kept for longer");
+    assert_eq!(again.lease(), asked.lease(), "nor is the grace by whoever asks again");
+    assert_eq!(offer(&asked, &terms, at(40)).unwrap().state, State::Cancelled { at: at(40) });
 }
 
 #[test]
@@ -376,6 +455,8 @@ fn the_fourth_attempt_displaces_the_first() {
 #[derive(Clone, Debug)]
 enum Act {
     Claim(Claimant),
+    Offer(Claimant),
+    Take(Claimant),
     Finish(u32, Outcome),
     HandBack(u32),
     Heartbeat(u32),
@@ -386,7 +467,9 @@ fn any_act() -> impl Strategy<Value = Act> {
     let who = prop::sample::select(vec![ANN, BOB, Claimant { exclusive_store: true, ..ANN }]);
     let outcome = prop::sample::select(vec![success(), failure(), permanent_failure(), unreached(), Outcome::TimedOut]);
     prop_oneof![
-        4 => who.prop_map(Act::Claim),
+        4 => who.clone().prop_map(Act::Claim),
+        2 => who.clone().prop_map(Act::Offer),
+        4 => who.prop_map(Act::Take),
         3 => (0..4_u32, outcome).prop_map(|(behind, outcome)| Act::Finish(behind, outcome)),
         1 => (0..3_u32).prop_map(Act::HandBack),
         1 => (0..3_u32).prop_map(Act::Heartbeat),
@@ -397,6 +480,8 @@ fn any_act() -> impl Strategy<Value = Act> {
 fn act(run: &Run, act: &Act, terms: &Terms, now: Moment) -> Result<Run, Refusal> {
     match act {
         Act::Claim(by) => claim(run, *by, terms, now),
+        Act::Offer(by) => run.after(&Event::Offer { by: *by, terms }, now),
+        Act::Take(by) => run.after(&Event::Take { by: *by, taker: &CLEO, terms }, now),
         Act::Finish(behind, outcome) => {
             let fence = run.fence.saturating_sub(*behind);
             run.after(&Event::Finish { fence, outcome, terms }, now)
@@ -423,7 +508,7 @@ proptest! {
             prop_assert!(next.attempts.len() <= ATTEMPTS_INSIDE);
             prop_assert_eq!(next.key, run.key);
             if let State::Running(lease) = &next.state {
-                prop_assert!(lease.until > now || matches!(what, Act::Cancel));
+                prop_assert!(lease.until > now || lease.cancelled, "a lease that is not to end lasts");
                 prop_assert_eq!(next.attempts.last().unwrap().number, next.fence);
             }
             if let State::Scheduled { due } = &next.state {

@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn running(until: i64) -> State {
-        State::Running(Lease { holder: Holder::Process(Worker(1)), until: at(until), cancelled: false })
+        State::Running(Lease { holder: Holder::Process(Worker(1)), until: at(until), cancelled: false, token: None })
     }
 
     #[test]

@@ -110,7 +110,8 @@ mod tests {
     fn a_run_stalls_when_nothing_goes_on_nothing_is_awaited_and_nothing_changed_for_fifteen_minutes() {
         let failed = |minutes| State::Failed { at: ago(minutes), why: Failure::Error };
         let until = |minutes: u64| NOW + Duration::from_secs(60 * minutes);
-        let running = |until| State::Running(Lease { holder: Holder::Process(Worker(1)), until, cancelled: false });
+        let running =
+            |until| State::Running(Lease { holder: Holder::Process(Worker(1)), until, cancelled: false, token: None });
         let rows = [
             ("no task was begun", vec![], Some(60)),
             ("all ended long ago", vec![succeeded(30), succeeded(20)], Some(20)),

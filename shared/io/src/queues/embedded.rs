@@ -1,6 +1,7 @@
 //! Queues in memory: four queues of hints, delayed to the millisecond. They are gone with the process, which is allowed: a
 //! hint may be lost, and every start sweeps what is due at once.
 
+mod bells;
 mod doubles;
 mod packed;
 mod queue;
@@ -15,9 +16,11 @@ use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::lane::Lane;
+use minutehand_domain::pool::PoolId;
 use minutehand_domain::priority::Priority;
 use tokio::sync::Notify;
 
+use self::bells::Bells;
 pub use self::state::{Depth, Receipt};
 use self::state::{State, Taken, Wakes};
 use super::{Inbox, Queues};
@@ -28,6 +31,9 @@ use crate::clock::Clock;
 /// claim its run, short enough that the hint of a receiver that died reappears while it is still useful.
 pub const VISIBILITY: Duration = Duration::from_secs(30);
 
+/// Who waits for something of a pool is told of it, and looks once in a while all the same.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
 pub type Delivery = super::Delivery<Receipt>;
 
 pub struct EmbeddedQueues<C> {
@@ -35,11 +41,12 @@ pub struct EmbeddedQueues<C> {
     state: Mutex<State>,
     /// A hint can be delivered sooner than the waiting receivers expect.
     sooner: Notify,
+    bells: Bells,
 }
 
 impl<C: Clock> EmbeddedQueues<C> {
     pub fn new(clock: C) -> Self {
-        Self { clock, state: Mutex::default(), sooner: Notify::new() }
+        Self { clock, state: Mutex::default(), sooner: Notify::new(), bells: Bells::default() }
     }
 
     /// Waits until a hint is visible, and takes up to `max` hints (at least one): the most urgent first; inside a queue the
@@ -139,6 +146,19 @@ impl<C: Clock> Queues for EmbeddedQueues<C> {
 
     fn lane_for(&self, lane: Lane) -> Lane {
         Lane::short(lane.priority)
+    }
+
+    fn ring(&self, pool: PoolId) {
+        self.bells.ring(pool);
+    }
+
+    fn heard(&self, pool: PoolId) -> impl Future<Output = ()> + Send {
+        self.bells.heard(pool)
+    }
+
+    /// Everything offered here is told of; but a pool may be full of what was offered before the process began.
+    fn look_again_after(&self) -> Duration {
+        LOOK_AGAIN
     }
 
     fn limit(&self, tenant: &Tenant, concurrent: Option<u32>) {

@@ -29,9 +29,12 @@ use crate::Fault;
 
 const PORT: &str = "the store";
 
-/// The text of the newest shape.
+/// The text of the oldest shape that says it all: shape 2 is shape 1 with a target that a release of that shape knows nothing of, a
+/// worker.
 pub(crate) fn write(definition: &Definition) -> Result<String, Fault> {
-    let shaped = Shaped { shape: 1, definition: in_shape::<DefinitionV1, _>(definition) };
+    let of_a_worker = |task: &Task| matches!(task.does, Does::Call { target: Target::Worker(_), .. });
+    let shape = if definition.tasks.iter().chain(&definition.finally).any(of_a_worker) { 2 } else { 1 };
+    let shaped = Shaped { shape, definition: in_shape::<DefinitionV1, _>(definition) };
     serde_json::to_string(&shaped).map_err(|error| Fault::unreadable(PORT, error.to_string()))
 }
 
@@ -39,12 +42,12 @@ pub(crate) fn write(definition: &Definition) -> Result<String, Fault> {
 pub(crate) fn read(text: &str) -> Result<Definition, Fault> {
     let unreadable = |error: serde_json::Error| Fault::unreadable(PORT, error.to_string());
     match serde_json::from_str::<Shaped<IgnoredAny>>(text).map_err(unreadable)?.shape {
-        1 => {
+        1 | 2 => {
             let shaped: Shaped<Of<DefinitionV1, Definition>> = serde_json::from_str(text).map_err(unreadable)?;
             Ok(shaped.definition.0)
         }
         later => {
-            Err(Fault::later(PORT, format!("a workflow's definition has shape {later}, this release reads up to 1")))
+            Err(Fault::later(PORT, format!("a workflow's definition has shape {later}, this release reads up to 2")))
         }
     }
 }
@@ -251,7 +254,7 @@ impl Shape<ParamsSchema> for ParamsV1 {
 
 #[cfg(test)]
 mod tests {
-    use minutehand_domain::target::WorkflowTarget;
+    use minutehand_domain::target::{WorkerTarget, WorkflowTarget};
     use minutehand_domain::workflow::WorkflowId;
     use serde_json::json;
 
@@ -315,8 +318,22 @@ mod tests {
 
     #[test]
     fn a_later_shape_says_so() {
-        let later = read(r#"{"shape":2,"definition":{"other":1}}"#).unwrap_err();
+        let later = read(r#"{"shape":3,"definition":{"other":1}}"#).unwrap_err();
 
         assert!(matches!(later, Fault::Later { .. }), "{later:?}");
+    }
+
+    #[test]
+    fn a_task_of_a_worker_is_in_a_shape_that_earlier_releases_leave_alone() {
+        let target = Target::Worker(WorkerTarget { pool: "web1".parse().unwrap(), handler: "send".parse().unwrap() });
+        let task = Task::new("a".parse().unwrap(), Does::Call { target, terms: Terms::default() });
+        let (tasks, tidy) = (Definition::new(vec![task.clone()]), Definition { finally: vec![task], ..definition() });
+
+        for definition in [tasks, tidy] {
+            let text = write(&definition).unwrap();
+
+            assert!(text.starts_with(r#"{"shape":2,"#), "{text}");
+            assert_eq!(read(&text).unwrap(), definition);
+        }
     }
 }

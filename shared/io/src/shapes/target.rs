@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use minutehand_domain::pool::{HandlerName, PoolName};
 use minutehand_domain::secret::SecretName;
-use minutehand_domain::target::{Header, HttpTarget, Method, Target, WorkflowTarget};
+use minutehand_domain::target::{Header, HttpTarget, Method, Target, WorkerTarget, WorkflowTarget};
 use minutehand_domain::workflow::WorkflowId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -17,6 +18,7 @@ shapes! {
     HeaderV2 => Header,
     MethodV1 => Method,
     WorkflowTargetV2 => WorkflowTarget,
+    WorkerTargetV2 => WorkerTarget,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -26,6 +28,8 @@ pub(crate) enum TargetV1 {
     Noop,
     #[serde(skip)]
     Workflow(WorkflowTarget),
+    #[serde(skip)]
+    Worker(WorkerTarget),
 }
 
 /// A header may name a secret.
@@ -36,6 +40,15 @@ pub(crate) enum TargetV2 {
     Noop,
     /// Came later: whatever has one is written in a later shape of its own.
     Workflow(#[serde(with = "WorkflowTargetV2")] WorkflowTarget),
+    /// Later still, and likewise.
+    Worker(#[serde(with = "WorkerTargetV2")] WorkerTarget),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "WorkerTarget")]
+struct WorkerTargetV2 {
+    pool: PoolName,
+    handler: HandlerName,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -14,10 +14,12 @@ use minutehand_domain::body::{Body, Digest, Json};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::head::Head;
+use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Definition, Job, Status};
 use minutehand_domain::order::{Delivery, Terms};
+use minutehand_domain::pool::Offer;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
@@ -31,7 +33,7 @@ use minutehand_domain::schedule::{Plan, Schedule, Spread};
 use minutehand_domain::secret::{Label, Sealed, Secret};
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_domain::survey::{Segment, Survey};
-use minutehand_domain::target::{Header, HttpTarget, Method, Target, WorkflowTarget};
+use minutehand_domain::target::{Header, HttpTarget, Method, Target, WorkerTarget, WorkflowTarget};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_domain::workflow::join::Join;
 use minutehand_domain::workflow::plan::Phase;
@@ -206,6 +208,10 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     see("slot", &Slot { holders: [manual().to_string()].into() });
     see("slot of none", &Slot::default());
     see("waiter", &Waiter { since: AT, run: manual() });
+    let stamp = TimerStamp { generation: 300, written: AT };
+    let hint = Hint { tenant: tenant(), run: manual(), timer: TimerKey::run(manual(), AT), stamp };
+    let (pool, handler) = ("web1".parse().unwrap(), "invoice.send".parse().unwrap());
+    see("offer", &Offer { pool, handler, priority: Priority::High, since: AT, hint });
     for (name, ended) in endings() {
         see(&format!("attempt {name}"), &Attempt { ended, ..attempt(4) });
     }
@@ -367,6 +373,13 @@ fn definitions() -> Vec<(&'static str, Definition)> {
             "with a workflow",
             with(Target::Workflow(WorkflowTarget { id: WorkflowId::from_bytes([7; 16]), version: Some(2) })),
         ),
+        (
+            "with a worker",
+            with(Target::Worker(WorkerTarget {
+                pool: "web1".parse().unwrap(),
+                handler: "invoice.send".parse().unwrap(),
+            })),
+        ),
         ("described", described),
         ("payload inside", Definition { payload: Body::Inside(json()), ..Definition::default() }),
         ("payload apart", Definition { payload: Body::Apart(Digest([7; 16])), ..Definition::default() }),
@@ -444,13 +457,16 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     let remark = |what| Remark { at: AT, by: None, what, note: None };
     let noted = Remark { by: Some(By::host()), note: Some("so be it".to_owned()), ..remark(Remarked::CancelAsked) };
     let remarks = [noted].into_iter().chain(Remarked::ALL.map(remark)).collect();
+    let token = Some(SecretHash::of("t"));
+    let taken = Lease { holder: Holder::Remote(Worker(7)), until: AT, cancelled: false, token };
+    runs.push(("taken by a worker", Run { state: State::Running(taken), ..run(manual()) }));
     runs.push(("remarked", Run { remarks, ..tasks(Phase::Main, Some(Stop::Cancelled), None) }));
     runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
 }
 
 fn runs() -> Vec<(String, Run)> {
     let in_state = |state| Run { state, ..run(scheduled()) };
-    let lease = |holder, cancelled| State::Running(Lease { holder, until: AT, cancelled });
+    let lease = |holder, cancelled| State::Running(Lease { holder, until: AT, cancelled, token: None });
     let failed = |why| in_state(State::Failed { at: AT, why });
     let skipped = |why, span| in_state(State::Skipped { at: AT, why, span });
     let span = SkippedSpan { until: Moment::END, count: Some(300) };

@@ -78,7 +78,7 @@ impl<T: Transport, S: Store> Targets for Callers<T, S> {
     ) -> Result<Material, Fault> {
         let Upcoming { tenant, now, .. } = upcoming;
         match upcoming.target {
-            Target::Noop | Target::Workflow(_) => Ok(Material::default()),
+            Target::Noop | Target::Workflow(_) | Target::Worker(_) => Ok(Material::default()),
             Target::Http(target) => {
                 let signing = self.signing.of(tenant, chance, now).await?;
                 let names = named_by(target, upcoming.payload);
@@ -94,6 +94,10 @@ impl<T: Transport, S: Store> Targets for Callers<T, S> {
             Target::Http(target) => self.call_http(target, call).await,
             Target::Workflow(_) => {
                 let error = ErrorCode::InvalidTarget.error("a workflow is not called: it unfolds into its tasks");
+                Answer::Failed { error, retry_after: None }
+            }
+            Target::Worker(_) => {
+                let error = ErrorCode::InvalidTarget.error("a worker is not called: it takes what it carries out");
                 Answer::Failed { error, retry_after: None }
             }
         }

@@ -3,9 +3,11 @@
 //!
 //! Rule **nudge**: where an end owes anything, its look is promised before it is written.
 
+use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::{Event as RunEvent, Refusal, Remark, Remarked, Run};
+use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Store as _};
@@ -15,6 +17,7 @@ use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::successor::first_record;
 use crate::graph::owed::owes;
 use crate::graph::stop::{after_a_cancel, promise_look};
+use crate::timers::promise::promise;
 
 /// Tries against an executor that claims or finishes the same run.
 const TRIES: u32 = 8;
@@ -24,6 +27,12 @@ pub enum Cancelled {
     Done(Run),
     Refused(Refusal, Run),
     NotFound,
+}
+
+/// When the lease of a worker elsewhere ends now that was to last for longer: somebody looks then.
+fn cut_short(run: &Run, next: &Run) -> Option<Moment> {
+    let (lease, next) = (run.lease()?, next.lease()?);
+    (next.until < lease.until).then_some(next.until)
 }
 
 pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Cancelled, Fault> {
@@ -62,6 +71,9 @@ pub async fn cancel_with<D: Ports>(
         } else {
             next
         };
+        if let Some(end) = cut_short(&run, &next) {
+            promise(ports, tenant, TimerKey::run(key, end), 0).await?;
+        }
         let look = if owes(&run) || run.tasks().is_some() { Some(promise_look(ports, &run).await?) } else { None };
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });

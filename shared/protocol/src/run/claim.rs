@@ -8,10 +8,10 @@ use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::job::NotAdmitted;
 use minutehand_domain::lane::Lane;
-use minutehand_domain::order::{Order, Terms};
+use minutehand_domain::order::Order;
 use minutehand_domain::owner::{RunOwner, Undertaking};
 use minutehand_domain::pace;
-use minutehand_domain::run::{Claimant, Event as RunEvent, Refusal, Run, State, Waiting};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::queues::Queues as _;
@@ -79,6 +79,8 @@ pub enum Dropped {
     AwaitsSlot,
     /// Its tasks have begun, or somebody is asked.
     Begun,
+    /// It lies where the workers of its pool look.
+    Offered,
     /// Another claimed it between our read and our write.
     Faster,
 }
@@ -134,7 +136,7 @@ async fn send_on<D: Ports>(ports: &D, hint: &Hint, came_on: Lane, reading: &Read
 }
 
 /// Reads the run and its owner, and says at once where there is nothing to claim.
-async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Dropped>, Fault> {
+pub(super) async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Dropped>, Fault> {
     let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
     let (owner, run) = match standing(ports, &hint.tenant, hint.run, Asked::ByAHint).await? {
         Standing::Recorded(seen) if seen.item.is_finished() => {
@@ -193,7 +195,8 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         return Ok(Some(Claim::Dropped(Dropped::NoRecord)));
     };
     let (carries_on, order) = (owner.carries_on(), owner.order());
-    let next = match claimed(&run, &order.terms, carries_on, ports.me(), now) {
+    let claim = RunEvent::Claim { by: ports.me(), terms: &order.terms };
+    let next = match claimed(&run, &claim, carries_on, now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { .. }) => return Ok(None),
         Err(Refusal::Finished) => return Ok(Some(Claim::Dropped(Dropped::Finished))),
@@ -241,17 +244,22 @@ async fn material<D: Ports>(
 }
 
 /// An owner that is gone has its runs cancelled rather than tried again.
-fn claimed(run: &Run, terms: &Terms, carries_on: bool, by: Claimant, now: Moment) -> Result<Run, Refusal> {
-    let claim = RunEvent::Claim { by, terms };
+pub(super) fn claimed(run: &Run, claim: &RunEvent<'_>, carries_on: bool, now: Moment) -> Result<Run, Refusal> {
     if carries_on {
-        return run.after(&claim, now);
+        return run.after(claim, now);
     }
     let cancelled = run.after(&RunEvent::Cancel { by: None }, now)?;
-    if cancelled.is_finished() { Ok(cancelled) } else { cancelled.after(&claim, now) }
+    if cancelled.is_finished() { Ok(cancelled) } else { cancelled.after(claim, now) }
 }
 
 /// The attempt that the claim displaces is written whole first.
-async fn put<D: Ports>(ports: &D, run: &Run, next: &Run, guard: Guard, now: Moment) -> Result<Put<Run>, Fault> {
+pub(super) async fn put<D: Ports>(
+    ports: &D,
+    run: &Run,
+    next: &Run,
+    guard: Guard,
+    now: Moment,
+) -> Result<Put<Run>, Fault> {
     if let Some(attempt) = run.displaced_by_next_claim() {
         // Where it stands already it is the same.
         let _put = ports.store().put(&run.tenant, (run.key, attempt.number), attempt, Guard::Absent).await?;

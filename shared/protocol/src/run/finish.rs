@@ -80,7 +80,11 @@ async fn record<D: Ports>(
     }
 }
 
-async fn promise_next_attempt<D: Ports>(ports: &D, next: &Run, behind: Option<&Hint>) -> Result<Option<Timer>, Fault> {
+pub(super) async fn promise_next_attempt<D: Ports>(
+    ports: &D,
+    next: &Run,
+    behind: Option<&Hint>,
+) -> Result<Option<Timer>, Fault> {
     let State::Scheduled { due } = next.state else { return Ok(None) };
     let generation = behind.map_or(0, |hint| hint.stamp.generation); // only a link of a chain is told apart by it
     promise(ports, &next.tenant, TimerKey::run(next.key, due), generation).await.map(Some)

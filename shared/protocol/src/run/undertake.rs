@@ -14,6 +14,7 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, dropped, erase_what_is_left, payload};
+use super::offer::offer;
 use crate::bodies;
 use crate::graph::slots::{Place, acquire, leave_line, release_if_over, stand_in_line};
 use crate::graph::stop::tell_of_its_end;
@@ -27,31 +28,34 @@ pub(super) async fn undertake<D: Ports>(
     reading: Reading,
     what: Undertaking,
 ) -> Result<Option<Claim>, Fault> {
-    let given = payload(ports, hint, &reading).await?;
+    let given = match &what {
+        Undertaking::Offer(_) => None, // whoever takes it reads it
+        _ => payload(ports, hint, &reading).await?,
+    };
     if reading.is_stale(ports.clock().now()) {
         return Ok(None);
     }
-    let carries_on = reading.owner.carries_on();
-    let terms = reading.owner.terms().clone();
-    let is_too_late = reading.run.is_none() && reading.owner.is_too_late(hint.run, ports.clock().now());
+    let owner = reading.owner;
+    let is_too_late = reading.run.is_none() && owner.is_too_late(hint.run, ports.clock().now());
     if is_too_late {
         return Ok(Some(Claim::Dropped(Dropped::PastCatchUpWindow)));
     }
     let guard = reading.run.as_ref().map_or(Guard::Absent, Seen::guard);
-    let unborn = reading.owner.unborn(hint.run);
+    let unborn = owner.unborn(hint.run);
     let Some(run) = reading.run.map(|seen| seen.item).or(unborn) else {
         return Ok(Some(Claim::Dropped(Dropped::NoRecord)));
     };
-    if !carries_on {
+    if !owner.carries_on() {
         return write(ports, hint, (&run, guard), &RunEvent::Cancel { by: None }).await.map(Some);
     }
     let unfolding = match what {
         Undertaking::Ask(approval) => return ask(ports, hint, (&run, guard), &approval).await.map(Some),
         Undertaking::Unfold(target) => {
-            let timeout = unfold::timeout_of(run.key, target, &terms);
+            let timeout = unfold::timeout_of(run.key, target, owner.terms());
             unfold::of_workflow(ports, &run, target, given, timeout).await?
         }
         Undertaking::Branch(node) => branches(ports, &run, node).await?,
+        Undertaking::Offer(target) => return offer(ports, hint, &owner, (run, guard), &target).await.map(Some),
         Undertaking::Call => Err("it is called".to_owned()),
     };
     match unfolding {

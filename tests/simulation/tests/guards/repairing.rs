@@ -1,6 +1,6 @@
 //! A repair while everything goes on: what was lost is there again, and what was not is done once all the same.
 
-use minutehand_judge::graph::{Each, Flow, Over, Step};
+use minutehand_judge::graph::{Each, Flow, Over, Step, Tolerate};
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::setting::{Host, Lambda, Setting};
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};

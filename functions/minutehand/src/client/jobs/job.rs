@@ -68,6 +68,7 @@ pub(crate) fn target_words(target: &TargetSpec) -> String {
             format!("{method} {}", http.url)
         }
         TargetSpec::Workflow(workflow) => format!("workflow {}", workflow.id),
+        TargetSpec::Worker(worker) => format!("worker {} of {}", worker.handler, worker.pool),
         TargetSpec::Noop(_) | TargetSpec::Other(_) => target.name().to_owned(),
     }
 }

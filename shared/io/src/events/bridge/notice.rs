@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_run_that_has_not_ended_is_not_announced() {
-        let lease = Lease { holder: Holder::Process(Worker(1)), until: AT, cancelled: true };
+        let lease = Lease { holder: Holder::Process(Worker(1)), until: AT, cancelled: true, token: None };
         for state in [State::Scheduled { due: AT }, State::Running(lease)] {
             assert_eq!(notice(&run(state)), None);
         }

@@ -51,19 +51,27 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 3;
+    const NEWEST: u8 = 4;
 
-    /// Shape 3 is shape 2 with a target that a release of that shape knows nothing of: a workflow. Shape 1 says everything but
+    /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 1 says everything but
     /// that a header names a secret. So a deployment without either can go back to a release that knows of none, and pays no byte
     /// for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let names_secrets = self
             .job()
             .is_some_and(|job| matches!(&job.definition.target, Target::Http(http) if !http.secrets().is_empty()));
-        let calls_a_workflow = self.job().is_some_and(|job| matches!(job.definition.target, Target::Workflow(_)));
+        let is_later = self.job().and_then(|job| match job.definition.target {
+            Target::Workflow(_) => Some(3),
+            Target::Worker(_) => Some(4),
+            Target::Http(_) | Target::Noop => None,
+        });
+        if let Some(shape) = is_later {
+            return match (writer.form(), self) {
+                (Form::Attributes, Self::Job(job)) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
+                (_, head) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
+            };
+        }
         match (writer.form(), self) {
-            (Form::Bytes, head) if calls_a_workflow => writer.shape(3, &in_shape::<HeadV2, _>(head)),
-            (Form::Attributes, Self::Job(job)) if calls_a_workflow => writer.shape(3, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head) if names_secrets => writer.shape(2, &in_shape::<HeadV2, _>(head)),
             (Form::Attributes, Self::Job(job)) if names_secrets => writer.shape(2, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
@@ -77,8 +85,8 @@ impl Stored for Head {
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match (shape, reader.form()) {
             (1, Form::Bytes) => reader.shape::<Of<HeadV1, _>>().map(|of| of.0),
-            (2 | 3, Form::Bytes) => reader.shape::<Of<HeadV2, _>>().map(|of| of.0),
-            (2 | 3, Form::Attributes) => reader.shape::<Of<JobV2, _>>().map(|of| Self::Job(of.0)),
+            (2..=4, Form::Bytes) => reader.shape::<Of<HeadV2, _>>().map(|of| of.0),
+            (2..=4, Form::Attributes) => reader.shape::<Of<JobV2, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use minutehand_domain::Moment;
-use minutehand_domain::access::By;
+use minutehand_domain::access::{By, SecretHash};
 use minutehand_domain::body::Body;
 use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
@@ -73,17 +73,20 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 4;
+    const NEWEST: u8 = 5;
 
-    /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, and shape 3 but
-    /// remarks.
+    /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
+    /// remarks, and shape 4 but the token of a lease.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let is_remote = matches!(self.lease(), Some(Lease { holder: Holder::Remote(_), .. }));
+        let has_token = self.lease().is_some_and(|lease| lease.token.is_some());
         let status = self.status(Moment::EPOCH);
         match writer.form() {
+            Form::Bytes if has_token => writer.shape(5, &in_shape::<RunV5, _>(self)),
             Form::Bytes if !self.remarks.is_empty() => writer.shape(4, &in_shape::<RunV4, _>(self)),
             Form::Bytes if is_of_workflows(self) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             Form::Bytes => writer.shape(2, &in_shape::<RunV2, _>(self)),
+            Form::Attributes if has_token => writer.shape(5, &InAWord { run: in_shape::<RunV5, _>(self), status }),
             Form::Attributes if !self.remarks.is_empty() => {
                 writer.shape(4, &InAWord { run: in_shape::<RunV4, _>(self), status })
             }
@@ -101,6 +104,7 @@ impl Stored for Run {
             2 => reader.shape::<Of<RunV2, _>>().map(|of| of.0),
             3 => reader.shape::<Of<RunV3, _>>().map(|of| of.0),
             4 => reader.shape::<Of<RunV4, _>>().map(|of| of.0),
+            5 => reader.shape::<Of<RunV5, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -140,11 +144,13 @@ shapes! {
     RunV2 => Run,
     RunV3 => Run,
     RunV4 => Run,
+    RunV5 => Run,
     RemarkV4 => Remark,
     RemarkedV4 => Remarked,
     StateV1 => State,
     StateV2 => State,
     StateV3 => State,
+    StateV5 => State,
     WaitingV3 => Waiting,
     TasksV3 => Tasks,
     GraphV3 => Graph,
@@ -158,6 +164,7 @@ shapes! {
     SkipV3 => Skip,
     LeaseV1 => Lease,
     LeaseV2 => Lease,
+    LeaseV5 => Lease,
     HolderV2 => Holder,
     FailureV1 => Failure,
     SkipV1 => Skip,
@@ -310,6 +317,8 @@ struct LeaseV1 {
     holder: Holder,
     until: Moment,
     cancelled: bool,
+    #[serde(skip)]
+    token: Option<SecretHash>,
 }
 
 /// All holders were processes of the deployment.
@@ -335,6 +344,8 @@ struct LeaseV2 {
     holder: Holder,
     until: Moment,
     cancelled: bool,
+    #[serde(skip)]
+    token: Option<SecretHash>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -636,6 +647,83 @@ enum SkipV3 {
     Condition,
 }
 
+/// A worker elsewhere holds it, and shows that it does.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV5 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV5")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+    #[serde(with = "Many::<RemarkV4>")]
+    remarks: Vec<Remark>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "State", rename_all = "snake_case")]
+enum StateV5 {
+    Scheduled {
+        due: Moment,
+    },
+    Running(#[serde(with = "LeaseV5")] Lease),
+    Succeeded {
+        at: Moment,
+        #[serde(with = "BodyV1")]
+        result: Body,
+    },
+    Failed {
+        at: Moment,
+        #[serde(with = "FailureV3")]
+        why: Failure,
+    },
+    TimedOut {
+        at: Moment,
+    },
+    Cancelled {
+        at: Moment,
+    },
+    Skipped {
+        at: Moment,
+        #[serde(with = "SkipV3")]
+        why: Skip,
+        #[serde(default, rename = "also", with = "Maybe::<SkippedSpanV1>")]
+        span: Option<SkippedSpan>,
+    },
+    Waiting(#[serde(with = "WaitingV3")] Waiting),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Lease")]
+struct LeaseV5 {
+    #[serde(with = "HolderV2")]
+    holder: Holder,
+    until: Moment,
+    cancelled: bool,
+    token: Option<SecretHash>,
+}
+
 /// Keeps a claimed run its holder's for longer: what a heartbeat asks for. A lease that is as long already stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendLease {
@@ -648,9 +736,10 @@ impl Update for ExtendLease {
     type Item = Run;
 
     fn apply(&self, run: &Run) -> Option<Run> {
-        let is_longer = run.lease()?.until < self.until;
+        let lease = run.lease()?;
+        let may_be_longer = lease.until < self.until && !lease.cancelled;
         let heartbeat = Event::Heartbeat { fence: self.fence, until: self.until };
-        run.after(&heartbeat, self.until).ok().filter(|_| is_longer)
+        run.after(&heartbeat, self.until).ok().filter(|_| may_be_longer)
     }
 
     /// Tried: without the condition on the fence, `a_lease_is_extended_only_by_its_own_claim` fails on DynamoDB.
@@ -660,6 +749,7 @@ impl Update for ExtendLease {
             conditions: vec![
                 Condition::Is(&["fence"], Value::Number(self.fence.into())),
                 Condition::IsLess(&["state", "running", "until"], until.clone()),
+                Condition::Is(&["state", "running", "cancelled"], Value::Bool(false)),
             ],
             actions: vec![Action::Set(&["state", "running", "until"], until)],
         }

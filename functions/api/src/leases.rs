@@ -1,0 +1,228 @@
+//! Leases: workers elsewhere ask for something to do, keep it by heartbeats, and say how it went. Whoever speaks of a lease shows its token,
+//! in the body: addresses are kept in logs.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::future::select;
+use futures_util::stream::{self, StreamExt as _};
+use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::limits::{INLINE_RESULT_BYTES, LEASES_AT_ONCE};
+use minutehand_domain::pool::PoolId;
+use minutehand_domain::run::lease_id::LeaseId;
+use minutehand_domain::run::{Outcome, Refusal, Run, State as RunState};
+use minutehand_io::Ports;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::queues::Queues as _;
+use minutehand_protocol::bodies;
+use minutehand_protocol::run::lease::{Said, Shown, complete as finish, give_back, heartbeat as beat};
+use minutehand_protocol::run::take::{Taken, Wanted, take};
+use minutehand_wire::lease::result_of;
+use minutehand_wire::run_status::RunStatus;
+use minutehand_wire::{
+    BodyView, CompleteRequest, CompletedView, Completion, CompletionsRequest, CompletionsView, FailRequest,
+    HandBackRequest, HeartbeatRequest, HeartbeatView, Instant, LeaseRequest, LeaseView, LeasesView, LeftRunView,
+};
+
+use crate::app_state::AppState;
+use crate::body::Body;
+use crate::identify::RequestId;
+use crate::keyring::Caller;
+use crate::params::LeasePath;
+use crate::problem::{Kind, Problem};
+
+type App<D> = State<Arc<AppState<D>>>;
+
+/// Completions of one request that are written side by side.
+const AT_ONCE: usize = 16;
+
+/// Gives a worker what there is to do, and waits for it where there is nothing.
+pub(crate) async fn lease<D: Ports>(State(app): App<D>, caller: Caller, body: Body) -> Result<Response, Problem> {
+    let asked = body.parse::<LeaseRequest>()?.checked()?;
+    drop(body); // it may wait for long
+    let (ports, tenant) = (&*app.ports, caller.tenant());
+    let until = ports.clock().now() + asked.wait;
+    let wanted =
+        Wanted { pool: asked.pool, worker: asked.worker, handlers: asked.handlers, max: asked.max, lease: asked.lease };
+    let taken = wait_for(ports, tenant, &wanted, until).await?;
+    let leases = taken.iter().map(lease_view).collect();
+    Ok(Json(LeasesView { leases }).into_response())
+}
+
+/// Looks at once, each time it is told that there is something, and once in a while.
+async fn wait_for<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted, until: Moment) -> Result<Vec<Taken>, Problem> {
+    let pool = PoolId::of(tenant, &wanted.pool);
+    loop {
+        let heard = ports.queues().heard(pool); // before the look, so that what comes between the two is not missed
+        let taken = take(ports, tenant, wanted).await?;
+        let now = ports.clock().now();
+        if !taken.is_empty() || now >= until {
+            return Ok(taken);
+        }
+        let again = ports.clock().sleep_until(until.min(now + ports.queues().look_again_after()));
+        select(pin!(heard), pin!(again)).await;
+    }
+}
+
+/// Keeps the lease.
+pub(crate) async fn heartbeat<D: Ports>(
+    State(app): App<D>,
+    caller: Caller,
+    LeasePath(lease): LeasePath,
+    body: Body,
+) -> Result<Response, Problem> {
+    let request: HeartbeatRequest = body.parse()?;
+    let shown = Shown { tenant: caller.tenant(), lease, token: &request.token };
+    let beaten = taken(beat(&*app.ports, shown, request.checked()?).await?)?;
+    let view = HeartbeatView { lease_expires_at: Instant(beaten.until), cancel_requested: beaten.cancel_requested };
+    Ok(Json(view).into_response())
+}
+
+/// It went well.
+pub(crate) async fn complete<D: Ports>(
+    State(app): App<D>,
+    caller: Caller,
+    LeasePath(lease): LeasePath,
+    body: Body,
+) -> Result<Response, Problem> {
+    let CompleteRequest { token, result } = body.parse()?;
+    let completion = Completion { lease_id: lease.to_string(), token, result, error: None };
+    Ok(Json(completed(&*app.ports, caller.tenant(), lease, &completion).await?).into_response())
+}
+
+/// It did not.
+pub(crate) async fn fail<D: Ports>(
+    State(app): App<D>,
+    caller: Caller,
+    LeasePath(lease): LeasePath,
+    body: Body,
+) -> Result<Response, Problem> {
+    let FailRequest { token, error } = body.parse()?;
+    let completion = Completion { lease_id: lease.to_string(), token, result: None, error: Some(error) };
+    Ok(Json(completed(&*app.ports, caller.tenant(), lease, &completion).await?).into_response())
+}
+
+/// Somebody else is to do it.
+pub(crate) async fn hand_back<D: Ports>(
+    State(app): App<D>,
+    caller: Caller,
+    LeasePath(lease): LeasePath,
+    body: Body,
+) -> Result<Response, Problem> {
+    let HandBackRequest { token } = body.parse()?;
+    let shown = Shown { tenant: caller.tenant(), lease, token: &token };
+    let run = taken(give_back(&*app.ports, shown).await?)?;
+    Ok(Json(left(&run, app.ports.clock().now())).into_response())
+}
+
+/// How several went, each answered on its own.
+pub(crate) async fn complete_many<D: Ports>(
+    State(app): App<D>,
+    caller: Caller,
+    axum::Extension(RequestId(request)): axum::Extension<RequestId>,
+    body: Body,
+) -> Result<Response, Problem> {
+    let CompletionsRequest { results } = body.parse()?;
+    if results.is_empty() || results.len() > LEASES_AT_ONCE {
+        return Err(Problem::field(Kind::Invalid, "/results", format!("give from 1 to {LEASES_AT_ONCE}")));
+    }
+    let (ports, tenant) = (&*app.ports, caller.tenant());
+    let one = async |completion: Completion| {
+        let said = match completion.lease_id.parse() {
+            Ok(lease) => completed(ports, tenant, lease, &completion).await,
+            Err(_no_lease) => Err(Problem::no_lease()),
+        };
+        let lease_id = completion.lease_id;
+        match said {
+            Ok(run) => CompletedView { lease_id, run: Some(run), problem: None },
+            Err(problem) => CompletedView { lease_id, run: None, problem: Some(problem.with_request_id(&request)) },
+        }
+    };
+    let results = stream::iter(results).map(one).buffered(AT_ONCE).collect().await;
+    Ok(Json(CompletionsView { results }).into_response())
+}
+
+async fn completed<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    lease: LeaseId,
+    completion: &Completion,
+) -> Result<LeftRunView, Problem> {
+    let outcome = match &completion.error {
+        Some(_) if completion.result.is_some() => {
+            return Err(Problem::field(Kind::Invalid, "/result", "there is an error: what failed has no result"));
+        }
+        Some(error) => Outcome::Failed { error: error.checked()?, retry_after: None },
+        None => {
+            let result = result_of(completion.result.as_ref())?;
+            let result = bodies::keep(ports, tenant, lease.run.job, result, INLINE_RESULT_BYTES).await?;
+            Outcome::Succeeded { result }
+        }
+    };
+    let shown = Shown { tenant, lease, token: &completion.token };
+    let run = match finish(ports, shown, &outcome).await? {
+        // The answer to the first was lost, and it is said again.
+        Said::Refused(Refusal::Finished, run) if ended_so(&run, lease, &outcome) => run,
+        said => taken(said)?,
+    };
+    Ok(left(&run, ports.clock().now()))
+}
+
+/// Whether the run ended by the claim of this lease, as its holder says again.
+fn ended_so(run: &Run, lease: LeaseId, outcome: &Outcome) -> bool {
+    run.fence == lease.fence
+        && match (&run.state, outcome) {
+            (RunState::Succeeded { result, .. }, Outcome::Succeeded { result: again }) => result == again,
+            _ => false,
+        }
+}
+
+fn taken<T>(said: Said<T>) -> Result<T, Problem> {
+    match said {
+        Said::Taken(taken) => Ok(taken),
+        Said::Refused(why, run) => Err(Problem::new(Kind::Conflict, refused(why, &run))),
+        Said::NotYours => Err(Problem::new(Kind::Forbidden, "this is not the token of this lease")),
+        Said::NotFound => Err(Problem::no_lease()),
+    }
+}
+
+fn refused(why: Refusal, run: &Run) -> String {
+    match why {
+        Refusal::Fenced { offered, current } => {
+            format!("the lease is lost: fence {offered} was followed by {current}, and another has the run or had it")
+        }
+        Refusal::NotHeld => "the lease is over: the run waits for its next attempt".to_owned(),
+        _finished => format!("the run is over: it is {}", run.status(Moment::END)),
+    }
+}
+
+fn lease_view(taken: &Taken) -> LeaseView {
+    let (run, terms) = (&taken.run, &taken.order.terms);
+    let lease_expires_at = run.lease().map_or(Moment::EPOCH, |lease| lease.until);
+    LeaseView {
+        lease_id: taken.lease.to_string(),
+        token: taken.token.clone(),
+        handler: taken.handler.to_string(),
+        run_id: run.key.to_string(),
+        job_id: run.key.job.to_string(),
+        attempt: run.fence,
+        fence: run.fence,
+        idempotency_key: run.key.to_string(),
+        scheduled_at: Instant(run.nominal()),
+        payload: BodyView::of(taken.payload.as_ref()),
+        lease_expires_at: Instant(lease_expires_at),
+        deadline_at: Instant(run.deadline(terms).unwrap_or(lease_expires_at)),
+    }
+}
+
+fn left(run: &Run, now: Moment) -> LeftRunView {
+    let due_at = match run.state {
+        RunState::Scheduled { due } => Some(Instant(due)),
+        _ => None,
+    };
+    LeftRunView { run_id: run.key.to_string(), status: RunStatus::of(run, now), due_at }
+}

@@ -1,0 +1,92 @@
+//! The id of a lease: which claim of which run, and what brought it about, so that whoever ends the run can erase the timer behind it
+//! without a search. It is no secret, and has no authority: what it says of a timer is held against the timer.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Moment;
+use crate::id::{NotAnId, RunKey, base32, from_base32};
+use crate::timer::{Obligation, TimerKey, TimerStamp};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseId {
+    pub run: RunKey,
+    pub fence: u32,
+    pub timer: TimerKey,
+    pub stamp: TimerStamp,
+}
+
+const PREFIX: &str = "lease_";
+const BYTES: usize = RunKey::BYTES + 4 + 1 + 8 + 8 + 8;
+
+impl fmt::Display for LeaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind: u8 = match self.timer.obligation {
+            Obligation::Occurrence(_) => 0,
+            Obligation::MovedOccurrence(..) => 1,
+            Obligation::Run(_) => 2,
+        };
+        let mut bytes = Vec::with_capacity(BYTES);
+        bytes.extend(self.run.to_bytes());
+        bytes.extend(self.fence.to_be_bytes());
+        bytes.push(kind);
+        bytes.extend(self.timer.due.millis().to_be_bytes());
+        bytes.extend(self.stamp.generation.to_be_bytes());
+        bytes.extend(self.stamp.written.millis().to_be_bytes());
+        write!(f, "{PREFIX}{}", base32(&bytes))
+    }
+}
+
+impl FromStr for LeaseId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let read = || {
+            let bytes: [u8; BYTES] = from_base32(text.strip_prefix(PREFIX)?)?.try_into().ok()?;
+            let (run, rest) = bytes.split_at(RunKey::BYTES);
+            let run = RunKey::from_bytes(run.try_into().ok()?)?;
+            let fence = u32::from_be_bytes(rest[..4].try_into().ok()?);
+            let number = |from: usize| Some(u64::from_be_bytes(rest[from..from + 8].try_into().ok()?));
+            let moment = |from| Some(Moment::from_millis(i64::try_from(number(from)?).ok()?));
+            let due = moment(5)?;
+            let obligation = match rest[4] {
+                0 => Obligation::Occurrence(run.job),
+                1 => Obligation::MovedOccurrence(run.job, run.at),
+                2 => Obligation::Run(run),
+                _ => return None,
+            };
+            let stamp = TimerStamp { generation: number(13)?, written: moment(21)? };
+            Some(Self { run, fence, timer: TimerKey { due, obligation }, stamp })
+        };
+        read().filter(|id| id.to_string() == text).ok_or(NotAnId::of("a lease id"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::JobId;
+
+    const AT: Moment = Moment::from_secs(1_800_000_000);
+
+    #[test]
+    fn an_id_of_a_lease_reads_back_and_nothing_else_does() {
+        let job = JobId::from_bytes([3; 16]);
+        let (occurrence, manual) = (RunKey::occurrence(job, AT), RunKey::manual(job, AT, 7));
+        let link = TimerKey::occurrence(job, AT);
+        let later = Moment::from_secs(1_800_000_060);
+        let stamp = TimerStamp { generation: 300, written: later };
+
+        for (run, timer) in
+            [(occurrence, link), (occurrence, link.moved_to(later)), (manual, TimerKey::run(manual, later))]
+        {
+            let id = LeaseId { run, fence: 2, timer, stamp };
+            let text = id.to_string();
+
+            assert_eq!(text.parse(), Ok(id));
+            assert!(text[..text.len() - 1].parse::<LeaseId>().is_err());
+            assert!(text.replace(PREFIX, "run_").parse::<LeaseId>().is_err());
+        }
+        assert!("lease_".parse::<LeaseId>().is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! A lease of a worker elsewhere: what it is called by, and what its holder may say. Each of them shows the token of the lease; whoever
+//! shows another, or an old one, is refused, and nothing has happened.
+//!
+//! Guard **fence**: the record is put by the claim that is still the last one; an older claim's is refused.
+
+use std::time::Duration;
+
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{Tenant, base32};
+use minutehand_domain::order::Terms;
+use minutehand_domain::owner::RunOwner;
+use minutehand_domain::run::{Outcome, Refusal, Run};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{ExtendLease, Seen, Store as _, Updated};
+use minutehand_io::{Fault, Ports};
+
+pub use minutehand_domain::run::lease_id::LeaseId;
+
+use super::finish::{Finished, finish, hand_back};
+use crate::lookup::owner_of;
+
+/// What a holder shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    pub tenant: &'a Tenant,
+    pub lease: LeaseId,
+    pub token: &'a str,
+}
+
+/// How what a holder said was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said<T> {
+    Taken(T),
+    /// The run is another's by now, or is over.
+    Refused(Refusal, Run),
+    /// The token is not this lease's.
+    NotYours,
+    /// There is no such run.
+    NotFound,
+}
+
+/// A lease as a heartbeat leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beaten {
+    pub until: Moment,
+    pub cancel_requested: bool,
+}
+
+/// Sixteen bytes of chance, as its holder shows them.
+pub(super) fn new_token(chance: [u8; 16]) -> String {
+    format!("mt_{}", base32(&chance))
+}
+
+/// A sign of life: the run is its holder's for longer, but never for longer than an attempt may take.
+pub async fn heartbeat<D: Ports>(ports: &D, shown: Shown<'_>, lease: Duration) -> Result<Said<Beaten>, Fault> {
+    let (held, owner) = match held(ports, shown).await? {
+        Said::Taken(held) => held,
+        other => return Ok(other.without()),
+    };
+    let now = ports.clock().now();
+    let deadline = held.item.deadline(owner.terms()).unwrap_or(now);
+    let extend = ExtendLease { fence: shown.lease.fence, until: (now + lease).min(deadline) };
+    let there = match ports.store().update(shown.tenant, held.item.key, &extend).await? {
+        Updated::Done(seen) | Updated::Refused(Some(seen)) => seen.item,
+        Updated::Refused(None) => return Ok(Said::NotFound),
+    };
+    Ok(match there.lease() {
+        Some(lease) if there.fence == shown.lease.fence => {
+            Said::Taken(Beaten { until: lease.until, cancel_requested: lease.cancelled })
+        }
+        _another_holds_it_or_it_is_over => refused(shown, there),
+    })
+}
+
+/// Says how it went.
+pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, outcome: &Outcome) -> Result<Said<Run>, Fault> {
+    let (held, owner) = match held(ports, shown).await? {
+        Said::Taken(held) => held,
+        other => return Ok(other.without()),
+    };
+    let behind = shown.behind();
+    let finished = finish(ports, held.clone(), shown.lease.fence, outcome, owner.terms(), Some(&behind)).await?;
+    Ok(said(finished, held.item))
+}
+
+/// Gives the run back unfinished. This costs no attempt.
+pub async fn give_back<D: Ports>(ports: &D, shown: Shown<'_>) -> Result<Said<Run>, Fault> {
+    let (held, owner) = match held(ports, shown).await? {
+        Said::Taken(held) => held,
+        other => return Ok(other.without()),
+    };
+    let (terms, behind): (&Terms, Hint) = (owner.terms(), shown.behind());
+    let finished = hand_back(ports, held.clone(), shown.lease.fence, terms, Some(&behind)).await?;
+    Ok(said(finished, held.item))
+}
+
+/// The run of a lease that is shown, and whose it is.
+async fn held<D: Ports>(ports: &D, shown: Shown<'_>) -> Result<Said<(Seen<Run>, RunOwner)>, Fault> {
+    let Some(seen) = ports.store().get::<Run>(shown.tenant, shown.lease.run).await? else { return Ok(Said::NotFound) };
+    let is_current = seen.item.fence == shown.lease.fence;
+    match seen.item.lease() {
+        Some(lease) if is_current && !lease.is_of(shown.token) => return Ok(Said::NotYours),
+        Some(_) if is_current => {}
+        _another_holds_it_or_it_is_over => return Ok(refused(shown, seen.item)),
+    }
+    match owner_of(ports, &seen.item).await? {
+        Some(owner) => Ok(Said::Taken((seen, owner))),
+        None => Ok(Said::NotFound),
+    }
+}
+
+fn refused<T>(shown: Shown<'_>, run: Run) -> Said<T> {
+    let refusal = if run.fence != shown.lease.fence {
+        Refusal::Fenced { offered: shown.lease.fence, current: run.fence }
+    } else if run.is_finished() {
+        Refusal::Finished
+    } else {
+        Refusal::NotHeld
+    };
+    Said::Refused(refusal, run)
+}
+
+fn said(finished: Finished, before: Run) -> Said<Run> {
+    match finished {
+        Finished::Recorded(run) => Said::Taken(run),
+        Finished::Refused(refusal) => Said::Refused(refusal, before),
+    }
+}
+
+impl<T> Said<T> {
+    /// What was not taken, of something else.
+    fn without<U>(self) -> Said<U> {
+        match self {
+            Self::Refused(refusal, run) => Said::Refused(refusal, run),
+            Self::NotYours => Said::NotYours,
+            Self::Taken(_) | Self::NotFound => Said::NotFound,
+        }
+    }
+}
+
+impl Shown<'_> {
+    /// What brought the run to its holder, as the executor that called it would know it.
+    fn behind(&self) -> Hint {
+        let LeaseId { run, timer, stamp, .. } = self.lease;
+        Hint { tenant: self.tenant.clone(), run, timer, stamp }
+    }
+}

@@ -1,0 +1,87 @@
+//! Offering: what the executor does with a run that a worker elsewhere is to carry out. Its offer is put where the workers of its pool
+//! look, and those who wait there are told. The run itself is not touched, unless the worker before has lost it.
+//!
+//! An offer is a hint: it may be there twice, or for what is over, and whoever takes it finds out. Its timer stays.
+
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::owner::RunOwner;
+use minutehand_domain::pace;
+use minutehand_domain::pool::{Offer, PoolId};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State};
+use minutehand_domain::target::WorkerTarget;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::queues::Queues as _;
+use minutehand_io::store::{Guard, OfferKey, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use super::claim::{Claim, Dropped, dropped, erase_what_is_left};
+use super::finish::promise_next_attempt;
+use crate::timers::hinting::hint;
+
+/// Puts the offer of a run as it was read.
+pub(super) async fn offer<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    owner: &RunOwner,
+    (run, guard): (Run, Guard),
+    target: &WorkerTarget,
+) -> Result<Claim, Fault> {
+    let now = ports.clock().now();
+    let next = match run.after(&RunEvent::Offer { by: ports.me(), terms: owner.terms() }, now) {
+        Ok(next) => next,
+        Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
+        Err(Refusal::Held { until }) if until.since(now) <= pace::HOLD => return Ok(Claim::NotYet(until)),
+        Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
+    };
+    if next != run && !given_up(ports, told, owner, (&run, &next), guard).await? {
+        return Ok(Claim::Dropped(Dropped::Faster));
+    }
+    match next.state {
+        State::Scheduled { due } if due <= now => put(ports, told, (&next, due), target).await?,
+        State::Scheduled { due } => return Ok(Claim::NotYet(due)),
+        _over => return Ok(Claim::Dropped(Dropped::Ended)),
+    }
+    Ok(Claim::Dropped(Dropped::Offered))
+}
+
+/// Writes what became of a run whose worker has lost it. If another attempt follows later, its timer is promised before.
+async fn given_up<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    owner: &RunOwner,
+    (run, next): (&Run, &Run),
+    guard: Guard,
+) -> Result<bool, Fault> {
+    let now = ports.clock().now();
+    let again = match &next.state {
+        State::Scheduled { due } if *due > now => promise_next_attempt(ports, next, Some(told)).await?,
+        _at_once_or_over => None, // the timer behind the hint stands
+    };
+    if !ports.store().put(&next.tenant, next.key, next, guard).await?.is_written() {
+        return Ok(false);
+    }
+    ports.events().emit(&Event::Run { run: next, from: run.status(now), now });
+    if next.is_finished() {
+        erase_what_is_left(ports, told, next).await?;
+    }
+    if let (Some(timer), State::Scheduled { due }) = (&again, &next.state) {
+        let _a_lost_hint_is_found_overdue = hint(ports, owner.lane(), &Hint::of(timer), *due).await;
+    }
+    Ok(true)
+}
+
+/// Where it stands already it is the same.
+async fn put<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    (run, since): (&Run, Moment),
+    target: &WorkerTarget,
+) -> Result<(), Fault> {
+    let WorkerTarget { pool, handler } = target.clone();
+    let offer = Offer { pool, handler, priority: run.priority, since, hint: told.clone() };
+    let _put = ports.store().put(&run.tenant, OfferKey::of(&run.tenant, &offer), &offer, Guard::Absent).await?;
+    ports.queues().ring(PoolId::of(&run.tenant, &offer.pool));
+    Ok(())
+}

@@ -1,0 +1,343 @@
+//! Leases of workers: what a worker asks for, what it is given, and what it says of it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use minutehand_domain::body;
+use minutehand_domain::limits::{
+    DEFAULT_LEASE_SECONDS, DEFAULT_POLL_SECONDS, ERROR_CHARS, HANDLERS, LEASE_SECONDS, LEASES_AT_ONCE,
+    LEAST_LEASE_SECONDS, POLL_SECONDS, RESULT_BYTES, WORD_CHARS,
+};
+use minutehand_domain::pool::{HandlerName, PoolName, WorkerName};
+use minutehand_domain::run::AttemptError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::body::{BodyView, Json};
+use crate::field_errors::{FieldErrors, RequestRefusal};
+use crate::instant::Instant;
+use crate::problem::{FieldError, Problem};
+use crate::run_status::RunStatus;
+use crate::texts::{HandlerText, JobIdText, LeaseIdText, PoolText, RunIdText, TokenText, WorkerText};
+use crate::whole_number::whole_number;
+use crate::word::Word;
+
+/// A worker asks for something to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseRequest {
+    /// Of which pool.
+    #[schemars(with = "PoolText")]
+    pub pool: String,
+    /// Who asks: the same name is the same worker.
+    #[schemars(with = "WorkerText")]
+    pub worker_id: String,
+    /// What it can do: all handlers, if none are given.
+    #[schemars(with = "Option<Vec<HandlerText>>", length(min = 1, max = HANDLERS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handlers: Option<Vec<String>>,
+    /// How many runs at most.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = LEASES_AT_ONCE), extend("default" = 1))]
+    pub max: Option<u64>,
+    /// How long to wait where there is nothing.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = POLL_SECONDS), extend("default" = DEFAULT_POLL_SECONDS))]
+    pub wait_seconds: Option<u64>,
+    /// For how long the worker has a run from each heartbeat on: send one at a third of it.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = LEAST_LEASE_SECONDS, max = LEASE_SECONDS), extend("default" = DEFAULT_LEASE_SECONDS))]
+    pub lease_seconds: Option<u64>,
+}
+
+/// What a request for something to do means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedLeaseRequest {
+    pub pool: PoolName,
+    pub worker: WorkerName,
+    pub handlers: Option<BTreeSet<HandlerName>>,
+    pub max: usize,
+    pub wait: Duration,
+    pub lease: Duration,
+}
+
+/// What there was to do: nothing, perhaps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeasesView {
+    pub leases: Vec<LeaseView>,
+}
+
+/// A run that is the worker's until its lease ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeaseView {
+    #[schemars(with = "LeaseIdText")]
+    pub lease_id: String,
+    /// What to show with whatever is said of the run. Shown once.
+    pub token: String,
+    /// What to do.
+    pub handler: String,
+    #[schemars(with = "RunIdText")]
+    pub run_id: String,
+    #[schemars(with = "JobIdText")]
+    pub job_id: String,
+    /// Which try it is, from 1.
+    pub attempt: u32,
+    /// Grows with each claim: what the worker writes elsewhere can be guarded by it.
+    pub fence: u32,
+    /// The same for all attempts of the run.
+    pub idempotency_key: String,
+    /// The instant that the run was meant for.
+    pub scheduled_at: Instant,
+    pub payload: BodyView,
+    pub lease_expires_at: Instant,
+    /// When the attempt has taken as long as it may, whatever heartbeats say.
+    pub deadline_at: Instant,
+}
+
+/// A sign of life.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeartbeatRequest {
+    #[schemars(with = "TokenText")]
+    pub token: String,
+    /// For how long the worker has the run from now on.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = LEAST_LEASE_SECONDS, max = LEASE_SECONDS), extend("default" = DEFAULT_LEASE_SECONDS))]
+    pub lease_seconds: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeartbeatView {
+    pub lease_expires_at: Instant,
+    /// Somebody asked to cancel: stop, and say how it ended. The lease is not kept for longer any more.
+    pub cancel_requested: bool,
+}
+
+/// It went well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompleteRequest {
+    #[schemars(with = "TokenText")]
+    pub token: String,
+    /// What came of it: any JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-max-bytes" = RESULT_BYTES))]
+    pub result: Option<Json>,
+}
+
+/// It did not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FailRequest {
+    #[schemars(with = "TokenText")]
+    pub token: String,
+    pub error: WorkerError,
+}
+
+/// What went wrong, as a worker says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerError {
+    /// A word to act on.
+    #[schemars(with = "HandlerText")]
+    pub code: String,
+    /// A sentence to read. What is longer is cut.
+    pub message: String,
+    /// Whether another try may go better.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(extend("default" = true))]
+    pub retryable: bool,
+}
+
+/// Somebody else is to do it: the worker goes away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandBackRequest {
+    #[schemars(with = "TokenText")]
+    pub token: String,
+}
+
+/// How several runs went, each said as if alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompletionsRequest {
+    #[schemars(length(min = 1, max = LEASES_AT_ONCE))]
+    pub results: Vec<Completion>,
+}
+
+/// One of them: it went well, unless there is an error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Completion {
+    #[schemars(with = "LeaseIdText")]
+    pub lease_id: String,
+    #[schemars(with = "TokenText")]
+    pub token: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-max-bytes" = RESULT_BYTES))]
+    pub result: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<WorkerError>,
+}
+
+/// What became of each, in the order of the request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CompletionsView {
+    pub results: Vec<CompletedView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CompletedView {
+    #[schemars(with = "LeaseIdText")]
+    pub lease_id: String,
+    /// The run as it is now, where what was said was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<LeftRunView>,
+    /// Why it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
+
+/// A run as its worker leaves it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftRunView {
+    #[schemars(with = "RunIdText")]
+    pub run_id: String,
+    #[schemars(with = "RunStatus")]
+    pub status: Word<RunStatus>,
+    /// When it is tried again, where it is.
+    pub due_at: Option<Instant>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands the field itself")]
+fn is_yes(is: &bool) -> bool {
+    *is
+}
+
+impl LeaseRequest {
+    pub fn checked(&self) -> Result<CheckedLeaseRequest, RequestRefusal> {
+        let mut errors = FieldErrors::default();
+        let pool = errors.name("/pool", &self.pool);
+        let worker = errors.name("/worker_id", &self.worker_id);
+        let handlers = self.handlers.as_ref().map(|names| handlers(names, &mut errors));
+        let max = errors.in_range("/max", self.max.unwrap_or(1), 1..=LEASES_AT_ONCE as u64);
+        let wait =
+            errors.in_range("/wait_seconds", self.wait_seconds.unwrap_or(DEFAULT_POLL_SECONDS), 0..=POLL_SECONDS);
+        let lease = lease(self.lease_seconds, &mut errors);
+        let max = usize::try_from(max).unwrap_or(LEASES_AT_ONCE);
+        let checked = pool.zip(worker).map(|(pool, worker)| CheckedLeaseRequest {
+            pool,
+            worker,
+            handlers,
+            max,
+            wait: Duration::from_secs(wait),
+            lease,
+        });
+        errors.settle(checked)
+    }
+}
+
+fn handlers(names: &[String], errors: &mut FieldErrors) -> BTreeSet<HandlerName> {
+    if names.is_empty() || names.len() > HANDLERS {
+        errors.add("/handlers", format!("name from 1 to {HANDLERS}, or leave it out for all"));
+        return BTreeSet::new();
+    }
+    let named = names.iter().enumerate().filter_map(|(at, name)| errors.name(format!("/handlers/{at}"), name));
+    named.collect()
+}
+
+fn lease(seconds: Option<u64>, errors: &mut FieldErrors) -> Duration {
+    let seconds = seconds.unwrap_or(DEFAULT_LEASE_SECONDS);
+    Duration::from_secs(errors.in_range("/lease_seconds", seconds, LEAST_LEASE_SECONDS..=LEASE_SECONDS))
+}
+
+impl HeartbeatRequest {
+    pub fn checked(&self) -> Result<Duration, RequestRefusal> {
+        let mut errors = FieldErrors::default();
+        let lease = lease(self.lease_seconds, &mut errors);
+        errors.settle(Some(lease))
+    }
+}
+
+/// A result as it is kept.
+pub fn result_of(result: Option<&Json>) -> Result<Option<body::Json>, RequestRefusal> {
+    let result = result.map(|json| body::Json::compact(json.raw()));
+    match result {
+        Some(result) if result.len() > RESULT_BYTES => {
+            let detail = format!("a result has at most {RESULT_BYTES} bytes");
+            let errors = vec![FieldError { pointer: "/result".to_owned(), detail }];
+            Err(RequestRefusal { errors, too_large: true })
+        }
+        result => Ok(result),
+    }
+}
+
+impl WorkerError {
+    pub fn checked(&self) -> Result<AttemptError, RequestRefusal> {
+        let mut errors = FieldErrors::default();
+        let code = errors.name("/error/code", &self.code);
+        let message = self.message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(ERROR_CHARS).collect();
+        let retryable = self.retryable;
+        let error =
+            code.map(|code| AttemptError { code: String::from(code).into(), message, retryable, reached: true });
+        errors.settle(error)
+    }
+}
+
+/// What a name may be, for the schema.
+pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9._-]+$";
+pub(crate) const NAME_MOST: usize = WORD_CHARS;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(change: impl FnOnce(&mut LeaseRequest)) -> Result<CheckedLeaseRequest, RequestRefusal> {
+        let mut request = LeaseRequest {
+            pool: "web1".to_owned(),
+            worker_id: "web1-a".to_owned(),
+            handlers: None,
+            max: None,
+            wait_seconds: None,
+            lease_seconds: None,
+        };
+        change(&mut request);
+        request.checked()
+    }
+
+    #[test]
+    fn what_is_not_said_is_one_run_for_a_minute_waited_for_five_seconds() {
+        let checked = asked(|_| {}).unwrap();
+
+        assert_eq!((checked.max, checked.wait.as_secs(), checked.lease.as_secs()), (1, 5, 60));
+        assert_eq!(checked.handlers, None);
+    }
+
+    #[test]
+    fn each_field_has_its_bounds() {
+        let pointed_at = |change: fn(&mut LeaseRequest)| asked(change).unwrap_err().errors[0].pointer.clone();
+
+        assert_eq!(pointed_at(|request| request.pool = "a b".to_owned()), "/pool");
+        assert_eq!(pointed_at(|request| request.worker_id = String::new()), "/worker_id");
+        assert_eq!(pointed_at(|request| request.handlers = Some(vec![])), "/handlers");
+        assert_eq!(pointed_at(|request| request.handlers = Some(vec!["a".to_owned(), "ä".to_owned()])), "/handlers/1");
+        assert_eq!(pointed_at(|request| request.max = Some(0)), "/max");
+        assert_eq!(pointed_at(|request| request.max = Some(101)), "/max");
+        assert_eq!(pointed_at(|request| request.wait_seconds = Some(21)), "/wait_seconds");
+        assert_eq!(pointed_at(|request| request.lease_seconds = Some(2)), "/lease_seconds");
+    }
+
+    #[test]
+    fn an_error_is_a_word_and_a_line() {
+        let error = |code: &str| WorkerError { code: code.to_owned(), message: "a\nb".to_owned(), retryable: false };
+
+        let checked = error("no_such_invoice").checked().unwrap();
+
+        assert_eq!((&*checked.code, &*checked.message, checked.retryable), ("no_such_invoice", "a b", false));
+        assert_eq!(error("no such").checked().unwrap_err().errors[0].pointer, "/error/code");
+    }
+}
