@@ -10,17 +10,17 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::future::select;
 use futures_util::stream::{self, StreamExt as _};
 use minutehand_domain::Moment;
+use minutehand_domain::body::Body as Kept;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::{INLINE_RESULT_BYTES, LEASES_AT_ONCE};
 use minutehand_domain::pool::PoolId;
 use minutehand_domain::run::lease_id::LeaseId;
-use minutehand_domain::run::{Outcome, Refusal, Run, State as RunState};
+use minutehand_domain::run::{Refusal, Run, State as RunState};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues as _;
-use minutehand_protocol::bodies;
-use minutehand_protocol::run::lease::{Said, Shown, complete as finish, give_back, heartbeat as beat};
-use minutehand_protocol::run::take::{Taken, Wanted, take};
+use minutehand_protocol::run::lease::{Report, Said, Shown, complete as finish, give_back, heartbeat as beat};
+use minutehand_protocol::run::take::{Taken, Took, Wanted, take};
 use minutehand_wire::lease::result_of;
 use minutehand_wire::run_status::RunStatus;
 use minutehand_wire::{
@@ -29,7 +29,7 @@ use minutehand_wire::{
 };
 
 use crate::app_state::AppState;
-use crate::body::Body;
+use crate::body::{BatchBody, Body};
 use crate::identify::RequestId;
 use crate::keyring::Caller;
 use crate::params::LeasePath;
@@ -58,10 +58,13 @@ async fn wait_for<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted, until: 
     let pool = PoolId::of(tenant, &wanted.pool);
     loop {
         let heard = ports.queues().heard(pool); // before the look, so that what comes between the two is not missed
-        let taken = take(ports, tenant, wanted).await?;
+        let Took { taken, is_all } = take(ports, tenant, wanted).await?;
         let now = ports.clock().now();
         if !taken.is_empty() || now >= until {
             return Ok(taken);
+        }
+        if !is_all {
+            continue;
         }
         let again = ports.clock().sleep_until(until.min(now + ports.queues().look_again_after()));
         select(pin!(heard), pin!(again)).await;
@@ -124,7 +127,7 @@ pub(crate) async fn complete_many<D: Ports>(
     State(app): App<D>,
     caller: Caller,
     axum::Extension(RequestId(request)): axum::Extension<RequestId>,
-    body: Body,
+    BatchBody(body): BatchBody,
 ) -> Result<Response, Problem> {
     let CompletionsRequest { results } = body.parse()?;
     if results.is_empty() || results.len() > LEASES_AT_ONCE {
@@ -152,31 +155,30 @@ async fn completed<D: Ports>(
     lease: LeaseId,
     completion: &Completion,
 ) -> Result<LeftRunView, Problem> {
-    let outcome = match &completion.error {
+    let report = match &completion.error {
         Some(_) if completion.result.is_some() => {
             return Err(Problem::field(Kind::Invalid, "/result", "there is an error: what failed has no result"));
         }
-        Some(error) => Outcome::Failed { error: error.checked()?, retry_after: None },
-        None => {
-            let result = result_of(completion.result.as_ref())?;
-            let result = bodies::keep(ports, tenant, lease.run.job, result, INLINE_RESULT_BYTES).await?;
-            Outcome::Succeeded { result }
-        }
+        Some(error) => Report::Failed(error.checked()?),
+        None => Report::Succeeded(result_of(completion.result.as_ref())?),
     };
     let shown = Shown { tenant, lease, token: &completion.token };
-    let run = match finish(ports, shown, &outcome).await? {
+    let run = match finish(ports, shown, &report).await? {
         // The answer to the first was lost, and it is said again.
-        Said::Refused(Refusal::Finished, run) if ended_so(&run, lease, &outcome) => run,
+        Said::Refused(Refusal::Finished, run) if ended_so(&run, lease, &report) => run,
         said => taken(said)?,
     };
     Ok(left(&run, ports.clock().now()))
 }
 
 /// Whether the run ended by the claim of this lease, as its holder says again.
-fn ended_so(run: &Run, lease: LeaseId, outcome: &Outcome) -> bool {
+fn ended_so(run: &Run, lease: LeaseId, report: &Report) -> bool {
     run.fence == lease.fence
-        && match (&run.state, outcome) {
-            (RunState::Succeeded { result, .. }, Outcome::Succeeded { result: again }) => result == again,
+        && match (&run.state, report) {
+            (RunState::Succeeded { result, .. }, Report::Succeeded(None)) => *result == Kept::Empty,
+            (RunState::Succeeded { result, .. }, Report::Succeeded(Some(again))) => {
+                *result == Kept::split(again.clone(), INLINE_RESULT_BYTES).0
+            }
             _ => false,
         }
 }

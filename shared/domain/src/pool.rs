@@ -114,14 +114,14 @@ impl PoolId {
 /// Chance draws the line and age changes it: so a poll of one is as fair as a poll of a thousand.
 pub fn pick(lines: [Vec<Offer>; Priority::ALL.len()], max: usize, now: Moment, chance: u64) -> Vec<Offer> {
     let mut lines = aged(lines, now).map(|line| line.into_iter().peekable());
-    let mut draws = Draws(chance);
+    let mut dice = Draws(chance);
     let mut picked = Vec::new();
     while picked.len() < max {
         let weight: u64 = (0..).zip(&mut lines).map(|(rank, line)| line.peek().map_or(0, |_| weight(rank))).sum();
         if weight == 0 {
             break;
         }
-        let mut drawn = draws.below(weight);
+        let mut drawn = dice.below(weight);
         for (rank, line) in (0..).zip(&mut lines) {
             let own = line.peek().map_or(0, |_| self::weight(rank));
             if drawn < own {

@@ -477,6 +477,12 @@ impl Run {
         (self.key.at < t && t < until).then_some(Covered { why, until })
     }
 
+    /// When a lease ends that was to last for longer: somebody is to look then.
+    pub fn cut_short(&self, before: &Self) -> Option<Moment> {
+        let (lease, before) = (self.lease()?, before.lease()?);
+        (lease.until < before.until).then_some(lease.until)
+    }
+
     /// When the attempt that is under way has taken as long as it may.
     pub fn deadline(&self, terms: &Terms) -> Option<Moment> {
         let _lease = self.lease()?;

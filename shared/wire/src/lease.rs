@@ -246,8 +246,8 @@ fn handlers(names: &[String], errors: &mut FieldErrors) -> BTreeSet<HandlerName>
         errors.add("/handlers", format!("name from 1 to {HANDLERS}, or leave it out for all"));
         return BTreeSet::new();
     }
-    let named = names.iter().enumerate().filter_map(|(at, name)| errors.name(format!("/handlers/{at}"), name));
-    named.collect()
+    let known = names.iter().enumerate().filter_map(|(at, text)| errors.name(format!("/handlers/{at}"), text));
+    known.collect()
 }
 
 fn lease(seconds: Option<u64>, errors: &mut FieldErrors) -> Duration {

@@ -135,12 +135,15 @@ pub async fn an_update_is_a_writing_that_a_guard_has_not_seen<S: Store>(store: A
     assert_eq!(after, Put::Written(seen.next().next()));
 }
 
-/// Tried: without the condition on the fence, the second claim's lease is extended by the first.
+/// Tried: without the condition on the fence, the second claim's lease is extended by the first. One that is to end is not kept.
 pub async fn a_lease_is_extended_only_by_its_own_claim<S: Store>(store: Arc<S>) {
-    let lease = Lease { holder: Holder::Remote(Worker(7)), until: at(90), cancelled: true, token: None };
+    let lease = Lease { holder: Holder::Remote(Worker(7)), until: at(90), cancelled: false, token: None };
     let running = Run { state: State::Running(lease), fence: 2, ..run(1, 60) };
     let claimed = put_run(&*store, &running).await;
     let waiting = put_run(&*store, &run(2, 60)).await;
+    let to_end = Run { state: State::Running(Lease { cancelled: true, ..lease }), ..run(3, 60) };
+    let to_end = Run { fence: 2, ..to_end };
+    let ending = put_run(&*store, &to_end).await;
     let extend = async |job, fence| {
         let extend = ExtendLease { fence, until: at(500) };
         store.update(&tenant(), run(job, 60).key, &extend).await.unwrap()
@@ -150,12 +153,14 @@ pub async fn a_lease_is_extended_only_by_its_own_claim<S: Store>(store: Arc<S>) 
     let own = extend(1, 2).await;
     let no_longer = extend(1, 2).await;
     let unclaimed = extend(2, 0).await;
+    let cancelled = extend(3, 2).await;
 
     assert_eq!(others, Updated::Refused(Some(Seen { item: running.clone(), version: claimed })));
     let extended = Run { state: State::Running(Lease { until: at(500), ..lease }), ..running };
     assert_eq!(own, Updated::Done(Seen { item: extended.clone(), version: claimed.next() }));
     assert_eq!(no_longer, Updated::Refused(Some(Seen { item: extended, version: claimed.next() })));
     assert_eq!(unclaimed, Updated::Refused(Some(Seen { item: run(2, 60), version: waiting })));
+    assert_eq!(cancelled, Updated::Refused(Some(Seen { item: to_end, version: ending })));
 }
 
 pub async fn what_was_seen_is_deleted_once_and_nothing_else_is<S: Store>(store: Arc<S>) {

@@ -84,7 +84,7 @@ pub(crate) fn complete_leases() -> OperationDoc {
         .more(
             "Each is answered on its own, as if it had been said alone: a refusal of one is no refusal of the others.",
         )
-        .takes::<CompletionsRequest>()
+        .takes_many::<CompletionsRequest>()
         .shows(ResponseDoc::json::<CompletionsView>(
             StatusCode::OK,
             "What became of each, in the order of the request.",

@@ -23,8 +23,8 @@ use crate::keyring::Caller;
 use crate::params::{Params, RunPath, limit_of};
 use crate::problem::Problem;
 
-/// An event's place among all: its instant, its run, and which of the run's events it is.
-type Position = (Moment, RunKey, u16);
+/// An event's place among all: its instant, where in that, its run, and which of the run's events it is.
+type Position = (Moment, u8, RunKey, u16);
 
 pub(crate) async fn events<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -86,8 +86,15 @@ impl First {
     fn see(&mut self, run: &Run, task: Option<&(String, Option<u16>)>) {
         // A task's begins at the instant of the whole, which says nothing.
         let own = usize::from(task.is_some());
+        let end = run.finished_at();
         for (number, event) in (0..).zip(RunEventsView::of(run, &run.attempts).items).skip(own) {
-            let position = (event.at.0, run.key, number);
+            // What happened to the whole is around what happened in it, where the clock tells no difference.
+            let place = match task {
+                Some(_) => 1,
+                None if end.is_some_and(|end| end <= event.at.0) => 2,
+                None => 0,
+            };
+            let position = (event.at.0, place, run.key, number);
             let is_seen = self.past.is_some_and(|past| position <= past);
             let is_too_late = self.events.len() >= self.most
                 && self.events.last_key_value().is_some_and(|(last, _)| position > *last);
@@ -102,21 +109,22 @@ impl First {
     }
 }
 
-const BYTES: usize = 8 + RunKey::BYTES + 2;
+const BYTES: usize = 8 + 1 + RunKey::BYTES + 2;
 
-fn bytes_of((at, key, number): Position) -> [u8; BYTES] {
+fn bytes_of((at, place, key, number): Position) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     bytes[..8].copy_from_slice(&at.millis().to_be_bytes());
-    bytes[8..8 + RunKey::BYTES].copy_from_slice(&key.to_bytes());
-    bytes[8 + RunKey::BYTES..].copy_from_slice(&number.to_be_bytes());
+    bytes[8] = place;
+    bytes[9..9 + RunKey::BYTES].copy_from_slice(&key.to_bytes());
+    bytes[9 + RunKey::BYTES..].copy_from_slice(&number.to_be_bytes());
     bytes
 }
 
 fn position(scope: &Scope, cursor: &str) -> Result<Position, Problem> {
     let bytes: [u8; BYTES] = scope.open(cursor)?;
     let millis = i64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"));
-    let key = bytes[8..8 + RunKey::BYTES].try_into().ok().and_then(RunKey::from_bytes);
-    let number = u16::from_be_bytes(bytes[8 + RunKey::BYTES..].try_into().expect("two bytes"));
+    let key = bytes[9..9 + RunKey::BYTES].try_into().ok().and_then(RunKey::from_bytes);
+    let number = u16::from_be_bytes(bytes[9 + RunKey::BYTES..].try_into().expect("two bytes"));
     let at = (0..=Moment::END.millis()).contains(&millis).then(|| Moment::from_millis(millis));
-    Ok((at.ok_or_else(foreign)?, key.ok_or_else(foreign)?, number))
+    Ok((at.ok_or_else(foreign)?, bytes[8], key.ok_or_else(foreign)?, number))
 }

@@ -1,10 +1,11 @@
 //! Workers elsewhere: they ask for something to do, keep it by heartbeats, and say how it went.
 
+use minutehand_domain::body::Json;
 use minutehand_domain::pool::{Offer, PoolId};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Outcome;
 use minutehand_io::Ports as _;
-use minutehand_io::store::{Guard, Line, OfferKey, Store as _};
+use minutehand_io::store::{Guard, KeptBody, Line, OfferKey, Store as _};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, OTHER_KEY, World, acme, succeeded};
@@ -54,6 +55,12 @@ impl World {
         let (Value::Object(fields), Value::Object(more)) = (&mut request, more) else { panic!("objects") };
         fields.extend(more);
         self.post(&format!("/v1/leases/{}/{word}", held.id()), request).await
+    }
+
+    /// What lies in the line of the pool.
+    async fn offered(&self) -> Vec<Offer> {
+        let line = Line { pool: PoolId::of(&acme(), &"web1".parse().unwrap()), priority: Priority::Normal };
+        self.ports.store().list::<Offer>(&acme(), line, None, 1000).await.unwrap().items
     }
 
     async fn status_of(&self, run: &str) -> String {
@@ -301,10 +308,9 @@ async fn many_completions_in_one_request_are_each_answered_on_their_own() {
 async fn behind_what_others_were_faster_with_there_may_be_more() {
     let world = World::new();
     let first = world.ready(json!({})).await;
-    let line = Line { pool: PoolId::of(&acme(), &"web1".parse().unwrap()), priority: Priority::Normal };
-    let offered = async || world.ports.store().list::<Offer>(&acme(), line, None, 10).await.unwrap().items;
-    let [offer] = &offered().await[..] else { panic!("one is offered") };
+    let [offer] = &world.offered().await[..] else { panic!("one is offered") };
     assert_eq!(world.taken().await.0["run_id"], json!(first));
+    world.pass(1);
     let second = world.ready(json!({})).await;
     // As whoever died after the claim left it.
     let _put = world.ports.store().put(&acme(), OfferKey::of(&acme(), offer), offer, Guard::Absent).await.unwrap();
@@ -312,7 +318,118 @@ async fn behind_what_others_were_faster_with_there_may_be_more() {
     let taken = world.taken().await;
 
     assert_eq!(taken.0["run_id"], json!(second));
-    assert_eq!(offered().await, [], "what is meaningless is taken away");
+    assert_eq!(world.offered().await, [], "what is meaningless is taken away");
+}
+
+/// Removed: what is not wanted any more is only asked to end. Its timer was erased and it ran for ever, its worker being dead.
+#[tokio::test]
+async fn a_run_that_is_not_wanted_any_more_ends_when_its_lease_does() {
+    let world = World::new();
+    let run = world.ready(json!({"timeout_seconds": 3600})).await;
+    let held = world.taken().await;
+    let job = held.0["job_id"].as_str().unwrap().to_owned();
+
+    assert_eq!(world.delete(&format!("/v1/jobs/{job}")).await.status.as_u16(), 204);
+    world.pass(45);
+    world.offer().await;
+    let meanwhile = world.status_of(&run).await;
+    world.pass(60);
+    world.offer().await;
+
+    assert_eq!((meanwhile, world.status_of(&run).await), ("running".to_owned(), "cancelled".to_owned()));
+}
+
+/// Removed: the timer of a run that was not to be had is erased though it is to be tried again. Nobody came back to it.
+#[tokio::test]
+async fn an_attempt_whose_time_is_up_is_followed_by_another_whoever_finds_that() {
+    let world = World::new();
+    let retry = json!({"max_retries": 3, "initial_delay_seconds": 100, "jitter": "none"});
+    let run = world.ready(json!({"timeout_seconds": 10, "retry": retry})).await;
+    let [offer] = &world.offered().await[..] else { panic!("one is offered") };
+    world.taken().await;
+    // A hint came twice, and was late the second time.
+    let _put = world.ports.store().put(&acme(), OfferKey::of(&acme(), offer), offer, Guard::Absent).await.unwrap();
+    world.pass(12);
+
+    let at_once = world.ask(json!({})).await;
+    world.pass(130);
+    world.offer().await;
+    let later = world.taken().await;
+
+    assert_eq!(at_once.json(), json!({"leases": []}), "it waits out its backoff");
+    assert_eq!((&later.0["run_id"], &later.0["attempt"]), (&json!(run), &json!(2)));
+}
+
+/// Removed: one look is all, and it reads as many offers as are asked for.
+#[tokio::test]
+async fn what_is_over_in_a_line_hides_nothing() {
+    let world = World::new();
+    for _ in 0..120 {
+        let run = world.ready(json!({})).await;
+        world.tell(&format!("/v1/runs/{run}/cancel")).await;
+    }
+    world.pass(1);
+    let ready = world.ready(json!({})).await;
+
+    assert_eq!(world.taken().await.0["run_id"], json!(ready));
+}
+
+/// Removed: an offer that stands is left as it is. The run waited for workers of a handler that there was no more.
+#[tokio::test]
+async fn a_run_follows_its_handler_when_that_is_renamed() {
+    let world = World::new();
+    let made = world.post("/v1/jobs", job(json!({}))).await;
+    let id = made.word("/job_id");
+    let run = world.run_of(&id).await;
+    world.offer().await;
+
+    world.patch(&format!("/v1/jobs/{id}"), json!({"target": {"worker": {"pool": "web1", "handler": "new"}}})).await;
+    world.pass(100);
+    world.offer().await;
+    let taken = world.ask(json!({"handlers": ["new"]})).await;
+
+    assert_eq!(taken.listed("leases")[0]["run_id"], json!(run));
+}
+
+/// Removed: what came of it is kept before the token is looked at. Whoever had a key filled the store.
+#[tokio::test]
+async fn nothing_is_kept_of_who_shows_another_token() {
+    let world = World::new();
+    let _run = world.ready(json!({})).await;
+    let held = world.taken().await;
+    let result = "x".repeat(10_000);
+
+    let refused = world.say(&held, "complete", json!({"token": "mt_wrong", "result": result})).await;
+
+    assert_eq!(refused.status.as_u16(), 403);
+    let (job, json) = (held.0["job_id"].as_str().unwrap().parse().unwrap(), Json::of(&json!(result)));
+    assert!(world.ports.store().get::<KeptBody>(&acme(), (job, json.digest())).await.unwrap().is_none());
+    assert_eq!(world.say(&held, "complete", json!({"result": result})).await.status.as_u16(), 200);
+    assert!(world.ports.store().get::<KeptBody>(&acme(), (job, json.digest())).await.unwrap().is_some());
+}
+
+/// Removed: a stop promises no look at the end of a worker's grace. The workflow's run waited for an hour.
+#[tokio::test]
+async fn a_workflow_that_is_cancelled_waits_for_a_dead_worker_no_longer_than_its_grace() {
+    let world = World::new();
+    let target = json!({"worker": {"pool": "web1", "handler": "make"}});
+    let tasks = json!([{"key": "make", "target": target, "timeout_seconds": 7200}]);
+    let made = world.post("/v1/workflows", json!({"name": "post", "tasks": tasks})).await;
+    let started = world.post(&format!("/v1/workflows/{}/run", made.word("/workflow_id")), json!({})).await;
+    let work = async || world.work_tasks(|_task, _run| Some(succeeded())).await;
+    work().await;
+    assert_eq!(world.ask(json!({"lease_seconds": 3600})).await.listed("leases").len(), 1);
+    world.pass(60);
+    work().await;
+
+    let run = started.word("/run_id");
+    world.tell(&format!("/v1/workflow-runs/{run}/cancel")).await;
+    for _ in 0..5 {
+        world.pass(31);
+        work().await;
+    }
+
+    assert_eq!(world.get(&format!("/v1/workflow-runs/{run}")).await.word("/status"), "cancelled");
 }
 
 #[tokio::test]

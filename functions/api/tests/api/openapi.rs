@@ -204,8 +204,8 @@ async fn asked(world: &World, path: &str, example: &Value) -> (String, String) {
     let job = world.job_of(json!({"schedule": {"on_demand": true}, "target": target, "timeout_seconds": 3600})).await;
     world.run_of(&job).await;
     world.work(|_job, _run| -> Outcome { panic!("a worker's run is called by nobody") }).await;
-    let taken = world.post("/v1/leases", json!({"pool": "web1", "worker_id": "web1-a", "wait_seconds": 0})).await;
-    let (lease, token) = (taken.word("/leases/0/lease_id"), taken.word("/leases/0/token"));
+    let given = world.post("/v1/leases", json!({"pool": "web1", "worker_id": "web1-a", "wait_seconds": 0})).await;
+    let (lease, token) = (given.word("/leases/0/lease_id"), given.word("/leases/0/token"));
     let named = |name: &str| example.pointer(name).and_then(Value::as_str).unwrap_or("-").to_owned();
     let body = body.replace(&named("/token"), &token).replace(&named("/results/0/token"), &token);
     (path.replace("{lease_id}", &lease), body.replace(&named("/results/0/lease_id"), &lease))

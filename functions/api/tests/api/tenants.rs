@@ -36,7 +36,7 @@ use crate::random::Random;
 use crate::roles::ROUTES;
 use crate::world::{Answer, World, failed, succeeded};
 
-const HISTORIES: u64 = 400;
+const HISTORIES: u64 = 600;
 const STEPS: usize = 70;
 
 /// A world in which the deployment is a tenant of its own.
@@ -157,13 +157,14 @@ async fn each_tenant_is_answered_as_if_the_other_were_not_there() {
         }
     }
 
-    for (method, route, _) in ROUTES {
-        let well = met.routes.get(&(method.to_owned(), route.to_owned())).copied().unwrap_or_default();
-        assert!(
-            well >= 8 || ["/metrics", "/v1/repair"].contains(&route),
-            "{method} {route} was answered well {well} times only"
-        );
-    }
+    let answered_well =
+        |method: &str, route: &str| met.routes.get(&(method.to_owned(), route.to_owned())).copied().unwrap_or_default();
+    let seldom: Vec<_> = ROUTES
+        .iter()
+        .filter(|(method, route, _)| answered_well(method, route) < 8 && !["/metrics", "/v1/repair"].contains(route))
+        .map(|(method, route, _)| (method, route, answered_well(method, route)))
+        .collect();
+    assert!(seldom.is_empty(), "{seldom:?} were answered well so often only");
     for status in [200, 201, 202, 204, 401, 403, 404, 409, 412, 422, 429] {
         let met = met.statuses.get(&status).copied().unwrap_or_default();
         assert!(met >= 10, "{status} was answered {met} times only");

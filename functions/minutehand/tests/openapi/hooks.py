@@ -16,6 +16,7 @@ AUTHORITY = re.compile(r"^\s*https?:[/\\]*[^/\\?#]*", re.IGNORECASE)
 def before_call(context, case, kwargs):
     call_no_stranger(case.body)
     leave_our_own_quota_alone(case)
+    wait_for_nothing(case)
     if case.meta and case.meta.generation.mode is GenerationMode.POSITIVE:
         say_one_idempotency_key(case)
         begin_before_the_end(case)
@@ -37,6 +38,12 @@ def leave_our_own_quota_alone(case):
     """The key that asks is of the tenant `default`: one request a second would be the end of the test."""
     if case.method == "PUT" and (case.path_parameters or {}).get("tenant") == "default":
         case.path_parameters["tenant"] = "acme"
+
+
+def wait_for_nothing(case):
+    """A worker that asks where nothing is ready waits for seconds, and hundreds of them ask."""
+    if case.path == "/v1/leases" and isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds", 0), int):
+        case.body["wait_seconds"] = min(case.body.get("wait_seconds", 0), 0)
 
 
 def say_one_idempotency_key(case):

@@ -226,9 +226,9 @@ impl Run {
 
     /// The lease ran out. Where it was kept by heartbeats for as long as the attempt may take, its time is up.
     fn ran_out(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
-        let is_remote = matches!(lease.holder, Holder::Remote(_));
+        let is_kept_by_heartbeats = lease.token.is_some();
         match self.deadline(terms) {
-            Some(deadline) if is_remote && deadline <= lease.until => {
+            Some(deadline) if is_kept_by_heartbeats && deadline <= lease.until => {
                 self.finished(lease, &Outcome::TimedOut, terms, now)
             }
             _ => self.lost(lease, terms, now),

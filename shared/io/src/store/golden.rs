@@ -458,8 +458,8 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     let noted = Remark { by: Some(By::host()), note: Some("so be it".to_owned()), ..remark(Remarked::CancelAsked) };
     let remarks = [noted].into_iter().chain(Remarked::ALL.map(remark)).collect();
     let token = Some(SecretHash::of("t"));
-    let taken = Lease { holder: Holder::Remote(Worker(7)), until: AT, cancelled: false, token };
-    runs.push(("taken by a worker", Run { state: State::Running(taken), ..run(manual()) }));
+    let held = Lease { holder: Holder::Remote(Worker(7)), until: AT, cancelled: false, token };
+    runs.push(("taken by a worker", Run { state: State::Running(held), ..run(manual()) }));
     runs.push(("remarked", Run { remarks, ..tasks(Phase::Main, Some(Stop::Cancelled), None) }));
     runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
 }

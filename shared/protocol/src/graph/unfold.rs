@@ -55,7 +55,7 @@ pub async fn of_workflow<D: Ports>(
     let Some(plan) = ports.plans().of(ports.store(), &run.tenant, target.id, version).await? else {
         return Ok(Err(format!("the workflow {} has no version {version}", target.id)));
     };
-    if let Some(told) = beyond_its_share(ports, run, plan.nodes().count()).await? {
+    if let Some(told) = beyond_a_share(shares(ports, run).await?, plan.nodes().count()) {
         return Ok(Err(told));
     }
     let policy = plan.policy();
@@ -90,22 +90,27 @@ async fn version_of<D: Ports>(ports: &D, run: &Run, target: WorkflowTarget) -> R
     Ok(there.filter(|workflow| !workflow.deleted).map(|workflow| target.version.unwrap_or(workflow.version)))
 }
 
-/// Why a run may not have so many runs of tasks, by itself or by its share of the whole that it is below.
+/// Why a run may not have the runs of tasks that its lists ask for, by itself or by its share of the whole that it is below.
 pub async fn too_many<D: Ports>(ports: &D, parent: &Seen<Run>) -> Result<Option<String>, Fault> {
-    let runs = asked_for(ports, parent).await?;
+    let Some(family) = Family::below(ports, parent.clone()).await? else { return Ok(None) };
+    let shares = shares(ports, &parent.item).await?;
+    let most = family.plan.nodes().count() + family.plan.lists().count() * BRANCHES;
+    if most <= TASK_RUNS && shares.saturating_mul(most) <= WHOLE_TASK_RUNS {
+        return Ok(None); // they cannot be too many
+    }
+    let runs = asked_for(&family).await?;
     if runs > TASK_RUNS {
         return Ok(Some(format!("a run has at most {TASK_RUNS} runs of tasks, and this one's lists ask for {runs}")));
     }
-    beyond_its_share(ports, &parent.item, runs).await
+    Ok(beyond_a_share(shares, runs))
 }
 
-async fn beyond_its_share<D: Ports>(ports: &D, run: &Run, runs: usize) -> Result<Option<String>, Fault> {
-    let shares = shares(ports, run).await?;
-    Ok((shares.saturating_mul(runs) > WHOLE_TASK_RUNS).then(|| {
+fn beyond_a_share(shares: usize, runs: usize) -> Option<String> {
+    (shares.saturating_mul(runs) > WHOLE_TASK_RUNS).then(|| {
         format!(
             "all workflows of a run together have at most {WHOLE_TASK_RUNS} runs of tasks: this is one of {shares}, and asks for {runs}"
         )
-    }))
+    })
 }
 
 /// Into how many shares the whole is divided where a run is: at each level above it there are as many as branches, or as tasks that are
@@ -123,14 +128,10 @@ async fn shares<D: Ports>(ports: &D, run: &Run) -> Result<usize, Fault> {
 
 /// How many runs of tasks a run asks for, as far as its lists are judged: the list of a `for_each` is on record before that unfolds, so
 /// of two that are too many together at least one sees the other.
-async fn asked_for<D: Ports>(ports: &D, parent: &Seen<Run>) -> Result<usize, Fault> {
-    let Some(family) = Family::below(ports, parent.clone()).await? else { return Ok(0) };
+async fn asked_for<D: Ports>(family: &Family<'_, D>) -> Result<usize, Fault> {
+    let (ports, parent) = (family.ports, &family.parent);
     let mut runs = family.plan.nodes().count();
-    let lists: Vec<u16> = family.plan.lists().collect();
-    if runs + lists.len() * BRANCHES <= TASK_RUNS {
-        return Ok(runs); // they cannot be too many
-    }
-    for node in lists {
+    for node in family.plan.lists() {
         let Some(each) = latest(ports, &parent.item, node).await? else { continue };
         let count = match (&each.graph.as_ref().and_then(|graph| graph.each), &each.payload) {
             (Some(branches), _) => branches.count.into(),

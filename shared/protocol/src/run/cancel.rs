@@ -3,7 +3,6 @@
 //!
 //! Rule **nudge**: where an end owes anything, its look is promised before it is written.
 
-use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::{Event as RunEvent, Refusal, Remark, Remarked, Run};
@@ -27,12 +26,6 @@ pub enum Cancelled {
     Done(Run),
     Refused(Refusal, Run),
     NotFound,
-}
-
-/// When the lease of a worker elsewhere ends now that was to last for longer: somebody looks then.
-fn cut_short(run: &Run, next: &Run) -> Option<Moment> {
-    let (lease, next) = (run.lease()?, next.lease()?);
-    (next.until < lease.until).then_some(next.until)
 }
 
 pub async fn cancel<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, by: &By) -> Result<Cancelled, Fault> {
@@ -71,7 +64,7 @@ pub async fn cancel_with<D: Ports>(
         } else {
             next
         };
-        if let Some(end) = cut_short(&run, &next) {
+        if let Some(end) = next.cut_short(&run) {
             promise(ports, tenant, TimerKey::run(key, end), 0).await?;
         }
         let look = if owes(&run) || run.tasks().is_some() { Some(promise_look(ports, &run).await?) } else { None };

@@ -6,11 +6,13 @@
 use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{Tenant, base32};
+use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::order::Terms;
 use minutehand_domain::owner::RunOwner;
-use minutehand_domain::run::{Outcome, Refusal, Run};
+use minutehand_domain::run::{AttemptError, Outcome, Refusal, Run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{ExtendLease, Seen, Store as _, Updated};
 use minutehand_io::{Fault, Ports};
@@ -18,6 +20,7 @@ use minutehand_io::{Fault, Ports};
 pub use minutehand_domain::run::lease_id::LeaseId;
 
 use super::finish::{Finished, finish, hand_back};
+use crate::bodies;
 use crate::lookup::owner_of;
 
 /// What a holder shows.
@@ -73,14 +76,29 @@ pub async fn heartbeat<D: Ports>(ports: &D, shown: Shown<'_>, lease: Duration) -
     })
 }
 
-/// Says how it went.
-pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, outcome: &Outcome) -> Result<Said<Run>, Fault> {
+/// How it went, as a worker says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    Succeeded(Option<Json>),
+    Failed(AttemptError),
+}
+
+/// Says how it went. What came of it is kept only where it is its holder who says so.
+pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) -> Result<Said<Run>, Fault> {
     let (held, owner) = match held(ports, shown).await? {
         Said::Taken(held) => held,
         other => return Ok(other.without()),
     };
+    let outcome = match report {
+        Report::Succeeded(json) => {
+            let job = held.item.key.job;
+            let result = bodies::keep(ports, shown.tenant, job, json.clone(), INLINE_RESULT_BYTES).await?;
+            Outcome::Succeeded { result }
+        }
+        Report::Failed(error) => Outcome::Failed { error: error.clone(), retry_after: None },
+    };
     let behind = shown.behind();
-    let finished = finish(ports, held.clone(), shown.lease.fence, outcome, owner.terms(), Some(&behind)).await?;
+    let finished = finish(ports, held.clone(), shown.lease.fence, &outcome, owner.terms(), Some(&behind)).await?;
     Ok(said(finished, held.item))
 }
 

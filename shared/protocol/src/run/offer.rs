@@ -7,16 +7,16 @@ use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pace;
-use minutehand_domain::pool::{Offer, PoolId};
+use minutehand_domain::pool::Offer;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State};
 use minutehand_domain::target::WorkerTarget;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::queues::Queues as _;
-use minutehand_io::store::{Guard, OfferKey, Store as _};
+use minutehand_io::store::{Guard, OfferKey, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Claim, Dropped, dropped, erase_what_is_left};
+use super::claim::{Claim, Dropped, claimed, dropped, erase_what_is_left};
 use super::finish::promise_next_attempt;
 use crate::timers::hinting::hint;
 
@@ -29,7 +29,8 @@ pub(super) async fn offer<D: Ports>(
     target: &WorkerTarget,
 ) -> Result<Claim, Fault> {
     let now = ports.clock().now();
-    let next = match run.after(&RunEvent::Offer { by: ports.me(), terms: owner.terms() }, now) {
+    let event = RunEvent::Offer { by: ports.me(), terms: owner.terms() };
+    let next = match claimed(&run, &event, owner.carries_on(), now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
         Err(Refusal::Held { until }) if until.since(now) <= pace::HOLD => return Ok(Claim::NotYet(until)),
@@ -47,7 +48,7 @@ pub(super) async fn offer<D: Ports>(
 }
 
 /// Writes what became of a run whose worker has lost it. If another attempt follows later, its timer is promised before.
-async fn given_up<D: Ports>(
+pub(super) async fn given_up<D: Ports>(
     ports: &D,
     told: &Hint,
     owner: &RunOwner,
@@ -72,7 +73,7 @@ async fn given_up<D: Ports>(
     Ok(true)
 }
 
-/// Where it stands already it is the same.
+/// Where it stands already it is the same, unless its job has named another handler since.
 async fn put<D: Ports>(
     ports: &D,
     told: &Hint,
@@ -81,7 +82,13 @@ async fn put<D: Ports>(
 ) -> Result<(), Fault> {
     let WorkerTarget { pool, handler } = target.clone();
     let offer = Offer { pool, handler, priority: run.priority, since, hint: told.clone() };
-    let _put = ports.store().put(&run.tenant, OfferKey::of(&run.tenant, &offer), &offer, Guard::Absent).await?;
-    ports.queues().ring(PoolId::of(&run.tenant, &offer.pool));
+    let (tenant, key) = (&run.tenant, OfferKey::of(&run.tenant, &offer));
+    if let Put::Conflict(Some(there)) = ports.store().put(tenant, key, &offer, Guard::Absent).await?
+        && there.item.handler != offer.handler
+    {
+        let _either_way_it_is_gone = ports.store().delete::<Offer>(tenant, key, there.version).await?;
+        let _put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;
+    }
+    ports.queues().ring(key.line.pool);
     Ok(())
 }

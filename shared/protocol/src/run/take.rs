@@ -25,10 +25,13 @@ use minutehand_io::{Fault, Ports};
 
 use super::claim::{Reading, claimed, erase_what_is_left, payload, put, read};
 use super::lease::{LeaseId, new_token};
+use super::offer::given_up;
 use crate::timers::hinting::hint;
 
-/// Offers that one look reads of a line beyond what it is asked for: some of them are for handlers that the asker does not know.
-const BEYOND: usize = 100;
+/// Offers that one look reads of a line at least: some may be over, taken, or for handlers that the asker does not know.
+const PAGE: usize = 100;
+/// What the payloads of one answer have, before nothing more is taken: a function's answer has at most 6 MB.
+const BYTES: usize = 3 << 20;
 /// And no more than so many, however many handlers there are.
 const MOST: usize = 4_000;
 /// Looks at what is offered for one request: of many workers that ask at once, each look gives at least one of them something.
@@ -63,25 +66,47 @@ impl Wanted {
     }
 }
 
-/// Takes what there is, up to what is wanted. None where there is nothing now: whoever was offered only what others were faster with
-/// looks again, since behind that there may be more.
-pub async fn take<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted) -> Result<Vec<Taken>, Fault> {
-    let mut taken = Vec::new();
+/// What a request for something to do came to.
+#[derive(Clone, Debug)]
+pub struct Took {
+    pub taken: Vec<Taken>,
+    /// Nothing else was offered that could have been taken.
+    pub is_all: bool,
+}
+
+/// Takes what there is, up to what is wanted. Whoever was offered only what is over, or what others were faster with, looks again, since
+/// behind that there may be more.
+///
+/// What was taken is told of whatever breaks after that: nobody else knows its tokens.
+pub async fn take<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted) -> Result<Took, Fault> {
+    let (mut taken, mut bytes) = (Vec::new(), 0);
     for _ in 0..LOOKS {
-        let offers = offered(ports, tenant, wanted).await?;
-        let is_empty = offers.iter().all(Vec::is_empty);
+        let offers = match offered(ports, tenant, wanted).await {
+            Ok(offers) => offers,
+            Err(_fault) if !taken.is_empty() => break,
+            Err(fault) => return Err(fault),
+        };
+        if offers.iter().all(Vec::is_empty) {
+            return Ok(Took { taken, is_all: true });
+        }
         let (now, chance) = (ports.clock().now(), ports.chance().number());
         for offer in pick(offers, usize::MAX, now, chance) {
-            if taken.len() == wanted.max {
-                break;
+            match take_one(ports, tenant, wanted, &offer).await {
+                Ok(one) => {
+                    bytes += one.as_ref().and_then(|one| one.payload.as_ref()).map_or(0, Json::len);
+                    taken.extend(one);
+                }
+                // Its timer stands, and the look that it leads to meets the same and puts it off.
+                Err(fault) if fault.is_of_an_item() => withdraw(ports, tenant, &offer).await?,
+                Err(_fault) if !taken.is_empty() => return Ok(Took { taken, is_all: false }),
+                Err(fault) => return Err(fault),
             }
-            taken.extend(take_one(ports, tenant, wanted, &offer).await?);
-        }
-        if is_empty || taken.len() == wanted.max {
-            break;
+            if taken.len() == wanted.max || bytes >= BYTES {
+                return Ok(Took { taken, is_all: false });
+            }
         }
     }
-    Ok(taken)
+    Ok(Took { taken, is_all: false })
 }
 
 /// What waits in the lines of the pool that the asker can do, of each line the first.
@@ -95,7 +120,7 @@ async fn offered<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted) -> Resul
 
 async fn line<D: Ports>(ports: &D, tenant: &Tenant, line: Line, wanted: &Wanted) -> Result<Vec<Offer>, Fault> {
     let (mut found, mut read, mut past) = (Vec::new(), 0, None);
-    let page = wanted.max + if wanted.handlers.is_some() { BEYOND } else { 0 };
+    let page = wanted.max.max(PAGE);
     loop {
         let offers = ports.store().list::<Offer>(tenant, line, past, page).await?.items;
         let is_last = offers.len() < page;
@@ -128,9 +153,9 @@ async fn take_one<D: Ports>(
     let payload = payload(ports, told, &reading).await?;
     let token = new_token(ports.chance().bytes());
     let taker = Taker { worker: wanted.worker.worker(tenant), token: SecretHash::of(&token), lease: wanted.lease };
-    let claimed = claim(ports, told, reading, &taker).await?;
+    let claimed = claim_offered(ports, told, reading, &taker).await?;
     if !matches!(claimed, Claimed::Early) {
-        withdraw(ports, tenant, offer).await?;
+        let _one_that_stays_is_found_meaningless = withdraw(ports, tenant, offer).await;
     }
     Ok(match claimed {
         Claimed::Mine(run, order) => {
@@ -150,7 +175,7 @@ enum Claimed {
     NotToBeHad,
 }
 
-async fn claim<D: Ports>(ports: &D, told: &Hint, reading: Reading, taker: &Taker) -> Result<Claimed, Fault> {
+async fn claim_offered<D: Ports>(ports: &D, told: &Hint, reading: Reading, taker: &Taker) -> Result<Claimed, Fault> {
     let now = ports.clock().now();
     let Reading { owner, run, .. } = reading;
     if run.is_none() && owner.is_too_late(told.run, now) {
@@ -160,23 +185,23 @@ async fn claim<D: Ports>(ports: &D, told: &Hint, reading: Reading, taker: &Taker
     let Some(run) = run.map(|seen| seen.item).or_else(|| owner.unborn(told.run)) else {
         return Ok(Claimed::NotToBeHad);
     };
-    let (carries_on, order) = (owner.carries_on(), owner.order());
-    let take = RunEvent::Take { by: ports.me(), taker, terms: &order.terms };
-    let next = match claimed(&run, &take, carries_on, now) {
+    let take = RunEvent::Take { by: ports.me(), taker, terms: owner.terms() };
+    let next = match claimed(&run, &take, owner.carries_on(), now) {
         Ok(next) => next,
+        Err(Refusal::TooEarly { .. }) => return Ok(Claimed::Early),
         Err(Refusal::Finished) => {
             erase_what_is_left(ports, told, &run).await?;
             return Ok(Claimed::NotToBeHad);
         }
-        Err(Refusal::TooEarly { .. }) => return Ok(Claimed::Early),
         Err(_another_has_it) => return Ok(Claimed::NotToBeHad),
     };
-    let Put::Written(_) = put(ports, &run, &next, guard, now).await? else { return Ok(Claimed::NotToBeHad) };
     if next.lease().is_none() {
-        erase_what_is_left(ports, told, &next).await?;
+        // The worker before lost it for good, or another attempt comes later.
+        let _somebody_was_faster = given_up(ports, told, &owner, (&run, &next), guard).await?;
         return Ok(Claimed::NotToBeHad);
     }
-    Ok(Claimed::Mine(Box::new(next), order))
+    let Put::Written(_) = put(ports, &run, &next, guard, now).await? else { return Ok(Claimed::NotToBeHad) };
+    Ok(Claimed::Mine(Box::new(next), owner.order()))
 }
 
 /// Takes an offer out of its line.

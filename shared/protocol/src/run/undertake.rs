@@ -45,6 +45,9 @@ pub(super) async fn undertake<D: Ports>(
     let Some(run) = reading.run.map(|seen| seen.item).or(unborn) else {
         return Ok(Some(Claim::Dropped(Dropped::NoRecord)));
     };
+    if let Undertaking::Offer(target) = &what {
+        return offer(ports, hint, &owner, (run, guard), target).await.map(Some);
+    }
     if !owner.carries_on() {
         return write(ports, hint, (&run, guard), &RunEvent::Cancel { by: None }).await.map(Some);
     }
@@ -55,8 +58,7 @@ pub(super) async fn undertake<D: Ports>(
             unfold::of_workflow(ports, &run, target, given, timeout).await?
         }
         Undertaking::Branch(node) => branches(ports, &run, node).await?,
-        Undertaking::Offer(target) => return offer(ports, hint, &owner, (run, guard), &target).await.map(Some),
-        Undertaking::Call => Err("it is called".to_owned()),
+        Undertaking::Call | Undertaking::Offer(_) => Err("it is carried out elsewhere".to_owned()),
     };
     match unfolding {
         Ok(unfolding) => begin(ports, hint, (run, guard), &unfolding).await.map(Some),
@@ -81,7 +83,9 @@ async fn write<D: Ports>(
         return Ok(Claim::Dropped(Dropped::Faster));
     }
     ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
-    erase_what_is_left(ports, hint, &next).await?;
+    if next.is_finished() {
+        erase_what_is_left(ports, hint, &next).await?;
+    }
     Ok(Claim::Dropped(Dropped::Ended))
 }
 

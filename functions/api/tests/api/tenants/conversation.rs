@@ -21,6 +21,8 @@ pub(super) struct Conversation {
     epoch: u64,
     asked: [u64; 2],
     known: [Known; 2],
+    /// Of the lease that the path names which is being made.
+    token: String,
 }
 
 /// What somebody has been told.
@@ -31,6 +33,8 @@ struct Known {
     runs: Vec<String>,
     workflow_runs: Vec<String>,
     keys: Vec<String>,
+    /// Leases, with their tokens.
+    leases: Vec<(String, String)>,
     secrets: Vec<String>,
     /// Of the secrets that calls need, which are written under few names.
     names: Vec<String>,
@@ -40,7 +44,7 @@ struct Known {
 
 impl Conversation {
     pub(super) fn new(random: Random) -> Self {
-        Self { random, epoch: 0, asked: [0; 2], known: <[Known; 2]>::default() }
+        Self { random, epoch: 0, asked: [0; 2], known: <[Known; 2]>::default(), token: String::new() }
     }
 
     pub(super) fn next(&mut self, now: Moment) -> Step {
@@ -124,6 +128,16 @@ impl Conversation {
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
             4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
             5 if self.random.one_in(8) => ("DELETE", "/v1/keys/{key_id}"),
+            5 if self.random.one_in(4) => ("POST", "/v1/keys/{key_id}/rotate"),
+            7 if self.random.one_in(6) => ("POST", "/v1/keys"),
+            7 if self.random.one_in(5) => ("PUT", "/v1/secrets/{secret}"),
+            7 if self.random.one_in(4) => ("GET", "/v1/secrets/{secret}"),
+            6 if self.random.one_in(2) => ("POST", "/v1/leases"),
+            6 if self.random.one_in(2) => {
+                let of_leases: Vec<_> =
+                    ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/leases/")).collect();
+                return **self.random.pick(&of_leases);
+            }
             _ => return *self.random.pick(&ROUTES),
         };
         *ROUTES.iter().find(|(method, route, _)| (*method, *route) == wanted).expect("both are there")
@@ -153,6 +167,11 @@ impl Conversation {
             route if route.starts_with("/v1/workflow-runs/{") => self.of(about, |known| &known.workflow_runs),
             route if route.starts_with("/v1/workflows/{") => self.of(about, |known| &known.workflows),
             route if route.starts_with("/v1/runs/{") => self.of(about, |known| &known.runs),
+            route if route.starts_with("/v1/leases/{") => {
+                let lease = self.lease(about);
+                self.token.clone_from(&lease.1);
+                Some(lease.0)
+            }
             route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
             route if route.starts_with("/v1/secrets/{") && method == "PUT" => {
                 Some((*self.random.pick(&WORDS)).to_owned())
@@ -277,6 +296,17 @@ impl Conversation {
                     json!({"note": self.random.pick(&WORDS)})
                 }
             }
+            ("POST", "/v1/leases") => {
+                json!({"pool": "web1", "worker_id": self.random.pick(&WORDS), "wait_seconds": 0, "max": 1 + self.random.below(2)})
+            }
+            ("POST", "/v1/leases/complete") => {
+                let (lease, token) = self.lease(about);
+                json!({"results": [{"lease_id": lease, "token": token, "result": about.tenant()}]})
+            }
+            ("POST", "/v1/leases/{lease_id}/fail") => {
+                json!({"token": self.token, "error": {"code": "x", "message": about.tenant()}})
+            }
+            ("POST", route) if route.starts_with("/v1/leases/{") => json!({"token": self.token}),
             ("POST", "/v1/keys") => self.new_key(),
             ("POST", "/v1/jobs/{job_id}/run" | "/v1/runs/{run_id}/retry") => self.wish(about),
             ("POST", "/v1/keys/{key_id}/rotate" | "/v1/signing-secret/rotate") => {
@@ -287,6 +317,14 @@ impl Conversation {
             _ => return None,
         };
         Some(body.to_string())
+    }
+
+    /// One that was taken, with its token; mostly one of the last.
+    fn lease(&mut self, about: Who) -> (String, String) {
+        let known = &self.known[about as usize].leases;
+        let none = || ("lease_0".to_owned(), "mt_0".to_owned());
+        let last = known.last().cloned().unwrap_or_else(none);
+        if known.is_empty() || self.random.one_in(2) { last } else { self.random.pick(known).clone() }
     }
 
     fn job(&mut self, now: Moment) -> Value {
@@ -307,6 +345,9 @@ impl Conversation {
             let (name, url) = (self.random.pick(&WORDS), "https://a.example/");
             let headers = json!({"x-token": {"secret": name}, "cookie": "c", "x-a": "a"});
             fields.insert("target".to_owned(), json!({"http": {"url": url, "headers": headers}}));
+        }
+        if self.random.one_in(4) {
+            fields.insert("target".to_owned(), json!({"worker": {"pool": "web1", "handler": "send"}}));
         }
         if self.random.one_in(3) {
             fields.insert("idempotency_key".to_owned(), json!(self.idempotency_key()));
@@ -423,6 +464,10 @@ impl Known {
                     && let Some(run) = fields.get("run_id").and_then(Value::as_str)
                 {
                     remember(&mut self.workflow_runs, run.to_owned());
+                }
+                let text = |name| fields.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+                if let Some(lease) = text("lease_id").zip(text("token")) {
+                    remember(&mut self.leases, lease);
                 }
                 for (name, value) in fields {
                     match (name.as_str(), value.as_str()) {
