@@ -45,6 +45,11 @@ impl Problem {
         Self { errors, ..Self::new(kind, "") }.with_detail_of_errors()
     }
 
+    /// What is asked does not go with how things are.
+    pub(crate) fn conflict(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Kind::Conflict, detail)
+    }
+
     pub(crate) fn no_job() -> Self {
         Self::new(Kind::NotFound, "there is no such job")
     }

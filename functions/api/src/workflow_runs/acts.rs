@@ -22,7 +22,7 @@ use crate::idempotency::replayed;
 use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::RunPath;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 
 /// Nothing more of it begins, what runs is asked to end, and `finally` runs; a cancel while that goes on stops it too.
 pub(crate) async fn cancel<D: Ports>(
@@ -51,11 +51,11 @@ pub(crate) async fn cancel<D: Ports>(
 fn not_cancelled(why: Refusal, run: &Run, now: minutehand_domain::Moment) -> Result<(), Problem> {
     match (why, run.tasks().and_then(|tasks| tasks.stop)) {
         (Refusal::Stopping, Some(Stop::Cancelled)) => Ok(()),
-        (Refusal::Stopping, Some(stop)) => Err(conflict(format!(
+        (Refusal::Stopping, Some(stop)) => Err(Problem::conflict(format!(
             "the run is being stopped already, and ends as {}; when its `finally` has begun, a cancel stops that",
             stop.as_str()
         ))),
-        _ => Err(conflict(format!("the run is over: it is {}", run.status(now)))),
+        _ => Err(Problem::conflict(format!("the run is over: it is {}", run.status(now)))),
     }
 }
 
@@ -75,8 +75,10 @@ pub(crate) async fn resume<D: Ports>(
         match resume_run(ports, tenant, key, &caller.by, note.as_deref()).await? {
             Resumed::Queued(run) => Ok((run, true)),
             Resumed::Already(run) => Ok((run, false)),
-            Resumed::Refused(_) => Err(conflict(not_resumed(&whole.run, ports.clock().now()))),
-            Resumed::NotFound => Err(conflict("nothing of this run has begun: run its workflow instead".to_owned())),
+            Resumed::Refused(_) => Err(Problem::conflict(not_resumed(&whole.run, ports.clock().now()))),
+            Resumed::NotFound => {
+                Err(Problem::conflict("nothing of this run has begun: run its workflow instead".to_owned()))
+            }
         }
     };
     let (run, is_new) = acting.on_record(ports, tenant, Deed::ResumeWorkflowRun, &key.to_string(), resuming).await?;
@@ -106,8 +108,4 @@ fn not_resumed(run: &Run, now: minutehand_domain::Moment) -> String {
         }
         (false, None) => format!("the run is {}: it goes on by itself", run.status(now)),
     }
-}
-
-fn conflict(detail: String) -> Problem {
-    Problem::new(Kind::Conflict, detail)
 }

@@ -7,12 +7,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use minutehand_domain::Moment;
 use minutehand_domain::access::Role;
 use minutehand_domain::body;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::run::{Judgement, Run, TaskPlace};
-use minutehand_domain::workflow::key::TaskKey;
 use minutehand_domain::workflow::progress::Progress;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
@@ -20,8 +18,7 @@ use minutehand_protocol::graph::judge::{Judged, judge};
 use minutehand_protocol::graph::watch::Watched;
 use minutehand_wire::{HeldDecidedView, HeldRequest};
 
-use super::Whole;
-use super::page::{found, planned};
+use super::page::{begun, for_each_of, found};
 use super::verdicts::deed;
 use crate::app_state::AppState;
 use crate::audit::Acting;
@@ -29,7 +26,7 @@ use crate::auth::not_allowed;
 use crate::body::Body;
 use crate::keyring::Caller;
 use crate::params::TaskPath;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 
 /// Verdicts of one request.
 const DECIDED: usize = 100;
@@ -50,7 +47,8 @@ pub(crate) async fn decide_held<D: Ports>(
     let (word, from, remark) = body.parse::<HeldRequest>()?.checked()?;
     let ports = &*app.ports;
     let whole = found(&app, &caller, key).await?;
-    let (watched, node) = for_each_of(&whole, &task, ports.clock().now())?;
+    let watched = begun(&whole, ports.clock().now())?;
+    let (node, _) = for_each_of(watched, &task)?;
     let (held, next_from) = held_from(ports, watched, node, from).await?;
     let (by, at) = (caller.by.clone(), ports.clock().now());
     let decision = Judgement { word, by, at, note: remark, result: body::Body::Empty };
@@ -59,18 +57,6 @@ pub(crate) async fn decide_held<D: Ports>(
     let decided = acting.on_record(ports, caller.tenant(), deed(word), &subject, deciding).await?;
     let (workflow_run_id, key, verdict) = (key.to_string(), task.to_string(), word.as_str().to_owned());
     Ok(Json(HeldDecidedView { workflow_run_id, key, verdict, decided, next_from }).into_response())
-}
-
-/// The run as it was read, and which of its tasks is meant, if that is a `for_each`.
-fn for_each_of<'a>(whole: &'a Whole, task: &TaskKey, now: Moment) -> Result<(&'a Watched, u16), Problem> {
-    let conflict = |detail: String| Err(Problem::new(Kind::Conflict, detail));
-    let Some(watched) = &whole.watched else {
-        return conflict(format!("the run is {}, and none of its tasks has begun", whole.run.status(now)));
-    };
-    match planned(watched, task)? {
-        (node, planned) if planned.task.for_each.is_some() => Ok((watched, node)),
-        _plain => conflict(format!("`{task}` is no for_each: it has no branches")),
-    }
 }
 
 /// The branches that were given the verdict, in their order.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::run::Run;
 use minutehand_domain::workflow::key::TaskKey;
@@ -127,10 +128,7 @@ pub(crate) async fn branches<D: Ports>(
         None => 0,
     };
     let Some(watched) = &whole.watched else { return Err(no_task(&task)) };
-    let (node, planned) = planned(watched, &task)?;
-    if planned.task.for_each.is_none() {
-        return Err(Problem::new(Kind::Conflict, format!("`{task}` is no for_each: it has no branches")));
-    }
+    let (node, planned) = for_each_of(watched, &task)?;
     let page = Branches { watched, node, planned, state: params.state, limit };
     let (items, next) = page.from(&*app.ports, first).await?;
     let next_cursor = next.map(|next| scope.seal(&next.to_be_bytes()));
@@ -179,6 +177,23 @@ impl Branches<'_> {
 pub(super) fn planned<'a>(watched: &'a Watched, task: &TaskKey) -> Result<(u16, &'a Node), Problem> {
     let node = watched.plan.node_of(task).and_then(|node| Some((node, watched.plan.node(node)?)));
     node.ok_or_else(|| no_task(task))
+}
+
+/// The same, of a task that has branches.
+pub(super) fn for_each_of<'a>(watched: &'a Watched, task: &TaskKey) -> Result<(u16, &'a Node), Problem> {
+    match planned(watched, task)? {
+        (_, planned) if planned.task.for_each.is_none() => {
+            Err(Problem::conflict(format!("`{task}` is no for_each: it has no branches")))
+        }
+        there => Ok(there),
+    }
+}
+
+/// What has become of a run's tasks, to decide about one of them.
+pub(super) fn begun(whole: &Whole, now: Moment) -> Result<&Watched, Problem> {
+    let status = whole.run.status(now);
+    let nothing = || Problem::conflict(format!("the run is {status}, and none of its tasks has begun"));
+    whole.watched.as_ref().ok_or_else(nothing)
 }
 
 pub(super) fn no_task(task: &TaskKey) -> Problem {

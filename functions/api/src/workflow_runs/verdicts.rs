@@ -23,7 +23,7 @@ use minutehand_protocol::graph::watch::{Watched, last_try};
 use minutehand_wire::{BranchQuery, DecidedView, NoteRequest, SuccessRequest, TaskState};
 
 use super::names::Names;
-use super::page::{found, no_task, planned};
+use super::page::{begun, found, no_task, planned};
 use super::task::{deciders, judgement};
 use crate::app_state::AppState;
 use crate::audit::Acting;
@@ -117,10 +117,7 @@ struct About<'a> {
 async fn decide<D: Ports>(app: &AppState<D>, asked: Asked) -> Result<Response, Problem> {
     let (ports, TaskPath(key, task)) = (&*app.ports, &asked.path);
     let whole = found(app, &asked.caller, *key).await?;
-    let Some(watched) = &whole.watched else {
-        let status = whole.run.status(ports.clock().now());
-        return Err(conflict(format!("the run is {status}, and none of its tasks has begun")));
-    };
+    let watched = begun(&whole, ports.clock().now())?;
     let about = about(ports, watched, task, asked.branch).await?;
     if asked.word.is_answer() {
         may_answer(&about, &asked)?;
@@ -131,7 +128,7 @@ async fn decide<D: Ports>(app: &AppState<D>, asked: Asked) -> Result<Response, P
     }
     let names = Names::of(ports, asked.caller.tenant(), deciders(&about.run)).await?;
     if let Some(no) = refusal(&about, asked.word, &names, ports.clock().now()) {
-        return Err(conflict(no));
+        return Err(Problem::conflict(no));
     }
     let run = done(ports, &about, &asked, result).await?;
     answer(ports, &about, &run, asked.word).await
@@ -164,7 +161,7 @@ async fn about<'a, D: Ports>(
             }
         }
     };
-    let run = run.ok_or_else(|| conflict(unborn(watched, node, task, branch, ports.clock().now())))?;
+    let run = run.ok_or_else(|| Problem::conflict(unborn(watched, node, task, branch, ports.clock().now())))?;
     Ok(About { watched, planned, place, run })
 }
 
@@ -264,7 +261,7 @@ async fn done<D: Ports>(ports: &D, about: &About<'_>, asked: &Asked, result: bod
         match judge(ports, tenant, about.run.key, &decision, role).await? {
             Judged::Done(run) => Ok(run),
             // Somebody was faster, or the run went on meanwhile.
-            Judged::Refused(why, _) => Err(conflict(why.to_string())),
+            Judged::Refused(why, _) => Err(Problem::conflict(why.to_string())),
             Judged::NotYours => Err(not_allowed(minutehand_domain::access::Role::Admin)),
             Judged::NotFound => Err(no_task(&about.planned.task.key)),
         }
@@ -305,8 +302,4 @@ async fn answer<D: Ports>(ports: &D, about: &About<'_>, run: &Run, word: Word) -
         decision: judgement(there, &names),
     };
     Ok(Json(view).into_response())
-}
-
-fn conflict(detail: String) -> Problem {
-    Problem::new(Kind::Conflict, detail)
 }

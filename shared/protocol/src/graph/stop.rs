@@ -178,8 +178,8 @@ async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result
         let now = ports.clock().now();
         let found = |run: &Run| if run.is_finished() { Found::Over } else { Found::Open };
         let Ok(next) = run.after(&RunEvent::Cancel { by: None }, now) else { return Ok(found(&run)) };
-        if let (Some(end), Some(task)) = (next.cut_short(&run), &run.task) {
-            promise_task(ports, tenant, TimerKey::run(key, end), task.parent).await?;
+        if let Some(end) = next.cut_short(&run) {
+            promise_look_at(ports, &run, end).await?;
         }
         if ports.store().put(&next.tenant, key, &next, guard).await?.is_written() {
             ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });

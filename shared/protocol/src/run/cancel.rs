@@ -6,7 +6,6 @@
 use minutehand_domain::access::By;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::{Event as RunEvent, Refusal, Remark, Remarked, Run};
-use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Store as _};
@@ -15,8 +14,7 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::successor::first_record;
 use crate::graph::owed::owes;
-use crate::graph::stop::{after_a_cancel, promise_look};
-use crate::timers::promise::promise;
+use crate::graph::stop::{after_a_cancel, promise_look, promise_look_at};
 
 /// Tries against an executor that claims or finishes the same run.
 const TRIES: u32 = 8;
@@ -65,7 +63,7 @@ pub async fn cancel_with<D: Ports>(
             next
         };
         if let Some(end) = next.cut_short(&run) {
-            promise(ports, tenant, TimerKey::run(key, end), 0).await?;
+            promise_look_at(ports, &run, end).await?;
         }
         let look = if owes(&run) || run.tasks().is_some() { Some(promise_look(ports, &run).await?) } else { None };
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {

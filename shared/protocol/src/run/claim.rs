@@ -25,6 +25,7 @@ use crate::graph::attend::{attend, let_go};
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
 use crate::lookup::owner_of;
+use crate::run::offer::offer;
 use crate::run::undertake::undertake;
 use crate::timers::hinting;
 
@@ -90,6 +91,13 @@ pub(super) struct Reading {
     pub(super) owner: RunOwner,
     pub(super) run: Option<Seen<Run>>,
     read_at: Moment,
+}
+
+/// A run that may be claimed by what was read, as it stands or as its owner would have it.
+pub(super) struct Ready {
+    pub(super) owner: RunOwner,
+    pub(super) run: Run,
+    pub(super) guard: Guard,
 }
 
 /// How often a run is read for one claim: before it is waited for, after that, and twice for a world that is slow for a moment.
@@ -177,6 +185,7 @@ pub(super) async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &R
 async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Result<Option<Claim>, Fault> {
     match reading.owner.undertaking() {
         Undertaking::Call => {}
+        Undertaking::Offer(target) => return Box::pin(offer(ports, hint, reading, &target)).await,
         other => return Box::pin(undertake(ports, hint, reading, other)).await,
     }
     // Read before the claim: a fault now costs no attempt, and after it a lease.
@@ -186,13 +195,9 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
     if reading.is_stale(now) {
         return Ok(None);
     }
-    let Reading { owner, run, .. } = reading;
-    if run.is_none() && owner.is_too_late(hint.run, now) {
-        return Ok(Some(Claim::Dropped(Dropped::PastCatchUpWindow)));
-    }
-    let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
-    let Some(run) = run.map(|seen| seen.item).or_else(|| owner.unborn(hint.run)) else {
-        return Ok(Some(Claim::Dropped(Dropped::NoRecord)));
+    let Ready { owner, run, guard } = match reading.ready(hint, now) {
+        Ok(ready) => ready,
+        Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
     };
     let (carries_on, order) = (owner.carries_on(), owner.order());
     let claim = RunEvent::Claim { by: ports.me(), terms: &order.terms };
@@ -286,6 +291,17 @@ impl Reading {
             Some(State::Running(_)) => hint.run.at.min(self.read_at),
             _ => hint.run.at,
         }
+    }
+
+    /// What there is to claim at `now`, or why there is nothing.
+    pub(super) fn ready(self, hint: &Hint, now: Moment) -> Result<Ready, Dropped> {
+        let Self { owner, run, .. } = self;
+        if run.is_none() && owner.is_too_late(hint.run, now) {
+            return Err(Dropped::PastCatchUpWindow);
+        }
+        let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
+        let run = run.map(|seen| seen.item).or_else(|| owner.unborn(hint.run)).ok_or(Dropped::NoRecord)?;
+        Ok(Ready { owner, run, guard })
     }
 
     /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. So is what was read at a

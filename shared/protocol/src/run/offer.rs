@@ -16,16 +16,32 @@ use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Guard, OfferKey, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Claim, Dropped, claimed, dropped, erase_what_is_left};
+use super::claim::{Claim, Dropped, Reading, Ready, claimed, dropped, erase_what_is_left};
 use super::finish::promise_next_attempt;
 use crate::timers::hinting::hint;
 
-/// Puts the offer of a run as it was read.
+/// Puts the offer of a run as it was read. None where the reading is stale: read again.
 pub(super) async fn offer<D: Ports>(
     ports: &D,
     told: &Hint,
-    owner: &RunOwner,
-    (run, guard): (Run, Guard),
+    reading: Reading,
+    target: &WorkerTarget,
+) -> Result<Option<Claim>, Fault> {
+    let now = ports.clock().now();
+    if reading.is_stale(now) {
+        return Ok(None);
+    }
+    let ready = match reading.ready(told, now) {
+        Ok(ready) => ready,
+        Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
+    };
+    offer_as_read(ports, told, ready, target).await.map(Some)
+}
+
+async fn offer_as_read<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    Ready { owner, run, guard }: Ready,
     target: &WorkerTarget,
 ) -> Result<Claim, Fault> {
     let now = ports.clock().now();
@@ -36,7 +52,7 @@ pub(super) async fn offer<D: Ports>(
         Err(Refusal::Held { until }) if until.since(now) <= pace::HOLD => return Ok(Claim::NotYet(until)),
         Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
     };
-    if next != run && !given_up(ports, told, owner, (&run, &next), guard).await? {
+    if next != run && !given_up(ports, told, &owner, (&run, &next), guard).await? {
         return Ok(Claim::Dropped(Dropped::Faster));
     }
     match next.state {

@@ -20,20 +20,20 @@ use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Taker};
 use minutehand_domain::target::WorkerTarget;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Guard, Line, OfferKey, Put, Seen, Store as _, Version};
+use minutehand_io::store::{Line, OfferKey, Put, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Reading, claimed, erase_what_is_left, payload, put, read};
+use super::claim::{Reading, Ready, claimed, erase_what_is_left, payload, put, read};
 use super::lease::{LeaseId, new_token};
 use super::offer::given_up;
 use crate::timers::hinting::hint;
 
 /// Offers that one look reads of a line at least: some may be over, taken, or for handlers that the asker does not know.
 const PAGE: usize = 100;
-/// What the payloads of one answer have, before nothing more is taken: a function's answer has at most 6 MB.
-const BYTES: usize = 3 << 20;
 /// And no more than so many, however many handlers there are.
 const MOST: usize = 4_000;
+/// What the payloads of one answer have, before nothing more is taken: a function's answer has at most 6 MB.
+const BYTES: usize = 3 << 20;
 /// Looks at what is offered for one request: of many workers that ask at once, each look gives at least one of them something.
 const LOOKS: u32 = 16;
 
@@ -154,7 +154,7 @@ async fn take_one<D: Ports>(
     let token = new_token(ports.chance().bytes());
     let taker = Taker { worker: wanted.worker.worker(tenant), token: SecretHash::of(&token), lease: wanted.lease };
     let claimed = claim_offered(ports, told, reading, &taker).await?;
-    if !matches!(claimed, Claimed::Early) {
+    if !matches!(claimed, Claimed::NotNow) {
         let _one_that_stays_is_found_meaningless = withdraw(ports, tenant, offer).await;
     }
     Ok(match claimed {
@@ -162,33 +162,29 @@ async fn take_one<D: Ports>(
             let lease = LeaseId { run: run.key, fence: run.fence, timer: told.timer, stamp: told.stamp };
             Some(Taken { lease, token, run: *run, order, handler, payload })
         }
-        Claimed::Early | Claimed::NotToBeHad => None,
+        Claimed::NotNow | Claimed::NotToBeHad => None,
     })
 }
 
 /// How a claim of what is offered went.
 enum Claimed {
     Mine(Box<Run>, Order),
-    /// Whoever offered it has a clock that is ahead of ours: it stays.
-    Early,
+    /// Whoever offered it has a clock that is ahead of ours, or it was read too long ago: it stays, and is looked at again.
+    NotNow,
     /// It is another's, or over, or not wanted any more.
     NotToBeHad,
 }
 
 async fn claim_offered<D: Ports>(ports: &D, told: &Hint, reading: Reading, taker: &Taker) -> Result<Claimed, Fault> {
     let now = ports.clock().now();
-    let Reading { owner, run, .. } = reading;
-    if run.is_none() && owner.is_too_late(told.run, now) {
-        return Ok(Claimed::NotToBeHad);
+    if reading.is_stale(now) {
+        return Ok(Claimed::NotNow);
     }
-    let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
-    let Some(run) = run.map(|seen| seen.item).or_else(|| owner.unborn(told.run)) else {
-        return Ok(Claimed::NotToBeHad);
-    };
+    let Ok(Ready { owner, run, guard }) = reading.ready(told, now) else { return Ok(Claimed::NotToBeHad) };
     let take = RunEvent::Take { by: ports.me(), taker, terms: owner.terms() };
     let next = match claimed(&run, &take, owner.carries_on(), now) {
         Ok(next) => next,
-        Err(Refusal::TooEarly { .. }) => return Ok(Claimed::Early),
+        Err(Refusal::TooEarly { .. }) => return Ok(Claimed::NotNow),
         Err(Refusal::Finished) => {
             erase_what_is_left(ports, told, &run).await?;
             return Ok(Claimed::NotToBeHad);

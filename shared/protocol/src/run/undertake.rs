@@ -10,11 +10,10 @@ use minutehand_domain::workflow::definition::Approval;
 use minutehand_domain::workflow::slot::Waiter;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Claim, Dropped, Reading, dropped, erase_what_is_left, payload};
-use super::offer::offer;
+use super::claim::{Claim, Dropped, Reading, Ready, dropped, erase_what_is_left, payload};
 use crate::bodies;
 use crate::graph::slots::{Place, acquire, leave_line, release_if_over, stand_in_line};
 use crate::graph::stop::tell_of_its_end;
@@ -28,26 +27,15 @@ pub(super) async fn undertake<D: Ports>(
     reading: Reading,
     what: Undertaking,
 ) -> Result<Option<Claim>, Fault> {
-    let given = match &what {
-        Undertaking::Offer(_) => None, // whoever takes it reads it
-        _ => payload(ports, hint, &reading).await?,
-    };
-    if reading.is_stale(ports.clock().now()) {
+    let given = payload(ports, hint, &reading).await?;
+    let now = ports.clock().now();
+    if reading.is_stale(now) {
         return Ok(None);
     }
-    let owner = reading.owner;
-    let is_too_late = reading.run.is_none() && owner.is_too_late(hint.run, ports.clock().now());
-    if is_too_late {
-        return Ok(Some(Claim::Dropped(Dropped::PastCatchUpWindow)));
-    }
-    let guard = reading.run.as_ref().map_or(Guard::Absent, Seen::guard);
-    let unborn = owner.unborn(hint.run);
-    let Some(run) = reading.run.map(|seen| seen.item).or(unborn) else {
-        return Ok(Some(Claim::Dropped(Dropped::NoRecord)));
+    let Ready { owner, run, guard } = match reading.ready(hint, now) {
+        Ok(ready) => ready,
+        Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
     };
-    if let Undertaking::Offer(target) = &what {
-        return offer(ports, hint, &owner, (run, guard), target).await.map(Some);
-    }
     if !owner.carries_on() {
         return write(ports, hint, (&run, guard), &RunEvent::Cancel { by: None }).await.map(Some);
     }

@@ -22,10 +22,11 @@ impl Bells {
     }
 
     pub(super) fn heard(&self, pool: PoolId) -> impl Future<Output = ()> + Send + use<> {
-        Self::bell_of(self.bells(), pool).notified_owned()
+        self.bell_of(pool).notified_owned()
     }
 
-    fn bell_of(mut bells: MutexGuard<'_, HashMap<PoolId, Weak<Notify>>>, pool: PoolId) -> Arc<Notify> {
+    fn bell_of(&self, pool: PoolId) -> Arc<Notify> {
+        let mut bells = self.bells();
         if let Some(bell) = bells.get(&pool).and_then(Weak::upgrade) {
             return bell;
         }
