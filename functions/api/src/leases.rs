@@ -12,7 +12,7 @@ use futures_util::stream::{self, StreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body as Kept;
 use minutehand_domain::id::Tenant;
-use minutehand_domain::limits::{INLINE_RESULT_BYTES, LEASES_AT_ONCE};
+use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::pool::PoolId;
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::run::{Refusal, Run, State as RunState};
@@ -21,11 +21,11 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues as _;
 use minutehand_protocol::run::lease::{Report, Said, Shown, complete as finish, give_back, heartbeat as beat};
 use minutehand_protocol::run::take::{Taken, Took, Wanted, take};
-use minutehand_wire::lease::result_of;
+use minutehand_wire::lease::{CheckedCompletion, result_of};
 use minutehand_wire::run_status::RunStatus;
 use minutehand_wire::{
-    BodyView, CompleteRequest, CompletedView, Completion, CompletionsRequest, CompletionsView, FailRequest,
-    HandBackRequest, HeartbeatRequest, HeartbeatView, Instant, LeaseRequest, LeaseView, LeasesView, LeftRunView,
+    BodyView, CompleteRequest, CompletedView, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest,
+    HeartbeatRequest, HeartbeatView, Instant, LeaseRequest, LeaseView, LeasesView, LeftRunView,
 };
 
 use crate::app_state::AppState;
@@ -93,8 +93,9 @@ pub(crate) async fn complete<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let CompleteRequest { token, result } = body.parse()?;
-    let completion = Completion { lease_id: lease.to_string(), token, result, error: None };
-    Ok(Json(completed(&*app.ports, caller.tenant(), lease, &completion).await?).into_response())
+    let shown = Shown { tenant: caller.tenant(), lease, token: &token };
+    let report = Report::Succeeded(result_of(result.as_ref())?);
+    Ok(Json(ended(&*app.ports, shown, &report).await?).into_response())
 }
 
 /// It did not.
@@ -105,8 +106,9 @@ pub(crate) async fn fail<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let FailRequest { token, error } = body.parse()?;
-    let completion = Completion { lease_id: lease.to_string(), token, result: None, error: Some(error) };
-    Ok(Json(completed(&*app.ports, caller.tenant(), lease, &completion).await?).into_response())
+    let shown = Shown { tenant: caller.tenant(), lease, token: &token };
+    let report = Report::Failed(error.checked()?);
+    Ok(Json(ended(&*app.ports, shown, &report).await?).into_response())
 }
 
 /// Somebody else is to do it.
@@ -129,17 +131,12 @@ pub(crate) async fn complete_many<D: Ports>(
     axum::Extension(RequestId(request)): axum::Extension<RequestId>,
     BatchBody(body): BatchBody,
 ) -> Result<Response, Problem> {
-    let CompletionsRequest { results } = body.parse()?;
-    if results.is_empty() || results.len() > LEASES_AT_ONCE {
-        return Err(Problem::field(Kind::Invalid, "/results", format!("give from 1 to {LEASES_AT_ONCE}")));
-    }
+    let results = body.parse::<CompletionsRequest>()?.checked()?;
     let (ports, tenant) = (&*app.ports, caller.tenant());
-    let one = async |completion: Completion| {
-        let said = match completion.lease_id.parse() {
-            Ok(lease) => completed(ports, tenant, lease, &completion).await,
-            Err(_no_lease) => Err(Problem::no_lease()),
-        };
-        let lease_id = completion.lease_id;
+    let one = async |CheckedCompletion { lease, token, outcome }: CheckedCompletion| {
+        let report = outcome.map_or_else(Report::Failed, Report::Succeeded);
+        let said = ended(ports, Shown { tenant, lease, token: &token }, &report).await;
+        let lease_id = lease.to_string();
         match said {
             Ok(run) => CompletedView { lease_id, run: Some(run), problem: None },
             Err(problem) => CompletedView { lease_id, run: None, problem: Some(problem.with_request_id(&request)) },
@@ -149,23 +146,10 @@ pub(crate) async fn complete_many<D: Ports>(
     Ok(Json(CompletionsView { results }).into_response())
 }
 
-async fn completed<D: Ports>(
-    ports: &D,
-    tenant: &Tenant,
-    lease: LeaseId,
-    completion: &Completion,
-) -> Result<LeftRunView, Problem> {
-    let report = match &completion.error {
-        Some(_) if completion.result.is_some() => {
-            return Err(Problem::field(Kind::Invalid, "/result", "there is an error: what failed has no result"));
-        }
-        Some(error) => Report::Failed(error.checked()?),
-        None => Report::Succeeded(result_of(completion.result.as_ref())?),
-    };
-    let shown = Shown { tenant, lease, token: &completion.token };
-    let run = match finish(ports, shown, &report).await? {
+async fn ended<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) -> Result<LeftRunView, Problem> {
+    let run = match finish(ports, shown, report).await? {
         // The answer to the first was lost, and it is said again.
-        Said::Refused(Refusal::Finished, run) if ended_so(&run, lease, &report) => run,
+        Said::Refused(Refusal::Finished, run) if ended_so(&run, shown.lease, report) => run,
         said => taken(said)?,
     };
     Ok(left(&run, ports.clock().now()))
@@ -186,7 +170,7 @@ fn ended_so(run: &Run, lease: LeaseId, report: &Report) -> bool {
 fn taken<T>(said: Said<T>) -> Result<T, Problem> {
     match said {
         Said::Taken(taken) => Ok(taken),
-        Said::Refused(why, run) => Err(Problem::new(Kind::Conflict, refused(why, &run))),
+        Said::Refused(why, run) => Err(Problem::conflict(refused(why, &run))),
         Said::NotYours => Err(Problem::new(Kind::Forbidden, "this is not the token of this lease")),
         Said::NotFound => Err(Problem::no_lease()),
     }

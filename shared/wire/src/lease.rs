@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use minutehand_domain::body;
+use minutehand_domain::id::NotAnId;
 use minutehand_domain::limits::{
     DEFAULT_LEASE_SECONDS, DEFAULT_POLL_SECONDS, ERROR_CHARS, HANDLERS, LEASE_SECONDS, LEASES_AT_ONCE,
     LEAST_LEASE_SECONDS, POLL_SECONDS, RESULT_BYTES, WORD_CHARS,
 };
 use minutehand_domain::pool::{HandlerName, PoolName, WorkerName};
 use minutehand_domain::run::AttemptError;
+use minutehand_domain::run::lease_id::LeaseId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -263,6 +265,57 @@ impl HeartbeatRequest {
     }
 }
 
+/// How one of several went, as it was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedCompletion {
+    pub lease: LeaseId,
+    pub token: String,
+    pub outcome: Result<Option<body::Json>, AttemptError>,
+}
+
+impl CompletionsRequest {
+    /// Its form is looked at as a whole; what becomes of each is said of each.
+    pub fn checked(&self) -> Result<Vec<CheckedCompletion>, RequestRefusal> {
+        let mut errors = FieldErrors::default();
+        if self.results.is_empty() || self.results.len() > LEASES_AT_ONCE {
+            errors.add("/results", format!("give from 1 to {LEASES_AT_ONCE}"));
+            return errors.settle(None);
+        }
+        let (mut checked, mut too_large) = (Vec::new(), false);
+        for (at, completion) in self.results.iter().enumerate() {
+            match completion.checked() {
+                Ok(completion) => checked.push(completion),
+                Err(refusal) => {
+                    too_large |= refusal.too_large;
+                    let place =
+                        |error: FieldError| FieldError { pointer: format!("/results/{at}{}", error.pointer), ..error };
+                    errors.extend(refusal.errors.into_iter().map(place));
+                }
+            }
+        }
+        errors.settle(Some(checked)).map_err(|refusal| RequestRefusal { too_large, ..refusal })
+    }
+}
+
+impl Completion {
+    fn checked(&self) -> Result<CheckedCompletion, RequestRefusal> {
+        let mut errors = FieldErrors::default();
+        let lease = self.lease_id.parse().map_err(|not_an_id: NotAnId| errors.add("/lease_id", not_an_id.to_string()));
+        if self.token.is_empty() || self.token.chars().count() > TOKEN_CHARS {
+            errors.add("/token", format!("must have from 1 to {TOKEN_CHARS} characters"));
+        }
+        if self.error.is_some() && self.result.is_some() {
+            errors.add("/result", "there is an error: what failed has no result");
+        }
+        let lease = errors.settle(lease.ok())?;
+        let outcome = match &self.error {
+            Some(error) => Err(error.checked()?),
+            None => Ok(result_of(self.result.as_ref())?),
+        };
+        Ok(CheckedCompletion { lease, token: self.token.clone(), outcome })
+    }
+}
+
 /// A result as it is kept.
 pub fn result_of(result: Option<&Json>) -> Result<Option<body::Json>, RequestRefusal> {
     let result = result.map(|json| body::Json::compact(json.raw()));
@@ -288,6 +341,8 @@ impl WorkerError {
     }
 }
 
+/// The longest token that anybody shows.
+pub(crate) const TOKEN_CHARS: usize = 64;
 /// What a name may be, for the schema.
 pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9._-]+$";
 pub(crate) const NAME_MOST: usize = WORD_CHARS;

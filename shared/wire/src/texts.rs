@@ -8,7 +8,7 @@ use minutehand_domain::schedule::cron::MAX_BYTES;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::component::component;
-use crate::lease::{NAME_MOST, NAME_PATTERN};
+use crate::lease::{NAME_MOST, NAME_PATTERN, TOKEN_CHARS};
 
 component!(
     JobIdText = "JobId",
@@ -46,7 +46,7 @@ component!(
 );
 component!(
     TokenText = "LeaseToken",
-    json_schema!({ "type": "string", "minLength": 1, "maxLength": 64, "description": "What shows whose a lease is: a secret." })
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": TOKEN_CHARS, "description": "What shows whose a lease is: a secret." })
 );
 component!(SecretNameText = "SecretName", key_like("Which secret. Its name is no secret."));
 component!(

@@ -88,10 +88,10 @@ impl First {
         let own = usize::from(task.is_some());
         let end = run.finished_at();
         for (number, event) in (0..).zip(RunEventsView::of(run, &run.attempts).items).skip(own) {
-            // What happened to the whole is around what happened in it, where the clock tells no difference.
+            // What happened to the whole is around what happened in it, where the clock tells no difference: what it began with is first.
             let place = match task {
                 Some(_) => 1,
-                None if end.is_some_and(|end| end <= event.at.0) => 2,
+                None if number > 0 && end.is_some_and(|end| end <= event.at.0) => 2,
                 None => 0,
             };
             let position = (event.at.0, place, run.key, number);

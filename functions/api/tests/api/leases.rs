@@ -1,9 +1,11 @@
 //! Workers elsewhere: they ask for something to do, keep it by heartbeats, and say how it went.
 
 use minutehand_domain::body::Json;
+use minutehand_domain::id::RunKey;
 use minutehand_domain::pool::{Offer, PoolId};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Outcome;
+use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_io::Ports as _;
 use minutehand_io::store::{Guard, KeptBody, Line, OfferKey, Store as _};
 use serde_json::{Value, json};
@@ -288,11 +290,12 @@ async fn many_completions_in_one_request_are_each_answered_on_their_own() {
         result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         result
     };
+    let nobody: LeaseId = leases[0]["lease_id"].as_str().unwrap().parse().unwrap();
     let results = json!([
         one(0, json!({"result": [1]})),
         one(1, json!({"token": "mt_wrong"})),
         one(2, json!({"error": {"code": "x", "message": "y", "retryable": false}})),
-        {"lease_id": "lease_0", "token": "mt_x"},
+        {"lease_id": LeaseId { run: RunKey { discriminator: 1, ..nobody.run }, ..nobody }.to_string(), "token": "mt_x"},
     ]);
 
     let answer = world.post("/v1/leases/complete", json!({"results": results})).await;
@@ -301,6 +304,15 @@ async fn many_completions_in_one_request_are_each_answered_on_their_own() {
         answer.listed("results").iter().map(|one| json!([one["run"]["status"], one["problem"]["status"]])).collect();
     assert_eq!(said, [json!(["succeeded", null]), json!([null, 403]), json!(["failed", null]), json!([null, 404])]);
     assert_eq!(world.post("/v1/leases/complete", json!({"results": []})).await.status.as_u16(), 422);
+    for (wrong, at) in [
+        (json!({"lease_id": "lease_0"}), "/results/1/lease_id"),
+        (json!({"token": ""}), "/results/1/token"),
+        (json!({"result": 1, "error": {"code": "x", "message": "y"}}), "/results/1/result"),
+        (json!({"error": {"code": "a b", "message": "y"}}), "/results/1/error/code"),
+    ] {
+        let refused = world.post("/v1/leases/complete", json!({"results": [one(0, json!({})), one(1, wrong)]})).await;
+        assert_eq!(refused.problem(422, "invalid"), [at], "its form is the whole request's");
+    }
 }
 
 /// Removed: whoever was offered only what others were faster with asks no further. Of two workers one waited for nothing.

@@ -42,8 +42,11 @@ def leave_our_own_quota_alone(case):
 
 def wait_for_nothing(case):
     """A worker that asks where nothing is ready waits for seconds, and hundreds of them ask."""
-    if case.path == "/v1/leases" and isinstance(case.body, dict) and isinstance(case.body.get("wait_seconds", 0), int):
-        case.body["wait_seconds"] = min(case.body.get("wait_seconds", 0), 0)
+    if case.path != "/v1/leases" or not isinstance(case.body, dict):
+        return
+    wait = case.body.get("wait_seconds")
+    if not isinstance(wait, bool) and wait in [None, *range(21)]:  # what is refused stays as it is
+        case.body["wait_seconds"] = 0
 
 
 def say_one_idempotency_key(case):
