@@ -12,12 +12,16 @@ use crate::key_uses::KeyUses;
 use crate::keyring::Keyring;
 use crate::meters::Meters;
 use crate::metrics::Metrics;
+use crate::pools::NamedPools;
+use crate::presences::Presences;
 use crate::strangers::Strangers;
 
 pub(crate) struct AppState<D> {
     pub ports: Arc<D>,
     pub keys: Keyring,
     pub key_uses: KeyUses,
+    pub presences: Presences,
+    pub pools: NamedPools,
     pub target_check: TargetCheck,
     pub meters: Meters,
     pub strangers: Strangers,

@@ -16,7 +16,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 
 use crate::app_state::AppState;
-use crate::keyring::Caller;
+use crate::keyring::{Caller, Need};
 use crate::problem::{Kind, Problem};
 use crate::seat;
 use crate::source::Source;
@@ -33,7 +33,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
 /// Admits a request with a valid key, a role of at least `needed`, and requests left in its tenant's quota.
 pub(crate) async fn authenticate<D: Ports>(
-    State((app, needed)): State<(Arc<AppState<D>>, Role)>,
+    State((app, needed)): State<(Arc<AppState<D>>, Need)>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
@@ -42,8 +42,8 @@ pub(crate) async fn authenticate<D: Ports>(
     let caller = caller_of(&app, source, key).await?;
     seat::take(request.extensions(), caller.tenant())?;
     app.meters.admit_request(&*app.ports, caller.tenant()).await?;
-    if caller.role < needed {
-        return Err(not_allowed(needed));
+    if !caller.may(needed) {
+        return Err(refused(&caller, needed));
     }
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
@@ -97,6 +97,17 @@ fn ended_key(at: Moment) -> Problem {
 
 fn unknown_key() -> Problem {
     Problem::new(Kind::Unauthorized, "this key is not known here")
+}
+
+fn refused(caller: &Caller, needed: Need) -> Problem {
+    match needed {
+        Need::Role(_) if caller.is_worker() => Problem::new(
+            Kind::Forbidden,
+            "a worker's key takes runs out of its pools and ends them, and can do nothing else",
+        ),
+        Need::Role(role) => not_allowed(role),
+        Need::Work => Problem::new(Kind::Forbidden, "this needs a key of the role worker or operator"),
+    }
 }
 
 pub(crate) fn not_allowed(needed: Role) -> Problem {

@@ -1,10 +1,12 @@
 //! The keyring: the keys that are valid without a record in the store, and the caller of a request.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use minutehand_domain::access::{ApiKey, By, Role, SecretHash};
 use minutehand_domain::id::Tenant;
+use minutehand_domain::pool::PoolName;
 
 /// The keys that are valid without a record in the store, such as the deployment's own.
 #[derive(Clone, Default)]
@@ -36,8 +38,10 @@ impl Keyring {
     }
 
     fn with(mut self, hash: SecretHash, tenant: Tenant, role: Role) -> Self {
-        self.entries
-            .push(Entry { hash, caller: Caller { tenant: Arc::new(tenant), role, by: By::host(), name: None } });
+        self.entries.push(Entry {
+            hash,
+            caller: Caller { tenant: Arc::new(tenant), role, by: By::host(), name: None, pools: None },
+        });
         self
     }
 
@@ -56,6 +60,14 @@ impl fmt::Debug for Keyring {
     }
 }
 
+/// What a route asks of its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Role(Role),
+    /// A worker, or whoever may make jobs.
+    Work,
+}
+
 /// The tenant and the role of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
@@ -65,11 +77,29 @@ pub(crate) struct Caller {
     pub by: By,
     /// What its key is called; the deployment's own has no name.
     pub name: Option<Arc<str>>,
+    /// Of a worker: the pools that it works for. It may do nothing else.
+    pools: Option<Arc<BTreeSet<PoolName>>>,
 }
 
 impl Caller {
     pub(crate) fn tenant(&self) -> &Tenant {
         &self.tenant
+    }
+
+    pub(crate) fn may(&self, needed: Need) -> bool {
+        match needed {
+            Need::Role(role) => self.pools.is_none() && self.role >= role,
+            Need::Work => self.pools.is_some() || self.role >= Role::Operator,
+        }
+    }
+
+    pub(crate) fn is_worker(&self) -> bool {
+        self.pools.is_some()
+    }
+
+    /// Whether it may take runs out of this pool.
+    pub(crate) fn works_for(&self, pool: &PoolName) -> bool {
+        self.pools.as_ref().is_none_or(|pools| pools.contains(pool))
     }
 
     pub(crate) fn of(key: &ApiKey) -> Self {
@@ -78,6 +108,7 @@ impl Caller {
             role: key.role,
             by: By::key(key.id),
             name: Some(key.name.as_str().into()),
+            pools: key.pools.clone().map(Arc::new),
         }
     }
 }

@@ -188,9 +188,21 @@ fn new_key(
     fingerprint: Option<Fingerprint>,
     now: Moment,
 ) -> ApiKey {
-    let (CheckedKey { name, role, expires_at }, secret) = (asked, SecretHash::of(secret));
+    let (CheckedKey { name, role, expires_at, pools }, secret) = (asked, SecretHash::of(secret));
     let created_at = now;
-    ApiKey { tenant, id, name, role, created_at, revoked_at: None, secret, former: None, fingerprint, expires_at }
+    ApiKey {
+        tenant,
+        id,
+        name,
+        role,
+        created_at,
+        revoked_at: None,
+        secret,
+        former: None,
+        fingerprint,
+        expires_at,
+        pools,
+    }
 }
 
 fn created(key: &ApiKey, secret: &str) -> Response {

@@ -14,6 +14,7 @@ use minutehand_domain::body::Body as Kept;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::pool::PoolId;
+use minutehand_domain::pool::presence::{Hold, Presence};
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::run::{Refusal, Run, State as RunState};
 use minutehand_io::Ports;
@@ -21,7 +22,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues as _;
 use minutehand_protocol::run::lease::{Report, Said, Shown, complete as finish, give_back, heartbeat as beat};
 use minutehand_protocol::run::take::{Taken, Took, Wanted, take};
-use minutehand_wire::lease::{CheckedCompletion, result_of};
+use minutehand_wire::lease::{CheckedCompletion, CheckedHeartbeat, CheckedLeaseRequest, result_of};
 use minutehand_wire::run_status::RunStatus;
 use minutehand_wire::{
     BodyView, CompleteRequest, CompletedView, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest,
@@ -44,13 +45,37 @@ const AT_ONCE: usize = 16;
 pub(crate) async fn lease<D: Ports>(State(app): App<D>, caller: Caller, body: Body) -> Result<Response, Problem> {
     let asked = body.parse::<LeaseRequest>()?.checked()?;
     drop(body); // it may wait for long
-    let (ports, tenant) = (&*app.ports, caller.tenant());
-    let until = ports.clock().now() + asked.wait;
-    let wanted =
-        Wanted { pool: asked.pool, worker: asked.worker, handlers: asked.handlers, max: asked.max, lease: asked.lease };
-    let taken = wait_for(ports, tenant, &wanted, until).await?;
+    if !caller.works_for(&asked.pool) {
+        return Err(Problem::new(Kind::Forbidden, "this key does not work for this pool"));
+    }
+    let (ports, tenant, now) = (&*app.ports, caller.tenant(), app.ports.clock().now());
+    let presence = asker(tenant, &asked, now);
+    app.pools.note(ports, tenant, [&asked.pool]).await;
+    app.presences.asked(ports, &presence, now).await;
+    let taken =
+        if asked.draining { Vec::new() } else { wait_for(ports, tenant, &wanted(&asked), now + asked.wait).await? };
+    if !taken.is_empty() {
+        let holds = taken.iter().filter_map(hold).collect();
+        app.presences.asked(ports, &Presence { holds, ..presence }, ports.clock().now()).await;
+    }
     let leases = taken.iter().map(lease_view).collect();
     Ok(Json(LeasesView { leases }).into_response())
+}
+
+fn wanted(asked: &CheckedLeaseRequest) -> Wanted {
+    let CheckedLeaseRequest { pool, worker, handlers, max, lease, .. } = asked.clone();
+    Wanted { pool, worker, handlers, max, lease }
+}
+
+/// Who asks, as it says of itself.
+fn asker(tenant: &Tenant, asked: &CheckedLeaseRequest, now: Moment) -> Presence {
+    let CheckedLeaseRequest { pool, worker, handlers, lease, slots, draining, .. } = asked.clone();
+    let (tenant, first_seen, last_seen) = (tenant.clone(), now, now);
+    Presence { tenant, pool, worker, first_seen, last_seen, lease, slots, handlers, draining, holds: Vec::new() }
+}
+
+fn hold(taken: &Taken) -> Option<Hold> {
+    Some(Hold { run: taken.run.key, until: taken.run.lease()?.until })
 }
 
 /// Looks at once, each time it is told that there is something, and once in a while.
@@ -79,8 +104,13 @@ pub(crate) async fn heartbeat<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let request: HeartbeatRequest = body.parse()?;
-    let shown = Shown { tenant: caller.tenant(), lease, token: &request.token };
-    let beaten = taken(beat(&*app.ports, shown, request.checked()?).await?)?;
+    let CheckedHeartbeat { lease: keep, entry } = request.checked()?;
+    let (ports, tenant) = (&*app.ports, caller.tenant());
+    let beaten = taken(beat(ports, Shown { tenant, lease, token: &request.token }, keep, &entry).await?)?;
+    if let Some(pool) = beaten.pool {
+        let hold = Hold { run: lease.run, until: beaten.until };
+        app.presences.kept(ports, tenant, (pool, beaten.worker), hold, ports.clock().now()).await;
+    }
     let view = HeartbeatView { lease_expires_at: Instant(beaten.until), cancel_requested: beaten.cancel_requested };
     Ok(Json(view).into_response())
 }
@@ -95,7 +125,7 @@ pub(crate) async fn complete<D: Ports>(
     let CompleteRequest { token, result } = body.parse()?;
     let shown = Shown { tenant: caller.tenant(), lease, token: &token };
     let report = Report::Succeeded(result_of(result.as_ref())?);
-    Ok(Json(ended(&*app.ports, shown, &report).await?).into_response())
+    Ok(Json(ended(&app, shown, &report).await?).into_response())
 }
 
 /// It did not.
@@ -108,7 +138,7 @@ pub(crate) async fn fail<D: Ports>(
     let FailRequest { token, error } = body.parse()?;
     let shown = Shown { tenant: caller.tenant(), lease, token: &token };
     let report = Report::Failed(error.checked()?);
-    Ok(Json(ended(&*app.ports, shown, &report).await?).into_response())
+    Ok(Json(ended(&app, shown, &report).await?).into_response())
 }
 
 /// Somebody else is to do it.
@@ -121,6 +151,7 @@ pub(crate) async fn hand_back<D: Ports>(
     let HandBackRequest { token } = body.parse()?;
     let shown = Shown { tenant: caller.tenant(), lease, token: &token };
     let run = taken(give_back(&*app.ports, shown).await?)?;
+    app.presences.left(caller.tenant(), lease.run);
     Ok(Json(left(&run, app.ports.clock().now())).into_response())
 }
 
@@ -132,11 +163,13 @@ pub(crate) async fn complete_many<D: Ports>(
     BatchBody(body): BatchBody,
 ) -> Result<Response, Problem> {
     let results = body.parse::<CompletionsRequest>()?.checked()?;
-    let (ports, tenant) = (&*app.ports, caller.tenant());
-    let one = async |CheckedCompletion { lease, token, outcome }: CheckedCompletion| {
+    let tenant = caller.tenant();
+    let one = async |CheckedCompletion { lease_id, lease, token, outcome }: CheckedCompletion| {
         let report = outcome.map_or_else(Report::Failed, Report::Succeeded);
-        let said = ended(ports, Shown { tenant, lease, token: &token }, &report).await;
-        let lease_id = lease.to_string();
+        let said = match lease {
+            Some(lease) => ended(&app, Shown { tenant, lease, token: &token }, &report).await,
+            None => Err(Problem::no_lease()),
+        };
         match said {
             Ok(run) => CompletedView { lease_id, run: Some(run), problem: None },
             Err(problem) => CompletedView { lease_id, run: None, problem: Some(problem.with_request_id(&request)) },
@@ -146,12 +179,14 @@ pub(crate) async fn complete_many<D: Ports>(
     Ok(Json(CompletionsView { results }).into_response())
 }
 
-async fn ended<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) -> Result<LeftRunView, Problem> {
+async fn ended<D: Ports>(app: &AppState<D>, shown: Shown<'_>, report: &Report) -> Result<LeftRunView, Problem> {
+    let ports = &*app.ports;
     let run = match finish(ports, shown, report).await? {
         // The answer to the first was lost, and it is said again.
         Said::Refused(Refusal::Finished, run) if ended_so(&run, shown.lease, report) => run,
         said => taken(said)?,
     };
+    app.presences.left(shown.tenant, shown.lease.run);
     Ok(left(&run, ports.clock().now()))
 }
 
@@ -200,6 +235,7 @@ fn lease_view(taken: &Taken) -> LeaseView {
         idempotency_key: run.key.to_string(),
         scheduled_at: Instant(run.nominal()),
         payload: BodyView::of(taken.payload.as_ref()),
+        checkpoint: BodyView::of(taken.checkpoint.as_ref()),
         lease_expires_at: Instant(lease_expires_at),
         deadline_at: Instant(run.deadline(terms).unwrap_or(lease_expires_at)),
     }

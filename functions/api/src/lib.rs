@@ -25,7 +25,9 @@ mod meters;
 mod metrics;
 mod openapi;
 mod params;
+mod pools;
 mod precondition;
+mod presences;
 mod problem;
 mod quotas;
 mod repair;
@@ -39,6 +41,7 @@ mod signing;
 mod source;
 mod stats;
 mod strangers;
+mod workers;
 mod workflow_runs;
 mod workflows;
 
@@ -56,6 +59,8 @@ use self::key_uses::KeyUses;
 pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
+use self::pools::NamedPools;
+use self::presences::Presences;
 use self::problem::{Kind, Problem};
 pub use self::seat::Seat;
 pub use self::source::Source;
@@ -74,8 +79,20 @@ pub fn router<D: Ports>(api: Api<D>) -> Router {
     let Api { ports, keys, target_check, metrics } = api;
     let (key_uses, meters, body_budget) = (KeyUses::default(), Meters::default(), BodyBudget::default());
     let (strangers, health) = (Strangers::default(), LastLook::default());
-    let app =
-        Arc::new(AppState { ports, keys, key_uses, target_check, meters, strangers, health, body_budget, metrics });
+    let (presences, pools) = (Presences::default(), NamedPools::default());
+    let app = Arc::new(AppState {
+        ports,
+        keys,
+        key_uses,
+        presences,
+        pools,
+        target_check,
+        meters,
+        strangers,
+        health,
+        body_budget,
+        metrics,
+    });
     routes::table::<D>()
         .into_iter()
         .fold(Router::new(), |router, route| route.mount(router, &app))

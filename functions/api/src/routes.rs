@@ -13,19 +13,41 @@ use minutehand_io::Ports;
 
 use crate::app_state::AppState;
 use crate::auth::authenticate;
+use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, health, jobs, keys, leases, openapi, quotas, repair, runs, schedules, scrape, secrets, signing, stats,
-    workflow_runs, workflows,
+    audit, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets, signing,
+    stats, workers, workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
     method: Method,
     path: &'static str,
     /// None: the route needs no key.
-    needs: Option<Role>,
+    needs: Option<Need>,
     doc: fn() -> OperationDoc,
     answer: MethodRouter<Arc<AppState<D>>>,
+}
+
+/// As the table says it: a role, work, or nothing.
+struct Needs(Option<Need>);
+
+impl From<Role> for Needs {
+    fn from(role: Role) -> Self {
+        Self(Some(Need::Role(role)))
+    }
+}
+
+impl From<Need> for Needs {
+    fn from(need: Need) -> Self {
+        Self(Some(need))
+    }
+}
+
+impl From<Option<Role>> for Needs {
+    fn from(role: Option<Role>) -> Self {
+        Self(role.map(Need::Role))
+    }
 }
 
 pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
@@ -46,6 +68,7 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/runs", Viewer, runs::across::<D>, doc_of::list_runs),
         route(Method::GET, "/v1/runs/{run_id}", Viewer, runs::show::<D>, doc_of::get_run),
         route(Method::GET, "/v1/runs/{run_id}/events", Viewer, runs::events::<D>, doc_of::list_run_events),
+        route(Method::GET, "/v1/runs/{run_id}/logs", Viewer, runs::logs::<D>, doc_of::list_run_logs),
         route(Method::POST, "/v1/runs/{run_id}/cancel", Operator, runs::cancel::<D>, doc_of::cancel_run),
         route(Method::POST, "/v1/runs/{run_id}/retry", Operator, runs::retry::<D>, doc_of::retry_run),
         route(Method::POST, "/v1/workflows", Operator, workflows::create::<D>, doc_of::create_workflow),
@@ -111,21 +134,24 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/health", None, health::health::<D>, doc_of::health),
         route(Method::GET, "/openapi.json", None, openapi::show, doc_of::openapi),
     ];
-    of_jobs.into_iter().chain(of_workflow_runs()).chain(of_leases()).collect()
+    of_jobs.into_iter().chain(of_workflow_runs()).chain(of_workers()).collect()
 }
 
 /// Those of workers.
-fn of_leases<D: Ports>() -> Vec<Route<D>> {
+fn of_workers<D: Ports>() -> Vec<Route<D>> {
     use Method as M;
-    use Role::Operator;
+    use Need::Work;
+    use Role::Viewer;
 
     vec![
-        route(M::POST, "/v1/leases", Operator, leases::lease::<D>, doc_of::lease_runs),
-        route(M::POST, "/v1/leases/complete", Operator, leases::complete_many::<D>, doc_of::complete_leases),
-        route(M::POST, "/v1/leases/{lease_id}/heartbeat", Operator, leases::heartbeat::<D>, doc_of::keep_lease),
-        route(M::POST, "/v1/leases/{lease_id}/complete", Operator, leases::complete::<D>, doc_of::complete_lease),
-        route(M::POST, "/v1/leases/{lease_id}/fail", Operator, leases::fail::<D>, doc_of::fail_lease),
-        route(M::POST, "/v1/leases/{lease_id}/hand-back", Operator, leases::hand_back::<D>, doc_of::hand_back_lease),
+        route(M::POST, "/v1/leases", Work, leases::lease::<D>, doc_of::lease_runs),
+        route(M::POST, "/v1/leases/complete", Work, leases::complete_many::<D>, doc_of::complete_leases),
+        route(M::POST, "/v1/leases/{lease_id}/heartbeat", Work, leases::heartbeat::<D>, doc_of::keep_lease),
+        route(M::POST, "/v1/leases/{lease_id}/complete", Work, leases::complete::<D>, doc_of::complete_lease),
+        route(M::POST, "/v1/leases/{lease_id}/fail", Work, leases::fail::<D>, doc_of::fail_lease),
+        route(M::POST, "/v1/leases/{lease_id}/hand-back", Work, leases::hand_back::<D>, doc_of::hand_back_lease),
+        route(M::GET, "/v1/workers", Viewer, workers::list::<D>, doc_of::list_workers),
+        route(M::GET, "/v1/pools", Viewer, pools::list::<D>, doc_of::list_pools),
     ]
 }
 
@@ -211,7 +237,7 @@ pub(crate) fn operations<D: Ports>() -> Vec<Operation> {
 impl<D: Ports> Route<D> {
     pub(crate) fn mount(self, router: Router<Arc<AppState<D>>>, app: &Arc<AppState<D>>) -> Router<Arc<AppState<D>>> {
         let answer = match self.needs {
-            Some(role) => self.answer.route_layer(from_fn_with_state((Arc::clone(app), role), authenticate::<D>)),
+            Some(need) => self.answer.route_layer(from_fn_with_state((Arc::clone(app), need), authenticate::<D>)),
             None => self.answer,
         };
         router.route(self.path, answer)
@@ -221,10 +247,11 @@ impl<D: Ports> Route<D> {
 fn route<D: Ports, T: 'static>(
     method: Method,
     path: &'static str,
-    needs: impl Into<Option<Role>>,
+    needs: impl Into<Needs>,
     answer: impl Handler<T, Arc<AppState<D>>>,
     doc: fn() -> OperationDoc,
 ) -> Route<D> {
     let filter = MethodFilter::try_from(method.clone()).expect("a method that axum knows");
-    Route { method, path, needs: needs.into(), doc, answer: on(filter, answer) }
+    let Needs(needs) = needs.into();
+    Route { method, path, needs, doc, answer: on(filter, answer) }
 }

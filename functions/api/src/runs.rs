@@ -2,6 +2,7 @@
 
 pub(crate) mod full_run;
 pub(crate) mod list;
+mod logs;
 mod on_demand;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
 pub(crate) use self::full_run::FullRun;
 pub(crate) use self::list::{across, of_job, page};
+pub(crate) use self::logs::logs;
 pub(crate) use self::on_demand::{admit, answer, retry, run_now};
 use crate::app_state::AppState;
 use crate::body::{Body, Nothing};

@@ -24,6 +24,7 @@ mod signing_secret;
 mod span;
 mod stats;
 mod table;
+mod workers;
 mod workflow_runs;
 mod workflows;
 mod yaml;
@@ -46,6 +47,7 @@ use self::runs::Runs;
 use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
+use self::workers::{Pools, Workers};
 use self::workflow_runs::WorkflowRuns;
 use self::workflows::Workflows;
 
@@ -63,6 +65,15 @@ pub(crate) enum Command {
     /// Show, follow and steer runs of workflows: answer approvals, decide about failures that are held
     #[command(after_help = EXIT_CODES)]
     WorkflowRuns(Group<WorkflowRuns>),
+    /// Show who carries runs out elsewhere
+    #[command(after_help = EXIT_CODES)]
+    Workers(Group<Workers>),
+    /// List pools: who works for each, and how much waits in it
+    #[command(after_help = "\
+Examples:
+  minutehand pools
+  minutehand pools --json | jq -r '.items[] | select(.workers.live == 0 and .waiting_since) | .pool'")]
+    Pools(Pools),
     /// Say when a cron expression fires, in words and in instants
     #[command(after_help = "\
 Examples:
@@ -132,6 +143,8 @@ async fn execute(command: Command) -> Result<(), Failure> {
             None => command.execute(&Session::open(&connection)?).await,
         },
         Command::WorkflowRuns(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Workers(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Pools(pools) => pools.execute().await,
         Command::Preview(preview) => preview.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -151,6 +164,8 @@ impl Command {
             Self::Runs(group) => Some(&group.connection),
             Self::Workflows(group) => Some(&group.connection),
             Self::WorkflowRuns(group) => Some(&group.connection),
+            Self::Workers(group) => Some(&group.connection),
+            Self::Pools(pools) => Some(&pools.connection),
             Self::Preview(preview) => Some(&preview.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),

@@ -5,12 +5,13 @@ use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
     CompletionsRequest, CompletionsView, DecidedView, DeleteWorkflowQuery, DiffQuery, FailRequest, HandBackRequest,
     HealthView, HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView,
-    KeysQuery, LeaseRequest, LeasesView, LeftRunView, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView,
-    OneWorkflowView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
-    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery,
-    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest, TasksQuery,
-    TenantQuery, VersionsQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest,
-    WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
+    KeysQuery, LeaseRequest, LeasesView, LeftRunView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
+    OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
+    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
+    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
+    StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, VersionsQuery, WorkerView, WorkersQuery,
+    WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery,
+    WorkflowVersionView, WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -256,6 +257,18 @@ pub fn rotate_signing_secret(request: &RotateRequest) -> Call<SigningSecretView>
 }
 
 /// Something to do for a worker, waited for.
+pub fn list_run_logs(run: &str, query: &LogsQuery) -> Call<LogsView> {
+    Call::get(&["runs", run, "logs"]).query(query)
+}
+
+pub fn list_workers(query: &WorkersQuery) -> Call<Page<WorkerView>> {
+    Call::get(&["workers"]).query(query)
+}
+
+pub fn list_pools(query: &PoolsQuery) -> Call<Page<PoolView>> {
+    Call::get(&["pools"]).query(query)
+}
+
 pub fn lease_runs(request: &LeaseRequest) -> Call<LeasesView> {
     Call::post(&["leases"]).json(request)
 }

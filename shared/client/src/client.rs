@@ -10,10 +10,11 @@ use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest,
     CompletionsView, DecidedView, FailRequest, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView,
     HeldRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView,
-    LeftRunView, NextQuery, NoteRequest, OneJobView, Page, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
-    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunsAcrossQuery, RunsQuery, SecretRequest,
-    SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TasksQuery, TenantQuery, WorkflowRunEventView,
-    WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    LeftRunView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest,
+    PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
+    RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
+    TasksQuery, TenantQuery, WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView,
+    WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -262,6 +263,18 @@ impl Client {
 /// What a worker does.
 impl Client {
     /// Waits where there is nothing.
+    pub async fn list_run_logs(&self, run: &str, query: &LogsQuery) -> Result<LogsView> {
+        self.read(&calls::list_run_logs(run, query)).await
+    }
+
+    pub async fn list_workers(&self, query: &WorkersQuery) -> Result<Page<WorkerView>> {
+        self.read(&calls::list_workers(query)).await
+    }
+
+    pub async fn list_pools(&self, query: &PoolsQuery) -> Result<Page<PoolView>> {
+        self.read(&calls::list_pools(query)).await
+    }
+
     pub async fn lease_runs(&self, request: &LeaseRequest) -> Result<LeasesView> {
         self.read(&calls::lease_runs(request)).await
     }

@@ -2,6 +2,7 @@
 //!
 //! The key's text names its tenant and its record, so that a lookup is one read: `mh_{tenant}_{key id}_{secret}`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::Moment;
 use crate::id::{NotAnId, Tenant, base32, from_base32};
 use crate::idempotency::Fingerprint;
+use crate::pool::PoolName;
 use crate::spelled::spelled_for_people;
 
 /// The roles of callers; each role includes those before it.
@@ -172,6 +174,8 @@ pub struct ApiKey {
     pub fingerprint: Option<Fingerprint>,
     /// From when on it opens nothing.
     pub expires_at: Option<Moment>,
+    /// Of a worker's key: the pools that it works for. Such a key can do that and nothing else, whatever its role.
+    pub pools: Option<BTreeSet<PoolName>>,
 }
 
 /// When a key was last used, as far as anybody wrote it down.
@@ -285,6 +289,7 @@ mod tests {
             former: None,
             fingerprint: None,
             expires_at: None,
+            pools: None,
         }
     }
 

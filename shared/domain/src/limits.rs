@@ -34,6 +34,19 @@ pub const POLL_SECONDS: u64 = 20;
 pub const DEFAULT_POLL_SECONDS: u64 = 5;
 /// Handlers that one worker names.
 pub const HANDLERS: usize = 100;
+/// Pools that one key may work for, and runs that one worker may say it carries out at a time.
+pub const KEY_POOLS: usize = 100;
+pub const SLOTS: u64 = 1_000;
+/// What a worker is doing, in its own words: a line of a list.
+pub const STAGE_CHARS: usize = 128;
+/// What a worker keeps for the next holder: as a payload, which it could have been.
+pub const CHECKPOINT_BYTES: usize = PAYLOAD_BYTES;
+/// A run's log, whose oldest lines go first; and what one heartbeat adds to it at most.
+pub const LOG_BYTES: u32 = 1 << 20;
+pub const LOG_LINES: usize = 100;
+pub const LOG_LINE_BYTES: usize = 2_048;
+/// Answers under leases that were over: enough to see what goes on.
+pub const LATE_ANSWERS: usize = 8;
 /// An invocation that holds several hints is free when the slowest call has ended: one that may take longer than this travels apart.
 pub const SHORT_CALL_SECONDS: u64 = 60;
 /// 2,048 is what common HTTP servers and proxies accept.

@@ -6,6 +6,7 @@ use crate::id::RunKey;
 use crate::job::{Job, Status};
 use crate::lane::Lane;
 use crate::order::{Order, TaskName, Terms};
+use crate::pool::PoolName;
 use crate::run::{Run, TaskPlace};
 use crate::target::{Target, WorkerTarget, WorkflowTarget};
 use crate::workflow::definition::{Approval, Does};
@@ -92,6 +93,14 @@ impl RunOwner {
         match self {
             Self::Job(job) => Undertaking::calling(&job.definition.target),
             Self::Parent(task) => task.undertaking.clone(),
+        }
+    }
+
+    /// Whose workers carry it out, where workers do.
+    pub fn pool(&self) -> Option<PoolName> {
+        match self.undertaking() {
+            Undertaking::Offer(target) => Some(target.pool),
+            Undertaking::Call | Undertaking::Unfold(_) | Undertaking::Branch(_) | Undertaking::Ask(_) => None,
         }
     }
 

@@ -3,6 +3,8 @@
 //! An offer is a hint: the run decides. It lies where the pool's workers look, and says which run of which handler it is about, and what
 //! brought it there.
 
+pub mod presence;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -49,6 +51,14 @@ pub struct Offer {
     pub since: Moment,
     /// What brought it here, and the timer behind it.
     pub hint: Hint,
+}
+
+/// A pool that somebody named: in a job, a workflow, or a request for something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    pub tenant: Tenant,
+    pub name: PoolName,
+    pub named_at: Moment,
 }
 
 impl Name {

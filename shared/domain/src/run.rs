@@ -6,6 +6,7 @@ pub mod attempt;
 pub mod error_code;
 mod holder;
 pub mod lease_id;
+pub mod logbook;
 pub mod remark;
 pub mod task_error;
 pub mod task_run;
@@ -487,6 +488,17 @@ impl Run {
     pub fn deadline(&self, terms: &Terms) -> Option<Moment> {
         let _lease = self.lease()?;
         self.attempts.last().map(|attempt| attempt.started_at + terms.timeout)
+    }
+
+    /// Whether an answer of this claim's holder comes too late: its lease ran out, and it has not answered before.
+    pub fn is_late(&self, fence: u32) -> bool {
+        let has_answered = |attempt: &Attempt| {
+            let ended = attempt.ended.as_ref().map(|ended| &ended.how);
+            attempt.number == fence && matches!(ended, Some(Ending::Succeeded | Ending::Failed(_)))
+        };
+        let was_claimed = (1..=self.fence).contains(&fence);
+        let is_under_way = fence == self.fence && self.lease().is_some();
+        was_claimed && !is_under_way && !self.attempts.iter().any(has_answered)
     }
 
     /// What the sweeper makes of an overdue timer of this run.

@@ -64,6 +64,14 @@ pub enum Method {
 }
 
 impl Target {
+    /// Whose workers carry it out, where workers do.
+    pub fn pool(&self) -> Option<&PoolName> {
+        match self {
+            Self::Worker(worker) => Some(&worker.pool),
+            Self::Http(_) | Self::Noop | Self::Workflow(_) => None,
+        }
+    }
+
     /// The secrets that a call needs.
     pub fn secrets(&self) -> BTreeSet<SecretName> {
         match self {

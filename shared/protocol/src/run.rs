@@ -5,6 +5,7 @@ pub mod cancel;
 pub mod claim;
 pub mod finish;
 pub mod lease;
+pub mod logbook;
 mod offer;
 pub mod on_demand;
 pub mod take;

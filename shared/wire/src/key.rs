@@ -1,17 +1,19 @@
 //! A key on the wire: its secret only in the answer that made it.
 
+use std::collections::BTreeSet;
+
 use minutehand_domain::Moment;
 use minutehand_domain::access::{ApiKey, KeyUse, Role};
-use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAGE};
+use minutehand_domain::limits::{IDEMPOTENCY_KEY_CHARS, KEY_POOLS, NAME_CHARS, PAGE};
+use minutehand_domain::pool::PoolName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::instant::Instant;
 use crate::page::DEFAULT_LIMIT;
-use crate::texts::{CursorText, KeyIdText, Line, TenantText};
+use crate::texts::{CursorText, KeyIdText, Line, PoolText, TenantText};
 use crate::word::Word;
-use crate::words::RoleWord;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -20,6 +22,10 @@ pub struct KeyRequest {
     #[schemars(with = "Line<NAME_CHARS>")]
     pub name: String,
     pub role: RoleRequest,
+    /// Of a worker's key: the pools that it works for.
+    #[schemars(with = "Option<Vec<PoolText>>", length(min = 1, max = KEY_POOLS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pools: Option<Vec<String>>,
     /// Whose key it becomes: only the deployment's own key may name another tenant than its own.
     #[schemars(with = "Option<TenantText>")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,6 +46,8 @@ pub enum RoleRequest {
     Viewer,
     Operator,
     Admin,
+    /// Takes runs out of its pools, keeps and ends them, and can do nothing else.
+    Worker,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,13 +71,28 @@ pub struct TenantQuery {
     pub tenant: Option<String>,
 }
 
+/// What a key may do. A viewer reads; an operator and an admin may also do what those before them may; `host` is the deployment's own key.
+/// A worker's key takes runs out of its pools, keeps and ends them, and can do nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyRole {
+    Viewer,
+    Operator,
+    Admin,
+    Host,
+    Worker,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyView {
     #[schemars(with = "KeyIdText")]
     pub key_id: String,
     pub name: String,
-    #[schemars(with = "RoleWord")]
-    pub role: Word<Role>,
+    #[schemars(with = "KeyRole")]
+    pub role: Word<KeyRole>,
+    /// Of a worker's key: the pools that it works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pools: Option<Vec<String>>,
     #[schemars(with = "TenantText")]
     pub tenant: String,
     pub created_at: Instant,
@@ -89,6 +112,7 @@ pub struct CheckedKey {
     pub name: String,
     pub role: Role,
     pub expires_at: Option<Moment>,
+    pub pools: Option<BTreeSet<PoolName>>,
 }
 
 impl KeyRequest {
@@ -99,12 +123,43 @@ impl KeyRequest {
         }
         errors.line("/name", &self.name, NAME_CHARS);
         let role = match self.role {
-            RoleRequest::Viewer => Role::Viewer,
+            RoleRequest::Viewer | RoleRequest::Worker => Role::Viewer,
             RoleRequest::Operator => Role::Operator,
             RoleRequest::Admin => Role::Admin,
         };
+        let pools = self.checked_pools(&mut errors);
         let expires_at = self.expires_at.map(|at| at.0);
-        errors.settle(Some(CheckedKey { name: self.name.clone(), role, expires_at }))
+        errors.settle(Some(CheckedKey { name: self.name.clone(), role, expires_at, pools }))
+    }
+
+    fn checked_pools(&self, errors: &mut FieldErrors) -> Option<BTreeSet<PoolName>> {
+        match (&self.pools, self.role) {
+            (None, RoleRequest::Worker) => errors.add("/pools", "name the pools that the worker works for"),
+            (None, RoleRequest::Viewer | RoleRequest::Operator | RoleRequest::Admin) => {}
+            (Some(_), RoleRequest::Viewer | RoleRequest::Operator | RoleRequest::Admin) => {
+                errors.add("/pools", "only a worker's key has pools");
+            }
+            (Some(names), RoleRequest::Worker) if names.is_empty() || names.len() > KEY_POOLS => {
+                errors.add("/pools", format!("name from 1 to {KEY_POOLS}"));
+            }
+            (Some(names), RoleRequest::Worker) => {
+                let name = |(at, text): (usize, &String)| errors.name(format!("/pools/{at}"), text);
+                return Some(names.iter().enumerate().filter_map(name).collect());
+            }
+        }
+        None
+    }
+}
+
+impl KeyRole {
+    fn of(key: &ApiKey) -> Self {
+        match key.role {
+            _ if key.pools.is_some() => Self::Worker,
+            Role::Viewer => Self::Viewer,
+            Role::Operator => Self::Operator,
+            Role::Admin => Self::Admin,
+            Role::Host => Self::Host,
+        }
     }
 }
 
@@ -113,7 +168,8 @@ impl KeyView {
         Self {
             key_id: key.id.to_string(),
             name: key.name.clone(),
-            role: key.role.into(),
+            role: KeyRole::of(key).into(),
+            pools: key.pools.as_ref().map(|names| names.iter().map(ToString::to_string).collect()),
             tenant: key.tenant.as_str().to_owned(),
             created_at: Instant(key.created_at),
             revoked_at: key.revoked_at.map(Instant),

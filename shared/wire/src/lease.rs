@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use minutehand_domain::body;
-use minutehand_domain::id::NotAnId;
 use minutehand_domain::limits::{
-    DEFAULT_LEASE_SECONDS, DEFAULT_POLL_SECONDS, ERROR_CHARS, HANDLERS, LEASE_SECONDS, LEASES_AT_ONCE,
-    LEAST_LEASE_SECONDS, POLL_SECONDS, RESULT_BYTES, WORD_CHARS,
+    CHECKPOINT_BYTES, DEFAULT_LEASE_SECONDS, DEFAULT_POLL_SECONDS, ERROR_CHARS, HANDLERS, LEASE_SECONDS,
+    LEASES_AT_ONCE, LEAST_LEASE_SECONDS, LOG_LINE_BYTES, LOG_LINES, POLL_SECONDS, RESULT_BYTES, SLOTS, STAGE_CHARS,
+    WORD_CHARS,
 };
 use minutehand_domain::pool::{HandlerName, PoolName, WorkerName};
 use minutehand_domain::run::AttemptError;
 use minutehand_domain::run::lease_id::LeaseId;
+use minutehand_domain::run::logbook::{Entry, Progress};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,7 @@ use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::instant::Instant;
 use crate::problem::{FieldError, Problem};
 use crate::run_status::RunStatus;
-use crate::texts::{HandlerText, JobIdText, LeaseIdText, PoolText, RunIdText, TokenText, WorkerText};
+use crate::texts::{HandlerText, JobIdText, LeaseIdText, Line, PoolText, RunIdText, TokenText, WorkerText};
 use crate::whole_number::whole_number;
 use crate::word::Word;
 
@@ -50,6 +51,13 @@ pub struct LeaseRequest {
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = LEAST_LEASE_SECONDS, max = LEASE_SECONDS), extend("default" = DEFAULT_LEASE_SECONDS))]
     pub lease_seconds: Option<u64>,
+    /// How many runs the worker carries out at a time. It is shown, and decides nothing.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = SLOTS))]
+    pub slots: Option<u64>,
+    /// The worker takes no more and is about to go: it is told so, and given nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub draining: bool,
 }
 
 /// What a request for something to do means.
@@ -61,6 +69,8 @@ pub struct CheckedLeaseRequest {
     pub max: usize,
     pub wait: Duration,
     pub lease: Duration,
+    pub slots: Option<u32>,
+    pub draining: bool,
 }
 
 /// What there was to do: nothing, perhaps.
@@ -91,13 +101,16 @@ pub struct LeaseView {
     /// The instant that the run was meant for.
     pub scheduled_at: Instant,
     pub payload: BodyView,
+    /// What the holder before kept, if there was one and it kept something.
+    #[serde(default)]
+    pub checkpoint: BodyView,
     pub lease_expires_at: Instant,
     /// When the attempt has taken as long as it may, whatever heartbeats say.
     pub deadline_at: Instant,
 }
 
-/// A sign of life.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A sign of life, and what there is to say of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeartbeatRequest {
     #[schemars(with = "TokenText")]
@@ -106,6 +119,22 @@ pub struct HeartbeatRequest {
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = LEAST_LEASE_SECONDS, max = LEASE_SECONDS), extend("default" = DEFAULT_LEASE_SECONDS))]
     pub lease_seconds: Option<u64>,
+    /// How much is done, from 0 to 1. What is not said again stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub progress: Option<f64>,
+    /// What is being done: a line.
+    #[schemars(with = "Option<Line<STAGE_CHARS>>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// What whoever has the run next is given: any JSON. The last one is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-max-bytes" = CHECKPOINT_BYTES))]
+    pub checkpoint: Option<Json>,
+    /// Lines of its log. What a line has more than 2,048 bytes is cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = LOG_LINES))]
+    pub logs: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -231,6 +260,8 @@ impl LeaseRequest {
             errors.in_range("/wait_seconds", self.wait_seconds.unwrap_or(DEFAULT_POLL_SECONDS), 0..=POLL_SECONDS);
         let lease = lease(self.lease_seconds, &mut errors);
         let max = usize::try_from(max).unwrap_or(LEASES_AT_ONCE);
+        let slots = self.slots.map(|slots| errors.in_range("/slots", slots, 1..=SLOTS));
+        let slots = slots.and_then(|slots| u32::try_from(slots).ok());
         let checked = pool.zip(worker).map(|(pool, worker)| CheckedLeaseRequest {
             pool,
             worker,
@@ -238,6 +269,8 @@ impl LeaseRequest {
             max,
             wait: Duration::from_secs(wait),
             lease,
+            slots,
+            draining: self.draining,
         });
         errors.settle(checked)
     }
@@ -257,18 +290,50 @@ fn lease(seconds: Option<u64>, errors: &mut FieldErrors) -> Duration {
     Duration::from_secs(errors.in_range("/lease_seconds", seconds, LEAST_LEASE_SECONDS..=LEASE_SECONDS))
 }
 
+/// What a sign of life means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedHeartbeat {
+    pub lease: Duration,
+    pub entry: Entry,
+}
+
 impl HeartbeatRequest {
-    pub fn checked(&self) -> Result<Duration, RequestRefusal> {
+    pub fn checked(&self) -> Result<CheckedHeartbeat, RequestRefusal> {
         let mut errors = FieldErrors::default();
         let lease = lease(self.lease_seconds, &mut errors);
-        errors.settle(Some(lease))
+        let progress = self.progress.map(Progress::of).transpose();
+        let progress = progress.map_err(|why| errors.add("/progress", why.to_string())).ok().flatten();
+        if let Some(stage) = &self.stage {
+            errors.line("/stage", stage, STAGE_CHARS);
+        }
+        if self.logs.len() > LOG_LINES {
+            errors.add("/logs", format!("has at most {LOG_LINES} lines"));
+        }
+        let checkpoint = self.checkpoint.as_ref().map(|json| body::Json::compact(json.raw()));
+        if checkpoint.as_ref().is_some_and(|json| json.len() > CHECKPOINT_BYTES) {
+            let detail = format!("a checkpoint has at most {CHECKPOINT_BYTES} bytes");
+            let errors = vec![FieldError { pointer: "/checkpoint".to_owned(), detail }];
+            return Err(RequestRefusal { errors, too_large: true });
+        }
+        let lines = self.logs.iter().map(|line| one_line(line)).collect();
+        let entry = Entry { progress, stage: self.stage.clone(), checkpoint, lines };
+        errors.settle(Some(CheckedHeartbeat { lease, entry }))
     }
+}
+
+/// As it stands in a log: nothing in it moves a terminal's cursor.
+fn one_line(text: &str) -> String {
+    let end = text.floor_char_boundary(LOG_LINE_BYTES);
+    text[..end].trim_end_matches(['\r', '\n']).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// How one of several went, as it was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedCompletion {
-    pub lease: LeaseId,
+    /// As it was said.
+    pub lease_id: String,
+    /// None where it is the id of no lease that ever was.
+    pub lease: Option<LeaseId>,
     pub token: String,
     pub outcome: Result<Option<body::Json>, AttemptError>,
 }
@@ -300,19 +365,22 @@ impl CompletionsRequest {
 impl Completion {
     fn checked(&self) -> Result<CheckedCompletion, RequestRefusal> {
         let mut errors = FieldErrors::default();
-        let lease = self.lease_id.parse().map_err(|not_an_id: NotAnId| errors.add("/lease_id", not_an_id.to_string()));
+        if !LeaseId::is_spelled(&self.lease_id) {
+            errors.add("/lease_id", "this is not a lease id");
+        }
         if self.token.is_empty() || self.token.chars().count() > TOKEN_CHARS {
             errors.add("/token", format!("must have from 1 to {TOKEN_CHARS} characters"));
         }
         if self.error.is_some() && self.result.is_some() {
             errors.add("/result", "there is an error: what failed has no result");
         }
-        let lease = errors.settle(lease.ok())?;
+        errors.settle(Some(()))?;
         let outcome = match &self.error {
             Some(error) => Err(error.checked()?),
             None => Ok(result_of(self.result.as_ref())?),
         };
-        Ok(CheckedCompletion { lease, token: self.token.clone(), outcome })
+        let (lease_id, lease) = (self.lease_id.clone(), self.lease_id.parse().ok());
+        Ok(CheckedCompletion { lease_id, lease, token: self.token.clone(), outcome })
     }
 }
 
@@ -359,6 +427,8 @@ mod tests {
             max: None,
             wait_seconds: None,
             lease_seconds: None,
+            slots: None,
+            draining: false,
         };
         change(&mut request);
         request.checked()
@@ -384,6 +454,24 @@ mod tests {
         assert_eq!(pointed_at(|request| request.max = Some(101)), "/max");
         assert_eq!(pointed_at(|request| request.wait_seconds = Some(21)), "/wait_seconds");
         assert_eq!(pointed_at(|request| request.lease_seconds = Some(2)), "/lease_seconds");
+    }
+
+    #[test]
+    fn what_is_said_of_a_run_has_its_bounds() {
+        let said = |change: fn(&mut HeartbeatRequest)| {
+            let mut request = HeartbeatRequest { token: "mt_x".to_owned(), ..HeartbeatRequest::default() };
+            change(&mut request);
+            request.checked()
+        };
+        let pointed_at = |change| said(change).unwrap_err().errors[0].pointer.clone();
+
+        assert_eq!(pointed_at(|request| request.progress = Some(1.01)), "/progress");
+        assert_eq!(pointed_at(|request| request.stage = Some("x".repeat(129))), "/stage");
+        assert_eq!(pointed_at(|request| request.stage = Some("a\nb".to_owned())), "/stage");
+        assert_eq!(pointed_at(|request| request.logs = vec![String::new(); 101]), "/logs");
+        assert!(said(|_| {}).unwrap().entry.is_empty());
+        let lines = said(|request| request.logs = vec!["a\u{1b}[2Jb\r\n".to_owned(), "ä".repeat(2_000)]).unwrap();
+        assert_eq!((lines.entry.lines[0].as_str(), lines.entry.lines[1].len()), ("a [2Jb", 2_048));
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub mod job_view;
 pub mod key;
 pub mod kinds;
 pub mod lease;
+pub mod log;
 pub mod notice;
 pub mod page;
 pub mod preview;
@@ -56,6 +57,7 @@ pub mod texts;
 pub mod whole_number;
 pub mod word;
 pub mod words;
+mod worker_view;
 pub mod workflow_diff;
 pub mod workflow_query;
 pub mod workflow_request;
@@ -76,11 +78,12 @@ pub use self::job_patch::JobPatch;
 pub use self::job_query::JobsQuery;
 pub use self::job_request::JobRequest;
 pub use self::job_view::{JobStatus, JobView, OneJobView};
-pub use self::key::{KeyRequest, KeyView, KeysQuery, RoleRequest, TenantQuery};
+pub use self::key::{KeyRequest, KeyRole, KeyView, KeysQuery, RoleRequest, TenantQuery};
 pub use self::lease::{
     CompleteRequest, CompletedView, Completion, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest,
     HeartbeatRequest, HeartbeatView, LeaseRequest, LeaseView, LeasesView, LeftRunView, WorkerError,
 };
+pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, StallNotice};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};
@@ -102,6 +105,7 @@ pub use self::target::{HeaderSpec, HttpTarget, MASK, NoopTarget, SecretRef, Targ
 pub use self::task_request::TaskRequest;
 pub use self::task_view::TaskView;
 pub use self::word::Word;
+pub use self::worker_view::{HoldView, PoolView, PoolsQuery, WaitingCounted, WorkerView, WorkersCounted, WorkersQuery};
 pub use self::workflow_diff::{FieldDiffView, TaskDiffView, WorkflowDiffView};
 pub use self::workflow_query::{DeleteWorkflowQuery, DiffQuery, RunsOfWorkflowQuery, VersionsQuery, WorkflowsQuery};
 pub use self::workflow_request::WorkflowRequest;

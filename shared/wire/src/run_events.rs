@@ -3,6 +3,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Origin;
+use minutehand_domain::run::logbook::{LateAnswer, LateWord};
 use minutehand_domain::run::{Attempt, CancelAsked, Judgement, Remark, Remarked, Run, State, Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,8 +36,8 @@ pub struct RunEventView {
 }
 
 impl RunEventsView {
-    /// Of a run with all its attempts, oldest first.
-    pub fn of(run: &Run, attempts: &[Attempt]) -> Self {
+    /// Of a run with all its attempts and late answers, oldest first.
+    pub fn of(run: &Run, attempts: &[Attempt], late: &[LateAnswer]) -> Self {
         let mut items = vec![begin(run)];
         for attempt in attempts {
             items.push(started(attempt));
@@ -47,6 +48,7 @@ impl RunEventsView {
         items.extend(run.remarks.iter().filter_map(|remark| remarked(run, remark)));
         items.extend(end(run));
         items.extend(judged(run));
+        items.extend(late.iter().map(came_late));
         // Stable: what happened in the same millisecond stays in the order given here. What the run is about comes first, also
         // where it was cancelled ahead of its time.
         items[1..].sort_by_key(|event| event.at.0);
@@ -91,6 +93,15 @@ fn ended(attempt: &Attempt) -> Option<RunEventView> {
     let detail = attempt.error().map(|error| format!("{}: {}", error.code, error.message));
     let at = attempt.ended.as_ref()?.at;
     Some(RunEventView { attempt: Some(attempt.number), detail, ..RunEventView::new(at, kind) })
+}
+
+fn came_late(answer: &LateAnswer) -> RunEventView {
+    let kind = match answer.word {
+        LateWord::Succeeded => "late_success",
+        LateWord::Failed => "late_failure",
+    };
+    let detail = Some("it came when the lease was over, and changed nothing".to_owned());
+    RunEventView { attempt: Some(answer.fence), detail, ..RunEventView::new(answer.at, kind) }
 }
 
 /// Nobody makes an attempt at what waits for tasks or for an answer.

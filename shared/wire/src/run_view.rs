@@ -1,15 +1,17 @@
 //! A run as it is shown. Fields that later features fill are null until then.
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::Body;
+use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::priority::Priority;
+use minutehand_domain::run::logbook::{Logbook, Progress};
 use minutehand_domain::run::{Attempt, AttemptError, Run, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::body::BodyView;
 use crate::instant::Instant;
+use crate::log::LateAnswerView;
 use crate::run_status::RunStatus;
 use crate::texts::{JobIdText, RunIdText, TaskKeyText};
 use crate::word::Word;
@@ -42,9 +44,18 @@ pub struct RunView {
     /// What the target answered. A list leaves out one that is kept apart because it is large.
     #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
     pub result: BodyView,
-    /// Null until workers report it.
-    #[schemars(with = "()")]
+    /// How much of it is done, from 0 to 1, where its worker says so. A list does not show it.
+    #[schemars(range(min = 0, max = 1))]
     pub progress: Option<f64>,
+    /// What its worker is doing, in its own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// What its worker has kept for whoever has the run next.
+    #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
+    pub checkpoint: BodyView,
+    /// Answers of workers whose lease was over: they changed nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late_answers: Vec<LateAnswerView>,
     /// Oldest first. A list shows only the newest few.
     pub attempts: Vec<AttemptView>,
     #[schemars(with = "OriginWord")]
@@ -125,6 +136,9 @@ impl RunView {
             payload: bodies.payload,
             result: bodies.result,
             progress: None,
+            stage: None,
+            checkpoint: BodyView::LeftOut,
+            late_answers: Vec::new(),
             attempts: attempts.iter().map(AttemptView::of).collect(),
             origin: run.key.origin.into(),
             redrive_of: run.redrive_of.map(|key| key.to_string()),
@@ -143,6 +157,18 @@ impl RunView {
     pub fn in_its_workflow(self, task: TaskOfView, job: JobId) -> Self {
         let (workflow_run_id, task_key) = (Some(task.workflow_run_id.clone()), Some(task.key.clone()));
         Self { job_id: job.to_string(), workflow_run_id, task_key, task: Some(task), ..self }
+    }
+
+    /// With what its workers said of it.
+    #[must_use]
+    pub fn told_by(self, book: &Logbook, checkpoint: Option<&Json>) -> Self {
+        Self {
+            progress: book.progress.map(Progress::share),
+            stage: book.stage.clone(),
+            checkpoint: checkpoint.map_or(BodyView::LeftOut, |json| BodyView::of(Some(json))),
+            late_answers: book.late.iter().map(LateAnswerView::of).collect(),
+            ..self
+        }
     }
 
     /// As a list shows it: with the attempts that stand inside, and without bodies that are kept apart, its job's among them.

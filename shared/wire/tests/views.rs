@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use minutehand_domain::Moment;
-use minutehand_domain::access::Role;
 use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::job::Status;
 use minutehand_domain::order::Delivery;
@@ -17,9 +16,9 @@ use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
     DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice, JobStatus, JobView,
-    Json, KeyView, LagView, NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView, RetrySpec, RunEventView,
-    RunEventsView, RunNotice, RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, StatsView, TargetSpec,
-    Word, WorkflowRequest, WorkflowRunView,
+    Json, KeyRole, KeyView, LagView, LateAnswerView, NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView,
+    RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView,
+    StatsView, TargetSpec, Word, WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -31,7 +30,8 @@ use serde_json::{Value, json};
 
 /// Fields whose objects have names that are not ours: any JSON, headers, a kind of target, counts by status. A count of jobs
 /// or runs is told from a list of them by being no array.
-const FREE: [&str; 9] = ["payload", "result", "params", "output", "headers", "target", "runs", "jobs", "counts"];
+const FREE: [&str; 10] =
+    ["payload", "result", "checkpoint", "params", "output", "headers", "target", "runs", "jobs", "counts"];
 
 fn text() -> impl Strategy<Value = String> {
     "\\PC{0,12}"
@@ -196,7 +196,12 @@ fn run() -> impl Strategy<Value = RunView> {
             let (run_id, job_id, status, reason, priority, origin, redrive_of) = record;
             let (scheduled_at, effective_at, started_at, finished_at, covers_until, count) = times;
             let (progress, workflow_run_id, task_key, workflow_version) = later;
+            let (stage, checkpoint) = (task_key.clone(), result.clone());
+            let late = |at| LateAnswerView { at, attempt: 3, outcome: "succeeded".to_owned() };
             RunView {
+                stage,
+                checkpoint,
+                late_answers: finished_at.map(late).into_iter().collect(),
                 run_id,
                 job_id,
                 status,
@@ -299,7 +304,7 @@ proptest! {
     #[test]
     fn keys_quotas_and_secrets_read_back_as_they_were_written(
         (key_id, name, tenant, secret) in (text(), text(), text(), of(text())),
-        role in word(&[Role::Viewer, Role::Admin, Role::Host]),
+        role in word(&[KeyRole::Viewer, KeyRole::Worker, KeyRole::Host]),
         (created_at, maybe_at) in (instant(), of(instant())),
         (max_jobs, max_concurrent_runs) in (of(any::<u32>()), of(any::<u32>())),
     ) {
@@ -315,8 +320,9 @@ proptest! {
             at: created_at, by: key_id.clone(), by_name: secret.clone(), deed: name.clone(), subject: tenant.clone(),
             outcome: ActOutcome::NotDone.into(), request_id: key_id.clone(),
         });
+        let pools = secret.clone().map(|pool| vec![pool]);
         reads_back(&KeyView {
-            key_id, name, role, tenant, created_at, revoked_at, expires_at, last_used_at, secret,
+            pools, key_id, name, role, tenant, created_at, revoked_at, expires_at, last_used_at, secret,
         });
     }
 

@@ -10,6 +10,7 @@ mod catch_up;
 pub mod graph;
 mod schedule;
 mod verdict;
+pub mod workers;
 mod wrong_clocks;
 
 pub use catch_up::CatchUp;

@@ -8,6 +8,7 @@ use minutehand_judge::Violation;
 
 use crate::graphs;
 use crate::history::{Verdict, history};
+use crate::workers;
 
 #[derive(Clone, Debug, Default)]
 pub struct Campaign {
@@ -28,6 +29,11 @@ impl Campaign {
     /// The same of graphs.
     pub fn play_graphs(first: u64, histories: u64, threads: u64) -> Self {
         Self::play_each(graphs::history, first, histories, threads)
+    }
+
+    /// The same of workers.
+    pub fn play_workers(first: u64, histories: u64, threads: u64) -> Self {
+        Self::play_each(workers::history, first, histories, threads)
     }
 
     fn play_each(history: fn(u64) -> Verdict, first: u64, histories: u64, threads: u64) -> Self {

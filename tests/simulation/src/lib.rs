@@ -24,4 +24,5 @@ pub mod stage;
 mod sweeps;
 pub mod throttle;
 pub mod witness;
+pub mod workers;
 pub mod world;

@@ -13,10 +13,11 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 const HELP: &str = "\
 Plays histories of Minutehand's protocol under faults and has them judged.
 
-    simulate [--graphs] [--histories N] [--first SEED] [--threads N]
-    simulate [--graphs] --seed SEED         one history again, with everything it counted
+    simulate [--graphs | --workers] [--histories N] [--first SEED] [--threads N]
+    simulate [--graphs | --workers] --seed SEED         one history again, with everything it counted
 
-    --graphs    histories of workflows
+    --graphs     histories of workflows
+    --workers    histories of workers elsewhere
 ";
 
 fn main() -> ExitCode {
@@ -25,12 +26,16 @@ fn main() -> ExitCode {
         let at = arguments.iter().position(|argument| argument == flag)?;
         arguments.get(at + 1)?.parse::<u64>().ok()
     };
-    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+    let is_given = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    if is_given("--help") || is_given("-h") {
         println!("{HELP}");
         return ExitCode::SUCCESS;
     }
-    let play =
-        if arguments.iter().any(|argument| argument == "--graphs") { Campaign::play_graphs } else { Campaign::play };
+    let play = match () {
+        () if is_given("--graphs") => Campaign::play_graphs,
+        () if is_given("--workers") => Campaign::play_workers,
+        () => Campaign::play,
+    };
     let campaign = match number("--seed") {
         Some(seed) => play(seed, 1, 1),
         None => play(

@@ -27,7 +27,7 @@ use minutehand_domain::order::Terms;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
-use minutehand_domain::target::{HttpTarget, Method, Target};
+use minutehand_domain::target::{HttpTarget, Method, Target, WorkerTarget};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
@@ -75,12 +75,28 @@ pub struct Wish {
     /// Its payload is kept apart, and read by each run.
     pub large_payload: bool,
     pub catch_up: CatchUp,
+    /// A worker of the stage's pool carries it out.
+    pub by_a_worker: bool,
 }
+
+/// Where the workers of a stage look.
+const POOL: &str = "staged";
 
 impl Wish {
     fn of(plan: Plan) -> Self {
         let catch_up = CatchUp::default();
-        Self { plan, takes: 1, fails: false, retries: 0, retry_after: 5, timeout: 60, large_payload: false, catch_up }
+        let (large_payload, by_a_worker) = (false, false);
+        Self {
+            plan,
+            takes: 1,
+            fails: false,
+            retries: 0,
+            retry_after: 5,
+            timeout: 60,
+            large_payload,
+            catch_up,
+            by_a_worker,
+        }
     }
 
     /// Fires once, at that second.
@@ -107,9 +123,11 @@ impl Wish {
             ..RetryPolicy::default()
         };
         let terms = Terms { timeout: Duration::from_secs(self.timeout), retry, ..Terms::default() };
-        let target =
-            HttpTarget { url: "https://staged.example/".into(), method: Method::Post, headers: BTreeMap::new() };
-        Definition { target: Target::Http(target), terms, catch_up: self.catch_up, ..Definition::default() }
+        let http = HttpTarget { url: "https://staged.example/".into(), method: Method::Post, headers: BTreeMap::new() };
+        let name = |name: &str| name.parse().expect("a name");
+        let worker = WorkerTarget { pool: name(POOL), handler: name("handler") };
+        let target = if self.by_a_worker { Target::Worker(worker) } else { Target::Http(http) };
+        Definition { target, terms, catch_up: self.catch_up, ..Definition::default() }
     }
 }
 

@@ -35,6 +35,47 @@ fn no_graph_is_stuck_and_each_task_of_it_does_what_it_must() {
     }
 }
 
+/// Overridden by `SIMULATION_WORKERS`.
+const WORKERS: u64 = 100;
+
+#[test]
+fn no_run_of_a_worker_is_stuck_or_anothers() {
+    let wanted = std::env::var("SIMULATION_WORKERS").ok().and_then(|text| text.parse().ok());
+
+    let campaign = Campaign::play_workers(1, wanted.unwrap_or(WORKERS), 2);
+
+    assert!(campaign.failed.is_empty(), "{campaign}");
+    for &(what, least) in LEAST_IN_A_HUNDRED_OF_WORKERS {
+        let (met, least) = (campaign.count(what), least * (campaign.histories / 100));
+        assert!(met >= least, "only {met} of at least {least}: {what}");
+    }
+}
+
+/// The same of each hundred histories of workers.
+const LEAST_IN_A_HUNDRED_OF_WORKERS: &[(&str, u64)] = &[
+    ("course rough", 30),
+    ("course machine", 8),
+    ("course clocks", 4),
+    ("played on processes", 20),
+    ("played on invocations", 20),
+    ("worker died", 200),
+    ("worker slept past its lease", 100),
+    ("worker lost its lease", 300),
+    ("worker saw the cancellation", 1),
+    ("another token shown", 150),
+    ("request unanswered", 1_000),
+    ("had several holders", 1_000),
+    ("went on from a checkpoint", 500),
+    ("success taken", 5_000),
+    ("success unanswered", 100),
+    ("failure taken", 1_000),
+    ("hand-back taken", 100),
+    ("ended succeeded", 5_000),
+    ("ended failed", 500),
+    ("ended timed_out", 5),
+    ("ended cancelled", 5),
+];
+
 /// The same of each hundred histories of graphs.
 const LEAST_IN_A_HUNDRED_OF_GRAPHS: &[(&str, u64)] = &[
     ("course rough", 30),

@@ -108,6 +108,7 @@ pub async fn whatever_a_document_holds_is_found_as_it_was<S: Store>(store: Arc<S
         former: None,
         fingerprint: None,
         expires_at: None,
+        pools: None,
     };
     let fingerprint = Fingerprint::of("POST /v1/keys", "{}", "idempotency_key").expect("this is JSON");
     let rotated = ApiKey {

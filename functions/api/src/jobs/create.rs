@@ -80,6 +80,9 @@ async fn made<D: Ports>(
         Ok(checked) => admit(app, tenant, &identity, &checked).await.map(|()| checked),
         Err(refusal) => Err(refusal.into()),
     };
+    if let Ok(checked) = &admitted {
+        app.pools.note(ports, tenant, checked.definition.target.pool()).await;
+    }
     match admitted {
         Ok(checked) => make(ports, identity.of_job(tenant, checked, now)).await,
         Err(problem) => made_before(ports, tenant, identity, problem).await,

@@ -34,7 +34,7 @@ use crate::secrets::must_be_there;
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
-const STRUCTS: [&str; 7] = ["schedule", "target", "http", "noop", "workflow", "retry", "catch_up"];
+const STRUCTS: [&str; 8] = ["schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up"];
 
 pub(crate) async fn patch<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -84,6 +84,7 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     if !same_payload || checked.definition.target != job.definition.target {
         must_be_there(ports, &job.tenant, &checked.secrets).await?;
         its_workflow_must_be_there(ports, &job.tenant, &checked.definition.target).await?;
+        app.pools.note(ports, &job.tenant, checked.definition.target.pool()).await;
     }
     let payload = if same_payload {
         job.definition.payload.clone()

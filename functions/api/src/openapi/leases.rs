@@ -3,7 +3,7 @@
 use http::StatusCode;
 use minutehand_wire::{
     CompleteRequest, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest, HeartbeatRequest,
-    HeartbeatView, LeaseRequest, LeasesView, LeftRunView,
+    HeartbeatView, LeaseRequest, LeasesView, LeftRunView, Page, PoolView, PoolsQuery, WorkerView, WorkersQuery,
 };
 use serde_json::{Value, json};
 
@@ -31,16 +31,31 @@ pub(crate) fn keep_lease() -> OperationDoc {
     of_a_lease("keep_lease", "Keep a lease")
         .more(
             "A sign of life: the worker has the run for `lease_seconds` from now on, but never beyond `deadline_at`. A lease that is \
-             over is kept as long as nobody else has taken the run.",
+             over is kept as long as nobody else has taken the run. What is said of the run with it stands beside the run: how much is \
+             done, what is being done, lines of its log, and what whoever has the run next is given.",
         )
         .takes::<HeartbeatRequest>()
         .shows(ResponseDoc::json::<HeartbeatView>(StatusCode::OK, "Until when, and whether to stop."))
         .example(
             "for another minute",
-            json!({ "token": TOKEN }),
+            json!({ "token": TOKEN, "progress": 0.5, "stage": "sending", "checkpoint": { "sent": 3 }, "logs": ["half of them are sent"] }),
             StatusCode::OK,
             json!({ "lease_expires_at": "2027-01-15T08:01:00.000Z", "cancel_requested": false }),
         )
+}
+
+pub(crate) fn list_workers() -> OperationDoc {
+    OperationDoc::new(Tag::Leases, "list_workers", "List workers")
+        .more("Who asks for something to do, when it was last heard of, and what it has: up to ten seconds behind. Pool by pool.")
+        .query::<WorkersQuery>()
+        .shows(ResponseDoc::json::<Page<WorkerView>>(StatusCode::OK, "A page of workers."))
+}
+
+pub(crate) fn list_pools() -> OperationDoc {
+    OperationDoc::new(Tag::Leases, "list_pools", "List pools")
+        .more("Who works for each, and how much waits in it. A pool is there as soon as a job or a worker names it.")
+        .query::<PoolsQuery>()
+        .shows(ResponseDoc::json::<Page<PoolView>>(StatusCode::OK, "A page of pools, by name."))
 }
 
 pub(crate) fn complete_lease() -> OperationDoc {

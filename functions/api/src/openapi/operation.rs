@@ -8,12 +8,13 @@ use super::operation_doc::{AnswerHeader, Content, Example, OperationDoc, Request
 use super::problems;
 use super::references::{header, link, parameter, response};
 use super::schemas::{Schemas, without_null};
+use crate::keyring::Need;
 use crate::problem::Kind;
 
 pub(crate) struct Operation {
     pub method: Method,
     pub path: &'static str,
-    pub needs: Option<Role>,
+    pub needs: Option<Need>,
     pub doc: OperationDoc,
 }
 
@@ -46,8 +47,9 @@ impl Operation {
     fn description(&self) -> String {
         let who = match self.needs {
             None => "Needs no key.".to_owned(),
-            Some(Role::Host) => "Needs the deployment's own key.".to_owned(),
-            Some(role) => format!("Needs a key of the role {} or more.", role.as_str()),
+            Some(Need::Role(Role::Host)) => "Needs the deployment's own key.".to_owned(),
+            Some(Need::Role(role)) => format!("Needs a key of the role {} or more.", role.as_str()),
+            Some(Need::Work) => "Needs a key of the role worker, or of the role operator or more.".to_owned(),
         };
         let paragraphs =
             [self.doc.more.to_owned(), self.doc.takes.as_ref().map_or_else(String::new, RequestBody::bound), who];
@@ -55,7 +57,11 @@ impl Operation {
     }
 
     fn security(&self) -> Value {
-        self.needs.map_or_else(|| json!([]), |role| json!([{ "key": [role.as_str()] }]))
+        let word = |need| match need {
+            Need::Role(role) => role.as_str(),
+            Need::Work => "worker",
+        };
+        self.needs.map_or_else(|| json!([]), |need| json!([{ "key": [word(need)] }]))
     }
 
     fn parameters(&self, schemas: &mut Schemas) -> Vec<Value> {
@@ -101,8 +107,7 @@ impl Operation {
     fn allows(&self, kind: Kind) -> bool {
         let doc = &self.doc;
         match kind {
-            Kind::Unauthorized | Kind::QuotaExceeded | Kind::Unavailable => self.needs.is_some(),
-            Kind::Forbidden => self.needs.is_some_and(|role| role > Role::Viewer),
+            Kind::Unauthorized | Kind::Forbidden | Kind::QuotaExceeded | Kind::Unavailable => self.needs.is_some(),
             Kind::NotFound => self.names().next().is_some(),
             Kind::Malformed | Kind::TooLarge | Kind::UnsupportedMediaType => doc.takes.is_some(),
             Kind::Invalid => doc.takes.is_some() || doc.query.is_some(),

@@ -1,7 +1,7 @@
 //! The documentation of the routes of runs.
 
 use http::StatusCode;
-use minutehand_wire::{Page, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery};
+use minutehand_wire::{LogsQuery, LogsView, Page, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery};
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::Replayed;
@@ -71,6 +71,16 @@ pub(crate) fn get_run() -> OperationDoc {
 pub(crate) fn list_run_events() -> OperationDoc {
     OperationDoc::new(Tag::Runs, "list_run_events", "Show what happened to a run, and who did what")
         .shows(ResponseDoc::json::<RunEventsView>(StatusCode::OK, "All that happened, in order."))
+}
+
+pub(crate) fn list_run_logs() -> OperationDoc {
+    OperationDoc::new(Tag::Runs, "list_run_logs", "Show the log of a run")
+        .more(
+            "What its workers said, line by line: the last with `tail`, or from a line on. A mebibyte is kept, and the oldest lines go \
+             first. Of a run that is called it is what each attempt was answered. To follow a log, ask again with `from` at `next`.",
+        )
+        .query::<LogsQuery>()
+        .shows(ResponseDoc::json::<LogsView>(StatusCode::OK, "Some lines."))
 }
 
 pub(crate) fn cancel_run() -> OperationDoc {

@@ -4,6 +4,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::id::{Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
+use minutehand_domain::run::logbook::{Checkpoint, Logbook};
 use minutehand_domain::run::{Attempt, Run};
 use minutehand_domain::workflow::waits::of_run;
 use minutehand_io::clock::Clock as _;
@@ -14,7 +15,7 @@ use minutehand_protocol::chain::standing::{Asked, Standing as Standings, standin
 use minutehand_protocol::graph::watch::{Standing, standing_of};
 use minutehand_protocol::lookup::job_of;
 use minutehand_wire::run_view::{Bodies, result_of};
-use minutehand_wire::{BodyView, RunEventsView, RunView, TaskOfView};
+use minutehand_wire::{BodyView, LogsView, RunEventsView, RunView, TaskOfView};
 
 pub(crate) struct FullRun {
     run: Run,
@@ -24,6 +25,9 @@ pub(crate) struct FullRun {
     result: Option<Json>,
     /// Where it is a task's: of which run, and what it waits for.
     task: Option<(Standing, Option<String>)>,
+    /// What its workers said of it, where they did.
+    book: Option<Logbook>,
+    checkpoint: Option<Json>,
 }
 
 impl FullRun {
@@ -62,13 +66,18 @@ impl FullRun {
             let waits = standing.waits(&run, ports.clock().now());
             (standing, waits)
         });
-        Ok(Self { run, attempts, payload, result, task })
+        let (book, checkpoint) = told(ports, &run).await?;
+        Ok(Self { run, attempts, payload, result, task, book, checkpoint })
     }
 
     pub(crate) fn view(&self, now: Moment) -> RunView {
         let bodies =
             Bodies { payload: BodyView::of(self.payload.as_ref()), result: BodyView::of(self.result.as_ref()) };
         let view = RunView::of(&self.run, &self.attempts, bodies, now);
+        let view = match &self.book {
+            Some(book) => view.told_by(book, self.checkpoint.as_ref()),
+            None => view,
+        };
         match &self.task {
             Some((standing, waits)) => {
                 RunView { waiting_for: waits.clone(), ..view.in_its_workflow(task_of(standing), standing.job) }
@@ -79,8 +88,35 @@ impl FullRun {
     }
 
     pub(super) fn events(&self) -> RunEventsView {
-        RunEventsView::of(&self.run, &self.attempts)
+        RunEventsView::of(&self.run, &self.attempts, self.book.as_ref().map_or(&[], |book| &book.late))
     }
+
+    pub(super) fn book(&self) -> Option<&Logbook> {
+        self.book.as_ref()
+    }
+
+    /// How many of its calls have ended.
+    pub(super) fn calls(&self) -> u32 {
+        let ended = self.attempts.iter().filter(|attempt| attempt.ended.is_some()).count();
+        u32::try_from(ended).unwrap_or(u32::MAX)
+    }
+
+    /// What its calls were answered.
+    pub(super) fn answered(&self, from: u32, limit: usize) -> LogsView {
+        LogsView::of_calls(&self.attempts, self.result.as_ref(), from, limit)
+    }
+}
+
+/// What workers said of a run that was begun. Nobody says anything of one that waits for its tasks.
+async fn told<D: Ports>(ports: &D, run: &Run) -> Result<(Option<Logbook>, Option<Json>), Fault> {
+    if run.fence == 0 || run.graph.is_some() {
+        return Ok((None, None));
+    }
+    let Some(book) = ports.store().get::<Logbook>(&run.tenant, run.key).await?.map(|seen| seen.item) else {
+        return Ok((None, None));
+    };
+    let kept = if book.has_checkpoint { ports.store().get::<Checkpoint>(&run.tenant, run.key).await? } else { None };
+    Ok((Some(book), kept.map(|seen| seen.item.value)))
 }
 
 /// As an answer tells it.

@@ -87,7 +87,7 @@ impl First {
         // A task's begins at the instant of the whole, which says nothing.
         let own = usize::from(task.is_some());
         let end = run.finished_at();
-        for (number, event) in (0..).zip(RunEventsView::of(run, &run.attempts).items).skip(own) {
+        for (number, event) in (0..).zip(RunEventsView::of(run, &run.attempts, &[]).items).skip(own) {
             // What happened to the whole is around what happened in it, where the clock tells no difference: what it began with is first.
             let place = match task {
                 Some(_) => 1,

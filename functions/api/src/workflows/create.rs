@@ -58,7 +58,10 @@ pub(crate) async fn create<D: Ports>(
         Err(refusal) => Err(refusal.into()),
     };
     let (workflow, is_new) = match admitted {
-        Ok(checked) => make(ports, identity.of_workflow(tenant, checked, caller.by.clone(), now)).await?,
+        Ok(checked) => {
+            app.pools.note(ports, tenant, checked.definition.pools()).await;
+            make(ports, identity.of_workflow(tenant, checked, caller.by.clone(), now)).await?
+        }
         Err(problem) => (made_before(ports, tenant, &identity, problem).await?, false),
     };
     let whole = Whole::of(ports, workflow).await?.ok_or_else(Problem::too_slow)?;

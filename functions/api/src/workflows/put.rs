@@ -72,6 +72,7 @@ async fn wanted<D: Ports>(
     let checked = request.unmasked(&there.definition).checked(spread, now, Some(schedule), check)?;
     secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
+    app.pools.note(ports, tenant, checked.definition.pools()).await;
     if checked.schedule != *schedule {
         app.meters.admit_job(ports, tenant, &checked.schedule, Some(schedule)).await?;
     }

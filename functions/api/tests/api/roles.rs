@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 66] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 69] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -23,6 +23,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 66] = [
     ("GET", "/v1/runs", "viewer"),
     ("GET", "/v1/runs/{run_id}", "viewer"),
     ("GET", "/v1/runs/{run_id}/events", "viewer"),
+    ("GET", "/v1/runs/{run_id}/logs", "viewer"),
     ("POST", "/v1/runs/{run_id}/cancel", "operator"),
     ("POST", "/v1/runs/{run_id}/retry", "operator"),
     ("GET", "/v1/workflow-runs", "viewer"),
@@ -69,12 +70,14 @@ pub(crate) const ROUTES: [(&str, &str, &str); 66] = [
     ("POST", "/v1/repair", "host"),
     ("GET", "/v1/stats", "viewer"),
     ("GET", "/metrics", "host"),
-    ("POST", "/v1/leases", "operator"),
-    ("POST", "/v1/leases/complete", "operator"),
-    ("POST", "/v1/leases/{lease_id}/heartbeat", "operator"),
-    ("POST", "/v1/leases/{lease_id}/complete", "operator"),
-    ("POST", "/v1/leases/{lease_id}/fail", "operator"),
-    ("POST", "/v1/leases/{lease_id}/hand-back", "operator"),
+    ("POST", "/v1/leases", "work"),
+    ("POST", "/v1/leases/complete", "work"),
+    ("POST", "/v1/leases/{lease_id}/heartbeat", "work"),
+    ("POST", "/v1/leases/{lease_id}/complete", "work"),
+    ("POST", "/v1/leases/{lease_id}/fail", "work"),
+    ("POST", "/v1/leases/{lease_id}/hand-back", "work"),
+    ("GET", "/v1/workers", "viewer"),
+    ("GET", "/v1/pools", "viewer"),
 ];
 
 /// Those that need none.
@@ -86,8 +89,10 @@ pub(crate) fn address(route: &str, id: &str) -> String {
     route.split('/').map(part).collect::<Vec<_>>().join("/")
 }
 
-fn rank(role: &str) -> usize {
-    ROLES.iter().position(|one| *one == role).unwrap()
+/// Whether a key of this role may call what asks for that. To work needs as much as to make jobs.
+fn may(role: &str, least: &str) -> bool {
+    let rank = |role: &str| ROLES.iter().position(|one| *one == role).unwrap();
+    rank(role) >= rank(if least == "work" { "operator" } else { least })
 }
 
 /// A key of each role, of one tenant.
@@ -110,13 +115,48 @@ async fn each_route_asks_for_its_role_and_no_more() {
             let answer = world.by(key, method, &address(path, "x"), None).await;
 
             let refused = answer.status.as_u16() == 403;
-            assert_eq!(refused, rank(role) < rank(least), "{role}: {method} {path}: {}", answer.text);
+            assert_eq!(refused, !may(role, least), "{role}: {method} {path}: {}", answer.text);
             assert_ne!(answer.status, 401, "{role}: {method} {path}");
             if refused {
                 answer.problem(403, "forbidden");
-                assert!(answer.word("/detail").contains(if least == "host" { "deployment" } else { least }));
+                let told = [("host", "deployment"), ("work", "worker or operator")]
+                    .into_iter()
+                    .find(|(word, _)| *word == least);
+                assert!(answer.word("/detail").contains(told.map_or(least, |(_, told)| told)));
             }
         }
+    }
+}
+
+/// Removed: a worker's key counts as a viewer's. It read every tenant's job.
+#[tokio::test]
+async fn a_workers_key_works_and_can_do_nothing_else() {
+    let world = World::new();
+    let made = world.post("/v1/keys", json!({"name": "w", "role": "worker", "pools": ["web1"]})).await;
+    assert_eq!((made.word("/role"), made.field("/pools")), ("worker".to_owned(), json!(["web1"])));
+    let key = made.word("/secret");
+    for (method, path, least) in ROUTES {
+        let answer = world.by(&key, method, &address(path, "x"), None).await;
+
+        assert_eq!(answer.status.as_u16() == 403, least != "work", "{method} {path}: {}", answer.text);
+    }
+    let ask = |pool: &str| json!({"pool": pool, "worker_id": "a", "wait_seconds": 0});
+    assert_eq!(world.by(&key, "POST", "/v1/leases", Some(ask("web1"))).await.status, 200);
+    world.by(&key, "POST", "/v1/leases", Some(ask("web2"))).await.problem(403, "forbidden");
+    let listed = world.get("/v1/keys").await;
+    assert!(listed.text.contains(r#""role":"worker","pools":["web1"]"#), "{}", listed.text);
+}
+
+#[tokio::test]
+async fn a_workers_key_names_its_pools_and_no_other_key_does() {
+    let world = World::new();
+    for (key, at) in [
+        (json!({"name": "w", "role": "worker"}), "/pools"),
+        (json!({"name": "w", "role": "worker", "pools": []}), "/pools"),
+        (json!({"name": "w", "role": "worker", "pools": ["a", "b c"]}), "/pools/1"),
+        (json!({"name": "w", "role": "viewer", "pools": ["a"]}), "/pools"),
+    ] {
+        assert_eq!(world.post("/v1/keys", key).await.problem(422, "invalid"), [at]);
     }
 }
 

@@ -32,6 +32,7 @@ Examples:
   minutehand jobs create --url https://example.com/report --cron '0 2 1 * *' --tz Europe/Paris
   minutehand jobs create --url http://127.0.0.1:3000/ --after 5m --payload '{\"user\": 7}' --retries 5
   minutehand jobs create --url https://example.com/mail --at 2030-01-01T00:00:00Z
+  minutehand jobs create --pool web1 --handler invoice.send --every 1h --timeout 4h    # workers carry it out
   minutehand jobs create --noop --after 1h --idempotency-key order-7    # again: the same job
   minutehand jobs create --file job.json --name another
   echo '{\"target\": {\"noop\": {}}}' | minutehand jobs create --file - --json")]
@@ -94,7 +95,7 @@ Examples:
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").args(["url", "noop", "file"]).required(true).multiple(true))]
+#[command(group = ArgGroup::new("what").args(["url", "noop", "pool", "file"]).required(true).multiple(true))]
 pub(crate) struct Create {
     #[command(flatten)]
     flags: JobFlags,

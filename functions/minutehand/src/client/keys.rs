@@ -14,17 +14,19 @@ use super::span::Span;
 use super::table::{Card, Cell, STRONG, Table};
 use super::{id, one_of};
 
-const ROLES: [&str; 3] = ["viewer", "operator", "admin"];
+const ROLES: [&str; 4] = ["viewer", "operator", "admin", "worker"];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {
     /// Make a key; its secret is shown once
     #[command(after_help = "\
-Roles: a viewer reads; an operator also makes and changes jobs and runs; an admin also makes keys.
+Roles: a viewer reads; an operator also makes and changes jobs and runs; an admin also makes keys;
+a worker takes runs out of its pools and ends them, and can do nothing else.
 
 Examples:
   minutehand keys create ci --role operator
   minutehand keys create billing --role admin --tenant acme
+  minutehand keys create web1 --role worker --pool web1
   minutehand keys create audit --role viewer --expires-at 2030-07-01T00:00:00Z
   export MINUTEHAND_KEY=$(minutehand keys create me --role viewer --json | jq -r .secret)")]
     Create(Create),
@@ -57,6 +59,9 @@ pub(crate) struct Create {
     /// What it may do
     #[arg(long, value_parser = one_of::<RoleRequest>(ROLES))]
     role: RoleRequest,
+    /// A pool that a worker's key works for; can be given again
+    #[arg(long, value_name = "POOL", required_if_eq("role", "worker"))]
+    pool: Vec<String>,
     /// From when on it opens nothing; it has no end without
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     expires_at: Option<Moment>,
@@ -130,6 +135,7 @@ impl Create {
         let request = KeyRequest {
             name,
             role: self.role,
+            pools: (!self.pool.is_empty()).then(|| self.pool.clone()),
             tenant,
             expires_at: self.expires_at.map(Instant),
             idempotency_key: None,
@@ -186,6 +192,7 @@ fn card(key: &KeyView, paper: Paper) -> String {
         .with("Key", &key.key_id)
         .with("Name", &key.name)
         .with("Role", key.role.to_string())
+        .maybe("Pools", key.pools.as_ref().map(|pools| pools.join(" ")))
         .with("Tenant", &key.tenant)
         .with("Created", instant(key.created_at))
         .maybe("Last used", key.last_used_at.map(instant))
@@ -224,11 +231,16 @@ mod tests {
 
     #[test]
     fn each_command_is_a_call() {
-        let cases: [(&[&str], &str, Option<&str>); 8] = [
+        let cases: [(&[&str], &str, Option<&str>); 9] = [
             (
                 &["create", "ci", "--role=viewer", "--expires-at=2030-01-01T00:00:00Z"],
                 "POST /v1/keys",
                 Some(r#"{"name":"ci","role":"viewer","expires_at":"2030-01-01T00:00:00.000Z"}"#),
+            ),
+            (
+                &["create", "w", "--role=worker", "--pool=a", "--pool=b"],
+                "POST /v1/keys",
+                Some(r#"{"name":"w","role":"worker","pools":["a","b"]}"#),
             ),
             (&["create", "ci", "--role=viewer"], "POST /v1/keys", Some(r#"{"name":"ci","role":"viewer"}"#)),
             (

@@ -1,6 +1,7 @@
 //! `minutehand runs`: what ran, how it went, and what may still be done about it.
 
 pub(crate) mod follow;
+mod logs;
 pub(crate) mod run;
 mod tail;
 mod watch_list;
@@ -12,6 +13,7 @@ use minutehand_client::wire::{
 use minutehand_client::{Call, calls};
 use minutehand_domain::Moment;
 
+use self::logs::Logs;
 use self::run::card;
 use self::tail::Tail;
 use super::cells::or_dash;
@@ -67,6 +69,13 @@ Examples:
   minutehand runs tail run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 && echo 'it succeeded'
   minutehand runs tail --json | jq -r 'select(.status == \"failed\") | .run_id'")]
     Tail(Tail),
+    /// Show what a run's workers said, line by line, or what its calls were answered
+    #[command(after_help = "\
+Examples:
+  minutehand runs logs run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0
+  minutehand runs logs run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 -n 20 -f
+  minutehand runs logs run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --json | jq -r .line")]
+    Logs(Logs),
     /// Show what happened to a run, and who did it
     #[command(after_help = "\
 Examples:
@@ -126,6 +135,7 @@ impl Runs {
             Self::Retry(retry) => session.show_answer(&retry.call()?, card).await,
             Self::Cancel(One { run }) => session.show_answer(&calls::cancel_run(&run), card).await,
             Self::Tail(tail) => tail.execute(session).await,
+            Self::Logs(logs) => logs.execute(session).await,
             Self::Events(One { run }) => session.show_answer(&calls::list_run_events(&run), events).await,
         }
     }

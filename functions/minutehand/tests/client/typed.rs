@@ -92,7 +92,7 @@ async fn whatever_else_the_api_answers_is_read() {
     assert_eq!(client.next_fires(&job, &NextQuery { count: Some(3) }).await.expect("its fires").fires.len(), 3);
 
     let (name, role) = ("ci".to_owned(), RoleRequest::Viewer);
-    let key = KeyRequest { name, role, tenant: None, expires_at: None, idempotency_key: None };
+    let key = KeyRequest { name, role, tenant: None, expires_at: None, pools: None, idempotency_key: None };
     let (key, whose) = (client.create_key(&key, None).await.expect("a key"), TenantQuery::default());
     assert!(key.secret.is_some());
     let rotated =

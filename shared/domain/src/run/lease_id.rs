@@ -19,6 +19,13 @@ pub struct LeaseId {
 const PREFIX: &str = "lease_";
 const BYTES: usize = RunKey::BYTES + 4 + 1 + 8 + 8 + 8;
 
+impl LeaseId {
+    /// Whether it looks like one: of a lease that there may be, or of none that ever was.
+    pub fn is_spelled(text: &str) -> bool {
+        text.strip_prefix(PREFIX).and_then(from_base32).is_some_and(|bytes| bytes.len() == BYTES)
+    }
+}
+
 impl fmt::Display for LeaseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind: u8 = match self.timer.obligation {
@@ -88,5 +95,15 @@ mod tests {
             assert!(text.replace(PREFIX, "run_").parse::<LeaseId>().is_err());
         }
         assert!("lease_".parse::<LeaseId>().is_err());
+    }
+
+    #[test]
+    fn what_only_looks_like_an_id_is_spelled_and_does_not_read() {
+        let of_no_run = format!("lease_{}", base32(&[0xff; BYTES]));
+
+        assert!(LeaseId::is_spelled(&of_no_run));
+        assert!(of_no_run.parse::<LeaseId>().is_err());
+        assert!(!LeaseId::is_spelled(&of_no_run[..of_no_run.len() - 1]));
+        assert!(!LeaseId::is_spelled("lease_"));
     }
 }

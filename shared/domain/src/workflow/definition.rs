@@ -15,6 +15,7 @@ use crate::access::Role;
 use crate::body::Json;
 use crate::limits::{DEFAULT_APPROVAL_SECONDS, DEFAULT_FINALLY_SECONDS, DEFAULT_WORKFLOW_SECONDS};
 use crate::order::Terms;
+use crate::pool::PoolName;
 use crate::priority::Priority;
 use crate::target::Target;
 
@@ -146,6 +147,14 @@ impl Task {
 }
 
 impl Definition {
+    /// Whose workers its tasks are carried out by.
+    pub fn pools(&self) -> impl Iterator<Item = &PoolName> {
+        self.tasks.iter().chain(&self.finally).filter_map(|task| match &task.does {
+            Does::Call { target, .. } => target.pool(),
+            Does::Ask(_) => None,
+        })
+    }
+
     pub fn new(tasks: Vec<Task>) -> Self {
         Self { tasks, finally: Vec::new(), policy: Policy::default() }
     }

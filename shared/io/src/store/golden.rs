@@ -19,11 +19,13 @@ use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Definition, Job, Status};
 use minutehand_domain::order::{Delivery, Terms};
-use minutehand_domain::pool::Offer;
+use minutehand_domain::pool::presence::{Hold, Presence};
+use minutehand_domain::pool::{Offer, Pool};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::attempt::Ended;
+use minutehand_domain::run::logbook::{Checkpoint, LateAnswer, LateWord, Lines, LogPiece, Logbook, Progress};
 use minutehand_domain::run::{
     Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Remark, Remarked,
     Run, Skip, SkippedSpan, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
@@ -212,6 +214,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     let hint = Hint { tenant: tenant(), run: manual(), timer: TimerKey::run(manual(), AT), stamp };
     let (pool, handler) = ("web1".parse().unwrap(), "invoice.send".parse().unwrap());
     see("offer", &Offer { pool, handler, priority: Priority::High, since: AT, hint });
+    each_of_workers(see);
     for (name, ended) in endings() {
         see(&format!("attempt {name}"), &Attempt { ended, ..attempt(4) });
     }
@@ -533,6 +536,7 @@ fn keys() -> Vec<(&'static str, ApiKey)> {
         former: None,
         fingerprint: None,
         expires_at: None,
+        pools: None,
     };
     let rotated = ApiKey {
         fingerprint: Some(fingerprint()),
@@ -545,8 +549,41 @@ fn keys() -> Vec<(&'static str, ApiKey)> {
         ("host", key(Role::Host)),
         ("revoked", rotated.revoked(AT)),
         ("that ends", ApiKey { expires_at: Some(Moment::END), ..rotated.clone() }),
+        ("of a worker", ApiKey { pools: Some(["web1".parse().unwrap()].into()), ..key(Role::Viewer) }),
         ("rotated", rotated),
     ]
+}
+
+fn each_of_workers(see: &mut dyn FnMut(&str, &dyn Golden)) {
+    let (run, lines) = (manual(), Lines { next: 300, bytes: 70_000, dropped: 1 });
+    let late = [LateWord::Succeeded, LateWord::Failed].map(|word| LateAnswer { at: AT, fence: 2, word });
+    let blank = Logbook::blank(tenant(), run);
+    let (progress, stage) = (Progress::of(0.5).ok(), Some("Rechnung 7".to_owned()));
+    see(
+        "logbook",
+        &Logbook { fence: 3, progress, stage, has_checkpoint: true, lines, late: late.into(), ..blank.clone() },
+    );
+    see("logbook of nothing", &blank);
+    see("checkpoint", &Checkpoint { run, fence: 3, at: AT, value: Json::of(&serde_json::json!({"ä": 1})) });
+    see(
+        "log",
+        &LogPiece { run, first: 300, at: AT, attempt: 3, lines: vec!["a".to_owned(), String::new(), "ä".to_owned()] },
+    );
+    see("pool", &Pool { tenant: tenant(), name: "web1".parse().unwrap(), named_at: AT });
+    let presence = Presence {
+        tenant: tenant(),
+        pool: "web1".parse().unwrap(),
+        worker: "web1-a".parse().unwrap(),
+        first_seen: AT,
+        last_seen: Moment::END,
+        lease: Duration::from_secs(60),
+        slots: Some(4),
+        handlers: Some(["invoice.send".parse().unwrap()].into()),
+        draining: true,
+        holds: vec![Hold { run, until: AT }],
+    };
+    see("presence of who says nothing", &Presence { slots: None, handlers: None, holds: vec![], ..presence.clone() });
+    see("presence", &presence);
 }
 
 fn act(outcome: Option<Outcome>) -> Act {

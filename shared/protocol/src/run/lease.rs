@@ -8,10 +8,12 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
-use minutehand_domain::id::{Tenant, base32};
+use minutehand_domain::id::{Tenant, Worker, base32};
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::order::Terms;
 use minutehand_domain::owner::RunOwner;
+use minutehand_domain::pool::PoolName;
+use minutehand_domain::run::logbook::{Entry, LateWord};
 use minutehand_domain::run::{AttemptError, Outcome, Refusal, Run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{ExtendLease, Seen, Store as _, Updated};
@@ -20,6 +22,7 @@ use minutehand_io::{Fault, Ports};
 pub use minutehand_domain::run::lease_id::LeaseId;
 
 use super::finish::{Finished, finish, hand_back};
+use super::logbook::{enter, note_late};
 use crate::bodies;
 use crate::lookup::owner_of;
 
@@ -44,10 +47,13 @@ pub enum Said<T> {
 }
 
 /// A lease as a heartbeat leaves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beaten {
     pub until: Moment,
     pub cancel_requested: bool,
+    /// Whose it is, and of which pool, as far as its job still says so.
+    pub worker: Worker,
+    pub pool: Option<PoolName>,
 }
 
 /// Sixteen bytes of chance, as its holder shows them.
@@ -55,8 +61,13 @@ pub(super) fn new_token(chance: [u8; 16]) -> String {
     format!("mt_{}", base32(&chance))
 }
 
-/// A sign of life: the run is its holder's for longer, but never for longer than an attempt may take.
-pub async fn heartbeat<D: Ports>(ports: &D, shown: Shown<'_>, lease: Duration) -> Result<Said<Beaten>, Fault> {
+/// A sign of life, and what the holder says beside that: the run is its holder's for longer, but never for longer than an attempt may take.
+pub async fn heartbeat<D: Ports>(
+    ports: &D,
+    shown: Shown<'_>,
+    lease: Duration,
+    entry: &Entry,
+) -> Result<Said<Beaten>, Fault> {
     let (held, owner) = match held(ports, shown).await? {
         Said::Taken(held) => held,
         other => return Ok(other.without()),
@@ -68,12 +79,15 @@ pub async fn heartbeat<D: Ports>(ports: &D, shown: Shown<'_>, lease: Duration) -
         Updated::Done(seen) | Updated::Refused(Some(seen)) => seen.item,
         Updated::Refused(None) => return Ok(Said::NotFound),
     };
-    Ok(match there.lease() {
-        Some(lease) if there.fence == shown.lease.fence => {
-            Said::Taken(Beaten { until: lease.until, cancel_requested: lease.cancelled })
-        }
-        _another_holds_it_or_it_is_over => refused(shown, there),
-    })
+    let lease = match there.lease() {
+        Some(lease) if there.fence == shown.lease.fence => *lease,
+        _another_holds_it_or_it_is_over => return Ok(refused(shown, there)),
+    };
+    if !entry.is_empty() {
+        enter(ports, shown.tenant, there.key, there.fence, entry).await?;
+    }
+    let (worker, pool) = (lease.holder.worker(), owner.pool());
+    Ok(Said::Taken(Beaten { until: lease.until, cancel_requested: lease.cancelled, worker, pool }))
 }
 
 /// How it went, as a worker says it.
@@ -87,6 +101,10 @@ pub enum Report {
 pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) -> Result<Said<Run>, Fault> {
     let (held, owner) = match held(ports, shown).await? {
         Said::Taken(held) => held,
+        Said::Refused(refusal, run) => {
+            note_late(ports, shown.tenant, &run, shown.lease.fence, report.word()).await?;
+            return Ok(Said::Refused(refusal, run));
+        }
         other => return Ok(other.without()),
     };
     let outcome = match report {
@@ -100,6 +118,15 @@ pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) ->
     let behind = shown.behind();
     let finished = finish(ports, held.clone(), shown.lease.fence, &outcome, owner.terms(), Some(&behind)).await?;
     Ok(said(finished, held.item))
+}
+
+impl Report {
+    fn word(&self) -> LateWord {
+        match self {
+            Self::Succeeded(_) => LateWord::Succeeded,
+            Self::Failed(_) => LateWord::Failed,
+        }
+    }
 }
 
 /// Gives the run back unfinished. This costs no attempt.

@@ -16,6 +16,7 @@ use minutehand_domain::order::Order;
 use minutehand_domain::owner::Undertaking;
 use minutehand_domain::pool::{HandlerName, Offer, PoolId, PoolName, WorkerName, pick};
 use minutehand_domain::priority::Priority;
+use minutehand_domain::run::logbook::Checkpoint;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Taker};
 use minutehand_domain::target::WorkerTarget;
 use minutehand_io::chance::Chance as _;
@@ -58,6 +59,15 @@ pub struct Taken {
     pub order: Order,
     pub handler: HandlerName,
     pub payload: Option<Json>,
+    /// What the holder before kept.
+    pub checkpoint: Option<Json>,
+}
+
+impl Taken {
+    /// What it takes of an answer.
+    fn bytes(&self) -> usize {
+        [&self.payload, &self.checkpoint].into_iter().flatten().map(Json::len).sum()
+    }
 }
 
 impl Wanted {
@@ -93,7 +103,7 @@ pub async fn take<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted) -> Resu
         for offer in pick(offers, usize::MAX, now, chance) {
             match take_one(ports, tenant, wanted, &offer).await {
                 Ok(one) => {
-                    bytes += one.as_ref().and_then(|one| one.payload.as_ref()).map_or(0, Json::len);
+                    bytes += one.as_ref().map_or(0, Taken::bytes);
                     taken.extend(one);
                 }
                 // Its timer stands, and the look that it leads to meets the same and puts it off.
@@ -150,7 +160,8 @@ async fn take_one<D: Ports>(
     if !wanted.understands(&handler) {
         return offer_anew(ports, tenant, offer, reading.owner.lane()).await.map(|()| None);
     }
-    let payload = payload(ports, told, &reading).await?;
+    // Read before the claim: a fault now costs no lease.
+    let (payload, checkpoint) = (payload(ports, told, &reading).await?, checkpoint(ports, told, &reading).await?);
     let token = new_token(ports.chance().bytes());
     let taker = Taker { worker: wanted.worker.worker(tenant), token: SecretHash::of(&token), lease: wanted.lease };
     let claimed = claim_offered(ports, told, reading, &taker).await?;
@@ -160,10 +171,18 @@ async fn take_one<D: Ports>(
     Ok(match claimed {
         Claimed::Mine(run, order) => {
             let lease = LeaseId { run: run.key, fence: run.fence, timer: told.timer, stamp: told.stamp };
-            Some(Taken { lease, token, run: *run, order, handler, payload })
+            Some(Taken { lease, token, run: *run, order, handler, payload, checkpoint })
         }
         Claimed::NotNow | Claimed::NotToBeHad => None,
     })
+}
+
+/// What was kept for the next holder, if there was one before.
+async fn checkpoint<D: Ports>(ports: &D, told: &Hint, reading: &Reading) -> Result<Option<Json>, Fault> {
+    if reading.run.as_ref().is_none_or(|seen| seen.item.fence == 0) {
+        return Ok(None);
+    }
+    Ok(ports.store().get::<Checkpoint>(&told.tenant, told.run).await?.map(|seen| seen.item.value))
 }
 
 /// How a claim of what is offered went.

@@ -1,17 +1,23 @@
 //! What a worker elsewhere does through the API: it holds a run, and says how its attempt went with nothing but the run, its
 //! fence and the outcome.
 
+use std::time::Duration;
+
+use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::order::Terms;
+use minutehand_domain::run::logbook::Entry;
 use minutehand_domain::run::{Event, Holder, Lease, Outcome, Run, State};
 use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Store as _};
 use minutehand_protocol::run::finish::{Finished, finish};
+use minutehand_protocol::run::lease::{Beaten, Report, Said, Shown, complete, heartbeat};
+use minutehand_protocol::run::take::{Taken, Wanted, take};
 use minutehand_protocol::sweep::forget_hints;
 use minutehand_protocol::sweep::take_over::take_over;
 
-use super::{Answer, Stage};
+use super::{Answer, POOL, Stage};
 
 impl Stage {
     /// A worker elsewhere takes the occurrence of this instant, on the job's terms.
@@ -42,6 +48,32 @@ impl Stage {
         self.act(at, name, move |ports| async move {
             let seen = ports.store().get::<Run>(&stage.tenant, key).await?.expect("it was held");
             finish(&ports, seen, 1, &outcome, &stage.terms(), hint.as_ref()).await
+        })
+    }
+
+    /// A worker asks for something to do, of a process of this name.
+    pub fn take(&self, at: i64, name: &'static str) -> Answer<Vec<Taken>> {
+        let tenant = self.tenant.clone();
+        let (pool, worker) = (POOL.parse().expect("a name"), name.parse().expect("a name"));
+        let wanted = Wanted { pool, worker, handlers: None, max: 10, lease: Duration::from_secs(30) };
+        self.act(at, name, move |ports| async move { Ok(take(&ports, &tenant, &wanted).await?.taken) })
+    }
+
+    /// Its holder says that it went well.
+    pub fn complete(&self, at: i64, name: &'static str, taken: &Taken) -> Answer<Said<Run>> {
+        let (tenant, lease, token) = (self.tenant.clone(), taken.lease, taken.token.clone());
+        self.act(at, name, move |ports| async move {
+            complete(&ports, Shown { tenant: &tenant, lease, token: &token }, &Report::Succeeded(None)).await
+        })
+    }
+
+    /// Its holder keeps something for the next one.
+    pub fn keep(&self, at: i64, name: &'static str, taken: &Taken, value: u64) -> Answer<Said<Beaten>> {
+        let (tenant, lease, token) = (self.tenant.clone(), taken.lease, taken.token.clone());
+        let entry = Entry { checkpoint: Some(Json::of(&value.into())), ..Entry::default() };
+        self.act(at, name, move |ports| async move {
+            let shown = Shown { tenant: &tenant, lease, token: &token };
+            heartbeat(&ports, shown, Duration::from_secs(30), &entry).await
         })
     }
 

@@ -24,3 +24,4 @@ mod releases;
 mod repairing;
 mod sharding;
 mod taking_over;
+mod workers;

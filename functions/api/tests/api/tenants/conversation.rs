@@ -306,6 +306,10 @@ impl Conversation {
             ("POST", "/v1/leases/{lease_id}/fail") => {
                 json!({"token": self.token, "error": {"code": "x", "message": about.tenant()}})
             }
+            ("POST", "/v1/leases/{lease_id}/heartbeat") => {
+                let tenant = about.tenant();
+                json!({"token": self.token, "stage": tenant, "checkpoint": tenant, "logs": [tenant], "progress": 0.5})
+            }
             ("POST", route) if route.starts_with("/v1/leases/{") => json!({"token": self.token}),
             ("POST", "/v1/keys") => self.new_key(),
             ("POST", "/v1/jobs/{job_id}/run" | "/v1/runs/{run_id}/retry") => self.wish(about),

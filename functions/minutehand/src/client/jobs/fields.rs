@@ -65,6 +65,12 @@ pub(crate) struct JobFlags {
     /// Call nothing; for trying out schedules
     #[arg(long, conflicts_with = "url", help_heading = "What")]
     noop: bool,
+    /// A worker of this pool carries it out
+    #[arg(long, value_name = "POOL", conflicts_with_all = ["url", "noop", "method", "header", "secret_header"], requires = "handler", help_heading = "What")]
+    pool: Option<String>,
+    /// What the worker is to do
+    #[arg(long, value_name = "HANDLER", conflicts_with_all = ["url", "noop"], help_heading = "What")]
+    handler: Option<String>,
     /// The JSON that the target receives; @FILE takes it from a file, @- from stdin
     #[arg(long, value_name = "JSON", help_heading = "What")]
     payload: Option<Json>,
@@ -149,17 +155,30 @@ impl JobFlags {
     }
 
     fn has_target(&self) -> bool {
-        self.noop || self.url.is_some() || self.method.is_some() || self.headers().next().is_some()
+        self.noop
+            || self.pool.is_some()
+            || self.handler.is_some()
+            || self.url.is_some()
+            || self.method.is_some()
+            || self.headers().next().is_some()
     }
 
     fn target(&self, target: &mut Map<String, Value>) {
         if self.noop {
-            target.remove("http");
+            target.retain(|other, _| other == "noop");
             target.insert("noop".to_owned(), json!({}));
             return;
         }
+        if self.pool.is_some() || self.handler.is_some() {
+            target.retain(|other, _| other == "worker");
+            let worker = object_in(target, "worker");
+            let words = [("pool", &self.pool), ("handler", &self.handler)];
+            let given = words.into_iter().filter_map(|(name, word)| Some((name.to_owned(), json!(word.as_ref()?))));
+            worker.extend(given);
+            return;
+        }
         if self.url.is_some() {
-            target.remove("noop");
+            target.retain(|other, _| other == "http");
         }
         let http = object_in(target, "http");
         if let Some(url) = &self.url {

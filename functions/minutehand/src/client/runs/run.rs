@@ -49,7 +49,9 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Finished", run.finished_at.map(instant))
         .maybe("Took", took(run, paper.now))
         .with("Priority", run.priority.to_string())
+        .maybe("Progress", progress(run))
         .maybe("Payload", run.payload.text().map(shortened))
+        .maybe("Checkpoint", run.checkpoint.text().map(shortened))
         .maybe("Result", run.result.text().map(shortened))
         .draw();
     if run.attempts.is_empty() { card } else { format!("{card}\n{}", attempts(&run.attempts, paper)) }
@@ -111,7 +113,16 @@ pub(crate) fn line(run: &RunView) -> String {
         _ => String::new(),
     };
     let why = Some(why(run)).filter(|why| !why.is_empty()).map(|why| format!("  {}", Cell::from(why).painted()));
-    format!("{when}  {}  {}{attempt}{}", run.run_id, painted(&run.status), why.unwrap_or_default())
+    let so_far = progress(run).filter(|_| !is_over(run)).map(|words| format!("  {}", Cell::from(words).painted()));
+    let more = [so_far, why].into_iter().flatten().collect::<String>();
+    format!("{when}  {}  {}{attempt}{more}", run.run_id, painted(&run.status))
+}
+
+/// How far its worker is, as it says itself.
+fn progress(run: &RunView) -> Option<String> {
+    let share = run.progress.map(|share| format!("{:.0} %", share * 100.0));
+    let words: Vec<String> = share.into_iter().chain(run.stage.clone()).collect();
+    Some(words.join(", ")).filter(|words| !words.is_empty())
 }
 
 /// When it became what it is, as far as its record says.

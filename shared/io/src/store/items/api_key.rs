@@ -1,9 +1,12 @@
 //! A key, by its id.
 
+use std::collections::BTreeSet;
+
 use minutehand_domain::Moment;
 use minutehand_domain::access::{ApiKey, Former, KeyId, Role, SecretHash};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::Fingerprint;
+use minutehand_domain::pool::PoolName;
 use serde::{Deserialize, Serialize};
 
 use super::document::Filed;
@@ -32,14 +35,15 @@ impl Listed for ApiKey {
 }
 
 impl Stored for ApiKey {
-    const NEWEST: u8 = 2;
+    const NEWEST: u8 = 3;
 
-    /// Shape 1 says everything but that a key ends. It is written for one that does not, so that a release that knows of no end can be
-    /// gone back to.
+    /// Shape 1 says everything but that a key ends, shape 2 but the pools of a worker's. The oldest that says it all is written, so that
+    /// a release that knows no more can be gone back to.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        match self.expires_at {
-            None => writer.shape(1, &Filed { document: in_shape::<ApiKeyV1, _>(self) }),
-            Some(_) => writer.shape(2, &Filed { document: in_shape::<ApiKeyV2, _>(self) }),
+        match (&self.pools, self.expires_at) {
+            (None, None) => writer.shape(1, &Filed { document: in_shape::<ApiKeyV1, _>(self) }),
+            (None, Some(_)) => writer.shape(2, &Filed { document: in_shape::<ApiKeyV2, _>(self) }),
+            (Some(_), _) => writer.shape(3, &Filed { document: in_shape::<ApiKeyV3, _>(self) }),
         }
     }
 
@@ -47,6 +51,7 @@ impl Stored for ApiKey {
         match shape {
             1 => reader.shape::<Filed<Of<ApiKeyV1, _>>>().map(|filed| filed.document.0),
             2 => reader.shape::<Filed<Of<ApiKeyV2, _>>>().map(|filed| filed.document.0),
+            3 => reader.shape::<Filed<Of<ApiKeyV3, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -55,6 +60,7 @@ impl Stored for ApiKey {
 shapes! {
     ApiKeyV1 => ApiKey,
     ApiKeyV2 => ApiKey,
+    ApiKeyV3 => ApiKey,
     RoleV1 => Role,
     FormerV1 => Former,
 }
@@ -76,6 +82,8 @@ struct ApiKeyV1 {
     /// No key ended.
     #[serde(skip)]
     expires_at: Option<Moment>,
+    #[serde(skip)]
+    pools: Option<BTreeSet<PoolName>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -93,6 +101,26 @@ struct ApiKeyV2 {
     former: Option<Former>,
     fingerprint: Option<Fingerprint>,
     expires_at: Option<Moment>,
+    #[serde(skip)]
+    pools: Option<BTreeSet<PoolName>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ApiKey")]
+struct ApiKeyV3 {
+    tenant: Tenant,
+    id: KeyId,
+    name: String,
+    #[serde(with = "RoleV1")]
+    role: Role,
+    created_at: Moment,
+    revoked_at: Option<Moment>,
+    secret: SecretHash,
+    #[serde(default, with = "Maybe::<FormerV1>")]
+    former: Option<Former>,
+    fingerprint: Option<Fingerprint>,
+    expires_at: Option<Moment>,
+    pools: Option<BTreeSet<PoolName>>,
 }
 
 #[derive(Serialize, Deserialize)]
