@@ -126,7 +126,7 @@ impl Shop {
             self.crew.plan_sweeps();
         }
         for number in 0..dice.within(2..5) {
-            let worker = Worker::new(self, format!("web1-{number}"));
+            let worker = Worker::new(self, &format!("web1-{number}"));
             self.sim().at(BEGIN + MADE / 2 + number * 130, move |_| worker.begin());
         }
         for _ in 0..dice.within(0..4) {
@@ -147,7 +147,7 @@ impl Shop {
             ..RetryPolicy::default()
         };
         let delivery = if dice.chance(0.15) { Delivery::AtMostOnce } else { Delivery::AtLeastOnce };
-        let terms = Terms { timeout: Duration::from_secs(dice.pick(&[60, 600])), retry, delivery, ..Terms::default() };
+        let terms = Terms { timeout: Duration::from_secs(dice.pick(&[60, 600])), retry, delivery };
         let handler = dice.pick(&["a", "b"]).parse().expect("a name");
         let target = Target::Worker(WorkerTarget { pool: self.pool.clone(), handler });
         let priority = dice.pick(&Priority::ALL);

@@ -60,16 +60,16 @@ impl Stage {
     }
 
     /// Its holder says that it went well.
-    pub fn complete(&self, at: i64, name: &'static str, taken: &Taken) -> Answer<Said<Run>> {
-        let (tenant, lease, token) = (self.tenant.clone(), taken.lease, taken.token.clone());
+    pub fn complete(&self, at: i64, name: &'static str, has: &Taken) -> Answer<Said<Run>> {
+        let (tenant, lease, token) = (self.tenant.clone(), has.lease, has.token.clone());
         self.act(at, name, move |ports| async move {
             complete(&ports, Shown { tenant: &tenant, lease, token: &token }, &Report::Succeeded(None)).await
         })
     }
 
     /// Its holder keeps something for the next one.
-    pub fn keep(&self, at: i64, name: &'static str, taken: &Taken, value: u64) -> Answer<Said<Beaten>> {
-        let (tenant, lease, token) = (self.tenant.clone(), taken.lease, taken.token.clone());
+    pub fn keep(&self, at: i64, name: &'static str, has: &Taken, value: u64) -> Answer<Said<Beaten>> {
+        let (tenant, lease, token) = (self.tenant.clone(), has.lease, has.token.clone());
         let entry = Entry { checkpoint: Some(Json::of(&value.into())), ..Entry::default() };
         self.act(at, name, move |ports| async move {
             let shown = Shown { tenant: &tenant, lease, token: &token };

@@ -48,7 +48,7 @@ enum Beat {
 }
 
 impl Worker {
-    pub(super) fn new(shop: &Shop, name: String) -> Self {
+    pub(super) fn new(shop: &Shop, name: &str) -> Self {
         Self { shop: shop.clone(), name: name.parse().expect("a name") }
     }
 
