@@ -14,8 +14,8 @@ from minutehand_worker import Context, Fail, Worker  # noqa: E402
 logging.basicConfig(level=logging.INFO)
 
 worker = Worker(
-    pool=os.environ["POOL"],
-    name=os.environ["NAME"],
+    pool=os.environ.get("POOL", "inline"),
+    name=os.environ.get("NAME"),
     slots=4,
     lease_seconds=3,
     wait_seconds=1,
