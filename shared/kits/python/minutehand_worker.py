@@ -125,12 +125,12 @@ class Context:
 
     def progress(self, fraction: float, stage: str | None = None) -> None:
         """How far it is, from 0 to 1, and with what it is busy."""
-        self._sink.progress(min(max(float(fraction), 0.0), 1.0), None if stage is None else stage[:MOST_STAGE])
+        self._sink.progress(min(max(float(fraction), 0.0), 1.0), None if stage is None else _line(stage, MOST_STAGE))
 
     def log(self, text: object) -> None:
         """Each line is a line of the run's log."""
         for line in str(text).splitlines() or [""]:
-            self._sink.line(line[:MOST_LINE])
+            self._sink.line(_line(line, MOST_LINE))
 
     @property
     def cancelled(self) -> bool:
@@ -650,6 +650,11 @@ async def _cancellable(work: Coroutine[Any, Any, Any], ctx: Context) -> Any:
         return await task
     finally:
         ctx._on_cancel = None
+
+
+def _line(text: str, most: int) -> str:
+    """One line, without what would move a terminal's cursor."""
+    return "".join(each if each.isprintable() or each == "\t" else " " for each in text[:most])
 
 
 def _error(code: str, message: str, retryable: bool) -> dict[str, Any]:

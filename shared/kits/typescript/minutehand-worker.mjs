@@ -121,12 +121,12 @@ export class Context {
 
   /** How far it is, from 0 to 1, and with what it is busy. */
   progress(fraction, stage) {
-    this.#sink.progress(Math.min(Math.max(Number(fraction) || 0, 0), 1), stage?.slice(0, MOST_STAGE));
+    this.#sink.progress(Math.min(Math.max(Number(fraction) || 0, 0), 1), stage === undefined ? undefined : lineOf(stage, MOST_STAGE));
   }
 
   /** Each line is a line of the run's log. */
   log(text) {
-    this.#sink.lines(String(text).split(/\r?\n/).map((line) => line.slice(0, MOST_LINE)));
+    this.#sink.lines(String(text).split(/\r?\n/).map((line) => lineOf(line, MOST_LINE)));
   }
 
   /** Aborted when the handler is to stop: for `fetch` and all that take a signal. */
@@ -653,6 +653,11 @@ class Held {
       });
     }
   }
+}
+
+/** One line, without what would move a terminal's cursor. */
+function lineOf(text, most) {
+  return String(text).slice(0, most).replace(/\p{Cc}/gu, (each) => (each === "\t" ? each : " "));
 }
 
 function failure(code, message, retryable) {
