@@ -654,7 +654,7 @@ async def _cancellable(work: Coroutine[Any, Any, Any], ctx: Context) -> Any:
 
 def _line(text: str, most: int) -> str:
     """One line, without what would move a terminal's cursor."""
-    return "".join(each if each.isprintable() or each == "\t" else " " for each in text[:most])
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", text[:most])
 
 
 def _error(code: str, message: str, retryable: bool) -> dict[str, Any]:

@@ -657,7 +657,7 @@ class Held {
 
 /** One line, without what would move a terminal's cursor. */
 function lineOf(text, most) {
-  return String(text).slice(0, most).replace(/\p{Cc}/gu, (each) => (each === "\t" ? each : " "));
+  return String(text).slice(0, most).replace(/\p{Cc}/gu, " ");
 }
 
 function failure(code, message, retryable) {
