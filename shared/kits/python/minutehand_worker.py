@@ -322,27 +322,23 @@ class Worker:
         if self._refused is None:
             log.info("stopping: no more runs are taken, %d are being carried out", count)
             threading.Thread(target=self._say_draining, daemon=True).start()
-        if self._wait(lambda: not self._held and not taking.is_alive(), self.drain_seconds):
-            self._cancel_all()
-            self._wait(lambda: not self._held, self.grace_seconds)
+        self._wait(lambda: not self._held and not taking.is_alive(), self.drain_seconds)
+        # An open request is not given up: what its answer brings would be nobody's until its lease is over. It is over before
+        # anything is handed back, or it would bring just that.
+        self._wait(lambda: not taking.is_alive(), self.wait_seconds + REQUEST_SECONDS)
+        self._cancel_all()
+        self._wait(lambda: not self._held, self.grace_seconds)
         rest = [threading.Thread(target=held.give_back, daemon=True) for held in list(self._held)]
         for each in rest:
             each.start()
         for each in rest:
             each.join(REQUEST_SECONDS)
-        if not self._is_urgent:
-            # What an open request may still bring is handed back too: closing it could cost a run its lease.
-            taking.join(self.wait_seconds + REQUEST_SECONDS)
 
-    def _wait(self, is_over: Callable[[], bool], seconds: float) -> bool:
-        """Whether there is something left to wait for: not where it is over, or somebody asked again."""
+    def _wait(self, is_over: Callable[[], bool], seconds: float) -> None:
+        """Until it is over, or for so long, or until somebody asks again."""
         end = time.monotonic() + seconds
-        while not is_over() and time.monotonic() < end:
-            if self._asked_to_stop(0.02):
-                self._is_urgent = True
-                self._cancel_all()
-                return False
-        return not is_over()
+        while not self._is_urgent and not is_over() and time.monotonic() < end:
+            self._is_urgent = self._asked_to_stop(0.02)
 
     def _cancel_all(self) -> None:
         for held in list(self._held):

@@ -392,12 +392,12 @@ export class Worker {
     });
     const isUrgent = () => this.#stops > 1 && !this.#refused;
     await this.#until(() => (this.#held.size === 0 && !isTaking) || isUrgent(), this.drainSeconds * 1000);
-    if (this.#held.size > 0) {
-      this.#cancelAll();
-      await this.#until(() => this.#held.size === 0 || isUrgent(), this.graceSeconds * 1000);
-    }
+    // An open request is not given up: what its answer brings would be nobody's until its lease is over. It is over before anything
+    // is handed back, or it would bring just that.
+    await this.#until(() => !isTaking || isUrgent());
+    this.#cancelAll();
+    await this.#until(() => this.#held.size === 0 || isUrgent(), this.graceSeconds * 1000);
     await Promise.all([...this.#held.values()].map((held) => this.#giveBack(held)));
-    // What an open request may still bring is handed back too: closing it could cost a run its lease.
     await taking;
   }
 

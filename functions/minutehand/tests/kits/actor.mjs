@@ -5,14 +5,14 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { Fail, Worker } from "../../../../shared/kits/typescript/minutehand-worker.mjs";
 
-const { POOL: pool, NAME: name, DRAIN_SECONDS: drainSeconds } = process.env;
+const { POOL: pool, NAME: name } = process.env;
 const worker = new Worker({
   pool: pool ?? "inline",
   name,
   slots: 4,
   leaseSeconds: 3,
   waitSeconds: 1,
-  drainSeconds: Number(drainSeconds ?? 20),
+  drainSeconds: 4,
   graceSeconds: 0.5,
 });
 
@@ -47,8 +47,9 @@ const scenes = {
     }
     return { from: begin };
   },
-  /** Waits to be told to stop, for a minute. */
+  /** Waits to be told to stop, for a minute. The second time it has nothing to wait for. */
   async wait(ctx) {
+    if (ctx.attempt > 1) return { attempt: ctx.attempt };
     await delay(60_000, undefined, { signal: ctx.signal }).catch(() => {});
     tell(ctx, ctx.cancelled ? "cancelled" : "not cancelled");
     ctx.check();
@@ -71,9 +72,11 @@ worker.job("act", (ctx) => {
   return scenes[ctx.payload.scene](ctx);
 });
 
-if (process.argv.length > 2) {
-  const [payload, checkpoint] = process.argv.slice(2).map((text) => JSON.parse(text));
-  print(await worker.runInline("act", payload, { checkpoint }));
+const { INLINE: payload, CHECKPOINT: checkpoint } = process.env;
+if (payload) {
+  const done = await worker.runInline("act", JSON.parse(payload), { checkpoint: JSON.parse(checkpoint) });
+  const [progress, stages] = [0, 1].map((part) => done.progress.map((each) => each[part]));
+  print({ result: done.result, logs: done.logs, checkpoints: done.checkpoints, progress, stages });
 } else {
   await worker.run();
   print({ told: "stopped" });

@@ -19,7 +19,7 @@ worker = Worker(
     slots=4,
     lease_seconds=3,
     wait_seconds=1,
-    drain_seconds=float(os.environ.get("DRAIN_SECONDS", "20")),
+    drain_seconds=4,
     grace_seconds=0.5,
 )
 
@@ -66,7 +66,9 @@ def count(ctx: Context) -> Any:
 
 
 def wait(ctx: Context) -> Any:
-    """Waits to be told to stop, for a minute."""
+    """Waits to be told to stop, for a minute. The second time it has nothing to wait for."""
+    if ctx.attempt > 1:
+        return {"attempt": ctx.attempt}
     is_cancelled = ctx.wait_cancelled(60)
     tell(ctx, "cancelled" if is_cancelled else "not cancelled")
     ctx.check()
@@ -89,10 +91,11 @@ def block(ctx: Context) -> Any:
 
 SCENES = {each.__name__: each for each in (add, refuse, stumble, count, wait, rest, block)}
 
-if len(sys.argv) > 1:
-    done = worker.run_inline("act", json.loads(sys.argv[1]), checkpoint=json.loads(sys.argv[2]))
-    notes = {"result": done.result, "logs": done.logs, "checkpoints": done.checkpoints, "progress": done.progress}
-    print(json.dumps(notes), flush=True)
+if "INLINE" in os.environ:
+    done = worker.run_inline("act", json.loads(os.environ["INLINE"]), checkpoint=json.loads(os.environ["CHECKPOINT"]))
+    notes = {"result": done.result, "logs": done.logs, "checkpoints": done.checkpoints}
+    progress = [fraction for fraction, _ in done.progress]
+    print(json.dumps(notes | {"progress": progress, "stages": [stage for _, stage in done.progress]}), flush=True)
 else:
     worker.run()
     print(json.dumps({"told": "stopped"}), flush=True)
