@@ -46,9 +46,11 @@ __all__ = ["Cancelled", "Context", "Fail", "HandBack", "Inline", "Refused", "Wor
 # What the server takes.
 MOST_LEASES = 100
 MOST_LINES = 100
-MOST_LINE = 4096
+MOST_LINE = 2048
 MOST_STAGE = 128
 MOST_MESSAGE = 1024
+# Of all lines of a heartbeat, in bytes: beside the largest checkpoint there is room for so much.
+MOST_LOG_BYTES = 48 * 1024
 # Lines that wait for a heartbeat; the oldest give way, and that is said.
 MOST_WAITING_LINES = 1000
 # Waits between tries, in seconds.
@@ -467,7 +469,7 @@ class _Held(_Sink):
     def _beat(self) -> None:
         with self.change:
             said, what = self.said, dict(self.waiting)
-            lines = [self.lines[n] for n in range(min(len(self.lines), MOST_LINES))]
+            lines = _as_many(self.lines)
             if self.dropped and lines:
                 lines[0] = f"({self.dropped} lines before this one were too many)"
         request = {"token": self.token, "lease_seconds": self.worker.lease_seconds} | what
@@ -648,6 +650,22 @@ async def _cancellable(work: Coroutine[Any, Any, Any], ctx: Context) -> Any:
         ctx._on_cancel = None
 
 
+def _as_many(lines: deque[str]) -> list[str]:
+    """As go with one heartbeat."""
+    taken: list[str] = []
+    room = MOST_LOG_BYTES
+    for line in lines:
+        room -= len(_json(line))
+        if len(taken) == MOST_LINES or room < 0:
+            break
+        taken.append(line)
+    return taken
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+
+
 def _line(text: str, most: int) -> str:
     """One line, without what would move a terminal's cursor."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", text[:most])
@@ -709,7 +727,7 @@ class _Connection:
             connection.timeout = seconds
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)
-            connection.request("POST", self.server.prefix + path, json.dumps(body).encode(), self.server.headers)
+            connection.request("POST", self.server.prefix + path, _json(body), self.server.headers)
             response = connection.getresponse()
             text = response.read()
         except BaseException:

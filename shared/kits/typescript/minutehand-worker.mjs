@@ -29,9 +29,11 @@ import { Worker as Thread, isMainThread, parentPort, workerData } from "node:wor
 // What the server takes.
 const MOST_LEASES = 100;
 const MOST_LINES = 100;
-const MOST_LINE = 4096;
+const MOST_LINE = 2048;
 const MOST_STAGE = 128;
 const MOST_MESSAGE = 1024;
+/** Of all lines of a heartbeat, in bytes: beside the largest checkpoint there is room for so much. */
+const MOST_LOG_BYTES = 48 * 1024;
 /** Lines that wait for a heartbeat; the oldest give way, and that is said. */
 const MOST_WAITING_LINES = 1000;
 // Waits between tries, in milliseconds.
@@ -555,7 +557,7 @@ class Held {
   }
 
   async #beat() {
-    const [said, what, lines] = [this.#said, { ...this.#waiting }, this.#lines.slice(0, MOST_LINES)];
+    const [said, what, lines] = [this.#said, { ...this.#waiting }, asMany(this.#lines)];
     const first = this.#dropped > 0 && lines.length > 0 ? [`(${this.#dropped} lines before this one were too many)`] : [];
     const logs = lines.length > 0 ? { logs: [...first, ...lines.slice(first.length)] } : {};
     const request = { token: this.token, lease_seconds: this.#keeper.leaseMs / 1000, ...what, ...logs };
@@ -653,6 +655,14 @@ class Held {
       });
     }
   }
+}
+
+/** As go with one heartbeat. */
+function asMany(lines) {
+  let room = MOST_LOG_BYTES;
+  const most = lines.slice(0, MOST_LINES);
+  const end = most.findIndex((line) => (room -= Buffer.byteLength(JSON.stringify(line))) < 0);
+  return end < 0 ? most : most.slice(0, end);
 }
 
 /** One line, without what would move a terminal's cursor. */
