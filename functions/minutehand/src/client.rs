@@ -24,6 +24,8 @@ mod signing_secret;
 mod span;
 mod stats;
 mod table;
+#[cfg(unix)]
+mod work;
 mod workers;
 mod workflow_runs;
 mod workflows;
@@ -47,6 +49,8 @@ use self::runs::Runs;
 use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
+#[cfg(unix)]
+pub(crate) use self::work::{GUARD, guard};
 use self::workers::{Pools, Workers};
 use self::workflow_runs::WorkflowRuns;
 use self::workflows::Workflows;
@@ -107,6 +111,10 @@ Examples:
   minutehand stats --minutes 5
   minutehand stats --json | jq .lag_ms.p99")]
     Stats(stats::Ask),
+    /// Work for a pool: take its runs and carry them out by commands of this host, which a file names
+    #[cfg(unix)]
+    #[command(after_help = WORK)]
+    Work(work::Ask),
     /// Print a completion script for a shell
     #[command(after_help = "\
 Examples:
@@ -115,6 +123,30 @@ Examples:
   minutehand completion fish > ~/.config/fish/completions/minutehand.fish")]
     Completion(Completion),
 }
+
+/// For `work --help`.
+#[cfg(unix)]
+const WORK: &str = "\
+Examples:
+  minutehand work --pool web1 --commands commands.toml
+  minutehand work --pool web1 --commands commands.toml --check
+  minutehand work --pool web1 --commands commands.toml --name web1-a --slots 8 --server https://minutehand.example.com
+
+The file:
+  [command.\"invoice.send\"]                        # the handler that jobs name
+  run = [\"python3\", \"send.py\", \"{invoice}\"]       # no shell; {invoice} is a field of the payload, and one argument
+  user = \"invoices\"                               # needs root
+  directory = \"/srv/invoices\"
+  env = { MODE = \"live\" }                         # beside PATH, HOME and LANG
+  pass_env = [\"SMTP_PASSWORD\"]
+  time_limit_seconds = 600
+  kill_grace_seconds = 10                         # between SIGTERM and SIGKILL
+  result = \"last_line\"                            # of stdout, where it is JSON
+  [command.\"invoice.send\".exit]                   # success, fail, retry or hand_back
+  3 = \"fail\"                                      # else 0 is success, and anything else is tried again
+
+The payload is its stdin too. MINUTEHAND_RUN, _ATTEMPT, _FENCE, _IDEMPOTENCY_KEY and _CHECKPOINT tell of the run. Each line that
+it writes is a line of the run's log; `::progress 0.5 sending` and `::checkpoint {\"page\": 7}` say how far it is.";
 
 /// Commands about one thing.
 #[derive(Debug, Args)]
@@ -152,6 +184,8 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Audit(audit) => audit.execute().await,
         Command::SigningSecret(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Stats(stats) => stats.execute().await,
+        #[cfg(unix)]
+        Command::Work(work) => work.execute().await,
         Command::Completion(completion) => completion.execute(),
     }
 }
@@ -173,6 +207,8 @@ impl Command {
             Self::Audit(audit) => Some(&audit.connection),
             Self::SigningSecret(group) => Some(&group.connection),
             Self::Stats(stats) => Some(&stats.connection),
+            #[cfg(unix)]
+            Self::Work(work) => Some(&work.connection),
             Self::Completion(_) => None,
         }
     }

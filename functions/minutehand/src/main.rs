@@ -36,6 +36,11 @@ const SOMETHING_FOUND: u8 = 6;
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // It is started by `work` alone, and speaks with nobody else.
+    #[cfg(unix)]
+    if std::env::args_os().nth(1).is_some_and(|word| word == client::GUARD) {
+        return client::guard();
+    }
     match Arguments::parse().chosen() {
         Chosen::Serve(options) => serve(&options).await,
         Chosen::Repair(options) => repair(&options).await,
@@ -73,7 +78,7 @@ async fn repair(options: &Repair) -> ExitCode {
 }
 
 /// `RUST_LOG=debug` shows a line for each committed change.
-fn log_to_stderr() {
+pub(crate) fn log_to_stderr() {
     let filter = filter_of(std::env::var("RUST_LOG").ok().as_deref());
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());

@@ -69,6 +69,11 @@ impl Client {
         &self.transport.url
     }
 
+    /// The same with connections of its own, for another runtime.
+    pub(crate) fn apart(&self) -> Result<Self> {
+        Ok(Self { transport: self.transport.apart()?, ..self.clone() })
+    }
+
     /// Any call, and its answer as the server wrote it.
     pub async fn send<T>(&self, call: &Call<T>) -> Result<Answer<T>> {
         let mut retry = 0;

@@ -40,6 +40,7 @@ mod client;
 mod error;
 mod retries;
 mod transport;
+pub mod worker;
 
 pub use minutehand_wire as wire;
 

@@ -46,7 +46,15 @@ pub struct Exchange<'a> {
 
 impl Transport {
     pub(crate) fn new(url: Url, key: Option<&str>) -> Result<Self, ClientError> {
-        let authorization = key.map(bearer).transpose()?;
+        Self::with(url, key.map(bearer).transpose()?)
+    }
+
+    /// The same with connections of its own.
+    pub(crate) fn apart(&self) -> Result<Self, ClientError> {
+        Self::with(self.url.clone(), self.authorization.clone())
+    }
+
+    fn with(url: Url, authorization: Option<HeaderValue>) -> Result<Self, ClientError> {
         let trusting = trusting(url.scheme() == "https").map_err(|why| ClientError::Unsendable(why.to_string()))?;
         let mut tcp = HttpConnector::new();
         tcp.set_connect_timeout(Some(CONNECT));

@@ -39,6 +39,11 @@ impl Session {
         Ok(Self { client, json: connection.json })
     }
 
+    /// For who speaks to the server for long.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     pub(crate) async fn send<T>(&self, call: &Call<T>) -> Result<Answer<T>, Failure> {
         let answer = self.send_once(call).await?;
         if answer.replayed() {

@@ -86,7 +86,7 @@ impl Server {
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.process.child.id()
+        self.process.pid()
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -99,8 +99,7 @@ impl Server {
     }
 
     pub(crate) fn terminate(&self) {
-        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw).expect("a process id");
-        kill_process(pid, Signal::TERM).expect("it is our child and still there");
+        signal(self.pid(), Signal::TERM);
     }
 
     /// SIGTERM, and how it ended.
@@ -120,12 +119,12 @@ impl Server {
 
     /// What it has written to stdout so far.
     pub(crate) fn stdout(&self) -> String {
-        self.process.stdout.so_far()
+        self.process.stdout()
     }
 
     /// What it has written to stderr so far.
     pub(crate) fn stderr(&self) -> String {
-        self.process.stderr.so_far()
+        self.process.stderr()
     }
 }
 
@@ -136,6 +135,20 @@ impl Process {
         let stdout = Said::by(child.stdout.take().expect("piped"));
         let stderr = Said::by(child.stderr.take().expect("piped"));
         Self { child, stdout, stderr }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has written to stdout so far.
+    pub(crate) fn stdout(&self) -> String {
+        self.stdout.so_far()
+    }
+
+    /// What it has written to stderr so far.
+    pub(crate) fn stderr(&self) -> String {
+        self.stderr.so_far()
     }
 
     pub(crate) fn ended(mut self, within: Duration) -> Ended {
@@ -149,6 +162,11 @@ impl Process {
         };
         Ended { status, stdout: self.stdout.heard_out(), stderr: self.stderr.heard_out() }
     }
+}
+
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process id");
+    kill_process(pid, signal).expect("it is our child and still there");
 }
 
 impl Drop for Process {

@@ -1,0 +1,55 @@
+//! What a command writes: each line is a line of the run's log; one that begins with two colons says something of the run.
+
+use std::io::{BufRead as _, BufReader, Read};
+
+use minutehand_client::worker::Context;
+use serde_json::value::RawValue;
+
+/// A longer line is several.
+const LINE_BYTES: u64 = 16 * 1024;
+
+/// What is worth remembering of it.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    pub(super) last_line: Option<String>,
+    pub(super) last_json: Option<Box<RawValue>>,
+}
+
+/// Until nobody writes any more.
+pub(super) fn hear(stream: impl Read, ctx: &Context, speaks: bool) -> Heard {
+    let (mut reader, mut heard) = (BufReader::new(stream), Heard::default());
+    let mut bytes = Vec::new();
+    while let Ok(1..) = reader.by_ref().take(LINE_BYTES).read_until(b'\n', &mut bytes) {
+        let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned();
+        bytes.clear();
+        if speaks && said(&line, ctx) {
+            continue;
+        }
+        ctx.log(&line);
+        if let Ok(json) = RawValue::from_string(line.clone()) {
+            heard.last_json = Some(json);
+        }
+        if !line.trim().is_empty() {
+            heard.last_line = Some(line);
+        }
+    }
+    heard
+}
+
+/// `::progress 0.5 adding` and `::checkpoint {"page": 7}`.
+fn said(line: &str, ctx: &Context) -> bool {
+    let Some((word, rest)) = line.strip_prefix("::").and_then(|line| line.split_once(' ')) else { return false };
+    match word {
+        "progress" => {
+            let (fraction, stage) = rest.split_once(' ').unwrap_or((rest, ""));
+            let Ok(fraction) = fraction.parse() else { return false };
+            ctx.progress(fraction);
+            if !stage.is_empty() {
+                ctx.stage(stage);
+            }
+            true
+        }
+        "checkpoint" => RawValue::from_string(rest.to_owned()).is_ok_and(|json| ctx.keep(&json).is_ok()),
+        _ => false,
+    }
+}

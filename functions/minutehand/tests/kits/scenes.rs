@@ -1,0 +1,225 @@
+//! The scenes that each kit plays, all at once, each in a pool of its own.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::actor::{Actor, Kit};
+use crate::client::{Client, text};
+use crate::patience::eventually;
+use crate::server::{KEY, Server, minutehand};
+
+/// Beside some thirty processes on two cores. A lease of 3 s that ran out is offered again within seven or so.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Stage {
+    kit: Kit,
+    server: Server,
+    client: Client,
+}
+
+pub(crate) async fn play(kit: Kit) {
+    if !kit.is_there() {
+        return;
+    }
+    let mut command = minutehand();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--memory"]).env("MINUTEHAND_KEY", KEY);
+    let server = Server::started(command);
+    let client = server.client();
+    let stage = Stage { kit, server, client };
+
+    stage.without_a_server();
+    tokio::join!(
+        stage.every_end(),
+        stage.what_is_said(),
+        stage.cancelled(),
+        stage.keeping_a_lease_while_blocking(),
+        stage.killed_half_way(),
+        stage.asleep_past_its_lease(),
+        stage.terminated(),
+        stage.refused(),
+    );
+}
+
+impl Stage {
+    /// A handler can be tried without a server.
+    fn without_a_server(&self) {
+        let added = self.kit.inline(&json!({ "scene": "add", "numbers": [1, 2] }), &Value::Null);
+        let counted = self.kit.inline(&json!({ "scene": "count" }), &json!({ "at": 2 }));
+
+        assert_eq!(added["result"]["sum"], 3);
+        assert_eq!(added["logs"], json!(["adding 1", "adding 2"]));
+        assert_eq!((&added["progress"], &added["stages"]), (&json!([0.5]), &json!(["adding"])));
+        assert_eq!(added["checkpoints"], json!([{ "added": 2 }]));
+        assert_eq!(counted["result"], json!({ "from": 2 }));
+        assert_eq!(counted["checkpoints"], json!([{ "at": 3 }, { "at": 4 }, { "at": 5 }, { "at": 6 }]));
+    }
+
+    /// A failure for good is not tried again; a mistake is.
+    async fn every_end(&self) {
+        let _worker = self.worker("ends", "a");
+        let refused = self.run("ends", &json!({ "scene": "refuse" }), 3).await;
+        let stumbled = self.run("ends", &json!({ "scene": "stumble" }), 3).await;
+
+        let (refused, stumbled) = tokio::join!(self.over(&refused), self.over(&stumbled));
+
+        let error = json!({ "code": "no_such_invoice", "message": "there is no invoice 7", "retryable": false });
+        assert_eq!(refused["status"], "failed", "{refused}");
+        assert_eq!(outcomes(&refused), ["failed"], "{refused}");
+        assert_eq!(refused["attempts"][0]["error"], error, "{refused}");
+        assert_eq!(stumbled["status"], "succeeded", "{stumbled}");
+        assert_eq!(outcomes(&stumbled), ["failed", "succeeded"], "{stumbled}");
+        let class = match self.kit {
+            Kit::Rust => "ParseIntError",
+            Kit::Python => "ValueError",
+            Kit::TypeScript => "RangeError",
+        };
+        assert_eq!(stumbled["attempts"][0]["error"]["code"], class, "{stumbled}");
+    }
+
+    /// A result, and what is said on the way to it.
+    async fn what_is_said(&self) {
+        let _worker = self.worker("said", "a");
+        let run = self.run("said", &json!({ "scene": "add", "numbers": [1, 2] }), 0).await;
+
+        let over = self.over(&run).await;
+
+        assert_eq!(over["result"], json!({ "sum": 3, "key": run }), "{over}");
+        assert_eq!((&over["progress"], &over["stage"]), (&json!(0.5), &json!("adding")), "{over}");
+        assert_eq!(over["checkpoint"], json!({ "added": 2 }), "{over}");
+        let logs = self.client.get(&format!("/v1/runs/{run}/logs")).await.body;
+        let lines: Vec<_> = logs["items"].as_array().expect("lines").iter().map(|line| text(line, "line")).collect();
+        assert_eq!(lines, ["adding 1", "adding 2"], "{logs}");
+    }
+
+    /// Somebody cancels the run: the handler is told.
+    async fn cancelled(&self) {
+        let worker = self.worker("cancel", "a");
+        let run = self.run("cancel", &json!({ "scene": "wait" }), 0).await;
+        worker.tells("begun", &run).await;
+
+        let asked = self.client.post(&format!("/v1/runs/{run}/cancel"), json!({})).await;
+
+        assert!(asked.status < 300, "{}", asked.body);
+        worker.tells("cancelled", &run).await;
+        assert_eq!(self.over(&run).await["status"], "cancelled");
+    }
+
+    /// A handler that computes for longer than its lease keeps it.
+    async fn keeping_a_lease_while_blocking(&self) {
+        let _worker = self.worker("block", "a");
+        let run = self.run("block", &json!({ "scene": "block", "seconds": 12 }), 0).await;
+
+        let over = self.over(&run).await;
+
+        assert_eq!(over["result"], json!({ "attempt": 1, "cancelled": false }), "{over}");
+        assert_eq!(outcomes(&over), ["succeeded"], "{over}");
+    }
+
+    /// `kill -9` half way: another process goes on where it was.
+    async fn killed_half_way(&self) {
+        let worker = self.worker("count", "a");
+        let run = self.run("count", &json!({ "scene": "count" }), 0).await;
+        worker.tells("half way", &run).await;
+        worker.signal(Signal::KILL);
+
+        let _next = self.worker("count", "b");
+        let over = self.over(&run).await;
+
+        assert_eq!(over["result"], json!({ "from": 3 }), "{over}");
+        assert_eq!(outcomes(&over), ["lost", "succeeded"], "{over}");
+    }
+
+    /// A worker that slept past its lease does not end what is another's, and its handler is told to stop.
+    async fn asleep_past_its_lease(&self) {
+        let sleeper = self.worker("asleep", "a");
+        let run = self.run("asleep", &json!({ "scene": "wait" }), 0).await;
+        sleeper.tells("begun", &run).await;
+        sleeper.signal(Signal::STOP);
+        let _next = self.worker("asleep", "b");
+        let over = self.over(&run).await;
+
+        sleeper.signal(Signal::CONT);
+
+        sleeper.tells("cancelled", &run).await;
+        sleeper.signal(Signal::TERM);
+        let said = sleeper.stderr();
+        assert!(self.kit == Kit::Rust || said.contains("is lost"), "{said}");
+        let still = self.seen(&run).await;
+        assert_eq!(still["result"], json!({ "attempt": 2 }), "{still}");
+        assert_eq!(outcomes(&still), outcomes(&over));
+        assert_eq!(outcomes(&still), ["lost", "succeeded"], "{still}");
+    }
+
+    /// SIGTERM costs no attempt: what is nearly done is done, and the rest is handed back and done by another, of a job that is
+    /// never tried again after a failure.
+    async fn terminated(&self) {
+        let worker = self.worker("term", "a");
+        let short = self.run("term", &json!({ "scene": "rest", "seconds": 2 }), 0).await;
+        let long = self.run("term", &json!({ "scene": "rest", "seconds": 600 }), 0).await;
+        worker.tells("begun", &short).await;
+        worker.tells("begun", &long).await;
+
+        worker.signal(Signal::TERM);
+        let ended = worker.ended(PATIENCE);
+
+        assert!(ended.status.success(), "{ended:?}");
+        let (short, handed_back) = (self.seen(&short).await, self.seen(&long).await);
+        assert_eq!(
+            (&short["status"], outcomes(&short)),
+            (&json!("succeeded"), vec!["succeeded".to_owned()]),
+            "{short}"
+        );
+        assert_eq!(handed_back["status"], "queued", "{handed_back}");
+        let _next = self.worker("term", "b");
+        let over = self.over(&long).await;
+        assert_eq!((&over["status"], &over["result"]), (&json!("succeeded"), &json!({ "attempt": 2 })), "{over}");
+    }
+
+    /// A key that may do nothing ends the worker, which says why.
+    async fn refused(&self) {
+        let key = self.client.post("/v1/keys", json!({ "name": "looks", "role": "viewer" })).await.text("secret");
+        let worker = self.kit.works_with(&key, self.server.address(), "refused", "a");
+
+        let ended = worker.ended(PATIENCE);
+
+        assert!(!ended.status.success(), "{ended:?}");
+        assert!(format!("{}{}", ended.stderr, ended.stdout).contains("403"), "{ended:?}");
+    }
+
+    fn worker(&self, pool: &str, name: &str) -> Actor {
+        self.kit.works_with(KEY, self.server.address(), pool, name)
+    }
+
+    /// A run of a new job that is tried again so often.
+    async fn run(&self, pool: &str, payload: &Value, retries: u32) -> String {
+        let job = json!({
+            "schedule": { "on_demand": true }, "target": { "worker": { "pool": pool, "handler": "act" } },
+            "payload": payload, "timeout_seconds": 900, "retry": { "max_retries": retries, "initial_delay_seconds": 1 },
+        });
+        let job = self.client.post("/v1/jobs", job).await;
+        assert_eq!(job.status, 201, "{}", job.body);
+        let run = self.client.post(&format!("/v1/jobs/{}/run", job.text("job_id")), json!({})).await;
+        assert_eq!(run.status, 202, "{}", run.body);
+        run.text("run_id")
+    }
+
+    async fn seen(&self, run: &str) -> Value {
+        self.client.get(&format!("/v1/runs/{run}")).await.body
+    }
+
+    async fn over(&self, run: &str) -> Value {
+        let is_over = || async {
+            let seen = self.seen(run).await;
+            let is = ["succeeded", "failed", "timed_out", "cancelled", "skipped"].contains(&seen["status"].as_str()?);
+            is.then_some(seen)
+        };
+        eventually(PATIENCE, &format!("{run} is over"), is_over).await
+    }
+}
+
+fn outcomes(run: &Value) -> Vec<String> {
+    let attempts = run["attempts"].as_array().expect("attempts");
+    attempts.iter().filter_map(|attempt| attempt["outcome"].as_str().map(str::to_owned)).collect()
+}
