@@ -108,10 +108,6 @@ impl Actor {
     pub(crate) fn ended(self, within: Duration) -> Ended {
         self.0.ended(within)
     }
-
-    pub(crate) fn stderr(&self) -> String {
-        self.0.stderr()
-    }
 }
 
 fn told(stdout: &str) -> Vec<Value> {

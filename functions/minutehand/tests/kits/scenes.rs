@@ -144,8 +144,8 @@ impl Stage {
 
         sleeper.tells("cancelled", &run).await;
         sleeper.signal(Signal::TERM);
-        let said = sleeper.stderr();
-        assert!(self.kit == Kit::Rust || said.contains("is lost"), "{said}");
+        let ended = sleeper.ended(PATIENCE);
+        assert!(self.kit == Kit::Rust || ended.stderr.contains("is lost"), "{ended:?}");
         let still = self.seen(&run).await;
         assert_eq!(still["result"], json!({ "attempt": 2 }), "{still}");
         assert_eq!(outcomes(&still), outcomes(&over));
