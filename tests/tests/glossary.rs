@@ -33,7 +33,8 @@ fn sources() -> Vec<Vec<String>> {
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("target") {
+        let is_built = path.join("CACHEDIR.TAG").exists(); // cargo's own
+        if path.is_dir() && !is_built {
             collect(&path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);

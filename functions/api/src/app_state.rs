@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use minutehand_domain::target::HttpTarget;
-use minutehand_io::targets::TargetRefusal;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::target::{HttpTarget, Target};
+use minutehand_io::targets::{Declared, TargetRefusal};
 
 use crate::body_budget::BodyBudget;
 use crate::health::LastLook;
@@ -33,18 +34,32 @@ pub(crate) struct AppState<D> {
 
 /// Whether this deployment may call a target, as far as that is known when the job is created.
 #[derive(Clone)]
-pub struct TargetCheck(Arc<Check>);
+pub struct TargetCheck {
+    http: Arc<Check>,
+    pub(crate) declared: Declared,
+}
 
 type Check = dyn Fn(&HttpTarget) -> Result<(), TargetRefusal> + Send + Sync;
 
 impl TargetCheck {
     pub fn new(check: impl Fn(&HttpTarget) -> Result<(), TargetRefusal> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(check))
+        Self { http: Arc::new(check), declared: Declared::default() }
+    }
+
+    /// With what the operator declared.
+    #[must_use]
+    pub fn declaring(self, declared: Declared) -> Self {
+        Self { declared, ..self }
     }
 
     /// The field at fault, and why.
-    pub(crate) fn check(&self, target: &HttpTarget) -> Result<(), (&'static str, String)> {
-        (self.0)(target).map_err(|TargetRefusal { field, detail }| (field, detail))
+    pub(crate) fn check(&self, tenant: &Tenant, target: &Target) -> Result<(), (&'static str, String)> {
+        let checked = match target {
+            Target::Http(http) => (self.http)(http),
+            Target::Service(service) => self.declared.find(tenant, service).map(|_where_it_leads| ()),
+            Target::Noop | Target::Workflow(_) | Target::Worker(_) => Ok(()),
+        };
+        checked.map_err(|TargetRefusal { field, detail }| (field, detail))
     }
 }
 

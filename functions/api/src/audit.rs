@@ -87,9 +87,7 @@ pub(crate) async fn list<D: Ports>(
     let past = params.cursor.as_ref().map(|cursor| position(&scope, cursor)).transpose()?;
     let window = window_of(&params)?;
     let mut acts = app.ports.store().list::<Act>(&tenant, window, past, limit + 1).await?.items;
-    let more = acts.len() > limit;
-    acts.truncate(limit);
-    let next_cursor = acts.last().filter(|_| more).map(|last| scope.seal(&bytes_of(last.key)));
+    let next_cursor = scope.cut(&mut acts, limit, |last| bytes_of(last.key).into());
     let items = acts.iter().map(ActView::of).collect();
     Ok(Json(Page { items, next_cursor }).into_response())
 }

@@ -2,6 +2,8 @@
 //!
 //! It is not a secret: every read with it is limited to the caller's tenant. The binding catches mixed-up cursors.
 
+use std::str::FromStr;
+
 use minutehand_domain::id::{Tenant, base32, from_base32};
 use sha2::{Digest as _, Sha256};
 
@@ -27,8 +29,26 @@ impl Scope {
         base32(&[&self.0, position].concat())
     }
 
+    /// Cuts off what a list has beyond its page, having been read with one more: what leads on, where there is more.
+    pub(crate) fn cut<T>(
+        &self,
+        items: &mut Vec<T>,
+        limit: usize,
+        position: impl FnOnce(&T) -> Vec<u8>,
+    ) -> Option<String> {
+        let more = items.len() > limit;
+        items.truncate(limit);
+        items.last().filter(|_| more).map(|last| self.seal(&position(last)))
+    }
+
     pub(crate) fn open<const N: usize>(&self, cursor: &str) -> Result<[u8; N], Problem> {
         self.position(cursor)?.try_into().map_err(|_| foreign())
+    }
+
+    /// Of a list whose positions are names.
+    pub(crate) fn name<T: FromStr>(&self, cursor: &str) -> Result<T, Problem> {
+        let text = String::from_utf8(self.position(cursor)?).ok();
+        text.and_then(|text| text.parse().ok()).ok_or_else(foreign)
     }
 
     /// Of a list whose positions have any length.

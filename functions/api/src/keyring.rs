@@ -68,6 +68,12 @@ pub(crate) enum Need {
     Work,
 }
 
+impl From<Role> for Need {
+    fn from(role: Role) -> Self {
+        Self::Role(role)
+    }
+}
+
 /// The tenant and the role of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {

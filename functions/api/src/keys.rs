@@ -93,9 +93,7 @@ pub(crate) async fn list<D: Ports>(
     let after = params.cursor.map(|cursor| scope.open::<10>(&cursor)).transpose()?;
     let after = after.map(KeyId::from_bytes);
     let mut keys = app.ports.store().list::<ApiKey>(&tenant, (), after, limit + 1).await?.items;
-    let more = keys.len() > limit;
-    keys.truncate(limit);
-    let next_cursor = keys.last().filter(|_| more).map(|last| scope.seal(last.id.as_bytes()));
+    let next_cursor = scope.cut(&mut keys, limit, |last| last.id.as_bytes().to_vec());
     let uses = uses_of(&*app.ports, &tenant, after, &keys).await?;
     let items = keys.iter().map(|key| KeyView::of(key, uses.get(&key.id))).collect();
     Ok(Json(Page { items, next_cursor }).into_response())

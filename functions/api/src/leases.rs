@@ -3,6 +3,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -40,6 +41,8 @@ type App<D> = State<Arc<AppState<D>>>;
 
 /// Completions of one request that are written side by side.
 const AT_ONCE: usize = 16;
+/// A poll that was offered only what it could not have looks again after so long.
+const SOON: Duration = Duration::from_millis(200);
 
 /// Gives a worker what there is to do, and waits for it where there is nothing.
 pub(crate) async fn lease<D: Ports>(State(app): App<D>, caller: Caller, body: Body) -> Result<Response, Problem> {
@@ -52,8 +55,8 @@ pub(crate) async fn lease<D: Ports>(State(app): App<D>, caller: Caller, body: Bo
     let presence = asker(tenant, &asked, now);
     app.pools.note(ports, tenant, [&asked.pool]).await;
     app.presences.asked(ports, &presence, now).await;
-    let taken =
-        if asked.draining { Vec::new() } else { wait_for(ports, tenant, &wanted(&asked), now + asked.wait).await? };
+    let until = now + asked.wait;
+    let taken = if asked.draining { Vec::new() } else { wait_for(ports, tenant, &wanted(asked), until).await? };
     if !taken.is_empty() {
         let holds = taken.iter().filter_map(hold).collect();
         app.presences.asked(ports, &Presence { holds, ..presence }, ports.clock().now()).await;
@@ -62,16 +65,25 @@ pub(crate) async fn lease<D: Ports>(State(app): App<D>, caller: Caller, body: Bo
     Ok(Json(LeasesView { leases }).into_response())
 }
 
-fn wanted(asked: &CheckedLeaseRequest) -> Wanted {
-    let CheckedLeaseRequest { pool, worker, handlers, max, lease, .. } = asked.clone();
+fn wanted(asked: CheckedLeaseRequest) -> Wanted {
+    let CheckedLeaseRequest { pool, worker, handlers, max, lease, .. } = asked;
     Wanted { pool, worker, handlers, max, lease }
 }
 
 /// Who asks, as it says of itself.
 fn asker(tenant: &Tenant, asked: &CheckedLeaseRequest, now: Moment) -> Presence {
-    let CheckedLeaseRequest { pool, worker, handlers, lease, slots, draining, .. } = asked.clone();
-    let (tenant, first_seen, last_seen) = (tenant.clone(), now, now);
-    Presence { tenant, pool, worker, first_seen, last_seen, lease, slots, handlers, draining, holds: Vec::new() }
+    Presence {
+        tenant: tenant.clone(),
+        pool: asked.pool.clone(),
+        worker: asked.worker.clone(),
+        first_seen: now,
+        last_seen: now,
+        lease: asked.lease,
+        slots: asked.slots,
+        handlers: asked.handlers.clone(),
+        draining: asked.draining,
+        holds: Vec::new(),
+    }
 }
 
 fn hold(taken: &Taken) -> Option<Hold> {
@@ -88,10 +100,8 @@ async fn wait_for<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted, until: 
         if !taken.is_empty() || now >= until {
             return Ok(taken);
         }
-        if !is_all {
-            continue;
-        }
-        let again = ports.clock().sleep_until(until.min(now + ports.queues().look_again_after()));
+        let wait = if is_all { ports.queues().look_again_after() } else { SOON };
+        let again = ports.clock().sleep_until(until.min(now + wait));
         select(pin!(heard), pin!(again)).await;
     }
 }

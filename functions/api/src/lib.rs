@@ -41,6 +41,7 @@ mod signing;
 mod source;
 mod stats;
 mod strangers;
+mod targets;
 mod workers;
 mod workflow_runs;
 mod workflows;

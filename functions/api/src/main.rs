@@ -24,7 +24,7 @@ async fn serve() -> Result<(), Error> {
     let environment = Environment::of_this_process();
     let (settings, keys, reach) = (Settings::read(&environment)?, keys(&environment)?, environment.reach()?);
     let ports = Arc::new(Cloud::new(settings, &aws().await, NoTargets));
-    let target_check = TargetCheck::new(move |target| check_target(target, reach));
+    let target_check = TargetCheck::new(move |target| check_target(target, reach)).declaring(environment.targets()?);
     let api = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics: None });
     let api = api.layer(from_fn_with_state(ports, flush_events_before_answering)).layer(from_fn(say_its_source));
     lambda_http::run(api).await

@@ -44,17 +44,19 @@ use self::schemas::Schemas;
 /// The documentation of each route.
 pub(crate) mod doc_of {
     pub(crate) use super::audit::list_audit;
-    pub(crate) use super::deployment::{health, metrics, openapi, repair, stats};
+    pub(crate) use super::deployment::{health, list_targets, metrics, openapi, repair, stats};
     pub(crate) use super::jobs::{
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
     };
     pub(crate) use super::keys::{create_key, list_keys, revoke_key, rotate_key};
     pub(crate) use super::leases::{
-        complete_lease, complete_leases, fail_lease, hand_back_lease, keep_lease, lease_runs, list_pools, list_workers,
+        claim_effect, complete_lease, complete_leases, fail_lease, hand_back_lease, keep_lease, lease_runs, list_pools,
+        list_workers,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{
-        cancel_run, get_run, list_run_events, list_run_logs, list_runs, list_runs_of_job, retry_run, run_job,
+        cancel_run, get_run, list_run_effects, list_run_events, list_run_logs, list_runs, list_runs_of_job, retry_run,
+        run_job,
     };
     pub(crate) use super::schedules::{next_fires, preview_schedule};
     pub(crate) use super::secrets::{delete_secret, get_secret, list_secrets, put_secret};

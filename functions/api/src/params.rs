@@ -7,6 +7,7 @@ use http::request::Parts;
 use minutehand_domain::access::KeyId;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
+use minutehand_domain::run::effect::{EffectName, NotAnEffectName};
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::secret::{NotASecretName, SecretName};
 use minutehand_domain::workflow::WorkflowId;
@@ -31,6 +32,9 @@ pub(crate) struct RunPath(pub RunKey);
 
 /// The run of a workflow and the task of it that the path names.
 pub(crate) struct TaskPath(pub RunKey, pub TaskKey);
+
+/// The run and the effect of it that the path names.
+pub(crate) struct EffectPath(pub RunKey, pub EffectName);
 
 /// The lease that the path names.
 pub(crate) struct LeasePath(pub LeaseId);
@@ -94,6 +98,19 @@ impl<S: Send + Sync> FromRequestParts<S> for TaskPath {
             (Ok(run), Ok(task)) => Ok(Self(run, task)),
             _ => Err(no_task()),
         }
+    }
+}
+
+/// A text that is no effect's key is said to be none: whoever claims one gives it its key.
+impl<S: Send + Sync> FromRequestParts<S> for EffectPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((run, name)) = path.map_err(|_not_two| Problem::no_run())?;
+        let run = run.parse().map_err(|_no_id| Problem::no_run())?;
+        let no_name = |why: NotAnEffectName| Problem::new(Kind::NotFound, why.to_string());
+        Ok(Self(run, name.parse().map_err(no_name)?))
     }
 }
 

@@ -2,7 +2,7 @@
 //! a pool is listed for which nobody works.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +18,7 @@ use minutehand_io::{Fault, Ports};
 use minutehand_wire::{Instant, Page, PoolView, PoolsQuery, WaitingCounted, WorkersCounted};
 
 use crate::app_state::AppState;
-use crate::cursor::{Scope, foreign};
+use crate::cursor::Scope;
 use crate::keyring::Caller;
 use crate::params::{Params, limit_of};
 use crate::problem::Problem;
@@ -37,23 +37,29 @@ impl NamedPools {
     /// Notes that these are named. What names them is not refused because this could not be written.
     pub(crate) async fn note<D: Ports>(&self, ports: &D, tenant: &Tenant, names: impl IntoIterator<Item = &PoolName>) {
         for name in names {
-            if !self.is_new(tenant, name) {
+            let key = (tenant.clone(), name.clone());
+            if self.lock().contains(&key) {
                 continue;
             }
             let pool = Pool { tenant: tenant.clone(), name: name.clone(), named_at: ports.clock().now() };
             // Where it stands already it is the same but for its instant.
-            if let Err(fault) = ports.store().put(tenant, name.clone(), &pool, Guard::Absent).await {
-                tracing::warn!(pool = %name, %fault, "that a pool is named is not written down");
+            match ports.store().put(tenant, name.clone(), &pool, Guard::Absent).await {
+                Ok(_there_now) => self.remember(key),
+                Err(fault) => tracing::warn!(pool = %name, %fault, "that a pool is named is not written down"),
             }
         }
     }
 
-    fn is_new(&self, tenant: &Tenant, name: &PoolName) -> bool {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn remember(&self, key: (Tenant, PoolName)) {
+        let mut known = self.lock();
         if known.len() >= POOLS {
             known.clear();
         }
-        known.insert((tenant.clone(), name.clone()))
+        known.insert(key);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<(Tenant, PoolName)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -65,21 +71,14 @@ pub(crate) async fn list<D: Ports>(
 ) -> Result<Response, Problem> {
     let (ports, tenant, now) = (&*app.ports, caller.tenant(), app.ports.clock().now());
     let (limit, scope) = (limit_of(params.limit)?, Scope::new(tenant, "pools"));
-    let past = params.cursor.map(|cursor| name_in(&scope, &cursor)).transpose()?;
+    let past = params.cursor.map(|cursor| scope.name(&cursor)).transpose()?;
     let mut pools = ports.store().list::<Pool>(tenant, (), past, limit + 1).await?.items;
-    let more = pools.len() > limit;
-    pools.truncate(limit);
-    let next_cursor = pools.last().filter(|_| more).map(|last| scope.seal(last.name.as_str().as_bytes()));
+    let next_cursor = scope.cut(&mut pools, limit, |last| last.name.as_str().into());
     let mut items = Vec::with_capacity(pools.len());
     for pool in &pools {
         items.push(view(ports, tenant, &pool.name, now).await?);
     }
     Ok(Json(Page { items, next_cursor }).into_response())
-}
-
-fn name_in(scope: &Scope, cursor: &str) -> Result<PoolName, Problem> {
-    let text = String::from_utf8(scope.position(cursor)?).map_err(|_not_text| foreign())?;
-    text.parse().map_err(|_no_name| foreign())
 }
 
 async fn view<D: Ports>(ports: &D, tenant: &Tenant, pool: &PoolName, now: Moment) -> Result<PoolView, Fault> {

@@ -8,8 +8,8 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant, Worker};
 use minutehand_domain::pool::PoolName;
 use minutehand_domain::pool::presence::{Hold, Holding, Presence, SEEN_EVERY};
-use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::amend::amend;
 
 /// Workers that one process remembers. Who hears of more of them forgets all, and hears of them again.
 const WORKERS: usize = 4096;
@@ -117,27 +117,17 @@ async fn write<D: Ports>(
     asked: Option<&Presence>,
     now: Moment,
 ) -> Result<(), Fault> {
-    let key = (pool.clone(), *worker);
-    let mut seen = ports.store().get::<Presence>(tenant, key.clone()).await?;
-    loop {
-        let before = seen.as_ref().map(|seen| &seen.item);
+    let seen = |before: Option<&Presence>| {
         let said = match (asked, before) {
-            (Some(asked), Some(before)) => Presence {
-                first_seen: before.first_seen,
-                last_seen: before.last_seen,
-                holds: before.holds.clone(),
-                ..asked.clone()
-            },
+            (Some(asked), Some(Presence { first_seen, last_seen, holds, .. })) => {
+                Presence { first_seen: *first_seen, last_seen: *last_seen, holds: holds.clone(), ..asked.clone() }
+            }
             (Some(asked), None) => Presence { holds: Vec::new(), ..asked.clone() },
-            (None, Some(before)) => before.clone(),
-            (None, None) => return Ok(()),
+            (None, before) => before?.clone(),
         };
-        let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-        match ports.store().put(tenant, key.clone(), &said.seen(holding, now), guard).await? {
-            Put::Written(_) => return Ok(()),
-            Put::Conflict(there) => seen = there,
-        }
-    }
+        Some(said.seen(holding, now))
+    };
+    amend(ports, tenant, (pool.clone(), *worker), seen).await.map(drop)
 }
 
 fn not_written(fault: &Fault) {

@@ -17,7 +17,7 @@ use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
     audit, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets, signing,
-    stats, workers, workflow_runs, workflows,
+    stats, targets, workers, workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -27,27 +27,6 @@ pub(crate) struct Route<D> {
     needs: Option<Need>,
     doc: fn() -> OperationDoc,
     answer: MethodRouter<Arc<AppState<D>>>,
-}
-
-/// As the table says it: a role, work, or nothing.
-struct Needs(Option<Need>);
-
-impl From<Role> for Needs {
-    fn from(role: Role) -> Self {
-        Self(Some(Need::Role(role)))
-    }
-}
-
-impl From<Need> for Needs {
-    fn from(need: Need) -> Self {
-        Self(Some(need))
-    }
-}
-
-impl From<Option<Role>> for Needs {
-    fn from(role: Option<Role>) -> Self {
-        Self(role.map(Need::Role))
-    }
 }
 
 pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
@@ -69,6 +48,7 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/runs/{run_id}", Viewer, runs::show::<D>, doc_of::get_run),
         route(Method::GET, "/v1/runs/{run_id}/events", Viewer, runs::events::<D>, doc_of::list_run_events),
         route(Method::GET, "/v1/runs/{run_id}/logs", Viewer, runs::logs::<D>, doc_of::list_run_logs),
+        route(Method::GET, "/v1/runs/{run_id}/effects", Viewer, runs::list_effects::<D>, doc_of::list_run_effects),
         route(Method::POST, "/v1/runs/{run_id}/cancel", Operator, runs::cancel::<D>, doc_of::cancel_run),
         route(Method::POST, "/v1/runs/{run_id}/retry", Operator, runs::retry::<D>, doc_of::retry_run),
         route(Method::POST, "/v1/workflows", Operator, workflows::create::<D>, doc_of::create_workflow),
@@ -131,8 +111,8 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::POST, "/v1/repair", Host, repair::repair_all::<D>, doc_of::repair),
         route(Method::GET, "/v1/stats", Viewer, stats::stats::<D>, doc_of::stats),
         route(Method::GET, "/metrics", Host, scrape::metrics::<D>, doc_of::metrics),
-        route(Method::GET, "/v1/health", None, health::health::<D>, doc_of::health),
-        route(Method::GET, "/openapi.json", None, openapi::show, doc_of::openapi),
+        open(Method::GET, "/v1/health", health::health::<D>, doc_of::health),
+        open(Method::GET, "/openapi.json", openapi::show, doc_of::openapi),
     ];
     of_jobs.into_iter().chain(of_workflow_runs()).chain(of_workers()).collect()
 }
@@ -150,8 +130,10 @@ fn of_workers<D: Ports>() -> Vec<Route<D>> {
         route(M::POST, "/v1/leases/{lease_id}/complete", Work, leases::complete::<D>, doc_of::complete_lease),
         route(M::POST, "/v1/leases/{lease_id}/fail", Work, leases::fail::<D>, doc_of::fail_lease),
         route(M::POST, "/v1/leases/{lease_id}/hand-back", Work, leases::hand_back::<D>, doc_of::hand_back_lease),
+        route(M::POST, "/v1/runs/{run_id}/effects/{effect}", Work, runs::claim_effect::<D>, doc_of::claim_effect),
         route(M::GET, "/v1/workers", Viewer, workers::list::<D>, doc_of::list_workers),
         route(M::GET, "/v1/pools", Viewer, pools::list::<D>, doc_of::list_pools),
+        route(M::GET, "/v1/targets", Viewer, targets::list::<D>, doc_of::list_targets),
     ]
 }
 
@@ -247,11 +229,20 @@ impl<D: Ports> Route<D> {
 fn route<D: Ports, T: 'static>(
     method: Method,
     path: &'static str,
-    needs: impl Into<Needs>,
+    needs: impl Into<Need>,
+    answer: impl Handler<T, Arc<AppState<D>>>,
+    doc: fn() -> OperationDoc,
+) -> Route<D> {
+    Route { needs: Some(needs.into()), ..open(method, path, answer, doc) }
+}
+
+/// One that needs no key.
+fn open<D: Ports, T: 'static>(
+    method: Method,
+    path: &'static str,
     answer: impl Handler<T, Arc<AppState<D>>>,
     doc: fn() -> OperationDoc,
 ) -> Route<D> {
     let filter = MethodFilter::try_from(method.clone()).expect("a method that axum knows");
-    let Needs(needs) = needs.into();
-    Route { method, path, needs, doc, answer: on(filter, answer) }
+    Route { method, path, needs: None, doc, answer: on(filter, answer) }
 }

@@ -1,5 +1,6 @@
 //! Runs: read one, list those of a job or of all jobs, cancel, retry.
 
+mod effects;
 pub(crate) mod full_run;
 pub(crate) mod list;
 mod logs;
@@ -15,6 +16,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_protocol::graph::judge::may_end;
 use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
+pub(crate) use self::effects::{claim_effect, list_effects};
 pub(crate) use self::full_run::FullRun;
 pub(crate) use self::list::{across, of_job, page};
 pub(crate) use self::logs::logs;

@@ -12,9 +12,10 @@ use minutehand_domain::audit::Deed;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::secret::{Label, Sealed, Secret, SecretName};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::store::{Put, Seen, Store as _};
 use minutehand_io::vault::{Vault as _, VaultError, VaultRefusal};
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::amend::amend;
 use minutehand_wire::form::MISTAKES;
 use minutehand_wire::workflow_request::SecretAt;
 use minutehand_wire::{Page, SecretRequest, SecretView, SecretsQuery};
@@ -22,7 +23,7 @@ use minutehand_wire::{Page, SecretRequest, SecretView, SecretsQuery};
 use crate::app_state::AppState;
 use crate::audit::Acting;
 use crate::body::Body;
-use crate::cursor::{Scope, foreign};
+use crate::cursor::Scope;
 use crate::keyring::Caller;
 use crate::params::{Params, SecretPath, limit_of};
 use crate::problem::{FieldError, Kind, Problem};
@@ -45,18 +46,13 @@ pub(crate) async fn put<D: Ports>(
 }
 
 async fn write<D: Ports>(ports: &D, label: Label<'_>, sealed: &Sealed) -> Result<Secret, Problem> {
-    let (tenant, now) = (label.tenant, ports.clock().now());
-    let mut seen = ports.store().get::<Secret>(tenant, label.name.clone()).await?;
-    loop {
-        let (secret, guard) = match &seen {
-            Some(seen) => (seen.item.written(sealed.clone(), now), seen.guard()),
-            None => (Secret::new(label, sealed.clone(), now), Guard::Absent),
-        };
-        match ports.store().put(tenant, label.name.clone(), &secret, guard).await? {
-            Put::Written(_) => return Ok(secret),
-            Put::Conflict(there) => seen = there,
-        }
-    }
+    let now = ports.clock().now();
+    let written = |there: Option<&Secret>| {
+        let anew = || Secret::new(label, sealed.clone(), now);
+        Some(there.map_or_else(anew, |there| there.written(sealed.clone(), now)))
+    };
+    let secret = amend(ports, label.tenant, label.name.clone(), written).await?;
+    Ok(secret.expect("there is always something to write"))
 }
 
 pub(crate) async fn show<D: Ports>(
@@ -75,18 +71,11 @@ pub(crate) async fn list<D: Ports>(
     Params(params): Params<SecretsQuery>,
 ) -> Result<Response, Problem> {
     let (limit, scope) = (limit_of(params.limit)?, Scope::new(caller.tenant(), "secrets"));
-    let past = params.cursor.map(|cursor| name_in(&scope, &cursor)).transpose()?;
+    let past = params.cursor.map(|cursor| scope.name(&cursor)).transpose()?;
     let mut secrets = app.ports.store().list::<Secret>(caller.tenant(), (), past, limit + 1).await?.items;
-    let more = secrets.len() > limit;
-    secrets.truncate(limit);
-    let next_cursor = secrets.last().filter(|_| more).map(|last| scope.seal(last.name.as_str().as_bytes()));
+    let next_cursor = scope.cut(&mut secrets, limit, |last| last.name.as_str().into());
     let items = secrets.iter().map(SecretView::of).collect();
     Ok(Json(Page { items, next_cursor }).into_response())
-}
-
-fn name_in(scope: &Scope, cursor: &str) -> Result<SecretName, Problem> {
-    let bytes = scope.position(cursor)?;
-    String::from_utf8(bytes).ok().and_then(|name| name.parse().ok()).ok_or_else(foreign)
 }
 
 /// A job that names it from now on is refused, and a call that needs it fails.

@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::id::Worker;
-use minutehand_domain::pool::PoolName;
 use minutehand_domain::pool::presence::Presence;
+use minutehand_domain::pool::{NotAName, PoolName};
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
@@ -31,21 +31,19 @@ pub(crate) async fn list<D: Ports>(
     let (limit, scope) = (limit_of(params.limit)?, Scope::new(tenant, &query));
     let past = params.cursor.map(|cursor| position(&scope, &cursor)).transpose()?;
     let mut workers = app.ports.store().list::<Presence>(tenant, pool, past, limit + 1).await?.items;
-    let more = workers.len() > limit;
-    workers.truncate(limit);
-    let next_cursor = workers.last().filter(|_| more).map(|last| seal(&scope, last));
+    let next_cursor = scope.cut(&mut workers, limit, bytes_of);
     let items = workers.iter().map(|worker| WorkerView::of(worker, now)).collect();
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 
-pub(crate) fn pool_named(name: &str) -> Result<PoolName, Problem> {
-    let no_name = |why: minutehand_domain::pool::NotAName| Problem::field(Kind::Invalid, "?pool", why.to_string());
+fn pool_named(name: &str) -> Result<PoolName, Problem> {
+    let no_name = |why: NotAName| Problem::field(Kind::Invalid, "?pool", why.to_string());
     name.parse().map_err(no_name)
 }
 
-fn seal(scope: &Scope, last: &Presence) -> String {
+fn bytes_of(last: &Presence) -> Vec<u8> {
     let (pool, worker) = last.key();
-    scope.seal(&[&worker.0.to_be_bytes(), pool.as_str().as_bytes()].concat())
+    [&worker.0.to_be_bytes(), pool.as_str().as_bytes()].concat()
 }
 
 fn position(scope: &Scope, cursor: &str) -> Result<(PoolName, Worker), Problem> {

@@ -9,14 +9,15 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use minutehand_domain::Moment;
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
-use minutehand_domain::run::{Outcome, Refusal, Run};
+use minutehand_domain::run::lease_id::LeaseId;
+use minutehand_domain::run::{Outcome, Refusal};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::{Delivery, Queues};
 use minutehand_io::targets::{Answer, Call, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim};
-use minutehand_protocol::run::finish::{Finished, finish, hand_back};
+use minutehand_protocol::run::finish::{Finished, entrust, finish, hand_back};
 
 /// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
@@ -96,10 +97,20 @@ async fn hand_back_claimed<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result<
     hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint)).await
 }
 
+/// A large result is written apart before the record that names it.
 async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, answer: Answer) -> Result<Finished, Fault> {
-    let outcome = outcome_of(ports, &claimed.run, answer).await?;
-    let (fence, terms) = (claimed.run.fence, &claimed.order.terms);
-    finish(ports, claimed.as_claimed(), fence, &outcome, terms, Some(&claimed.hint)).await
+    let ClaimedRun { run, order, hint, .. } = claimed;
+    let (seen, fence, terms) = (claimed.as_claimed(), run.fence, &order.terms);
+    let outcome = match answer {
+        Answer::Accepted { token } => return entrust(ports, seen, fence, &token, terms).await,
+        Answer::Succeeded { result } => {
+            let result = bodies::keep(ports, &run.tenant, run.key.job, result, INLINE_RESULT_BYTES).await?;
+            Outcome::Succeeded { result }
+        }
+        Answer::Failed { error, retry_after } => Outcome::Failed { error, retry_after },
+        Answer::TimedOut => Outcome::TimedOut,
+    };
+    finish(ports, seen, fence, &outcome, terms, Some(hint)).await
 }
 
 /// Rule **visibility is the lease's outer clock**: if this executor dies, the hint reappears just when the lease is
@@ -129,20 +140,9 @@ async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
         task: order.task.as_ref(),
         material,
         timeout: order.terms.timeout,
+        lease: LeaseId::of(&claimed.hint, run.fence),
     };
     ports.targets().call(call).await
-}
-
-/// A large result is written apart before the record that names it.
-async fn outcome_of<D: Ports>(ports: &D, run: &Run, answer: Answer) -> Result<Outcome, Fault> {
-    Ok(match answer {
-        Answer::Succeeded { result } => {
-            let result = bodies::keep(ports, &run.tenant, run.key.job, result, INLINE_RESULT_BYTES).await?;
-            Outcome::Succeeded { result }
-        }
-        Answer::Failed { error, retry_after } => Outcome::Failed { error, retry_after },
-        Answer::TimedOut => Outcome::TimedOut,
-    })
 }
 
 impl Executed {

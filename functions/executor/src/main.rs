@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use lambda_runtime::{Context, Error, LambdaEvent, service_fn};
-use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, aws, logs};
+use minutehand_cloud::{Cloud, Environment, NoTargets, ServiceCaller, Settings, aws, logs, services};
 use minutehand_domain::Moment;
 use minutehand_executor::batch::execute_batch;
 use minutehand_io::Fault;
@@ -17,7 +17,7 @@ use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
 
 struct Executor {
-    ports: Cloud<Callers<HttpCaller, DynamoStore>>,
+    ports: Cloud<Callers<HttpCaller, DynamoStore, Option<ServiceCaller>>>,
     queues: QueueUrls,
 }
 
@@ -41,7 +41,9 @@ impl Executor {
         let settings = Settings::read(environment)?;
         let queues = settings.queues.clone();
         let http = HttpCaller::new(environment.reach()?)?;
-        let ports = Cloud::new(settings, &aws().await, NoTargets).calling(|store| Callers::new(http, store));
+        let aws = aws().await;
+        let services = services(environment.targets()?, &aws, environment)?;
+        let ports = Cloud::new(settings, &aws, NoTargets).calling(|store| Callers::with(http, services, store));
         Ok(Self { ports, queues })
     }
 

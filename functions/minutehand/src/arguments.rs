@@ -86,6 +86,10 @@ pub(crate) struct Serve {
     /// API (and without `--aws`), else `public`
     #[arg(long, value_name = "REACH", env = "MINUTEHAND_REACH", value_parser = reaches())]
     pub(crate) reach: Option<Reach>,
+    /// Services of AWS that jobs may call by an alias, as JSON or as the path of a file with it, such as
+    /// `{"orders": {"sqs": "https://sqs…"}}`; called with the usual AWS settings
+    #[arg(long, value_name = "JSON|FILE", env = "MINUTEHAND_TARGETS", hide_env_values = true)]
+    pub(crate) targets: Option<String>,
     /// How many runs are carried out at the same time
     #[arg(long, value_name = "RUNS", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) at_once: u32,

@@ -24,6 +24,7 @@ mod signing_secret;
 mod span;
 mod stats;
 mod table;
+mod targets;
 #[cfg(unix)]
 mod work;
 mod workers;
@@ -49,6 +50,7 @@ use self::runs::Runs;
 use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
+use self::targets::Targets;
 #[cfg(unix)]
 pub(crate) use self::work::{GUARD, guard};
 use self::workers::{Pools, Workers};
@@ -78,6 +80,12 @@ Examples:
   minutehand pools
   minutehand pools --json | jq -r '.items[] | select(.workers.live == 0 and .waiting_since) | .pool'")]
     Pools(Pools),
+    /// List the services of AWS that jobs may call: their aliases, which the operator of the deployment declared
+    #[command(after_help = "\
+Examples:
+  minutehand targets
+  minutehand targets --json | jq -r '.items[] | select(.kind == \"sqs\") | .alias'")]
+    Targets(Targets),
     /// Say when a cron expression fires, in words and in instants
     #[command(after_help = "\
 Examples:
@@ -177,6 +185,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::WorkflowRuns(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Workers(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Pools(pools) => pools.execute().await,
+        Command::Targets(targets) => targets.execute().await,
         Command::Preview(preview) => preview.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -200,6 +209,7 @@ impl Command {
             Self::WorkflowRuns(group) => Some(&group.connection),
             Self::Workers(group) => Some(&group.connection),
             Self::Pools(pools) => Some(&pools.connection),
+            Self::Targets(targets) => Some(&targets.connection),
             Self::Preview(preview) => Some(&preview.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),

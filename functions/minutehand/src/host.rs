@@ -11,6 +11,7 @@ use minutehand_api::{Api, Keyring, Metrics, TargetCheck, router};
 use minutehand_domain::id::Tenant;
 use minutehand_io::Ports;
 use minutehand_io::queues::Inbox;
+use minutehand_io::targets::Declared;
 use minutehand_io::targets::http::{Reach, check_target};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,6 +33,8 @@ pub(crate) struct Host<'a> {
     pub(crate) keeps: &'a str,
     /// The addresses that targets may have.
     pub(crate) reach: Reach,
+    /// What jobs may call by an alias.
+    pub(crate) declared: Declared,
     pub(crate) metrics: Metrics,
 }
 
@@ -80,7 +83,7 @@ impl Host<'_> {
 
     fn router<D: Ports>(&self, ports: Arc<D>, key: &str) -> Router {
         let (reach, keys) = (self.reach, Keyring::single(key, Tenant::deployment()));
-        let target_check = TargetCheck::new(move |target| check_target(target, reach));
+        let target_check = TargetCheck::new(move |target| check_target(target, reach)).declaring(self.declared.clone());
         let router = router(Api { ports, keys, target_check, metrics: Some(self.metrics.clone()) });
         if self.options.assumes_that_its_users_are_here() { proxied::warned_of(router) } else { router }
     }

@@ -12,35 +12,48 @@ use minutehand_io::events::Log;
 use minutehand_io::events::tally::Tally;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::embedded::EmbeddedQueues;
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::Store;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
 use minutehand_io::vault::key_file::KeyFile;
 
+use crate::targets::Services;
+
 /// The ports over a store in a file or in memory.
 pub(crate) struct Local<S> {
     store: Arc<S>,
     queues: EmbeddedQueues<SystemClock>,
-    targets: Callers<HttpCaller, S>,
+    targets: Callers<HttpCaller, S, Services>,
     vault: KeyFile,
     events: Tally<Log>,
     plans: Plans,
+    quotas: Quotas,
     me: Claimant,
 }
 
 impl<S: Store> Local<S> {
     /// This process has the embedded store to itself, so a lease of any other worker belongs to a dead process.
-    pub(crate) fn new(store: Arc<S>, http: HttpCaller, vault: KeyFile, events: Tally<Log>) -> Self {
+    pub(crate) fn new(store: Arc<S>, http: HttpCaller, services: Services, vault: KeyFile, events: Tally<Log>) -> Self {
         let me = Claimant { worker: Worker(SystemChance.number()), exclusive_store: true };
-        let targets = Callers::new(http, Arc::clone(&store));
-        Self { store, queues: EmbeddedQueues::new(SystemClock), targets, vault, events, plans: Plans::default(), me }
+        let targets = Callers::with(http, services, Arc::clone(&store));
+        Self {
+            store,
+            queues: EmbeddedQueues::new(SystemClock),
+            targets,
+            vault,
+            events,
+            plans: Plans::default(),
+            quotas: Quotas::default(),
+            me,
+        }
     }
 }
 
 impl<S: Store> Ports for Local<S> {
     type Store = S;
     type Queues = EmbeddedQueues<SystemClock>;
-    type Targets = Callers<HttpCaller, S>;
+    type Targets = Callers<HttpCaller, S, Services>;
     type Vault = KeyFile;
     type Events = Tally<Log>;
     type Clock = SystemClock;
@@ -54,7 +67,7 @@ impl<S: Store> Ports for Local<S> {
         &self.queues
     }
 
-    fn targets(&self) -> &Callers<HttpCaller, S> {
+    fn targets(&self) -> &Callers<HttpCaller, S, Services> {
         &self.targets
     }
 
@@ -76,6 +89,10 @@ impl<S: Store> Ports for Local<S> {
 
     fn plans(&self) -> &Plans {
         &self.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.quotas
     }
 
     fn me(&self) -> Claimant {

@@ -17,6 +17,7 @@ mod repair;
 mod serve;
 mod serve_error;
 mod sweeping;
+mod targets;
 mod welcome;
 
 use std::io::IsTerminal as _;

@@ -17,6 +17,7 @@ use crate::drain::Drain;
 use crate::host::{Host, listen};
 use crate::serve_error::ServeError;
 use crate::sweeping::sweeping_each_minute;
+use crate::targets::{self, Services};
 
 const FLUSH_EACH: Duration = Duration::from_secs(1);
 
@@ -27,20 +28,22 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let key = AdminKey::settle(options.key.as_deref(), None)?;
     let listener = listen(options.listen).await?;
     let http = HttpCaller::new(reach)?;
-    let ports = Cloud::new(settings, &aws().await, NoTargets).calling(|store| Callers::new(http, store));
+    let (aws, declared) = (aws().await, targets::declared(options.targets.as_deref())?);
+    let services = targets::calling(declared.clone(), &aws)?;
+    let ports = Cloud::new(settings, &aws, NoTargets).calling(|store| Callers::with(http, services, store));
     let ports = Arc::new(ports);
     let sweeper = Arc::clone(&ports);
     let sweeping = move |drain: Drain| async move {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), flushing_events(sweeper, drain))
     };
-    let host = Host { options, key: &key, keeps: &keeps, reach, metrics: Metrics::new(Registry::new())? };
+    let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics: Metrics::new(Registry::new())? };
     host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await?;
     ports.flush_events().await;
     Ok(())
 }
 
 /// Sends events to the bus until the process drains; later events are sent at the end.
-async fn flushing_events(ports: Arc<Cloud<Callers<HttpCaller, DynamoStore>>>, drain: Drain) {
+async fn flushing_events(ports: Arc<Cloud<Callers<HttpCaller, DynamoStore, Services>>>, drain: Drain) {
     loop {
         tokio::select! {
             () = drain.draining() => return,

@@ -28,6 +28,7 @@ use prometheus::Registry;
 use crate::client::{Connection, Failure, Session};
 use crate::local::Local;
 use crate::serve_error::ServeError;
+use crate::targets::Services;
 
 /// What is on record as repaired.
 const SUBJECT: &str = "timers";
@@ -46,7 +47,13 @@ pub(crate) async fn repair_directory(directory: &Path, check: bool) -> Result<Re
     let opened =
         FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.to_owned(), why })?;
     let http = HttpCaller::new(Reach::Public)?;
-    let ports = Local::new(Arc::new(opened), http, KeyFile::in_memory(), Tally::new(Log, &Registry::new())?);
+    let ports = Local::new(
+        Arc::new(opened),
+        http,
+        Services::default(),
+        KeyFile::in_memory(),
+        Tally::new(Log, &Registry::new())?,
+    );
     let call = Repair { check, until: Moment::END };
     let outcome_of = |done: &Result<_, ServeError>| done.is_ok().then_some(Outcome::Done);
     let repaired = if check {

@@ -19,6 +19,7 @@ use crate::metrics;
 use crate::on_aws::on_aws;
 use crate::serve_error::ServeError;
 use crate::sweeping::{start_over, sweeping};
+use crate::targets;
 
 /// Runs until SIGTERM or ctrl-c, or until the store fails.
 pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
@@ -55,12 +56,14 @@ async fn embedded<E: Engine>(
     let listener = listen(options.listen).await?;
     let registry = Registry::new();
     let http = HttpCaller::new(options.reach())?;
-    let ports = Arc::new(Local::new(store, http, vault, Tally::new(Log, &registry)?));
+    let declared = targets::declared(options.targets.as_deref())?;
+    let services = targets::calling_if_any(&declared).await?;
+    let ports = Arc::new(Local::new(store, http, services, vault, Tally::new(Log, &registry)?));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
     if !options.memory {
         warn_of_wider(&options.data);
     }
-    let host = Host { options, key, keeps, reach: options.reach(), metrics: Metrics::new(registry)? };
+    let host = Host { options, key, keeps, reach: options.reach(), declared, metrics: Metrics::new(registry)? };
     host.run(Arc::clone(&ports), listener, |drain| sweeping(ports, drain), failed).await
 }

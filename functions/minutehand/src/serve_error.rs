@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use minutehand_io::Fault;
 use minutehand_io::store::embedded::OpenError;
+use minutehand_io::targets::DeclarationError;
 use thiserror::Error;
 
 use crate::admin_key::KeyError;
@@ -19,6 +20,18 @@ pub(crate) enum ServeError {
     #[cfg(not(feature = "aws"))]
     #[error("this binary was built without AWS: `cargo run --features aws -- serve --aws` builds one with it")]
     NoAws,
+    #[cfg(not(feature = "aws"))]
+    #[error(
+        "targets of AWS are declared, and this binary was built without AWS: `cargo build --release --features aws` builds one with it"
+    )]
+    TargetsWithoutAws,
+    #[cfg(feature = "aws")]
+    #[error(transparent)]
+    Services(#[from] minutehand_cloud::ServicesError),
+    #[error(transparent)]
+    Targets(#[from] DeclarationError),
+    #[error("cannot read the targets in {path}: {why}")]
+    TargetsFile { path: String, why: io::Error },
     #[cfg(feature = "aws")]
     #[error(transparent)]
     Setting(#[from] minutehand_cloud::SettingError),

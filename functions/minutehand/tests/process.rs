@@ -11,6 +11,8 @@ mod small_disk;
 #[path = "support/target.rs"]
 mod target;
 
+#[path = "process/accepting.rs"]
+mod accepting;
 #[path = "process/draining.rs"]
 mod draining;
 #[path = "process/failing.rs"]

@@ -20,7 +20,7 @@ async fn send(ctx: Context) -> Result<Value, NotDone> {
         ctx.check()?; // an error when the handler is to stop
         ctx.log(&format!("page {page}"));
         ctx.progress(f64::from(page) / 3.0);
-        ctx.keep(&page)?; // whoever has the run next goes on from here
+        ctx.keep(&page)?; // the next holder goes on from here
     }
     Ok(json!({ "pages": 3 }))
 }

@@ -3,15 +3,16 @@
 use http::Method;
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
-    CompletionsRequest, CompletionsView, DecidedView, DeleteWorkflowQuery, DiffQuery, FailRequest, HandBackRequest,
-    HealthView, HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView,
-    KeysQuery, LeaseRequest, LeasesView, LeftRunView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
-    OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
-    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
-    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
-    StatsQuery, StatsView, SuccessRequest, TasksQuery, TenantQuery, VersionsQuery, WorkerView, WorkersQuery,
-    WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery,
-    WorkflowVersionView, WorkflowView, WorkflowsQuery,
+    CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteWorkflowQuery, DiffQuery, EffectAnswerView,
+    EffectRequest, EffectView, EffectsQuery, FailRequest, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView,
+    HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView,
+    LeftRunView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView,
+    Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
+    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery,
+    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest, TargetsQuery,
+    TasksQuery, TenantQuery, VersionsQuery, WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView,
+    WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView,
+    WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -256,7 +257,15 @@ pub fn rotate_signing_secret(request: &RotateRequest) -> Call<SigningSecretView>
     rotated(Call::post(&["signing-secret", "rotate"]), request)
 }
 
-/// Something to do for a worker, waited for.
+/// Claims an effect, or says what came of it. A claim with an idempotency key ([`Call::once`]) can be sent again.
+pub fn claim_effect(run: &str, effect: &str, request: &EffectRequest) -> Call<EffectAnswerView> {
+    Call::post(&["runs", run, "effects"]).key(effect).json(request)
+}
+
+pub fn list_run_effects(run: &str, query: &EffectsQuery) -> Call<Page<EffectView>> {
+    Call::get(&["runs", run, "effects"]).query(query)
+}
+
 pub fn list_run_logs(run: &str, query: &LogsQuery) -> Call<LogsView> {
     Call::get(&["runs", run, "logs"]).query(query)
 }
@@ -265,10 +274,15 @@ pub fn list_workers(query: &WorkersQuery) -> Call<Page<WorkerView>> {
     Call::get(&["workers"]).query(query)
 }
 
+pub fn list_targets(query: &TargetsQuery) -> Call<Page<DeclaredView>> {
+    Call::get(&["targets"]).query(query)
+}
+
 pub fn list_pools(query: &PoolsQuery) -> Call<Page<PoolView>> {
     Call::get(&["pools"]).query(query)
 }
 
+/// Something to do for a worker, waited for.
 pub fn lease_runs(request: &LeaseRequest) -> Call<LeasesView> {
     Call::post(&["leases"]).json(request)
 }

@@ -8,13 +8,13 @@ use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest,
-    CompletionsView, DecidedView, FailRequest, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView,
-    HeldRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView,
-    LeftRunView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest,
-    PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
-    RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
-    TasksQuery, TenantQuery, WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView,
-    WorkflowRunsQuery,
+    CompletionsView, DecidedView, DeclaredView, EffectAnswerView, EffectView, EffectsQuery, FailRequest,
+    HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest, JobView,
+    JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LogsQuery, LogsView, NextQuery,
+    NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
+    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunsAcrossQuery, RunsQuery, SecretRequest,
+    SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery, TenantQuery,
+    WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -267,7 +267,15 @@ impl Client {
 
 /// What a worker does.
 impl Client {
-    /// Waits where there is nothing.
+    /// Claims an effect, or says what came of it: [`calls::claim_effect`].
+    pub async fn effect(&self, call: &Call<EffectAnswerView>) -> Result<EffectAnswerView> {
+        self.read(call).await
+    }
+
+    pub async fn list_run_effects(&self, run: &str, query: &EffectsQuery) -> Result<Page<EffectView>> {
+        self.read(&calls::list_run_effects(run, query)).await
+    }
+
     pub async fn list_run_logs(&self, run: &str, query: &LogsQuery) -> Result<LogsView> {
         self.read(&calls::list_run_logs(run, query)).await
     }
@@ -276,10 +284,15 @@ impl Client {
         self.read(&calls::list_workers(query)).await
     }
 
+    pub async fn list_targets(&self, query: &TargetsQuery) -> Result<Page<DeclaredView>> {
+        self.read(&calls::list_targets(query)).await
+    }
+
     pub async fn list_pools(&self, query: &PoolsQuery) -> Result<Page<PoolView>> {
         self.read(&calls::list_pools(query)).await
     }
 
+    /// Waits where there is nothing.
     pub async fn lease_runs(&self, request: &LeaseRequest) -> Result<LeasesView> {
         self.read(&calls::lease_runs(request)).await
     }

@@ -17,7 +17,7 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use url::Url;
 
-use crate::call::{Call, is_id};
+use crate::call::Call;
 use crate::error::ClientError;
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -81,8 +81,8 @@ impl Transport {
     }
 
     fn request<T>(&self, call: &Call<T>) -> Result<http::Request<Full<Bytes>>, ClientError> {
-        if !call.path.iter().all(|segment| is_id(segment)) {
-            return Err(ClientError::Unsendable("an id has only letters, digits, _ and -".to_owned()));
+        if let Some(why) = call.is_refused() {
+            return Err(ClientError::Unsendable(why.to_owned()));
         }
         let mut request = http::Request::builder()
             .method(&call.method)

@@ -34,6 +34,7 @@
 //! keeps the runtime from everything else, though, and what computes for long belongs in [`tokio::task::spawn_blocking`].
 
 mod context;
+mod effect;
 mod held;
 mod keeper;
 mod not_done;
@@ -53,6 +54,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 pub use self::context::{Context, Inline};
+pub use self::effect::Effect;
 pub use self::not_done::NotDone;
 
 use self::held::{Ended, Held};
@@ -298,7 +300,7 @@ impl Worker {
         hands.take(&held);
         keeper.keep(Arc::clone(&held), Arc::clone(hands));
         match handler {
-            Some(handler) => drop(tokio::spawn(carry_out(handler, held, self.settings.grace))),
+            Some(handler) => drop(tokio::spawn(carry_out(handler, held, self.client.clone(), self.settings.grace))),
             // It came when nobody was to have it any more.
             None => held.end(Ended::HandedBack),
         }
@@ -391,8 +393,8 @@ impl Hands {
 }
 
 /// Carries one run out and says how it went. One whose lease is lost and that does not stop by itself is dropped.
-async fn carry_out(handler: Handler, held: Arc<Held>, grace: Duration) {
-    let mut carrying = tokio::spawn(handler(held.context()));
+async fn carry_out(handler: Handler, held: Arc<Held>, client: Client, grace: Duration) {
+    let mut carrying = tokio::spawn(handler(held.context(client)));
     let given_up = async {
         held.lost().await;
         sleep(grace).await;

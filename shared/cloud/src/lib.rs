@@ -2,9 +2,13 @@
 
 pub mod logs;
 pub mod ports;
+pub mod services;
 pub mod settings;
 pub mod sweeps;
 
+pub use aws_config::SdkConfig;
+pub use minutehand_io::targets::services::ServiceCaller;
 pub use ports::{Cloud, NoTargets, aws};
+pub use services::{ServicesError, services};
 pub use settings::{Environment, SettingError, Settings};
 pub use sweeps::Sweeps;

@@ -14,6 +14,7 @@ use minutehand_io::clock::SystemClock;
 use minutehand_io::events::bridge::Bus;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::sqs::SqsQueues;
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::kms::Kms;
@@ -35,6 +36,7 @@ pub struct Cloud<T> {
     vault: Kms,
     events: Bus,
     plans: Plans,
+    quotas: Quotas,
     me: Claimant,
 }
 
@@ -58,6 +60,7 @@ impl<T> Cloud<T> {
             vault: Kms::new(aws_sdk_kms::Client::new(aws), secrets_key),
             events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
             plans: Plans::default(),
+            quotas: Quotas::default(),
             me: Claimant { worker: Worker(SystemChance.number()), exclusive_store: false },
         }
     }
@@ -65,8 +68,8 @@ impl<T> Cloud<T> {
     /// These ports with targets over the same store.
     #[must_use]
     pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
-        let Self { store, queues, targets: _, vault, events, plans, me } = self;
-        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, plans, me }
+        let Self { store, queues, targets: _, vault, events, plans, quotas, me } = self;
+        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, plans, quotas, me }
     }
 
     /// Sends the buffered events, within a time by which an answer may be delayed. A function is frozen between two
@@ -117,6 +120,10 @@ impl<T: Targets> Ports for Cloud<T> {
 
     fn plans(&self) -> &Plans {
         &self.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.quotas
     }
 
     fn me(&self) -> Claimant {

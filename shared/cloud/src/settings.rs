@@ -10,6 +10,7 @@ use minutehand_domain::priority::Priority;
 use minutehand_io::queues::sqs::QueueUrls;
 use minutehand_io::store::dynamo::{Listing, Tables};
 use minutehand_io::targets::http::Reach;
+use minutehand_io::targets::{DeclarationError, Declared};
 use thiserror::Error;
 
 /// The earliest that hints may be set to become visible before their time: an executor holds a hint for `pace::HOLD` and
@@ -27,6 +28,8 @@ pub enum SettingError {
     Missing { name: &'static str, expected: &'static str },
     #[error("{name} is {value:?}: it must be {expected}")]
     Illegal { name: &'static str, value: String, expected: &'static str },
+    #[error("MINUTEHAND_TARGETS: {0}")]
+    Targets(#[from] DeclarationError),
 }
 
 /// The settings of every deployed process.
@@ -85,11 +88,21 @@ impl Environment {
 
     /// An empty variable counts as not set: CloudFormation cannot leave one out.
     pub fn optional<T: FromStr>(&self, name: &'static str, expected: &'static str) -> Result<Option<T>, SettingError> {
-        let Some(value) = (self.0)(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+        let Some(value) = self.text(name) else { return Ok(None) };
         match value.parse() {
             Ok(parsed) => Ok(Some(parsed)),
             Err(_) => Err(SettingError::Illegal { name, value, expected }),
         }
+    }
+
+    /// What is set, empty or not set.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        (self.0)(name).filter(|value| !value.is_empty())
+    }
+
+    /// What the operator declares: aliases of services that jobs may call.
+    pub fn targets(&self) -> Result<Declared, SettingError> {
+        Ok(Declared::read(&self.text("MINUTEHAND_TARGETS").unwrap_or_default())?)
     }
 
     /// The addresses that targets may have. A function never reaches its own machine, whatever is set.

@@ -4,6 +4,7 @@
 mod catching_up;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -17,8 +18,9 @@ use crate::lane::Lane;
 use crate::limits::COALESCE_COUNT;
 use crate::order::{Order, Terms};
 use crate::priority::Priority;
-use crate::run::{Run, Skip, SkippedSpan};
+use crate::run::{Run, Skip, SkippedSpan, Sla};
 use crate::schedule::{Schedule, When};
+use crate::slot::Bounds;
 use crate::target::Target;
 use crate::workflow::WorkflowId;
 
@@ -67,6 +69,10 @@ pub struct Definition {
     pub priority: Priority,
     pub terms: Terms,
     pub catch_up: CatchUp,
+    /// How long after it was due a run is to have ended at the latest.
+    pub sla: Option<Duration>,
+    /// What its runs share with those of other jobs.
+    pub bounds: Bounds,
 }
 
 /// A job of nobody in particular that calls nothing: what is said of another is its difference.
@@ -81,6 +87,8 @@ impl Default for Definition {
             priority: Priority::default(),
             terms: Terms::default(),
             catch_up: CatchUp::default(),
+            sla: None,
+            bounds: Bounds::default(),
         }
     }
 }
@@ -172,14 +180,15 @@ impl Job {
             Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
             Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => None,
         };
-        Run { nominal, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+        let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
+        Run { nominal, sla, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
     }
 
     /// The workflow whose own job it is.
     pub fn workflow(&self) -> Option<WorkflowId> {
         match self.definition.target {
             Target::Workflow(called) => Some(called.id).filter(|workflow| workflow.job() == self.id),
-            Target::Http(_) | Target::Noop | Target::Worker(_) => None,
+            Target::Http(_) | Target::Noop | Target::Worker(_) | Target::Service(_) => None,
         }
     }
 
@@ -188,7 +197,9 @@ impl Job {
         match self.definition.target {
             // Its tasks take long, and travel by themselves.
             Target::Workflow(_) | Target::Worker(_) => Lane::short(self.definition.priority),
-            Target::Http(_) | Target::Noop => Lane::of(self.definition.priority, &self.definition.terms),
+            Target::Http(_) | Target::Noop | Target::Service(_) => {
+                Lane::of(self.definition.priority, &self.definition.terms)
+            }
         }
     }
 

@@ -29,6 +29,7 @@ pub mod run;
 pub mod schedule;
 pub mod secret;
 pub mod signing;
+pub mod slot;
 mod spelled;
 pub mod survey;
 pub mod target;

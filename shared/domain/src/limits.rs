@@ -6,10 +6,21 @@ use std::time::Duration;
 pub const NAME_CHARS: usize = 200;
 /// `owner` and each tag are words to filter by.
 pub const WORD_CHARS: usize = 64;
+/// What the runs of several jobs share a limit by: a name such as a host's, with room for what stands before it.
+pub const LIMIT_KEY_CHARS: usize = 128;
+/// Attempts of one key in a minute: a thousand a second is what one item of the table can be written.
+pub const RATE_PER_MINUTE: u64 = 60_000;
 /// Tags live in the job's item, which stays under 1 KB.
 pub const TAGS: usize = 20;
 /// The limit of SQS and `EventBridge` (256 KiB), so that every target can receive every payload.
 pub const PAYLOAD_BYTES: usize = 256 * 1024;
+/// SNS, `EventBridge` and Step Functions count what says which run it is within their 256 KiB; and quotes of JSON inside JSON are counted
+/// as they are received.
+pub const SERVICE_PAYLOAD_BYTES: usize = PAYLOAD_BYTES - 4 * 1024;
+/// The overrides of a task in ECS have 8,192 characters, what says which run it is among them.
+pub const ECS_PAYLOAD_BYTES: usize = 7 * 1024;
+/// What the type of an event may have as its text.
+pub const DETAIL_TYPE_CHARS: usize = 128;
 /// A payload beyond this is an item of its own, so that the job's item stays under 1 KB on the hot path.
 pub const INLINE_PAYLOAD_BYTES: usize = 512;
 /// The part of a target's answer that is kept: what one task answers with is the next one's payload, or its list.
@@ -21,6 +32,11 @@ pub const ERROR_CHARS: usize = 160;
 /// Lambda ends an invocation at 900 s; the claim, the record and a margin need the rest.
 pub const TIMEOUT_SECONDS: u64 = 840;
 pub const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
+/// How long after it was due a run is to have ended, where its job says that it is to have.
+pub const SLA_SECONDS: u64 = 30 * 86_400;
+/// The phases of an HTTP call: longer than a minute no connection is waited for.
+pub const CONNECT_SECONDS: u64 = 60;
+pub const DEFAULT_CONNECT_SECONDS: u64 = 10;
 /// A run that a worker carries out may take a week: its lease is short, and is kept by heartbeats.
 pub const WORKER_SECONDS: u64 = 7 * 86_400;
 /// A lease of a worker: short enough that a dead one is noticed, long enough that a heartbeat at a third of it costs little.
@@ -41,6 +57,9 @@ pub const SLOTS: u64 = 1_000;
 pub const STAGE_CHARS: usize = 128;
 /// What a worker keeps for the next holder: as a payload, which it could have been.
 pub const CHECKPOINT_BYTES: usize = PAYLOAD_BYTES;
+/// What a run calls one of its effects; and what is said of what came of it.
+pub const EFFECT_CHARS: usize = 128;
+pub const OUTCOME_BYTES: usize = 16 * 1024;
 /// A run's log, whose oldest lines go first; and what one heartbeat adds to it at most.
 pub const LOG_BYTES: u32 = 1 << 20;
 pub const LOG_LINES: usize = 100;
@@ -117,7 +136,7 @@ pub const WORKFLOW_SECONDS: u64 = 30 * 86_400;
 pub const DEFAULT_WORKFLOW_SECONDS: u64 = 86_400;
 pub const DEFAULT_APPROVAL_SECONDS: u64 = 86_400;
 pub const DEFAULT_FINALLY_SECONDS: u64 = 3600;
-/// Runs of one workflow at once, where that is limited at all.
+/// Runs of one workflow, or of one key, at once, where that is limited at all.
 pub const CONCURRENT_RUNS: u32 = 1000;
 /// A note that somebody leaves with an act: a few sentences, inside the record of a run, which stays near 1 KB.
 pub const NOTE_CHARS: usize = 500;

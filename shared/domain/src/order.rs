@@ -50,6 +50,18 @@ pub enum Delivery {
     AtLeastOnce,
     /// Claimed, and never tried again once the target may have been reached.
     AtMostOnce,
+    /// As at least once, by a target that claims what it does to the world outside before it does it: [`crate::run::effect`].
+    EffectivelyOnce,
+}
+
+impl Delivery {
+    /// Whether the target may be reached again when it may have been reached before.
+    pub const fn may_repeat(self) -> bool {
+        match self {
+            Self::AtLeastOnce | Self::EffectivelyOnce => true,
+            Self::AtMostOnce => false,
+        }
+    }
 }
 
 impl Terms {

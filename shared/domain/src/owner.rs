@@ -6,8 +6,8 @@ use crate::id::RunKey;
 use crate::job::{Job, Status};
 use crate::lane::Lane;
 use crate::order::{Order, TaskName, Terms};
-use crate::pool::PoolName;
 use crate::run::{Run, TaskPlace};
+use crate::slot::{Bound, Bounds, Rate};
 use crate::target::{Target, WorkerTarget, WorkflowTarget};
 use crate::workflow::definition::{Approval, Does};
 use crate::workflow::plan::{Node, Plan};
@@ -24,6 +24,7 @@ pub enum RunOwner {
 pub struct TaskOwner {
     pub order: Order,
     pub undertaking: Undertaking,
+    pub bounds: Bounds,
     /// Whether the parent still wants it: it goes on, and is not being stopped.
     pub is_wanted: bool,
 }
@@ -57,7 +58,8 @@ impl TaskOwner {
         let above = parent.task.as_ref().filter(|_| place.branch.is_some()).map(|each| each.parent);
         let workflow_run = above.unwrap_or(parent.key);
         let task = Some(TaskName { workflow_run, key: node.task.key.clone(), branch: place.branch });
-        Some(Self { order: Order { target, terms, payload: Body::Empty, priority, task }, undertaking, is_wanted })
+        let order = Order { target, terms, payload: Body::Empty, priority, task };
+        Some(Self { order, undertaking, bounds: node.task.bounds.clone(), is_wanted })
     }
 }
 
@@ -74,7 +76,7 @@ impl Undertaking {
         match target {
             Target::Workflow(target) => Self::Unfold(*target),
             Target::Worker(target) => Self::Offer(target.clone()),
-            Target::Http(_) | Target::Noop => Self::Call,
+            Target::Http(_) | Target::Noop | Target::Service(_) => Self::Call,
         }
     }
 }
@@ -96,14 +98,6 @@ impl RunOwner {
         }
     }
 
-    /// Whose workers carry it out, where workers do.
-    pub fn pool(&self) -> Option<PoolName> {
-        match self.undertaking() {
-            Undertaking::Offer(target) => Some(target.pool),
-            Undertaking::Call | Undertaking::Unfold(_) | Undertaking::Branch(_) | Undertaking::Ask(_) => None,
-        }
-    }
-
     /// Which queue hints of its runs travel on.
     pub fn lane(&self) -> Lane {
         match self {
@@ -122,6 +116,24 @@ impl RunOwner {
         match self {
             Self::Job(job) => &job.definition.terms,
             Self::Parent(task) => &task.order.terms,
+        }
+    }
+
+    /// The places that its runs need, in the order in which they are taken.
+    pub fn places(&self, quota: Option<u32>) -> Vec<Bound> {
+        self.bounds().places(&self.undertaking(), quota)
+    }
+
+    /// How fast its attempts may follow one another, and those of others.
+    pub fn rate(&self) -> Option<&Rate> {
+        self.bounds().rate_of(&self.undertaking())
+    }
+
+    /// What its runs share with those of others.
+    pub fn bounds(&self) -> &Bounds {
+        match self {
+            Self::Job(job) => &job.definition.bounds,
+            Self::Parent(task) => &task.bounds,
         }
     }
 

@@ -3,11 +3,13 @@
 //! `queued` is not a state: it is `scheduled` whose time has come and which nobody has claimed.
 
 pub mod attempt;
+pub mod effect;
 pub mod error_code;
 mod holder;
 pub mod lease_id;
 pub mod logbook;
 pub mod remark;
+pub mod sla;
 pub mod task_error;
 pub mod task_run;
 mod transitions;
@@ -21,6 +23,7 @@ pub use self::attempt::{Attempt, AttemptError, Ending};
 pub use self::error_code::ErrorCode;
 pub use self::holder::Holder;
 pub use self::remark::{Remark, Remarked};
+pub use self::sla::Sla;
 pub use self::task_error::TaskError;
 pub use self::task_run::{Judgement, TaskPlace, TaskRun, Word};
 pub use self::waiting::{Branches, Graph, Stop, Tasks, Waiting};
@@ -31,6 +34,7 @@ use crate::id::{RunKey, Tenant, Worker};
 use crate::order::Terms;
 use crate::pace;
 use crate::priority::Priority;
+use crate::slot::Admission;
 use crate::workflow::definition::NoAnswer;
 use crate::workflow::plan::Phase;
 
@@ -65,6 +69,10 @@ pub struct Run {
     pub told: Option<String>,
     /// What was done to it and noticed of it beside that, oldest first.
     pub remarks: Vec<Remark>,
+    /// What lets it in where it shares a limit with others.
+    pub admission: Admission,
+    /// By when it is to have ended, where its job said so.
+    pub sla: Option<Sla>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,6 +207,12 @@ pub enum Event<'a> {
         fence: u32,
         until: Moment,
     },
+    /// Whom its holder called has taken it on, and says later how it went: whoever shows the token, until the attempt's time is up.
+    Entrust {
+        fence: u32,
+        token: SecretHash,
+        terms: &'a Terms,
+    },
     /// Somebody's wish, or what follows from the owner's end.
     Cancel {
         by: Option<&'a By>,
@@ -212,8 +226,12 @@ pub enum Event<'a> {
     Ask {
         until: Moment,
     },
-    /// Its workflow has as many runs under way as it may.
+    /// As many runs are under way as may be of those that it belongs to.
     AwaitSlot,
+    /// Its rate has put this instant by for it.
+    Postpone {
+        until: Moment,
+    },
     /// It is claimed, and what it would be given cannot be made, or what it would do is not there: why, in a sentence.
     Unmake(&'a str),
     /// What becomes of one that waits for its tasks, or in vain for an answer.
@@ -353,6 +371,8 @@ impl Run {
             graph: None,
             told: None,
             remarks: Vec::new(),
+            admission: Admission::default(),
+            sla: None,
         }
     }
 
@@ -374,7 +394,8 @@ impl Run {
             State::Succeeded { .. } => Err(NotToRedo::Succeeded),
             State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. } | State::Skipped { .. } => {
                 let (redrive_of, payload) = (Some(self.key), self.payload.clone());
-                Ok(Self { payload, redrive_of, ..Self::new(self.tenant.clone(), key, self.priority) })
+                let sla = self.sla_from(key.at);
+                Ok(Self { payload, redrive_of, sla, ..Self::new(self.tenant.clone(), key, self.priority) })
             }
         }
     }
@@ -414,6 +435,11 @@ impl Run {
             State::Waiting(waiting) => Some(waiting),
             _finished_or_carried_out => None,
         }
+    }
+
+    /// Whether it was let in, and has not come to its end since: between two attempts it has the places that it asked for.
+    pub fn has_begun_with_places(&self) -> bool {
+        self.waiting().is_none() && !self.admission.places.is_empty()
     }
 
     /// Its tasks, where it waits for them.
@@ -478,10 +504,10 @@ impl Run {
         (self.key.at < t && t < until).then_some(Covered { why, until })
     }
 
-    /// When a lease ends that was to last for longer: somebody is to look then.
-    pub fn cut_short(&self, before: &Self) -> Option<Moment> {
+    /// When the lease of a run that is to be cancelled ends, where it was to last for longer: somebody is to look then.
+    pub fn grace_ends(&self, before: &Self) -> Option<Moment> {
         let (lease, before) = (self.lease()?, before.lease()?);
-        (lease.until < before.until).then_some(lease.until)
+        (lease.cancelled && lease.until < before.until).then_some(lease.until)
     }
 
     /// When the attempt that is under way has taken as long as it may.
@@ -504,13 +530,13 @@ impl Run {
     /// What the sweeper makes of an overdue timer of this run.
     pub fn inspect_overdue(&self, now: Moment, by: Claimant) -> Look {
         match &self.state {
-            State::Scheduled { due } if now < *due => Look::Later(*due),
+            State::Scheduled { due } if now < *due => Look::Later(self.looked_at_by(*due)),
             State::Scheduled { due } => Look::Claimable { since: *due },
             State::Waiting(Waiting::Tasks(_)) => Look::Tend,
-            State::Waiting(Waiting::Answer { until }) if now < *until => Look::Later(*until),
+            State::Waiting(Waiting::Answer { until }) if now < *until => Look::Later(self.looked_at_by(*until)),
             State::Waiting(Waiting::Answer { .. }) => Look::Unanswered,
             State::Waiting(Waiting::Slot { since }) => Look::Claimable { since: *since },
-            State::Running(lease) if !lease.is_over(now, by) => Look::Later(lease.until),
+            State::Running(lease) if !lease.is_over(now, by) => Look::Later(self.looked_at_by(lease.until)),
             State::Running(lease) => Look::Claimable { since: lease.until.min(now) },
             State::Succeeded { .. }
             | State::Failed { .. }

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use crate::Moment;
-use crate::id::NotAnId;
+use crate::access::SecretHash;
+use crate::id::{NotAnId, RunKey};
+use crate::run::lease_id::lease_token;
 
 /// The sizes of a secret that the scheme allows, in bytes.
 const SECRET_BYTES: RangeInclusive<usize> = 24..=64;
@@ -72,6 +74,16 @@ impl SigningSecrets {
         each.join(" ")
     }
 
+    /// What the target of a call shows of its lease, if it takes it on. It is made of what both know, so that a call costs no write for it.
+    pub fn lease_token(&self, run: RunKey, fence: u32) -> String {
+        self.current.lease_token(run, fence)
+    }
+
+    /// Whether a call that was made lately told its target this.
+    pub fn knows_lease_token(&self, token: &str, run: RunKey, fence: u32, now: Moment) -> bool {
+        self.in_force(now).any(|secret| SecretHash::of(&secret.lease_token(run, fence)).is_of(token))
+    }
+
     fn former_at(&self, now: Moment) -> Option<&FormerSecret> {
         self.former.as_ref().filter(|former| now < former.until)
     }
@@ -86,6 +98,12 @@ impl SigningSecret {
     /// The text that libraries of Standard Webhooks take.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", BASE64.encode(&self.0))
+    }
+
+    fn lease_token(&self, run: RunKey, fence: u32) -> String {
+        let hmac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length will do");
+        let digest = hmac.chain_update(format!("minutehand lease 1\0{run}\0{fence}")).finalize().into_bytes();
+        lease_token(digest[..16].try_into().expect("a digest has 32 bytes"))
     }
 
     /// One value of `webhook-signature`.

@@ -1,13 +1,17 @@
 //! A target: what an attempt calls.
 
 mod credential;
+mod service;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::credential::names_a_credential;
+pub use self::service::{AliasName, Asks, ServiceKind, ServiceTarget};
+use crate::limits::DEFAULT_CONNECT_SECONDS;
 use crate::pool::{HandlerName, PoolName};
 use crate::secret::SecretName;
 use crate::workflow::WorkflowId;
@@ -21,6 +25,8 @@ pub enum Target {
     Workflow(WorkflowTarget),
     /// A worker of a pool takes it and carries it out.
     Worker(WorkerTarget),
+    /// What the operator declared under an alias is asked for.
+    Service(ServiceTarget),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +48,16 @@ pub struct HttpTarget {
     pub url: String,
     pub method: Method,
     pub headers: BTreeMap<String, Header>,
+    pub timeouts: Timeouts,
+}
+
+/// How long the phases of a call may take, where the job says so. The whole takes as long as the job's terms say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Name, connection and TLS together.
+    pub connect: Option<Duration>,
+    /// From the beginning of the call until the head of an answer is there.
+    pub first_byte: Option<Duration>,
 }
 
 /// What a header of a call says.
@@ -68,7 +84,7 @@ impl Target {
     pub fn pool(&self) -> Option<&PoolName> {
         match self {
             Self::Worker(worker) => Some(&worker.pool),
-            Self::Http(_) | Self::Noop | Self::Workflow(_) => None,
+            Self::Http(_) | Self::Noop | Self::Workflow(_) | Self::Service(_) => None,
         }
     }
 
@@ -76,8 +92,22 @@ impl Target {
     pub fn secrets(&self) -> BTreeSet<SecretName> {
         match self {
             Self::Http(http) => http.secrets(),
-            Self::Noop | Self::Workflow(_) | Self::Worker(_) => BTreeSet::new(),
+            Self::Noop | Self::Workflow(_) | Self::Worker(_) | Self::Service(_) => BTreeSet::new(),
         }
+    }
+}
+
+impl Timeouts {
+    /// What a call has for its name, connection and TLS where nobody says: a host that does not answer a SYN in this time is down, and a
+    /// retry with backoff serves better than a longer wait.
+    pub const CONNECT: Duration = Duration::from_secs(DEFAULT_CONNECT_SECONDS);
+
+    pub fn connect(&self) -> Duration {
+        self.connect.unwrap_or(Self::CONNECT)
+    }
+
+    pub const fn is_said(&self) -> bool {
+        self.connect.is_some() || self.first_byte.is_some()
     }
 }
 

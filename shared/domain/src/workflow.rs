@@ -14,7 +14,6 @@ pub mod parts;
 pub mod path;
 pub mod plan;
 pub mod progress;
-pub mod slot;
 pub mod stall;
 pub mod template;
 pub mod waits;

@@ -8,9 +8,18 @@ pub mod tally;
 use minutehand_domain::Moment;
 use minutehand_domain::job::Job;
 use minutehand_domain::run::Run;
+use minutehand_domain::run::effect::Effect;
 
 pub trait Events: Send + Sync + 'static {
     fn emit(&self, event: &Event<'_>);
+
+    /// A run has become another, and may have missed its SLA with that.
+    fn changed(&self, before: &Run, run: &Run, now: Moment) {
+        self.emit(&Event::Run { run, from: before.status(now), now });
+        if before.sla_missed().is_none() && run.sla_missed().is_some() {
+            self.emit(&Event::SlaMissed { run });
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +30,10 @@ pub enum Event<'a> {
     Run { run: &'a Run, from: &'static str, now: Moment },
     /// Nothing of a workflow's run has changed since then, and nothing will by itself: it waits for this edge, in words.
     Stalled { run: &'a Run, since: Moment, edge: &'a str },
+    /// A run has not ended by when it was to have.
+    SlaMissed { run: &'a Run },
+    /// Somebody was about to make an effect of a run that was claimed before.
+    EffectPrevented { effect: &'a Effect },
 }
 
 /// Where the transitions of runs are logged, so that a filter can name them.
@@ -37,6 +50,16 @@ impl Events for Log {
                 tracing::debug!(tenant = job.tenant.as_str(), job = %job.id, generation = job.generation, what, "job");
             }
             Event::Run { run, from, now } => log_transition(run, from, run.status(now)),
+            Event::EffectPrevented { effect } => {
+                tracing::info!(tenant = effect.tenant.as_str(), run = %effect.run, effect = %effect.name, "an effect was claimed before");
+            }
+            Event::SlaMissed { run } => {
+                let until = run.sla.map(|sla| sla.until.to_string());
+                tracing::warn!(
+                    tenant = run.tenant.as_str(), job = %run.key.job, run = %run.key, until,
+                    "a run has missed its SLA"
+                );
+            }
             Event::Stalled { run, since, edge } => {
                 tracing::warn!(
                     tenant = run.tenant.as_str(), job = %run.key.job, run = %run.key, %since, edge,
@@ -60,11 +83,12 @@ fn log_transition(run: &Run, from: &'static str, to: &'static str) {
 mod tests {
     use std::io;
     use std::sync::{Arc, Mutex, PoisonError};
+    use std::time::Duration;
 
     use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
     use minutehand_domain::order::Terms;
     use minutehand_domain::priority::Priority;
-    use minutehand_domain::run::{Claimant, Event as RunEvent};
+    use minutehand_domain::run::{Claimant, Event as RunEvent, Sla};
 
     use super::*;
 
@@ -110,6 +134,23 @@ mod tests {
         let told = lines.text();
         assert!(told.starts_with(" WARN ") && told.contains("a workflow's run has stalled"), "{told}");
         assert!(told.contains(&format!("run={}", run.key)) && told.contains("`join` has not begun"), "{told}");
+    }
+
+    #[test]
+    fn a_missed_sla_is_a_warning_once() {
+        let (lines, due) = (Lines::default(), Moment::from_secs(1_800_000_000));
+        let unborn = Run { sla: Some(Sla { until: due + Duration::from_secs(60), missed: None }), ..run(due) };
+        let by = Claimant { worker: Worker(1), exclusive_store: false };
+        let late = due + Duration::from_secs(61);
+        let claimed = unborn.after(&RunEvent::Claim { by, terms: &Terms::default() }, late).unwrap();
+        let cancelled = claimed.after(&RunEvent::Cancel { by: None }, late).unwrap();
+
+        lines.see(|| Log.changed(&unborn, &claimed, late));
+        lines.see(|| Log.changed(&claimed, &cancelled, late));
+
+        let told = lines.text();
+        assert_eq!(told.matches("a run has missed its SLA").count(), 1, "{told}");
+        assert!(told.contains(" WARN ") && told.contains("until=\"2027-01-15T08:01:00.000Z\""), "{told}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod fault;
 pub mod plans;
 pub mod ports;
 pub mod queues;
+pub mod quotas;
 mod shapes;
 #[cfg(feature = "shares")]
 pub mod shares;

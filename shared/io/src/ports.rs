@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::events::Events;
 use crate::plans::Plans;
 use crate::queues::Queues;
+use crate::quotas::Quotas;
 use crate::store::Store;
 use crate::targets::Targets;
 use crate::vault::Vault;
@@ -29,6 +30,8 @@ pub trait Ports: Send + Sync + 'static {
     fn chance(&self) -> &Self::Chance;
     /// The plans that this process has compiled.
     fn plans(&self) -> &Plans;
+    /// What this process remembers of quotas.
+    fn quotas(&self) -> &Quotas;
 
     /// This process as a claimant of runs, and whether it has the store to itself.
     fn me(&self) -> Claimant;

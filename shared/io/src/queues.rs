@@ -52,6 +52,11 @@ pub trait Queues: Send + Sync + 'static {
     /// Limits how many of a tenant's hints are in flight at a time, or lifts the limit. Hints in flight stay in flight.
     /// Queues that many processes share cannot count them: there this does nothing.
     fn limit(&self, _tenant: &Tenant, _concurrent: Option<u32>) {}
+
+    /// Whether these queues keep to the limits that they are given: then no place need let a run in.
+    fn keeps_limits(&self) -> bool {
+        false
+    }
 }
 
 /// The receiving end of the queues, for a host that receives hints itself. In Lambda the platform receives them.

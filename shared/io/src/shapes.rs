@@ -5,6 +5,7 @@
 //! They are serde's remote definitions: what is written is read off the type itself, so that no shape is built to be written.
 
 pub(crate) mod body;
+pub(crate) mod bounds;
 pub(crate) mod cron;
 pub(crate) mod definition;
 pub(crate) mod priority;

@@ -1,14 +1,22 @@
 //! Targets: what an attempt calls.
 
 pub mod callers;
+pub mod declared;
 #[cfg(feature = "http")]
 pub mod http;
 mod known_secrets;
 mod known_values;
 mod material;
 mod secrets;
+#[cfg(all(feature = "aws", feature = "http"))]
+pub mod services;
+#[cfg(feature = "http")]
+mod stamps;
+#[cfg(feature = "http")]
+mod trace;
 
-pub use callers::{Callers, Transport};
+pub use callers::{Callers, NoServices, Services, Transport};
+pub use declared::{DeclarationError, Declared};
 pub use known_secrets::KNOWN_FOR;
 pub use known_values::VALUE_KNOWN_FOR;
 pub use material::{Material, NoValue};
@@ -22,6 +30,7 @@ use minutehand_domain::body::Json;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::order::TaskName;
 use minutehand_domain::run::AttemptError;
+use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::target::Target;
 
 use crate::Fault;
@@ -75,11 +84,22 @@ pub struct Call<'a> {
     /// What was read for it before the claim.
     pub material: &'a Material,
     pub timeout: Duration,
+    /// Under which the target can say later how it went, if it takes the run on.
+    pub lease: LeaseId,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    Succeeded { result: Option<Json> },
-    Failed { error: AttemptError, retry_after: Option<Duration> },
+    Succeeded {
+        result: Option<Json>,
+    },
+    /// The target has taken it on, and says later how it went: by the call's lease, with this token.
+    Accepted {
+        token: String,
+    },
+    Failed {
+        error: AttemptError,
+        retry_after: Option<Duration>,
+    },
     TimedOut,
 }

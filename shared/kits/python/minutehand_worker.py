@@ -12,7 +12,7 @@
     worker.run()
 
 What a handler returns is the run's result. What it raises fails the attempt, which is tried again as the job says; `Fail` says more.
-A handler is called again after a crash: what it does elsewhere is guarded by `ctx.idempotency_key` or `ctx.fence`.
+A handler is called again after a crash: what it does elsewhere is guarded by `ctx.idempotency_key`, `ctx.fence` or `ctx.effect()`.
 
 Each run has two threads: one carries it out, the other keeps its lease. So a handler that computes for a minute in Python keeps it;
 one call of C code that holds the interpreter's lock for longer than a lease does not: such work belongs in a process of its own.
@@ -28,6 +28,7 @@ import logging
 import os
 import random
 import re
+import secrets
 import select
 import signal
 import socket
@@ -39,9 +40,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-__all__ = ["Cancelled", "Context", "Fail", "HandBack", "Inline", "Refused", "Worker"]
+__all__ = ["Cancelled", "Context", "Effect", "Fail", "HandBack", "Inline", "Refused", "Worker"]
 
 # What the server takes.
 MOST_LEASES = 100
@@ -91,6 +92,23 @@ class Refused(Exception):
         self.status, self.detail = status, detail
 
 
+@dataclass(frozen=True)
+class Effect:
+    """What a handler does to the world outside, and must not do twice however often its run is tried."""
+
+    key: str
+    # It is to be made now. Where it is not, somebody claimed it before, and made it perhaps.
+    first: bool
+    # What came of it; None where nobody has said so.
+    outcome: Any
+    _sink: "_Sink" = field(repr=False, compare=False)
+
+    def done(self, outcome: Any = True) -> None:
+        """Says what came of it, for whoever comes later."""
+        if outcome is not None:
+            self._sink.effect(self.key, json.dumps(outcome, allow_nan=False))
+
+
 class Context:
     """What a handler is given: one attempt at one run."""
 
@@ -120,10 +138,15 @@ class Context:
         self.keep(value)
 
     def keep(self, value: Any, *, now: bool = False) -> None:
-        """Keeps a value (any JSON) for whoever has the run next. It goes with the next heartbeat; with `now` it is sent at once,
+        """Keeps a value (any JSON) for the next holder. It goes with the next heartbeat; with `now` it is sent at once,
         and `keep` returns when the server has it, or raises `Cancelled` where the lease is lost."""
         self._sink.keep(json.dumps(value, allow_nan=False), now)
         self._checkpoint = value
+
+    def effect(self, key: str) -> Effect:
+        """Claims an effect before it is made. Raises `Cancelled` where the lease is lost."""
+        answer = self._sink.effect(key, None)
+        return Effect(key, answer["first"], answer["outcome"], self._sink)
 
     def progress(self, fraction: float, stage: str | None = None) -> None:
         """How far it is, from 0 to 1, and with what it is busy."""
@@ -162,6 +185,8 @@ class Inline:
     logs: list[str] = field(default_factory=list)
     checkpoints: list[Any] = field(default_factory=list)
     progress: list[tuple[float, str | None]] = field(default_factory=list)
+    # What was claimed, and what came of it.
+    effects: dict[str, Any] = field(default_factory=dict)
 
 
 class Worker:
@@ -207,9 +232,18 @@ class Worker:
 
         return register
 
-    def run_inline(self, handler: str, payload: Any = None, checkpoint: Any = None, *, attempt: int = 1) -> Inline:
-        """Carries a handler out here and now, without a server, for your own tests. What it raises is raised."""
-        sink = _Notes(Inline())
+    def run_inline(
+        self,
+        handler: str,
+        payload: Any = None,
+        checkpoint: Any = None,
+        *,
+        attempt: int = 1,
+        effects: dict[str, Any] | None = None,
+    ) -> Inline:
+        """Carries a handler out here and now, without a server, for your own tests. What it raises is raised. `effects` were
+        claimed before."""
+        sink = _Notes(Inline(effects=dict(effects or {})))
         lease = {"payload": payload, "checkpoint": checkpoint, "handler": handler, "attempt": attempt, "fence": attempt}
         ctx = Context(lease | {"run_id": "run_inline", "job_id": "job_inline", "idempotency_key": "run_inline"}, sink)
         sink.inline.result = _carry_out(self._handlers[handler], ctx)
@@ -370,6 +404,9 @@ class _Sink:
     def line(self, line: str) -> None:
         raise NotImplementedError
 
+    def effect(self, key: str, outcome: str | None) -> dict[str, Any]:
+        raise NotImplementedError
+
 
 class _Notes(_Sink):
     def __init__(self, inline: Inline) -> None:
@@ -383,6 +420,12 @@ class _Notes(_Sink):
 
     def line(self, line: str) -> None:
         self.inline.logs.append(line)
+
+    def effect(self, key: str, outcome: str | None) -> dict[str, Any]:
+        effects = self.inline.effects
+        before = {"first": outcome is None and key not in effects, "outcome": effects.get(key)}
+        effects[key] = effects.get(key) if outcome is None else json.loads(outcome)
+        return before
 
 
 class _Held(_Sink):
@@ -425,6 +468,29 @@ class _Held(_Sink):
                 self.lines.popleft()
                 self.dropped += 1
         self._say({}, len(self.lines) >= MOST_LINES)
+
+    def effect(self, key: str, outcome: str | None) -> dict[str, Any]:
+        """Until the server has heard it, or the lease is lost. Sent again, it is the same claim."""
+        path = f"/v1/runs/{self.ctx.run_id}/effects/{quote(key, safe='')}"
+        body = {"token": self.token} | ({} if outcome is None else {"outcome": json.loads(outcome)})
+        mark = {"idempotency-key": secrets.token_hex(16)} if outcome is None else {}
+        connection, wait = _Connection(self.worker._server), 0.0
+        try:
+            while not self._is_past() and not self.is_over:
+                try:
+                    answer: dict[str, Any] = connection.post(path, body, REQUEST_SECONDS, mark)
+                    return answer
+                except Refused as refused:
+                    if refused.status != 409 or outcome is not None:
+                        raise
+                    self.lose(str(refused))
+                except (_Later, OSError, http.client.HTTPException, ValueError) as why:
+                    log.warning("the effect %s of %s is not answered: %s", key, self.ctx.run_id, why)
+                    wait = min(wait * 2 or FIRST_WAIT, LONGEST_BEAT_WAIT)
+                    time.sleep(wait * random.uniform(0.5, 1.0))
+        finally:
+            connection.close()
+        raise Cancelled
 
     def _say(self, what: dict[str, Any], is_urgent: bool) -> int:
         with self.change:
@@ -710,24 +776,24 @@ class _Connection:
         self.server = server
         self.open: http.client.HTTPConnection | None = None
 
-    def post(self, path: str, body: dict[str, Any], seconds: float) -> Any:
+    def post(self, path: str, body: dict[str, Any], seconds: float, headers: dict[str, str] | None = None) -> Any:
         is_used = self.open is not None
         try:
-            return self._exchange(path, body, seconds)
+            return self._exchange(path, body, seconds, headers)
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
             if not is_used:
                 raise
             # An idle connection was closed: a new one tells.
-            return self._exchange(path, body, seconds)
+            return self._exchange(path, body, seconds, headers)
 
-    def _exchange(self, path: str, body: dict[str, Any], seconds: float) -> Any:
+    def _exchange(self, path: str, body: dict[str, Any], seconds: float, headers: dict[str, str] | None) -> Any:
         connection = self.open or self.server.connect(seconds)
         self.open = None
         try:
             connection.timeout = seconds
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)
-            connection.request("POST", self.server.prefix + path, _json(body), self.server.headers)
+            connection.request("POST", self.server.prefix + path, _json(body), self.server.headers | (headers or {}))
             response = connection.getresponse()
             text = response.read()
         except BaseException:

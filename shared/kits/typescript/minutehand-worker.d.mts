@@ -22,6 +22,13 @@ export class Refused extends Error {
   readonly detail: string;
 }
 
+export interface Effect<Outcome = any> {
+  readonly key: string;
+  readonly first: boolean;
+  readonly outcome: Outcome | null;
+  done(outcome?: Outcome): Promise<void>;
+}
+
 export interface Context<Payload = any, Checkpoint = any> {
   readonly payload: Payload;
   readonly runId: string;
@@ -35,6 +42,7 @@ export interface Context<Payload = any, Checkpoint = any> {
   readonly signal: AbortSignal;
   checkpoint: Checkpoint | null;
   keep(value: Checkpoint, options?: { now?: boolean }): Promise<void>;
+  effect<Outcome = any>(key: string): Promise<Effect<Outcome>>;
   progress(fraction: number, stage?: string): void;
   log(text: unknown): void;
   check(): void;
@@ -60,6 +68,7 @@ export interface Inline<Result = any> {
   logs: string[];
   checkpoints: Json[];
   progress: [number, string | null][];
+  effects: { [key: string]: Json };
 }
 
 export class Worker {
@@ -69,6 +78,6 @@ export class Worker {
   readonly slots: number;
   job<Payload = any, Checkpoint = any>(handler: string, carryOut: Handler<Payload, Checkpoint>): Handler<Payload, Checkpoint>;
   run(): Promise<void>;
-  runInline(handler: string, payload?: unknown, options?: { checkpoint?: unknown; attempt?: number }): Promise<Inline>;
+  runInline(handler: string, payload?: unknown, options?: { checkpoint?: unknown; attempt?: number; effects?: { [key: string]: unknown } }): Promise<Inline>;
   stop(): void;
 }

@@ -14,12 +14,14 @@
  *     await worker.run();
  *
  * What a handler returns is the run's result. What it throws fails the attempt, which is tried again as the job says; `Fail` says
- * more. A handler is called again after a crash: what it does elsewhere is guarded by `ctx.idempotencyKey` or `ctx.fence`.
+ * more. A handler is called again after a crash: what it does elsewhere is guarded by `ctx.idempotencyKey`, `ctx.fence` or
+ * `ctx.effect()`.
  *
  * Leases are kept by a thread of their own, which this file is as well (see `Keeper`), so a handler that keeps the event loop busy
  * keeps its lease. What it says meanwhile goes out when it has said it; that it is to stop, it hears when the event loop goes on.
  */
 
+import { randomUUID } from "node:crypto";
 import http from "node:http";
 import https from "node:https";
 import os from "node:os";
@@ -112,13 +114,23 @@ export class Context {
   }
 
   /**
-   * Keeps a value (any JSON) for whoever has the run next. It goes with the next heartbeat; with `now` it is sent at once, and the
+   * Keeps a value (any JSON) for the next holder. It goes with the next heartbeat; with `now` it is sent at once, and the
    * promise is fulfilled when the server has it, or rejected with `Cancelled` where the lease is lost.
    */
   keep(value, { now = false } = {}) {
     const text = JSON.stringify(value ?? null);
     this.#checkpoint = JSON.parse(text);
     return this.#sink.keep(text, now);
+  }
+
+  /**
+   * Claims an effect before it is made: what the handler does to the world outside, once for the run however often it is tried. With
+   * `first` it is to be made now; else it was claimed before, and `outcome` is what came of it, null where nobody has said so.
+   * `done(outcome)` says it. Rejected with `Cancelled` where the lease is lost.
+   */
+  async effect(key) {
+    const { first, outcome } = await this.#sink.effect(key);
+    return { key, first, outcome, done: async (what = true) => void (what !== null && (await this.#sink.effect(key, what))) };
   }
 
   /** How far it is, from 0 to 1, and with what it is busy. */
@@ -188,12 +200,17 @@ export class Worker {
   }
 
   /** Carries a handler out here and now, without a server, for your own tests. What it throws is thrown. */
-  async runInline(handler, payload = null, { checkpoint = null, attempt = 1 } = {}) {
-    const inline = { result: undefined, logs: [], checkpoints: [], progress: [] };
+  async runInline(handler, payload = null, { checkpoint = null, attempt = 1, effects = {} } = {}) {
+    const inline = { result: undefined, logs: [], checkpoints: [], progress: [], effects: { ...effects } };
     const sink = {
       keep: async (text) => void inline.checkpoints.push(JSON.parse(text)),
       progress: (fraction, stage) => void inline.progress.push([fraction, stage ?? null]),
       lines: (lines) => void inline.logs.push(...lines),
+      effect: async (key, outcome) => {
+        const before = { first: outcome === undefined && !(key in inline.effects), outcome: inline.effects[key] ?? null };
+        inline.effects[key] = outcome ?? before.outcome;
+        return before;
+      },
     };
     const ids = { run_id: "run_inline", job_id: "job_inline", idempotency_key: "run_inline" };
     const lease = { ...ids, payload, checkpoint, handler, attempt, fence: attempt };
@@ -279,7 +296,7 @@ export class Worker {
   async #begin(lease) {
     const { lease_id: id, token } = lease;
     const { promise: ended, resolve: end } = withResolvers();
-    const held = { id, isLeaving: false, isLost: false, seq: 0, kept: new Map(), ended, end };
+    const held = { id, token, isLeaving: false, isLost: false, seq: 0, kept: new Map(), ended, end };
     held.ctx = new Context(lease, this.#sinkOf(held));
     this.#held.set(id, held);
     const times = { expires: millis(lease.lease_expires_at), deadline: millis(lease.deadline_at) };
@@ -334,7 +351,27 @@ export class Worker {
       },
       progress: (fraction, stage) => void say(stage === undefined ? { progress: fraction } : { progress: fraction, stage }, [], false),
       lines: (lines) => void say({}, lines, false),
+      effect: (key, outcome) => this.#effect(held, key, outcome),
     };
+  }
+
+  /** Until the server has heard it, or the lease is lost. Sent again, it is the same claim. */
+  async #effect(held, key, outcome) {
+    const path = `/v1/runs/${held.ctx.runId}/effects/${encodeURIComponent(key)}`;
+    const isClaim = outcome === undefined;
+    const headers = isClaim ? { "idempotency-key": randomUUID() } : {};
+    for (let wait = FIRST_WAIT; !held.isLost; wait = Math.min(wait * 2, LONGEST_BEAT_WAIT)) {
+      try {
+        const body = isClaim ? { token: held.token } : { token: held.token, outcome };
+        return await post({ ...this.#server, agent: false }, path, body, REQUEST_MS, undefined, headers);
+      } catch (why) {
+        if (why instanceof Refused && !(isClaim && why.status === 409)) throw why;
+        if (why instanceof Refused) break;
+        this.log(`the effect ${key} of ${held.ctx.runId} is not answered: ${why.message}`);
+        await delay(wait * (0.5 + Math.random() / 2));
+      }
+    }
+    throw new Cancelled();
   }
 
   // The thread that keeps the leases.
@@ -688,13 +725,14 @@ function agentOf({ base }) {
 }
 
 /** The answer's JSON. Throws `Refused` where the server would say so again, and anything else where it may go better. */
-function post({ base, key, agent }, path, body, ms, signal) {
+function post({ base, key, agent }, path, body, ms, signal, more = {}) {
   const text = Buffer.from(JSON.stringify(body));
   const headers = {
     authorization: `Bearer ${key}`,
     "content-type": "application/json",
     "content-length": text.length,
     "user-agent": "minutehand-typescript",
+    ...more,
   };
   const late = AbortSignal.timeout(Math.ceil(ms));
   const either = signal ? AbortSignal.any([late, signal]) : late;

@@ -4,8 +4,8 @@
 //!
 //! [`settle`] is the one flow for what a run's end owes, and [`owed`] says what that is. Below it: [`family`] reads what a run's tasks need to know, [`birth`] makes
 //! them, [`join`] closes their edges, [`ending`] ends the run whose tasks have ended, [`stop`] the one whose tasks may not go on.
-//! [`unfold`] is what a claim does with a run that has tasks, [`attend`] what a look does with one that waits, [`judge`] what people do,
-//! [`slots`] who may be under way at once. [`stalling`] says of a run that nothing goes on below it, and [`watch`] reads one for whoever
+//! [`unfold`] is what a claim does with a run that has tasks, [`attend`] what a look does with one that waits, [`judge`] what people do.
+//! [`stalling`] says of a run that nothing goes on below it, and [`watch`] reads one for whoever
 //! watches it.
 
 pub mod attend;
@@ -16,7 +16,6 @@ mod join;
 pub mod judge;
 pub mod owed;
 pub mod settle;
-pub mod slots;
 mod stalling;
 pub mod stop;
 pub mod unfold;

@@ -3,10 +3,13 @@
 
 pub mod cancel;
 pub mod claim;
+pub mod effect;
+mod entry;
 pub mod finish;
 pub mod lease;
 pub mod logbook;
 mod offer;
 pub mod on_demand;
+pub(crate) mod sla;
 pub mod take;
 mod undertake;

@@ -5,6 +5,7 @@ pub mod change;
 pub mod delete;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
@@ -45,6 +46,7 @@ pub struct About {
     pub tags: BTreeSet<String>,
     pub priority: Priority,
     pub catch_up: CatchUp,
+    pub sla: Option<Duration>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +115,7 @@ fn own_job(workflow: &Workflow, definition: JobDefinition, schedule: &Schedule, 
 /// What the job of a workflow's own is: it carries out the newest version, for as long as that says.
 fn job_of(workflow: &Workflow, about: About) -> JobDefinition {
     let target = Target::Workflow(WorkflowTarget { id: workflow.id, version: None });
-    let About { owner, tags, priority, catch_up } = about;
+    let About { owner, tags, priority, catch_up, sla } = about;
     let (name, terms) = (Some(workflow.name.clone()), Terms::default());
-    JobDefinition { name, owner, tags, target, priority, terms, catch_up, ..JobDefinition::default() }
+    JobDefinition { name, owner, tags, target, priority, terms, catch_up, sla, ..JobDefinition::default() }
 }

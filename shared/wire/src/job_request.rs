@@ -8,8 +8,8 @@ use minutehand_domain::body::{self, Body};
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::Definition;
 use minutehand_domain::limits::{
-    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, TAGS, WORD_CHARS,
-    WORKFLOW_SECONDS,
+    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, SLA_SECONDS, TAGS,
+    WORD_CHARS, WORKFLOW_SECONDS,
 };
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Json;
+use crate::bounds::{ConcurrencySpec, RateSpec, bounds};
 use crate::catch_up::CatchUpSpec;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::object::maybe_object;
@@ -71,6 +72,16 @@ pub struct JobRequest {
     pub delivery: Option<Delivery>,
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<CatchUpSpec>,
+    /// How long after it was due a run is to have ended. One that has not goes on; it is told of, and shows it.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = SLA_SECONDS))]
+    pub sla_seconds: Option<u64>,
+    /// How many runs that share a key may be under way at once. Runs beyond that wait for a place.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<ConcurrencySpec>,
+    /// How many attempts that share a key may begin in a minute. Those beyond that begin later.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateSpec>,
     /// The same as the header `Idempotency-Key`, and its only form inside a batch.
     #[schemars(with = "Option<Line<IDEMPOTENCY_KEY_CHARS>>")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,8 +128,14 @@ impl JobRequest {
         let (payload, mut secrets) = payload_of(pointer, payload)?;
         self.words(&mut errors);
         let terms = self.terms(&mut errors);
+        let bounds = bounds(self.concurrency.as_ref(), self.rate.as_ref(), &mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
+        let sla = sla(self.sla_seconds, &mut errors);
         let target = self.target.checked(check, &mut errors);
+        if let Some(target) = &target {
+            can_claim_effects(target, terms.delivery, &mut errors);
+        }
+        fits(target.as_ref(), pointer, payload.as_ref(), &mut errors);
         secrets.extend(target.iter().flat_map(Target::secrets));
         if secrets.len() > SECRETS_OF_A_CALL {
             errors.add("", format!("a call needs at most {SECRETS_OF_A_CALL} secrets; this names {}", secrets.len()));
@@ -133,6 +150,8 @@ impl JobRequest {
             priority: self.priority.unwrap_or_default(),
             terms,
             catch_up,
+            sla,
+            bounds,
         };
         Ok(CheckedJob { schedule, definition, payload, secrets })
     }
@@ -151,6 +170,30 @@ impl JobRequest {
             timeout: Duration::from_secs(errors.in_range("/timeout_seconds", timeout, 1..=most)),
             retry: self.retry.as_ref().map(|retry| retry.checked(errors)).unwrap_or_default(),
             delivery: self.delivery.unwrap_or_default(),
+        }
+    }
+}
+
+/// How long after it was due a run is to have ended.
+pub(crate) fn sla(seconds: Option<u64>, errors: &mut FieldErrors) -> Option<Duration> {
+    seconds.map(|seconds| Duration::from_secs(errors.in_range("/sla_seconds", seconds, 1..=SLA_SECONDS)))
+}
+
+/// Effects are claimed with the token of a lease: what is given none can claim none.
+pub(crate) fn can_claim_effects(target: &Target, delivery: Delivery, errors: &mut FieldErrors) {
+    let is_given_a_token = matches!(target, Target::Http(_) | Target::Worker(_));
+    if delivery == Delivery::EffectivelyOnce && !is_given_a_token {
+        errors
+            .add("/delivery", "`effectively_once` goes with the targets `http` and `worker`, which can claim effects");
+    }
+}
+
+/// Whether the target takes so much.
+fn fits(target: Option<&Target>, pointer: &str, payload: Option<&body::Json>, errors: &mut FieldErrors) {
+    if let (Some(Target::Service(service)), Some(payload)) = (target, payload) {
+        let (kind, most) = (service.asks.kind(), service.asks.kind().payload_bytes());
+        if payload.len() > most {
+            errors.add(pointer, format!("a target of the kind `{}` takes at most {most} bytes", kind.as_str()));
         }
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::body::BodyView;
+use crate::bounds::{ConcurrencySpec, RateSpec};
 use crate::catch_up::CatchUpSpec;
 use crate::instant::Instant;
 use crate::retry::RetrySpec;
@@ -50,6 +51,15 @@ pub struct JobView {
     #[schemars(with = "DeliveryWord")]
     pub delivery: Word<Delivery>,
     pub catch_up: CatchUpSpec,
+    /// Left out where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sla_seconds: Option<u64>,
+    /// Left out where they share no number with others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<ConcurrencySpec>,
+    /// Left out where they share no rate with others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateSpec>,
     pub created_at: Instant,
     pub updated_at: Instant,
     /// When it fires next; null if it does not.
@@ -115,6 +125,9 @@ impl JobView {
             retry: RetrySpec::of(&definition.terms.retry),
             delivery: definition.terms.delivery.into(),
             catch_up: CatchUpSpec::of(&definition.catch_up),
+            sla_seconds: definition.sla.map(|sla| sla.as_secs()),
+            concurrency: ConcurrencySpec::of(&definition.bounds),
+            rate: RateSpec::of(&definition.bounds),
             created_at: Instant(job.created_at),
             updated_at: Instant(job.changed_at),
             next_run_at: next.map(Instant),

@@ -127,7 +127,7 @@ pub struct HeartbeatRequest {
     #[schemars(with = "Option<Line<STAGE_CHARS>>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// What whoever has the run next is given: any JSON. The last one is kept.
+    /// What the next holder is given: any JSON. The last one is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-max-bytes" = CHECKPOINT_BYTES))]
     pub checkpoint: Option<Json>,

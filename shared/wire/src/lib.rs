@@ -15,10 +15,13 @@ pub mod approval_request;
 pub mod audit;
 pub mod batch;
 pub mod body;
+pub mod bounds;
 pub mod catch_up;
 pub mod component;
 pub mod decision_request;
+mod declared_view;
 pub mod edge_request;
+pub mod effect;
 pub mod field_errors;
 pub mod for_each_request;
 pub mod form;
@@ -70,8 +73,11 @@ pub mod workflow_view;
 pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
+pub use self::bounds::{ConcurrencySpec, RateSpec};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
 pub use self::decision_request::{HeldRequest, HeldVerdict, NoteRequest, SuccessRequest};
+pub use self::declared_view::{DeclaredView, TargetsQuery};
+pub use self::effect::{EffectAnswerView, EffectRequest, EffectView, EffectsQuery};
 pub use self::health::HealthView;
 pub use self::instant::Instant;
 pub use self::job_patch::JobPatch;
@@ -84,7 +90,7 @@ pub use self::lease::{
     HeartbeatRequest, HeartbeatView, LeaseRequest, LeaseView, LeasesView, LeftRunView, WorkerError,
 };
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
-pub use self::notice::{JobNotice, RunNotice, StallNotice};
+pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};
 pub use self::problem::{FieldError, Problem, ProblemKind};
@@ -96,12 +102,15 @@ pub use self::run_events::{RunEventView, RunEventsView};
 pub use self::run_query::{RunsAcrossQuery, RunsQuery};
 pub use self::run_request::RunRequest;
 pub use self::run_status::RunStatus;
-pub use self::run_view::{AttemptErrorView, AttemptView, RunView};
+pub use self::run_view::{AttemptErrorView, AttemptView, RunView, SlaView};
 pub use self::schedule::ScheduleSpec;
 pub use self::secret::{SecretRequest, SecretView, SecretsQuery};
 pub use self::signing_secret::SigningSecretView;
 pub use self::stats::{LagView, StatsQuery, StatsView};
-pub use self::target::{HeaderSpec, HttpTarget, MASK, NoopTarget, SecretRef, TargetSpec};
+pub use self::target::{
+    EcsTarget, EventBridgeTarget, HeaderSpec, HttpTarget, LambdaTarget, MASK, NoopTarget, SecretRef, SnsTarget,
+    SqsTarget, StepFunctionsTarget, TargetSpec, TimeoutsSpec,
+};
 pub use self::task_request::TaskRequest;
 pub use self::task_view::TaskView;
 pub use self::word::Word;

@@ -59,21 +59,22 @@ pub struct LateAnswerView {
 }
 
 impl LogsView {
-    /// From the line of this number on.
+    /// Of a run that a worker has or had.
     pub fn of_pieces(pieces: &[LogPiece], from: u32, limit: usize, dropped: u32) -> Self {
-        let items: Vec<_> =
-            pieces.iter().flat_map(LogLineView::of_piece).filter(|line| line.number >= from).take(limit).collect();
-        let next = items.last().map_or(from, |last| last.number + 1);
-        Self { items, dropped, next }
+        Self::of(pieces.iter().flat_map(LogLineView::of_piece), from, limit, dropped)
     }
 
     /// Of a run that was called: what each attempt was answered.
     pub fn of_calls(attempts: &[Attempt], result: Option<&Json>, from: u32, limit: usize) -> Self {
         let lines = attempts.iter().filter_map(|attempt| called(attempt, result));
-        let numbered = (0..).zip(lines).map(|(number, line)| LogLineView { number, ..line });
-        let items: Vec<_> = numbered.filter(|line| line.number >= from).take(limit).collect();
+        Self::of((0..).zip(lines).map(|(number, line)| LogLineView { number, ..line }), from, limit, 0)
+    }
+
+    /// From the line of this number on.
+    fn of(lines: impl Iterator<Item = LogLineView>, from: u32, limit: usize, dropped: u32) -> Self {
+        let items: Vec<_> = lines.filter(|line| line.number >= from).take(limit).collect();
         let next = items.last().map_or(from, |last| last.number + 1);
-        Self { items, dropped: 0, next }
+        Self { items, dropped, next }
     }
 }
 

@@ -59,6 +59,40 @@ pub struct StallNotice {
     pub waits_for: String,
 }
 
+/// Of a run that has not ended by when its job says that it is to have. It goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlaNotice {
+    pub tenant: String,
+    pub job_id: String,
+    pub run_id: String,
+    pub status: Word<RunStatus>,
+    pub priority: Word<Priority>,
+    pub scheduled_at: Instant,
+    /// Null where it has not begun.
+    pub started_at: Option<Instant>,
+    /// By when it was to have ended.
+    pub due_by: Instant,
+    pub missed_at: Instant,
+}
+
+impl SlaNotice {
+    /// None of a run that has missed none.
+    pub fn of(run: &Run) -> Option<Self> {
+        let missed_at = run.sla_missed()?;
+        Some(Self {
+            tenant: run.tenant.as_str().to_owned(),
+            job_id: run.key.job.to_string(),
+            run_id: run.key.to_string(),
+            status: RunStatus::of(run, missed_at),
+            priority: run.priority.into(),
+            scheduled_at: Instant(run.nominal()),
+            started_at: run.started_at.map(Instant),
+            due_by: Instant(run.sla?.until),
+            missed_at: Instant(missed_at),
+        })
+    }
+}
+
 impl StallNotice {
     pub fn of(run: &Run, since: Moment, edge: &str) -> Self {
         Self {

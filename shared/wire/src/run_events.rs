@@ -46,6 +46,7 @@ impl RunEventsView {
         items.extend(begun(run));
         items.extend(cancel_asked(run));
         items.extend(run.remarks.iter().filter_map(|remark| remarked(run, remark)));
+        items.extend(sla_missed(run));
         items.extend(end(run));
         items.extend(judged(run));
         items.extend(late.iter().map(came_late));
@@ -137,6 +138,17 @@ fn remarked(run: &Run, remark: &Remark) -> Option<RunEventView> {
             Some(RunEventView { detail: remark.note.clone(), ..RunEventView::new(remark.at, "stalled") })
         }
     }
+}
+
+fn sla_missed(run: &Run) -> Option<RunEventView> {
+    let (at, until) = (run.sla_missed()?, run.sla?.until);
+    let detail = match (run.started_at, run.finished_at()) {
+        (Some(started), _) if started > until => format!("it was to have ended by {until}, and began after that"),
+        (Some(_), Some(finished)) => format!("it was to have ended by {until}, and ended at {finished}"),
+        (Some(_), None) => format!("it was to have ended by {until}, and goes on"),
+        (None, _) => format!("it was to have ended by {until}, and has not begun"),
+    };
+    Some(RunEventView { detail: Some(detail), ..RunEventView::new(at, "sla_missed") })
 }
 
 /// How somebody answered, or what they made of a failure.

@@ -5,7 +5,7 @@ use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::logbook::{Logbook, Progress};
-use minutehand_domain::run::{Attempt, AttemptError, Run, State};
+use minutehand_domain::run::{Attempt, AttemptError, Run, Sla, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub struct RunView {
     /// What its worker is doing, in its own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// What its worker has kept for whoever has the run next.
+    /// What its worker has kept for the next holder.
     #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
     pub checkpoint: BodyView,
     /// Answers of workers whose lease was over: they changed nothing.
@@ -75,6 +75,9 @@ pub struct RunView {
     /// What it waits for, in words, where it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<String>,
+    /// By when it is to have ended, where its job says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sla: Option<SlaView>,
     /// Of a workflow's run that has begun: the version that it carries out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_version: Option<u32>,
@@ -84,6 +87,15 @@ pub struct RunView {
     /// And the last of them; of a `coalesced` one the occurrence that fires in their stead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub covers_until: Option<Instant>,
+}
+
+/// By when a run is to have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Sla")]
+pub struct SlaView {
+    pub due_by: Instant,
+    /// When it was found not to have.
+    pub missed_at: Option<Instant>,
 }
 
 /// One try at a run.
@@ -146,6 +158,7 @@ impl RunView {
             task_key: None,
             task: None,
             waiting_for: None,
+            sla: run.sla.map(SlaView::of),
             workflow_version: run.graph.as_ref().map(|graph| graph.version),
             count: span.and_then(|span| span.count),
             covers_until: span.map(|span| Instant(span.until)),
@@ -176,6 +189,12 @@ impl RunView {
         let payload = run.payload.as_ref().map_or(BodyView::LeftOut, BodyView::inside);
         let result = result_of(run).map_or(BodyView::Null, BodyView::inside);
         Self::of(run, &run.attempts, Bodies { payload, result }, now)
+    }
+}
+
+impl SlaView {
+    pub fn of(sla: Sla) -> Self {
+        Self { due_by: Instant(sla.until), missed_at: sla.missed.map(Instant) }
     }
 }
 

@@ -4,6 +4,7 @@
 mod header;
 mod http;
 mod noop;
+mod service;
 mod worker;
 mod workflow;
 
@@ -13,15 +14,16 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, TIMEOUT_SECONDS, WORKER_SECONDS, WORKFLOW_SECONDS};
-use minutehand_domain::target::{HttpTarget as Called, Target};
+use minutehand_domain::target::{Asks, ServiceKind, ServiceTarget as Called, Target};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
 pub use self::header::{HeaderSpec, MASK, SecretRef};
-pub use self::http::HttpTarget;
+pub use self::http::{HttpTarget, TimeoutsSpec};
 pub use self::noop::NoopTarget;
+pub use self::service::{EcsTarget, EventBridgeTarget, LambdaTarget, SnsTarget, SqsTarget, StepFunctionsTarget};
 pub use self::worker::WorkerTarget;
 pub use self::workflow::WorkflowTarget;
 use crate::body::Json;
@@ -37,9 +39,9 @@ trait TargetKind: DeserializeOwned + Serialize + JsonSchema {
     fn checked(&self, check: TargetCheck<'_>, errors: &mut FieldErrors) -> Option<Target>;
 }
 
-/// Whether this deployment may call an address, as far as can be known when the job is made: else the field that is at fault,
-/// and why.
-pub type TargetCheck<'a> = &'a dyn Fn(&Called) -> Result<(), (&'static str, String)>;
+/// Whether this deployment may call a target, as far as can be known when the job is made: else the field of its kind that is at
+/// fault, and why.
+pub type TargetCheck<'a> = &'a dyn Fn(&Target) -> Result<(), (&'static str, String)>;
 
 /// The table of the kinds: what each is called on the wire, its type, and how the domain's is shown as it.
 macro_rules! target_kinds {
@@ -116,6 +118,12 @@ target_kinds! {
     "noop": Noop(NoopTarget), shown by Target::Noop => NoopTarget {};
     "workflow": Workflow(WorkflowTarget), shown by Target::Workflow(called) => WorkflowTarget::of(called);
     "worker": Worker(WorkerTarget), shown by Target::Worker(called) => WorkerTarget::of(called);
+    "lambda": Lambda(LambdaTarget), shown by Target::Service(Called { alias, asks: Asks::Lambda }) => LambdaTarget::of(alias);
+    "sqs": Sqs(SqsTarget), shown by Target::Service(Called { alias, asks: Asks::Sqs { group } }) => SqsTarget::of(alias, group.as_ref());
+    "sns": Sns(SnsTarget), shown by Target::Service(Called { alias, asks: Asks::Sns { group } }) => SnsTarget::of(alias, group.as_ref());
+    "eventbridge": EventBridge(EventBridgeTarget), shown by Target::Service(Called { alias, asks: Asks::EventBridge { detail_type } }) => EventBridgeTarget::of(alias, detail_type.as_ref());
+    "step_functions": StepFunctions(StepFunctionsTarget), shown by Target::Service(Called { alias, asks: Asks::StepFunctions }) => StepFunctionsTarget::of(alias);
+    "ecs": Ecs(EcsTarget), shown by Target::Service(Called { alias, asks: Asks::Ecs }) => EcsTarget::of(alias);
 }
 
 /// Words as a sentence lists them.
@@ -132,7 +140,16 @@ impl TargetSpec {
     fn params(&self) -> Option<&Json> {
         match self {
             Self::Workflow(workflow) => workflow.params.as_ref(),
-            Self::Http(_) | Self::Noop(_) | Self::Worker(_) | Self::Other(_) => None,
+            Self::Http(_)
+            | Self::Noop(_)
+            | Self::Worker(_)
+            | Self::Lambda(_)
+            | Self::Sqs(_)
+            | Self::Sns(_)
+            | Self::EventBridge(_)
+            | Self::StepFunctions(_)
+            | Self::Ecs(_)
+            | Self::Other(_) => None,
         }
     }
 
@@ -158,7 +175,28 @@ impl TargetSpec {
         match self {
             Self::Workflow(_) => (WORKFLOW_SECONDS, WORKFLOW_SECONDS),
             Self::Worker(_) => (WORKER_SECONDS, DEFAULT_TIMEOUT_SECONDS),
-            Self::Http(_) | Self::Noop(_) | Self::Other(_) => (TIMEOUT_SECONDS, DEFAULT_TIMEOUT_SECONDS),
+            Self::Http(_)
+            | Self::Noop(_)
+            | Self::Lambda(_)
+            | Self::Sqs(_)
+            | Self::Sns(_)
+            | Self::EventBridge(_)
+            | Self::StepFunctions(_)
+            | Self::Ecs(_)
+            | Self::Other(_) => (TIMEOUT_SECONDS, DEFAULT_TIMEOUT_SECONDS),
+        }
+    }
+
+    /// The alias that the operator declared, and of which kind it must be.
+    pub fn alias(&self) -> Option<(ServiceKind, &str)> {
+        match self {
+            Self::Lambda(target) => Some((ServiceKind::Lambda, &target.alias)),
+            Self::Sqs(target) => Some((ServiceKind::Sqs, &target.alias)),
+            Self::Sns(target) => Some((ServiceKind::Sns, &target.alias)),
+            Self::EventBridge(target) => Some((ServiceKind::EventBridge, &target.alias)),
+            Self::StepFunctions(target) => Some((ServiceKind::StepFunctions, &target.alias)),
+            Self::Ecs(target) => Some((ServiceKind::Ecs, &target.alias)),
+            Self::Http(_) | Self::Noop(_) | Self::Workflow(_) | Self::Worker(_) | Self::Other(_) => None,
         }
     }
 
@@ -286,11 +324,11 @@ mod tests {
 
     #[test]
     fn a_kind_of_a_later_server_is_kept_as_it_is() {
-        let text = r#"{"sqs":{"alias":"mail","size":1.50}}"#;
+        let text = r#"{"kafka":{"topic":"mail","size":1.50}}"#;
 
         let target: TargetSpec = serde_json::from_str(text).unwrap();
 
-        assert_eq!(target.name(), "sqs");
+        assert_eq!(target.name(), "kafka");
         assert_eq!(serde_json::to_string(&target).unwrap(), text);
     }
 
@@ -304,7 +342,11 @@ mod tests {
 
             assert_eq!(target, None);
             let refused = errors.settle(Some(())).unwrap_err();
-            assert_eq!(refused.errors[0].detail, "give exactly one of http, noop, workflow and worker", "{text}");
+            assert_eq!(
+                refused.errors[0].detail,
+                "give exactly one of http, noop, workflow, worker, lambda, sqs, sns, eventbridge, step_functions and ecs",
+                "{text}"
+            );
         }
     }
 }

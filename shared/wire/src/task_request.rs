@@ -8,6 +8,7 @@ use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, PAYLOAD_BYTES, SECRETS_
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::secret::SecretName;
+use minutehand_domain::slot::Bounds;
 use minutehand_domain::target::Target;
 use minutehand_domain::workflow::definition::{Approval, Does, ForEach, Over, Task, Tolerate};
 use minutehand_domain::workflow::edge::Rule;
@@ -20,10 +21,11 @@ use serde_json::Value;
 
 use crate::approval_request::ApprovalRequest;
 use crate::body::Json;
+use crate::bounds::{ConcurrencySpec, RateSpec, bounds};
 use crate::edge_request::EdgeRequest;
 use crate::field_errors::FieldErrors;
 use crate::for_each_request::ForEachRequest;
-use crate::job_request::payload_of;
+use crate::job_request::{can_claim_effects, payload_of};
 use crate::object::maybe_object;
 use crate::retry::RetrySpec;
 use crate::target::{TargetCheck, TargetSpec, maybe_asked};
@@ -76,6 +78,12 @@ pub struct TaskRequest {
     #[schemars(with = "Option<DeliveryWord>", extend("default" = Delivery::default()))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
+    /// How many runs that share a key may be under way at once, of tasks and of jobs.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<ConcurrencySpec>,
+    /// How many attempts that share a key may begin in a minute, of tasks and of jobs.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateSpec>,
 }
 
 /// A task of which each part was checked by itself. What was wrong with a part is noted, and nothing stands in its place, so that the
@@ -109,6 +117,7 @@ impl TaskRequest {
             for_each: self.for_each.as_ref().map(|each| each.checked("/for_each", errors).unwrap_or_else(no_branch)),
             allow_failure: self.allow_failure.unwrap_or_default(),
             priority: self.priority,
+            bounds: self.bounds(errors),
             ..Task::new(key, does)
         });
         CheckedTask { task, secrets }
@@ -118,7 +127,11 @@ impl TaskRequest {
         match (&self.target, &self.approval) {
             (Some(target), None) => {
                 let terms = self.terms(target, errors);
-                Does::Call { target: target.checked(check, errors).unwrap_or(Target::Noop), terms }
+                let target = target.checked(check, errors);
+                if let Some(target) = &target {
+                    can_claim_effects(target, terms.delivery, errors);
+                }
+                Does::Call { target: target.unwrap_or(Target::Noop), terms }
             }
             (None, Some(approval)) => {
                 self.is_no_call(errors);
@@ -141,12 +154,27 @@ impl TaskRequest {
         }
     }
 
+    /// The run of a workflow that is a task has tasks of its own, which share limits: if it held a place itself, they could wait for
+    /// one another.
+    fn bounds(&self, errors: &mut FieldErrors) -> Bounds {
+        if self.concurrency.is_some() && matches!(self.target, Some(TargetSpec::Workflow(_))) {
+            errors.add("/concurrency", "a task that runs a workflow holds no place: give it to the workflow's tasks");
+        }
+        bounds(self.concurrency.as_ref(), self.rate.as_ref(), errors)
+    }
+
     /// What says how a call is made says nothing of a question.
     fn is_no_call(&self, errors: &mut FieldErrors) {
         if self.timeout_seconds.is_some() {
             errors.add("/timeout_seconds", "an approval's own `timeout_seconds` says how long its answer may take");
         }
-        for (field, is_given) in [("/retry", self.retry.is_some()), ("/delivery", self.delivery.is_some())] {
+        let of_a_call = [
+            ("/retry", self.retry.is_some()),
+            ("/delivery", self.delivery.is_some()),
+            ("/concurrency", self.concurrency.is_some()),
+            ("/rate", self.rate.is_some()),
+        ];
+        for (field, is_given) in of_a_call {
             if is_given {
                 errors.add(field, "goes with a target: an approval calls nothing");
             }

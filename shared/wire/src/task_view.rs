@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::body::{BodyView, Json};
+use crate::bounds::{ConcurrencySpec, RateSpec};
 use crate::for_each_request::{ItemsRequest, TolerateSpec};
 use crate::retry::RetrySpec;
 use crate::target::TargetSpec;
@@ -47,6 +48,12 @@ pub struct TaskView {
     pub retry: Option<RetrySpec>,
     #[schemars(with = "Option<DeliveryWord>")]
     pub delivery: Option<Word<Delivery>>,
+    /// Left out where it shares no number with others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<ConcurrencySpec>,
+    /// Left out where it shares no rate with others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateSpec>,
 }
 
 /// What a task waits for.
@@ -98,6 +105,8 @@ impl TaskView {
             timeout_seconds: call.map(|(_, terms)| terms.timeout.as_secs()),
             retry: call.map(|(_, terms)| RetrySpec::of(&terms.retry)),
             delivery: call.map(|(_, terms)| terms.delivery.into()),
+            concurrency: ConcurrencySpec::of(&task.bounds),
+            rate: RateSpec::of(&task.bounds),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use chrono_tz::{IANA_TZDB_VERSION, TZ_VARIANTS};
-use minutehand_domain::limits::{EXPRESSION_CHARS, IDEMPOTENCY_KEY_CHARS, URL_CHARS, WORD_CHARS};
+use minutehand_domain::limits::{EFFECT_CHARS, EXPRESSION_CHARS, IDEMPOTENCY_KEY_CHARS, URL_CHARS, WORD_CHARS};
 use minutehand_domain::schedule::cron::MAX_BYTES;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -37,6 +37,8 @@ component!(
     json_schema!({ "type": "string", "pattern": id_pattern("key", &[10]), "description": "Which key. It is no secret." })
 );
 component!(PoolText = "PoolName", name_like("Which pool of workers."));
+component!(AliasText = "Alias", name_like("What the operator of the deployment calls a service that jobs may call."));
+component!(GroupText = "MessageGroup", name_like("What messages are in order with."));
 component!(HandlerText = "HandlerName", name_like("What a worker does, in a word."));
 component!(WorkerText = "WorkerName", name_like("Which worker."));
 component!(
@@ -47,6 +49,13 @@ component!(
 component!(
     TokenText = "LeaseToken",
     json_schema!({ "type": "string", "minLength": 1, "maxLength": TOKEN_CHARS, "description": "What shows whose a lease is: a secret." })
+);
+component!(
+    EffectText = "EffectKey",
+    json_schema!({
+        "type": "string", "pattern": "^[!-\"$-~]+$", "minLength": 1, "maxLength": EFFECT_CHARS,
+        "description": "What a run calls one of its effects: visible ASCII, and no `#`.",
+    })
 );
 component!(SecretNameText = "SecretName", key_like("Which secret. Its name is no secret."));
 component!(

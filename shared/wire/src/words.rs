@@ -27,8 +27,9 @@ macro_rules! words {
 
 words!(PriorityWord = "Priority", Priority: Critical, High, Normal, Low;
     "Which queue a run travels on. A flood of one priority never waits on another.");
-words!(DeliveryWord = "Delivery", Delivery: AtLeastOnce, AtMostOnce;
-    "`at_most_once` is never tried again once the target may have been reached.");
+words!(DeliveryWord = "Delivery", Delivery: AtLeastOnce, AtMostOnce, EffectivelyOnce;
+    "`at_most_once` is never tried again once the target may have been reached; `effectively_once` is tried again as `at_least_once` \
+     is, by a target that claims what it does to the world outside before it does it.");
 words!(BackoffWord = "Backoff", Backoff: Fixed, Linear, Exponential;
     "How the delay grows from one retry to the next.");
 words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;

@@ -10,7 +10,7 @@ use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::id::JobId;
 use minutehand_domain::limits::{
     CONCURRENT_RUNS, DEFAULT_FINALLY_SECONDS, DEFAULT_WORKFLOW_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS,
-    PAYLOAD_BYTES, TAGS, TASKS, WORD_CHARS, WORKFLOW_SECONDS,
+    PAYLOAD_BYTES, SLA_SECONDS, TAGS, TASKS, WORD_CHARS, WORKFLOW_SECONDS,
 };
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::{Schedule, Spread};
@@ -28,7 +28,7 @@ use crate::body::Json;
 use crate::catch_up::CatchUpSpec;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::form;
-use crate::job_request::owner_and_tags;
+use crate::job_request::{owner_and_tags, sla};
 use crate::object::{maybe_object, maybe_objects, objects};
 use crate::problem::FieldError;
 use crate::schedule::ScheduleSpec;
@@ -85,6 +85,10 @@ pub struct WorkflowRequest {
     pub priority: Option<Priority>,
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<CatchUpSpec>,
+    /// How long after it was due a run is to have ended. One that has not goes on; it is told of, and shows it.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = SLA_SECONDS))]
+    pub sla_seconds: Option<u64>,
     #[schemars(length(min = 1, max = TASKS))]
     #[serde(deserialize_with = "objects")]
     pub tasks: Vec<TaskRequest>,
@@ -113,6 +117,7 @@ pub struct CheckedWorkflow {
     pub tags: BTreeSet<String>,
     pub priority: Priority,
     pub catch_up: CatchUp,
+    pub sla: Option<Duration>,
     pub schedule: Schedule,
     pub definition: Definition,
     /// The secrets that its tasks' calls need.
@@ -196,6 +201,7 @@ impl WorkflowRequest {
         owner_and_tags(self.owner.as_deref(), self.tags.as_deref(), &mut errors);
         let schedule = self.schedule(seen, &mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
+        let sla = sla(self.sla_seconds, &mut errors);
         let policy = self.policy(&mut errors);
         let mut secrets = BTreeSet::new();
         let tasks = listed("/tasks", &self.tasks, check, &mut secrets, &mut errors);
@@ -216,6 +222,7 @@ impl WorkflowRequest {
             tags: self.tags.unwrap_or_default().into_iter().collect(),
             priority: self.priority.unwrap_or_default(),
             catch_up,
+            sla,
             schedule,
             calls: calls(&definition),
             definition,
@@ -368,7 +375,8 @@ fn calls(definition: &Definition) -> Vec<(String, WorkflowTarget)> {
     });
     each.filter_map(|(at, task)| match &task.does {
         Does::Call { target: Target::Workflow(called), .. } => Some((at, *called)),
-        Does::Call { target: Target::Http(_) | Target::Noop | Target::Worker(_), .. } | Does::Ask(_) => None,
+        Does::Call { target: Target::Http(_) | Target::Noop | Target::Worker(_) | Target::Service(_), .. }
+        | Does::Ask(_) => None,
     })
     .collect()
 }

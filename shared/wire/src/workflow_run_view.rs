@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::body::BodyView;
 use crate::instant::Instant;
 use crate::run_status::RunStatus;
-use crate::run_view::AttemptErrorView;
+use crate::run_view::{AttemptErrorView, SlaView};
 use crate::texts::{CursorText, JobIdText, RunIdText, TaskKeyText, WorkflowIdText};
 use crate::word::Word;
 use crate::words::{OriginWord, PriorityWord};
@@ -63,6 +63,9 @@ pub struct WorkflowRunItem {
     pub resumes: Option<String>,
     /// When it was found without progress, nothing under way and nothing awaited; null where it has gone on since.
     pub stalled_at: Option<Instant>,
+    /// By when it is to have ended, where its job says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sla: Option<SlaView>,
 }
 
 /// A run of a workflow.

@@ -43,6 +43,9 @@ pub struct WorkflowView {
     #[schemars(with = "PriorityWord")]
     pub priority: Word<Priority>,
     pub catch_up: CatchUpSpec,
+    /// Left out where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sla_seconds: Option<u64>,
     pub created_at: Instant,
     pub updated_at: Instant,
     /// When it runs next by itself; null if it does not.
@@ -138,6 +141,7 @@ impl WorkflowView {
             schedule: own.schedule,
             priority: own.priority,
             catch_up: own.catch_up,
+            sla_seconds: own.sla_seconds,
             created_at: Instant(workflow.created_at),
             updated_at: Instant(workflow.changed_at.max(job.changed_at)),
             next_run_at: own.next_run_at,

@@ -15,10 +15,11 @@ use minutehand_domain::target::Method;
 use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
-    DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice, JobStatus, JobView,
-    Json, KeyRole, KeyView, LagView, LateAnswerView, NoopTarget, OneJobView, Page, PreviewView, Problem, QuotaView,
-    RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView,
-    StatsView, TargetSpec, Word, WorkflowRequest, WorkflowRunView,
+    ConcurrencySpec, DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice,
+    JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView, NoopTarget, OneJobView, Page,
+    PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView,
+    ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StatsView, TargetSpec, TimeoutsSpec, Word,
+    WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -93,10 +94,23 @@ fn schedule() -> impl Strategy<Value = ScheduleSpec> {
 }
 
 fn target() -> impl Strategy<Value = TargetSpec> {
-    let http = (text(), of(word(&[Method::Get, Method::Put])), of(btree_map(text(), header(), 0..3)));
-    let later = |alias: String| TargetSpec::Other([("sqs".to_owned(), Json::of(&json!({ "alias": alias })))].into());
+    let timeouts = (of(any::<u64>()), of(any::<u64>()));
+    let timeouts = timeouts.prop_map(|(connect_seconds, first_byte_seconds)| TimeoutsSpec {
+        connect_seconds,
+        first_byte_seconds,
+        ..TimeoutsSpec::default()
+    });
+    let http = (text(), of(word(&[Method::Get, Method::Put])), of(btree_map(text(), header(), 0..3)), of(timeouts));
+    let later = |topic: String| TargetSpec::Other([("kafka".to_owned(), Json::of(&json!({ "topic": topic })))].into());
     prop_oneof![
-        http.prop_map(|(url, method, headers)| TargetSpec::Http(HttpTarget { url, method, headers })),
+        http.prop_map(|(url, method, headers, timeouts)| TargetSpec::Http(HttpTarget {
+            url,
+            method,
+            headers,
+            timeouts
+        })),
+        (text(), of(text())).prop_map(|(alias, group)| TargetSpec::Sqs(SqsTarget { alias, group })),
+        text().prop_map(|alias| TargetSpec::Lambda(LambdaTarget { alias })),
         Just(TargetSpec::Noop(NoopTarget {})),
         text().prop_map(later),
     ]
@@ -125,6 +139,14 @@ fn catch_up() -> impl Strategy<Value = CatchUpSpec> {
         .prop_map(|(policy, max_runs, window_seconds)| CatchUpSpec { policy, max_runs, window_seconds })
 }
 
+fn concurrency() -> impl Strategy<Value = ConcurrencySpec> {
+    (text(), of(any::<u64>())).prop_map(|(key, limit)| ConcurrencySpec { key, limit })
+}
+
+fn rate() -> impl Strategy<Value = RateSpec> {
+    (text(), of(any::<u64>())).prop_map(|(key, per_minute)| RateSpec { key, per_minute })
+}
+
 fn priority() -> impl Strategy<Value = Word<Priority>> {
     word(&Priority::ALL)
 }
@@ -133,11 +155,14 @@ fn job() -> impl Strategy<Value = JobView> {
     let status = word(&[JobStatus::Active, JobStatus::Paused, JobStatus::Completed, JobStatus::Cancelled]);
     let record = (text(), status, any::<u64>(), instant(), instant(), of(instant()), of(text()));
     let about = (of(text()), of(text()), btree_set(text(), 0..3), body(), priority(), any::<u64>());
-    let how = (schedule(), target(), retry(), word(&[Delivery::AtLeastOnce, Delivery::AtMostOnce]), catch_up());
-    (record, about, how).prop_map(|(record, about, how)| {
+    let delivery = word(&[Delivery::AtLeastOnce, Delivery::AtMostOnce, Delivery::EffectivelyOnce]);
+    // In boxes, or the trees of values of all parts lie in one frame, which a thread's stack has not room for.
+    let limits = (of(any::<u64>()), of(concurrency()), of(rate()));
+    let how = (schedule().boxed(), target().boxed(), retry().boxed(), delivery, catch_up(), limits.boxed());
+    (record.boxed(), about.boxed(), how.boxed()).prop_map(|(record, about, how)| {
         let (job_id, status, generation, created_at, updated_at, next_run_at, next_run_id) = record;
         let (name, owner, tags, payload, priority, timeout_seconds) = about;
-        let (schedule, target, retry, delivery, catch_up) = how;
+        let (schedule, target, retry, delivery, catch_up, (sla_seconds, concurrency, rate)) = how;
         JobView {
             job_id,
             status,
@@ -153,6 +178,9 @@ fn job() -> impl Strategy<Value = JobView> {
             retry,
             delivery,
             catch_up,
+            sla_seconds,
+            concurrency,
+            rate,
             created_at,
             updated_at,
             next_run_at,
@@ -199,6 +227,7 @@ fn run() -> impl Strategy<Value = RunView> {
             let (stage, checkpoint) = (task_key.clone(), result.clone());
             let late = |at| LateAnswerView { at, attempt: 3, outcome: "succeeded".to_owned() };
             RunView {
+                sla: finished_at.map(|due_by| SlaView { due_by, missed_at: started_at }),
                 stage,
                 checkpoint,
                 late_answers: finished_at.map(late).into_iter().collect(),
@@ -362,7 +391,7 @@ fn a_workflows_run_reads_back_as_it_was_written() {
     let run = json!({
         "workflow_run_id": "run_1", "workflow_id": "wf_1", "version": 3, "job_id": "job_1", "status": "waiting",
         "reason": "task", "scheduled_at": at, "started_at": at, "finished_at": at, "priority": "normal",
-        "origin": "resume", "resumes": "run_0", "stalled_at": at, "name": "etl", "detail": "x", "waiting_for": "y",
+        "origin": "resume", "resumes": "run_0", "stalled_at": at, "sla": {"due_by": at, "missed_at": at}, "name": "etl", "detail": "x", "waiting_for": "y",
         "deadline_at": at, "stopping": "failed", "in_finally": true, "params": {"a": 1}, "output": null,
         "asked_by": "key_1", "resumed_by": "run_2",
         "task": {"workflow_run_id": "run_3", "key": "c", "branch": 7, "turn": 1}, "counts": {"held": 1},

@@ -24,6 +24,7 @@ use minutehand_io::events::Log;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::{EmbeddedQueues, Receipt};
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -63,6 +64,7 @@ pub struct Function {
     vault: KeyFile,
     clock: JumpingClock,
     plans: Plans,
+    quotas: Quotas,
     me: Claimant,
 }
 
@@ -116,6 +118,8 @@ impl Stage {
                 vault,
                 clock: clock.clone(),
                 plans: Plans::default(),
+                // What this would read once in five minutes is no run's own cost.
+                quotas: Quotas::none(),
                 me,
             })
         };
@@ -352,6 +356,10 @@ impl Ports for Function {
 
     fn plans(&self) -> &Plans {
         &self.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.quotas
     }
 
     fn me(&self) -> Claimant {

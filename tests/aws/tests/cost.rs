@@ -351,6 +351,153 @@ async fn limited() -> Vec<(&'static str, Cost)> {
     ]
 }
 
+/// What comes on top where runs share a limit: each as the difference to runs that share none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_shared_limit_costs_is_what_the_documents_say() {
+    let mut table =
+        String::from("| limit | write units | read units | messages | $ per million |\n|---|---|---|---|---|\n");
+    for (name, cost, most) in Box::pin(limits()).await {
+        assert!(cost.writes <= most, "{name}: {cost:?}");
+        writeln!(table, "{}", on_top(name, cost)).unwrap();
+    }
+    println!("{table}");
+    hold_the_document_to("limits", &table);
+}
+
+/// Each with the most write units that it may take: of a place that was waited for two are of updates that the full slot refused.
+async fn limits() -> Vec<(&'static str, Cost, f64)> {
+    let (nothing, key) = (json!({}), json!({"concurrency": {"key": "k", "limit": 1}}));
+    let [often, seldom] = [60_000, 6].map(|per_minute| json!({"rate": {"key": "k", "per_minute": per_minute}}));
+    let (one, of_a_key, in_turn) = tokio::join!(one_asked_for(&nothing), one_asked_for(&key), one_asked_for(&often));
+    let (two, of_one_key) = tokio::join!(one_behind_another(&nothing), one_behind_another(&key));
+    let (apart, in_turns) = tokio::join!(two_at_once(&nothing), two_at_once(&seldom));
+
+    let (place, turn) = (without(of_a_key, one), without(in_turn, one));
+    let waited_for = without(without(of_one_key, two), place);
+    let later = without(without(in_turns, apart), turn);
+    vec![
+        ("a place of a key that is free", place, 2.0),
+        ("a place that was waited for", waited_for, 7.0),
+        ("a turn that is now", turn, 1.0),
+        ("a turn that comes later", later, 4.0),
+    ]
+}
+
+fn on_top(name: &str, Cost { writes, reads, messages }: Cost) -> String {
+    let dollars = writes * WRITE + reads * READ + messages / BATCH * SQS;
+    format!("| {name} | {writes:.1} | {reads:.1} | {messages:.1} | {dollars:.2} |")
+}
+
+/// A job that runs when it is asked to, and shares this with others.
+fn sharing(limits: &Value) -> Value {
+    let mut sharing = job(&json!({"on_demand": true}), 200);
+    sharing.as_object_mut().unwrap().extend(limits.as_object().unwrap().clone());
+    sharing
+}
+
+async fn one_asked_for(limits: &Value) -> Cost {
+    let stage = Stage::new(Listing::Off).await;
+    let job = stage.create(&sharing(limits)).await;
+    let before = stage.bill();
+    ask_for(&stage, &job).await;
+    stage.work_until(stage.now() + MINUTE).await;
+    let after = stage.bill();
+    assert_eq!(ended(&stage, &job).await, [("succeeded".to_owned(), 1)]);
+    Cost::of(&before, &after, 1)
+}
+
+/// The first waits out a backoff when the second is asked for.
+async fn one_behind_another(limits: &Value) -> Cost {
+    let stage = Stage::new(Listing::Off).await;
+    let (first, second) = (stage.create(&sharing(limits)).await, stage.create(&sharing(limits)).await);
+    let before = stage.bill();
+    stage.target_fails(true);
+    ask_for(&stage, &first).await;
+    stage.work_until(stage.now() + Duration::from_secs(5)).await;
+    stage.target_fails(false);
+    ask_for(&stage, &second).await;
+    stage.work_until(stage.now() + MINUTE).await;
+    let after = stage.bill();
+    assert_eq!(ended(&stage, &first).await, [("succeeded".to_owned(), 2)]);
+    assert_eq!(ended(&stage, &second).await, [("succeeded".to_owned(), 1)]);
+    Cost::of(&before, &after, 1)
+}
+
+async fn two_at_once(limits: &Value) -> Cost {
+    let stage = Stage::new(Listing::Off).await;
+    let job = stage.create(&sharing(limits)).await;
+    let before = stage.bill();
+    for _ in 0..2 {
+        ask_for(&stage, &job).await;
+    }
+    stage.work_until(stage.now() + MINUTE).await;
+    let after = stage.bill();
+    assert_eq!(ended(&stage, &job).await, [("succeeded".to_owned(), 1), ("succeeded".to_owned(), 1)]);
+    Cost::of(&before, &after, 1)
+}
+
+async fn ask_for(stage: &Stage, job: &str) {
+    let (status, run) = stage.ask("POST", &format!("/v1/jobs/{job}/run"), None).await;
+    assert_eq!(status, StatusCode::ACCEPTED, "{run}");
+}
+
+/// What a worker elsewhere costs: its run, from when it was asked for to its end, and what it asks beside that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_worker_costs_is_what_the_documents_say() {
+    let mut table =
+        String::from("| worker | write units | read units | messages | $ per million |\n|---|---|---|---|---|\n");
+    for (name, cost) in workers().await {
+        writeln!(table, "{}", on_top(name, cost)).unwrap();
+    }
+    println!("{table}");
+    hold_the_document_to("workers", &table);
+}
+
+async fn workers() -> Vec<(&'static str, Cost)> {
+    let stage = Stage::new(Listing::Off).await;
+    let mut of_a_pool = job(&json!({"on_demand": true}), 200);
+    of_a_pool["target"] = json!({"worker": {"pool": "web1", "handler": "send"}});
+    let job = stage.create(&of_a_pool).await;
+    let take = json!({"pool": "web1", "worker_id": "web1-a", "max": 1, "wait_seconds": 0});
+
+    let nothing = asked(&stage, stage.ask("POST", "/v1/leases", Some(&take))).await;
+    let nothing_again = asked(&stage, stage.ask("POST", "/v1/leases", Some(&take))).await;
+    let before = stage.bill();
+    ask_for(&stage, &job).await;
+    stage.work_until(stage.now() + Duration::from_secs(1)).await;
+    let (_, answer) = stage.ask("POST", "/v1/leases", Some(&take)).await;
+    let lease = &answer["leases"][0];
+    let (path, token) =
+        (format!("/v1/leases/{}", lease["lease_id"].as_str().expect("it was offered")), &lease["token"]);
+    let asked_for_and_taken = Cost::of(&before, &stage.bill(), 1);
+
+    stage.jump_to(stage.now() + Duration::from_secs(20));
+    let beat = json!({"token": token});
+    let heartbeat = asked(&stage, stage.ask("POST", &format!("{path}/heartbeat"), Some(&beat))).await;
+    stage.jump_to(stage.now() + Duration::from_secs(20));
+    let telling =
+        json!({"token": token, "progress": 0.5, "stage": "sending", "checkpoint": {"sent": 1}, "logs": ["one of two"]});
+    let told = asked(&stage, stage.ask("POST", &format!("{path}/heartbeat"), Some(&telling))).await;
+    let before = stage.bill();
+    let (status, done) = stage.ask("POST", &format!("{path}/complete"), Some(&json!({"token": token}))).await;
+    assert!(status.is_success(), "{done}");
+    let completed = Cost::of(&before, &stage.bill(), 1);
+
+    let run = Cost {
+        writes: asked_for_and_taken.writes + completed.writes,
+        reads: asked_for_and_taken.reads + completed.reads,
+        messages: asked_for_and_taken.messages + completed.messages,
+    };
+    assert_eq!(ended(&stage, &job).await, [("succeeded".to_owned(), 1)]);
+    vec![
+        ("a run that was asked for, offered, taken and completed", run),
+        ("a heartbeat", heartbeat),
+        ("a heartbeat with progress, a stage, a checkpoint and a log line", told),
+        ("`POST /v1/leases` that finds nothing, for the first time", nothing),
+        ("the same again", nothing_again),
+    ]
+}
+
 /// What the tasks of a workflow cost, each as the difference that so many more of them make.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_task_costs_is_what_the_documents_say() {

@@ -83,6 +83,14 @@ impl Client {
         Ok(try_join_all(posting).await?.concat())
     }
 
+    /// Posts once.
+    pub async fn post<T>(&mut self, path: &str, body: &str, read: impl Fn(&[u8]) -> Outcome<T>) -> Outcome<T> {
+        let request = http::post(path, KEY, body);
+        let answer = self.connections[0].ask(&request).await?;
+        ensure((200..300).contains(&answer.status), || String::from_utf8_lossy(answer.body).into_owned())?;
+        read(answer.body)
+    }
+
     /// Gets all paths, as many at once as there are connections; the answers are in the order of the paths.
     pub async fn get_all<T>(
         &mut self,

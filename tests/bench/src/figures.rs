@@ -7,6 +7,7 @@ pub mod graphs;
 pub mod held;
 pub mod immediate;
 pub mod later;
+pub mod leases;
 pub mod sweep;
 pub mod throughput;
 
@@ -26,10 +27,11 @@ pub enum Figure {
     Held,
     Calendar,
     Graphs,
+    Leases,
 }
 
 impl Figure {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Throughput,
         Self::Burst,
         Self::Immediate,
@@ -38,6 +40,7 @@ impl Figure {
         Self::Held,
         Self::Calendar,
         Self::Graphs,
+        Self::Leases,
     ];
 
     pub fn name(self) -> &'static str {
@@ -50,6 +53,7 @@ impl Figure {
             Self::Held => "held",
             Self::Calendar => "calendar",
             Self::Graphs => "graphs",
+            Self::Leases => "leases",
         }
     }
 
@@ -63,6 +67,7 @@ impl Figure {
             Self::Held => held::meaning(stage),
             Self::Calendar => calendar::meaning(),
             Self::Graphs => graphs::meaning(),
+            Self::Leases => leases::meaning(),
         }
     }
 
@@ -77,6 +82,7 @@ impl Figure {
             Self::Held => held::measure(stage).await,
             Self::Calendar => calendar::measure(),
             Self::Graphs => graphs::measure(stage).await,
+            Self::Leases => leases::measure(stage).await,
         }
     }
 }

@@ -45,6 +45,7 @@ enum Wanted {
     Held,
     Calendar,
     Graphs,
+    Leases,
 }
 
 /// One thread: the load generator must use as little of the cores as possible.
@@ -112,6 +113,7 @@ impl Wanted {
             Self::Held => Figure::Held,
             Self::Calendar => Figure::Calendar,
             Self::Graphs => Figure::Graphs,
+            Self::Leases => Figure::Leases,
         };
         one == figure
     }

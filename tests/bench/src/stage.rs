@@ -43,7 +43,12 @@ impl Stage {
     }
 
     pub async fn client(&self, server: &Server) -> Outcome<Client> {
-        Client::connect(server.address, self.connections).await
+        self.connected(server, self.connections).await
+    }
+
+    /// A client with so many connections.
+    pub async fn connected(&self, server: &Server, connections: usize) -> Outcome<Client> {
+        Client::connect(server.address, connections).await
     }
 
     /// Kills the server with SIGKILL and starts it on the same data.

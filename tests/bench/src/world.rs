@@ -19,6 +19,7 @@ use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::embedded::EmbeddedQueues;
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -40,6 +41,7 @@ pub struct World<E> {
     queues: EmbeddedQueues<HandClock>,
     clock: HandClock,
     plans: Plans,
+    quotas: Quotas,
 }
 
 /// The cost of a pass.
@@ -64,7 +66,13 @@ impl<E: Engine> World<E> {
     /// them overdue and half due soon, whose hints were lost with the process that sent them.
     pub async fn filled(store: Embedded<E>, pending: u32, due: u32) -> Outcome<Self> {
         let clock = HandClock(Arc::new(AtomicI64::new(NOW.millis())));
-        let world = Self { store, queues: EmbeddedQueues::new(clock.clone()), clock, plans: Plans::default() };
+        let world = Self {
+            store,
+            queues: EmbeddedQueues::new(clock.clone()),
+            clock,
+            plans: Plans::default(),
+            quotas: Quotas::default(),
+        };
         stream::iter(0..pending).map(Ok).try_for_each_concurrent(AT_ONCE, |n| world.put_pending(n)).await?;
         for n in 0..due {
             let offset = if n % 2 == 0 { pace::OVERDUE * 2 } else { LATER + pace::OVERDUE };
@@ -181,6 +189,10 @@ impl<E: Engine> Ports for World<E> {
 
     fn plans(&self) -> &Plans {
         &self.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.quotas
     }
 
     fn me(&self) -> Claimant {

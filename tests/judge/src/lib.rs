@@ -196,6 +196,8 @@ pub struct Record {
     /// Numbers of the attempts kept, inside and outside of the run, in order.
     pub attempts: Vec<u32>,
     pub unended_attempts: u32,
+    /// By when it was to have ended, and when it was found not to have.
+    pub sla: Option<(i64, Option<i64>)>,
 }
 
 /// A timer that is left at the end.

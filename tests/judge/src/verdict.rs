@@ -51,6 +51,7 @@ impl<'a> Verdict<'a> {
             verdict.a_job_costs_what_it_does(job);
         }
         verdict.every_record_is_settled();
+        verdict.whoever_is_late_says_so();
         verdict.a_throttle_is_nobodys_failure();
         verdict.every_success_was_called();
         verdict.nothing_starts_early();
@@ -79,9 +80,7 @@ impl<'a> Verdict<'a> {
     /// Every occurrence that was in force around its instant is recorded or covered by a record.
     fn every_occurrence_has_its_record(&mut self, job: &Job) {
         for (n, head) in job.heads.iter().enumerate().filter(|(_, head)| head.status == Status::Active) {
-            // Between a change's decision and its write either state may apply; a clock that is behind decides of what was before.
-            let later = job.heads[n + 1..].iter().map(|next| next.since.min(next.decided));
-            let until = later.min().unwrap_or(self.account.end);
+            let until = decided_of_until(&job.heads[n + 1..], self.account.end);
             // A writer whose clock is ahead decides for the time when that clock is right.
             let from = (head.since + if n == 0 { SKEW } else { CHANGE_TOLERANCE }).max(head.decided);
             let to = (until - CHANGE_TOLERANCE).min(self.account.end - UNSETTLED);
@@ -120,10 +119,9 @@ impl<'a> Verdict<'a> {
             if before.status != Status::Active || after.status != Status::Active || !calm {
                 continue;
             }
-            for t in after
-                .schedule
-                .instants(after.in_force_from() - CHANGE_TOLERANCE, after.in_force_from() + CHANGE_TOLERANCE)
-            {
+            let changed = after.in_force_from();
+            let until = decided_of_until(&job.heads[n + 1..], i64::MAX).min(changed + 2 * CHANGE_TOLERANCE);
+            for t in after.schedule.instants(changed - CHANGE_TOLERANCE, until - CHANGE_TOLERANCE) {
                 if before.schedule.fires_at(t) && !self.is_covered(job.job, t) {
                     self.report("nothing is lost around a change", job.job, t, "both schedules promise it");
                 }
@@ -241,6 +239,20 @@ impl<'a> Verdict<'a> {
         }
     }
 
+    /// What never was to run is not late.
+    fn whoever_is_late_says_so(&mut self) {
+        for record in self.account.records.iter().filter(|record| record.status != "skipped") {
+            let Some((until, missed)) = record.sla else { continue };
+            if missed.is_none() && record.at.is_some_and(|at| at > until) {
+                self.report("whoever is late says so", record.job, record.instant, format!("it was due by {until}"));
+            }
+            if let Some(at) = missed.filter(|at| *at <= until) {
+                let detail = format!("at {at}, and it was due by {until}");
+                self.report("nobody is late before its time", record.job, record.instant, detail);
+            }
+        }
+    }
+
     fn a_throttle_is_nobodys_failure(&mut self) {
         for record in self.account.records.iter().filter(|record| self.account.blameless.contains(&record.job)) {
             if ["failed", "timed_out"].contains(&record.status.as_str()) {
@@ -326,6 +338,12 @@ impl<'a> Verdict<'a> {
             self.report("the sweep keeps up", 0, self.account.end, format!("{} minutes", self.account.widest_sweep));
         }
     }
+}
+
+/// From when on later states may apply: between a change's decision and its write either may, and a clock that is behind decides
+/// of what was before.
+fn decided_of_until(later: &[Head], end: i64) -> i64 {
+    later.iter().map(|next| next.since.min(next.decided)).min().unwrap_or(end)
 }
 
 /// Whether the last instant of a record's span did not fire either; the last occurrence of an outage fires and has its own

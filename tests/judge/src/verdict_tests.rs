@@ -41,6 +41,7 @@ fn record() -> Record {
         fence: 1,
         attempts: vec![1],
         unended_attempts: 0,
+        sla: None,
     }
 }
 
@@ -75,7 +76,7 @@ fn each_rule_reports_its_violation() {
     let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
     let failed = Record { status: "failed".to_owned(), reason: Some("poison".to_owned()), ..record() };
     let superseded = Record { status: "skipped".to_owned(), reason: Some("superseded".to_owned()), ..record() };
-    let cases: [(&str, Account); 32] = [
+    let cases: [(&str, Account); 34] = [
         ("in calm an occurrence starts on time", calm(vec![Call { at: T + 61_001, ..call() }])),
         ("in calm few hints are given", with_cost(Cost { hints: 5, ..cost() })),
         ("in calm few writes are made", with_cost(Cost { writes: 9, ..cost() })),
@@ -105,6 +106,8 @@ fn each_rule_reports_its_violation() {
             },
         ),
         ("every run comes to its end", with_record(Record { status: "running".into(), ..record() })),
+        ("whoever is late says so", with_record(Record { sla: Some((T + 60_299, None)), ..record() })),
+        ("nobody is late before its time", with_record(Record { sla: Some((T + 90_000, Some(T))), ..record() })),
         ("every attempt comes to its end", with_record(Record { unended_attempts: 1, ..record() })),
         ("no attempt is forgotten", with_record(Record { attempts: vec![], ..record() })),
         ("a success was called", with_calls(vec![])),
@@ -225,8 +228,18 @@ fn an_instant_of_both_schedules_that_is_lost_between_them_is_reported() {
         schedule: Schedule::Every { first: T + 60_000, period: 60_000, end: T + 180_000, at_most: None },
         catch_up: CatchUp::USUAL,
     };
-    let account = Account { jobs: vec![Job { heads: vec![every(T), every(T + 119_000)], ..job() }], ..clean() };
-    assert!(rules(&account).contains(&"nothing is lost around a change"));
+    let of = |heads| {
+        let account = Account { jobs: vec![Job { heads, ..job() }], ..clean() };
+        rules(&account).contains(&"nothing is lost around a change")
+    };
+    let deleted = |decided| Head { decided, status: Status::Cancelled, ..every(T + 1_200_000) };
+
+    assert!(of(vec![every(T), every(T + 119_000)]));
+    assert!(of(vec![every(T), every(T + 119_000), deleted(T + 1_200_000)]));
+    assert!(
+        !of(vec![every(T), every(T + 119_000), deleted(T + 60_000)]),
+        "by a clock that was behind it was deleted before"
+    );
 }
 
 /// The rules broken after the record of an outage.
@@ -337,6 +350,17 @@ fn a_lease_is_one_while_clocks_agree() {
     assert!(of(vec![]) && of(ahead(10, 20, 5)) && of(ahead(70, 80, 5)));
     assert!(!of(ahead(10, 80, 5)), "clocks were apart");
     assert!(!of(ahead(10, 60, 5)), "a clock was set in between");
+}
+
+#[test]
+fn who_slept_through_a_lease_may_believe_in_it_when_the_clock_was_set_back() {
+    let slept = Call { at: T + 70_000, own_clock: T + 61_000, ..call() };
+    let after_it = Call { at: T + 69_000, claimed_at: T + 69_000, fence: 2, ended_at: None, ..call() };
+    let both = with_calls(vec![after_it, slept]);
+    let of = |wrong_clocks| rules(&Account { wrong_clocks, ..both.clone() }).contains(&"one live lease");
+
+    assert!(of(vec![]) && of(ahead(10, 20, 5)), "it was set before both");
+    assert!(!of(ahead(10, 65, 5)), "it was set between its claim and its call");
 }
 
 #[test]

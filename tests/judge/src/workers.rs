@@ -9,6 +9,7 @@ use crate::Violation;
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     pub takes: Vec<Take>,
+    pub claims: Vec<Claim>,
     pub records: Vec<Record>,
     /// What whoever showed another token was answered as if it were the holder: each of them is one too many.
     pub thefts: Vec<u64>,
@@ -65,6 +66,20 @@ pub struct Kept {
     pub acknowledged: Option<i64>,
 }
 
+/// A claim of the one effect that a run has, as it was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub run: u64,
+    pub fence: u32,
+    pub asked_at: i64,
+    /// The worker was told to make it, and did.
+    pub is_first: bool,
+    /// What had come of it.
+    pub told: Option<u64>,
+    /// What the worker said had come of it.
+    pub said: Option<Kept>,
+}
+
 /// What the table says of a run in the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -91,6 +106,7 @@ impl Account {
         for run in &self.thefts {
             found.push(broken("who shows another token is refused", *run, "it was taken for the holder"));
         }
+        effects(&self.claims, &mut found);
         for record in records.values() {
             ended(record, &mut found);
         }
@@ -161,6 +177,24 @@ fn of_record(record: &Record, takes: &[&Take], found: &mut Vec<Violation>) {
     }
 }
 
+/// Of all that claim an effect one makes it, and whoever comes later is told what came of it.
+fn effects(claims: &[Claim], found: &mut Vec<Violation>) {
+    for claim in claims {
+        let others = || claims.iter().filter(|other| other.run == claim.run && *other != claim);
+        if claim.is_first && others().any(|other| other.is_first) {
+            found.push(broken("an effect is made once", claim.run, format!("{claim:?}")));
+        }
+        let said = others().filter_map(|other| other.said);
+        let is_known = said.clone().any(|said| said.acknowledged.is_some_and(|at| at < claim.asked_at));
+        if is_known && claim.told.is_none() {
+            found.push(broken("what came of an effect is told", claim.run, format!("{claim:?}")));
+        }
+        if claim.told.is_some_and(|told| said.clone().all(|said| said.value != told)) {
+            found.push(broken("what is told of an effect was said", claim.run, format!("{claim:?}")));
+        }
+    }
+}
+
 /// Each holder goes on from what it was given, so that what is kept only grows.
 fn what_is_kept_reaches_the_next(takes: &[&Take], found: &mut Vec<Violation>) {
     for after in takes {
@@ -208,7 +242,12 @@ mod tests {
             Take { given: Some(3), said: Some(says(Word::Succeeded(7), Answer::None)), ..take(2, 1_200) },
         ];
         let records = vec![Record { failures: 1, ..record("succeeded", Some(7), 2) }];
-        Account { takes, records, thefts: vec![], skew: 0 }
+        let first = Claim { run: 1, fence: 1, asked_at: 300, is_first: true, told: None, said: None };
+        let claims = vec![
+            Claim { said: Some(Kept { value: 5, acknowledged: Some(400) }), ..first.clone() },
+            Claim { fence: 2, asked_at: 1_300, is_first: false, told: Some(5), ..first },
+        ];
+        Account { takes, claims, records, thefts: vec![], skew: 0 }
     }
 
     #[test]
@@ -218,7 +257,7 @@ mod tests {
 
     #[test]
     fn each_rule_notices_what_breaks_it() {
-        let cases: [Case; 11] = [
+        let cases: [Case; 14] = [
             ("who shows another token is refused", |it| it.thefts.push(1)),
             ("a claim is one worker's", |it| it.takes[1].fence = 1),
             ("at most one worker has a run", |it| it.takes[1].at = 1_000),
@@ -230,6 +269,9 @@ mod tests {
             ("a result is its last holder's", |it| it.takes[1].said = Some(says(Word::Succeeded(7), Answer::Refused))),
             ("only failures count as failures", |it| it.records[0].failures = 2),
             ("what is kept reaches the next holder", |it| it.takes[1].given = None),
+            ("an effect is made once", |it| it.claims[1].is_first = true),
+            ("what came of an effect is told", |it| it.claims[1].told = None),
+            ("what is told of an effect was said", |it| it.claims[1].told = Some(6)),
         ];
         for (rule, spoil) in cases {
             let mut account = good();

@@ -44,9 +44,10 @@ impl Account {
         self.wrong_clocks.iter().any(|wrong| between(wrong.span.start) || between(wrong.span.end))
     }
 
-    /// Whether all clocks went alike from a claim to a later call: else a lease ends at another time for each of them.
-    pub(crate) fn clocks_agreed(&self, claim: &Call, later: &Call) -> bool {
-        let (from, to) = (claim.claimed_at, later.at);
+    /// Whether all clocks went alike from the claims of two calls to the later one: else a lease ends at another time for each of
+    /// them. Whoever slept through its own lease and wakes where the clock was set back believes in it again.
+    pub(crate) fn clocks_agreed(&self, earlier: &Call, later: &Call) -> bool {
+        let (from, to) = (earlier.claimed_at.min(later.claimed_at), later.at);
         let apart = |wrong: &WrongClocks| wrong.apart && wrong.span.start <= to && from <= wrong.span.end;
         !self.was_set(from, to) && !self.wrong_clocks.iter().any(apart)
     }

@@ -38,7 +38,7 @@ use crate::crew::Crew;
 use crate::dice::Dice;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
-use crate::history::{Verdict, set_clocks};
+use crate::history::{Verdict, begun};
 use crate::setting::Host;
 use crate::world::World;
 
@@ -60,14 +60,7 @@ pub fn history(seed: u64) -> Verdict {
     let mut course = Course::of_graphs(&mut dice);
     course.end = course.calm_from.max(course.clocks.reached()) + LONGEST;
     let setting = course.setting(&mut dice);
-    let sim = Sim::new(seed, BEGIN, Fates::Chance(Rates::CALM));
-    sim.count(format!("course {}", course.kind));
-    sim.count(format!("played on {}", setting.host));
-    let world = World::new(&sim, setting);
-    if world.setting().host == Host::Machine {
-        world.supervise();
-    }
-    set_clocks(&sim, &course);
+    let (sim, world) = begun(seed, &course, setting, Rates::CALM);
     let play = Play::drawn(&world, course.clone(), &mut dice);
     play.plan(&mut dice);
     let end = play.play();

@@ -22,7 +22,7 @@ use crate::dice::Dice;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
 use crate::ports::SimPorts;
-use crate::setting::Host;
+use crate::setting::{Host, Setting};
 use crate::shown;
 use crate::witness::{Driven, account};
 use crate::world::{Behaviour, World};
@@ -49,15 +49,9 @@ pub fn history(seed: u64) -> Verdict {
     let mut dice = Dice::new(!seed);
     let course = Course::drawn(&mut dice);
     let (setting, crowd) = (course.setting(&mut dice), course.crowd(&mut dice));
-    let sim = Sim::new(seed, BEGIN, Fates::Chance(course.rates));
-    sim.count(format!("course {}", course.kind));
-    sim.count(format!("played on {}", setting.host));
-    sim.count(format!("played on {} shard{}", setting.shards, if setting.shards == 1 { "" } else { "s" }));
-    let world = World::new(&sim, setting);
-    if world.setting().host == Host::Machine {
-        world.supervise();
-    }
-    set_clocks(&sim, &course);
+    let (sim, world) = begun(seed, &course, setting, course.rates);
+    let shards = world.setting().shards;
+    sim.count(format!("played on {shards} shard{}", if shards == 1 { "" } else { "s" }));
     let plays = Play::plan(&world, &course, &crowd);
     sim.at(course.calm_from, |sim| sim.set_fates(Fates::Chance(Rates::CALM)));
     sim.run_until(course.end);
@@ -66,7 +60,20 @@ pub fn history(seed: u64) -> Verdict {
     Verdict { violations: account.judge(), tally: sim.tally(), steps: sim.steps() }
 }
 
-pub(crate) fn set_clocks(sim: &Sim, course: &Course) {
+/// The world of a history as it begins, with what may go wrong at once.
+pub(crate) fn begun(seed: u64, course: &Course, setting: Setting, rates: Rates) -> (Sim, World) {
+    let sim = Sim::new(seed, BEGIN, Fates::Chance(rates));
+    sim.count(format!("course {}", course.kind));
+    sim.count(format!("played on {}", setting.host));
+    let world = World::new(&sim, setting);
+    if world.setting().host == Host::Machine {
+        world.supervise();
+    }
+    set_clocks(&sim, course);
+    (sim, world)
+}
+
+fn set_clocks(sim: &Sim, course: &Course) {
     let Settings { computers, steps, .. } = &course.clocks;
     if steps.is_empty() {
         return;
@@ -554,7 +561,7 @@ fn catch_up_for(dice: &mut Dice) -> Value {
 fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour) {
     let takes = if kind == Kind::Fast { 200 } else { dice.pick(&[200, 200, 5_000, 45_000, 90_000]) };
     let behaviour = Behaviour { takes, fails: dice.pick(&[0.0, 0.0, 0.3, 0.9]) };
-    let wish = json!({
+    let mut wish = json!({
         "schedule": schedule,
         "target": {"http": {"url": "https://simulated.example/"}},
         "priority": dice.pick(&Priority::ALL).as_str(),
@@ -570,6 +577,10 @@ fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour)
         "catch_up": catch_up_for(dice),
         "delivery": if dice.chance(0.15) { "at_most_once" } else { "at_least_once" },
     });
+    // Those with much to read have an SLA as well.
+    if wish["payload"].as_str().is_some_and(|payload| payload.len() > 1) {
+        wish["sla_seconds"] = json!(60);
+    }
     (wish, behaviour)
 }
 

@@ -23,6 +23,7 @@ use minutehand_io::events::{Event, Events};
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::EmbeddedQueues;
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
@@ -60,6 +61,7 @@ pub struct SimPorts {
     vault: Arc<KeyFile>,
     clock: ProcessClock,
     plans: Arc<Plans>,
+    quotas: Arc<Quotas>,
 }
 
 #[derive(Clone)]
@@ -90,7 +92,14 @@ impl SimPorts {
     fn through(port: Port) -> Self {
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
         let clock = ProcessClock::of(port.world.sim(), &port.process);
-        Self { port, targets, vault: Arc::new(KeyFile::in_memory()), clock, plans: Arc::default() }
+        Self {
+            port,
+            targets,
+            vault: Arc::new(KeyFile::in_memory()),
+            clock,
+            plans: Arc::default(),
+            quotas: Arc::default(),
+        }
     }
 }
 
@@ -171,6 +180,10 @@ impl Ports for SimPorts {
     }
     fn plans(&self) -> &Plans {
         &self.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.quotas
     }
     fn me(&self) -> Claimant {
         self.port.world.claimant(&self.port.process)
@@ -417,6 +430,8 @@ fn call_of<T: Item>(verb: Verb) -> &'static str {
         (Verb::Put, "attempt") => "put_attempt",
         (Verb::Put, "body") => "put_body",
         (Verb::Put, "cursor") => "put_cursor",
+        (Verb::Put, "waiter") => "put_waiter",
+        (Verb::Put, "pace") => "put_pace",
         (Verb::Put, _) => "put_document",
         (Verb::Update, _) => "update",
         (Verb::Delete, _) => "delete",
@@ -800,6 +815,8 @@ impl Events for Port {
         match event {
             Event::Job { what, .. } => self.world.sim().count(format!("job {what}")),
             Event::Run { run, from, now } => self.world.sim().count(format!("run {from} -> {}", run.status(*now))),
+            Event::EffectPrevented { .. } => self.world.sim().count("effect prevented"),
+            Event::SlaMissed { .. } => self.world.sim().count("sla missed"),
             Event::Stalled { .. } => self.world.sim().count("run stalled"),
         }
     }

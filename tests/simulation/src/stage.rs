@@ -7,7 +7,7 @@ mod damage;
 mod elsewhere;
 pub mod graphs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,16 +24,21 @@ use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::job::{Change, Definition, Job};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Terms;
+use minutehand_domain::pool::{Offer, PoolId};
+use minutehand_domain::priority::Priority;
+use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
-use minutehand_domain::target::{HttpTarget, Method, Target, WorkerTarget};
+use minutehand_domain::slot::{Bounds, Concurrency, Rate, Slot, SlotKey, SlotName};
+use minutehand_domain::target::{HttpTarget, Method, Target, Timeouts, WorkerTarget, WorkflowTarget};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
+use minutehand_domain::workflow::WorkflowId;
 use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery as Delivered;
-use minutehand_io::store::{Bucket, Cursor, Seen, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::Violation;
 use minutehand_protocol::job::change::{Changed, change};
@@ -45,7 +50,7 @@ use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::{tick, tick_in_groups};
 
 use crate::engine::Sim;
-use crate::fate::{Fate, Fates, Line, Phase};
+use crate::fate::{Fate, Fates, Line, Phase, Rates};
 use crate::history::BEGIN;
 use crate::ports::SimPorts;
 use crate::queues::Receipt;
@@ -77,6 +82,13 @@ pub struct Wish {
     pub catch_up: CatchUp,
     /// A worker of the stage's pool carries it out.
     pub by_a_worker: bool,
+    /// It carries out a workflow.
+    pub workflow: Option<WorkflowId>,
+    /// What its runs share with those of other jobs.
+    pub bounds: Bounds,
+    pub priority: Priority,
+    /// How many seconds after it was due a run is to have ended.
+    pub sla: Option<u64>,
 }
 
 /// Where the workers of a stage look.
@@ -85,7 +97,7 @@ const POOL: &str = "staged";
 impl Wish {
     fn of(plan: Plan) -> Self {
         let catch_up = CatchUp::default();
-        let (large_payload, by_a_worker) = (false, false);
+        let (bounds, priority, by_a_worker) = (Bounds::default(), Priority::default(), false);
         Self {
             plan,
             takes: 1,
@@ -93,9 +105,13 @@ impl Wish {
             retries: 0,
             retry_after: 5,
             timeout: 60,
-            large_payload,
+            large_payload: false,
             catch_up,
             by_a_worker,
+            workflow: None,
+            bounds,
+            priority,
+            sla: None,
         }
     }
 
@@ -114,6 +130,20 @@ impl Wish {
         Self::of(Plan { on_demand: true, ..Plan::default() })
     }
 
+    /// Its runs share so many places with those of others that say so.
+    #[must_use]
+    pub fn at_once(mut self, key: &str, limit: u32) -> Self {
+        self.bounds.concurrency = Some(Concurrency { key: key.parse().expect("a key"), limit });
+        self
+    }
+
+    /// Its attempts share so many beginnings a minute with those of others that say so.
+    #[must_use]
+    pub fn a_minute(mut self, key: &str, per_minute: u32) -> Self {
+        self.bounds.rate = Some(Rate { key: key.parse().expect("a key"), per_minute });
+        self
+    }
+
     fn definition(&self) -> Definition {
         let retry = RetryPolicy {
             max_retries: self.retries,
@@ -123,11 +153,22 @@ impl Wish {
             ..RetryPolicy::default()
         };
         let terms = Terms { timeout: Duration::from_secs(self.timeout), retry, ..Terms::default() };
-        let http = HttpTarget { url: "https://staged.example/".into(), method: Method::Post, headers: BTreeMap::new() };
+        let http = HttpTarget {
+            url: "https://staged.example/".into(),
+            method: Method::Post,
+            headers: BTreeMap::new(),
+            timeouts: Timeouts::default(),
+        };
         let name = |name: &str| name.parse().expect("a name");
         let worker = WorkerTarget { pool: name(POOL), handler: name("handler") };
-        let target = if self.by_a_worker { Target::Worker(worker) } else { Target::Http(http) };
-        Definition { target, terms, catch_up: self.catch_up, ..Definition::default() }
+        let target = match self.workflow {
+            Some(id) => Target::Workflow(WorkflowTarget { id, version: None }),
+            None if self.by_a_worker => Target::Worker(worker),
+            None => Target::Http(http),
+        };
+        let (catch_up, bounds, priority) = (self.catch_up, self.bounds.clone(), self.priority);
+        let sla = self.sla.map(Duration::from_secs);
+        Definition { target, terms, catch_up, bounds, priority, sla, ..Definition::default() }
     }
 }
 
@@ -212,6 +253,16 @@ impl Stage {
         Self::of(sim, world, 1, wish)
     }
 
+    /// One in which everything goes wrong that can, from the one second to the other.
+    pub fn rough(seed: u64, wish: Wish, rough: Range<i64>) -> Self {
+        let sim = Sim::new(seed, BEGIN, Fates::Chance(Rates::CALM));
+        for (at, rates) in [(rough.start, Rates::ROUGH), (rough.end, Rates::CALM)] {
+            sim.at(moment(at).millis(), move |sim| sim.set_fates(Fates::Chance(rates)));
+        }
+        let world = World::new(&sim, Setting::plain());
+        Self::of(sim, world, 1, wish)
+    }
+
     /// Another job in the same world.
     #[must_use]
     pub fn beside(&self, wish: Wish) -> Self {
@@ -235,6 +286,11 @@ impl Stage {
         let behaviour = Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } };
         world.introduce(&tenant, id, number, behaviour);
         Self { sim, world, tenant, id, number, wish, driven: Arc::default() }
+    }
+
+    /// The workflow that its job carries out.
+    pub fn workflow(&self) -> Option<WorkflowId> {
+        self.wish.workflow
     }
 
     pub fn play_to(&self, second: i64) {
@@ -300,6 +356,11 @@ impl Stage {
         self.act(at, name, move |ports| async move { change(&ports, &stage.tenant, stage.id, &wish).await })
     }
 
+    /// Its job becomes what is wished here.
+    pub fn redefine(&self, at: i64, name: &'static str, wish: &Wish) -> Answer<Changed> {
+        self.change(at, name, Change::define(wish.definition()))
+    }
+
     pub fn reschedule(&self, at: i64, name: &'static str, plan: &Plan) -> Answer<Changed> {
         let schedule = Schedule::new(plan, moment(at)).expect("a plan that fires");
         self.change(at, name, Change::reschedule(schedule))
@@ -347,6 +408,18 @@ impl Stage {
         for at in seconds.step_by(60) {
             self.sweep(at, "sweeper");
         }
+    }
+
+    /// From that second on at most so many runs of the tenant may be under way.
+    pub fn limit_tenant(&self, at: i64, most: u32) -> Answer<()> {
+        let tenant = self.tenant.clone();
+        self.act(at, "host", move |ports| async move {
+            let limits = Limits { max_concurrent_runs: Some(most), ..Limits::default() };
+            let quota = Quota { tenant: tenant.clone(), limits };
+            let put = ports.store().put(&Tenant::deployment(), tenant, &quota, Guard::Absent).await?;
+            assert!(put.is_written(), "it had none");
+            Ok(())
+        })
     }
 
     /// The partition in which the job and its runs lie cannot be reached from the one second to the other.
@@ -487,6 +560,45 @@ impl Stage {
         let mut starts: Vec<_> = calls.map(|call| (second(call.instant), second(call.at))).collect();
         starts.sort_unstable();
         starts
+    }
+
+    /// Who holds a place of a key, of those whose limit one item can hold.
+    pub fn holders(&self, key: &str) -> Vec<String> {
+        let name = SlotName::Key(key.parse().expect("a key"));
+        let slot = SlotKey { slot: name.id(&self.tenant), number: 0 };
+        let slot = at_once(self.world.whole_store().get::<Slot>(&self.tenant, slot)).expect("memory");
+        slot.map(|slot| slot.item.holders.into_iter().collect()).unwrap_or_default()
+    }
+
+    /// How many runs of its priority lie where workers look.
+    pub fn offered(&self) -> usize {
+        let pool = PoolId::of(&self.tenant, &POOL.parse().expect("a name"));
+        let line = OfferLine { pool, priority: self.wish.priority };
+        at_once(self.world.whole_store().list::<Offer>(&self.tenant, line, None, 100)).expect("memory").items.len()
+    }
+
+    /// How many runs of these jobs were called at one instant, at most. A call lasts no longer than its lease, however long its executor
+    /// sleeps before he can say how it went; and one that never ended no longer than its run.
+    pub fn most_at_once(&self, others: &[Self]) -> usize {
+        let spans: Vec<_> = others.iter().chain([self]).flat_map(Self::spans).collect();
+        let at = |now: i64| {
+            let live = spans.iter().filter(|(_, from, until)| (*from..*until).contains(&now));
+            live.map(|(run, ..)| run).collect::<BTreeSet<_>>().len()
+        };
+        spans.iter().map(|(_, from, _)| at(*from)).max().unwrap_or_default()
+    }
+
+    /// From when until when each of its calls was made.
+    fn spans(&self) -> Vec<(RunKey, i64, i64)> {
+        let seen = self.world.seen();
+        let calls = seen.calls.iter().filter(|call| call.job == self.number);
+        let spans = calls.map(|call| {
+            let over =
+                self.run(second(call.instant)).and_then(|run| run.finished_at()).map_or(i64::MAX, Moment::millis);
+            let until = call.ended_at.unwrap_or(over).min(call.lease_until);
+            (self.key(second(call.instant)), call.at, until)
+        });
+        spans.collect()
     }
 
     /// How many milliseconds after its instant each of its occurrences was first called.

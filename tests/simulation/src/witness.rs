@@ -179,6 +179,7 @@ fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> j
         at: run.finished_at().map(Moment::millis),
         covers_until: run.skipped_span().map(|span| span.until.millis()),
         fence: run.fence,
+        sla: run.sla.map(|sla| (sla.until.millis(), sla.missed.map(Moment::millis))),
         unended_attempts: u32::try_from(attempts.iter().filter(|a| a.ended.is_none()).count()).unwrap_or(u32::MAX),
         attempts: attempts.iter().map(|attempt| attempt.number).collect(),
     }

@@ -34,7 +34,7 @@ use crate::crew::Crew;
 use crate::dice::Dice;
 use crate::engine::Sim;
 use crate::fate::{Fates, Rates};
-use crate::history::{Verdict, set_clocks};
+use crate::history::{Verdict, begun};
 use crate::ports::SimPorts;
 use crate::setting::Host;
 use crate::witness::at_once;
@@ -51,14 +51,7 @@ pub fn history(seed: u64) -> Verdict {
     let mut dice = Dice::new(!seed ^ 0x0077_6f72_6b65);
     let course = Course::of_graphs(&mut dice);
     let setting = course.setting(&mut dice);
-    let sim = Sim::new(seed, BEGIN, Fates::Chance(Rates::CALM));
-    sim.count(format!("course {}", course.kind));
-    sim.count(format!("played on {}", setting.host));
-    let world = World::new(&sim, setting);
-    if world.setting().host == Host::Machine {
-        world.supervise();
-    }
-    set_clocks(&sim, &course);
+    let (sim, world) = begun(seed, &course, setting, Rates::CALM);
     let shop = Shop::opened(&world, course, &mut dice);
     shop.plan(&mut dice);
     sim.run_until(shop.crew.course.end);
@@ -80,11 +73,25 @@ pub(crate) struct Shop {
 #[derive(Debug, Default)]
 struct Heard {
     takes: Vec<judge::Take>,
+    claims: Vec<judge::Claim>,
     thefts: Vec<u64>,
     /// Runs by their numbers, in the order in which they were first taken.
     runs: BTreeMap<RunKey, u64>,
     /// What no two holders kept or said.
     next: u64,
+}
+
+impl Heard {
+    /// Runs that are likely to be somebody's now.
+    fn last_taken(&self) -> Vec<RunKey> {
+        let last: Vec<u64> = self.takes.iter().rev().take(4).map(|take| take.run).collect();
+        self.runs.iter().filter(|(_, number)| last.contains(number)).map(|(run, _)| *run).collect()
+    }
+
+    fn claimed(&mut self, claim: judge::Claim) -> usize {
+        self.claims.push(claim);
+        self.claims.len() - 1
+    }
 }
 
 impl Shop {
@@ -129,7 +136,7 @@ impl Shop {
             let worker = Worker::new(self, &format!("web1-{number}"));
             self.sim().at(BEGIN + MADE / 2 + number * 130, move |_| worker.begin());
         }
-        for _ in 0..dice.within(0..4) {
+        for _ in 0..dice.within(1..8) {
             self.cancel_at(BEGIN + dice.within(MADE..30 * MINUTE));
         }
     }
@@ -173,7 +180,7 @@ impl Shop {
     fn cancel_at(&self, at: i64) {
         let shop = self.clone();
         self.crew.act_at(at, "canceller", move |ports| async move {
-            let runs: Vec<RunKey> = shop.heard().runs.keys().copied().collect();
+            let runs = shop.heard().last_taken();
             if runs.is_empty() {
                 return;
             }
@@ -223,7 +230,13 @@ impl Shop {
         let heard = self.heard();
         let records = self.jobs.iter().flat_map(|job| self.records(*job, &heard.runs)).collect();
         let skew = self.crew.world.setting().skew + self.widest_setting();
-        judge::Account { takes: heard.takes.clone(), records, thefts: heard.thefts.clone(), skew }
+        judge::Account {
+            takes: heard.takes.clone(),
+            claims: heard.claims.clone(),
+            records,
+            thefts: heard.thefts.clone(),
+            skew,
+        }
     }
 
     /// By how much clocks were set: whoever reads a lease by another clock than its writer's may be so far off.

@@ -32,6 +32,7 @@ use minutehand_io::events::Log;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Inbox as _;
 use minutehand_io::queues::embedded::EmbeddedQueues;
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -580,6 +581,7 @@ struct Inside {
     clock: SimClock,
     drawn: AtomicU64,
     plans: Plans,
+    quotas: Quotas,
     calls: Mutex<BTreeMap<RunKey, Value>>,
     named: Mutex<BTreeMap<String, u64>>,
     under_way: Mutex<(usize, usize)>,
@@ -600,6 +602,7 @@ impl World {
             clock,
             drawn: AtomicU64::new(1),
             plans: Plans::default(),
+            quotas: Quotas::default(),
             calls: Mutex::default(),
             named: Mutex::default(),
             under_way: Mutex::default(),
@@ -835,6 +838,10 @@ impl Ports for World {
 
     fn plans(&self) -> &Plans {
         &self.0.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.0.quotas
     }
 
     fn me(&self) -> Claimant {

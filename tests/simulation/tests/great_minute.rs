@@ -22,6 +22,7 @@ use minutehand_io::clock::Clock;
 use minutehand_io::events::{Event, Events};
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::update::Update;
@@ -118,6 +119,7 @@ struct Inside {
     setting: Setting,
     state: MemoryStore,
     plans: Plans,
+    quotas: Quotas,
     timers: Vec<MemoryStore>,
     seen: Mutex<Witnessed>,
 }
@@ -136,7 +138,15 @@ impl Aws {
     fn filled(sim: &Sim, setting: Setting) -> Self {
         let timers = (0..SHARDS).map(|_| MemoryStore::in_memory()).collect();
         let (state, seen) = (MemoryStore::in_memory(), Mutex::default());
-        let aws = Self(Arc::new(Inside { sim: sim.clone(), setting, state, plans: Plans::default(), timers, seen }));
+        let aws = Self(Arc::new(Inside {
+            sim: sim.clone(),
+            setting,
+            state,
+            plans: Plans::default(),
+            quotas: Quotas::default(),
+            timers,
+            seen,
+        }));
         (0..setting.timers).for_each(|number| aws.put_job(number));
         aws
     }
@@ -430,6 +440,10 @@ impl Ports for Aws {
     }
     fn plans(&self) -> &Plans {
         &self.0.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.0.quotas
     }
 }
 

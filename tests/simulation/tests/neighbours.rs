@@ -21,6 +21,7 @@ use minutehand_io::events::Log;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Inbox as _;
 use minutehand_io::queues::embedded::EmbeddedQueues;
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::NoVault;
@@ -110,6 +111,7 @@ struct Inside {
     clock: SimClock,
     drawn: AtomicU64,
     plans: Plans,
+    quotas: Quotas,
     /// Of the calm tenant's own calls.
     late: Mutex<Vec<i64>>,
 }
@@ -122,7 +124,7 @@ impl Machine {
         let clock = SimClock(sim.clone());
         let queues = EmbeddedQueues::new(clock.clone());
         let (store, drawn, late) = (MemoryStore::in_memory(), AtomicU64::new(1), Mutex::default());
-        Self(Arc::new(Inside { store, queues, clock, drawn, plans: Plans::default(), late }))
+        Self(Arc::new(Inside { store, queues, clock, drawn, plans: Plans::default(), quotas: Quotas::default(), late }))
     }
 
     fn api_of(&self, tenant: &str) -> Router {
@@ -211,6 +213,10 @@ impl Ports for Machine {
 
     fn plans(&self) -> &Plans {
         &self.0.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.0.quotas
     }
 }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use minutehand_domain::id::RunKey;
+use minutehand_domain::slot::{SlotId, items};
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::edge::{Closed, Decision, Ended, On, Rule};
 use minutehand_domain::workflow::join::{JoinKey, Of, Seen as Found, Tree};
-use minutehand_domain::workflow::slot::items;
 use minutehand_io::store::{CloseEdge, Release, Seen, Store, Take, Updated};
 use tokio::task::JoinSet;
 
@@ -39,12 +39,12 @@ pub async fn of_64_tasks_that_end_at_once_one_closes_the_last_edge_of_their_join
 /// A slot of thirty is two items; each run asks both until it has a place.
 pub async fn of_64_runs_as_many_have_a_place_as_their_workflow_has<S: Store>(store: Arc<S>) {
     const WIDTH: u32 = 30;
-    let workflow = WorkflowId::from_bytes([9; 16]);
+    let slot = SlotId::from(WorkflowId::from_bytes([9; 16]));
     let run = |number: u64| RunKey::manual(job_id(1), at(60), number);
     let take = |number| {
         let store = Arc::clone(&store);
         async move {
-            for (key, room) in items(workflow, WIDTH, run(number)) {
+            for (key, room) in items(slot, WIDTH, run(number)) {
                 if let Updated::Done(_) = store.update(&tenant(), key, &Take { run: run(number), room }).await.unwrap()
                 {
                     return Some(number);
@@ -57,7 +57,7 @@ pub async fn of_64_runs_as_many_have_a_place_as_their_workflow_has<S: Store>(sto
     let taken = (0..64).map(take).collect::<JoinSet<_>>().join_all().await;
     let holders: Vec<u64> = taken.into_iter().flatten().collect();
     let mut released = 0;
-    for (key, _) in items(workflow, WIDTH, run(holders[0])) {
+    for (key, _) in items(slot, WIDTH, run(holders[0])) {
         let update = store.update(&tenant(), key, &Release { run: run(holders[0]) }).await.unwrap();
         released += usize::from(matches!(update, Updated::Done(_)));
     }

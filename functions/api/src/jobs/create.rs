@@ -76,7 +76,7 @@ async fn made<D: Ports>(
         Some(key) => Identity { id: JobId::from_key(tenant, key), fingerprint: Some(fingerprint(ADDRESS, text)?) },
         None => Identity { id: JobId::new(now, ports.chance().bytes()), fingerprint: None },
     };
-    let admitted = match request.checked(identity.id, now, &|target| app.target_check.check(target)) {
+    let admitted = match request.checked(identity.id, now, &|target| app.target_check.check(tenant, target)) {
         Ok(checked) => admit(app, tenant, &identity, &checked).await.map(|()| checked),
         Err(refusal) => Err(refusal.into()),
     };

@@ -34,7 +34,8 @@ use crate::secrets::must_be_there;
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
-const STRUCTS: [&str; 8] = ["schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up"];
+const STRUCTS: [&str; 10] =
+    ["schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up", "concurrency", "rate"];
 
 pub(crate) async fn patch<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -181,7 +182,7 @@ fn checked<D>(
     now: Moment,
 ) -> Result<CheckedJob, Problem> {
     let request = parse::<JobRequest>(merged.get())?.unmasked(&job.definition.target);
-    let check = &|target: &_| app.target_check.check(target);
+    let check = &|target: &_| app.target_check.check(&job.tenant, target);
     match stays {
         Some(schedule) => Ok(request.checked_with(schedule.clone(), check)?),
         None => Ok(request.checked(job.id, now, check)?),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use http::StatusCode;
-use minutehand_wire::{HealthView, RepairRequest, RepairView, StatsQuery, StatsView};
+use minutehand_wire::{DeclaredView, HealthView, Page, RepairRequest, RepairView, StatsQuery, StatsView, TargetsQuery};
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::ETag;
@@ -30,6 +30,13 @@ pub(crate) fn repair() -> OperationDoc {
         .may_take::<RepairRequest>()
         .shows(ResponseDoc::json::<RepairView>(StatusCode::OK, "What this call looked at and found."))
         .example("a check", json!({ "check": true }), StatusCode::OK, nothing_found)
+}
+
+pub(crate) fn list_targets() -> OperationDoc {
+    OperationDoc::new(Tag::Deployment, "list_targets", "List the services that jobs may call")
+        .more("What the operator of the deployment declared for your tenant: the aliases, and of which kind each is. Never where they lead.")
+        .query::<TargetsQuery>()
+        .shows(ResponseDoc::json::<Page<DeclaredView>>(StatusCode::OK, "A page of targets, by alias."))
 }
 
 pub(crate) fn metrics() -> OperationDoc {

@@ -2,12 +2,13 @@
 
 use http::StatusCode;
 use minutehand_wire::{
-    CompleteRequest, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest, HeartbeatRequest,
-    HeartbeatView, LeaseRequest, LeasesView, LeftRunView, Page, PoolView, PoolsQuery, WorkerView, WorkersQuery,
+    CompleteRequest, CompletionsRequest, CompletionsView, EffectAnswerView, EffectRequest, FailRequest,
+    HandBackRequest, HeartbeatRequest, HeartbeatView, LeaseRequest, LeasesView, LeftRunView, Page, PoolView,
+    PoolsQuery, WorkerView, WorkersQuery,
 };
 use serde_json::{Value, json};
 
-use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
+use super::operation_doc::{OperationDoc, RequestHeader, ResponseDoc, Tag};
 use crate::problem::Kind;
 
 pub(crate) fn lease_runs() -> OperationDoc {
@@ -32,7 +33,7 @@ pub(crate) fn keep_lease() -> OperationDoc {
         .more(
             "A sign of life: the worker has the run for `lease_seconds` from now on, but never beyond `deadline_at`. A lease that is \
              over is kept as long as nobody else has taken the run. What is said of the run with it stands beside the run: how much is \
-             done, what is being done, lines of its log, and what whoever has the run next is given.",
+             done, what is being done, lines of its log, and what the next holder is given.",
         )
         .takes::<HeartbeatRequest>()
         .shows(ResponseDoc::json::<HeartbeatView>(StatusCode::OK, "Until when, and whether to stop."))
@@ -112,10 +113,32 @@ pub(crate) fn complete_leases() -> OperationDoc {
         )
 }
 
+pub(crate) fn claim_effect() -> OperationDoc {
+    OperationDoc::new(Tag::Leases, "claim_effect", "Claim an effect, or say what came of it")
+        .more(
+            "What a run does to the world outside is claimed before it is done: the first claim is told `first`, and every later one, of this \
+             attempt or the next, what came of it. With `outcome` the holder says that. An outcome of null means that whoever claimed it was \
+             not heard of again: look whether it was made, and decide. The same `Idempotency-Key` under the same lease is the same claim.",
+        )
+        .header(RequestHeader::IdempotencyKey)
+        .refuses(Kind::Invalid)
+        .refuses(Kind::Conflict)
+        .takes::<EffectRequest>()
+        .shows(ResponseDoc::json::<EffectAnswerView>(StatusCode::CREATED, "The effect is to be made now."))
+        .shows(ResponseDoc::json::<EffectAnswerView>(StatusCode::OK, "It was claimed before, or its outcome is kept."))
+        .example("before a card is charged", json!({ "token": TOKEN }), StatusCode::CREATED, effect())
+}
+
 const TOKEN: &str = "mt_0c20a1g7104gm2rc1m70y40h28";
 const LEASE: &str =
     "lease_06hhgq2g01p4h259dbkxg5e1sr0t662wa000251jfjw5bkhm78000001080000d331e5000000000000000g0001mcc5rm00";
 const RUN: &str = "run_06hhgq2g01p4h259dbkxg5e1sr0t662wa000251jfjw5bkhm78";
+
+fn effect() -> Value {
+    json!({
+        "first": true, "key": "charge", "claimed_at": "2027-01-15T08:00:00.000Z", "attempt": 1, "outcome": null, "said_at": null, "prevented": 0
+    })
+}
 
 fn left(status: &str, due_at: Option<&str>) -> Value {
     json!({ "run_id": RUN, "status": status, "due_at": due_at })

@@ -1,7 +1,9 @@
 //! The documentation of the routes of runs.
 
 use http::StatusCode;
-use minutehand_wire::{LogsQuery, LogsView, Page, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery};
+use minutehand_wire::{
+    EffectView, EffectsQuery, LogsQuery, LogsView, Page, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery,
+};
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::Replayed;
@@ -81,6 +83,13 @@ pub(crate) fn list_run_logs() -> OperationDoc {
         )
         .query::<LogsQuery>()
         .shows(ResponseDoc::json::<LogsView>(StatusCode::OK, "Some lines."))
+}
+
+pub(crate) fn list_run_effects() -> OperationDoc {
+    OperationDoc::new(Tag::Runs, "list_run_effects", "List the effects of a run")
+        .more("What its workers claimed before they did it, with what came of it and how often it was about to be done again.")
+        .query::<EffectsQuery>()
+        .shows(ResponseDoc::json::<Page<EffectView>>(StatusCode::OK, "A page of effects, by key."))
 }
 
 pub(crate) fn cancel_run() -> OperationDoc {

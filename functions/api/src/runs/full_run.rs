@@ -5,8 +5,8 @@ use minutehand_domain::body::Json;
 use minutehand_domain::id::{Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::logbook::{Checkpoint, Logbook};
-use minutehand_domain::run::{Attempt, Run};
-use minutehand_domain::workflow::waits::of_run;
+use minutehand_domain::run::{Attempt, Run, Waiting};
+use minutehand_domain::workflow::waits::{of_place, of_run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
@@ -14,6 +14,7 @@ use minutehand_protocol::bodies;
 use minutehand_protocol::chain::standing::{Asked, Standing as Standings, standing};
 use minutehand_protocol::graph::watch::{Standing, standing_of};
 use minutehand_protocol::lookup::job_of;
+use minutehand_protocol::slots::awaited;
 use minutehand_wire::run_view::{Bodies, result_of};
 use minutehand_wire::{BodyView, LogsView, RunEventsView, RunView, TaskOfView};
 
@@ -25,6 +26,8 @@ pub(crate) struct FullRun {
     result: Option<Json>,
     /// Where it is a task's: of which run, and what it waits for.
     task: Option<(Standing, Option<String>)>,
+    /// Where it waits for a place: in words.
+    place: Option<String>,
     /// What its workers said of it, where they did.
     book: Option<Logbook>,
     checkpoint: Option<Json>,
@@ -66,8 +69,13 @@ impl FullRun {
             let waits = standing.waits(&run, ports.clock().now());
             (standing, waits)
         });
-        let (book, checkpoint) = told(ports, &run).await?;
-        Ok(Self { run, attempts, payload, result, task, book, checkpoint })
+        let place = awaited_place(ports, &run).await?;
+        let book = logbook_of(ports, &run).await?;
+        let checkpoint = match &book {
+            Some(book) => checkpoint_of(ports, book).await?,
+            None => None,
+        };
+        Ok(Self { run, attempts, payload, result, task, place, book, checkpoint })
     }
 
     pub(crate) fn view(&self, now: Moment) -> RunView {
@@ -78,21 +86,21 @@ impl FullRun {
             Some(book) => view.told_by(book, self.checkpoint.as_ref()),
             None => view,
         };
+        let place = || self.place.clone();
         match &self.task {
-            Some((standing, waits)) => {
-                RunView { waiting_for: waits.clone(), ..view.in_its_workflow(task_of(standing), standing.job) }
+            Some((standing, waits)) => RunView {
+                waiting_for: place().or_else(|| waits.clone()),
+                ..view.in_its_workflow(task_of(standing), standing.job)
+            },
+            None if self.run.waiting().is_some() || self.run.admission.turn.is_some() => {
+                RunView { waiting_for: place().or_else(|| of_run(&self.run, None, now)), ..view }
             }
-            None if self.run.waiting().is_some() => RunView { waiting_for: of_run(&self.run, None, now), ..view },
             None => view,
         }
     }
 
     pub(super) fn events(&self) -> RunEventsView {
         RunEventsView::of(&self.run, &self.attempts, self.book.as_ref().map_or(&[], |book| &book.late))
-    }
-
-    pub(super) fn book(&self) -> Option<&Logbook> {
-        self.book.as_ref()
     }
 
     /// How many of its calls have ended.
@@ -108,15 +116,26 @@ impl FullRun {
 }
 
 /// What workers said of a run that was begun. Nobody says anything of one that waits for its tasks.
-async fn told<D: Ports>(ports: &D, run: &Run) -> Result<(Option<Logbook>, Option<Json>), Fault> {
+pub(super) async fn logbook_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<Logbook>, Fault> {
     if run.fence == 0 || run.graph.is_some() {
-        return Ok((None, None));
+        return Ok(None);
     }
-    let Some(book) = ports.store().get::<Logbook>(&run.tenant, run.key).await?.map(|seen| seen.item) else {
-        return Ok((None, None));
-    };
-    let kept = if book.has_checkpoint { ports.store().get::<Checkpoint>(&run.tenant, run.key).await? } else { None };
-    Ok((Some(book), kept.map(|seen| seen.item.value)))
+    Ok(ports.store().get::<Logbook>(&run.tenant, run.key).await?.map(|seen| seen.item))
+}
+
+/// What is kept for the next holder.
+async fn checkpoint_of<D: Ports>(ports: &D, book: &Logbook) -> Result<Option<Json>, Fault> {
+    if !book.has_checkpoint {
+        return Ok(None);
+    }
+    Ok(ports.store().get::<Checkpoint>(&book.tenant, book.run).await?.map(|seen| seen.item.value))
+}
+
+/// What a run waits for that found those full with whom it shares a limit.
+pub(crate) async fn awaited_place<D: Ports>(ports: &D, run: &Run) -> Result<Option<String>, Fault> {
+    let Some(Waiting::Slot { since }) = run.waiting() else { return Ok(None) };
+    let awaited = awaited(ports, run).await?;
+    Ok(awaited.map(|(bound, taken)| of_place(&bound, taken, *since, ports.clock().now())))
 }
 
 /// As an answer tells it.

@@ -13,6 +13,7 @@ use minutehand_protocol::run::logbook::log;
 use minutehand_wire::{LogsQuery, LogsView};
 
 use super::FullRun;
+use super::full_run::{logbook_of, run_of};
 use crate::app_state::AppState;
 use crate::keyring::Caller;
 use crate::params::{Params, RunPath, limit_of};
@@ -27,15 +28,14 @@ pub(crate) async fn logs<D: Ports>(
 ) -> Result<Response, Problem> {
     let ports = &*app.ports;
     let (tail, limit) = (tail_of(&params)?, limit_of(params.limit)?);
-    let run = FullRun::find(ports, caller.tenant(), key).await?.ok_or_else(Problem::no_run)?;
-    let lines = run.book().map_or_else(|| run.calls(), |book| book.lines.next);
-    let (from, limit) = match tail {
-        Some(tail) => (lines.saturating_sub(tail), PAGE),
-        None => (params.from.unwrap_or(0), limit),
-    };
-    let view = match run.book() {
-        Some(book) => said(ports, caller.tenant(), book, from, limit).await?,
-        None => run.answered(from, limit),
+    let (run, job) = run_of(ports, caller.tenant(), key).await?.ok_or_else(Problem::no_run)?;
+    let from = |lines: u32| tail.map_or(params.from.unwrap_or(0), |tail| lines.saturating_sub(tail));
+    let limit = if tail.is_some() { PAGE } else { limit };
+    let view = if let Some(book) = logbook_of(ports, &run).await? {
+        said(ports, caller.tenant(), &book, from(book.lines.next), limit).await?
+    } else {
+        let run = FullRun::load(ports, run, job.as_ref()).await?;
+        run.answered(from(run.calls()), limit)
     };
     Ok(Json(view).into_response())
 }
@@ -52,7 +52,7 @@ fn tail_of(params: &LogsQuery) -> Result<Option<u32>, Problem> {
     }
 }
 
-/// The piece that the first line stands in begins at most a piece before it.
+/// The piece that the first line stands in begins at most a piece before it, and no piece is empty.
 async fn said<D: Ports>(
     ports: &D,
     tenant: &Tenant,
@@ -61,6 +61,6 @@ async fn said<D: Ports>(
     limit: usize,
 ) -> Result<LogsView, Fault> {
     let within_a_piece = u32::try_from(LOG_LINES).unwrap_or(u32::MAX);
-    let pieces = log(ports, tenant, book.run, from.saturating_sub(within_a_piece)).await?;
+    let pieces = log(ports, tenant, book.run, from.saturating_sub(within_a_piece), LOG_LINES + limit).await?;
     Ok(LogsView::of_pieces(&pieces, from, limit, book.lines.dropped))
 }

@@ -75,7 +75,7 @@ impl OfWorkflows {
 fn workflow_of(target: &Target) -> Option<WorkflowId> {
     match target {
         Target::Workflow(target) => Some(target.id),
-        Target::Http(_) | Target::Noop | Target::Worker(_) => None,
+        Target::Http(_) | Target::Noop | Target::Worker(_) | Target::Service(_) => None,
     }
 }
 

@@ -146,7 +146,7 @@ fn kind(node: &Node) -> &'static str {
         _ if node.task.for_each.is_some() => "for_each",
         Does::Ask(_) => "approval",
         Does::Call { target: Target::Workflow(_), .. } => "workflow",
-        Does::Call { target: Target::Http(_) | Target::Noop | Target::Worker(_), .. } => "call",
+        Does::Call { target: Target::Http(_) | Target::Noop | Target::Worker(_) | Target::Service(_), .. } => "call",
     }
 }
 

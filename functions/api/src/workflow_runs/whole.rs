@@ -17,9 +17,11 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::graph::watch::{Standing, Watched, standing_of};
-use minutehand_wire::{BodyView, Instant, PathStepView, RunStatus, TaskState, Word, WorkflowRunItem, WorkflowRunView};
+use minutehand_wire::{
+    BodyView, Instant, PathStepView, RunStatus, SlaView, TaskState, Word, WorkflowRunItem, WorkflowRunView,
+};
 
-use crate::runs::full_run::{run_of, task_of};
+use crate::runs::full_run::{awaited_place, run_of, task_of};
 
 pub(super) struct Whole {
     pub run: Run,
@@ -136,6 +138,9 @@ impl Whole {
         told: &BTreeMap<&str, String>,
         now: Moment,
     ) -> Result<Option<String>, Fault> {
+        if let Some(place) = awaited_place(ports, &self.run).await? {
+            return Ok(Some(place));
+        }
         match (&self.run.state, &self.watched, workflow) {
             (State::Waiting(Waiting::Slot { since }), _, Some(workflow)) => {
                 let version = self.target.version.unwrap_or(workflow.version);
@@ -192,6 +197,7 @@ pub(super) fn item(run: &Run, job: JobId, workflow: Option<WorkflowId>, now: Mom
         origin: run.key.origin.into(),
         resumes: resumes.map(|key| key.to_string()),
         stalled_at: stalled(run).map(Instant),
+        sla: run.sla.map(SlaView::of),
     }
 }
 

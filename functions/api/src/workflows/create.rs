@@ -44,7 +44,7 @@ pub(crate) async fn create<D: Ports>(
     header: KeyHeader,
     DefinitionBody(body): DefinitionBody,
 ) -> Result<Response, Problem> {
-    let request = understood(&app, &body, None)?;
+    let request = understood(&app, caller.tenant(), &body, None)?;
     let (ports, tenant, now) = (&*app.ports, caller.tenant(), app.ports.clock().now());
     let identity = match header.agreed(request.idempotency_key.clone())? {
         Some(key) => {
@@ -53,7 +53,7 @@ pub(crate) async fn create<D: Ports>(
         None => Identity { id: WorkflowId::new(now, ports.chance().bytes()), fingerprint: None },
     };
     let spread = Spread::of(identity.id.job());
-    let admitted = match request.checked(spread, now, None, &|target| app.target_check.check(target)) {
+    let admitted = match request.checked(spread, now, None, &|target| app.target_check.check(tenant, target)) {
         Ok(checked) => admit(&app, tenant, &identity, &checked).await.map(|()| checked),
         Err(refusal) => Err(refusal.into()),
     };
@@ -77,11 +77,12 @@ pub(crate) async fn create<D: Ports>(
 /// A definition, or all that is wrong with it. `present`: what it is written over.
 pub(super) fn understood<D: Ports>(
     app: &AppState<D>,
+    tenant: &Tenant,
     body: &Body,
     present: Option<&Whole>,
 ) -> Result<WorkflowRequest, Problem> {
     let present = present.map(|there| (&there.definition, &there.job.schedule));
-    let check = &|target: &_| app.target_check.check(target);
+    let check = &|target: &_| app.target_check.check(tenant, target);
     Ok(WorkflowRequest::read(body.given()?, app.ports.clock().now(), present, check)?)
 }
 
@@ -150,5 +151,6 @@ pub(super) fn about(checked: &CheckedWorkflow) -> About {
         tags: checked.tags.clone(),
         priority: checked.priority,
         catch_up: checked.catch_up,
+        sla: checked.sla,
     }
 }

@@ -36,7 +36,7 @@ pub(crate) async fn put<D: Ports>(
     if there.workflow.deleted || there.job.status == Status::Cancelled {
         return Err(deleted());
     }
-    let checked = wanted(&app, &there, read(&app, &body, Some(&there))?).await?;
+    let checked = wanted(&app, &there, read(&app, caller.tenant(), &body, Some(&there))?).await?;
     let seen = AsSeen { version: there.workflow.version, generation: there.job.generation };
     let want = Wanted {
         about: about(&checked),
@@ -68,7 +68,7 @@ async fn wanted<D: Ports>(
         return Err(Problem::field(Kind::Invalid, "/idempotency_key", "belongs to the workflow's creation"));
     }
     let (spread, now) = (Spread::of(there.job.id), ports.clock().now());
-    let check = &|target: &_| app.target_check.check(target);
+    let check = &|target: &_| app.target_check.check(tenant, target);
     let checked = request.unmasked(&there.definition).checked(spread, now, Some(schedule), check)?;
     secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;

@@ -50,7 +50,7 @@ async fn an_unknown_field_is_pointed_at_and_a_typo_is_guessed() {
         (json!({"target": {"htp": {"url": "https://a"}}}), "/target/htp", Some("http")),
         (json!({"target": {"http": {"url": "https://a", "header": {}}}}), "/target/http/header", Some("headers")),
         (json!({"target": {"noop": {"a/b~c": 1}}}), "/target/noop/a~1b~0c", None),
-        (with("sla_seconds", json!(1)), "/sla_seconds", None),
+        (with("overlap", json!(1)), "/overlap", None),
     ] {
         let answer = world.post("/v1/jobs", body).await;
 
@@ -94,6 +94,15 @@ async fn a_wrong_type_or_a_missing_field_is_pointed_at() {
         (with("catch_up", json!({"window_seconds": 59})), "/catch_up/window_seconds"),
         (with("catch_up", json!({"window_seconds": 2_592_001})), "/catch_up/window_seconds"),
         (with("catch_up", json!({"policy": "none", "window_seconds": 300})), "/catch_up/window_seconds"),
+        (with("concurrency", json!(4)), "/concurrency"),
+        (with("concurrency", json!({"limit": 4})), "/concurrency/key"),
+        (with("concurrency", json!({"key": "a\u{7}b", "limit": 4})), "/concurrency/key"),
+        (with("concurrency", json!({"key": "x"})), "/concurrency/limit"),
+        (with("concurrency", json!({"key": "x", "limit": 0})), "/concurrency/limit"),
+        (with("concurrency", json!({"key": "x", "limit": 1001})), "/concurrency/limit"),
+        (with("concurrency", json!({"key": "x", "limit": 4, "per_minute": 4})), "/concurrency/per_minute"),
+        (with("rate", json!({"key": "x".repeat(129), "per_minute": 4})), "/rate/key"),
+        (with("rate", json!({"key": "x", "per_minute": 60_001})), "/rate/per_minute"),
     ] {
         let answer = world.post("/v1/jobs", body.clone()).await;
 

@@ -12,6 +12,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{AttemptError, ErrorCode, Outcome, Run};
 use minutehand_domain::target::Target;
+use minutehand_io::targets::Declared;
 use minutehand_io::targets::http::{Reach, check_target};
 use minutehand_protocol::run::claim::ClaimedRun;
 use prometheus::Registry;
@@ -24,18 +25,25 @@ use crate::world::{Answer, World, echo, failed, succeeded};
 const PAGE: &str = include_str!("../../../../docs/api.md");
 const WORKFLOWS: &str = include_str!("../../../../docs/workflows.md");
 const WORKERS: &str = include_str!("../../../../docs/workers.md");
+const TARGETS: &str = include_str!("../../../../docs/targets.md");
 const KEY: &str = "the key of this deployment";
 
 /// What `minutehand serve` would be, with nobody listening at any target.
 fn world() -> World {
     let metrics = Metrics::new(Registry::new()).unwrap();
-    let check = TargetCheck::new(|target| check_target(target, Reach::Loopback));
+    let check = TargetCheck::new(|target| check_target(target, Reach::Loopback)).declaring(declared());
     World::whole(Keyring::single(KEY, Tenant::deployment()), check, Some(metrics))
+}
+
+/// What the page of targets shows how to declare.
+fn declared() -> Declared {
+    let (_, from) = TARGETS.split_once("```json\n").unwrap();
+    Declared::read(from.split_once("```").unwrap().0).unwrap()
 }
 
 fn end(job: &Job, _run: &Run) -> Outcome {
     match job.definition.target {
-        Target::Noop | Target::Workflow(_) | Target::Worker(_) => succeeded(),
+        Target::Noop | Target::Workflow(_) | Target::Worker(_) | Target::Service(_) => succeeded(),
         Target::Http(_) => failed(ErrorCode::Connect),
     }
 }
@@ -47,7 +55,7 @@ fn answered(claimed: &ClaimedRun) -> Outcome {
             let error = AttemptError { retryable: false, ..ErrorCode::Http4xx.error("400 Bad Request") };
             Outcome::Failed { error, retry_after: None }
         }
-        Target::Http(_) | Target::Noop | Target::Workflow(_) | Target::Worker(_) => echo(claimed),
+        Target::Http(_) | Target::Noop | Target::Workflow(_) | Target::Worker(_) | Target::Service(_) => echo(claimed),
     }
 }
 

@@ -197,7 +197,7 @@ async fn what_is_read_denies_unknown_fields_and_every_number_is_bounded() {
 /// An example's address and body, as they are where there is what the example speaks of.
 async fn asked(world: &World, path: &str, example: &Value) -> (String, String) {
     let body = example.to_string();
-    if !path.starts_with("/v1/leases/") {
+    if !path.starts_with("/v1/leases/") && !path.contains("/effects/") {
         return (address(world, path).await, body);
     }
     let target = json!({"worker": {"pool": "web1", "handler": "invoice.send"}});
@@ -208,7 +208,9 @@ async fn asked(world: &World, path: &str, example: &Value) -> (String, String) {
     let (lease, token) = (given.word("/leases/0/lease_id"), given.word("/leases/0/token"));
     let named = |name: &str| example.pointer(name).and_then(Value::as_str).unwrap_or("-").to_owned();
     let body = body.replace(&named("/token"), &token).replace(&named("/results/0/token"), &token);
-    (path.replace("{lease_id}", &lease), body.replace(&named("/results/0/lease_id"), &lease))
+    let run = given.word("/leases/0/run_id");
+    let path = path.replace("{lease_id}", &lease).replace("{run_id}", &run).replace("{effect}", "charge");
+    (path, body.replace(&named("/results/0/lease_id"), &lease))
 }
 
 /// An address with something behind each of its names: a job that can run, a run that came to nothing, a key.

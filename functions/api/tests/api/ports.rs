@@ -15,6 +15,7 @@ use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
+use minutehand_io::quotas::Quotas;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::key_file::KeyFile;
@@ -31,6 +32,7 @@ pub(crate) struct TestPorts {
     pub clock: TestClock,
     pub chance: TestChance,
     plans: Plans,
+    quotas: Quotas,
 }
 
 pub(crate) struct TestClock(AtomicI64);
@@ -58,6 +60,7 @@ impl TestPorts {
             clock: TestClock(AtomicI64::new(start.millis())),
             chance: TestChance::default(),
             plans: Plans::default(),
+            quotas: Quotas::default(),
         })
     }
 }
@@ -139,6 +142,10 @@ impl Ports for TestPorts {
 
     fn plans(&self) -> &Plans {
         &self.plans
+    }
+
+    fn quotas(&self) -> &Quotas {
+        &self.quotas
     }
 
     fn me(&self) -> Claimant {

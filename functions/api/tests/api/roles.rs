@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 69] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 72] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -24,6 +24,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 69] = [
     ("GET", "/v1/runs/{run_id}", "viewer"),
     ("GET", "/v1/runs/{run_id}/events", "viewer"),
     ("GET", "/v1/runs/{run_id}/logs", "viewer"),
+    ("GET", "/v1/runs/{run_id}/effects", "viewer"),
     ("POST", "/v1/runs/{run_id}/cancel", "operator"),
     ("POST", "/v1/runs/{run_id}/retry", "operator"),
     ("GET", "/v1/workflow-runs", "viewer"),
@@ -70,6 +71,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 69] = [
     ("POST", "/v1/repair", "host"),
     ("GET", "/v1/stats", "viewer"),
     ("GET", "/metrics", "host"),
+    ("POST", "/v1/runs/{run_id}/effects/{effect}", "work"),
     ("POST", "/v1/leases", "work"),
     ("POST", "/v1/leases/complete", "work"),
     ("POST", "/v1/leases/{lease_id}/heartbeat", "work"),
@@ -78,6 +80,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 69] = [
     ("POST", "/v1/leases/{lease_id}/hand-back", "work"),
     ("GET", "/v1/workers", "viewer"),
     ("GET", "/v1/pools", "viewer"),
+    ("GET", "/v1/targets", "viewer"),
 ];
 
 /// Those that need none.

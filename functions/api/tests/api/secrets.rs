@@ -290,7 +290,7 @@ async fn a_mask_that_comes_back_stands_for_what_is_there() {
     let (id, path) = (made.word("/job_id"), made.header("location").to_owned());
     let headers = async || match world.stored_job(&id).await.definition.target {
         Target::Http(http) => http.headers,
-        Target::Noop | Target::Workflow(_) | Target::Worker(_) => panic!("it calls"),
+        Target::Noop | Target::Workflow(_) | Target::Worker(_) | Target::Service(_) => panic!("it calls"),
     };
     let before = headers().await;
 

@@ -95,7 +95,7 @@ Examples:
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").args(["url", "noop", "pool", "file"]).required(true).multiple(true))]
+#[command(group = ArgGroup::new("what").args(["url", "noop", "pool", "to", "file"]).required(true).multiple(true))]
 pub(crate) struct Create {
     #[command(flatten)]
     flags: JobFlags,

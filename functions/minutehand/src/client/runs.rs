@@ -1,5 +1,6 @@
 //! `minutehand runs`: what ran, how it went, and what may still be done about it.
 
+mod effects;
 pub(crate) mod follow;
 mod logs;
 pub(crate) mod run;
@@ -13,6 +14,7 @@ use minutehand_client::wire::{
 use minutehand_client::{Call, calls};
 use minutehand_domain::Moment;
 
+use self::effects::Effects;
 use self::logs::Logs;
 use self::run::card;
 use self::tail::Tail;
@@ -76,6 +78,12 @@ Examples:
   minutehand runs logs run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 -n 20 -f
   minutehand runs logs run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --json | jq -r .line")]
     Logs(Logs),
+    /// List what a run's workers claimed before they did it, and what came of it
+    #[command(after_help = "\
+Examples:
+  minutehand runs effects run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0
+  minutehand runs effects run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --json | jq '.items[] | select(.said_at == null)'")]
+    Effects(Effects),
     /// Show what happened to a run, and who did it
     #[command(after_help = "\
 Examples:
@@ -136,6 +144,7 @@ impl Runs {
             Self::Cancel(One { run }) => session.show_answer(&calls::cancel_run(&run), card).await,
             Self::Tail(tail) => tail.execute(session).await,
             Self::Logs(logs) => logs.execute(session).await,
+            Self::Effects(effects) => effects.execute(session).await,
             Self::Events(One { run }) => session.show_answer(&calls::list_run_events(&run), events).await,
         }
     }

@@ -47,6 +47,18 @@ const scenes = {
     }
     return { from: begin };
   },
+  /** Makes one effect, and dies in the middle of another. The next holder tells what it is told of both. */
+  async pay(ctx) {
+    const charge = await ctx.effect("charge/7");
+    if (charge.first) await charge.done({ id: "ch_1" });
+    const mail = await ctx.effect("mail");
+    if (mail.first) {
+      tell(ctx, "half way");
+      await delay(600_000);
+    }
+    await mail.done("sent");
+    return [charge.first, charge.outcome, mail.first, mail.outcome];
+  },
   /** Waits to be told to stop, for a minute. The second time it has nothing to wait for. */
   async wait(ctx) {
     if (ctx.attempt > 1) return { attempt: ctx.attempt };

@@ -65,6 +65,19 @@ def count(ctx: Context) -> Any:
     return {"from": begin}
 
 
+def pay(ctx: Context) -> Any:
+    """Makes one effect, and dies in the middle of another. The next holder tells what it is told of both."""
+    charge = ctx.effect("charge/7")
+    if charge.first:
+        charge.done({"id": "ch_1"})
+    mail = ctx.effect("mail")
+    if mail.first:
+        tell(ctx, "half way")
+        time.sleep(600)
+    mail.done("sent")
+    return [charge.first, charge.outcome, mail.first, mail.outcome]
+
+
 def wait(ctx: Context) -> Any:
     """Waits to be told to stop, for a minute. The second time it has nothing to wait for."""
     if ctx.attempt > 1:
@@ -89,7 +102,7 @@ def block(ctx: Context) -> Any:
     return {"attempt": ctx.attempt, "cancelled": ctx.cancelled}
 
 
-SCENES = {each.__name__: each for each in (add, refuse, stumble, count, wait, rest, block)}
+SCENES = {each.__name__: each for each in (add, refuse, stumble, count, pay, wait, rest, block)}
 
 if "INLINE" in os.environ:
     done = worker.run_inline("act", json.loads(os.environ["INLINE"]), checkpoint=json.loads(os.environ["CHECKPOINT"]))

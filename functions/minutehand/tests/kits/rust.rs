@@ -64,6 +64,7 @@ async fn act(ctx: Context) -> Result<Value, NotDone> {
         "refuse" => Err(NotDone::failed("no_such_invoice", "there is no invoice 7").for_good()),
         "stumble" => stumble(&ctx),
         "count" => count(&ctx).await,
+        "pay" => pay(&ctx).await,
         "wait" => wait(&ctx).await,
         "rest" => rest(&ctx, &payload).await,
         "block" => Ok(block(&ctx, &payload)),
@@ -102,6 +103,21 @@ async fn count(ctx: &Context) -> Result<Value, NotDone> {
         }
     }
     Ok(json!({ "from": begin }))
+}
+
+/// Makes one effect, and dies in the middle of another. The next holder tells what it is told of both.
+async fn pay(ctx: &Context) -> Result<Value, NotDone> {
+    let charge = ctx.effect("charge/7").await?;
+    if charge.is_first() {
+        charge.done(&json!({ "id": "ch_1" })).await?;
+    }
+    let mail = ctx.effect("mail").await?;
+    if mail.is_first() {
+        tell(ctx, "half way");
+        sleep(Duration::from_secs(600)).await;
+    }
+    mail.done(&"sent").await?;
+    Ok(json!([charge.is_first(), charge.outcome::<Value>()?, mail.is_first(), mail.outcome::<Value>()?]))
 }
 
 /// Waits to be told to stop, for a minute. The second time it has nothing to wait for.

@@ -36,6 +36,7 @@ pub(crate) async fn play(kit: Kit) {
         stage.cancelled(),
         stage.keeping_a_lease_while_blocking(),
         stage.killed_half_way(),
+        stage.killed_between_a_claim_and_its_outcome(),
         stage.asleep_past_its_lease(),
         stage.terminated(),
         stage.refused(),
@@ -129,6 +130,28 @@ impl Stage {
 
         assert_eq!(over["result"], json!({ "from": 3 }), "{over}");
         assert_eq!(outcomes(&over), ["lost", "succeeded"], "{over}");
+    }
+
+    /// `kill -9` in the middle of an effect: another process is told of what was made, and of what was perhaps.
+    async fn killed_between_a_claim_and_its_outcome(&self) {
+        let worker = self.worker("effects", "a");
+        let run = self.run("effects", &json!({ "scene": "pay" }), 0).await;
+        worker.tells("half way", &run).await;
+        worker.signal(Signal::KILL);
+
+        let _next = self.worker("effects", "b");
+        let over = self.over(&run).await;
+
+        assert_eq!(over["result"], json!([false, { "id": "ch_1" }, false, null]), "{over}");
+        let effects = self.client.get(&format!("/v1/runs/{run}/effects")).await.body;
+        let told = |at: usize| {
+            json!([effects["items"][at]["key"], effects["items"][at]["outcome"], effects["items"][at]["attempt"]])
+        };
+        assert_eq!(
+            (told(0), told(1)),
+            (json!(["charge/7", { "id": "ch_1" }, 1]), json!(["mail", "sent", 1])),
+            "{effects}"
+        );
     }
 
     /// A worker that slept past its lease does not end what is another's, and its handler is told to stop.

@@ -1,7 +1,7 @@
 //! A target: an HTTP server of the test's own, which records every call by its own clock.
 //!
 //! Its paths say how it behaves: `/ok`, `/slow/{ms}`, `/fail/{n}` (500 to the first n attempts), `/hang/{n}` (no answer
-//! to the first n attempts).
+//! to the first n attempts), `/accept/{ms}` (taken on: the work is still to come).
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -31,6 +31,9 @@ pub(crate) struct Call {
     pub(crate) attempt: u32,
     pub(crate) authorization: String,
     pub(crate) body: String,
+    /// Under which it may be said later how it went, and what is shown then.
+    pub(crate) lease: String,
+    pub(crate) token: String,
     pub(crate) scheduled_at: i64,
     pub(crate) at: i64,
     /// When it was answered, or its caller was gone.
@@ -57,6 +60,7 @@ impl Target {
             .route("/slow/{ms}", post(slow))
             .route("/fail/{n}", post(fail))
             .route("/hang/{n}", post(hang))
+            .route("/accept/{ms}", post(accept))
             .with_state(witness.clone());
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.expect("it serves") });
         Self { address, witness, serving }
@@ -106,6 +110,17 @@ async fn hang(State(witness): State<Witness>, Path(n): Path<u32>, headers: Heade
     StatusCode::OK
 }
 
+async fn accept(
+    State(witness): State<Witness>,
+    Path(ms): Path<u64>,
+    headers: HeaderMap,
+    body: String,
+) -> (StatusCode, [(&'static str, &'static str); 1]) {
+    let _answering = witness.see(&headers, &body);
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    (StatusCode::ACCEPTED, [("minutehand-async", "true")])
+}
+
 impl Witness {
     fn calls(&self) -> MutexGuard<'_, Vec<Call>> {
         self.0.lock().expect("no witness panics")
@@ -120,6 +135,8 @@ impl Witness {
             attempt,
             authorization: told("authorization"),
             body: body.to_owned(),
+            lease: told("minutehand-lease"),
+            token: told("minutehand-token"),
             scheduled_at: millis(&told("minutehand-scheduled-at")),
             at: now(),
             ended_at: None,

@@ -1,5 +1,6 @@
 //! What a handler is given: one attempt at one run, and what it can say of it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::watch;
 
+use super::effect::{Book, Effect, Ledger};
 use super::not_done::NotDone;
 
 /// What the server takes.
@@ -24,6 +26,7 @@ struct Attempt {
     checkpoint: Mutex<Option<Box<RawValue>>>,
     cancelled: watch::Receiver<bool>,
     sink: Arc<dyn Sink>,
+    ledger: Arc<Ledger>,
 }
 
 /// What is said of the attempt when it begins.
@@ -56,6 +59,8 @@ pub struct Inline {
     pub checkpoints: Vec<Box<RawValue>>,
     pub progress: Vec<f64>,
     pub stages: Vec<String>,
+    /// What was claimed, and what came of it.
+    pub effects: BTreeMap<String, Option<Box<RawValue>>>,
 }
 
 #[derive(Debug)]
@@ -65,7 +70,7 @@ pub(super) struct Notes {
 }
 
 impl Context {
-    pub(super) fn new(lease: &LeaseView, cancelled: watch::Receiver<bool>, sink: Arc<dyn Sink>) -> Self {
+    pub(super) fn new(lease: &LeaseView, cancelled: watch::Receiver<bool>, sink: Arc<dyn Sink>, book: Book) -> Self {
         let lease_facts = Facts {
             handler: lease.handler.clone(),
             run_id: lease.run_id.clone(),
@@ -77,7 +82,8 @@ impl Context {
             deadline: Some(lease.deadline_at),
         };
         let checkpoint = Mutex::new(json_of(&lease.checkpoint));
-        Self(Arc::new(Attempt { lease: lease_facts, checkpoint, cancelled, sink }))
+        let ledger = Arc::new(Ledger::Server(book));
+        Self(Arc::new(Attempt { lease: lease_facts, checkpoint, cancelled, sink, ledger }))
     }
 
     pub(super) fn inline(
@@ -98,7 +104,8 @@ impl Context {
         let notes = Arc::new(Notes { inline: Mutex::default(), sent: watch::channel(u64::MAX).0 });
         let sink: Arc<dyn Sink> = Arc::<Notes>::clone(&notes);
         let cancelled = watch::channel(false).1;
-        (Self(Arc::new(Attempt { lease, checkpoint: Mutex::new(checkpoint), cancelled, sink })), notes)
+        let (checkpoint, ledger) = (Mutex::new(checkpoint), Arc::new(Ledger::Inline(Arc::clone(&notes))));
+        (Self(Arc::new(Attempt { lease, checkpoint, cancelled, sink, ledger })), notes)
     }
 
     /// As the handler's own type; null where there is none.
@@ -120,7 +127,7 @@ impl Context {
         self.kept().as_ref().map(|checkpoint| checkpoint.get().to_owned())
     }
 
-    /// Keeps a value for whoever has the run next. It goes with the next heartbeat.
+    /// Keeps a value for the next holder. It goes with the next heartbeat.
     pub fn keep(&self, value: &impl Serialize) -> serde_json::Result<()> {
         self.keep_as(value, false).map(drop)
     }
@@ -156,6 +163,12 @@ impl Context {
     /// Each line is a line of the run's log.
     pub fn log(&self, text: &str) {
         text.lines().for_each(|line| self.0.sink.line(one_line(line, LINE_CHARS)));
+    }
+
+    /// Claims an effect before it is made: what the handler does to the world outside, once for the run however often it is tried. Whoever
+    /// claims it later, after a crash perhaps, is told what came of it.
+    pub async fn effect(&self, key: &str) -> Result<Effect, NotDone> {
+        self.0.ledger.claim(key).await
     }
 
     pub fn handler(&self) -> &str {
@@ -220,6 +233,14 @@ impl fmt::Debug for Context {
 impl Notes {
     fn inline(&self) -> MutexGuard<'_, Inline> {
         self.inline.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is the first claim, and what came of it as far as that was said before.
+    pub(super) fn effect(&self, key: &str, outcome: Option<Box<RawValue>>) -> (bool, Option<Box<RawValue>>) {
+        let effects = &mut self.inline().effects;
+        let before = effects.get(key).cloned();
+        effects.insert(key.to_owned(), outcome.or_else(|| before.clone().flatten()));
+        (before.is_none(), before.flatten())
     }
 
     pub(super) fn noted(&self) -> Inline {

@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 use tracing::warn;
 
 use super::context::{Context, Sink};
+use super::effect::Book;
 use super::not_done::NotDone;
 use super::{FIRST_WAIT, REQUEST, chance, is_final};
 use crate::client::Client;
@@ -92,9 +93,11 @@ impl Held {
         }
     }
 
-    pub(super) fn context(&self) -> Context {
+    pub(super) fn context(&self, client: Client) -> Context {
         let sink: Arc<dyn Sink> = Arc::<Said>::clone(&self.said);
-        Context::new(&self.lease, self.cancelled.subscribe(), sink)
+        let (run, token) = (self.lease.run_id.clone(), self.lease.token.clone());
+        let book = Book { client, run, token, lost: self.lost.subscribe() };
+        Context::new(&self.lease, self.cancelled.subscribe(), sink, book)
     }
 
     /// The worker goes away: the handler is to stop.
@@ -229,8 +232,9 @@ impl Held {
                 let error = WorkerError { code: word("result_refused"), message: why.to_string(), retryable: false };
                 ended = Ended::Failed(error);
             } else {
-                wait = Some(longer(wait));
-                sleep(longer(wait)).await;
+                let pause = longer(wait);
+                wait = Some(pause);
+                sleep(pause).await;
             }
         }
     }

@@ -10,6 +10,7 @@ use super::super::ErrorCode;
 use super::*;
 use crate::access::SecretHash;
 use crate::id::{JobId, RunKey, Tenant, Worker};
+use crate::order::Delivery;
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
 use crate::run::TaskRun;
@@ -108,6 +109,7 @@ impl World {
             ("take", Event::Take { by: BY, taker: &TAKER, terms }),
             ("heartbeat", Event::Heartbeat { fence, until: now + terms.lease() }),
             ("hand back", Event::HandBack { fence, terms }),
+            ("entrust", Event::Entrust { fence, token: TAKER.token, terms }),
             ("cancel", Event::Cancel { by: None }),
         ];
         events.extend(self.outcomes.iter().map(|(word, outcome)| (*word, Event::Finish { fence, outcome, terms })));
@@ -115,6 +117,7 @@ impl World {
             ("unfold", Event::Unfold { graph: &self.graph, deadline: Moment::END }),
             ("ask", Event::Ask { until: DUE }),
             ("await a place", Event::AwaitSlot),
+            ("postpone", Event::Postpone { until: now + LONG }),
             ("cannot be made", Event::Unmake("there is no such thing")),
         ]);
         events.extend(self.tendings.iter().map(|(word, tending)| (*word, Event::Tend(tending))));

@@ -9,6 +9,7 @@ pub enum ErrorCode {
     Connect,
     Tls,
     TimeoutConnect,
+    TimeoutFirstByte,
     TimeoutTotal,
     Broken,
     Http3xx,
@@ -17,6 +18,12 @@ pub enum ErrorCode {
     HttpOther,
     ForbiddenAddress,
     InvalidTarget,
+    Alias,
+    TooLarge,
+    ServiceRefused,
+    ServiceBusy,
+    ServiceFailed,
+    FunctionError,
     Secret,
     Unavailable,
     Lost,
@@ -45,11 +52,12 @@ enum Seen {
 }
 
 impl ErrorCode {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 22] = [
         Self::Dns,
         Self::Connect,
         Self::Tls,
         Self::TimeoutConnect,
+        Self::TimeoutFirstByte,
         Self::TimeoutTotal,
         Self::Broken,
         Self::Http3xx,
@@ -58,6 +66,12 @@ impl ErrorCode {
         Self::HttpOther,
         Self::ForbiddenAddress,
         Self::InvalidTarget,
+        Self::Alias,
+        Self::TooLarge,
+        Self::ServiceRefused,
+        Self::ServiceBusy,
+        Self::ServiceFailed,
+        Self::FunctionError,
         Self::Secret,
         Self::Unavailable,
         Self::Lost,
@@ -71,8 +85,14 @@ impl ErrorCode {
             Self::Dns => ("dns", MayHelp, Never, "No address was found for the target's name."),
             Self::Connect => ("connect", MayHelp, Never, "No connection, or it closed before the call was sent."),
             Self::Tls => ("tls", MayHelp, Never, "No TLS: no handshake, or a certificate that is not trusted."),
-            Self::TimeoutConnect => {
-                ("timeout_connect", MayHelp, Never, "Name, connection and TLS together took more than ten seconds.")
+            Self::TimeoutConnect => (
+                "timeout_connect",
+                MayHelp,
+                Never,
+                "Name, connection and TLS together took more than `connect_seconds`.",
+            ),
+            Self::TimeoutFirstByte => {
+                ("timeout_first_byte", MayHelp, Perhaps, "No answer had begun within `first_byte_seconds`.")
             }
             Self::TimeoutTotal => {
                 ("timeout_total", MayHelp, Perhaps, "The whole answer had not come within the job's `timeout_seconds`.")
@@ -99,6 +119,26 @@ impl ErrorCode {
             Self::InvalidTarget => {
                 ("invalid_target", ChangesNothing, Never, "The target's URL or headers are none that can be called.")
             }
+            Self::Alias => (
+                "alias",
+                ChangesNothing,
+                Never,
+                "The deployment declares no such alias for the tenant, or of another kind.",
+            ),
+            Self::TooLarge => {
+                ("too_large", ChangesNothing, Never, "What the call would carry is more than the service takes.")
+            }
+            Self::ServiceRefused => (
+                "service_refused",
+                ChangesNothing,
+                Never,
+                "AWS refused the call: it is not allowed, or says nothing that the service takes.",
+            ),
+            Self::ServiceBusy => {
+                ("service_busy", MayHelp, Never, "AWS throttled the call, or had no room for what it asks.")
+            }
+            Self::ServiceFailed => ("service_failed", MayHelp, Perhaps, "AWS failed."),
+            Self::FunctionError => ("function_error", MayHelp, Perhaps, "The Lambda function was called, and failed."),
             Self::Secret => {
                 ("secret", ChangesNothing, Never, "A secret that the call names is not there, or cannot be opened.")
             }

@@ -9,12 +9,14 @@ pub enum Holder {
     Process(Worker),
     /// It lives on whatever becomes of our processes.
     Remote(Worker),
+    /// Whom this process of ours called has taken the run on: it too lives on.
+    Target(Worker),
 }
 
 impl Holder {
     pub fn worker(self) -> Worker {
         match self {
-            Self::Process(worker) | Self::Remote(worker) => worker,
+            Self::Process(worker) | Self::Remote(worker) | Self::Target(worker) => worker,
         }
     }
 
@@ -22,7 +24,7 @@ impl Holder {
     pub fn cannot_be_alive(self, by: Claimant) -> bool {
         match self {
             Self::Process(worker) => by.exclusive_store && worker != by.worker,
-            Self::Remote(_) => false,
+            Self::Remote(_) | Self::Target(_) => false,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Moment;
+use crate::hint::Hint;
 use crate::id::{NotAnId, RunKey, base32, from_base32};
 use crate::timer::{Obligation, TimerKey, TimerStamp};
 
@@ -19,11 +20,25 @@ pub struct LeaseId {
 const PREFIX: &str = "lease_";
 const BYTES: usize = RunKey::BYTES + 4 + 1 + 8 + 8 + 8;
 
+/// What shows that a lease is somebody's: these bytes, which nobody else knows, as its holder is told them.
+pub fn lease_token(bytes: [u8; 16]) -> String {
+    format!("mt_{}", base32(&bytes))
+}
+
 impl LeaseId {
+    /// The claim of this fence, that this hint brought about.
+    pub fn of(hint: &Hint, fence: u32) -> Self {
+        Self { run: hint.run, fence, timer: hint.timer, stamp: hint.stamp }
+    }
+
     /// Whether it looks like one: of a lease that there may be, or of none that ever was.
     pub fn is_spelled(text: &str) -> bool {
-        text.strip_prefix(PREFIX).and_then(from_base32).is_some_and(|bytes| bytes.len() == BYTES)
+        bytes_of(text).is_some()
     }
+}
+
+fn bytes_of(text: &str) -> Option<[u8; BYTES]> {
+    from_base32(text.strip_prefix(PREFIX)?)?.try_into().ok()
 }
 
 impl fmt::Display for LeaseId {
@@ -49,7 +64,7 @@ impl FromStr for LeaseId {
 
     fn from_str(text: &str) -> Result<Self, NotAnId> {
         let read = || {
-            let bytes: [u8; BYTES] = from_base32(text.strip_prefix(PREFIX)?)?.try_into().ok()?;
+            let bytes = bytes_of(text)?;
             let (run, rest) = bytes.split_at(RunKey::BYTES);
             let run = RunKey::from_bytes(run.try_into().ok()?)?;
             let fence = u32::from_be_bytes(rest[..4].try_into().ok()?);

@@ -8,10 +8,10 @@ use super::{
     Refusal, Run, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
 };
 use crate::Moment;
-use crate::access::By;
+use crate::access::{By, SecretHash};
 use crate::body::Body;
 use crate::limits::{ATTEMPTS_INSIDE, BACKOFF_SECONDS, ERROR_CHARS, LOST_IN_A_ROW};
-use crate::order::{Delivery, Terms};
+use crate::order::Terms;
 use crate::pace;
 use crate::workflow::definition::NoAnswer;
 use crate::workflow::plan::Phase;
@@ -35,8 +35,15 @@ impl Retry {
 impl Run {
     /// What this run becomes when `event` happens to it at `now`; or why it means nothing.
     pub fn after(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
+        let next = self.next(event, now)?;
+        // A store extends a lease without having read the run, and so without having looked at its SLA.
+        Ok(if matches!(event, Event::Heartbeat { .. }) { next } else { next.timed(now) })
+    }
+
+    fn next(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
         use Event::{
-            Ask, AwaitSlot, Cancel, Claim, Finish, HandBack, Heartbeat, Judge, Offer, Take, Tend, Unfold, Unmake,
+            Ask, AwaitSlot, Cancel, Claim, Entrust, Finish, HandBack, Heartbeat, Judge, Offer, Postpone, Take, Tend,
+            Unfold, Unmake,
         };
         use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
         use Waiting::{Answer, Slot, Tasks};
@@ -44,7 +51,14 @@ impl Run {
         match (&self.state, event) {
             (
                 Scheduled { due },
-                Claim { .. } | Offer { .. } | Take { .. } | Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_),
+                Claim { .. }
+                | Offer { .. }
+                | Take { .. }
+                | Unfold { .. }
+                | Ask { .. }
+                | AwaitSlot
+                | Postpone { .. }
+                | Unmake(_),
             ) if now < *due => Err(Refusal::TooEarly { due: *due }),
             (Scheduled { .. } | State::Waiting(Slot { .. }), Claim { by, terms }) => {
                 Ok(self.claimed(Lease::of_process(*by, terms, now), now))
@@ -58,17 +72,26 @@ impl Run {
             }
             (Scheduled { .. } | State::Waiting(Slot { .. }), Ask { until }) => Ok(self.asked(*until, now)),
             (Scheduled { .. } | State::Waiting(Slot { .. }), Unmake(told)) => Ok(self.unmade(told, now)),
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Postpone { until }) => Ok(self.postponed(*until)),
             (Scheduled { .. }, AwaitSlot) => Ok(self.in_state(State::Waiting(Slot { since: now }))),
-            (Scheduled { .. } | State::Waiting(_), Finish { .. } | HandBack { .. } | Heartbeat { .. }) => {
-                Err(Refusal::NotHeld)
-            }
+            (
+                Scheduled { .. } | State::Waiting(_),
+                Finish { .. } | HandBack { .. } | Heartbeat { .. } | Entrust { .. },
+            ) => Err(Refusal::NotHeld),
             (Scheduled { .. } | State::Waiting(Slot { .. } | Answer { .. }), Cancel { by }) => {
                 Ok(self.cancel_asked(*by, now).in_state(Cancelled { at: now }))
             }
             (State::Waiting(Slot { .. }), AwaitSlot)
             | (
                 State::Waiting(Tasks(_) | Answer { .. }),
-                Claim { .. } | Offer { .. } | Take { .. } | Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_),
+                Claim { .. }
+                | Offer { .. }
+                | Take { .. }
+                | Unfold { .. }
+                | Ask { .. }
+                | AwaitSlot
+                | Postpone { .. }
+                | Unmake(_),
             ) => Err(Refusal::Waiting),
             (State::Waiting(Tasks(tasks)), Cancel { by }) => {
                 self.cancel_asked(*by, now).stopped(tasks, Stop::Cancelled)
@@ -85,7 +108,8 @@ impl Run {
             (State::Waiting(Answer { until }), Tend(Tending::Unanswered(default))) if *until <= now => {
                 Ok(self.unanswered(*default, now))
             }
-            (Scheduled { .. } | State::Waiting(Tasks(_) | Answer { .. } | Slot { .. }), Tend(_)) => {
+            (Scheduled { .. } | State::Waiting(Tasks(_) | Answer { .. } | Slot { .. }), Tend(_))
+            | (Running(_), Unfold { .. } | Ask { .. } | AwaitSlot | Postpone { .. } | Unmake(_) | Tend(_)) => {
                 Err(Refusal::NotWaiting)
             }
             (State::Waiting(Answer { .. }), Judge(judgement)) => self.answered(judgement, now),
@@ -102,15 +126,14 @@ impl Run {
             (Running(lease), Take { taker, terms, .. }) => {
                 Ok(self.ran_out(lease, terms, now).claimed_if_open(Lease::of_taker(taker, terms, now), now))
             }
-            (Running(_), Unfold { .. } | Ask { .. } | AwaitSlot | Unmake(_) | Tend(_)) => Err(Refusal::NotWaiting),
-            (Running(_), Finish { fence, .. } | HandBack { fence, .. } | Heartbeat { fence, .. })
-                if *fence != self.fence =>
-            {
-                Err(Refusal::Fenced { offered: *fence, current: self.fence })
-            }
+            (
+                Running(_),
+                Finish { fence, .. } | HandBack { fence, .. } | Heartbeat { fence, .. } | Entrust { fence, .. },
+            ) if *fence != self.fence => Err(Refusal::Fenced { offered: *fence, current: self.fence }),
             (Running(lease), Finish { outcome, terms, .. }) => Ok(self.finished(lease, outcome, terms, now)),
             (Running(lease), HandBack { terms, .. }) => Ok(self.handed_back(lease, terms, now)),
             (Running(lease), Heartbeat { until, .. }) => Ok(self.in_state(Running(lease.extended(*until)))),
+            (Running(lease), Entrust { token, terms, .. }) => Ok(self.entrusted(lease, *token, terms, now)),
             (Running(lease), Cancel { by }) => Ok(self.cancel_asked(*by, now).in_state(Running(lease.cancelled(now)))),
             (Failed { .. } | TimedOut { .. }, Judge(judgement)) => self.judged(judgement),
             (Succeeded { .. } | Failed { .. } | TimedOut { .. } | Cancelled { .. } | Skipped { .. }, _) => {
@@ -129,6 +152,13 @@ impl Run {
         Self { graph: Some(graph.clone()), ..begun }
     }
 
+    /// Its places stay its own until then.
+    fn postponed(&self, until: Moment) -> Self {
+        let mut next = self.in_state(State::Scheduled { due: until });
+        next.admission.turn = Some(until);
+        next
+    }
+
     fn asked(&self, until: Moment, now: Moment) -> Self {
         self.begun(Waiting::Answer { until }, now)
     }
@@ -136,7 +166,9 @@ impl Run {
     /// Claimed as any other, so that a fence says which claim's it is; but nobody holds it.
     fn begun(&self, waiting: Waiting, now: Moment) -> Self {
         let started_at = Some(self.started_at.unwrap_or(now));
-        Self { fence: self.fence + 1, started_at, ..self.in_state(State::Waiting(waiting)) }
+        let mut next = self.in_state(State::Waiting(waiting));
+        next.admission.turn = None;
+        Self { fence: self.fence + 1, started_at, ..next }
     }
 
     fn unmade(&self, told: &str, now: Moment) -> Self {
@@ -213,6 +245,7 @@ impl Run {
         }
         next.attempts.push(Attempt { number: next.fence, worker: lease.holder.worker(), started_at: now, ended: None });
         next.state = State::Running(lease);
+        next.admission.turn = None; // the next attempt asks for another
         next
     }
 
@@ -224,15 +257,26 @@ impl Run {
         }
     }
 
-    /// The lease ran out. Where it was kept by heartbeats for as long as the attempt may take, its time is up.
+    /// Nobody of ours waits for it any more: its holder lives on whatever becomes of our processes.
+    fn entrusted(&self, lease: &Lease, token: SecretHash, terms: &Terms, now: Moment) -> Self {
+        let until = self.deadline(terms).unwrap_or(lease.until);
+        let entrusted =
+            Lease { holder: Holder::Target(lease.holder.worker()), until, cancelled: false, token: Some(token) };
+        self.in_state(State::Running(if lease.cancelled { entrusted.cancelled(now) } else { entrusted }))
+    }
+
+    /// The lease ran out. Where it was somebody's elsewhere for as long as the attempt may take, its time is up; a target's lasts for as
+    /// long as an attempt might take when it took the run on.
     fn ran_out(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
-        let is_kept_by_heartbeats = lease.token.is_some();
-        match self.deadline(terms) {
-            Some(deadline) if is_kept_by_heartbeats && deadline <= lease.until => {
-                self.finished(lease, &Outcome::TimedOut, terms, now)
+        let is_up = match lease.holder {
+            Holder::Process(_) => false,
+            Holder::Target(_) => !lease.cancelled,
+            Holder::Remote(_) => {
+                let deadline = self.deadline(terms).filter(|_| lease.token.is_some());
+                deadline.is_some_and(|deadline| deadline <= lease.until)
             }
-            _ => self.lost(lease, terms, now),
-        }
+        };
+        if is_up { self.timed_out(lease, terms, now) } else { self.lost(lease, terms, now) }
     }
 
     /// Nobody knows how far the attempt got.
@@ -241,11 +285,9 @@ impl Run {
         next.tally.lost_in_a_row = self.tally.lost_in_a_row.saturating_add(1);
         next.state = match terms.delivery {
             _ if lease.cancelled => State::Cancelled { at: now },
-            Delivery::AtMostOnce => State::Failed { at: now, why: Failure::Lost },
-            Delivery::AtLeastOnce if next.tally.lost_in_a_row >= LOST_IN_A_ROW => {
-                State::Failed { at: now, why: Failure::Poison }
-            }
-            Delivery::AtLeastOnce => State::Scheduled { due: now },
+            delivery if !delivery.may_repeat() => State::Failed { at: now, why: Failure::Lost },
+            _ if next.tally.lost_in_a_row >= LOST_IN_A_ROW => State::Failed { at: now, why: Failure::Poison },
+            _ => State::Scheduled { due: now },
         };
         next
     }
@@ -253,7 +295,7 @@ impl Run {
     /// As a lost lease, but known at once and no sign of poison.
     fn handed_back(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
         let mut next = self.lost(lease, terms, now);
-        if let (State::Failed { why: Failure::Poison, .. }, Delivery::AtLeastOnce) = (&next.state, terms.delivery) {
+        if let State::Failed { why: Failure::Poison, .. } = next.state {
             next.state = State::Scheduled { due: now };
         }
         next.tally.lost_in_a_row = self.tally.lost_in_a_row;
@@ -268,16 +310,20 @@ impl Run {
             }
             Outcome::Failed { error, retry_after } => {
                 let next = self.attempt_ended(Ending::Failed(error.clone()), now).tallied();
-                let may_retry = error.retryable && (terms.delivery == Delivery::AtLeastOnce || !error.reached);
+                let may_retry = error.retryable && (terms.delivery.may_repeat() || !error.reached);
                 next.after_failure(lease, terms, Retry::may(may_retry, *retry_after), now)
             }
-            Outcome::TimedOut => {
-                let error = AttemptError::timed_out(terms.timeout);
-                let next = self.attempt_ended(Ending::TimedOut(error), now).tallied();
-                let may_retry = terms.delivery == Delivery::AtLeastOnce;
-                next.after_failure(lease, terms, Retry::may(may_retry, None), now)
-            }
+            Outcome::TimedOut => self.timed_out(lease, terms, now),
         }
+    }
+
+    fn timed_out(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
+        let had = match (lease.holder, self.attempts.last()) {
+            (Holder::Target(_), Some(attempt)) => lease.until.since(attempt.started_at),
+            _ => terms.timeout,
+        };
+        let next = self.attempt_ended(Ending::TimedOut(AttemptError::timed_out(had)), now).tallied();
+        next.after_failure(lease, terms, Retry::may(terms.delivery.may_repeat(), None), now)
     }
 
     /// Another attempt after a backoff, or the end.
@@ -357,8 +403,8 @@ impl Lease {
     /// A process ends its call in its own time; a worker elsewhere hears of it with its next heartbeat, and has a grace to stop.
     fn cancelled(&self, now: Moment) -> Self {
         let until = match self.holder {
-            Holder::Remote(_) if !self.cancelled => self.until.min(now + pace::CANCEL_GRACE),
-            Holder::Remote(_) | Holder::Process(_) => self.until,
+            Holder::Remote(_) | Holder::Target(_) if !self.cancelled => self.until.min(now + pace::CANCEL_GRACE),
+            Holder::Remote(_) | Holder::Target(_) | Holder::Process(_) => self.until,
         };
         Self { cancelled: true, until, ..*self }
     }

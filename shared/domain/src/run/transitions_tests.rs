@@ -10,6 +10,7 @@ use super::*;
 use crate::access::SecretHash;
 use crate::body::Json;
 use crate::id::{JobId, RunKey, Tenant, Worker};
+use crate::order::Delivery;
 use crate::priority::Priority;
 use crate::retry::{Jitter, RetryPolicy};
 
@@ -452,6 +453,49 @@ fn the_fourth_attempt_displaces_the_first() {
     assert_eq!(run.attempts.iter().map(|attempt| attempt.number).collect::<Vec<_>>(), [2, 3, 4]);
 }
 
+fn entrust(run: &Run, fence: u32, terms: &Terms, now: Moment) -> Result<Run, Refusal> {
+    run.after(&Event::Entrust { fence, token: CLEO.token, terms }, now)
+}
+
+/// Whom a process called has it from then on, until the attempt's time is up: longer than a process has it, or shorter.
+#[test]
+fn what_is_entrusted_is_its_callees_until_the_attempts_time_is_up() {
+    let entrusted = entrust(&running(), 1, &terms(), at(5)).unwrap();
+    let lease = *entrusted.lease().unwrap();
+
+    assert_eq!((lease.until, lease.token), (entrusted.deadline(&terms()).unwrap(), Some(CLEO.token)));
+    assert!(!lease.holder.cannot_be_alive(Claimant { exclusive_store: true, ..BOB }), "a restart does not end it");
+    let over = entrusted.after(&Event::Claim { by: BOB, terms: &terms() }, lease.until).unwrap();
+    assert!(matches!(over.attempts[0].ended.as_ref().map(|ended| &ended.how), Some(Ending::TimedOut(_))), "{over:?}");
+    assert_eq!(entrust(&running(), 2, &terms(), at(5)), Err(Refusal::Fenced { offered: 2, current: 1 }));
+    assert_eq!(entrust(&queued(), 0, &terms(), at(1)), Err(Refusal::NotHeld));
+}
+
+/// A target knows how long it was given. Its job may say something else since: longer or shorter, its time is up when it was to be.
+#[test]
+fn what_is_entrusted_has_the_time_that_it_was_given_whatever_its_job_says_since() {
+    let entrusted = entrust(&running(), 1, &terms(), at(5)).unwrap();
+    for seconds in [10, 60, 600] {
+        let today = Terms { timeout: Duration::from_secs(seconds), ..terms() };
+        let over = entrusted.after(&Event::Claim { by: BOB, terms: &today }, at(60)).unwrap();
+
+        let ending = over.attempts[0].ended.as_ref().map(|ended| ended.how.clone());
+        assert_eq!(ending, Some(Ending::TimedOut(AttemptError::timed_out(Duration::from_secs(60)))), "{seconds}");
+    }
+}
+
+#[test]
+fn what_was_to_be_cancelled_when_it_is_entrusted_has_a_grace() {
+    let asked = running().after(&Event::Cancel { by: None }, at(4)).unwrap();
+
+    let entrusted = entrust(&asked, 1, &terms(), at(5)).unwrap();
+
+    let lease = entrusted.lease().unwrap();
+    assert_eq!((lease.cancelled, lease.until), (true, at(5) + pace::CANCEL_GRACE));
+    assert_eq!(entrusted.grace_ends(&asked), Some(lease.until));
+    assert_eq!(entrust(&running(), 1, &terms(), at(5)).unwrap().grace_ends(&running()), None, "a look finds its end");
+}
+
 #[derive(Clone, Debug)]
 enum Act {
     Claim(Claimant),
@@ -460,6 +504,7 @@ enum Act {
     Finish(u32, Outcome),
     HandBack(u32),
     Heartbeat(u32),
+    Entrust(u32),
     Cancel,
 }
 
@@ -473,6 +518,7 @@ fn any_act() -> impl Strategy<Value = Act> {
         3 => (0..4_u32, outcome).prop_map(|(behind, outcome)| Act::Finish(behind, outcome)),
         1 => (0..3_u32).prop_map(Act::HandBack),
         1 => (0..3_u32).prop_map(Act::Heartbeat),
+        1 => (0..3_u32).prop_map(Act::Entrust),
         1 => Just(Act::Cancel),
     ]
 }
@@ -488,6 +534,7 @@ fn act(run: &Run, act: &Act, terms: &Terms, now: Moment) -> Result<Run, Refusal>
         }
         Act::HandBack(behind) => run.after(&Event::HandBack { fence: run.fence.saturating_sub(*behind), terms }, now),
         Act::Heartbeat(behind) => heartbeat(run, run.fence.saturating_sub(*behind), now + terms.lease(), now),
+        Act::Entrust(behind) => entrust(run, run.fence.saturating_sub(*behind), terms, now),
         Act::Cancel => run.after(&Event::Cancel { by: None }, now),
     }
 }
@@ -508,7 +555,8 @@ proptest! {
             prop_assert!(next.attempts.len() <= ATTEMPTS_INSIDE);
             prop_assert_eq!(next.key, run.key);
             if let State::Running(lease) = &next.state {
-                prop_assert!(lease.until > now || lease.cancelled, "a lease that is not to end lasts");
+                let is_up = next.deadline(&terms).is_some_and(|deadline| deadline <= now);
+                prop_assert!(lease.until > now || lease.cancelled || is_up, "a lease that is not to end lasts");
                 prop_assert_eq!(next.attempts.last().unwrap().number, next.fence);
             }
             if let State::Scheduled { due } = &next.state {

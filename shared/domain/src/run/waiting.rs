@@ -11,7 +11,7 @@ pub enum Waiting {
     Tasks(Tasks),
     /// Somebody's answer, until then.
     Answer { until: Moment },
-    /// A place among the runs of its workflow, since then.
+    /// A place among those with whom it shares a limit, since then.
     Slot { since: Moment },
 }
 

@@ -17,6 +17,7 @@ use crate::limits::{DEFAULT_APPROVAL_SECONDS, DEFAULT_FINALLY_SECONDS, DEFAULT_W
 use crate::order::Terms;
 use crate::pool::PoolName;
 use crate::priority::Priority;
+use crate::slot::Bounds;
 use crate::target::Target;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +70,8 @@ pub struct Task {
     pub allow_failure: bool,
     /// None: as urgent as the run.
     pub priority: Option<Priority>,
+    /// What its runs share with those of other tasks and jobs.
+    pub bounds: Bounds,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +145,7 @@ impl Task {
             for_each: None,
             allow_failure: false,
             priority: None,
+            bounds: Bounds::default(),
         }
     }
 }

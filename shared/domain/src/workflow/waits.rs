@@ -6,6 +6,7 @@ use super::progress::{EdgeNow, Progress};
 use crate::Moment;
 use crate::order::Terms;
 use crate::run::{Run, State, Stop, Tasks, Waiting};
+use crate::slot::Bound;
 
 /// Keys that one sentence names.
 const NAMED: usize = 3;
@@ -44,9 +45,12 @@ pub fn of_held(held: usize, total: usize, at_least: bool) -> Option<String> {
 /// Of any run, on the terms that it is tried again.
 pub fn of_run(run: &Run, terms: Option<&Terms>, now: Moment) -> Option<String> {
     match &run.state {
-        State::Scheduled { due } if now < *due && run.fence > 0 => {
+        State::Scheduled { due } if now < *due && run.fence > 0 && run.admission.turn.is_none() => {
             let of = terms.map_or(String::new(), |terms| format!(" of {}", u32::from(terms.retry.max_retries) + 1));
             Some(format!("retries at {} (attempt {}{of})", said(*due, now), run.fence + 1))
+        }
+        State::Scheduled { due } if now < *due && run.admission.turn == Some(*due) => {
+            Some(format!("waits for its turn by its rate, at {}", said(*due, now)))
         }
         State::Scheduled { due } if now < *due => Some(format!("is due at {}", said(*due, now))),
         State::Scheduled { due } => Some(format!("waits for a free executor since {}", said(*due, now))),
@@ -65,6 +69,12 @@ pub fn of_run(run: &Run, terms: Option<&Terms>, now: Moment) -> Option<String> {
 pub fn of_slot(workflow: &str, width: u32, since: Moment, now: Moment) -> String {
     let since = said(since, now);
     format!("waits for a free place since {since}: {width} of {width} runs of {workflow} are under way")
+}
+
+/// Of a run that waits for a place among those with whom it shares a limit.
+pub fn of_place(bound: &Bound, taken: usize, since: Moment, now: Moment) -> String {
+    let Bound { slot, width } = bound;
+    format!("waits for a place of {slot} since {}: {taken} of {width} taken", said(since, now))
 }
 
 /// Of a task that has no run yet. `key`: what a task is called.
@@ -154,6 +164,7 @@ mod tests {
     use crate::access::Role;
     use crate::id::{JobId, RunKey, Tenant};
     use crate::priority::Priority;
+    use crate::slot::{Admission, SlotName};
 
     /// 2027-01-15T09:12:00Z.
     const SINCE: Moment = Moment::from_secs(1_800_004_320);
@@ -280,5 +291,23 @@ mod tests {
             of_whole(&stopped, &waits(4)).unwrap(),
             "ends as failed, when what is under way has ended: a is running; b retries at 09:15:04; c is running; and 1 more"
         );
+    }
+
+    #[test]
+    fn who_shares_a_limit_says_which_and_how_many_are_let_in() {
+        let bound = |slot| Bound { slot, width: 4 };
+        let key = SlotName::Key("billing".parse().unwrap());
+        let of_key = of_place(&bound(key), 4, SINCE, later(60));
+        let of_quota = of_place(&bound(SlotName::Quota), 3, SINCE, later(60));
+
+        let postponed = Run {
+            admission: Admission { places: Vec::new(), turn: Some(later(90)) },
+            ..run(State::Scheduled { due: later(90) }, 1)
+        };
+
+        assert_eq!(of_key, "waits for a place of key \"billing\" since 09:12:00: 4 of 4 taken");
+        assert_eq!(of_quota, "waits for a place of its tenant's quota since 09:12:00: 3 of 4 taken");
+        let words = of_run(&postponed, None, later(60));
+        assert_eq!(words.as_deref(), Some("waits for its turn by its rate, at 09:13:30"));
     }
 }

@@ -16,6 +16,8 @@ pub struct Tally<E> {
     attempts: IntCounter,
     lag: Histogram,
     stalls: IntCounter,
+    slas_missed: IntCounter,
+    prevented: IntCounter,
 }
 
 impl<E: Events> Tally<E> {
@@ -34,12 +36,22 @@ impl<E: Events> Tally<E> {
                 "minutehand_workflow_stalls_total",
                 "Runs of workflows found without progress, nothing under way and nothing awaited.",
             )?,
+            slas_missed: IntCounter::new(
+                "minutehand_sla_missed_total",
+                "Runs found not to have ended by when their job says that they are to have.",
+            )?,
+            prevented: IntCounter::new(
+                "minutehand_effects_prevented_total",
+                "Effects of runs that somebody was about to make again, and was told of instead.",
+            )?,
         };
         registry.register(Box::new(tally.jobs.clone()))?;
         registry.register(Box::new(tally.runs.clone()))?;
         registry.register(Box::new(tally.attempts.clone()))?;
         registry.register(Box::new(tally.lag.clone()))?;
         registry.register(Box::new(tally.stalls.clone()))?;
+        registry.register(Box::new(tally.slas_missed.clone()))?;
+        registry.register(Box::new(tally.prevented.clone()))?;
         Ok(tally)
     }
 
@@ -61,6 +73,8 @@ impl<E: Events> Events for Tally<E> {
             Event::Job { what, .. } => self.jobs.with_label_values(&[what]).inc(),
             Event::Run { run, now, .. } => self.count_run(run, run.status(*now)),
             Event::Stalled { .. } => self.stalls.inc(),
+            Event::SlaMissed { .. } => self.slas_missed.inc(),
+            Event::EffectPrevented { .. } => self.prevented.inc(),
         }
         self.next.emit(event);
     }

@@ -161,6 +161,11 @@ impl<C: Clock> Queues for EmbeddedQueues<C> {
         LOOK_AGAIN
     }
 
+    /// What is in flight here is all that is.
+    fn keeps_limits(&self) -> bool {
+        true
+    }
+
     fn limit(&self, tenant: &Tenant, concurrent: Option<u32>) {
         let limited = self.state().limit(tenant, concurrent);
         self.wake_receivers(limited);

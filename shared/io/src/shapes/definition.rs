@@ -8,6 +8,7 @@ use minutehand_domain::access::Role;
 use minutehand_domain::body::Json;
 use minutehand_domain::order::Terms;
 use minutehand_domain::priority::Priority;
+use minutehand_domain::slot::Bounds;
 use minutehand_domain::target::Target;
 use minutehand_domain::workflow::definition::{
     Approval, Definition, Does, Edge, ForEach, NoAnswer, OnFailure, Over, Policy, Task, Tolerate,
@@ -20,36 +21,50 @@ use minutehand_domain::workflow::template::Template;
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::bounds::BoundsV1;
 use super::priority::PriorityV1;
 use super::span::SpanV1;
-use super::target::TargetV2;
-use super::terms::TermsV1;
+use super::target::{TargetV2, TargetV3, needs_shape_3};
+use super::terms::{self, TermsV1, TermsV2};
 use super::{Many, Maybe, Of, Shape, in_shape, shapes};
 use crate::Fault;
 
 const PORT: &str = "the store";
 
 /// The text of the oldest shape that says it all: shape 2 is shape 1 with a target that a release of that shape knows nothing of, a
-/// worker.
+/// worker; shape 3 says more of targets, and with whom a task shares limits.
 pub(crate) fn write(definition: &Definition) -> Result<String, Fault> {
-    let of_a_worker = |task: &Task| matches!(task.does, Does::Call { target: Target::Worker(_), .. });
-    let shape = if definition.tasks.iter().chain(&definition.finally).any(of_a_worker) { 2 } else { 1 };
-    let shaped = Shaped { shape, definition: in_shape::<DefinitionV1, _>(definition) };
-    serde_json::to_string(&shaped).map_err(|error| Fault::unreadable(PORT, error.to_string()))
+    let shape = definition.tasks.iter().chain(&definition.finally).map(shape_of).max().unwrap_or(1);
+    let text = match shape {
+        3 => serde_json::to_string(&Shaped { shape, definition: in_shape::<DefinitionV3, _>(definition) }),
+        _ => serde_json::to_string(&Shaped { shape, definition: in_shape::<DefinitionV1, _>(definition) }),
+    };
+    text.map_err(|error| Fault::unreadable(PORT, error.to_string()))
+}
+
+/// The oldest that says all of a task.
+fn shape_of(task: &Task) -> u8 {
+    match &task.does {
+        _ if !task.bounds.is_empty() => 3,
+        Does::Call { target, terms } if needs_shape_3(target) || terms::needs_shape_2(terms) => 3,
+        Does::Call { target: Target::Worker(_), .. } => 2,
+        Does::Call { .. } | Does::Ask(_) => 1,
+    }
 }
 
 /// What a text of any shape means.
 pub(crate) fn read(text: &str) -> Result<Definition, Fault> {
-    let unreadable = |error: serde_json::Error| Fault::unreadable(PORT, error.to_string());
-    match serde_json::from_str::<Shaped<IgnoredAny>>(text).map_err(unreadable)?.shape {
-        1 | 2 => {
-            let shaped: Shaped<Of<DefinitionV1, Definition>> = serde_json::from_str(text).map_err(unreadable)?;
-            Ok(shaped.definition.0)
-        }
+    match parsed::<IgnoredAny>(text)?.shape {
+        1 | 2 => Ok(parsed::<Of<DefinitionV1, Definition>>(text)?.definition.0),
+        3 => Ok(parsed::<Of<DefinitionV3, Definition>>(text)?.definition.0),
         later => {
-            Err(Fault::later(PORT, format!("a workflow's definition has shape {later}, this release reads up to 2")))
+            Err(Fault::later(PORT, format!("a workflow's definition has shape {later}, this release reads up to 3")))
         }
     }
+}
+
+fn parsed<'de, D: Deserialize<'de>>(text: &'de str) -> Result<Shaped<D>, Fault> {
+    serde_json::from_str(text).map_err(|error| Fault::unreadable(PORT, error.to_string()))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -60,13 +75,16 @@ struct Shaped<D> {
 
 shapes! {
     DefinitionV1 => Definition,
+    DefinitionV3 => Definition,
     PolicyV1 => Policy,
     OnFailureV1 => OnFailure,
     TaskV1 => Task,
+    TaskV3 => Task,
     EdgeV1 => Edge,
     OnV1 => On,
     RuleV1 => Rule,
     DoesV1 => Does,
+    DoesV3 => Does,
     ApprovalV1 => Approval,
     NoAnswerV1 => NoAnswer,
     ForEachV1 => ForEach,
@@ -80,6 +98,18 @@ struct DefinitionV1 {
     #[serde(with = "Many::<TaskV1>")]
     tasks: Vec<Task>,
     #[serde(default, with = "Many::<TaskV1>")]
+    finally: Vec<Task>,
+    #[serde(with = "PolicyV1")]
+    policy: Policy,
+}
+
+/// A task may ask a service, and its calls have time-outs.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV3 {
+    #[serde(with = "Many::<TaskV3>")]
+    tasks: Vec<Task>,
+    #[serde(default, with = "Many::<TaskV3>")]
     finally: Vec<Task>,
     #[serde(with = "PolicyV1")]
     policy: Policy,
@@ -128,6 +158,31 @@ struct TaskV1 {
     allow_failure: bool,
     #[serde(default, with = "Maybe::<PriorityV1>")]
     priority: Option<Priority>,
+    #[serde(skip)]
+    bounds: Bounds,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Task")]
+struct TaskV3 {
+    key: TaskKey,
+    #[serde(with = "DoesV3")]
+    does: Does,
+    #[serde(default, with = "Maybe::<TemplateV1>")]
+    payload: Option<Template>,
+    #[serde(with = "Many::<EdgeV1>")]
+    depends_on: Vec<Edge>,
+    #[serde(with = "RuleV1")]
+    rule: Rule,
+    #[serde(default, with = "Maybe::<ExpressionV1>")]
+    when: Option<Expression>,
+    #[serde(default, with = "Maybe::<ForEachV1>")]
+    for_each: Option<ForEach>,
+    allow_failure: bool,
+    #[serde(default, with = "Maybe::<PriorityV1>")]
+    priority: Option<Priority>,
+    #[serde(default, skip_serializing_if = "Bounds::is_empty", with = "BoundsV1")]
+    bounds: Bounds,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -161,6 +216,18 @@ enum DoesV1 {
         #[serde(with = "TargetV2")]
         target: Target,
         #[serde(with = "TermsV1")]
+        terms: Terms,
+    },
+    Ask(#[serde(with = "ApprovalV1")] Approval),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Does", rename_all = "snake_case")]
+enum DoesV3 {
+    Call {
+        #[serde(with = "TargetV3")]
+        target: Target,
+        #[serde(with = "TermsV2")]
         terms: Terms,
     },
     Ask(#[serde(with = "ApprovalV1")] Approval),
@@ -254,7 +321,8 @@ impl Shape<ParamsSchema> for ParamsV1 {
 
 #[cfg(test)]
 mod tests {
-    use minutehand_domain::target::{WorkerTarget, WorkflowTarget};
+    use minutehand_domain::slot::{Concurrency, Rate};
+    use minutehand_domain::target::{Asks, HttpTarget, Method, ServiceTarget, Timeouts, WorkerTarget, WorkflowTarget};
     use minutehand_domain::workflow::WorkflowId;
     use serde_json::json;
 
@@ -318,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_later_shape_says_so() {
-        let later = read(r#"{"shape":3,"definition":{"other":1}}"#).unwrap_err();
+        let later = read(r#"{"shape":4,"definition":{"other":1}}"#).unwrap_err();
 
         assert!(matches!(later, Fault::Later { .. }), "{later:?}");
     }
@@ -335,5 +403,41 @@ mod tests {
             assert!(text.starts_with(r#"{"shape":2,"#), "{text}");
             assert_eq!(read(&text).unwrap(), definition);
         }
+    }
+
+    #[test]
+    fn a_task_that_shares_a_limit_is_in_a_shape_that_earlier_releases_leave_alone() {
+        let bounds = Bounds {
+            concurrency: Some(Concurrency { key: "billing".parse().unwrap(), limit: 4 }),
+            rate: Some(Rate { key: "bank".parse().unwrap(), per_minute: 100 }),
+        };
+        let does = Does::Call { target: Target::Noop, terms: Terms::default() };
+        let task = Task { bounds, ..Task::new("a".parse().unwrap(), does) };
+
+        let text = write(&Definition::new(vec![task.clone()])).unwrap();
+
+        assert!(text.starts_with(r#"{"shape":3,"#), "{text}");
+        assert_eq!(read(&text).unwrap().tasks, [task]);
+        let as_golden =
+            r#""bounds":{"concurrency":{"key":"billing","limit":4},"rate":{"key":"bank","per_minute":100}}"#;
+        assert!(text.contains(as_golden), "{text}");
+    }
+
+    /// Tried: in shape 2 a service cannot be written at all, and time-outs are left out.
+    #[test]
+    fn a_task_of_a_service_or_with_timeouts_is_in_shape_3() {
+        let timeouts = Timeouts { connect: None, first_byte: Some(Duration::from_secs(3)) };
+        let url = "https://example.com/".to_owned();
+        let http = Target::Http(HttpTarget { url, method: Method::Get, headers: [].into(), timeouts });
+        let service = Target::Service(ServiceTarget { alias: "a".parse().unwrap(), asks: Asks::Sqs { group: None } });
+
+        for target in [http, service] {
+            let task = Task::new("a".parse().unwrap(), Does::Call { target, terms: Terms::default() });
+            let text = write(&Definition { finally: vec![task], ..definition() }).unwrap();
+
+            assert!(text.starts_with(r#"{"shape":3,"#), "{text}");
+            assert_eq!(write(&read(&text).unwrap()).unwrap(), text);
+        }
+        assert!(write(&definition()).unwrap().starts_with(r#"{"shape":1,"#));
     }
 }

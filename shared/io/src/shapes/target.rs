@@ -1,20 +1,29 @@
 //! A target: what an attempt calls.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use minutehand_domain::pool::{HandlerName, PoolName};
+use minutehand_domain::pool::{HandlerName, Name, PoolName};
 use minutehand_domain::secret::SecretName;
-use minutehand_domain::target::{Header, HttpTarget, Method, Target, WorkerTarget, WorkflowTarget};
+use minutehand_domain::target::{
+    AliasName, Asks, Header, HttpTarget, Method, ServiceTarget, Target, Timeouts, WorkerTarget, WorkflowTarget,
+};
 use minutehand_domain::workflow::WorkflowId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Of, in_shape, shapes};
+use super::span::SpanV1;
+use super::{Maybe, Of, in_shape, shapes};
 
 shapes! {
     TargetV1 => Target,
     TargetV2 => Target,
+    TargetV3 => Target,
     HttpTargetV1 => HttpTarget,
     HttpTargetV2 => HttpTarget,
+    HttpTargetV3 => HttpTarget,
+    TimeoutsV3 => Timeouts,
+    ServiceTargetV3 => ServiceTarget,
+    AsksV3 => Asks,
     HeaderV2 => Header,
     MethodV1 => Method,
     WorkflowTargetV2 => WorkflowTarget,
@@ -30,6 +39,8 @@ pub(crate) enum TargetV1 {
     Workflow(WorkflowTarget),
     #[serde(skip)]
     Worker(WorkerTarget),
+    #[serde(skip)]
+    Service(ServiceTarget),
 }
 
 /// A header may name a secret.
@@ -42,6 +53,47 @@ pub(crate) enum TargetV2 {
     Workflow(#[serde(with = "WorkflowTargetV2")] WorkflowTarget),
     /// Later still, and likewise.
     Worker(#[serde(with = "WorkerTargetV2")] WorkerTarget),
+    #[serde(skip)]
+    Service(ServiceTarget),
+}
+
+/// A call may have time-outs for its phases, and services of AWS are asked.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Target", rename_all = "snake_case")]
+pub(crate) enum TargetV3 {
+    Http(#[serde(with = "HttpTargetV3")] HttpTarget),
+    Noop,
+    Workflow(#[serde(with = "WorkflowTargetV2")] WorkflowTarget),
+    Worker(#[serde(with = "WorkerTargetV2")] WorkerTarget),
+    Service(#[serde(with = "ServiceTargetV3")] ServiceTarget),
+}
+
+/// Whether shape 2 cannot say it.
+pub(crate) fn needs_shape_3(target: &Target) -> bool {
+    match target {
+        Target::Http(http) => http.timeouts.is_said(),
+        Target::Service(_) => true,
+        Target::Noop | Target::Workflow(_) | Target::Worker(_) => false,
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ServiceTarget")]
+struct ServiceTargetV3 {
+    alias: AliasName,
+    #[serde(with = "AsksV3")]
+    asks: Asks,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Asks", rename_all = "snake_case")]
+enum AsksV3 {
+    Lambda,
+    Sqs { group: Option<Name> },
+    Sns { group: Option<Name> },
+    EventBridge { detail_type: Option<String> },
+    StepFunctions,
+    Ecs,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -66,6 +118,8 @@ struct HttpTargetV1 {
     method: Method,
     #[serde(with = "texts")]
     headers: BTreeMap<String, Header>,
+    #[serde(skip)]
+    timeouts: Timeouts,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,6 +130,29 @@ struct HttpTargetV2 {
     method: Method,
     #[serde(with = "headers")]
     headers: BTreeMap<String, Header>,
+    #[serde(skip)]
+    timeouts: Timeouts,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "HttpTarget")]
+struct HttpTargetV3 {
+    url: String,
+    #[serde(with = "MethodV1")]
+    method: Method,
+    #[serde(with = "headers")]
+    headers: BTreeMap<String, Header>,
+    #[serde(with = "TimeoutsV3")]
+    timeouts: Timeouts,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Timeouts")]
+struct TimeoutsV3 {
+    #[serde(default, with = "Maybe::<SpanV1>")]
+    connect: Option<Duration>,
+    #[serde(default, with = "Maybe::<SpanV1>")]
+    first_byte: Option<Duration>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -11,7 +11,9 @@ use super::{Maybe, Shape as _, shapes};
 
 shapes! {
     TermsV1 => Terms,
+    TermsV2 => Terms,
     DeliveryV1 => Delivery,
+    DeliveryV2 => Delivery,
     RetryPolicyV1 => RetryPolicy,
     BackoffV1 => Backoff,
     JitterV1 => Jitter,
@@ -30,9 +32,38 @@ pub(crate) struct TermsV1 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Delivery", rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "they are called so, and stored so")]
 enum DeliveryV1 {
     AtLeastOnce,
     AtMostOnce,
+    #[serde(skip)]
+    EffectivelyOnce,
+}
+
+/// The target may claim its effects before it makes them.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Terms")]
+pub(crate) struct TermsV2 {
+    #[serde(with = "SpanV1")]
+    timeout: Duration,
+    #[serde(with = "RetryPolicyV1")]
+    retry: RetryPolicy,
+    #[serde(with = "DeliveryV2")]
+    delivery: Delivery,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Delivery", rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "they are called so, and stored so")]
+enum DeliveryV2 {
+    AtLeastOnce,
+    AtMostOnce,
+    EffectivelyOnce,
+}
+
+/// Whether only the second shape can say it.
+pub(crate) fn needs_shape_2(terms: &Terms) -> bool {
+    terms.delivery == Delivery::EffectivelyOnce
 }
 
 #[derive(Serialize, Deserialize)]

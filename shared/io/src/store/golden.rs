@@ -25,21 +25,24 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::attempt::Ended;
+use minutehand_domain::run::effect::{Claimed, Effect, RequestMark, Told};
 use minutehand_domain::run::logbook::{Checkpoint, LateAnswer, LateWord, Lines, LogPiece, Logbook, Progress};
 use minutehand_domain::run::{
     Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Remark, Remarked,
-    Run, Skip, SkippedSpan, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
+    Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
 use minutehand_domain::secret::{Label, Sealed, Secret};
 use minutehand_domain::signing::SigningSecrets;
+use minutehand_domain::slot::{Admission, Bound, Bounds, Concurrency, Pace, Rate, Slot, SlotName, Waiter};
 use minutehand_domain::survey::{Segment, Survey};
-use minutehand_domain::target::{Header, HttpTarget, Method, Target, WorkerTarget, WorkflowTarget};
+use minutehand_domain::target::{
+    Asks, Header, HttpTarget, Method, ServiceTarget, Target, Timeouts, WorkerTarget, WorkflowTarget,
+};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_domain::workflow::join::Join;
 use minutehand_domain::workflow::plan::Phase;
-use minutehand_domain::workflow::slot::{Slot, Waiter};
 use minutehand_domain::workflow::{Workflow, WorkflowId};
 
 use super::embedded::Codec;
@@ -210,6 +213,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     see("slot", &Slot { holders: [manual().to_string()].into() });
     see("slot of none", &Slot::default());
     see("waiter", &Waiter { since: AT, run: manual() });
+    see("pace", &Pace { next: AT, next_late: Moment::END });
     let stamp = TimerStamp { generation: 300, written: AT };
     let hint = Hint { tenant: tenant(), run: manual(), timer: TimerKey::run(manual(), AT), stamp };
     let (pool, handler) = ("web1".parse().unwrap(), "invoice.send".parse().unwrap());
@@ -336,12 +340,22 @@ fn definitions() -> Vec<(&'static str, Definition)> {
     let with = |target| Definition { target, ..Definition::default() };
     let http = |method| {
         let headers = [("x-team".to_owned(), Header::from("finance"))].into();
-        Target::Http(HttpTarget { url: "https://example.com/ä?b".to_owned(), method, headers })
+        Target::Http(HttpTarget {
+            url: "https://example.com/ä?b".to_owned(),
+            method,
+            headers,
+            timeouts: Timeouts::default(),
+        })
     };
     let named = Header::Secret("stripe-key".parse().unwrap());
     let headers = [("authorization".to_owned(), named), ("x-team".to_owned(), Header::from("finance"))].into();
     let url = "https://example.com/".to_owned();
-    let with_a_secret = with(Target::Http(HttpTarget { url, method: Method::Post, headers }));
+    let with_a_secret =
+        with(Target::Http(HttpTarget { url, method: Method::Post, headers, timeouts: Timeouts::default() }));
+    let timeouts = Timeouts { connect: Some(Duration::from_secs(2)), first_byte: None };
+    let url = "https://example.com/".to_owned();
+    let with_timeouts = with(Target::Http(HttpTarget { url, method: Method::Post, headers: [].into(), timeouts }));
+    let asking = |asks| with(Target::Service(ServiceTarget { alias: "orders".parse().unwrap(), asks }));
     let retrying = |backoff, jitter| {
         let retry = RetryPolicy {
             max_retries: 300,
@@ -355,6 +369,7 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         Definition { terms: Terms { retry, ..Terms::default() }, ..Definition::default() }
     };
     let catching_up = |catch_up| Definition { catch_up, ..Definition::default() };
+    let limited = |concurrency, rate| Definition { bounds: Bounds { concurrency, rate }, ..Definition::default() };
     let of_priority = |priority| Definition { priority, ..Definition::default() };
     let described = Definition {
         name: Some("Überweisung".to_owned()),
@@ -363,6 +378,7 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ..Definition::default()
     };
     let at_most_once = Terms { timeout: Duration::from_secs(840), delivery: Delivery::AtMostOnce, ..Terms::default() };
+    let effectively_once = Terms { delivery: Delivery::EffectivelyOnce, ..at_most_once.clone() };
     let window = Duration::from_secs(60);
     vec![
         ("noop", with(Target::Noop)),
@@ -383,6 +399,15 @@ fn definitions() -> Vec<(&'static str, Definition)> {
                 handler: "invoice.send".parse().unwrap(),
             })),
         ),
+        ("with a limit", limited(Some(Concurrency { key: "Konto 7".parse().unwrap(), limit: 300 }), None)),
+        ("with a rate", limited(None, Some(Rate { key: "bank".parse().unwrap(), per_minute: 60_000 }))),
+        ("with time-outs", with_timeouts),
+        ("with a lambda", asking(Asks::Lambda)),
+        ("with sqs", asking(Asks::Sqs { group: Some("a".parse().unwrap()) })),
+        ("with sns", asking(Asks::Sns { group: None })),
+        ("with eventbridge", asking(Asks::EventBridge { detail_type: Some("paid".to_owned()) })),
+        ("with step functions", asking(Asks::StepFunctions)),
+        ("with ecs", asking(Asks::Ecs)),
         ("described", described),
         ("payload inside", Definition { payload: Body::Inside(json()), ..Definition::default() }),
         ("payload apart", Definition { payload: Body::Apart(Digest([7; 16])), ..Definition::default() }),
@@ -391,6 +416,8 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("exponential full", retrying(Backoff::Exponential, Jitter::Full)),
         ("exponential decorrelated", retrying(Backoff::Exponential, Jitter::Decorrelated)),
         ("at most once", Definition { terms: at_most_once, ..Definition::default() }),
+        ("effectively once", Definition { terms: effectively_once, ..Definition::default() }),
+        ("with an sla", Definition { sla: Some(Duration::from_secs(300)), ..Definition::default() }),
         ("catch up last", catching_up(CatchUp::Last { window })),
         ("catch up none", catching_up(CatchUp::None)),
         ("catch up all", catching_up(CatchUp::All { window, max_runs: 300 })),
@@ -462,6 +489,22 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     let remarks = [noted].into_iter().chain(Remarked::ALL.map(remark)).collect();
     let token = Some(SecretHash::of("t"));
     let held = Lease { holder: Holder::Remote(Worker(7)), until: AT, cancelled: false, token };
+    let places = [
+        SlotName::Workflow(WorkflowId::from_bytes([7; 16])),
+        SlotName::Root("Konto 7".parse().unwrap()),
+        SlotName::Key("bank".parse().unwrap()),
+        SlotName::Quota,
+    ];
+    let places = places.map(|slot| Bound { slot, width: 300 }).to_vec();
+    let of_a_place = Admission { places, turn: None };
+    let postponed = Admission { places: Vec::new(), turn: Some(AT) };
+    runs.push(("waiting at a limit", Run { admission: of_a_place, ..waiting(Waiting::Slot { since: AT }) }));
+    runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
+    let taken_on = Lease { holder: Holder::Target(Worker(7)), ..held };
+    let missed = Some(Sla { until: AT, missed: Some(AT) });
+    runs.push(("taken on by a target", Run { state: State::Running(taken_on), ..run(manual()) }));
+    runs.push(("with an sla", Run { sla: Some(Sla { until: AT, missed: None }), ..run(manual()) }));
+    runs.push(("missed its sla", Run { sla: missed, ..waiting(Waiting::Slot { since: AT }) }));
     runs.push(("taken by a worker", Run { state: State::Running(held), ..run(manual()) }));
     runs.push(("remarked", Run { remarks, ..tasks(Phase::Main, Some(Stop::Cancelled), None) }));
     runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
@@ -486,7 +529,7 @@ fn runs() -> Vec<(String, Run)> {
         cancel: Some(CancelAsked { at: AT, by: By::host() }),
         ..run(redrive())
     };
-    let runs = [
+    let runs = vec![
         ("scheduled", in_state(State::Scheduled { due: AT })),
         ("manual", run(manual())),
         ("running", in_state(lease(Holder::Process(Worker(u64::MAX)), false))),
@@ -568,6 +611,15 @@ fn each_of_workers(see: &mut dyn FnMut(&str, &dyn Golden)) {
     see(
         "log",
         &LogPiece { run, first: 300, at: AT, attempt: 3, lines: vec!["a".to_owned(), String::new(), "ä".to_owned()] },
+    );
+    let (name, request) = ("charge:7".parse().unwrap(), Some(RequestMark::from_bytes([5; 16])));
+    let claimed = Claimed { at: AT, fence: 1, request: None };
+    let effect = Effect { tenant: tenant(), run, name, claimed, outcome: None, prevented: 0 };
+    see("effect", &effect);
+    let outcome = Some(Told { at: AT, fence: 2, outcome: Json::of(&serde_json::json!({"ä": 1})) });
+    see(
+        "effect that came to something",
+        &Effect { claimed: Claimed { request, ..claimed }, outcome, prevented: 300, ..effect },
     );
     see("pool", &Pool { tenant: tenant(), name: "web1".parse().unwrap(), named_at: AT });
     let presence = Presence {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use minutehand_domain::body::Json;
 use minutehand_domain::limits::SECRETS_OF_A_CALL;
-use minutehand_domain::run::ErrorCode;
+use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::secret::{SecretName, filled, named_in};
 use minutehand_domain::signing::SigningSecrets;
-use minutehand_domain::target::{HttpTarget, Target};
+use minutehand_domain::target::{HttpTarget, ServiceTarget, Target};
 
 use super::known_secrets::KnownSecrets;
 use super::known_values::KnownValues;
@@ -30,10 +30,38 @@ pub trait Transport: Send + Sync + 'static {
     ) -> impl Future<Output = Answer> + Send;
 }
 
+/// Asks a service of AWS that the operator declared, and carries its answer back.
+pub trait Services: Send + Sync + 'static {
+    /// Makes one call within `call.timeout`.
+    fn call(&self, target: &ServiceTarget, call: Call<'_>) -> impl Future<Output = Answer> + Send;
+}
+
+/// The services of a process that calls none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoServices;
+
+impl Services for NoServices {
+    async fn call(&self, _target: &ServiceTarget, _call: Call<'_>) -> Answer {
+        let error = ErrorCode::Alias.error("this deployment declares no targets of AWS");
+        Answer::Failed { error, retry_after: None }
+    }
+}
+
+/// None where nothing is declared.
+impl<V: Services> Services for Option<V> {
+    async fn call(&self, target: &ServiceTarget, call: Call<'_>) -> Answer {
+        match self {
+            Some(services) => services.call(target, call).await,
+            None => NoServices.call(target, call).await,
+        }
+    }
+}
+
 /// Reads the store only for secrets: those that calls are signed with, and those that they name.
 #[derive(Debug)]
-pub struct Callers<T, S> {
+pub struct Callers<T, S, V = NoServices> {
     http: T,
+    services: V,
     signing: KnownSecrets<S>,
     values: KnownValues<S>,
 }
@@ -43,15 +71,21 @@ const MOST_SECRETS: usize = 2 * SECRETS_OF_A_CALL;
 
 impl<T: Transport, S: Store> Callers<T, S> {
     pub fn new(http: T, store: Arc<S>) -> Self {
-        Self { http, signing: KnownSecrets::new(Arc::clone(&store)), values: KnownValues::new(store) }
+        Self::with(http, NoServices, store)
+    }
+}
+
+impl<T: Transport, S: Store, V: Services> Callers<T, S, V> {
+    pub fn with(http: T, services: V, store: Arc<S>) -> Self {
+        Self { http, services, signing: KnownSecrets::new(Arc::clone(&store)), values: KnownValues::new(store) }
     }
 
     /// Nothing is sent unsigned, or without what its secrets say. What is sent instead of their names is in the call alone.
     async fn call_http(&self, target: &HttpTarget, call: Call<'_>) -> Answer {
-        if let Some(error) = call.material.missing() {
-            return Answer::Failed { error, retry_after: None };
-        }
-        let payload = call.payload.map(|payload| filled(payload, |name| call.material.secret(name)));
+        let payload = match payload_of(&call) {
+            Ok(payload) => payload,
+            Err(error) => return Answer::Failed { error, retry_after: None },
+        };
         let call = Call { payload: payload.as_ref(), ..call };
         match &call.material.signing {
             Some(secrets) => self.http.call(target, call, secrets).await,
@@ -61,15 +95,31 @@ impl<T: Transport, S: Store> Callers<T, S> {
             },
         }
     }
+
+    async fn call_service(&self, target: &ServiceTarget, call: Call<'_>) -> Answer {
+        let payload = match payload_of(&call) {
+            Ok(payload) => payload,
+            Err(error) => return Answer::Failed { error, retry_after: None },
+        };
+        self.services.call(target, Call { payload: payload.as_ref(), ..call }).await
+    }
+}
+
+/// With what its secrets say, of which none may be missing.
+fn payload_of(call: &Call<'_>) -> Result<Option<Json>, AttemptError> {
+    match call.material.missing() {
+        Some(error) => Err(error),
+        None => Ok(call.payload.map(|payload| filled(payload, |name| call.material.secret(name)))),
+    }
 }
 
 /// The secrets that a call names.
-fn named_by(target: &HttpTarget, payload: Option<&Json>) -> BTreeSet<SecretName> {
+fn named_by(target: &Target, payload: Option<&Json>) -> BTreeSet<SecretName> {
     let inside = payload.map(named_in).unwrap_or_default();
     target.secrets().into_iter().chain(inside).take(MOST_SECRETS).collect()
 }
 
-impl<T: Transport, S: Store> Targets for Callers<T, S> {
+impl<T: Transport, S: Store, V: Services> Targets for Callers<T, S, V> {
     async fn prepare(
         &self,
         upcoming: Upcoming<'_>,
@@ -77,21 +127,22 @@ impl<T: Transport, S: Store> Targets for Callers<T, S> {
         vault: &impl Vault,
     ) -> Result<Material, Fault> {
         let Upcoming { tenant, now, .. } = upcoming;
-        match upcoming.target {
-            Target::Noop | Target::Workflow(_) | Target::Worker(_) => Ok(Material::default()),
-            Target::Http(target) => {
-                let signing = self.signing.of(tenant, chance, now).await?;
-                let names = named_by(target, upcoming.payload);
-                let secrets = self.values.of(tenant, names, vault, now).await?;
-                Ok(Material { signing: Some(signing), secrets })
-            }
-        }
+        let signing = match upcoming.target {
+            Target::Noop | Target::Workflow(_) | Target::Worker(_) => return Ok(Material::default()),
+            Target::Http(_) => Some(self.signing.of(tenant, chance, now).await?),
+            // AWS knows who calls by the signature of the deployment.
+            Target::Service(_) => None,
+        };
+        let names = named_by(upcoming.target, upcoming.payload);
+        let secrets = self.values.of(tenant, names, vault, now).await?;
+        Ok(Material { signing, secrets })
     }
 
     async fn call(&self, call: Call<'_>) -> Answer {
         match call.target {
             Target::Noop => Answer::Succeeded { result: None },
             Target::Http(target) => self.call_http(target, call).await,
+            Target::Service(target) => self.call_service(target, call).await,
             Target::Workflow(_) => {
                 let error = ErrorCode::InvalidTarget.error("a workflow is not called: it unfolds into its tasks");
                 Answer::Failed { error, retry_after: None }
@@ -111,8 +162,10 @@ mod tests {
 
     use minutehand_domain::Moment;
     use minutehand_domain::id::{JobId, RunKey, Tenant};
+    use minutehand_domain::run::lease_id::LeaseId;
     use minutehand_domain::secret::{Label, Secret, SecretValue, marked};
-    use minutehand_domain::target::{Header, Method};
+    use minutehand_domain::target::{Header, Method, Timeouts};
+    use minutehand_domain::timer::{TimerKey, TimerStamp};
     use serde_json::json;
     use zeroize::Zeroizing;
 
@@ -145,13 +198,16 @@ mod tests {
         let callers = Callers::new(Kept::default(), Arc::new(store));
         let headers = [("x-key".to_owned(), Header::Secret(name))].into();
         let url = "https://example.com/".to_owned();
-        let target = Target::Http(HttpTarget { url, method: Method::Post, headers });
+        let target = Target::Http(HttpTarget { url, method: Method::Post, headers, timeouts: Timeouts::default() });
         let upcoming = Upcoming { target: &target, tenant: &tenant, payload: Some(payload), now: NOW };
         let material = callers.prepare(upcoming, &SystemChance, &vault).await.unwrap();
+        let (run, stamp) =
+            (RunKey::manual(JobId::from_bytes([1; 16]), NOW, 1), TimerStamp { generation: 1, written: NOW });
+        let lease = LeaseId { run, fence: 1, timer: TimerKey::run(run, NOW), stamp };
         let call = Call {
             target: &target,
             tenant: &tenant,
-            run: RunKey::manual(JobId::from_bytes([1; 16]), NOW, 1),
+            run,
             attempt: 1,
             scheduled_at: NOW,
             now: NOW,
@@ -159,6 +215,7 @@ mod tests {
             task: None,
             material: &material,
             timeout: Duration::from_secs(1),
+            lease,
         };
         assert_eq!(callers.call(call).await, Answer::Succeeded { result: None });
         callers.http.0.into_inner().unwrap()

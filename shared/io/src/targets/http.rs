@@ -1,7 +1,7 @@
 //! Calling an HTTP target: one request, one answer, whatever the network does.
 //!
 //! [`reach`] decides which addresses may be called, [`address`] and [`headers`] refuse invalid URLs and headers,
-//! [`request`] builds the request and [`trace`] a part of it, [`names`] knows the addresses of a name, [`dial`] opens the
+//! [`request`] builds the request, [`names`] knows the addresses of a name, [`dial`] opens the
 //! connection, [`answer`] and [`errors`] turn the result into an answer.
 
 mod address;
@@ -13,25 +13,35 @@ mod names;
 mod reach;
 mod request;
 #[cfg(test)]
-mod tests;
-mod trace;
+pub(super) mod tests;
 
 pub use address::{UrlRefusal, check_url};
 pub use headers::{HeaderRefusal, check_headers};
 pub use reach::{OutOfReach, Reach};
+
+#[cfg(feature = "aws")]
+pub(super) use self::answer::{AnswerBody, retry_after};
+#[cfg(feature = "aws")]
+pub(super) use self::errors::broken;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
+#[cfg(feature = "aws")]
+use http::Response;
 use http_body_util::Full;
+#[cfg(feature = "aws")]
+use hyper::body::Incoming;
 use hyper_rustls::{ConfigBuilderExt as _, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use minutehand_domain::Moment;
+#[cfg(feature = "aws")]
+use minutehand_domain::run::AttemptError;
 use minutehand_domain::signing::SigningSecrets;
-use minutehand_domain::target::HttpTarget;
+use minutehand_domain::target::{HttpTarget, Timeouts};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -87,10 +97,25 @@ impl HttpCaller {
         Self { client, reach }
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>, now: Moment) -> Answer {
-        match self.client.request(request).await {
-            Ok(response) => answer::read(response, now).await,
-            Err(error) => Answer::Failed { error: errors::before_an_answer(&error), retry_after: None },
+    /// Sends a request that is made already, out of nobody's share.
+    #[cfg(feature = "aws")]
+    pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, AttemptError> {
+        self.client.request(request).await.map_err(|error| errors::before_an_answer(&error))
+    }
+
+    /// `first_byte`: how long it may take until an answer begins. `token`: what the target shows later if it takes the run on.
+    async fn exchange(
+        &self,
+        request: Request<Full<Bytes>>,
+        first_byte: Option<Duration>,
+        token: &str,
+        now: Moment,
+    ) -> Answer {
+        let head = tokio::time::timeout(first_byte.unwrap_or(Duration::MAX), self.client.request(request));
+        match head.await {
+            Ok(Ok(response)) => answer::read(response, token, now).await,
+            Ok(Err(error)) => Answer::Failed { error: errors::before_an_answer(&error), retry_after: None },
+            Err(_elapsed) => Answer::Failed { error: errors::no_first_byte(first_byte), retry_after: None },
         }
     }
 }
@@ -98,9 +123,12 @@ impl HttpCaller {
 impl Transport for HttpCaller {
     /// Connecting, sending and reading together take at most `call.timeout`.
     async fn call(&self, target: &HttpTarget, call: Call<'_>, secrets: &SigningSecrets) -> Answer {
-        match request::build(target, &call, secrets, self.reach) {
+        let token = secrets.lease_token(call.run, call.attempt);
+        match request::build(target, &call, secrets, &token, self.reach) {
             Ok(request) => {
-                let exchange = dial::for_tenant(call.tenant.clone(), self.exchange(request, call.now));
+                let Timeouts { first_byte, .. } = target.timeouts;
+                let exchange = self.exchange(request, first_byte, &token, call.now);
+                let exchange = dial::dialing(call.tenant.clone(), target.timeouts.connect(), exchange);
                 tokio::time::timeout(call.timeout, exchange).await.unwrap_or(Answer::TimedOut)
             }
             Err(error) => Answer::Failed { error, retry_after: None },

@@ -18,8 +18,9 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::dispatch::{Dispatched, admitted, dispatch};
 use crate::chain::links::{first_gap, promise_gap};
 use crate::chain::passing_over::pass_over;
+use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
-use crate::timers::promise::{erase, move_to_next_hint, promise};
+use crate::timers::promise::{erase, promise};
 
 /// Does what its job says of an occurrence that nobody had claimed at `now` and that no record speaks for.
 pub(crate) async fn catch_up<D: Ports>(
@@ -36,7 +37,7 @@ pub(crate) async fn catch_up<D: Ports>(
             dispatch_each(ports, key.at, timer, horizon, dispatched).await
         }
         CatchUpPlan::FireAll => {
-            let moved = move_to_next_hint(ports, timer, key.at).await?;
+            let moved = await_claim(ports, timer, job, key).await?;
             dispatch(ports, key.at, &moved, horizon, dispatched).await.map(|_next_look_decides| ())
         }
         _ if is_a_straggler(ports, job, key.at, now).await? => handle_straggler(ports, timer, job, key, now).await,
@@ -70,7 +71,7 @@ async fn handle_straggler<D: Ports>(
     if job.is_too_late(key.at, now) {
         return pass_over(ports, timer, job, key, Skip::Missed, None).await;
     }
-    let moved = move_to_next_hint(ports, timer, key.at).await?;
+    let moved = await_claim(ports, timer, job, key).await?;
     hint(ports, job.lane(), &Hint::behind(&moved, key, job.generation), ports.clock().now()).await
 }
 
@@ -121,6 +122,7 @@ async fn dispatch_from<D: Ports>(
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     let Ok(job) = admitted(ports, timer, t).await? else { return Ok(()) };
+    tell_of_a_late_promise(ports, timer, &job, t);
     if !job.definition.catch_up.is_of_all() {
         return dispatch(ports, t, timer, horizon, dispatched).await.map(|_next_look_decides| ());
     }
@@ -145,11 +147,14 @@ async fn dispatch_each<D: Ports>(
         let Ok(job) = admitted(ports, &timer, t).await? else { return Ok(()) };
         let now = ports.clock().now();
         let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
-            let waiting = moved_if_past(ports, &timer, t).await?;
+            let waiting = moved_if_past(ports, &timer, &job, t).await?;
             return dispatch(ports, t, &waiting, horizon, dispatched).await.map(|_next_look_decides| ());
         };
         let promised = promise_gap(ports, &job, next).await?;
-        let waiting = moved_if_past(ports, &timer, t).await?;
+        if let Some((gap, timer)) = &promised {
+            tell_of_a_late_promise(ports, timer, &job, *gap);
+        }
+        let waiting = moved_if_past(ports, &timer, &job, t).await?;
         dispatched.add(job.id, t);
         let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
         hint(ports, job.lane(), &told, now).await?;
@@ -161,6 +166,9 @@ async fn dispatch_each<D: Ports>(
 }
 
 /// Moves a timer whose time is past; one that was just promised ahead stays for the next pass.
-async fn moved_if_past<D: Ports>(ports: &D, timer: &Timer, t: Moment) -> Result<Timer, Fault> {
-    if timer.key.due > ports.clock().now() { Ok(timer.clone()) } else { move_to_next_hint(ports, timer, t).await }
+async fn moved_if_past<D: Ports>(ports: &D, timer: &Timer, job: &Job, t: Moment) -> Result<Timer, Fault> {
+    if timer.key.due > ports.clock().now() {
+        return Ok(timer.clone());
+    }
+    await_claim(ports, timer, job, RunKey::occurrence(job.id, t)).await
 }

@@ -65,7 +65,7 @@ async fn unanswered<D: Ports>(ports: &D, seen: &Seen<Run>) -> Result<Settled, Fa
     if !ports.store().put(&next.tenant, next.key, &next, seen.guard()).await?.is_written() {
         return Ok(Settled::More); // somebody answered meanwhile: the next look sees
     }
-    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+    ports.events().changed(run, &next, now);
     settle(ports, &next).await
 }
 
@@ -96,7 +96,7 @@ pub async fn look<D: Ports>(ports: &D, seen: Seen<Run>) -> Result<Option<Moment>
     if let Some(stall) = stalled {
         ports.events().emit(&Event::Stalled { run: &remarked, since: stall.since, edge: &stall.edge });
     }
-    Ok(Some(tasks.deadline.min(now + LOOK_AGAIN)))
+    Ok(Some(seen.item.looked_at_by(tasks.deadline.min(now + LOOK_AGAIN))))
 }
 
 /// Writes a run unchanged, as it was seen. False where somebody was faster: the timer in hand is to stay.

@@ -10,7 +10,7 @@ use minutehand_domain::workflow::join::Of;
 use minutehand_domain::workflow::path::Root;
 use minutehand_domain::workflow::plan::Phase;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
+use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -63,7 +63,7 @@ pub(super) async fn end<D: Ports>(
         }
         match family.ports.store().put(&next.tenant, next.key, &next, Guard::Seen(version)).await? {
             Put::Written(version) => {
-                family.ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+                family.ports.events().changed(&run, &next, now);
                 work.step();
                 family.parent = Seen { item: next, version };
             }

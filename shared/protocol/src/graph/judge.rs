@@ -57,7 +57,7 @@ pub async fn judge<D: Ports>(
         };
         let timer = promise_task(ports, tenant, TimerKey::run(key, now), task.parent).await?;
         if ports.store().put(tenant, key, &next, guard).await?.is_written() {
-            ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            ports.events().changed(&run, &next, now);
             if settle(ports, &next).await? == Settled::Paid {
                 erase(ports, &timer).await?;
             }
@@ -137,6 +137,7 @@ pub(super) fn going_on_with(before: &Run, by: Option<&By>, now: Moment) -> Run {
         redrive_of: Some(before.key),
         asked_by: by.cloned(),
         state: State::Scheduled { due: now },
+        sla: before.sla_from(now),
         ..Run::new(before.tenant.clone(), RunKey::resuming(before.key), before.priority)
     }
 }

@@ -8,13 +8,13 @@ use minutehand_domain::workflow::definition::OnFailure;
 use minutehand_domain::workflow::edge::{Closed, Ended, On, Rule};
 use minutehand_domain::workflow::join::{Join, JoinKey, Of, Seen as Found, Tree};
 use minutehand_domain::workflow::plan::{Node, Phase};
-use minutehand_domain::workflow::slot::{Slot, items};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
 use super::attend::whose_deadline;
 use super::family::Family;
+use crate::slots::{Place, holds, places_of};
 
 /// What follows the end of a task's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,8 @@ pub(super) fn owed<D: Ports>(family: &Family<'_, D>, tasks: &Tasks, run: &Run, n
 
 /// Whether the end of a run owes anything to anybody.
 pub fn owes(run: &Run) -> bool {
-    run.task.is_some() || run.graph.as_ref().is_some_and(|graph| graph.slot.is_some())
+    let holds_places = !run.admission.places.is_empty() || run.graph.as_ref().is_some_and(|graph| graph.slot.is_some());
+    run.task.is_some() || holds_places
 }
 
 /// Whether a run that is over owes what nobody has paid. What a look at its parent pays is the parent's: that is not over.
@@ -76,12 +77,8 @@ pub async fn is_unpaid<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
 }
 
 async fn holds_a_place<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
-    let Some((graph, width)) = run.graph.as_ref().and_then(|graph| Some((graph, graph.slot?))) else {
-        return Ok(false);
-    };
-    for (key, _room) in items(graph.workflow, width, run.key) {
-        let slot = ports.store().get::<Slot>(&run.tenant, key).await?;
-        if slot.is_some_and(|slot| slot.item.holders.contains(&run.key.to_string())) {
+    for bound in &places_of(run) {
+        if holds(ports, Place { tenant: &run.tenant, bound, run: run.key }).await? {
             return Ok(true);
         }
     }

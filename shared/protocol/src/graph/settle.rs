@@ -20,9 +20,9 @@ use super::ending::end_of_phase;
 use super::family::Family;
 use super::join::close;
 use super::owed::{Owed, owed, owes};
-use super::slots::{Place, release};
 use super::stop::{census, stop};
 use super::unfold::begin;
+use crate::slots::{Place, places_of, release};
 
 /// What one settling writes: then its timer looks again, so that no call lasts for as long as a graph is large. What was done before
 /// is passed over and costs no step, so that each look comes further than the one before.
@@ -104,11 +104,8 @@ impl Work {
 }
 
 async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Fault> {
-    if let Some(graph) = &run.graph
-        && let Some(width) = graph.slot
-    {
-        let place = Place { tenant: &run.tenant, workflow: graph.workflow, width, run: run.key };
-        release(ports, place).await?;
+    for bound in &places_of(run) {
+        release(ports, Place { tenant: &run.tenant, bound, run: run.key }).await?;
     }
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,

@@ -16,7 +16,7 @@ use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Stop, Tasks
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_domain::workflow::plan::Phase;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
+use minutehand_io::events::Events as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
@@ -49,7 +49,7 @@ pub(super) async fn stop<D: Ports>(ports: &D, key: RunKey, stop: Stop, work: &mu
         };
         let timer = promise_look(ports, &run).await?;
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
-            ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            ports.events().changed(&run, &next, now);
             look_at(ports, &next, &timer, now + FIRST_LOOK).await;
             work.step();
             break;
@@ -178,11 +178,11 @@ async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result
         let now = ports.clock().now();
         let found = |run: &Run| if run.is_finished() { Found::Over } else { Found::Open };
         let Ok(next) = run.after(&RunEvent::Cancel { by: None }, now) else { return Ok(found(&run)) };
-        if let Some(end) = next.cut_short(&run) {
+        if let Some(end) = next.grace_ends(&run) {
             promise_look_at(ports, &run, end).await?;
         }
         if ports.store().put(&next.tenant, key, &next, guard).await?.is_written() {
-            ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            ports.events().changed(&run, &next, now);
             return Ok(found(&next));
         }
     }

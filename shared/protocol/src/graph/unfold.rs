@@ -20,7 +20,7 @@ use minutehand_domain::workflow::edge::{Closed, Decision};
 use minutehand_domain::workflow::parts::parts_for;
 use minutehand_domain::workflow::plan::Phase;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
+use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 use std::time::Duration;
@@ -170,7 +170,7 @@ pub async fn unfold<D: Ports>(
     let Put::Written(version) = ports.store().put(&next.tenant, next.key, &next, guard).await? else {
         return Ok(Ok(None));
     };
-    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+    ports.events().changed(&run, &next, now);
     Ok(Ok(Some(Seen { item: next, version })))
 }
 

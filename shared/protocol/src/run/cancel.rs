@@ -7,7 +7,7 @@ use minutehand_domain::access::By;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::{Event as RunEvent, Refusal, Remark, Remarked, Run};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
+use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -62,12 +62,12 @@ pub async fn cancel_with<D: Ports>(
         } else {
             next
         };
-        if let Some(end) = next.cut_short(&run) {
+        if let Some(end) = next.grace_ends(&run) {
             promise_look_at(ports, &run, end).await?;
         }
         let look = if owes(&run) || run.tasks().is_some() { Some(promise_look(ports, &run).await?) } else { None };
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
-            ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+            ports.events().changed(&run, &next, now);
             let _its_look_does_the_rest = after_a_cancel(ports, &next, look.as_ref()).await?;
             return Ok(Cancelled::Done(next));
         }

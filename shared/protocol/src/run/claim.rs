@@ -6,14 +6,16 @@
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::job::NotAdmitted;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Order;
 use minutehand_domain::owner::{RunOwner, Undertaking};
 use minutehand_domain::pace;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
+use minutehand_domain::slot::Bound;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
+use minutehand_io::events::Events as _;
 use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
 use minutehand_io::targets::{Material, Targets as _, Upcoming};
@@ -25,8 +27,11 @@ use crate::graph::attend::{attend, let_go};
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
 use crate::lookup::owner_of;
-use crate::run::offer::offer;
+use crate::run::entry::{Entered, Entrant, NotIn, Wanted, enter};
+use crate::run::offer::{given_up, offer};
+use crate::run::sla::told_of;
 use crate::run::undertake::undertake;
+use crate::slots::release_if_over;
 use crate::timers::hinting;
 
 /// A run that is ours until its lease ends, and what it is to carry out.
@@ -76,8 +81,10 @@ pub enum Dropped {
     Held,
     /// It waits for its tasks or for an answer, and has what it needs.
     Waits,
-    /// It waits for a place among its workflow's runs: whoever gives one back hints it.
+    /// It waits for a place among those with whom it shares a limit: whoever gives one back hints it.
     AwaitsSlot,
+    /// Its rate lets it begin later: it is due then.
+    Postponed,
     /// Its tasks have begun, or somebody is asked.
     Begun,
     /// It lies where the workers of its pool look.
@@ -90,14 +97,19 @@ pub enum Dropped {
 pub(super) struct Reading {
     pub(super) owner: RunOwner,
     pub(super) run: Option<Seen<Run>>,
-    read_at: Moment,
+    pub(super) read_at: ReadAt,
 }
+
+/// When something was asked for that is to be decided on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadAt(Moment);
 
 /// A run that may be claimed by what was read, as it stands or as its owner would have it.
 pub(super) struct Ready {
     pub(super) owner: RunOwner,
     pub(super) run: Run,
     pub(super) guard: Guard,
+    pub(super) read_at: ReadAt,
 }
 
 /// How often a run is read for one claim: before it is waited for, after that, and twice for a world that is slow for a moment.
@@ -145,7 +157,7 @@ async fn send_on<D: Ports>(ports: &D, hint: &Hint, came_on: Lane, reading: &Read
 
 /// Reads the run and its owner, and says at once where there is nothing to claim.
 pub(super) async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Dropped>, Fault> {
-    let read_at = ports.clock().now(); // before the read: its answer may have been long on its way
+    let read_at = ReadAt(ports.clock().now()); // before the read: its answer may have been long on its way
     let (owner, run) = match standing(ports, &hint.tenant, hint.run, Asked::ByAHint).await? {
         Standing::Recorded(seen) if seen.item.is_finished() => {
             erase_what_is_left(ports, hint, &seen.item).await?;
@@ -191,16 +203,24 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
     // Read before the claim: a fault now costs no attempt, and after it a lease.
     let payload = payload(ports, hint, &reading).await?;
     let material = material(ports, hint, &reading, payload.as_ref()).await?;
+    let quota = quota_of(ports, &hint.tenant).await;
     let now = ports.clock().now();
     if reading.is_stale(now) {
         return Ok(None);
     }
-    let Ready { owner, run, guard } = match reading.ready(hint, now) {
+    let Ready { owner, run, guard, read_at } = match reading.ready(hint, now) {
         Ok(ready) => ready,
         Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
     };
-    let (carries_on, order) = (owner.carries_on(), owner.order());
-    let claim = RunEvent::Claim { by: ports.me(), terms: &order.terms };
+    let carries_on = owner.carries_on();
+    let entrant = Entrant { run, guard, read_at };
+    let Entered { run, guard, places } = match entered(ports, hint, &owner, quota, entrant).await? {
+        Ok(entered) => entered,
+        Err(NotIn::Stale) => return Ok(None),
+        Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),
+    };
+    let now = ports.clock().now();
+    let claim = RunEvent::Claim { by: ports.me(), terms: owner.terms() };
     let next = match claimed(&run, &claim, carries_on, now) {
         Ok(next) => next,
         Err(Refusal::TooEarly { .. }) => return Ok(None),
@@ -208,14 +228,66 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         Err(Refusal::Held { until }) if until.since(now) <= pace::HOLD => return Ok(Some(Claim::NotYet(until))),
         Err(refusal) => return Ok(Some(Claim::Dropped(dropped(refusal)))),
     };
-    let Put::Written(version) = put(ports, &run, &next, guard, now).await? else {
-        return Ok(Some(Claim::Dropped(Dropped::Faster)));
+    let version = match write_claim(ports, hint, &owner, (&run, &next), guard, &places).await? {
+        WrittenClaim::Held(version) => version,
+        WrittenClaim::Ended => return Ok(Some(Claim::Dropped(Dropped::Ended))),
+        WrittenClaim::Faster => return Ok(Some(Claim::Dropped(Dropped::Faster))),
     };
-    if next.is_finished() {
-        erase_what_is_left(ports, hint, &next).await?;
-        return Ok(Some(Claim::Dropped(Dropped::Ended)));
-    }
+    let order = owner.order();
     Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, material, hint: hint.clone() })))
+}
+
+/// What came of a claim.
+pub(super) enum WrittenClaim {
+    /// The run is the claimant's.
+    Held(Version),
+    /// Whoever had it before has lost it for good, or another attempt comes later.
+    Ended,
+    /// Somebody else was.
+    Faster,
+}
+
+/// Writes what a claim makes of a run. A claim that is lost leaves the run its places, unless it finds it over.
+pub(super) async fn write_claim<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    owner: &RunOwner,
+    (run, next): (&Run, &Run),
+    guard: Guard,
+    places: &[Bound],
+) -> Result<WrittenClaim, Fault> {
+    if next.lease().is_none() {
+        if Box::pin(given_up(ports, told, owner, (run, next), guard)).await? {
+            return Ok(WrittenClaim::Ended);
+        }
+    } else if let Put::Written(version) = put(ports, run, next, guard, ports.clock().now()).await? {
+        return Ok(WrittenClaim::Held(version));
+    }
+    Box::pin(release_if_over(ports, run, places)).await?;
+    Ok(WrittenClaim::Faster)
+}
+
+/// How many runs of a tenant may be under way at once, where it falls to places to keep that.
+pub(super) async fn quota_of<D: Ports>(ports: &D, tenant: &Tenant) -> Option<u32> {
+    if ports.queues().keeps_limits() {
+        return None;
+    }
+    ports.quotas().of(ports.store(), tenant, ports.clock().now()).await.max_concurrent_runs
+}
+
+/// Lets a run in that is to be called or pulled. One that nobody wants any more needs nothing: its claim ends it.
+pub(super) async fn entered<D: Ports>(
+    ports: &D,
+    hint: &Hint,
+    owner: &RunOwner,
+    quota: Option<u32>,
+    entrant: Entrant,
+) -> Result<Result<Entered, NotIn>, Fault> {
+    if !owner.carries_on() {
+        return Ok(Ok(entrant.passing()));
+    }
+    let wanted = Wanted { places: owner.places(quota), rate: owner.rate(), lane: owner.lane() };
+    enter(ports, hint, wanted, entrant).await
 }
 
 /// Why a hint comes to nothing whose run refuses a claim.
@@ -258,20 +330,14 @@ pub(super) fn claimed(run: &Run, claim: &RunEvent<'_>, carries_on: bool, now: Mo
 }
 
 /// The attempt that the claim displaces is written whole first.
-pub(super) async fn put<D: Ports>(
-    ports: &D,
-    run: &Run,
-    next: &Run,
-    guard: Guard,
-    now: Moment,
-) -> Result<Put<Run>, Fault> {
+async fn put<D: Ports>(ports: &D, run: &Run, next: &Run, guard: Guard, now: Moment) -> Result<Put<Run>, Fault> {
     if let Some(attempt) = run.displaced_by_next_claim() {
         // Where it stands already it is the same.
         let _put = ports.store().put(&run.tenant, (run.key, attempt.number), attempt, Guard::Absent).await?;
     }
     let put = ports.store().put(&next.tenant, next.key, next, guard).await?;
     if put.is_written() {
-        ports.events().emit(&Event::Run { run: next, from: run.status(now), now });
+        ports.events().changed(run, next, now);
     }
     Ok(put)
 }
@@ -288,25 +354,32 @@ impl Reading {
         match self.run.as_ref().map(|seen| &seen.item.state) {
             Some(State::Scheduled { due }) => *due,
             // It has begun, though perhaps by a clock that was ahead: whoever takes it over need not wait for its instant.
-            Some(State::Running(_)) => hint.run.at.min(self.read_at),
+            Some(State::Running(_)) => hint.run.at.min(self.read_at.0),
             _ => hint.run.at,
         }
     }
 
     /// What there is to claim at `now`, or why there is nothing.
     pub(super) fn ready(self, hint: &Hint, now: Moment) -> Result<Ready, Dropped> {
-        let Self { owner, run, .. } = self;
+        let Self { owner, run, read_at } = self;
         if run.is_none() && owner.is_too_late(hint.run, now) {
             return Err(Dropped::PastCatchUpWindow);
         }
         let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
-        let run = run.map(|seen| seen.item).or_else(|| owner.unborn(hint.run)).ok_or(Dropped::NoRecord)?;
-        Ok(Ready { owner, run, guard })
+        let unborn = || owner.unborn(hint.run).map(|run| told_of(run, &hint.timer, hint.stamp));
+        let run = run.map(|seen| seen.item).or_else(unborn).ok_or(Dropped::NoRecord)?;
+        Ok(Ready { owner, run, guard, read_at })
     }
 
+    pub(super) fn is_stale(&self, now: Moment) -> bool {
+        self.read_at.is_stale(now)
+    }
+}
+
+impl ReadAt {
     /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. So is what was read at a
     /// time that has not come: the clock was set back since, and does not say how long ago it was.
-    pub(super) fn is_stale(&self, now: Moment) -> bool {
-        now < self.read_at || now.since(self.read_at) > pace::STALE_READ
+    pub(super) fn is_stale(self, now: Moment) -> bool {
+        now < self.0 || now.since(self.0) > pace::STALE_READ
     }
 }

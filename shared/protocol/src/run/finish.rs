@@ -3,6 +3,7 @@
 //!
 //! Guard **fence**: the record is put by the claim that is still the last one; an older claim's is refused.
 
+use minutehand_domain::access::SecretHash;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Terms;
@@ -10,12 +11,13 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Event as RunEvent, Outcome, Refusal, Run, State};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
+use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::graph::attend::let_go;
 use crate::graph::settle::{Settled, settle};
+use crate::graph::stop::promise_look_at;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
 
@@ -50,6 +52,19 @@ pub async fn hand_back<D: Ports>(
     record(ports, seen, &RunEvent::HandBack { fence, terms }, terms, behind).await
 }
 
+/// Leaves the run to whom its holder called: whoever shows this token says later how it went. The timer behind the run is left, and ends the
+/// attempt when its time is up; of one that was cancelled meanwhile a look is promised for the end of its grace. Where the target was
+/// faster than its own answer, the run has ended.
+pub async fn entrust<D: Ports>(
+    ports: &D,
+    seen: Seen<Run>,
+    fence: u32,
+    token: &str,
+    terms: &Terms,
+) -> Result<Finished, Fault> {
+    record(ports, seen, &RunEvent::Entrust { fence, token: SecretHash::of(token), terms }, terms, None).await
+}
+
 async fn record<D: Ports>(
     ports: &D,
     seen: Seen<Run>,
@@ -65,9 +80,12 @@ async fn record<D: Ports>(
             Err(refusal) => return Ok(Finished::Refused(refusal)),
         };
         let again = promise_next_attempt(ports, &next, behind).await?;
+        if let Some(end) = next.grace_ends(&run) {
+            Box::pin(promise_look_at(ports, &run, end)).await?; // apart: few are cancelled
+        }
         match ports.store().put(&next.tenant, next.key, &next, Guard::Seen(version)).await? {
             Put::Written(_) => {
-                ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+                ports.events().changed(&run, &next, now);
                 hint_next_attempt(ports, &next, terms, again.as_ref()).await;
                 if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
                     erase_behind(ports, behind, again.as_ref()).await?;
@@ -80,6 +98,7 @@ async fn record<D: Ports>(
     }
 }
 
+/// The timer of the next attempt; and one that looks at the run when its SLA ends, where that is before.
 pub(super) async fn promise_next_attempt<D: Ports>(
     ports: &D,
     next: &Run,
@@ -87,6 +106,9 @@ pub(super) async fn promise_next_attempt<D: Ports>(
 ) -> Result<Option<Timer>, Fault> {
     let State::Scheduled { due } = next.state else { return Ok(None) };
     let generation = behind.map_or(0, |hint| hint.stamp.generation); // only a link of a chain is told apart by it
+    if let Some(end) = next.sla_ends().filter(|end| *end < due) {
+        promise(ports, &next.tenant, TimerKey::run(next.key, end), 0).await?;
+    }
     promise(ports, &next.tenant, TimerKey::run(next.key, due), generation).await.map(Some)
 }
 

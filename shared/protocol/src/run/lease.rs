@@ -8,13 +8,14 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
-use minutehand_domain::id::{Tenant, Worker, base32};
+use minutehand_domain::id::{Tenant, Worker};
 use minutehand_domain::limits::INLINE_RESULT_BYTES;
 use minutehand_domain::order::Terms;
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pool::PoolName;
 use minutehand_domain::run::logbook::{Entry, LateWord};
 use minutehand_domain::run::{AttemptError, Outcome, Refusal, Run};
+use minutehand_domain::signing::SigningSecrets;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{ExtendLease, Seen, Store as _, Updated};
 use minutehand_io::{Fault, Ports};
@@ -56,11 +57,6 @@ pub struct Beaten {
     pub pool: Option<PoolName>,
 }
 
-/// Sixteen bytes of chance, as its holder shows them.
-pub(super) fn new_token(chance: [u8; 16]) -> String {
-    format!("mt_{}", base32(&chance))
-}
-
 /// A sign of life, and what the holder says beside that: the run is its holder's for longer, but never for longer than an attempt may take.
 pub async fn heartbeat<D: Ports>(
     ports: &D,
@@ -74,6 +70,7 @@ pub async fn heartbeat<D: Ports>(
     };
     let now = ports.clock().now();
     let deadline = held.item.deadline(owner.terms()).unwrap_or(now);
+    // The target of a call has it for longer than any heartbeat asks for: nothing is shortened.
     let extend = ExtendLease { fence: shown.lease.fence, until: (now + lease).min(deadline) };
     let there = match ports.store().update(shown.tenant, held.item.key, &extend).await? {
         Updated::Done(seen) | Updated::Refused(Some(seen)) => seen.item,
@@ -86,7 +83,7 @@ pub async fn heartbeat<D: Ports>(
     if !entry.is_empty() {
         enter(ports, shown.tenant, there.key, there.fence, entry).await?;
     }
-    let (worker, pool) = (lease.holder.worker(), owner.pool());
+    let (worker, pool) = (lease.holder.worker(), owner.target().pool().cloned());
     Ok(Said::Taken(Beaten { until: lease.until, cancel_requested: lease.cancelled, worker, pool }))
 }
 
@@ -145,7 +142,7 @@ async fn held<D: Ports>(ports: &D, shown: Shown<'_>) -> Result<Said<(Seen<Run>, 
     let Some(seen) = ports.store().get::<Run>(shown.tenant, shown.lease.run).await? else { return Ok(Said::NotFound) };
     let is_current = seen.item.fence == shown.lease.fence;
     match seen.item.lease() {
-        Some(lease) if is_current && !lease.is_of(shown.token) => return Ok(Said::NotYours),
+        Some(_) if is_current && !is_holders(ports, &seen.item, shown.token).await? => return Ok(Said::NotYours),
         Some(_) if is_current => {}
         _another_holds_it_or_it_is_over => return Ok(refused(shown, seen.item)),
     }
@@ -153,6 +150,17 @@ async fn held<D: Ports>(ports: &D, shown: Shown<'_>) -> Result<Said<(Seen<Run>, 
         Some(owner) => Ok(Said::Taken((seen, owner))),
         None => Ok(Said::NotFound),
     }
+}
+
+/// Whether the token is the holder's: that of its lease, or while a call is under way what the call told its target.
+pub(super) async fn is_holders<D: Ports>(ports: &D, run: &Run, token: &str) -> Result<bool, Fault> {
+    let Some(lease) = run.lease() else { return Ok(false) };
+    if lease.token.is_some() {
+        return Ok(lease.is_of(token));
+    }
+    let secrets = ports.store().get::<SigningSecrets>(&run.tenant, ()).await?;
+    let now = ports.clock().now();
+    Ok(secrets.is_some_and(|secrets| secrets.item.knows_lease_token(token, run.key, run.fence, now)))
 }
 
 fn refused<T>(shown: Shown<'_>, run: Run) -> Said<T> {

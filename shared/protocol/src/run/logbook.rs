@@ -11,8 +11,9 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, LogFrom, Put, Seen, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
-/// Pieces of a log that are read or deleted together.
-const PAGE: usize = 256;
+use crate::amend::amend;
+
+/// Pieces of a log that are deleted side by side.
 const AT_ONCE: usize = 16;
 
 /// Writes down what the holder of this claim says.
@@ -57,15 +58,8 @@ pub async fn note_late<D: Ports>(
         return Ok(());
     }
     let answer = LateAnswer { at: ports.clock().now(), fence, word };
-    let mut seen = ports.store().get::<Logbook>(tenant, run.key).await?;
-    loop {
-        let Some(next) = book_of(seen.as_ref(), tenant, run.key).after_late(&answer) else { return Ok(()) };
-        let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-        match ports.store().put(tenant, run.key, &next, guard).await? {
-            Put::Written(_) => return Ok(()),
-            Put::Conflict(there) => seen = there,
-        }
-    }
+    let blank = Logbook::blank(tenant.clone(), run.key);
+    amend::<D, Logbook>(ports, tenant, run.key, |book| book.unwrap_or(&blank).after_late(&answer)).await.map(drop)
 }
 
 fn book_of(seen: Option<&Seen<Logbook>>, tenant: &Tenant, run: RunKey) -> Logbook {
@@ -76,17 +70,8 @@ fn book_of(seen: Option<&Seen<Logbook>>, tenant: &Tenant, run: RunKey) -> Logboo
 async fn keep<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, fence: u32, entry: &Entry) -> Result<(), Fault> {
     let Some(value) = entry.checkpoint.clone() else { return Ok(()) };
     let checkpoint = Checkpoint { run, fence, at: ports.clock().now(), value };
-    let mut seen = ports.store().get::<Checkpoint>(tenant, run).await?;
-    loop {
-        if seen.as_ref().is_some_and(|seen| seen.item.fence > fence) {
-            return Ok(());
-        }
-        let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-        match ports.store().put(tenant, run, &checkpoint, guard).await? {
-            Put::Written(_) => return Ok(()),
-            Put::Conflict(there) => seen = there,
-        }
-    }
+    let is_earlier = |there: Option<&Checkpoint>| there.is_none_or(|there| there.fence <= fence);
+    amend(ports, tenant, run, |there| is_earlier(there).then(|| checkpoint.clone())).await.map(drop)
 }
 
 /// Puts some lines behind those that are there: also behind those whose writer died before they were counted.
@@ -106,7 +91,7 @@ async fn within_bounds<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, lines:
     if !lines.is_over() {
         return Ok(lines);
     }
-    let pieces = log(ports, tenant, run, 0).await?;
+    let pieces = log(ports, tenant, run, 0, usize::MAX).await?;
     let (cut, left) = lines.cut(&pieces);
     let delete = async |piece: &LogPiece| {
         let _either_way_it_is_gone =
@@ -117,16 +102,13 @@ async fn within_bounds<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, lines:
     Ok(left)
 }
 
-/// A run's log from the piece that begins at this line.
-pub async fn log<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, first: u32) -> Result<Vec<LogPiece>, Fault> {
-    let (mut pieces, mut past) = (Vec::new(), None);
-    loop {
-        let page = ports.store().list::<LogPiece>(tenant, LogFrom { run, first }, past, PAGE).await?.items;
-        let is_last = page.len() < PAGE;
-        past = page.last().map(|piece| (run, piece.first));
-        pieces.extend(page);
-        if is_last {
-            return Ok(pieces);
-        }
-    }
+/// A run's log from the piece that begins at this line, at most so many pieces of it.
+pub async fn log<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    run: RunKey,
+    first: u32,
+    most: usize,
+) -> Result<Vec<LogPiece>, Fault> {
+    Ok(ports.store().list::<LogPiece>(tenant, LogFrom { run, first }, None, most).await?.items)
 }

@@ -8,16 +8,20 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pace;
 use minutehand_domain::pool::Offer;
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
+use minutehand_domain::slot::Bound;
 use minutehand_domain::target::WorkerTarget;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
+use minutehand_io::events::Events as _;
 use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Guard, OfferKey, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, Ready, claimed, dropped, erase_what_is_left};
+use super::entry::leave_lines;
 use super::finish::promise_next_attempt;
+use crate::slots::line::stand_in_line;
+use crate::slots::{Place, has_room, places_of, rank};
 use crate::timers::hinting::hint;
 
 /// Puts the offer of a run as it was read. None where the reading is stale: read again.
@@ -41,7 +45,7 @@ pub(super) async fn offer<D: Ports>(
 async fn offer_as_read<D: Ports>(
     ports: &D,
     told: &Hint,
-    Ready { owner, run, guard }: Ready,
+    Ready { owner, run, guard, .. }: Ready,
     target: &WorkerTarget,
 ) -> Result<Claim, Fault> {
     let now = ports.clock().now();
@@ -58,9 +62,35 @@ async fn offer_as_read<D: Ports>(
     match next.state {
         State::Scheduled { due } if due <= now => put(ports, told, (&next, due), target).await?,
         State::Scheduled { due } => return Ok(Claim::NotYet(due)),
+        State::Waiting(Waiting::Slot { since }) => {
+            let places = places_of(&next);
+            if !have_room(ports, &next, since, &places).await? {
+                return Ok(Claim::Dropped(Dropped::AwaitsSlot));
+            }
+            // Whoever takes it asks for a place, and stands where it stood where there is none: until then it holds up nobody. It leaves
+            // before it is offered, or it could take from a line who was put back there by who took it.
+            leave_lines(ports, &next, &places).await?;
+            put(ports, told, (&next, since), target).await?;
+        }
         _over => return Ok(Claim::Dropped(Dropped::Ended)),
     }
     Ok(Claim::Dropped(Dropped::Offered))
+}
+
+/// Whether a worker that takes the run would find a place of each. Where there is none it stands in its line, and is told: it may have left
+/// it for an offer that is gone. Rule **relook**: who has come to stand there looks once more.
+async fn have_room<D: Ports>(ports: &D, run: &Run, since: Moment, places: &[Bound]) -> Result<bool, Fault> {
+    for bound in places {
+        let place = Place { tenant: &run.tenant, bound, run: run.key };
+        if has_room(ports, place).await? {
+            continue;
+        }
+        stand_in_line(ports, place, &rank(run, since)).await?;
+        if !has_room(ports, place).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Writes what became of a run whose worker has lost it. If another attempt follows later, its timer is promised before.
@@ -79,7 +109,7 @@ pub(super) async fn given_up<D: Ports>(
     if !ports.store().put(&next.tenant, next.key, next, guard).await?.is_written() {
         return Ok(false);
     }
-    ports.events().emit(&Event::Run { run: next, from: run.status(now), now });
+    ports.events().changed(run, next, now);
     if next.is_finished() {
         erase_what_is_left(ports, told, next).await?;
     }
@@ -89,7 +119,8 @@ pub(super) async fn given_up<D: Ports>(
     Ok(true)
 }
 
-/// Where it stands already it is the same, unless its job has named another handler since.
+/// Where it stands already it is the same, unless its job has named another handler since, or its SLA was missed: who takes it is to know by
+/// its timer that this was told.
 async fn put<D: Ports>(
     ports: &D,
     told: &Hint,
@@ -99,8 +130,11 @@ async fn put<D: Ports>(
     let WorkerTarget { pool, handler } = target.clone();
     let offer = Offer { pool, handler, priority: run.priority, since, hint: told.clone() };
     let (tenant, key) = (&run.tenant, OfferKey::of(&run.tenant, &offer));
+    let is_as_good = |there: &Offer| {
+        there.handler == offer.handler && (there.hint.stamp == told.stamp || run.sla_missed().is_none())
+    };
     if let Put::Conflict(Some(there)) = ports.store().put(tenant, key, &offer, Guard::Absent).await?
-        && there.item.handler != offer.handler
+        && !is_as_good(&there.item)
     {
         let _either_way_it_is_gone = ports.store().delete::<Offer>(tenant, key, there.version).await?;
         let _put = ports.store().put(tenant, key, &offer, Guard::Absent).await?;

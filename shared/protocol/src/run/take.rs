@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use minutehand_domain::access::SecretHash;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
@@ -14,19 +15,23 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Order;
 use minutehand_domain::owner::Undertaking;
+use minutehand_domain::pace;
 use minutehand_domain::pool::{HandlerName, Offer, PoolId, PoolName, WorkerName, pick};
 use minutehand_domain::priority::Priority;
+use minutehand_domain::run::lease_id::lease_token;
 use minutehand_domain::run::logbook::Checkpoint;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Taker};
 use minutehand_domain::target::WorkerTarget;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Line, OfferKey, Put, Store as _, Version};
+use minutehand_io::store::{Line, OfferKey, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Reading, Ready, claimed, erase_what_is_left, payload, put, read};
-use super::lease::{LeaseId, new_token};
-use super::offer::given_up;
+use super::claim::{
+    Reading, Ready, WrittenClaim, claimed, entered, erase_what_is_left, payload, quota_of, read, write_claim,
+};
+use super::entry::{Entered, Entrant, NotIn};
+use super::lease::LeaseId;
 use crate::timers::hinting::hint;
 
 /// Offers that one look reads of a line at least: some may be over, taken, or for handlers that the asker does not know.
@@ -35,8 +40,14 @@ const PAGE: usize = 100;
 const MOST: usize = 4_000;
 /// What the payloads of one answer have, before nothing more is taken: a function's answer has at most 6 MB.
 const BYTES: usize = 3 << 20;
+/// Runs of one request that are claimed side by side.
+const AT_ONCE: usize = 32;
 /// Looks at what is offered for one request: of many workers that ask at once, each look gives at least one of them something.
 const LOOKS: u32 = 16;
+/// For how long a request looks on that has something: whoever asked waits for it.
+const SOME: Duration = Duration::from_secs(2);
+/// And one that has nothing: what lies there may all have to wait for others, and whoever answers requests may be killed after 29 s.
+const NONE: Duration = Duration::from_secs(5);
 
 /// A request for something to do.
 #[derive(Clone, Debug)]
@@ -66,8 +77,12 @@ pub struct Taken {
 impl Taken {
     /// What it takes of an answer.
     fn bytes(&self) -> usize {
-        [&self.payload, &self.checkpoint].into_iter().flatten().map(Json::len).sum()
+        bytes_of([self.payload.as_ref(), self.checkpoint.as_ref()])
     }
+}
+
+fn bytes_of(parts: [Option<&Json>; 2]) -> usize {
+    parts.into_iter().flatten().map(Json::len).sum()
 }
 
 impl Wanted {
@@ -87,9 +102,10 @@ pub struct Took {
 /// Takes what there is, up to what is wanted. Whoever was offered only what is over, or what others were faster with, looks again, since
 /// behind that there may be more.
 ///
-/// What was taken is told of whatever breaks after that: nobody else knows its tokens.
+/// What was taken is told of whatever breaks after that, and soon, however much lies there that may not begin yet: nobody else knows its
+/// tokens.
 pub async fn take<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted) -> Result<Took, Fault> {
-    let (mut taken, mut bytes) = (Vec::new(), 0);
+    let (mut taken, begun) = (Vec::new(), ports.clock().now());
     for _ in 0..LOOKS {
         let offers = match offered(ports, tenant, wanted).await {
             Ok(offers) => offers,
@@ -100,23 +116,54 @@ pub async fn take<D: Ports>(ports: &D, tenant: &Tenant, wanted: &Wanted) -> Resu
             return Ok(Took { taken, is_all: true });
         }
         let (now, chance) = (ports.clock().now(), ports.chance().number());
-        for offer in pick(offers, usize::MAX, now, chance) {
-            match take_one(ports, tenant, wanted, &offer).await {
-                Ok(one) => {
-                    bytes += one.as_ref().map_or(0, Taken::bytes);
-                    taken.extend(one);
-                }
-                // Its timer stands, and the look that it leads to meets the same and puts it off.
-                Err(fault) if fault.is_of_an_item() => withdraw(ports, tenant, &offer).await?,
-                Err(_fault) if !taken.is_empty() => return Ok(Took { taken, is_all: false }),
+        let mut picked = pick(offers, usize::MAX, now, chance).into_iter().peekable();
+        while picked.peek().is_some() {
+            let most = AT_ONCE.min(wanted.max - taken.len());
+            let some: Vec<Offer> = picked.by_ref().take(most).collect();
+            let is_whole = match take_some(ports, tenant, wanted, &some, &mut taken).await {
+                Ok(is_whole) => is_whole,
+                Err(_fault) if !taken.is_empty() => false,
                 Err(fault) => return Err(fault),
-            }
-            if taken.len() == wanted.max || bytes >= BYTES {
+            };
+            let patience = if taken.is_empty() { NONE } else { SOME };
+            let is_long = ports.clock().now().since(begun) >= patience;
+            if taken.len() == wanted.max || !is_whole || is_long {
                 return Ok(Took { taken, is_all: false });
             }
         }
     }
     Ok(Took { taken, is_all: false })
+}
+
+/// Takes of these what can be had, side by side: the claims wait for the disk together. False where an answer has room for no more. A fault
+/// of one keeps nothing from the others, and is told when all that was claimed beside it is in `taken`.
+async fn take_some<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    wanted: &Wanted,
+    offers: &[Offer],
+    taken: &mut Vec<Taken>,
+) -> Result<bool, Fault> {
+    let (mut bytes, mut is_whole, mut broken) = (taken.iter().map(Taken::bytes).sum::<usize>(), true, None);
+    let mut at_hand = Vec::new();
+    for one in join_all(offers.iter().map(|offer| at_hand_of(ports, tenant, wanted, offer))).await {
+        match one {
+            Ok(Some(one)) if bytes < BYTES => {
+                bytes += one.bytes();
+                at_hand.push(one);
+            }
+            Ok(Some(_)) => is_whole = false,
+            Ok(None) => {}
+            Err(fault) => broken = Some(fault),
+        }
+    }
+    for one in join_all(at_hand.into_iter().map(|one| take_one(ports, tenant, wanted, one))).await {
+        match one {
+            Ok(one) => taken.extend(one),
+            Err(fault) => broken = Some(fault),
+        }
+    }
+    broken.map_or(Ok(is_whole), Err)
 }
 
 /// What waits in the lines of the pool that the asker can do, of each line the first.
@@ -143,12 +190,41 @@ async fn line<D: Ports>(ports: &D, tenant: &Tenant, line: Line, wanted: &Wanted)
     }
 }
 
-async fn take_one<D: Ports>(
+/// An offer whose run can be claimed, and all that is told of it then: a fault by now costs no lease.
+struct AtHand<'a> {
+    offer: &'a Offer,
+    reading: Reading,
+    handler: HandlerName,
+    payload: Option<Json>,
+    checkpoint: Option<Json>,
+}
+
+impl AtHand<'_> {
+    fn bytes(&self) -> usize {
+        bytes_of([self.payload.as_ref(), self.checkpoint.as_ref()])
+    }
+}
+
+/// None where there is nothing to claim.
+async fn at_hand_of<'a, D: Ports>(
     ports: &D,
     tenant: &Tenant,
     wanted: &Wanted,
-    offer: &Offer,
-) -> Result<Option<Taken>, Fault> {
+    offer: &'a Offer,
+) -> Result<Option<AtHand<'a>>, Fault> {
+    match read_offered(ports, tenant, wanted, offer).await {
+        // Its timer stands, and the look that it leads to meets the same and puts it off.
+        Err(fault) if fault.is_of_an_item() => withdraw(ports, tenant, offer).await.map(|()| None),
+        read => read,
+    }
+}
+
+async fn read_offered<'a, D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    wanted: &Wanted,
+    offer: &'a Offer,
+) -> Result<Option<AtHand<'a>>, Fault> {
     let told = &offer.hint;
     let Ok(reading) = read(ports, told).await? else {
         return withdraw(ports, tenant, offer).await.map(|()| None);
@@ -160,17 +236,29 @@ async fn take_one<D: Ports>(
     if !wanted.understands(&handler) {
         return offer_anew(ports, tenant, offer, reading.owner.lane()).await.map(|()| None);
     }
-    // Read before the claim: a fault now costs no lease.
     let (payload, checkpoint) = (payload(ports, told, &reading).await?, checkpoint(ports, told, &reading).await?);
-    let token = new_token(ports.chance().bytes());
+    Ok(Some(AtHand { offer, reading, handler, payload, checkpoint }))
+}
+
+async fn take_one<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    wanted: &Wanted,
+    AtHand { offer, reading, handler, payload, checkpoint }: AtHand<'_>,
+) -> Result<Option<Taken>, Fault> {
+    let told = &offer.hint;
+    let token = lease_token(ports.chance().bytes());
     let taker = Taker { worker: wanted.worker.worker(tenant), token: SecretHash::of(&token), lease: wanted.lease };
-    let claimed = claim_offered(ports, told, reading, &taker).await?;
+    let claimed = match claim_offered(ports, told, reading, &taker).await {
+        Err(fault) if fault.is_of_an_item() => return withdraw(ports, tenant, offer).await.map(|()| None),
+        claimed => claimed?,
+    };
     if !matches!(claimed, Claimed::NotNow) {
         let _one_that_stays_is_found_meaningless = withdraw(ports, tenant, offer).await;
     }
     Ok(match claimed {
         Claimed::Mine(run, order) => {
-            let lease = LeaseId { run: run.key, fence: run.fence, timer: told.timer, stamp: told.stamp };
+            let lease = LeaseId::of(told, run.fence);
             Some(Taken { lease, token, run: *run, order, handler, payload, checkpoint })
         }
         Claimed::NotNow | Claimed::NotToBeHad => None,
@@ -195,14 +283,24 @@ enum Claimed {
 }
 
 async fn claim_offered<D: Ports>(ports: &D, told: &Hint, reading: Reading, taker: &Taker) -> Result<Claimed, Fault> {
+    let quota = quota_of(ports, &told.tenant).await;
     let now = ports.clock().now();
     if reading.is_stale(now) {
         return Ok(Claimed::NotNow);
     }
-    let Ok(Ready { owner, run, guard }) = reading.ready(told, now) else { return Ok(Claimed::NotToBeHad) };
+    let Ok(Ready { owner, run, guard, read_at }) = reading.ready(told, now) else { return Ok(Claimed::NotToBeHad) };
+    let entrant = Entrant { run, guard, read_at };
+    let Entered { run, guard, places } = match entered(ports, told, &owner, quota, entrant).await? {
+        Ok(entered) => entered,
+        Err(NotIn::Stale) => return Ok(Claimed::NotNow),
+        Err(NotIn::Dropped(_it_waits_or_is_due_later)) => return Ok(Claimed::NotToBeHad),
+    };
+    let now = ports.clock().now();
     let take = RunEvent::Take { by: ports.me(), taker, terms: owner.terms() };
     let next = match claimed(&run, &take, owner.carries_on(), now) {
         Ok(next) => next,
+        // A clock that is behind by more than that is nobody's: it is due later, and its timer stands.
+        Err(Refusal::TooEarly { due }) if due.since(now) > pace::SKEW => return Ok(Claimed::NotToBeHad),
         Err(Refusal::TooEarly { .. }) => return Ok(Claimed::NotNow),
         Err(Refusal::Finished) => {
             erase_what_is_left(ports, told, &run).await?;
@@ -210,12 +308,10 @@ async fn claim_offered<D: Ports>(ports: &D, told: &Hint, reading: Reading, taker
         }
         Err(_another_has_it) => return Ok(Claimed::NotToBeHad),
     };
-    if next.lease().is_none() {
-        // The worker before lost it for good, or another attempt comes later.
-        let _somebody_was_faster = given_up(ports, told, &owner, (&run, &next), guard).await?;
-        return Ok(Claimed::NotToBeHad);
+    match write_claim(ports, told, &owner, (&run, &next), guard, &places).await? {
+        WrittenClaim::Held(_version) => {}
+        WrittenClaim::Ended | WrittenClaim::Faster => return Ok(Claimed::NotToBeHad),
     }
-    let Put::Written(_) = put(ports, &run, &next, guard, now).await? else { return Ok(Claimed::NotToBeHad) };
     Ok(Claimed::Mine(Box::new(next), owner.order()))
 }
 

@@ -4,20 +4,21 @@
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::owner::Undertaking;
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Waiting};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run};
+use minutehand_domain::slot::{Bound, SlotName};
 use minutehand_domain::timer::TimerKey;
 use minutehand_domain::workflow::definition::Approval;
-use minutehand_domain::workflow::slot::Waiter;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::events::Events as _;
+use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, Ready, dropped, erase_what_is_left, payload};
+use super::entry::{Entered, Entrant, NotIn, Wanted, enter};
 use crate::bodies;
-use crate::graph::slots::{Place, acquire, leave_line, release_if_over, stand_in_line};
 use crate::graph::stop::tell_of_its_end;
 use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
+use crate::slots::release_if_over;
 use crate::timers::promise::promise_task;
 
 /// None where the reading is stale: read again.
@@ -32,25 +33,26 @@ pub(super) async fn undertake<D: Ports>(
     if reading.is_stale(now) {
         return Ok(None);
     }
-    let Ready { owner, run, guard } = match reading.ready(hint, now) {
+    let ready = match reading.ready(hint, now) {
         Ok(ready) => ready,
         Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
     };
+    let Ready { owner, run, guard, .. } = &ready;
     if !owner.carries_on() {
-        return write(ports, hint, (&run, guard), &RunEvent::Cancel { by: None }).await.map(Some);
+        return write(ports, hint, (run, *guard), &RunEvent::Cancel { by: None }).await.map(Some);
     }
     let unfolding = match what {
-        Undertaking::Ask(approval) => return ask(ports, hint, (&run, guard), &approval).await.map(Some),
+        Undertaking::Ask(approval) => return ask(ports, hint, (run, *guard), &approval).await.map(Some),
         Undertaking::Unfold(target) => {
             let timeout = unfold::timeout_of(run.key, target, owner.terms());
-            unfold::of_workflow(ports, &run, target, given, timeout).await?
+            unfold::of_workflow(ports, run, target, given, timeout).await?
         }
-        Undertaking::Branch(node) => branches(ports, &run, node).await?,
+        Undertaking::Branch(node) => branches(ports, run, node).await?,
         Undertaking::Call | Undertaking::Offer(_) => Err("it is carried out elsewhere".to_owned()),
     };
     match unfolding {
-        Ok(unfolding) => begin(ports, hint, (run, guard), &unfolding).await.map(Some),
-        Err(told) => write(ports, hint, (&run, guard), &RunEvent::Unmake(&told)).await.map(Some),
+        Ok(unfolding) => begin(ports, hint, ready, &unfolding).await,
+        Err(told) => write(ports, hint, (run, *guard), &RunEvent::Unmake(&told)).await.map(Some),
     }
 }
 
@@ -70,7 +72,7 @@ async fn write<D: Ports>(
     if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
         return Ok(Claim::Dropped(Dropped::Faster));
     }
-    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+    ports.events().changed(run, &next, now);
     if next.is_finished() {
         erase_what_is_left(ports, hint, &next).await?;
     }
@@ -115,78 +117,41 @@ async fn ask<D: Ports>(
     if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
         return Ok(Claim::Dropped(Dropped::Faster)); // the timer too many is looked at and erased
     }
-    ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
+    ports.events().changed(run, &next, now);
     ports.store().erase_timer(&hint.timer, hint.stamp).await?;
     Ok(Claim::Dropped(Dropped::Begun))
 }
 
-/// Takes a place where places are few, claims the run, and begins its tasks. Its timer is left: rule **roots**.
+/// Takes a place where places are few, claims the run, and begins its tasks. Its timer is left: rule **roots**. None where the reading
+/// is stale by then: read again.
 async fn begin<D: Ports>(
     ports: &D,
     hint: &Hint,
-    (run, guard): (Run, Guard),
+    Ready { owner, run, guard, read_at }: Ready,
     unfolding: &(minutehand_domain::run::Graph, Moment),
-) -> Result<Claim, Fault> {
-    let (tenant, workflow) = (run.tenant.clone(), unfolding.0.workflow);
-    let place = unfolding.0.slot.map(|width| Place { tenant: &tenant, workflow, width, run: run.key });
-    let (run, guard) = match place {
-        Some(place) => match with_a_place(ports, place, run, guard).await? {
-            Ok(run) => run,
-            Err(dropped) => return Ok(Claim::Dropped(dropped)),
-        },
-        None => (run, guard),
+) -> Result<Option<Claim>, Fault> {
+    let graph = &unfolding.0;
+    let own = graph.slot.map(|width| Bound { slot: SlotName::Workflow(graph.workflow), width });
+    let places = own.into_iter().chain(owner.places(None)).collect();
+    let wanted = Wanted { places, rate: owner.rate(), lane: owner.lane() };
+    let entrant = Entrant { run, guard, read_at };
+    let Entered { run, guard, places } = match enter(ports, hint, wanted, entrant).await? {
+        Ok(entered) => entered,
+        Err(NotIn::Stale) => return Ok(None),
+        Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),
     };
-    let since = match run.waiting() {
-        Some(Waiting::Slot { since }) => Some(*since),
-        _ => None,
-    };
-    let key = run.key;
-    let seen = match unfold(ports, (run, guard), unfolding).await? {
+    let seen = match unfold(ports, (run.clone(), guard), unfolding).await? {
         Ok(Some(seen)) => seen,
         Ok(None) => {
-            if let Some(place) = place {
-                release_if_over(ports, place).await?;
-            }
-            return Ok(Claim::Dropped(Dropped::Faster));
+            release_if_over(ports, &run, &places).await?;
+            return Ok(Some(Claim::Dropped(Dropped::Faster)));
         }
-        Err(Refusal::TooEarly { due }) => return Ok(Claim::NotYet(due)),
-        Err(refusal) => return Ok(Claim::Dropped(dropped(refusal))),
+        Err(Refusal::TooEarly { due }) => return Ok(Some(Claim::NotYet(due))),
+        Err(refusal) => return Ok(Some(Claim::Dropped(dropped(refusal)))),
     };
-    if unfolding.0.each.is_none() {
+    if graph.each.is_none() {
         tell_of_its_end(ports, &seen.item, unfolding.1).await;
     }
-    if let Some(since) = since {
-        leave_line(ports, &hint.tenant, workflow, &Waiter { since, run: key }).await?;
-    }
     let _its_look_does_the_rest = begin_below(ports, seen).await?;
-    Ok(Claim::Dropped(Dropped::Begun))
-}
-
-/// The run, with a place of its own; or why it has none. Rule **relook**: who has become a waiter looks once more.
-async fn with_a_place<D: Ports>(
-    ports: &D,
-    place: Place<'_>,
-    run: Run,
-    guard: Guard,
-) -> Result<Result<(Run, Guard), Dropped>, Fault> {
-    let waits_already = matches!(run.waiting(), Some(Waiting::Slot { .. }));
-    if acquire(ports, place, !waits_already).await? {
-        return Ok(Ok((run, guard)));
-    }
-    let (waiting, guard) = if waits_already {
-        (run, guard)
-    } else {
-        let now = ports.clock().now();
-        let Ok(next) = run.after(&RunEvent::AwaitSlot, now) else { return Ok(Err(Dropped::Waits)) };
-        let Put::Written(version) = ports.store().put(&next.tenant, next.key, &next, guard).await? else {
-            return Ok(Err(Dropped::Faster));
-        };
-        ports.events().emit(&Event::Run { run: &next, from: run.status(now), now });
-        (next, Guard::Seen(version))
-    };
-    if let Some(Waiting::Slot { since }) = waiting.waiting() {
-        stand_in_line(ports, place, &Waiter { since: *since, run: waiting.key }).await?;
-    }
-    let has_one = acquire(ports, place, false).await?;
-    Ok(if has_one { Ok((waiting, guard)) } else { Err(Dropped::AwaitsSlot) })
+    Ok(Some(Claim::Dropped(Dropped::Begun)))
 }

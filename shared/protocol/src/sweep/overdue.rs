@@ -21,6 +21,7 @@ use crate::chain::standing::{Asked, Standing, standing};
 use crate::graph::attend::{attend, let_go, look, touch};
 use crate::graph::settle::{Settled, settle};
 use crate::lookup::job_of;
+use crate::run::sla::note_missed_sla;
 use crate::sweep::orphan::{inspect_orphaned_occurrence, inspect_orphaned_run};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, move_to, move_to_next_hint};
@@ -73,6 +74,7 @@ async fn inspect_link<D: Ports>(
 /// There is a record: its own state says what the timer is still good for. `job` is the one whose chain the timer is a link
 /// of; none for a timer that only looks after one run.
 async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: Option<Job>) -> Result<(), Fault> {
+    let Some(seen) = note_missed_sla(ports, seen).await? else { return Ok(()) };
     let (run, now) = (&seen.item, ports.clock().now());
     if let Some(job) = &job {
         ensure_successor(ports, job, run.key.at).await?;
@@ -83,7 +85,7 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: O
         }
         (Look::Later(due), _) => move_far(ports, timer, &seen, due.max(now + pace::PROMISE_AGAIN)).await,
         (Look::Claimable { since }, job) => {
-            let moved = move_to_next_hint(ports, timer, since).await?;
+            let moved = move_to_next_hint(ports, timer, since, run.sla_ends()).await?;
             let lane = job.as_ref().map_or(run.priority.into(), Job::lane);
             let generation = job.map_or(moved.stamp.generation, |job| job.generation);
             hint(ports, lane, &Hint::behind(&moved, run.key, generation), now).await

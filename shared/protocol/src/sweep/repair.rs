@@ -235,7 +235,12 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
     };
     let (own, link) = (TimerKey::run(run.key, due), TimerKey::occurrence(run.key.job, run.key.at));
     let links = run.key.is_occurrence().then_some([link, link.moved_to(due)]);
-    for key in [own].into_iter().chain(links.into_iter().flatten()) {
+    // A timer that stands where there would be no SLA finds its end in time, or somewhat later.
+    let later = match (Run { sla: None, ..run.clone() }).inspect_overdue(now, ports.me()) {
+        Look::Later(due) => Some(TimerKey::run(run.key, due)),
+        Look::Erase | Look::Claimable { .. } | Look::Tend | Look::Unanswered => None,
+    };
+    for key in [own].into_iter().chain(later).chain(links.into_iter().flatten()) {
         if now < pace::leave_line(key.minute()) && ports.store().timer(&key).await?.is_some() {
             return Ok(None);
         }

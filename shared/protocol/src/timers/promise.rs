@@ -61,9 +61,16 @@ pub async fn move_to<D: Ports>(ports: &D, timer: &Timer, due: Moment) -> Result<
     Ok(moved)
 }
 
-/// Moves the timer of something that could have been claimed since `since`: to when it is hinted the next time.
-pub async fn move_to_next_hint<D: Ports>(ports: &D, timer: &Timer, since: Moment) -> Result<Timer, Fault> {
-    move_to(ports, timer, pace::next_inspection(since, ports.clock().now())).await
+/// Moves the timer of something that could have been claimed since `since`: to when it is hinted the next time, or to be looked at before
+/// that by then.
+pub async fn move_to_next_hint<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    since: Moment,
+    by: Option<Moment>,
+) -> Result<Timer, Fault> {
+    let next = pace::next_inspection(since, ports.clock().now());
+    move_to(ports, timer, by.map_or(next, |by| by.min(next))).await
 }
 
 /// Erases a timer as it was seen; if it was put anew since, it still means something and stays.

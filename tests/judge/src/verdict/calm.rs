@@ -91,7 +91,9 @@ impl Verdict<'_> {
             // A hint that is lost is another's, and the timer that brings it was moved.
             // The next attempt of one that is not over is hinted already.
             let next = u32::from(record.is_some_and(|record| record.at.is_none()));
-            let rounds = attempts + next + cost.lost_hints + self.changes_around(cost);
+            // The look at the end of an SLA may find that a retry is due, and hint it as well.
+            let looked_at = u32::from(record.is_some_and(|record| record.sla.is_some()));
+            let rounds = attempts + next + looked_at + cost.lost_hints + self.changes_around(cost);
             if cost.hints > hints * rounds {
                 let detail = format!("{} for {attempts} attempts", cost.hints);
                 self.report("in calm few hints are given", cost.job, cost.instant, detail);

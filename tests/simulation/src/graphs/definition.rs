@@ -9,7 +9,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
-use minutehand_domain::target::{HttpTarget, Method, Target, WorkflowTarget};
+use minutehand_domain::target::{HttpTarget, Method, Target, Timeouts, WorkflowTarget};
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::definition::{
     Approval, Definition, Does, Edge, ForEach, NoAnswer, OnFailure, Over, Policy, Task, Tolerate,
@@ -86,7 +86,12 @@ fn task(tenant: &Tenant, (flow, at): (usize, usize), step: &drawn::Step, dice: &
     let does = match step.does {
         drawn::Does::Call => {
             let url = Calling { flow, step: at, takes: step.takes, fails: step.fails }.address();
-            let target = Target::Http(HttpTarget { url, method: Method::Post, headers: BTreeMap::new() });
+            let target = Target::Http(HttpTarget {
+                url,
+                method: Method::Post,
+                headers: BTreeMap::new(),
+                timeouts: Timeouts::default(),
+            });
             Does::Call { target, terms: terms(step, dice) }
         }
         drawn::Does::Flow(inner) => {

@@ -6,10 +6,10 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::run::{Run, State, TaskPlace, Waiting};
+use minutehand_domain::slot::{Slot, SlotId, SlotKey, Waiter};
 use minutehand_domain::timer::TimerKey;
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::plan::{Phase, Plan};
-use minutehand_domain::workflow::slot::{Slot, SlotKey, Waiter};
 use minutehand_io::store::{Bucket, Store as _};
 use minutehand_judge::graph as judge;
 
@@ -180,10 +180,10 @@ fn slots(world: &World, drawn: &Drawn) -> (Vec<String>, Vec<String>) {
     let (store, mut holders, mut waiters) = (world.whole_store(), Vec::new(), Vec::new());
     let Some(tenant) = &drawn.tenant else { return (holders, waiters) };
     for flow in 0..drawn.flows.len() {
-        let workflow = workflow(tenant, flow);
-        let slot = at_once(store.get::<Slot>(tenant, SlotKey { workflow, number: 0 })).ok().flatten();
+        let slot = SlotId::from(workflow(tenant, flow));
+        let line = at_once(store.list::<Waiter>(tenant, slot, None, 1000)).unwrap_or_default();
+        let slot = at_once(store.get::<Slot>(tenant, SlotKey { slot, number: 0 })).ok().flatten();
         holders.extend(slot.into_iter().flat_map(|slot| slot.item.holders));
-        let line = at_once(store.list::<Waiter>(tenant, workflow, None, 1000)).unwrap_or_default();
         waiters.extend(line.items.into_iter().map(|waiter| waiter.run.to_string()));
     }
     (holders, waiters)

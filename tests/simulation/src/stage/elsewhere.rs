@@ -6,12 +6,14 @@ use std::time::Duration;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::order::Terms;
+use minutehand_domain::run::effect::{Answer as OfEffect, EffectOf, EffectRefusal, Wish};
 use minutehand_domain::run::logbook::Entry;
 use minutehand_domain::run::{Event, Holder, Lease, Outcome, Run, State};
 use minutehand_io::Ports as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Store as _};
-use minutehand_protocol::run::finish::{Finished, finish};
+use minutehand_protocol::run::effect::effect;
+use minutehand_protocol::run::finish::{Finished, entrust, finish};
 use minutehand_protocol::run::lease::{Beaten, Report, Said, Shown, complete, heartbeat};
 use minutehand_protocol::run::take::{Taken, Wanted, take};
 use minutehand_protocol::sweep::forget_hints;
@@ -51,6 +53,15 @@ impl Stage {
         })
     }
 
+    /// Whom its executor called takes an occurrence on.
+    pub fn take_on(&self, at: i64, name: &'static str, instant: i64) -> Answer<Finished> {
+        let (stage, key) = (self.clone(), self.key(instant));
+        self.act(at, name, move |ports| async move {
+            let seen = ports.store().get::<Run>(&stage.tenant, key).await?.expect("it was claimed");
+            entrust(&ports, seen, 1, "the token", &stage.terms()).await
+        })
+    }
+
     /// A worker asks for something to do, of a process of this name.
     pub fn take(&self, at: i64, name: &'static str) -> Answer<Vec<Taken>> {
         let tenant = self.tenant.clone();
@@ -74,6 +85,21 @@ impl Stage {
         self.act(at, name, move |ports| async move {
             let shown = Shown { tenant: &tenant, lease, token: &token };
             heartbeat(&ports, shown, Duration::from_secs(30), &entry).await
+        })
+    }
+
+    /// Its holder is about to make an effect.
+    pub fn claim_effect(
+        &self,
+        at: i64,
+        name: &'static str,
+        has: &Taken,
+    ) -> Answer<Said<Result<OfEffect, EffectRefusal>>> {
+        let (tenant, run, token) = (self.tenant.clone(), has.lease.run, has.token.clone());
+        self.act(at, name, move |ports| async move {
+            let name = "charge".parse().expect("a key");
+            let of = EffectOf { tenant: &tenant, run, name: &name };
+            effect(&ports, of, &token, &Wish::Claim(None)).await
         })
     }
 

@@ -108,6 +108,11 @@ impl Graphs {
         self.stage.play_to(second);
     }
 
+    /// A job in the same world that carries out the first workflow.
+    pub fn beside(&self, wish: Wish) -> Stage {
+        self.stage.beside(Wish { workflow: Some(workflow(&self.tenant(), 0)), ..wish })
+    }
+
     pub fn sweep_each_minute(&self, seconds: std::ops::Range<i64>) {
         self.stage.sweep_each_minute(seconds);
     }

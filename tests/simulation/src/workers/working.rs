@@ -5,14 +5,18 @@ use std::time::Duration;
 
 use minutehand_domain::body::Json;
 use minutehand_domain::pool::WorkerName;
+use minutehand_domain::run::effect::{Answer as EffectAnswer, EffectName, EffectOf, EffectRefusal, RequestMark, Wish};
 use minutehand_domain::run::logbook::Entry;
 use minutehand_domain::run::{AttemptError, Run};
-use minutehand_judge::workers::{Answer, Kept, Saying, Take, Word};
+use minutehand_judge::workers::{Answer, Claim, Kept, Saying, Take, Word};
+use minutehand_protocol::run::effect::effect;
 use minutehand_protocol::run::lease::{Beaten, Report, Said, Shown, complete, give_back, heartbeat};
 use minutehand_protocol::run::take::{Taken, Wanted, take};
 use serde_json::json;
 
 use super::Shop;
+use crate::dice::Dice;
+use crate::ports::SimPorts;
 
 const LEASE: Duration = Duration::from_secs(30);
 const LEASE_MILLIS: i64 = 30_000;
@@ -140,7 +144,59 @@ impl Worker {
         if self.chance(0.05) {
             self.steal(&held).await;
         }
+        if sim.dice(|dice| dice.chance(0.5)) && !self.pay(&held).await {
+            return self.note(&held, |take, now| take.over = take.over.min(now));
+        }
         self.say(&held, self.word()).await;
+    }
+
+    /// Makes an effect, once for the run. False where it dies in the middle of it, or has the run no more.
+    async fn pay(&self, held: &Held) -> bool {
+        let (asked_at, mark) = (self.shop.sim().now(), self.mark());
+        let mut answer = None;
+        for _ in 0..3 {
+            answer = self.of_the_effect(held, Wish::Claim(Some(mark))).await;
+            if answer.is_some() {
+                break;
+            }
+        }
+        let Some(Said::Taken(Ok(answer))) = answer else { return answer.is_none() };
+        let is_first = matches!(answer, EffectAnswer::First(_));
+        let told = answer.effect().outcome.as_ref().and_then(|told| told.outcome.as_str().parse().ok());
+        let (run, fence) = (held.run, held.taken.run.fence);
+        let claim = Claim { run, fence, asked_at, is_first, told, said: None };
+        let nth = self.shop.heard().claimed(claim);
+        if !is_first {
+            return true;
+        }
+        self.shop.sim().count("effect made");
+        if self.chance(0.2) {
+            self.shop.sim().count("worker died in the middle of an effect");
+            return false;
+        }
+        let value = self.shop.next_value();
+        self.shop.heard().claims[nth].said = Some(Kept { value, acknowledged: None });
+        let said = self.of_the_effect(held, Wish::Tell(Json::of(&json!(value)))).await;
+        if let Some(Said::Taken(Ok(_))) = said {
+            let now = self.shop.sim().now();
+            self.shop.heard().claims[nth].said = Some(Kept { value, acknowledged: Some(now) });
+        }
+        true
+    }
+
+    /// What tells this request from all others.
+    fn mark(&self) -> RequestMark {
+        let number = self.shop.sim().dice(Dice::number);
+        RequestMark::of(&self.shop.tenant, &number.to_string())
+    }
+
+    async fn of_the_effect(&self, held: &Held, wish: Wish) -> Option<Said<Result<EffectAnswer, EffectRefusal>>> {
+        let (tenant, run, token) = (self.shop.tenant.clone(), held.taken.run.key, held.taken.token.clone());
+        let asking = move |ports: SimPorts| async move {
+            let name: EffectName = "pay".parse().expect("a key");
+            effect(&ports, EffectOf { tenant: &tenant, run, name: &name }, &token, &wish).await
+        };
+        self.shop.request(asking).await
     }
 
     fn word(&self) -> Word {

@@ -100,13 +100,14 @@ fn a_claim_whose_every_reading_is_stale_gives_its_hint_back() {
     assert_eq!(stage.starts(), [(60, 120)]);
 }
 
-/// Guard **claim's condition**, `Guard::Seen`: both have read the same expired lease before either takes it over.
+/// Guard **claim's condition**, `Guard::Seen`: both have read the same expired lease before either takes it over, and the first still
+/// calls when the second writes.
 ///
 /// Removed: as above. Two calls after the dead one's claim.
 #[test]
 fn of_two_executors_who_saw_a_dead_ones_lease_one_calls() {
     let script = [dies_after("dead", "put_run"), sleeps_before("second", "put_run", 1)];
-    let stage = Stage::new(Wish::once(60), script);
+    let stage = Stage::new(Wish { takes: 30, ..Wish::once(60) }, script);
     stage.lose_hints(0..300);
     stage.create(0, "creator");
     stage.play_to(10);

@@ -7,7 +7,7 @@ use minutehand_judge::graph::{Does, Each, Flow, Over, Policy, Rule, Step, Tolera
 use minutehand_protocol::workflow::delete::Deleted;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
-use minutehand_simulation::stage::{dies_after, dies_before, moment, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Wish, dies_after, dies_before, moment, sleeps_after, sleeps_before};
 
 const DAY: i64 = 86_400_000;
 
@@ -359,6 +359,20 @@ fn whoever_is_on_its_way_keeps_its_place() {
     assert_eq!(broken(&stage, "no more runs at once than may be"), 0);
 }
 
+/// Rule **late claim**, on the way to a place: what was read long before an executor has a place is read again.
+///
+/// Removed (`places-late-claim`): what was read before the place was asked for is decided on. A run of a deleted workflow was begun.
+#[test]
+fn who_was_long_on_his_way_to_a_place_reads_again() {
+    let once = When { at: Some(moment(60)), ..When::default() };
+    let stage = Graphs::firing([one_at_once(flow([call(&[])]))], &once, [sleeps_before("executor", "update", 8)]);
+
+    stage.delete(62, "deleter");
+    stage.play_to(300);
+
+    assert_eq!(stage.calls(0, 0), Vec::<i64>::new());
+}
+
 /// Rule **relook**: the place is given back while somebody finds it taken and is not yet in the line. Nobody sweeps.
 ///
 /// Removed: who has become a waiter does not look again. It waited for a look.
@@ -402,6 +416,27 @@ fn as_many_are_told_as_there_is_room_for() {
     stage.play_to(90);
 
     assert_eq!(runs.map(|run| stage.status(run.given())), ["succeeded"; 4]);
+}
+
+/// The place of a run that waits for its turn is written down with that: its end gives the place back, and tells who waits. Nobody sweeps.
+///
+/// Removed (`places-of-who-is-postponed`): it is written down when the run unfolds. Whoever waited for the place waited for a look.
+#[test]
+fn a_run_that_waits_for_its_turn_gives_its_place_back() {
+    let stage = Graphs::new([one_at_once(flow([call(&[])]))], []);
+    let first = stage.beside(Wish::once(5).a_minute("bank", 1));
+    let postponed = first.beside(Wish { workflow: first.workflow(), ..Wish::once(10) }.a_minute("bank", 1));
+    first.create(1, "creator");
+    postponed.create(1, "creator");
+    let waiting = stage.ask(15);
+    stage.play_to(18);
+    let meanwhile = (postponed.state(10), stage.status(waiting.given()));
+
+    postponed.cancel(20, "canceller", 10);
+    stage.play_to(40);
+
+    assert_eq!(meanwhile, ("scheduled".to_owned(), "waiting"));
+    assert_eq!(stage.status(waiting.given()), "succeeded");
 }
 
 /// Rule **once**: however often somebody goes on with a run, it is one.

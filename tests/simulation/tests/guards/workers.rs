@@ -1,9 +1,11 @@
 //! Workers elsewhere: whose a run is, what they may say of it, and what reaches the next one.
 
 use minutehand_domain::job::Change;
+use minutehand_domain::run::effect::Answer;
+use minutehand_protocol::run::finish::Finished;
 use minutehand_protocol::run::lease::Said;
 use minutehand_simulation::campaign::Campaign;
-use minutehand_simulation::stage::{Stage, Wish, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, fails_before, sleeps_after, sleeps_before};
 
 fn by_a_worker(wish: Wish) -> Wish {
     Wish { by_a_worker: true, ..wish }
@@ -96,4 +98,92 @@ fn a_checkpoint_that_was_long_on_its_way_replaces_no_later_holders() {
 
     assert!(matches!(slow.given(), Said::Taken(_)), "its heartbeat came in time: {:?}", slow.given());
     assert_eq!(third.given()[0].checkpoint.as_ref().map(|json| json.as_str().to_owned()), Some("2".to_owned()));
+}
+
+/// A run is cancelled while its target is called, and the target takes it on: the end of its grace is looked at, and not the end of its
+/// time, which may be hours away.
+///
+/// Removed (`grace-is-promised`): nobody promises that look. The run went on for its whole time.
+#[test]
+fn a_cancelled_run_that_its_target_takes_on_ends_with_its_grace() {
+    let stage = Stage::new(Wish { takes: 700, timeout: 800, ..Wish::once(10) }, []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..600);
+    stage.cancel(100, "canceller", 10); // a look has moved its timer to the end of its lease
+
+    let taken_on = stage.take_on(105, "executor", 10);
+    stage.play_to(110);
+    let meanwhile = stage.state(10);
+    stage.play_to(320);
+
+    assert!(matches!(taken_on.given(), Finished::Recorded(_)), "{:?}", taken_on.given());
+    assert_eq!((meanwhile.as_str(), stage.state(10).as_str()), ("running", "cancelled"));
+}
+
+/// The partition of one job is away: a worker is given the runs of the others that it was offered beside it.
+///
+/// Removed (`take-goes-on`): what cannot be read is told before anything is claimed. Nothing was given, for as long as it was away.
+#[test]
+fn what_cannot_be_read_keeps_nothing_else_from_a_worker() {
+    let stage = Stage::new(by_a_worker(Wish::once(60)), [fails_before("worker", "head")]);
+    let other = stage.beside(by_a_worker(Wish::once(61)));
+    stage.create(0, "creator");
+    other.create(0, "creator");
+    stage.play_to(65);
+
+    let taken = stage.take(66, "worker");
+    stage.play_to(70);
+
+    assert_eq!(taken.given().len(), 1);
+}
+
+/// Guard **effect once**: of all that claim an effect one is the first, however long a claim was on its way.
+///
+/// Removed: a claim whose write met another's counts as written. Two were told to make it.
+#[test]
+fn of_two_who_claim_an_effect_one_makes_it() {
+    let stage = Stage::new(by_a_worker(Wish::once(60)), [sleeps_before("first", "put_document", 200)]);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..900);
+    let first = stage.take(66, "first");
+    stage.play_to(70);
+    let slow = stage.claim_effect(71, "first", &first.given().remove(0));
+    let second = stage.take(200, "second");
+    stage.play_to(201);
+    let quick = stage.claim_effect(202, "second", &second.given().remove(0));
+
+    stage.play_to(401);
+
+    assert!(matches!(quick.given(), Said::Taken(Ok(Answer::First(_)))), "{:?}", quick.given());
+    assert!(matches!(slow.given(), Said::Taken(Ok(Answer::Before(_)))), "{:?}", slow.given());
+}
+
+/// Runs of four and of twelve hours, kept by heartbeats: nobody else is given them, one timer stands behind each, and it moves with the sweep
+/// and not with each heartbeat.
+#[test]
+fn runs_of_hours_stay_their_holders() {
+    for hours in [4, 12] {
+        let end = hours * 3600;
+        let stage = Stage::new(Wish { timeout: 13 * 3600, ..by_a_worker(Wish::once(60)) }, []);
+        stage.create(0, "creator");
+        stage.sweep_each_minute(0..end + 600);
+        let holder = stage.take(66, "holder");
+        stage.play_to(67);
+        let has = holder.given().remove(0);
+        let beats: Vec<_> = (76..end).step_by(25).map(|at| stage.keep(at, "holder", &has, 1)).collect();
+        let others: Vec<_> = (100..end).step_by(600).map(|at| stage.take(at, "other")).collect();
+
+        for at in (120..end).step_by(600) {
+            stage.play_to(at);
+            let is_within_five_hours = at < 17_000; // those that the stage looks for timers in
+            assert!(stage.timers().len() == 1 || !is_within_five_hours, "at {at}: {:?}", stage.timers());
+        }
+        let done = stage.complete(end, "holder", &has);
+        stage.play_to(end + 600);
+
+        assert!(others.iter().all(|taken| taken.given().is_empty()));
+        assert!(beats.iter().all(|beat| matches!(beat.given(), Said::Taken(_))));
+        assert!(matches!(done.given(), Said::Taken(_)));
+        assert_eq!((stage.state(60), stage.run(60).map(|run| run.fence)), ("succeeded".to_owned(), Some(1)));
+    }
 }

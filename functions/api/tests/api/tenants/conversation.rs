@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_domain::run::lease_id::LeaseId;
 use serde_json::{Map, Value, json};
 
 use super::script::{Asking, Step, Who};
@@ -14,6 +15,9 @@ use crate::world::Answer;
 /// Of each kind so many are remembered.
 const REMEMBERED: usize = 24;
 const WORDS: [&str; 4] = ["a", "ab", "b", "nightly"];
+
+/// Of a run that somebody has.
+const EFFECT: &str = "/v1/runs/{run_id}/effects/{effect}";
 
 pub(super) struct Conversation {
     random: Random,
@@ -134,8 +138,10 @@ impl Conversation {
             7 if self.random.one_in(4) => ("GET", "/v1/secrets/{secret}"),
             6 if self.random.one_in(2) => ("POST", "/v1/leases"),
             6 if self.random.one_in(2) => {
-                let of_leases: Vec<_> =
-                    ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/leases/")).collect();
+                let of_leases: Vec<_> = ROUTES
+                    .iter()
+                    .filter(|(_, route, _)| route.starts_with("/v1/leases/") || *route == EFFECT)
+                    .collect();
                 return **self.random.pick(&of_leases);
             }
             _ => return *self.random.pick(&ROUTES),
@@ -166,6 +172,11 @@ impl Conversation {
             route if route.starts_with("/v1/jobs/{") => self.of(about, |known| &known.jobs),
             route if route.starts_with("/v1/workflow-runs/{") => self.of(about, |known| &known.workflow_runs),
             route if route.starts_with("/v1/workflows/{") => self.of(about, |known| &known.workflows),
+            EFFECT => {
+                let (lease, token) = self.lease(about);
+                self.token = token;
+                lease.parse::<LeaseId>().ok().map(|lease| lease.run.to_string())
+            }
             route if route.starts_with("/v1/runs/{") => self.of(about, |known| &known.runs),
             route if route.starts_with("/v1/leases/{") => {
                 let lease = self.lease(about);
@@ -299,6 +310,8 @@ impl Conversation {
             ("POST", "/v1/leases") => {
                 json!({"pool": "web1", "worker_id": self.random.pick(&WORDS), "wait_seconds": 0, "max": 1 + self.random.below(2)})
             }
+            ("POST", EFFECT) if self.random.one_in(2) => json!({"token": self.token}),
+            ("POST", EFFECT) => json!({"token": self.token, "outcome": about.tenant()}),
             ("POST", "/v1/leases/complete") => {
                 let (lease, token) = self.lease(about);
                 json!({"results": [{"lease_id": lease, "token": token, "result": about.tenant()}]})

@@ -3,6 +3,7 @@
 use clap::Args;
 use minutehand_client::wire;
 use minutehand_domain::Moment;
+use minutehand_domain::target::ServiceKind;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -71,6 +72,9 @@ pub(crate) struct JobFlags {
     /// What the worker is to do
     #[arg(long, value_name = "HANDLER", conflicts_with_all = ["url", "noop"], help_heading = "What")]
     handler: Option<String>,
+    /// Call what the operator declared under an alias: its kind and the alias, such as sqs:orders
+    #[arg(long, value_name = "KIND:ALIAS", value_parser = declared, conflicts_with_all = ["url", "noop", "method", "header", "secret_header", "pool", "handler"], help_heading = "What")]
+    to: Option<(String, String)>,
     /// The JSON that the target receives; @FILE takes it from a file, @- from stdin
     #[arg(long, value_name = "JSON", help_heading = "What")]
     payload: Option<Json>,
@@ -80,9 +84,18 @@ pub(crate) struct JobFlags {
     /// How long one attempt may take, such as 30s
     #[arg(long, value_name = "SPAN")]
     timeout: Option<Span>,
+    /// How long after it was due a run is to have ended, such as 10m; one that has not is told of
+    #[arg(long, value_name = "SPAN")]
+    sla: Option<Span>,
     /// How often it is tried again after a failure
     #[arg(long, value_name = "COUNT")]
     retries: Option<u64>,
+    /// At most so many runs of this key at once, of this job and of all others that have it
+    #[arg(long, value_name = "KEY=LIMIT", value_parser = key_and_number)]
+    concurrency: Option<(String, u64)>,
+    /// At most so many attempts of this key begin in a minute, of this job and of all others that have it
+    #[arg(long, value_name = "KEY=PER_MINUTE", value_parser = key_and_number)]
+    rate: Option<(String, u64)>,
     /// A word to filter by; can be given again, and then all of them are the job's tags
     #[arg(long)]
     tag: Vec<String>,
@@ -112,6 +125,11 @@ impl JobFlags {
             set(&mut fields, name, word.as_ref().map(|word| json!(word)));
         }
         set(&mut fields, "timeout_seconds", self.timeout.map(|Span(seconds)| json!(seconds)));
+        set(&mut fields, "sla_seconds", self.sla.map(|Span(seconds)| json!(seconds)));
+        let concurrency = self.concurrency.as_ref().map(|(key, limit)| json!({ "key": key, "limit": limit }));
+        set(&mut fields, "concurrency", concurrency);
+        let rate = self.rate.as_ref().map(|(key, per_minute)| json!({ "key": key, "per_minute": per_minute }));
+        set(&mut fields, "rate", rate);
         set(&mut fields, "tags", (!self.tag.is_empty()).then(|| json!(self.tag)));
         inside(&mut fields, "retry", self.retries.is_some(), |retry| {
             retry.insert("max_retries".to_owned(), json!(self.retries));
@@ -156,6 +174,7 @@ impl JobFlags {
 
     fn has_target(&self) -> bool {
         self.noop
+            || self.to.is_some()
             || self.pool.is_some()
             || self.handler.is_some()
             || self.url.is_some()
@@ -167,6 +186,11 @@ impl JobFlags {
         if self.noop {
             target.retain(|other, _| other == "noop");
             target.insert("noop".to_owned(), json!({}));
+            return;
+        }
+        if let Some((kind, alias)) = &self.to {
+            target.retain(|other, _| other == kind);
+            object_in(target, kind).insert("alias".to_owned(), json!(alias));
             return;
         }
         if self.pool.is_some() || self.handler.is_some() {
@@ -199,6 +223,14 @@ impl JobFlags {
         let texts = self.header.iter().map(|(name, text)| (name, json!(text)));
         texts.chain(self.secret_header.iter().map(|(name, secret)| (name, json!({ "secret": secret }))))
     }
+}
+
+/// `billing=4`. A key may have a `=` in it, a number has none.
+fn key_and_number(text: &str) -> Result<(String, u64), String> {
+    let (key, number) = text.rsplit_once('=').ok_or("say it as KEY=NUMBER, such as billing=4")?;
+    let number =
+        number.parse().map_err(|_| format!("`{number}` is no number: say it as KEY=NUMBER, such as billing=4"))?;
+    Ok((key.to_owned(), number))
 }
 
 fn of_file(source: &Source) -> Result<Fields, Failure> {
@@ -238,6 +270,14 @@ fn object_in<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<
 }
 
 /// As curl takes it: `Name: value`.
+fn declared(text: &str) -> Result<(String, String), String> {
+    let kinds = ServiceKind::ALL.map(ServiceKind::as_str);
+    match text.split_once(':') {
+        Some((kind, alias)) if kinds.contains(&kind) => Ok((kind.to_owned(), alias.to_owned())),
+        _ => Err(format!("write it as KIND:ALIAS, with one of {}", kinds.join(", "))),
+    }
+}
+
 fn header(text: &str) -> Result<(String, String), String> {
     match text.split_once(':') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
@@ -305,7 +345,10 @@ mod tests {
             (vec!["--payload={\"a\": [1]}"], json!({"payload": {"a": [1]}})),
             (vec!["--payload=null"], json!({"payload": null})),
             (vec!["--priority=high", "--timeout=2m"], json!({"priority": "high", "timeout_seconds": 120})),
+            (vec!["--sla=10m"], json!({"sla_seconds": 600})),
             (vec!["--retries=0"], json!({"retry": {"max_retries": 0}})),
+            (vec!["--concurrency=billing=4"], json!({"concurrency": {"key": "billing", "limit": 4}})),
+            (vec!["--rate=a=b=100"], json!({"rate": {"key": "a=b", "per_minute": 100}})),
             (vec!["--tag=a", "--tag=b"], json!({"tags": ["a", "b"]})),
             (vec!["--name=n", "--owner=o"], json!({"name": "n", "owner": "o"})),
             (vec![], json!({})),
@@ -381,6 +424,13 @@ mod tests {
         ];
         for words in cases {
             assert!(Line::try_parse_from([&["jobs"], &words[..]].concat()).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_without_a_number_is_refused_before_it_is_sent() {
+        for words in ["--concurrency=billing", "--concurrency=billing=", "--rate=4", "--rate=bank=many"] {
+            assert!(Line::try_parse_from(["jobs", words]).is_err(), "{words}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! A job as its reader sees it.
 
-use minutehand_client::wire::{Instant, JobView, OneJobView, RetrySpec, ScheduleSpec, TargetSpec};
+use minutehand_client::wire::{
+    ConcurrencySpec, Instant, JobView, OneJobView, RateSpec, RetrySpec, ScheduleSpec, TargetSpec,
+};
 
 use super::super::cells::{counted, or_dash, status};
 use super::super::instant::{away, long, short};
@@ -52,6 +54,9 @@ fn card_of(job: &JobView, paper: Paper) -> Card {
         .with("Timeout", Span(job.timeout_seconds).to_string())
         .with("Retries", retry_words(&job.retry))
         .with("Delivery", job.delivery.to_string())
+        .maybe("SLA", job.sla_seconds.map(|seconds| Span(seconds).to_string()))
+        .maybe("At once", job.concurrency.as_ref().map(concurrency_words))
+        .maybe("A minute", job.rate.as_ref().map(rate_words))
         .maybe("Owner", job.owner.as_ref())
         .maybe("Tags", (!tags.is_empty()).then(|| tags.join(", ")))
         .with("Created", instant(job.created_at))
@@ -69,7 +74,10 @@ pub(crate) fn target_words(target: &TargetSpec) -> String {
         }
         TargetSpec::Workflow(workflow) => format!("workflow {}", workflow.id),
         TargetSpec::Worker(worker) => format!("worker {} of {}", worker.handler, worker.pool),
-        TargetSpec::Noop(_) | TargetSpec::Other(_) => target.name().to_owned(),
+        other => match other.alias() {
+            Some((kind, alias)) => format!("{} {alias}", kind.as_str()),
+            None => other.name().to_owned(),
+        },
     }
 }
 
@@ -98,6 +106,14 @@ fn when(schedule: &ScheduleSpec) -> String {
         .or(schedule.after_seconds.map(|seconds| format!("once, {} after creation", Span(seconds))))
         .or(schedule.on_demand.filter(|&given| given).map(|_| "on demand".to_owned()))
         .unwrap_or_else(|| "once, at creation".to_owned())
+}
+
+fn concurrency_words(concurrency: &ConcurrencySpec) -> String {
+    format!("at most {} of key {:?}", counted(concurrency.limit.unwrap_or_default(), "run"), concurrency.key)
+}
+
+fn rate_words(rate: &RateSpec) -> String {
+    format!("at most {} of key {:?}", counted(rate.per_minute.unwrap_or_default(), "attempt"), rate.key)
 }
 
 fn retry_words(retry: &RetrySpec) -> String {
@@ -157,7 +173,8 @@ mod tests {
         let cases = [
             (json!({"noop": {}}), "noop"),
             (json!({"http": {"url": "http://x/", "method": "PUT"}}), "PUT http://x/"),
-            (json!({"sqs": {"alias": "mail"}}), "sqs"),
+            (json!({"sqs": {"alias": "mail"}}), "sqs mail"),
+            (json!({"kafka": {"topic": "mail"}}), "kafka"),
             (json!({}), ""),
         ];
         for (target, words) in cases {

@@ -1,6 +1,6 @@
 //! A run as its reader sees it.
 
-use minutehand_client::wire::{AttemptErrorView, AttemptView, Instant, RunStatus, RunView, Word};
+use minutehand_client::wire::{AttemptErrorView, AttemptView, Instant, RunStatus, RunView, SlaView, Word};
 use minutehand_domain::Moment;
 
 use super::super::cells::{counted, or_dash, painted, shortened, status};
@@ -41,6 +41,7 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .with("Job", &run.job_id)
         .with("Status", status(&run.status))
         .maybe("Why", Some(why(run)).filter(|why| !why.is_empty()))
+        .maybe("Waiting for", run.waiting_for.as_ref())
         .with("Origin", run.origin.to_string())
         .maybe("Retry of", run.redrive_of.as_ref())
         .with("Scheduled", instant(run.scheduled_at))
@@ -48,6 +49,7 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Started", run.started_at.map(instant))
         .maybe("Finished", run.finished_at.map(instant))
         .maybe("Took", took(run, paper.now))
+        .maybe("SLA", run.sla.map(|sla| sla_words(sla, paper)))
         .with("Priority", run.priority.to_string())
         .maybe("Progress", progress(run))
         .maybe("Payload", run.payload.text().map(shortened))
@@ -55,6 +57,11 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Result", run.result.text().map(shortened))
         .draw();
     if run.attempts.is_empty() { card } else { format!("{card}\n{}", attempts(&run.attempts, paper)) }
+}
+
+pub(crate) fn sla_words(sla: SlaView, paper: Paper) -> String {
+    let due_by = long(sla.due_by.0, paper.now);
+    if sla.missed_at.is_some() { format!("missed: by {due_by}") } else { format!("by {due_by}") }
 }
 
 fn attempts(attempts: &[AttemptView], paper: Paper) -> String {

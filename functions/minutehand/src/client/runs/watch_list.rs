@@ -23,7 +23,7 @@ struct State {
     attempts: u32,
     over: bool,
     /// How far its worker is, to the hundredth, and what it does.
-    progress: Option<(i64, Option<String>)>,
+    progress: (Option<i64>, Option<String>),
 }
 
 impl WatchList {
@@ -69,8 +69,7 @@ impl State {
         let attempts = run.attempts.last().map_or(0, |attempt| attempt.number);
         #[expect(clippy::cast_possible_truncation, reason = "a hundredth of a share is less than a hundred")]
         let hundredths = run.progress.map(|share| (share * 100.0) as i64);
-        let is_told = hundredths.is_some() || run.stage.is_some();
-        let progress = is_told.then(|| (hundredths.unwrap_or(-1), run.stage.clone()));
+        let progress = (hundredths, run.stage.clone());
         Self { status: run.status.clone(), attempts, over: is_over(run), progress }
     }
 }

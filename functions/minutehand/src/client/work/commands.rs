@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use minutehand_domain::pool::HandlerName;
 use nix::unistd::User;
 use rustix::process::geteuid;
 use serde::Deserialize;
@@ -104,7 +105,11 @@ impl Commands {
         }
         let checked = written.command.into_iter().map(|(name, written)| {
             let command = written.checked().map_err(|why| format!("command \"{name}\": {why}"))?;
-            if is_name(&name) { Ok((name, command)) } else { Err(format!("\"{name}\" is no name of a handler")) }
+            if name.parse::<HandlerName>().is_ok() {
+                Ok((name, command))
+            } else {
+                Err(format!("\"{name}\" is no name of a handler"))
+            }
         });
         checked.collect::<Result<_, String>>().map(Self)
     }
@@ -232,11 +237,6 @@ fn account(name: &str) -> Result<Account, String> {
 fn is_shell_name(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     ["sh", "ash", "bash", "dash", "ksh", "zsh", "fish"].contains(&name)
-}
-
-fn is_name(text: &str) -> bool {
-    let is_kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    (1..=64).contains(&text.len()) && text.chars().all(is_kept)
 }
 
 /// The worker's own key is none of its commands' business, and what describes the run is not the file's.

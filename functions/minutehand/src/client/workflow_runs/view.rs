@@ -9,6 +9,7 @@ use minutehand_domain::Moment;
 
 use super::super::cells::{or_dash, shortened as cut, status};
 use super::super::instant::{long, precise, short};
+use super::super::runs::run::sla_words;
 use super::super::session::Paper;
 use super::super::span::roughly;
 use super::super::table::{Card, Cell, HELD, STRONG, Table};
@@ -44,6 +45,7 @@ pub(super) fn card(whole: &WorkflowRunView, paper: Paper) -> String {
         .maybe("Why", why)
         .maybe("Waiting for", whole.waiting_for.as_ref())
         .maybe("Stopping as", whole.stopping.as_ref())
+        .maybe("SLA", run.sla.map(|sla| sla_words(sla, paper)))
         .maybe("Stalled", run.stalled_at.map(|at| Cell::new(instant(at), HELD)))
         .maybe("Task", task)
         .maybe("Resumes", run.resumes.as_ref())

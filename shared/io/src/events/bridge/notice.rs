@@ -1,7 +1,7 @@
 //! A notice: an event as an outsider reads it, in a shape of the wire.
 
 use minutehand_domain::Moment;
-use minutehand_wire::{JobNotice, RunNotice, StallNotice};
+use minutehand_wire::{JobNotice, RunNotice, SlaNotice, StallNotice};
 use serde::Serialize;
 
 use crate::events::Event;
@@ -23,6 +23,12 @@ impl Notice {
                 let detail = RunNotice::of(run, now)?;
                 Self::new(format!("run.{}", detail.status), &detail, detail.finished_at.0)
             }
+            Event::SlaMissed { run } => {
+                let detail = SlaNotice::of(run)?;
+                Self::new("run.sla_missed".to_owned(), &detail, detail.missed_at.0)
+            }
+            // The ledger counts it; the bus is for what becomes of jobs and runs.
+            Event::EffectPrevented { .. } => None,
             Event::Stalled { run, since, edge } => {
                 Self::new("run.stalled".to_owned(), &StallNotice::of(run, since, edge), since)
             }

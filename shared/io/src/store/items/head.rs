@@ -13,16 +13,18 @@ use minutehand_domain::job::{Before, Definition, Job, Status};
 use minutehand_domain::order::Terms;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::Schedule;
+use minutehand_domain::slot::Bounds;
 use minutehand_domain::target::Target;
 use serde::{Deserialize, Serialize};
 
 use crate::Fault;
 use crate::shapes::body::BodyV1;
+use crate::shapes::bounds::BoundsV1;
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::schedule::ScheduleV1;
 use crate::shapes::span::SpanV1;
-use crate::shapes::target::{TargetV1, TargetV2};
-use crate::shapes::terms::TermsV1;
+use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
+use crate::shapes::terms::{self, TermsV1, TermsV2};
 use crate::shapes::{Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place, Span};
@@ -51,34 +53,22 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 4;
+    const NEWEST: u8 = 5;
 
-    /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 1 says everything but
-    /// that a header names a secret. So a deployment without either can go back to a release that knows of none, and pays no byte
-    /// for it.
+    /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
+    /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits. Shape 1 says everything but that a header names a
+    /// secret. So a deployment without any of these can go back to a release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        let names_secrets = self
-            .job()
-            .is_some_and(|job| matches!(&job.definition.target, Target::Http(http) if !http.secrets().is_empty()));
-        let is_later = self.job().and_then(|job| match job.definition.target {
-            Target::Workflow(_) => Some(3),
-            Target::Worker(_) => Some(4),
-            Target::Http(_) | Target::Noop => None,
-        });
-        if let Some(shape) = is_later {
-            return match (writer.form(), self) {
-                (Form::Attributes, Self::Job(job)) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
-                (_, head) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
-            };
-        }
-        match (writer.form(), self) {
-            (Form::Bytes, head) if names_secrets => writer.shape(2, &in_shape::<HeadV2, _>(head)),
-            (Form::Attributes, Self::Job(job)) if names_secrets => writer.shape(2, &in_shape::<JobV2, _>(job)),
-            (Form::Bytes, head) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
-            (Form::Attributes, Self::Job(job)) => writer.shape(1, &in_shape::<JobV1, _>(job)),
-            (Form::Attributes, Self::Tombstone { tenant, id, epoch }) => {
+        match (writer.form(), self, shape_of(self)) {
+            (Form::Attributes, Self::Tombstone { tenant, id, epoch }, _) => {
                 writer.shape(1, &TombstoneV1 { dead: true, tenant: tenant.clone(), id: *id, epoch: *epoch })
             }
+            (Form::Attributes, Self::Job(job), 1) => writer.shape(1, &in_shape::<JobV1, _>(job)),
+            (Form::Attributes, Self::Job(job), 5) => writer.shape(5, &in_shape::<JobV3, _>(job)),
+            (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
+            (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
+            (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
+            (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
 
@@ -87,6 +77,8 @@ impl Stored for Head {
             (1, Form::Bytes) => reader.shape::<Of<HeadV1, _>>().map(|of| of.0),
             (2..=4, Form::Bytes) => reader.shape::<Of<HeadV2, _>>().map(|of| of.0),
             (2..=4, Form::Attributes) => reader.shape::<Of<JobV2, _>>().map(|of| Self::Job(of.0)),
+            (5, Form::Bytes) => reader.shape::<Of<HeadV3, _>>().map(|of| of.0),
+            (5, Form::Attributes) => reader.shape::<Of<JobV3, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -97,15 +89,31 @@ impl Stored for Head {
     }
 }
 
+/// The oldest that says it all.
+fn shape_of(head: &Head) -> u8 {
+    let Some(Job { definition: Definition { target, bounds, terms, sla, .. }, .. }) = head.job() else { return 1 };
+    let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
+    match target {
+        _ if says_more_than_4 => 5,
+        Target::Worker(_) => 4,
+        Target::Workflow(_) => 3,
+        Target::Http(http) if !http.secrets().is_empty() => 2,
+        Target::Http(_) | Target::Noop | Target::Service(_) => 1,
+    }
+}
+
 shapes! {
     HeadV1 => Head,
     HeadV2 => Head,
+    HeadV3 => Head,
     JobV1 => Job,
     JobV2 => Job,
+    JobV3 => Job,
     StatusV1 => Status,
     BeforeV1 => Before,
     DefinitionV1 => Definition,
     DefinitionV2 => Definition,
+    DefinitionV3 => Definition,
     CatchUpV1 => CatchUp,
 }
 
@@ -121,6 +129,14 @@ enum HeadV1 {
 #[serde(remote = "Head")]
 enum HeadV2 {
     Job(#[serde(with = "JobV2")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
+/// A target may be a service, claim its effects, and its calls have time-outs; a job has an SLA and shares limits with others.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV3 {
+    Job(#[serde(with = "JobV3")] Job),
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
@@ -177,6 +193,27 @@ struct JobV2 {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV3 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Maybe::<BeforeV1>")]
+    before: Option<Before>,
+    #[serde(with = "DefinitionV3")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Status", rename_all = "snake_case")]
 enum StatusV1 {
     Active,
@@ -208,6 +245,10 @@ struct DefinitionV1 {
     terms: Terms,
     #[serde(default, with = "CatchUpV1")]
     catch_up: CatchUp,
+    #[serde(skip)]
+    sla: Option<Duration>,
+    #[serde(skip)]
+    bounds: Bounds,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -226,6 +267,33 @@ struct DefinitionV2 {
     terms: Terms,
     #[serde(default, with = "CatchUpV1")]
     catch_up: CatchUp,
+    #[serde(skip)]
+    sla: Option<Duration>,
+    #[serde(skip)]
+    bounds: Bounds,
+}
+
+/// A service may be its target, calls have time-outs, effects are claimed; its runs have an SLA and share limits with those of other jobs.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV3 {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: BTreeSet<String>,
+    #[serde(with = "TargetV3")]
+    target: Target,
+    #[serde(with = "BodyV1")]
+    payload: Body,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(with = "TermsV2")]
+    terms: Terms,
+    #[serde(default, with = "CatchUpV1")]
+    catch_up: CatchUp,
+    #[serde(default, with = "Maybe::<SpanV1>")]
+    sla: Option<Duration>,
+    #[serde(with = "BoundsV1")]
+    bounds: Bounds,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -11,8 +11,9 @@ use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
     Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Remark, Remarked, Run, Skip,
-    SkippedSpan, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
+    SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
+use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::plan::Phase;
 use serde::ser::Error as _;
@@ -73,28 +74,25 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 5;
+    const NEWEST: u8 = 6;
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
-    /// remarks, and shape 4 but the token of a lease.
+    /// remarks, shape 4 but the token of a lease, and shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
+    /// taken it on.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        let is_remote = matches!(self.lease(), Some(Lease { holder: Holder::Remote(_), .. }));
-        let has_token = self.lease().is_some_and(|lease| lease.token.is_some());
         let status = self.status(Moment::EPOCH);
-        match writer.form() {
-            Form::Bytes if has_token => writer.shape(5, &in_shape::<RunV5, _>(self)),
-            Form::Bytes if !self.remarks.is_empty() => writer.shape(4, &in_shape::<RunV4, _>(self)),
-            Form::Bytes if is_of_workflows(self) => writer.shape(3, &in_shape::<RunV3, _>(self)),
-            Form::Bytes => writer.shape(2, &in_shape::<RunV2, _>(self)),
-            Form::Attributes if has_token => writer.shape(5, &InAWord { run: in_shape::<RunV5, _>(self), status }),
-            Form::Attributes if !self.remarks.is_empty() => {
-                writer.shape(4, &InAWord { run: in_shape::<RunV4, _>(self), status })
-            }
-            Form::Attributes if is_of_workflows(self) => {
-                writer.shape(3, &InAWord { run: in_shape::<RunV3, _>(self), status })
-            }
-            Form::Attributes if is_remote => writer.shape(2, &InAWord { run: in_shape::<RunV2, _>(self), status }),
-            Form::Attributes => writer.shape(1, &InAWord { run: in_shape::<RunV1, _>(self), status }),
+        match (writer.form(), shape_of(self)) {
+            (Form::Bytes, 6) => writer.shape(6, &in_shape::<RunV6, _>(self)),
+            (Form::Bytes, 5) => writer.shape(5, &in_shape::<RunV5, _>(self)),
+            (Form::Bytes, 4) => writer.shape(4, &in_shape::<RunV4, _>(self)),
+            (Form::Bytes, 3) => writer.shape(3, &in_shape::<RunV3, _>(self)),
+            (Form::Bytes, _) => writer.shape(2, &in_shape::<RunV2, _>(self)),
+            (Form::Attributes, 6) => writer.shape(6, &InAWord { run: in_shape::<RunV6, _>(self), status }),
+            (Form::Attributes, 5) => writer.shape(5, &InAWord { run: in_shape::<RunV5, _>(self), status }),
+            (Form::Attributes, 4) => writer.shape(4, &InAWord { run: in_shape::<RunV4, _>(self), status }),
+            (Form::Attributes, 3) => writer.shape(3, &InAWord { run: in_shape::<RunV3, _>(self), status }),
+            (Form::Attributes, 2) => writer.shape(2, &InAWord { run: in_shape::<RunV2, _>(self), status }),
+            (Form::Attributes, _) => writer.shape(1, &InAWord { run: in_shape::<RunV1, _>(self), status }),
         }
     }
 
@@ -105,8 +103,28 @@ impl Stored for Run {
             3 => reader.shape::<Of<RunV3, _>>().map(|of| of.0),
             4 => reader.shape::<Of<RunV4, _>>().map(|of| of.0),
             5 => reader.shape::<Of<RunV5, _>>().map(|of| of.0),
+            6 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
+    }
+}
+
+/// The oldest that says it all.
+fn shape_of(run: &Run) -> u8 {
+    let lease = run.lease();
+    let holder = lease.map(|lease| lease.holder);
+    if !run.admission.is_empty() || run.sla.is_some() || matches!(holder, Some(Holder::Target(_))) {
+        6
+    } else if lease.is_some_and(|lease| lease.token.is_some()) {
+        5
+    } else if !run.remarks.is_empty() {
+        4
+    } else if is_of_workflows(run) {
+        3
+    } else if matches!(holder, Some(Holder::Remote(_))) {
+        2
+    } else {
+        1
     }
 }
 
@@ -145,12 +163,17 @@ shapes! {
     RunV3 => Run,
     RunV4 => Run,
     RunV5 => Run,
+    RunV6 => Run,
+    AdmissionV6 => Admission,
+    BoundV6 => Bound,
+    SlotNameV6 => SlotName,
     RemarkV4 => Remark,
     RemarkedV4 => Remarked,
     StateV1 => State,
     StateV2 => State,
     StateV3 => State,
     StateV5 => State,
+    StateV6 => State,
     WaitingV3 => Waiting,
     TasksV3 => Tasks,
     GraphV3 => Graph,
@@ -165,7 +188,10 @@ shapes! {
     LeaseV1 => Lease,
     LeaseV2 => Lease,
     LeaseV5 => Lease,
+    LeaseV6 => Lease,
     HolderV2 => Holder,
+    HolderV6 => Holder,
+    SlaV6 => Sla,
     FailureV1 => Failure,
     SkipV1 => Skip,
     SkippedSpanV1 => SkippedSpan,
@@ -205,6 +231,10 @@ struct RunV1 {
     told: Option<String>,
     #[serde(skip)]
     remarks: Vec<Remark>,
+    #[serde(skip)]
+    admission: Admission,
+    #[serde(skip)]
+    sla: Option<Sla>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -240,6 +270,10 @@ struct RunV2 {
     told: Option<String>,
     #[serde(skip)]
     remarks: Vec<Remark>,
+    #[serde(skip)]
+    admission: Admission,
+    #[serde(skip)]
+    sla: Option<Sla>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -328,7 +362,9 @@ impl Shape<Holder> for ProcessV1 {
     fn serialize<S: Serializer>(holder: &Holder, serializer: S) -> Result<S::Ok, S::Error> {
         match holder {
             Holder::Process(worker) => worker.serialize(serializer),
-            Holder::Remote(_) => Err(S::Error::custom("shape 1 of a run knows no remote holder")),
+            Holder::Remote(_) | Holder::Target(_) => {
+                Err(S::Error::custom("shape 1 of a run knows no holder elsewhere"))
+            }
         }
     }
 
@@ -353,6 +389,8 @@ struct LeaseV2 {
 enum HolderV2 {
     Process(Worker),
     Remote(Worker),
+    #[serde(skip)]
+    Target(Worker),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -439,6 +477,10 @@ struct RunV3 {
     told: Option<String>,
     #[serde(skip)]
     remarks: Vec<Remark>,
+    #[serde(skip)]
+    admission: Admission,
+    #[serde(skip)]
+    sla: Option<Sla>,
 }
 
 /// It has remarks.
@@ -473,6 +515,10 @@ struct RunV4 {
     told: Option<String>,
     #[serde(with = "Many::<RemarkV4>")]
     remarks: Vec<Remark>,
+    #[serde(skip)]
+    admission: Admission,
+    #[serde(skip)]
+    sla: Option<Sla>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -679,6 +725,132 @@ struct RunV5 {
     told: Option<String>,
     #[serde(with = "Many::<RemarkV4>")]
     remarks: Vec<Remark>,
+    #[serde(skip)]
+    admission: Admission,
+    #[serde(skip)]
+    sla: Option<Sla>,
+}
+
+/// It shares a limit with others, has an SLA, or its target has taken it on.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV6 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV6")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+    #[serde(with = "Many::<RemarkV4>")]
+    remarks: Vec<Remark>,
+    #[serde(with = "AdmissionV6")]
+    admission: Admission,
+    #[serde(default, with = "Maybe::<SlaV6>")]
+    sla: Option<Sla>,
+}
+
+/// The target of a call may have taken it on.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "State", rename_all = "snake_case")]
+enum StateV6 {
+    Scheduled {
+        due: Moment,
+    },
+    Running(#[serde(with = "LeaseV6")] Lease),
+    Succeeded {
+        at: Moment,
+        #[serde(with = "BodyV1")]
+        result: Body,
+    },
+    Failed {
+        at: Moment,
+        #[serde(with = "FailureV3")]
+        why: Failure,
+    },
+    TimedOut {
+        at: Moment,
+    },
+    Cancelled {
+        at: Moment,
+    },
+    Skipped {
+        at: Moment,
+        #[serde(with = "SkipV3")]
+        why: Skip,
+        #[serde(default, rename = "also", with = "Maybe::<SkippedSpanV1>")]
+        span: Option<SkippedSpan>,
+    },
+    Waiting(#[serde(with = "WaitingV3")] Waiting),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Lease")]
+struct LeaseV6 {
+    #[serde(with = "HolderV6")]
+    holder: Holder,
+    until: Moment,
+    cancelled: bool,
+    token: Option<SecretHash>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Holder", rename_all = "snake_case")]
+enum HolderV6 {
+    Process(Worker),
+    Remote(Worker),
+    Target(Worker),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Sla")]
+struct SlaV6 {
+    until: Moment,
+    missed: Option<Moment>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Admission")]
+struct AdmissionV6 {
+    #[serde(with = "Many::<BoundV6>")]
+    places: Vec<Bound>,
+    turn: Option<Moment>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Bound")]
+struct BoundV6 {
+    #[serde(with = "SlotNameV6")]
+    slot: SlotName,
+    width: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "SlotName", rename_all = "snake_case")]
+enum SlotNameV6 {
+    Workflow(WorkflowId),
+    Root(LimitKey),
+    Key(LimitKey),
+    Quota,
 }
 
 #[derive(Serialize, Deserialize)]

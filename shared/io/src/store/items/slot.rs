@@ -1,11 +1,10 @@
-//! A slot, with its workflow's runs; and the line of those who wait for it.
+//! A slot, and the line of those who wait for it.
 
 use std::collections::BTreeSet;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::workflow::WorkflowId;
-use minutehand_domain::workflow::slot::{Slot, SlotKey, Waiter};
+use minutehand_domain::slot::{Slot, SlotId, SlotKey, Waiter};
 use serde::{Deserialize, Serialize};
 
 use crate::Fault;
@@ -22,7 +21,7 @@ impl Item for Slot {
     type Key = SlotKey;
 
     fn place(key: &SlotKey) -> Place {
-        Place::new(Partition::History(key.workflow.job()), [Part::Number(key.number)])
+        Place::new(Partition::History(key.slot.job()), [Part::Number(key.number)])
     }
 }
 
@@ -43,20 +42,20 @@ impl Stored for Slot {
 impl Item for Waiter {
     const KIND: &'static str = "waiter";
 
-    type Key = (WorkflowId, Waiter);
+    type Key = (SlotId, Waiter);
 
-    fn place((workflow, Waiter { since, run }): &Self::Key) -> Place {
+    fn place((slot, Waiter { since, run }): &Self::Key) -> Place {
         let mut sort = vec![Part::Instant(*since), Part::Job(run.job)];
         sort.extend(parts_of(*run));
-        Place::new(Partition::History(workflow.job()), sort)
+        Place::new(Partition::History(slot.job()), sort)
     }
 }
 
 impl Listed for Waiter {
-    type Within = WorkflowId;
+    type Within = SlotId;
 
-    fn span(workflow: &WorkflowId, past: Option<&Self::Key>) -> Option<Span> {
-        Some(Span::all(Partition::History(workflow.job()), past.map(Self::place)))
+    fn span(slot: &SlotId, past: Option<&Self::Key>) -> Option<Span> {
+        Some(Span::all(Partition::History(slot.job()), past.map(Self::place)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::response::Parts;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Body;
 use minutehand_domain::Moment;
@@ -16,6 +16,7 @@ use minutehand_domain::run::ErrorCode;
 use super::errors::broken;
 use crate::targets::Answer;
 
+const ASYNC: HeaderName = HeaderName::from_static("minutehand-async");
 /// Bytes kept of an answer that is not JSON: enough to recognise it.
 const TEXT_BYTES: usize = 4096;
 /// Characters of the body that an error quotes; the sentence before the quote needs the rest of the message.
@@ -23,7 +24,8 @@ const QUOTE_CHARS: usize = 100;
 /// How long to wait for the body of a failure. The status is the answer; the body usually comes with it and is optional.
 const QUOTE_WAIT: Duration = Duration::from_millis(250);
 
-pub(super) async fn read<B>(response: Response<B>, now: Moment) -> Answer
+/// `token` is what the call told its target to show if it takes the run on.
+pub(super) async fn read<B>(response: Response<B>, token: &str, now: Moment) -> Answer
 where
     B: Body<Data = Bytes, Error = hyper::Error> + Unpin,
 {
@@ -32,10 +34,19 @@ where
         let quote = tokio::time::timeout(QUOTE_WAIT, AnswerBody::of(body)).await.ok().and_then(Result::ok);
         return failed(&head, quote.and_then(|body| body.quote()).as_deref(), now);
     }
+    if is_taken_on(&head) {
+        return Answer::Accepted { token: token.to_owned() };
+    }
     match AnswerBody::of(body).await {
         Ok(body) => Answer::Succeeded { result: body.result(&head.headers) },
         Err(error) => Answer::Failed { error: broken(&error), retry_after: None },
     }
+}
+
+/// `202 Accepted` alone is a success as any 2xx: the header says that the work is still to come.
+fn is_taken_on(head: &Parts) -> bool {
+    let says_so = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"true");
+    head.status == StatusCode::ACCEPTED && head.headers.get(ASYNC).is_some_and(says_so)
 }
 
 fn failed(head: &Parts, quote: Option<&str>, now: Moment) -> Answer {
@@ -70,7 +81,7 @@ fn is_temporary(status: StatusCode) -> bool {
 }
 
 /// `Retry-After` as seconds or as a date. A past date means now.
-fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
+pub(in crate::targets) fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number too large to parse means a long time, and no wait is longer than the bound.
@@ -83,13 +94,13 @@ fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
 
 /// The part of a body that is kept. After a cut the connection is closed: reusing it would mean reading the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct AnswerBody {
+pub(in crate::targets) struct AnswerBody {
     bytes: Vec<u8>,
     cut: bool,
 }
 
 impl AnswerBody {
-    async fn of<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Self, B::Error> {
+    pub(in crate::targets) async fn of<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Self, B::Error> {
         let mut kept = Self::default();
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame?.into_data() else { continue };
@@ -103,7 +114,12 @@ impl AnswerBody {
         Ok(kept)
     }
 
-    fn result(&self, headers: &HeaderMap) -> Option<Json> {
+    #[cfg(feature = "aws")]
+    pub(in crate::targets) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(in crate::targets) fn result(&self, headers: &HeaderMap) -> Option<Json> {
         if self.bytes.is_empty() || is_encoded(headers) {
             return None;
         }
@@ -120,7 +136,7 @@ impl AnswerBody {
         Some(Json::of(&value)).filter(|json| json.len() <= RESULT_BYTES)
     }
 
-    fn text(&self) -> String {
+    pub(in crate::targets) fn text(&self) -> String {
         let head = &self.bytes[..self.bytes.len().min(TEXT_BYTES)];
         let mut text = String::from_utf8_lossy(head).into_owned();
         if self.cut || head.len() < self.bytes.len() {

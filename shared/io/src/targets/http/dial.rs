@@ -14,6 +14,7 @@ use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::rt::TokioIo;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::run::{AttemptError, ErrorCode};
+use minutehand_domain::target::Timeouts;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -22,9 +23,6 @@ use tower::Service;
 use super::names::Names;
 use super::reach::{OutOfReach, Reach};
 
-/// The time for name lookup, connection and TLS together. A host that does not answer a SYN in this time is down, and a
-/// retry with backoff serves better than a longer wait.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Addresses of one name that are tried; they share the time.
 const ADDRESSES: usize = 8;
 
@@ -53,15 +51,15 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let host = host_of(&uri).to_owned();
-        let opening = self.https.call(uri);
+        let (Caller { within, .. }, opening) = (Caller::of_this_task(), self.https.call(uri));
         Box::pin(async move {
-            match timeout(CONNECT_TIMEOUT, opening).await {
+            match timeout(within, opening).await {
                 Ok(Ok(stream)) => Ok(stream),
                 // An error that is not `DialError` comes from the TLS handshake.
                 Ok(Err(error)) => Err(error
                     .downcast::<DialError>()
                     .map_or_else(|error| DialError::Tls { host, why: error.to_string() }, |dial| *dial)),
-                Err(_) => Err(DialError::TooSlow { host }),
+                Err(_) => Err(DialError::TooSlow { host, within }),
             }
         })
     }
@@ -75,14 +73,28 @@ pub(super) struct Dial {
 }
 
 tokio::task_local! {
-    /// Whose call this is: a connection belongs to nobody, but its name is looked up out of somebody's share. The pool calls
-    /// `Dial` in the task of the request, where this is set.
-    static TENANT: Tenant;
+    /// The pool calls `Connector` and `Dial` in the task of the request, where this is set.
+    static CALLER: Caller;
 }
 
-/// Makes a call whose names are looked up out of this tenant's share.
-pub(super) fn for_tenant<T>(tenant: Tenant, call: impl Future<Output = T>) -> impl Future<Output = T> {
-    TENANT.scope(tenant, call)
+/// Whose call this is: a connection belongs to nobody, but its name is looked up out of somebody's share, and it is waited for as long as
+/// the call may wait.
+#[derive(Clone)]
+struct Caller {
+    tenant: Tenant,
+    within: Duration,
+}
+
+impl Caller {
+    fn of_this_task() -> Self {
+        let nobody = |_| Self { tenant: Tenant::deployment(), within: Timeouts::CONNECT };
+        CALLER.try_with(Self::clone).unwrap_or_else(nobody)
+    }
+}
+
+/// Makes a call whose names are looked up out of this tenant's share, and whose name, connection and TLS together take no longer.
+pub(super) fn dialing<T>(tenant: Tenant, within: Duration, call: impl Future<Output = T>) -> impl Future<Output = T> {
+    CALLER.scope(Caller { tenant, within }, call)
 }
 
 impl Dial {
@@ -102,11 +114,12 @@ impl Service<Uri> for Dial {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let (reach, names) = (self.reach, self.names.clone());
-        let tenant = TENANT.try_with(Tenant::clone).unwrap_or_else(|_| Tenant::deployment());
+        let Caller { tenant, within } = Caller::of_this_task();
         Box::pin(async move {
             let host = host_of(&uri);
             let addresses = resolve(&names, &tenant, host, port_of(&uri), reach).await?;
-            let stream = first_to_open(&addresses).await.map_err(|error| DialError::of(host, &error))?;
+            let opened = first_to_open(&addresses, within).await;
+            let stream = opened.map_err(|error| DialError::of(host, &error, within))?;
             Ok(TokioIo::new(stream))
         })
     }
@@ -121,17 +134,17 @@ pub(super) enum DialError {
     Forbidden { host: String, why: OutOfReach },
     #[error("no connection to {host:.80}: {why}")]
     Closed { host: String, why: String },
-    #[error("no connection to {host:.80} within {} s", CONNECT_TIMEOUT.as_secs())]
-    TooSlow { host: String },
+    #[error("no connection to {host:.80} within {} s", within.as_secs())]
+    TooSlow { host: String, within: Duration },
     #[error("no TLS with {host:.80}: {why}")]
     Tls { host: String, why: String },
 }
 
 impl DialError {
-    fn of(host: &str, error: &io::Error) -> Self {
+    fn of(host: &str, error: &io::Error, within: Duration) -> Self {
         let host = host.to_owned();
         if error.kind() == io::ErrorKind::TimedOut {
-            Self::TooSlow { host }
+            Self::TooSlow { host, within }
         } else {
             Self::Closed { host, why: error.to_string() }
         }
@@ -188,8 +201,8 @@ fn nearest(one: Option<OutOfReach>, other: OutOfReach) -> OutOfReach {
 
 /// Tries the addresses in the resolver's order. Each gets its share of the time, so that a silent first one leaves time for
 /// the others.
-async fn first_to_open(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
-    let share = CONNECT_TIMEOUT / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+async fn first_to_open(addresses: &[SocketAddr], within: Duration) -> io::Result<TcpStream> {
+    let share = within / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses {
         match timeout(share, TcpStream::connect(address)).await {

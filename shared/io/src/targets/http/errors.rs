@@ -1,6 +1,7 @@
 //! Errors of a call that got no answer, and whether the target may have seen the request.
 
 use std::error::Error;
+use std::time::Duration;
 
 use hyper_util::client::legacy;
 use minutehand_domain::run::{AttemptError, ErrorCode};
@@ -19,8 +20,14 @@ pub(super) fn before_an_answer(error: &legacy::Error) -> AttemptError {
 }
 
 /// The error of a request that was sent, at least in part: the target may have acted on it.
-pub(super) fn broken(error: &dyn Error) -> AttemptError {
+pub(in crate::targets) fn broken(error: &dyn Error) -> AttemptError {
     ErrorCode::Broken.error(&format!("the call was sent, but no whole answer came: {error}"))
+}
+
+/// Of a call that may have been sent: the target has not begun to answer.
+pub(super) fn no_first_byte(within: Option<Duration>) -> AttemptError {
+    let seconds = within.unwrap_or_default().as_secs();
+    ErrorCode::TimeoutFirstByte.error(&format!("no answer had begun within {seconds} s"))
 }
 
 fn cause<E: Error + 'static>(error: &legacy::Error) -> Option<&E> {

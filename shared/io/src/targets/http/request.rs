@@ -4,13 +4,13 @@ use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request};
 use http_body_util::Full;
-use minutehand_domain::order::TaskName;
 use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::signing::{SigningSecrets, timestamp};
 use minutehand_domain::target::{HttpTarget, Method};
 
-use super::{HeaderRefusal, Reach, UrlRefusal, address, headers, trace};
+use super::{HeaderRefusal, Reach, UrlRefusal, address, headers};
 use crate::targets::Call;
+use crate::targets::stamps::stamps;
 
 const AGENT: &str = concat!("Minutehand/", env!("CARGO_PKG_VERSION"));
 
@@ -19,6 +19,7 @@ pub(super) fn build(
     target: &HttpTarget,
     call: &Call<'_>,
     secrets: &SigningSecrets,
+    token: &str,
     reach: Reach,
 ) -> Result<Request<Full<Bytes>>, AttemptError> {
     let uri = address::parse(&target.url, reach).map_err(|refusal| bad_url(&refusal))?;
@@ -31,7 +32,7 @@ pub(super) fn build(
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
     }
     let body = call.payload.map_or_else(Bytes::new, |payload| Bytes::copy_from_slice(payload.as_str().as_bytes()));
-    stamp(&mut headers, call, &secrets.signatures(&call.run.to_string(), call.now, &body));
+    stamp(&mut headers, call, &secrets.signatures(&call.run.to_string(), call.now, &body), token);
 
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = method_of(target.method);
@@ -40,36 +41,19 @@ pub(super) fn build(
     Ok(request)
 }
 
-/// The idempotency key, which is also the signed id, is the same for all attempts of a run, so that the target can tell a
-/// retry from a new run. The fence grows with every attempt, so that the target can tell a late attempt from the newest.
-fn stamp(headers: &mut HeaderMap, call: &Call<'_>, signatures: &str) {
-    let run = call.run.to_string();
-    let attempt = call.attempt.to_string();
-    let stamps = [
-        ("webhook-id", run.clone()),
+/// The run is also the signed id. Who answers later says so by the lease, with its token.
+fn stamp(headers: &mut HeaderMap, call: &Call<'_>, signatures: &str, token: &str) {
+    let signed = [
+        ("webhook-id", call.run.to_string()),
         ("webhook-timestamp", timestamp(call.now).to_string()),
         ("webhook-signature", signatures.to_owned()),
-        ("traceparent", trace::parent(call.run, call.attempt)),
-        ("idempotency-key", run.clone()),
-        ("minutehand-run", run),
-        ("minutehand-attempt", attempt.clone()),
-        ("minutehand-fence", attempt),
-        ("minutehand-scheduled-at", call.scheduled_at.to_string()),
+        ("minutehand-lease", call.lease.to_string()),
+        ("minutehand-token", token.to_owned()),
     ];
-    for (name, value) in stamps.into_iter().chain(whose(call)) {
+    for (name, value) in signed.into_iter().chain(stamps(call)) {
         let value = HeaderValue::try_from(value).expect("ids, numbers, instants and base 64 are visible ASCII");
         headers.insert(HeaderName::from_static(name), value);
     }
-}
-
-/// What the run is of: a job, or a task of a workflow's run.
-fn whose(call: &Call<'_>) -> Vec<(&'static str, String)> {
-    let Some(TaskName { workflow_run, key, branch }) = call.task else {
-        return vec![("minutehand-job", call.run.job.to_string())];
-    };
-    let mut whose = vec![("minutehand-workflow-run", workflow_run.to_string()), ("minutehand-task", key.to_string())];
-    whose.extend(branch.map(|branch| ("minutehand-branch", branch.to_string())));
-    whose
 }
 
 fn method_of(method: Method) -> HttpMethod {

@@ -1,7 +1,7 @@
 //! Calls over the wire: every way in which a target can answer or fail to.
 
 mod dns;
-mod server;
+pub(in crate::targets) mod server;
 #[cfg(feature = "embedded")]
 mod signed;
 mod tls;
@@ -13,24 +13,31 @@ use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::{PAYLOAD_BYTES, RESULT_BYTES};
 use minutehand_domain::order::TaskName;
 use minutehand_domain::run::AttemptError;
-use minutehand_domain::target::{Method, Target};
+use minutehand_domain::run::lease_id::LeaseId;
+use minutehand_domain::target::{Method, Target, Timeouts};
+use minutehand_domain::timer::{TimerKey, TimerStamp};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
 use self::server::{Server, read_request};
 use super::*;
-use crate::targets::Material;
+use crate::targets::{Material, trace};
 
 const PATIENT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(100);
 const EMPTY: &str = "HTTP/1.1 204 No Content\r\n\r\n";
 
 fn get(url: impl Into<String>) -> HttpTarget {
-    HttpTarget { url: url.into(), method: Method::Get, headers: [].into() }
+    HttpTarget { url: url.into(), method: Method::Get, headers: [].into(), timeouts: Timeouts::default() }
 }
 
 fn run() -> RunKey {
     RunKey::occurrence(JobId::from_bytes([7; 16]), Moment::from_secs(1_763_640_000))
+}
+
+fn lease_of(run: RunKey) -> LeaseId {
+    let stamp = TimerStamp { generation: 1, written: run.at };
+    LeaseId { run, fence: 1, timer: TimerKey::run(run, run.at), stamp }
 }
 
 fn secrets() -> SigningSecrets {
@@ -63,6 +70,7 @@ async fn call_by(
         task: None,
         material,
         timeout,
+        lease: lease_of(run),
     };
     caller.call(&target, call, &secrets()).await
 }
@@ -80,6 +88,7 @@ async fn call_for_task(target: &HttpTarget, task: &TaskName) -> Answer {
         task: Some(task),
         material: &Material::default(),
         timeout: PATIENT,
+        lease: lease_of(run()),
     };
     HttpCaller::new(Reach::Loopback).unwrap().call(target, call, &secrets()).await
 }
@@ -95,7 +104,9 @@ async fn call(target: HttpTarget) -> Answer {
 fn failure(answer: Answer) -> AttemptError {
     match answer {
         Answer::Failed { error, .. } => error,
-        Answer::Succeeded { .. } | Answer::TimedOut => panic!("expected a failure: {answer:?}"),
+        Answer::Succeeded { .. } | Answer::Accepted { .. } | Answer::TimedOut => {
+            panic!("expected a failure: {answer:?}")
+        }
     }
 }
 
@@ -111,7 +122,7 @@ fn expected(code: &str, retryable: bool, reached: bool) -> (String, bool, bool) 
 fn result(answer: Answer) -> Option<String> {
     match answer {
         Answer::Succeeded { result } => result.map(|json| json.as_str().to_owned()),
-        Answer::Failed { .. } | Answer::TimedOut => panic!("expected a success: {answer:?}"),
+        Answer::Failed { .. } | Answer::Accepted { .. } | Answer::TimedOut => panic!("expected a success: {answer:?}"),
     }
 }
 
@@ -145,8 +156,10 @@ async fn a_call_says_who_calls_for_which_run_and_carries_the_payload() {
             "minutehand-attempt: 3".to_owned(),
             "minutehand-fence: 3".to_owned(),
             format!("minutehand-job: {}", run.job),
+            format!("minutehand-lease: {}", lease_of(run)),
             format!("minutehand-run: {run}"),
             "minutehand-scheduled-at: 2025-11-20T12:00:00.000Z".to_owned(),
+            format!("minutehand-token: {}", secrets().lease_token(run, 3)),
             format!("traceparent: {}", trace::parent(run, 3)),
             format!("user-agent: Minutehand/{version}"),
             format!("webhook-id: {run}"),
@@ -426,4 +439,58 @@ async fn a_head_without_end_is_given_up() {
     .await;
 
     assert_eq!(code_retryable_reached(call(get(server.url("http"))).await), expected("broken", true, true));
+}
+
+/// The code and the message with which a call ends whose phases have these seconds, and how long it took.
+async fn ends_with(url: String, connect: Option<u64>, first_byte: Option<u64>) -> (Option<(String, String)>, Duration) {
+    let timeouts =
+        Timeouts { connect: connect.map(Duration::from_secs), first_byte: first_byte.map(Duration::from_secs) };
+    let begun = tokio::time::Instant::now();
+    let answer = call(HttpTarget { timeouts, ..get(url) }).await;
+    let told = match answer {
+        Answer::Failed { error, .. } => Some((error.code.into_owned(), error.message)),
+        Answer::TimedOut => None,
+        Answer::Succeeded { .. } | Answer::Accepted { .. } => Some(("none".to_owned(), String::new())),
+    };
+    (told, begun.elapsed())
+}
+
+/// Each phase ends with its own code, after its own time; the whole has 20 s. Tried: without the time of the phase, the handshake has its
+/// ten seconds, and what never answers has all of them.
+#[tokio::test(start_paused = true)]
+async fn a_phase_that_takes_longer_than_it_may_says_which_it_was() {
+    let silent = Server::talking(|mut stream| async move { while read_request(&mut stream).await.is_some() {} }).await;
+    let trickling = Server::talking(|mut stream| async move {
+        read_request(&mut stream).await;
+        for byte in b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n".chunks(1) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            if stream.write_all(byte).await.is_err() {
+                return;
+            }
+        }
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let (plain, tls) = (|server: &Server| server.url("http"), |server: &Server| server.url("https"));
+    for (what, url, connect, first_byte, expected, after) in [
+        ("no TLS", tls(&silent), None, None, Some(("timeout_connect", "no connection to 127.0.0.1 within 10 s")), 10),
+        ("no TLS", tls(&silent), Some(2), None, Some(("timeout_connect", "no connection to 127.0.0.1 within 2 s")), 2),
+        ("no TLS", tls(&silent), Some(15), Some(3), Some(("timeout_first_byte", "no answer had begun within 3 s")), 3),
+        ("no answer", plain(&silent), Some(2), None, None, 20),
+        ("no answer", plain(&silent), None, Some(3), Some(("timeout_first_byte", "no answer had begun within 3 s")), 3),
+        (
+            "a head in 4 s",
+            plain(&trickling),
+            None,
+            Some(3),
+            Some(("timeout_first_byte", "no answer had begun within 3 s")),
+            3,
+        ),
+        ("a head in 4 s and no body", plain(&trickling), None, Some(5), None, 20),
+    ] {
+        let (told, took) = ends_with(url, connect, first_byte).await;
+
+        let told = told.as_ref().map(|(code, message)| (code.as_str(), message.as_str()));
+        assert_eq!((told, took.as_secs()), (expected, after), "{what}");
+    }
 }

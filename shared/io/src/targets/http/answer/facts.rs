@@ -11,7 +11,7 @@ fn now() -> Moment {
     Moment::parse("2026-11-20T12:00:00Z").unwrap()
 }
 
-fn headers(name: http::HeaderName, value: &str) -> HeaderMap {
+fn headers(name: HeaderName, value: &str) -> HeaderMap {
     HeaderMap::from_iter([(name, HeaderValue::from_bytes(value.as_bytes()).unwrap())])
 }
 
@@ -29,7 +29,28 @@ fn failure(status: u16, body: &str) -> (AttemptError, Option<Duration>) {
     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("7"));
     match failed(&answer.into_parts().0, kept(body.as_bytes()).quote().as_deref(), now()) {
         Answer::Failed { error, retry_after } => (error, retry_after),
-        Answer::Succeeded { .. } | Answer::TimedOut => panic!("a failure fails"),
+        Answer::Succeeded { .. } | Answer::Accepted { .. } | Answer::TimedOut => panic!("a failure fails"),
+    }
+}
+
+/// Only the status and the header together say that the work is still to come.
+#[test]
+fn a_target_takes_a_run_on_with_202_and_its_header() {
+    let cases = [
+        (202, Some("true"), true),
+        (202, Some("True"), true),
+        (202, Some("false"), false),
+        (202, Some("1"), false),
+        (202, None, false),
+        (200, Some("true"), false),
+        (201, Some("true"), false),
+    ];
+    for (status, says, is_taken_on) in cases {
+        let mut answer = Response::new(());
+        *answer.status_mut() = StatusCode::from_u16(status).unwrap();
+        answer.headers_mut().extend(says.map(|says| (ASYNC, HeaderValue::from_static(says))));
+
+        assert_eq!(super::is_taken_on(&answer.into_parts().0), is_taken_on, "{status} {says:?}");
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-pub(super) struct Server {
-    pub(super) address: SocketAddr,
+pub(in crate::targets) struct Server {
+    pub(in crate::targets) address: SocketAddr,
     accepted: Arc<AtomicUsize>,
     seen: Seen,
 }
@@ -20,7 +20,7 @@ struct Seen(Arc<Mutex<Vec<String>>>);
 
 impl Server {
     /// Answers every request on every connection with these bytes.
-    pub(super) async fn answering(answer: impl Into<String>) -> Self {
+    pub(in crate::targets) async fn answering(answer: impl Into<String>) -> Self {
         let seen = Seen::default();
         let (answer, noting) = (answer.into(), seen.clone());
         let server = Self::talking(move |mut stream| {
@@ -36,7 +36,7 @@ impl Server {
     }
 
     /// Runs `talk` on each connection.
-    pub(super) async fn talking<F>(talk: impl Fn(TcpStream) -> F + Send + 'static) -> Self
+    pub(in crate::targets) async fn talking<F>(talk: impl Fn(TcpStream) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -53,21 +53,21 @@ impl Server {
         Self { address, accepted, seen: Seen::default() }
     }
 
-    pub(super) fn url(&self, scheme: &str) -> String {
+    pub(in crate::targets) fn url(&self, scheme: &str) -> String {
         format!("{scheme}://{}/hook?a=b#c", self.address)
     }
 
-    pub(super) fn accepted(&self) -> usize {
+    pub(in crate::targets) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::Relaxed)
     }
 
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(in crate::targets) fn requests(&self) -> Vec<String> {
         self.seen.0.lock().unwrap().clone()
     }
 }
 
 /// Head and body; none when the peer has closed.
-pub(super) async fn read_request(stream: &mut TcpStream) -> Option<String> {
+pub(in crate::targets) async fn read_request(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     while !is_whole(&request) {
         if stream.read_buf(&mut request).await.ok()? == 0 {

@@ -54,6 +54,7 @@ impl World {
             task: None,
             material,
             timeout,
+            lease: lease_of(run),
         };
         self.callers.call(call).await
     }

@@ -1,0 +1,298 @@
+//! Entering: what comes before the claim of a run that shares a limit with others. It takes a place of each slot that it needs, in one
+//! order, and its turn by its rate; whoever finds a slot full waits in its line, and whoever comes before his turn is due later. A run
+//! that shares nothing passes, and costs nothing.
+//!
+//! Rule **relook**: who has become a waiter looks at the slot once more. Rule **rank**: places are taken in the order of
+//! [`SlotName`](minutehand_domain::slot::SlotName), by everybody. Rule **late claim**: what was read before all this is read again where
+//! it took long; the places are the run's by then, and it finds them so.
+
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::lane::Lane;
+use minutehand_domain::pace;
+use minutehand_domain::run::{Event as RunEvent, Run, State, Waiting};
+use minutehand_domain::slot::{Admission, Bound, Rate, SlotName};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::Events as _;
+use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use super::claim::{Dropped, ReadAt};
+use super::finish::promise_next_attempt;
+use crate::slots::line::{leave_line, leave_line_to_others, stand_in_line};
+use crate::slots::pace::put_by;
+use crate::slots::{Place, acquire, holds, rank};
+use crate::timers::hinting::hint;
+use crate::timers::promise::promise;
+
+/// A run as it was read, at the door.
+pub(super) struct Entrant {
+    pub(super) run: Run,
+    pub(super) guard: Guard,
+    pub(super) read_at: ReadAt,
+}
+
+/// Why a run was not let in.
+pub(super) enum NotIn {
+    /// It was read too long ago: read again.
+    Stale,
+    Dropped(Dropped),
+}
+
+/// A run with all that it needs to be claimed.
+pub(super) struct Entered {
+    pub(super) run: Run,
+    pub(super) guard: Guard,
+    /// What it gives back where its claim is lost and finds it over.
+    pub(super) places: Vec<Bound>,
+}
+
+/// What a run asks to be let in by.
+pub(super) struct Wanted<'a> {
+    /// In the order in which they are taken.
+    pub(super) places: Vec<Bound>,
+    pub(super) rate: Option<&'a Rate>,
+    /// Which queue hints of it travel on.
+    pub(super) lane: Lane,
+}
+
+/// Lets a run in, or says why not. One that cannot be claimed now asks for nothing: the claim says why; and one whose lease ran out has
+/// what it had.
+pub(super) async fn enter<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    wanted: Wanted<'_>,
+    entrant: Entrant,
+) -> Result<Result<Entered, NotIn>, Fault> {
+    let (now, run) = (ports.clock().now(), &entrant.run);
+    let could_begin = match &run.state {
+        State::Scheduled { due } => *due <= now,
+        state => matches!(state, State::Waiting(Waiting::Slot { .. })),
+    };
+    let wants_nothing = wanted.places.is_empty() && wanted.rate.is_none() && run.admission.is_empty();
+    if wants_nothing || !could_begin {
+        return Ok(Ok(entrant.passing()));
+    }
+    Box::pin(asked(ports, told, wanted, entrant)).await // apart: most runs share nothing, and need not carry its size
+}
+
+async fn asked<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    wanted: Wanted<'_>,
+    entrant: Entrant,
+) -> Result<Result<Entered, NotIn>, Fault> {
+    let Wanted { places, rate, lane } = wanted;
+    let (entrant, places) = match with_places(ports, places, entrant).await? {
+        Ok(with_places) => with_places,
+        Err(not_in) => return Ok(Err(not_in)),
+    };
+    let entrant = match rate {
+        Some(rate) if !entrant.run.admission.has_turn(rate, ports.clock().now()) => {
+            match in_its_turn(ports, told, (rate, lane), &places, entrant).await? {
+                Ok(entrant) => entrant,
+                Err(not_in) => return Ok(Err(not_in)),
+            }
+        }
+        Some(_) | None => entrant,
+    };
+    Ok(match entrant.if_fresh(ports.clock().now()) {
+        Ok(Entrant { run, guard, .. }) => Ok(Entered { run, guard, places }),
+        Err(stale) => Err(stale),
+    })
+}
+
+/// The run with its places, and which. Rule **rank**: whoever has begun has what he asked for, and whoever holds a place asks for none that
+/// he did not ask for at first, whatever his job says by now: two of them could wait for each other.
+async fn with_places<D: Ports>(
+    ports: &D,
+    needed: Vec<Bound>,
+    mut entrant: Entrant,
+) -> Result<Result<(Entrant, Vec<Bound>), NotIn>, Fault> {
+    if entrant.run.has_begun_with_places() {
+        let places = entrant.run.admission.places.clone();
+        return Ok(Ok((entrant, places)));
+    }
+    let needed = if entrant.run.admission.is_for(&needed) {
+        needed
+    } else if holds_any(ports, &entrant.run).await? {
+        entrant.run.admission.among(needed)
+    } else {
+        entrant = match asking_for(ports, &needed, entrant).await? {
+            Ok(entrant) => entrant,
+            Err(not_in) => return Ok(Err(not_in)),
+        };
+        needed
+    };
+    let beyond = left_over(ports, &entrant.run, &needed).await?;
+    entrant.run = admitted(entrant.run, &needed, &beyond);
+    for bound in &needed {
+        entrant = match with_a_place(ports, bound, entrant).await? {
+            Ok(entrant) => entrant,
+            Err(not_in) => return Ok(Err(not_in)),
+        };
+    }
+    Ok(Ok((entrant, needed)))
+}
+
+async fn holds_any<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
+    for bound in &run.admission.places {
+        if holds(ports, Place { tenant: &run.tenant, bound, run: run.key }).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The places that it holds and needs no more: they are its own until it is over. It stands in no other line.
+async fn left_over<D: Ports>(ports: &D, run: &Run, needed: &[Bound]) -> Result<Vec<Bound>, Fault> {
+    let mut held = Vec::new();
+    let beyond = run.admission.beyond(needed);
+    leave_lines(ports, run, &beyond).await?;
+    for bound in beyond {
+        if holds(ports, Place { tenant: &run.tenant, bound: &bound, run: run.key }).await? {
+            held.push(bound);
+        }
+    }
+    Ok(held)
+}
+
+/// One that waits and holds nothing asks for what its job says by now; what it asks for is written down before.
+async fn asking_for<D: Ports>(ports: &D, needed: &[Bound], entrant: Entrant) -> Result<Result<Entrant, NotIn>, Fault> {
+    let Entrant { mut run, guard, read_at } = entrant;
+    leave_lines(ports, &run, &run.admission.places).await?;
+    run = admitted(run, needed, &[]);
+    Ok(match ports.store().put(&run.tenant, run.key, &run, guard).await? {
+        Put::Written(version) => Ok(Entrant { run, guard: Guard::Seen(version), read_at }),
+        Put::Conflict(_) => Err(NotIn::Dropped(Dropped::Faster)),
+    })
+}
+
+/// The place of a workflow's run stands in the graph that it unfolds into: by itself it is written down nowhere else.
+fn admitted(run: Run, needed: &[Bound], beyond: &[Bound]) -> Run {
+    let is_of_a_workflow = |bound: &Bound| matches!(bound.slot, SlotName::Workflow(_));
+    if needed.iter().chain(beyond).all(is_of_a_workflow) {
+        with_admission(run, &[], &[])
+    } else {
+        with_admission(run, needed, beyond)
+    }
+}
+
+fn with_admission(run: Run, needed: &[Bound], beyond: &[Bound]) -> Run {
+    let mut places = [needed, beyond].concat();
+    places.sort();
+    let admission = Admission { places, ..run.admission.clone() };
+    Run { admission, ..run }
+}
+
+/// The run, with a place of its own; or why it has none. Rule **relook**: who has become a waiter looks once more.
+async fn with_a_place<D: Ports>(ports: &D, bound: &Bound, entrant: Entrant) -> Result<Result<Entrant, NotIn>, Fault> {
+    let (tenant, waits_since) = (entrant.run.tenant.clone(), waits_since(&entrant.run));
+    let place = Place { tenant: &tenant, bound, run: entrant.run.key };
+    let own = rank(&entrant.run, waits_since.unwrap_or_else(|| ports.clock().now()));
+    if acquire(ports, place, &own).await? {
+        if waits_since.is_some() {
+            leave_line(ports, place, &own).await?;
+        }
+        return Ok(Ok(entrant));
+    }
+    let entrant = match waits_since {
+        Some(_) => entrant,
+        None => match become_a_waiter(ports, entrant).await? {
+            Ok(waiter) => waiter,
+            Err(not_in) => return Ok(Err(not_in)),
+        },
+    };
+    let own = rank(&entrant.run, self::waits_since(&entrant.run).unwrap_or_else(|| ports.clock().now()));
+    stand_in_line(ports, place, &own).await?;
+    if acquire(ports, place, &own).await? {
+        leave_line(ports, place, &own).await?;
+        return Ok(Ok(entrant));
+    }
+    Ok(Err(NotIn::Dropped(Dropped::AwaitsSlot)))
+}
+
+async fn become_a_waiter<D: Ports>(ports: &D, entrant: Entrant) -> Result<Result<Entrant, NotIn>, Fault> {
+    let now = ports.clock().now();
+    let Entrant { run, guard, read_at } = match entrant.if_fresh(now) {
+        Ok(entrant) => entrant,
+        Err(stale) => return Ok(Err(stale)),
+    };
+    let Ok(next) = run.after(&RunEvent::AwaitSlot, now) else { return Ok(Err(NotIn::Dropped(Dropped::Waits))) };
+    let Put::Written(version) = ports.store().put(&next.tenant, next.key, &next, guard).await? else {
+        return Ok(Err(NotIn::Dropped(Dropped::Faster)));
+    };
+    ports.events().changed(&run, &next, now);
+    Ok(Ok(Entrant { run: next, guard: Guard::Seen(version), read_at }))
+}
+
+/// Takes a run that waits out of the lines of these slots.
+pub(super) async fn leave_lines<D: Ports>(ports: &D, run: &Run, slots: &[Bound]) -> Result<(), Fault> {
+    let Some(since) = waits_since(run) else { return Ok(()) };
+    for bound in slots {
+        leave_line_to_others(ports, Place { tenant: &run.tenant, bound, run: run.key }, &rank(run, since)).await?;
+    }
+    Ok(())
+}
+
+fn waits_since(run: &Run) -> Option<Moment> {
+    match run.waiting() {
+        Some(Waiting::Slot { since }) => Some(*since),
+        _ => None,
+    }
+}
+
+/// The run, if its turn is now. If not, it is due at the instant that was put by for it: promised there, written, and erased here. Its
+/// places are written down with that, a workflow's too: it has unfolded into nothing that would say so.
+async fn in_its_turn<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    (rate, lane): (&Rate, Lane),
+    places: &[Bound],
+    entrant: Entrant,
+) -> Result<Result<Entrant, NotIn>, Fault> {
+    let missed = entrant.run.admission.turn.is_some();
+    let until = put_by(ports, &entrant.run.tenant, rate, missed).await?;
+    let now = ports.clock().now();
+    if until <= now {
+        return Ok(Ok(entrant));
+    }
+    let Entrant { run, guard, .. } = match entrant.if_fresh(now) {
+        Ok(entrant) => entrant,
+        Err(stale) => return Ok(Err(stale)),
+    };
+    let Ok(next) = run.after(&RunEvent::Postpone { until }, now) else {
+        return Ok(Err(NotIn::Dropped(Dropped::Waits)));
+    };
+    let beyond = next.admission.beyond(places);
+    let next = with_admission(next, places, &beyond);
+    // What has no record yet is its job's: whoever dies here leaves a timer of its chain behind, and no run that somebody promised.
+    let again = match guard {
+        Guard::Absent => Some(promise(ports, &next.tenant, told.timer.moved_to(until), told.stamp.generation).await?),
+        Guard::Seen(_) => promise_next_attempt(ports, &next, Some(told)).await?,
+    };
+    if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
+        return Ok(Err(NotIn::Dropped(Dropped::Faster)));
+    }
+    ports.events().changed(&run, &next, now);
+    if let Some(timer) = again {
+        if until <= now + pace::HORIZON {
+            let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), until).await;
+        }
+        if timer.key != told.timer {
+            ports.store().erase_timer(&told.timer, told.stamp).await?;
+        }
+    }
+    Ok(Err(NotIn::Dropped(Dropped::Postponed)))
+}
+
+impl Entrant {
+    /// It shares nothing, or has what it needs.
+    pub(super) fn passing(self) -> Entered {
+        Entered { run: self.run, guard: self.guard, places: Vec::new() }
+    }
+
+    fn if_fresh(self, now: Moment) -> Result<Self, NotIn> {
+        if self.read_at.is_stale(now) { Err(NotIn::Stale) } else { Ok(self) }
+    }
+}

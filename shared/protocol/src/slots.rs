@@ -1,0 +1,263 @@
+//! Slots: how many runs that share a limit may be under way at once. A place is taken before the claim by one update, and is the run's
+//! until it was **seen over**. [`line`] is where those stand who found a slot full, and [`pace`] how fast attempts may follow one another.
+//!
+//! Rule **keep**: a lost claim releases nothing, unless it finds the run over. Rule **absent**: a holder without a record is on its way: it
+//! is hinted, not removed. Rule **walk**: whoever releases passes over waiters that wait no more, and removes them. A newcomer who ranks
+//! below whoever waits already stands behind them.
+
+pub mod line;
+pub mod pace;
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use minutehand_domain::Moment;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::lane::Lane;
+use minutehand_domain::run::Run;
+use minutehand_domain::slot::{Bound, Slot, SlotKey, SlotName, Waiter, items};
+use minutehand_io::chance::Chance as _;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Release, Store as _, Take, Updated};
+use minutehand_io::{Fault, Ports};
+
+use self::line::{PATIENCE, ahead_of, tell};
+use crate::timers::hinting::nudge;
+
+/// Items and runs that are read side by side.
+const AT_ONCE: usize = 32;
+/// Holders that whoever finds a slot full looks at.
+const LOOKED_AT: usize = 64;
+
+/// Whose place it is, or could be.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub tenant: &'a Tenant,
+    pub bound: &'a Bound,
+    pub run: RunKey,
+}
+
+/// The places that a run has, or may have: one that is over gives them back.
+pub fn places_of(run: &Run) -> Vec<Bound> {
+    let of_workflow = run.graph.as_ref().and_then(|graph| {
+        let slot = SlotName::Workflow(graph.workflow);
+        graph.slot.map(|width| Bound { slot, width })
+    });
+    let mut places = run.admission.places.clone();
+    places.extend(of_workflow.filter(|own| places.iter().all(|place| place.slot != own.slot)));
+    places
+}
+
+/// Takes a place; false where all are taken by runs that are not over, or by right belong to those who stand before it.
+pub async fn acquire<D: Ports>(ports: &D, place: Place<'_>, own: &Waiter) -> Result<bool, Fault> {
+    loop {
+        let full = match must_let_others_go_first(ports, place, own).await? {
+            Turn::Own => match take(ports, place).await? {
+                Ok(()) => return Ok(true),
+                Err(full) => full,
+            },
+            Turn::Taken => return Ok(true),
+            Turn::OfOthers => return Ok(false),
+            Turn::Nobodys(full) => full,
+        };
+        if !remove_who_is_over(ports, place, &full).await? {
+            return Ok(false);
+        }
+    }
+}
+
+/// Whose turn it is to take a place.
+enum Turn {
+    Own,
+    /// It has one.
+    Taken,
+    OfOthers,
+    /// There is none: who holds them.
+    Nobodys(Vec<(SlotKey, Slot)>),
+}
+
+/// Where nobody stands before it, whoever comes tries at once. Otherwise he looks how many places are free, and tells as many of those
+/// who stand before him.
+async fn must_let_others_go_first<D: Ports>(ports: &D, place: Place<'_>, own: &Waiter) -> Result<Turn, Fault> {
+    if ports.clock().now().since(own.since) > PATIENCE {
+        return Ok(Turn::Own);
+    }
+    let ahead = ahead_of(ports, place, own).await?;
+    if ahead.is_empty() {
+        return Ok(Turn::Own);
+    }
+    let Occupancy { items, free, is_held } = occupancy(ports, place).await?;
+    if is_held {
+        return Ok(Turn::Taken);
+    }
+    if free == 0 {
+        return Ok(Turn::Nobodys(items));
+    }
+    let free = usize::try_from(free).unwrap_or(usize::MAX);
+    let first = line::live(ports, place, ahead, free).await?;
+    if first.len() < free {
+        return Ok(Turn::Own);
+    }
+    for run in &first {
+        nudge(ports, place.tenant, run.key, run.priority.into()).await;
+    }
+    Ok(Turn::OfOthers)
+}
+
+/// Or who holds them all. Of several items it may have a place of each: whoever asks twice looks at all of them first.
+async fn take<D: Ports>(ports: &D, place: Place<'_>) -> Result<Result<(), Vec<(SlotKey, Slot)>>, Fault> {
+    let mut full = Vec::new();
+    let mut open: Vec<_> = place.items().collect();
+    if open.len() > 1 {
+        let seen = occupancy(ports, place).await?;
+        if seen.is_held {
+            return Ok(Ok(()));
+        }
+        let has_room =
+            |(key, slot): &(SlotKey, Slot)| open.iter().any(|(of, room)| of == key && room_left(*room, slot) > 0);
+        let (free, taken): (Vec<_>, Vec<_>) = seen.items.into_iter().partition(has_room);
+        open.retain(|(key, _)| free.iter().any(|(of, _)| of == key));
+        full = taken;
+    }
+    for (key, room) in open {
+        match ports.store().update(place.tenant, key, &Take { run: place.run, room }).await? {
+            Updated::Done(_) => return Ok(Ok(())),
+            Updated::Refused(Some(seen)) if seen.item.is_held_by(place.run) => return Ok(Ok(())),
+            Updated::Refused(Some(seen)) => full.push((key, seen.item)),
+            Updated::Refused(None) => return Err(Fault::unavailable("store", "a slot came and went")),
+        }
+    }
+    Ok(Err(full))
+}
+
+/// Whether there was one. Nobody else may be left to release what a run held that ended while nobody looked. Of many holders some are looked
+/// at, others each time.
+async fn remove_who_is_over<D: Ports>(ports: &D, place: Place<'_>, full: &[(SlotKey, Slot)]) -> Result<bool, Fault> {
+    let holders = full.iter().flat_map(|(key, slot)| slot.holders.iter().map(move |holder| (*key, holder)));
+    let holders: Vec<_> = holders.filter_map(|(key, holder)| Some((key, holder.parse::<RunKey>().ok()?))).collect();
+    let first = usize::try_from(ports.chance().number() % holders.len().max(1) as u64).unwrap_or_default();
+    let some = holders.iter().cycle().skip(first).take(holders.len().min(LOOKED_AT));
+    let looks: Vec<_> = some.map(|(key, holder)| is_removed(ports, place.tenant, *key, *holder)).collect();
+    let removed: Vec<bool> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
+    Ok(removed.contains(&true))
+}
+
+async fn is_removed<D: Ports>(ports: &D, tenant: &Tenant, key: SlotKey, holder: RunKey) -> Result<bool, Fault> {
+    match ports.store().get::<Run>(tenant, holder).await? {
+        Some(seen) if seen.item.is_finished() => {
+            let _either_way_it_is_gone = ports.store().update(tenant, key, &Release { run: holder }).await?;
+            Ok(true)
+        }
+        Some(_) => Ok(false),
+        None => {
+            nudge(ports, tenant, holder, Lane::default()).await;
+            Ok(false)
+        }
+    }
+}
+
+/// Gives back the place of a run that is over, and tells those who are first in the line, as many as there is room for: of two who
+/// release at once, each sees what the other gave back, or is seen.
+pub(crate) async fn release<D: Ports>(ports: &D, place: Place<'_>) -> Result<(), Fault> {
+    let mut items: Vec<_> = place.items().collect();
+    let mut free = 0;
+    if items.len() > 1 {
+        let seen = occupancy(ports, place).await?;
+        free = seen.free;
+        items.retain(|(key, _)| seen.items.iter().any(|(of, slot)| of == key && slot.is_held_by(place.run)));
+    }
+    for (key, room) in items {
+        if let Updated::Done(slot) | Updated::Refused(Some(slot)) =
+            ports.store().update(place.tenant, key, &Release { run: place.run }).await?
+        {
+            free += room_left(room, &slot.item);
+        }
+    }
+    tell(ports, place, free.max(1), ports.clock().now()).await
+}
+
+/// After a lost claim: the places are the run's until that was seen over, and then nobody else may be left to give them back.
+pub async fn release_if_over<D: Ports>(ports: &D, run: &Run, places: &[Bound]) -> Result<(), Fault> {
+    if places.is_empty() {
+        return Ok(());
+    }
+    let seen = ports.store().get::<Run>(&run.tenant, run.key).await?;
+    if seen.is_none_or(|seen| !seen.item.is_finished()) {
+        return Ok(());
+    }
+    for bound in places {
+        let place = Place { tenant: &run.tenant, bound, run: run.key };
+        Box::pin(release(ports, place)).await?; // apart: few claims are lost
+    }
+    Ok(())
+}
+
+/// Of which slot a run that waits has no place, and how many of it are taken; none where it has all, or its record names none.
+pub async fn awaited<D: Ports>(ports: &D, run: &Run) -> Result<Option<(Bound, usize)>, Fault> {
+    for bound in &run.admission.places {
+        let occupancy = occupancy(ports, Place { tenant: &run.tenant, bound, run: run.key }).await?;
+        if !occupancy.is_held {
+            let taken = occupancy.items.iter().map(|(_key, slot)| slot.holders.len()).sum();
+            return Ok(Some((bound.clone(), taken)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the run holds a place.
+pub async fn holds<D: Ports>(ports: &D, place: Place<'_>) -> Result<bool, Fault> {
+    Ok(occupancy(ports, place).await?.is_held)
+}
+
+/// Whether the run holds a place, or would find one: a free one, or that of a run which is over.
+pub async fn has_room<D: Ports>(ports: &D, place: Place<'_>) -> Result<bool, Fault> {
+    loop {
+        let Occupancy { items, free, is_held } = occupancy(ports, place).await?;
+        if is_held || free > 0 {
+            return Ok(true);
+        }
+        if !remove_who_is_over(ports, place, &items).await? {
+            return Ok(false);
+        }
+    }
+}
+
+/// A slot as it was read.
+struct Occupancy {
+    items: Vec<(SlotKey, Slot)>,
+    /// How many places are free, as far as whoever asks may see it.
+    free: u64,
+    /// Whether one is his.
+    is_held: bool,
+}
+
+async fn occupancy<D: Ports>(ports: &D, place: Place<'_>) -> Result<Occupancy, Fault> {
+    let reads: Vec<_> = place.items().map(|(key, room)| read_item(ports, place.tenant, key, room)).collect();
+    let items: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+    let is_held = items.iter().any(|(_key, _room, slot)| slot.is_held_by(place.run));
+    let free = items.iter().map(|(_key, room, slot)| room_left(*room, slot)).sum();
+    Ok(Occupancy { items: items.into_iter().map(|(key, _room, slot)| (key, slot)).collect(), free, is_held })
+}
+
+async fn read_item<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: SlotKey,
+    room: u64,
+) -> Result<(SlotKey, u64, Slot), Fault> {
+    let slot = ports.store().get::<Slot>(tenant, key).await?.map(|seen| seen.item).unwrap_or_default();
+    Ok((key, room, slot))
+}
+
+fn room_left(room: u64, slot: &Slot) -> u64 {
+    room.saturating_sub(slot.holders.len() as u64)
+}
+
+impl Place<'_> {
+    fn items(&self) -> impl Iterator<Item = (SlotKey, u64)> + use<> {
+        items(self.bound.slot.id(self.tenant), self.bound.width, self.run)
+    }
+}
+
+/// The rank in a line of a run that waits since then.
+pub fn rank(run: &Run, since: Moment) -> Waiter {
+    Waiter::of(run.key, run.priority, since)
+}
