@@ -13,7 +13,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::Run;
-use minutehand_domain::slot::{Bound, Slot, SlotKey, SlotName, Waiter, items};
+use minutehand_domain::slot::{Bound, HOLDERS, Slot, SlotKey, SlotName, Waiter, items};
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Release, Store as _, Take, Updated};
@@ -71,7 +71,7 @@ enum Turn {
     Taken,
     OfOthers,
     /// There is none: who holds them.
-    Nobodys(Vec<(SlotKey, Slot)>),
+    Nobodys(Vec<Part>),
 }
 
 /// Where nobody stands before it, whoever comes tries at once. Otherwise he looks how many places are free, and tells as many of those
@@ -84,12 +84,12 @@ async fn must_let_others_go_first<D: Ports>(ports: &D, place: Place<'_>, own: &W
     if ahead.is_empty() {
         return Ok(Turn::Own);
     }
-    let Occupancy { items, free, is_held } = occupancy(ports, place).await?;
+    let Occupancy { parts: all, free, is_held } = occupancy(ports, place).await?;
     if is_held {
         return Ok(Turn::Taken);
     }
     if free == 0 {
-        return Ok(Turn::Nobodys(items));
+        return Ok(Turn::Nobodys(all));
     }
     let free = usize::try_from(free).unwrap_or(usize::MAX);
     let first = line::live(ports, place, ahead, free).await?;
@@ -103,25 +103,21 @@ async fn must_let_others_go_first<D: Ports>(ports: &D, place: Place<'_>, own: &W
 }
 
 /// Or who holds them all. Of several items it may have a place of each: whoever asks twice looks at all of them first.
-async fn take<D: Ports>(ports: &D, place: Place<'_>) -> Result<Result<(), Vec<(SlotKey, Slot)>>, Fault> {
-    let mut full = Vec::new();
-    let mut open: Vec<_> = place.items().collect();
-    if open.len() > 1 {
+async fn take<D: Ports>(ports: &D, place: Place<'_>) -> Result<Result<(), Vec<Part>>, Fault> {
+    let (open, mut full): (Vec<_>, Vec<_>) = if place.is_wide() {
         let seen = occupancy(ports, place).await?;
         if seen.is_held {
             return Ok(Ok(()));
         }
-        let has_room =
-            |(key, slot): &(SlotKey, Slot)| open.iter().any(|(of, room)| of == key && room_left(*room, slot) > 0);
-        let (free, taken): (Vec<_>, Vec<_>) = seen.items.into_iter().partition(has_room);
-        open.retain(|(key, _)| free.iter().any(|(of, _)| of == key));
-        full = taken;
-    }
-    for (key, room) in open {
-        match ports.store().update(place.tenant, key, &Take { run: place.run, room }).await? {
+        seen.parts.into_iter().partition(|part| part.left() > 0)
+    } else {
+        (place.parts().collect(), Vec::new())
+    };
+    for part in open {
+        match ports.store().update(place.tenant, part.key, &Take { run: place.run, room: part.room }).await? {
             Updated::Done(_) => return Ok(Ok(())),
             Updated::Refused(Some(seen)) if seen.item.is_held_by(place.run) => return Ok(Ok(())),
-            Updated::Refused(Some(seen)) => full.push((key, seen.item)),
+            Updated::Refused(Some(seen)) => full.push(Part { slot: seen.item, ..part }),
             Updated::Refused(None) => return Err(Fault::unavailable("store", "a slot came and went")),
         }
     }
@@ -130,8 +126,8 @@ async fn take<D: Ports>(ports: &D, place: Place<'_>) -> Result<Result<(), Vec<(S
 
 /// Whether there was one. Nobody else may be left to release what a run held that ended while nobody looked. Of many holders some are looked
 /// at, others each time.
-async fn remove_who_is_over<D: Ports>(ports: &D, place: Place<'_>, full: &[(SlotKey, Slot)]) -> Result<bool, Fault> {
-    let holders = full.iter().flat_map(|(key, slot)| slot.holders.iter().map(move |holder| (*key, holder)));
+async fn remove_who_is_over<D: Ports>(ports: &D, place: Place<'_>, full: &[Part]) -> Result<bool, Fault> {
+    let holders = full.iter().flat_map(|part| part.slot.holders.iter().map(|holder| (part.key, holder)));
     let holders: Vec<_> = holders.filter_map(|(key, holder)| Some((key, holder.parse::<RunKey>().ok()?))).collect();
     let first = usize::try_from(ports.chance().number() % holders.len().max(1) as u64).unwrap_or_default();
     let some = holders.iter().cycle().skip(first).take(holders.len().min(LOOKED_AT));
@@ -157,18 +153,17 @@ async fn is_removed<D: Ports>(ports: &D, tenant: &Tenant, key: SlotKey, holder: 
 /// Gives back the place of a run that is over, and tells those who are first in the line, as many as there is room for: of two who
 /// release at once, each sees what the other gave back, or is seen.
 pub(crate) async fn release<D: Ports>(ports: &D, place: Place<'_>) -> Result<(), Fault> {
-    let mut items: Vec<_> = place.items().collect();
-    let mut free = 0;
-    if items.len() > 1 {
-        let seen = occupancy(ports, place).await?;
-        free = seen.free;
-        items.retain(|(key, _)| seen.items.iter().any(|(of, slot)| of == key && slot.is_held_by(place.run)));
-    }
-    for (key, room) in items {
+    let (held, others): (Vec<_>, Vec<_>) = if place.is_wide() {
+        occupancy(ports, place).await?.parts.into_iter().partition(|part| part.slot.is_held_by(place.run))
+    } else {
+        (place.parts().collect(), Vec::new())
+    };
+    let mut free = others.iter().map(Part::left).sum::<u64>();
+    for part in held {
         if let Updated::Done(slot) | Updated::Refused(Some(slot)) =
-            ports.store().update(place.tenant, key, &Release { run: place.run }).await?
+            ports.store().update(place.tenant, part.key, &Release { run: place.run }).await?
         {
-            free += room_left(room, &slot.item);
+            free += Part { slot: slot.item, ..part }.left();
         }
     }
     tell(ports, place, free.max(1), ports.clock().now()).await
@@ -184,8 +179,7 @@ pub async fn release_if_over<D: Ports>(ports: &D, run: &Run, places: &[Bound]) -
         return Ok(());
     }
     for bound in places {
-        let place = Place { tenant: &run.tenant, bound, run: run.key };
-        Box::pin(release(ports, place)).await?; // apart: few claims are lost
+        Box::pin(release(ports, Place::of(run, bound))).await?; // apart: few claims are lost
     }
     Ok(())
 }
@@ -193,9 +187,9 @@ pub async fn release_if_over<D: Ports>(ports: &D, run: &Run, places: &[Bound]) -
 /// Of which slot a run that waits has no place, and how many of it are taken; none where it has all, or its record names none.
 pub async fn awaited<D: Ports>(ports: &D, run: &Run) -> Result<Option<(Bound, usize)>, Fault> {
     for bound in &run.admission.places {
-        let occupancy = occupancy(ports, Place { tenant: &run.tenant, bound, run: run.key }).await?;
+        let occupancy = occupancy(ports, Place::of(run, bound)).await?;
         if !occupancy.is_held {
-            let taken = occupancy.items.iter().map(|(_key, slot)| slot.holders.len()).sum();
+            let taken = occupancy.parts.iter().map(|part| part.slot.holders.len()).sum();
             return Ok(Some((bound.clone(), taken)));
         }
     }
@@ -210,11 +204,11 @@ pub async fn holds<D: Ports>(ports: &D, place: Place<'_>) -> Result<bool, Fault>
 /// Whether the run holds a place, or would find one: a free one, or that of a run which is over.
 pub async fn has_room<D: Ports>(ports: &D, place: Place<'_>) -> Result<bool, Fault> {
     loop {
-        let Occupancy { items, free, is_held } = occupancy(ports, place).await?;
+        let Occupancy { parts: all, free, is_held } = occupancy(ports, place).await?;
         if is_held || free > 0 {
             return Ok(true);
         }
-        if !remove_who_is_over(ports, place, &items).await? {
+        if !remove_who_is_over(ports, place, &all).await? {
             return Ok(false);
         }
     }
@@ -222,38 +216,52 @@ pub async fn has_room<D: Ports>(ports: &D, place: Place<'_>) -> Result<bool, Fau
 
 /// A slot as it was read.
 struct Occupancy {
-    items: Vec<(SlotKey, Slot)>,
+    parts: Vec<Part>,
     /// How many places are free, as far as whoever asks may see it.
     free: u64,
     /// Whether one is his.
     is_held: bool,
 }
 
-async fn occupancy<D: Ports>(ports: &D, place: Place<'_>) -> Result<Occupancy, Fault> {
-    let reads: Vec<_> = place.items().map(|(key, room)| read_item(ports, place.tenant, key, room)).collect();
-    let items: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
-    let is_held = items.iter().any(|(_key, _room, slot)| slot.is_held_by(place.run));
-    let free = items.iter().map(|(_key, room, slot)| room_left(*room, slot)).sum();
-    Ok(Occupancy { items: items.into_iter().map(|(key, _room, slot)| (key, slot)).collect(), free, is_held })
-}
-
-async fn read_item<D: Ports>(
-    ports: &D,
-    tenant: &Tenant,
+/// One item of a slot, and how many holders it takes.
+struct Part {
     key: SlotKey,
     room: u64,
-) -> Result<(SlotKey, u64, Slot), Fault> {
-    let slot = ports.store().get::<Slot>(tenant, key).await?.map(|seen| seen.item).unwrap_or_default();
-    Ok((key, room, slot))
+    slot: Slot,
 }
 
-fn room_left(room: u64, slot: &Slot) -> u64 {
-    room.saturating_sub(slot.holders.len() as u64)
+async fn occupancy<D: Ports>(ports: &D, place: Place<'_>) -> Result<Occupancy, Fault> {
+    let reads: Vec<_> = place.parts().map(|part| read_part(ports, place.tenant, part)).collect();
+    let read: Vec<Part> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+    let is_held = read.iter().any(|part| part.slot.is_held_by(place.run));
+    Ok(Occupancy { free: read.iter().map(Part::left).sum(), is_held, parts: read })
 }
 
-impl Place<'_> {
-    fn items(&self) -> impl Iterator<Item = (SlotKey, u64)> + use<> {
-        items(self.bound.slot.id(self.tenant), self.bound.width, self.run)
+async fn read_part<D: Ports>(ports: &D, tenant: &Tenant, part: Part) -> Result<Part, Fault> {
+    let seen = ports.store().get::<Slot>(tenant, part.key).await?;
+    Ok(Part { slot: seen.map(|seen| seen.item).unwrap_or_default(), ..part })
+}
+
+impl Part {
+    fn left(&self) -> u64 {
+        self.room.saturating_sub(self.slot.holders.len() as u64)
+    }
+}
+
+impl<'a> Place<'a> {
+    pub fn of(run: &'a Run, bound: &'a Bound) -> Self {
+        Self { tenant: &run.tenant, bound, run: run.key }
+    }
+
+    /// The items that it is made of, not read yet.
+    fn parts(&self) -> impl Iterator<Item = Part> + use<> {
+        let items = items(self.bound.slot.id(self.tenant), self.bound.width, self.run);
+        items.map(|(key, room)| Part { key, room, slot: Slot::default() })
+    }
+
+    /// Whether it is made of several items.
+    fn is_wide(&self) -> bool {
+        self.bound.width > HOLDERS
     }
 }
 

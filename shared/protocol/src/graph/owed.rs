@@ -78,7 +78,7 @@ pub async fn is_unpaid<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
 
 async fn holds_a_place<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     for bound in &places_of(run) {
-        if holds(ports, Place { tenant: &run.tenant, bound, run: run.key }).await? {
+        if holds(ports, Place::of(run, bound)).await? {
             return Ok(true);
         }
     }

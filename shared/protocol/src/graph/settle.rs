@@ -105,7 +105,7 @@ impl Work {
 
 async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Fault> {
     for bound in &places_of(run) {
-        release(ports, Place { tenant: &run.tenant, bound, run: run.key }).await?;
+        release(ports, Place::of(run, bound)).await?;
     }
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,

@@ -137,7 +137,7 @@ async fn with_places<D: Ports>(
 
 async fn holds_any<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     for bound in &run.admission.places {
-        if holds(ports, Place { tenant: &run.tenant, bound, run: run.key }).await? {
+        if holds(ports, Place::of(run, bound)).await? {
             return Ok(true);
         }
     }
@@ -150,7 +150,7 @@ async fn left_over<D: Ports>(ports: &D, run: &Run, needed: &[Bound]) -> Result<V
     let beyond = run.admission.beyond(needed);
     leave_lines(ports, run, &beyond).await?;
     for bound in beyond {
-        if holds(ports, Place { tenant: &run.tenant, bound: &bound, run: run.key }).await? {
+        if holds(ports, Place::of(run, &bound)).await? {
             held.push(bound);
         }
     }
@@ -230,7 +230,7 @@ async fn become_a_waiter<D: Ports>(ports: &D, entrant: Entrant) -> Result<Result
 pub(super) async fn leave_lines<D: Ports>(ports: &D, run: &Run, slots: &[Bound]) -> Result<(), Fault> {
     let Some(since) = waits_since(run) else { return Ok(()) };
     for bound in slots {
-        leave_line_to_others(ports, Place { tenant: &run.tenant, bound, run: run.key }, &rank(run, since)).await?;
+        leave_line_to_others(ports, Place::of(run, bound), &rank(run, since)).await?;
     }
     Ok(())
 }

@@ -81,7 +81,7 @@ async fn offer_as_read<D: Ports>(
 /// it for an offer that is gone. Rule **relook**: who has come to stand there looks once more.
 async fn have_room<D: Ports>(ports: &D, run: &Run, since: Moment, places: &[Bound]) -> Result<bool, Fault> {
     for bound in places {
-        let place = Place { tenant: &run.tenant, bound, run: run.key };
+        let place = Place::of(run, bound);
         if has_room(ports, place).await? {
             continue;
         }
