@@ -115,6 +115,16 @@ fn no_attempt_is_forgotten() {
 }
 
 #[test]
+fn whoever_is_late_says_so() {
+    kept("whoever is late says so", 20);
+}
+
+#[test]
+fn nobody_is_late_before_its_time() {
+    kept("nobody is late before its time", 20);
+}
+
+#[test]
 fn a_throttle_is_nobodys_failure() {
     kept("a throttle is nobody's failure", 180);
 }
