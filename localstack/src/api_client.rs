@@ -73,13 +73,29 @@ impl ApiClient {
         loop {
             let (status, runs) = self.ask("GET", &format!("/v1/jobs/{job}/runs"), None).await;
             let runs = runs["items"].as_array().cloned().unwrap_or_default();
-            let ended =
-                |run: &Value| !["scheduled", "queued", "running"].contains(&run["status"].as_str().unwrap_or(""));
-            if status.is_success() && !runs.is_empty() && runs.iter().all(ended) {
+            if status.is_success() && !runs.is_empty() && runs.iter().all(has_ended) {
                 return runs;
             }
             assert!(begin.elapsed() < PATIENCE, "{job} does not end: {runs:?}");
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
+
+    /// A run, once it has ended.
+    pub async fn ended_run(&self, run: &str) -> Value {
+        let begin = Instant::now();
+        loop {
+            let (status, seen) = self.ask("GET", &format!("/v1/runs/{run}"), None).await;
+            if status.is_success() && has_ended(&seen) {
+                return seen;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{run} does not end: {seen}");
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+fn has_ended(run: &Value) -> bool {
+    let status = run["status"].as_str().unwrap_or_default();
+    !["", "scheduled", "queued", "running", "waiting"].contains(&status)
 }

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::routing::post;
-use http::{HeaderMap, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, StatusCode};
 use minutehand_io::targets::http::Reach;
 use tokio::net::TcpListener;
 
@@ -39,6 +41,7 @@ impl Hook {
         let hook = Self { address, calls: Arc::default() };
         let routes = Router::new()
             .route("/ok", post(ok))
+            .route("/echoes", post(echoes))
             .route("/fails-once", post(fails_once))
             .route("/hangs-once", post(hangs_once))
             .with_state(hook.clone());
@@ -49,6 +52,11 @@ impl Hook {
     /// Answers at once.
     pub fn ok(&self) -> String {
         format!("{}/ok", self.address)
+    }
+
+    /// Answers with what it was given.
+    pub fn echoes(&self) -> String {
+        format!("{}/echoes", self.address)
     }
 
     /// Fails the first attempt of each run.
@@ -109,6 +117,15 @@ fn reachable_address() -> IpAddr {
 async fn ok(State(hook): State<Hook>, headers: HeaderMap) -> StatusCode {
     hook.note(&headers);
     StatusCode::OK
+}
+
+async fn echoes(
+    State(hook): State<Hook>,
+    headers: HeaderMap,
+    given: Bytes,
+) -> ([(HeaderName, &'static str); 1], Bytes) {
+    hook.note(&headers);
+    ([(CONTENT_TYPE, "application/json")], given)
 }
 
 async fn fails_once(State(hook): State<Hook>, headers: HeaderMap) -> StatusCode {

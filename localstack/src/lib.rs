@@ -4,3 +4,4 @@ pub mod api_client;
 pub mod deployment;
 pub mod hook;
 pub mod process;
+pub mod worker;

@@ -1,4 +1,4 @@
-//! Processes on this machine: the functions that an emulator started, and `minutehand serve --aws`.
+//! Processes on this machine: the functions that an emulator started, and `minutehand serve` as it is built with AWS.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use minutehand_aws_tests::ministack::{Ministack, REGION};
 use minutehand_aws_tests::workspace;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::deployment::Deployment;
 
@@ -33,7 +34,7 @@ fn runs(process: &Path, parent: u32, function: &str) -> bool {
     status.lines().any(|line| line == format!("PPid:\t{parent}")) && environment.split(|byte| *byte == 0).any(named)
 }
 
-/// `minutehand serve --aws` over the tables and queues of a deployment.
+/// A process that serves until it is dropped.
 #[derive(Debug)]
 pub struct Served {
     process: Child,
@@ -43,10 +44,19 @@ pub struct Served {
     _said: Lines<BufReader<ChildStdout>>,
 }
 
-/// Starts the binary that `infra/build` built for the deployment, and waits until it prints its address.
+/// Starts the binary that `infra/build` built, over the tables and queues of a deployment, and waits until it prints its address.
 pub async fn serve_on(aws: &Ministack, deployment: &Deployment) -> Served {
-    let (command, key) = (serve_command(aws, deployment), deployment.key.clone());
+    let (mut command, key) = (serve_command(aws, &deployment.key), deployment.key.clone());
+    command.arg("--aws").envs(settings_of(deployment));
     tokio::task::spawn_blocking(move || start(command, key)).await.expect("it starts")
+}
+
+/// The same over files, with services of AWS that its jobs may call.
+pub async fn serve_over_files(aws: &Ministack, folder: &Path, targets: &Value) -> Served {
+    let key = "a-key-that-only-tests-know";
+    let mut command = serve_command(aws, key);
+    command.arg("--data").arg(folder).args(["--targets", &targets.to_string()]);
+    tokio::task::spawn_blocking(move || start(command, key.to_owned())).await.expect("it starts")
 }
 
 impl Served {
@@ -64,14 +74,21 @@ impl Drop for Served {
     }
 }
 
-fn serve_command(aws: &Ministack, deployment: &Deployment) -> Command {
+fn serve_command(aws: &Ministack, key: &str) -> Command {
     let mut command = Command::new(workspace::target().join("deployed/minutehand"));
-    command.env_clear().args(["serve", "--aws", "--listen", "127.0.0.1:0"]).envs([
+    command.env_clear().args(["serve", "--listen", "127.0.0.1:0"]).envs([
         ("AWS_ENDPOINT_URL", aws.endpoint().as_str()),
         ("AWS_REGION", REGION),
         ("AWS_ACCESS_KEY_ID", "test"),
         ("AWS_SECRET_ACCESS_KEY", "test"),
-        ("MINUTEHAND_KEY", deployment.key.as_str()),
+        ("MINUTEHAND_KEY", key),
+        ("MINUTEHAND_REACH", "private"),
+    ]);
+    command
+}
+
+fn settings_of(deployment: &Deployment) -> [(&'static str, &str); 11] {
+    [
         ("MINUTEHAND_STATE_TABLE", deployment.output("StateTableName")),
         ("MINUTEHAND_TIMERS_TABLE", deployment.output("TimersTableName")),
         ("MINUTEHAND_QUEUE_CRITICAL", deployment.output("CriticalQueueUrl")),
@@ -83,9 +100,7 @@ fn serve_command(aws: &Ministack, deployment: &Deployment) -> Command {
         ("MINUTEHAND_QUEUE_NORMAL_LONG", deployment.output("NormalLongQueueUrl")),
         ("MINUTEHAND_QUEUE_LOW_LONG", deployment.output("LowLongQueueUrl")),
         ("MINUTEHAND_BUS", deployment.output("BusName")),
-        ("MINUTEHAND_REACH", "private"),
-    ]);
-    command
+    ]
 }
 
 fn start(mut command: Command, key: String) -> Served {

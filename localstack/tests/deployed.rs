@@ -15,7 +15,8 @@ use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_localstack::api_client::ApiClient;
 use minutehand_localstack::deployment::Deployment;
 use minutehand_localstack::hook::{Called, Hook};
-use minutehand_localstack::process::{kill_bootstraps, serve_on};
+use minutehand_localstack::process::{kill_bootstraps, serve_on, serve_over_files};
+use minutehand_localstack::worker::Worker;
 use serde_json::{Value, json};
 
 /// A deployed Minutehand of the fact's own.
@@ -33,8 +34,11 @@ impl World {
     }
 
     async fn deployed_with(parameters: &'static [&str]) -> Option<Self> {
+        Self::deployed_on(Ministack::start(Authorization::On)?, parameters).await
+    }
+
+    async fn deployed_on(aws: Ministack, parameters: &'static [&str]) -> Option<Self> {
         let tools = python::tools()?;
-        let aws = Ministack::start(Authorization::On)?;
         let endpoint = aws.endpoint();
         let deployment = tokio::task::spawn_blocking(move || {
             build_functions();
@@ -282,4 +286,132 @@ async fn one_process_serves_the_same_tables_and_queues() {
     }
     let ended = tokio::task::spawn_blocking(|| served.terminate()).await.expect("it ends");
     assert!(ended.success(), "{ended:?}");
+}
+
+/// The scene of the kits, played with the Python one: what a worker elsewhere is given by the functions, keeps, and goes on from when the one
+/// before was killed. Its role lets the API do all of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_of_the_python_kit_works_for_the_deployed_stack() {
+    let Some(world) = World::deployed().await else { return };
+    let (url, key) = (world.deployment.url(""), world.deployment.key.clone());
+    let wish = |payload: Value| {
+        let target = json!({"worker": {"pool": "web1", "handler": "act"}});
+        json!({"target": target, "payload": payload, "retry": {"max_retries": 1, "initial_delay_seconds": 1}})
+    };
+    let added = world.api.create(&wish(json!({"scene": "add", "numbers": [1, 2, 3]}))).await;
+    let first = Worker::start(&url, &key, "web1");
+    let sums = world.api.ended_runs(&added).await;
+    let sum = world.api.ended_run(sums[0]["run_id"].as_str().unwrap()).await;
+
+    let counted = world.api.create(&wish(json!({"scene": "count"}))).await;
+    first.tells("half way");
+    drop(first);
+    let _second = Worker::start(&url, &key, "web1");
+    // Its lease ran out after three seconds; the sweep finds it when it is thirty overdue.
+    tokio::time::sleep(Duration::from_secs(34)).await;
+    world.tick();
+
+    let runs = world.api.ended_runs(&counted).await;
+    assert_eq!(sum["result"]["sum"], json!(6), "{sum}");
+    assert_eq!(outcomes(&runs[0]), ["lost", "succeeded"], "{runs:?}");
+    assert_eq!(runs[0]["result"], json!({"from": 3}), "it goes on from the checkpoint: {runs:?}");
+}
+
+const TWO_QUEUES: &[&str] = &[
+    r#"Targets={
+        "orders": {"sqs": "https://sqs.us-east-1.amazonaws.com/000000000000/orders"},
+        "books": {"sqs": "https://sqs.us-east-1.amazonaws.com/000000000000/books"}
+    }"#,
+    "SqsTargetArns=arn:aws:sqs:us-east-1:000000000000:orders",
+];
+
+/// Both queues are declared and there; the executor may send to one of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_sends_to_a_declared_queue_that_the_executor_has_a_right_to() {
+    let Some(aws) = Ministack::start(Authorization::On) else { return };
+    let mut urls = Vec::new();
+    for name in ["orders", "books"] {
+        urls.push(aws.sqs().create_queue().queue_name(name).send().await.unwrap().queue_url.unwrap());
+    }
+    let Some(world) = World::deployed_on(aws, TWO_QUEUES).await else { return };
+    let wish = |alias: &str| json!({"target": {"sqs": {"alias": alias}}, "payload": {"order": 7}});
+
+    let (sent, refused) = (world.api.create(&wish("orders")).await, world.api.create(&wish("books")).await);
+    let (status, unknown) = world.api.ask("POST", "/v1/jobs", Some(&wish("elsewhere"))).await;
+
+    let runs = world.api.ended_runs(&sent).await;
+    assert_eq!(outcomes(&runs[0]), ["succeeded"], "{runs:?}");
+    let heard = world.aws.sqs().receive_message().queue_url(&urls[0]).wait_time_seconds(20).send().await.unwrap();
+    assert_eq!(heard.messages()[0].body(), Some(r#"{"order":7}"#));
+    let runs = world.api.ended_runs(&refused).await;
+    assert_eq!(runs[0]["attempts"][0]["error"]["code"], "service_refused", "{runs:?}");
+    assert_eq!(status, 422, "{unknown}");
+}
+
+/// Without a deployment: the store is a file, the queue is on the emulator.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_of_one_process_over_files_sends_to_a_declared_queue() {
+    let Some(aws) = Ministack::start(Authorization::Off) else { return };
+    let queue = aws.sqs().create_queue().queue_name("orders").send().await.unwrap().queue_url.unwrap();
+    tokio::task::spawn_blocking(build_functions).await.expect("it is built");
+    let (data, targets) = (tempfile::tempdir().unwrap(), json!({"orders": {"sqs": queue}}));
+    let served = serve_over_files(&aws, data.path(), &targets).await;
+    let api = ApiClient::new(&served.url, &served.key);
+
+    let wish = json!({"target": {"sqs": {"alias": "orders"}}, "payload": {"order": 7}});
+    let runs = api.ended_runs(&api.create(&wish).await).await;
+
+    assert_eq!(outcomes(&runs[0]), ["succeeded"], "{runs:?}");
+    let heard = aws.sqs().receive_message().queue_url(&queue).wait_time_seconds(20).send().await.unwrap();
+    assert_eq!(heard.messages()[0].body(), Some(r#"{"order":7}"#));
+}
+
+/// The function is one that is at hand: the sweeper, to which no word of a job means anything but that it is woken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_calls_a_function_that_is_declared_when_the_stack_is_there_already() {
+    let Some(World { mut deployment, api, aws: _aws, .. }) = World::deployed().await else { return };
+    let function = deployment.output("SweeperFunctionName").to_owned();
+    let arn = format!("arn:aws:lambda:us-east-1:000000000000:function:{function}");
+    let wish = json!({"target": {"lambda": {"alias": "sweep"}}, "payload": {}});
+    let (before, _) = api.ask("POST", "/v1/jobs", Some(&wish)).await;
+
+    let declared = tokio::task::spawn_blocking(move || {
+        let targets = json!({"sweep": {"lambda": arn}});
+        deployment.update(&[&format!("Targets={targets}"), &format!("LambdaTargetArns={arn}")]);
+        deployment
+    });
+    let _deployment = declared.await.expect("it is updated");
+
+    let runs = api.ended_runs(&api.create(&wish).await).await;
+    assert_eq!((before.as_u16(), outcomes(&runs[0])), (422, vec!["succeeded"]), "{runs:?}");
+}
+
+/// A branch for each country, a join of what they found, and what runs whatever happened, all through the functions.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_graph_runs_from_end_to_end_on_the_deployed_stack() {
+    let Some(world) = World::deployed().await else { return };
+    let echo = json!({"http": {"url": world.hook.echoes()}});
+    let definition = json!({
+        "name": "countries",
+        "params": {"required": ["countries"], "properties": {"countries": {"type": "array"}}},
+        "tasks": [
+            {"key": "begin", "target": {"noop": {}}},
+            {"key": "report", "depends_on": ["begin"], "for_each": {"items": "params.countries", "max_concurrent": 2},
+             "target": echo, "payload": {"country": "{{item}}"}},
+            {"key": "send", "depends_on": ["report"], "target": echo, "payload": "{{tasks.report.results}}"},
+        ],
+        "finally": [{"key": "log", "target": echo, "payload": "{{outcome}}"}],
+        "output": "{{tasks.send.result}}",
+    });
+    let (status, workflow) = world.api.ask("POST", "/v1/workflows", Some(&definition)).await;
+    assert_eq!(status, 201, "{workflow}");
+    let workflow = workflow["workflow_id"].as_str().unwrap();
+
+    let run = format!("/v1/workflows/{workflow}/run");
+    let (status, run) = world.api.ask("POST", &run, Some(&json!({"params": {"countries": ["at", "de", "ch"]}}))).await;
+    assert_eq!(status, 202, "{run}");
+    let run = world.api.ended_run(run["run_id"].as_str().unwrap()).await;
+
+    assert_eq!(run["status"], "succeeded", "{run}");
+    assert_eq!(run["result"], json!([{"country": "at"}, {"country": "de"}, {"country": "ch"}]), "{run}");
 }
