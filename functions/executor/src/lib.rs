@@ -139,7 +139,7 @@ async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
         payload: payload.as_ref(),
         task: order.task.as_ref(),
         material,
-        timeout: order.terms.timeout,
+        timeout: order.terms.call(),
         lease: LeaseId::of(&claimed.hint, run.fence),
     };
     ports.targets().call(call).await

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
 use crate::id::RunKey;
-use crate::limits::{DEFAULT_TIMEOUT_SECONDS, SHORT_CALL_SECONDS};
+use crate::limits::{DEFAULT_TIMEOUT_SECONDS, SHORT_CALL_SECONDS, TIMEOUT_SECONDS};
 use crate::pace;
 use crate::priority::Priority;
 use crate::retry::RetryPolicy;
@@ -38,6 +38,7 @@ pub struct TaskName {
 /// On which terms a run is carried out: all that its state machine needs to know of the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
+    /// How long an attempt may take.
     pub timeout: Duration,
     pub retry: RetryPolicy,
     pub delivery: Delivery,
@@ -67,10 +68,16 @@ impl Delivery {
 impl Terms {
     /// A call that may take longer is a long one: [`crate::lane`].
     pub const LONGEST_SHORT_CALL: Duration = Duration::from_secs(SHORT_CALL_SECONDS);
+    const LONGEST_CALL: Duration = Duration::from_secs(TIMEOUT_SECONDS);
 
-    /// How long a claim holds: the call's own timeout, and room to write down how it went.
+    /// How long a call may take that one of our processes makes. What a target takes on may take longer.
+    pub fn call(&self) -> Duration {
+        self.timeout.min(Self::LONGEST_CALL)
+    }
+
+    /// How long a claim holds: the call's own time, and room to write down how it went.
     pub fn lease(&self) -> Duration {
-        self.timeout + pace::LEASE_MARGIN
+        self.call() + pace::LEASE_MARGIN
     }
 }
 

@@ -596,7 +596,7 @@ impl Lease {
 
     /// Whether enough of it is left to call the target and write down how it went.
     pub fn covers_a_call(&self, now: Moment, terms: &Terms) -> bool {
-        self.until.since(now) > terms.timeout + pace::CALL_MARGIN
+        self.until.since(now) > terms.call() + pace::CALL_MARGIN
     }
 }
 

@@ -60,8 +60,8 @@ pub struct JobRequest {
     #[schemars(with = "Option<PriorityWord>", extend("default" = Priority::default()))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// How long an attempt may take: at most 840. A run of a workflow may take as long as the workflow says, or less where it is said
-    /// here.
+    /// How long an attempt may take: at most 840, a week for a worker and for an HTTP target that takes its runs on. A run of a workflow may
+    /// take as long as the workflow says, or less where it is said here.
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = WORKFLOW_SECONDS), extend("default" = DEFAULT_TIMEOUT_SECONDS))]
     pub timeout_seconds: Option<u64>,
@@ -164,10 +164,8 @@ impl JobRequest {
     }
 
     fn terms(&self, errors: &mut FieldErrors) -> Terms {
-        let (most, usual) = self.target.seconds();
-        let timeout = self.timeout_seconds.unwrap_or(usual);
         Terms {
-            timeout: Duration::from_secs(errors.in_range("/timeout_seconds", timeout, 1..=most)),
+            timeout: self.target.timeout(self.timeout_seconds, errors),
             retry: self.retry.as_ref().map(|retry| retry.checked(errors)).unwrap_or_default(),
             delivery: self.delivery.unwrap_or_default(),
         }

@@ -118,7 +118,7 @@ impl JobView {
             owner: definition.owner.clone(),
             tags: definition.tags.clone(),
             schedule: ScheduleSpec::of(&job.schedule),
-            target: TargetSpec::of(&definition.target),
+            target: TargetSpec::of(&definition.target).lasting(definition.terms.timeout),
             payload,
             priority: definition.priority.into(),
             timeout_seconds: definition.terms.timeout.as_secs(),

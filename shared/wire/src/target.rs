@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, TIMEOUT_SECONDS, WORKER_SECONDS, WORKFLOW_SECONDS};
 use minutehand_domain::target::{Asks, ServiceKind, ServiceTarget as Called, Target};
@@ -169,12 +170,39 @@ impl TargetSpec {
         }
     }
 
+    /// As it is shown beside how long an attempt at it may take: what may take longer than a call is taken on.
+    #[must_use]
+    pub(crate) fn lasting(mut self, timeout: Duration) -> Self {
+        if let Self::Http(http) = &mut self {
+            http.takes_on = (timeout.as_secs() > TIMEOUT_SECONDS).then_some(true);
+        }
+        self
+    }
+
+    /// How long an attempt at it may take, as was asked.
+    pub(crate) fn timeout(&self, asked: Option<u64>, errors: &mut FieldErrors) -> Duration {
+        let (most, usual) = self.seconds();
+        let seconds = asked.unwrap_or(usual);
+        if (1..=most).contains(&seconds) {
+            return Duration::from_secs(seconds);
+        }
+        let longer = match self {
+            Self::Http(_) if most < WORKER_SECONDS => {
+                format!(", or to {WORKER_SECONDS} where the target takes its runs on (`async: true`)")
+            }
+            _ => String::new(),
+        };
+        errors.add("/timeout_seconds", format!("must be from 1 to {most}{longer}"));
+        Duration::from_secs(usual)
+    }
+
     /// How long what it calls may take, and how long it may where nobody says. A workflow says of itself how long its runs take, which
     /// whoever starts one may only shorten.
-    pub(crate) fn seconds(&self) -> (u64, u64) {
+    fn seconds(&self) -> (u64, u64) {
         match self {
             Self::Workflow(_) => (WORKFLOW_SECONDS, WORKFLOW_SECONDS),
             Self::Worker(_) => (WORKER_SECONDS, DEFAULT_TIMEOUT_SECONDS),
+            Self::Http(http) if http.takes_on == Some(true) => (WORKER_SECONDS, DEFAULT_TIMEOUT_SECONDS),
             Self::Http(_)
             | Self::Noop(_)
             | Self::Lambda(_)

@@ -1,7 +1,6 @@
 //! A task of a workflow as it is asked for: what it does, what it waits for, and whether it runs at all.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use minutehand_domain::body;
 use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, TASKS, WORKFLOW_SECONDS};
@@ -69,7 +68,8 @@ pub struct TaskRequest {
     #[schemars(with = "Option<PriorityWord>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// How long an attempt may take: at most 840. A workflow may take as long as it says, or less where it is said here.
+    /// How long an attempt may take: at most 840, a week for a worker and for an HTTP target that takes its runs on. A workflow may take as
+    /// long as it says, or less where it is said here.
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = WORKFLOW_SECONDS), extend("default" = DEFAULT_TIMEOUT_SECONDS))]
     pub timeout_seconds: Option<u64>,
@@ -145,10 +145,8 @@ impl TaskRequest {
     }
 
     fn terms(&self, target: &TargetSpec, errors: &mut FieldErrors) -> Terms {
-        let (most, usual) = target.seconds();
-        let timeout = self.timeout_seconds.unwrap_or(usual);
         Terms {
-            timeout: Duration::from_secs(errors.in_range("/timeout_seconds", timeout, 1..=most)),
+            timeout: target.timeout(self.timeout_seconds, errors),
             retry: self.retry.as_ref().map(|retry| retry.checked(errors)).unwrap_or_default(),
             delivery: self.delivery.unwrap_or_default(),
         }

@@ -93,7 +93,7 @@ impl TaskView {
         };
         Self {
             key: task.key.to_string(),
-            target: call.map(|(target, _)| TargetSpec::of(target)),
+            target: call.map(|(target, terms)| TargetSpec::of(target).lasting(terms.timeout)),
             approval: approval.map(ApprovalView::of),
             payload: template(task.payload.as_ref()),
             depends_on: task.depends_on.iter().map(EdgeView::of).collect(),

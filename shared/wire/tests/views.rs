@@ -100,14 +100,21 @@ fn target() -> impl Strategy<Value = TargetSpec> {
         first_byte_seconds,
         ..TimeoutsSpec::default()
     });
-    let http = (text(), of(word(&[Method::Get, Method::Put])), of(btree_map(text(), header(), 0..3)), of(timeouts));
+    let http = (
+        text(),
+        of(word(&[Method::Get, Method::Put])),
+        of(btree_map(text(), header(), 0..3)),
+        of(timeouts),
+        of(any::<bool>()),
+    );
     let later = |topic: String| TargetSpec::Other([("kafka".to_owned(), Json::of(&json!({ "topic": topic })))].into());
     prop_oneof![
-        http.prop_map(|(url, method, headers, timeouts)| TargetSpec::Http(HttpTarget {
+        http.prop_map(|(url, method, headers, timeouts, takes_on)| TargetSpec::Http(HttpTarget {
             url,
             method,
             headers,
-            timeouts
+            timeouts,
+            takes_on
         })),
         (text(), of(text())).prop_map(|(alias, group)| TargetSpec::Sqs(SqsTarget { alias, group })),
         text().prop_map(|alias| TargetSpec::Lambda(LambdaTarget { alias })),

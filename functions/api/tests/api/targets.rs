@@ -176,6 +176,35 @@ async fn a_tenant_sees_what_it_may_name_and_not_where_it_leads() {
 }
 
 #[tokio::test]
+async fn an_attempt_at_a_target_that_takes_its_runs_on_may_take_longer_than_a_call() {
+    let world = world();
+    let calling = |takes_on: Value, seconds: u64| {
+        let mut wish = job(&json!({"http": {"url": "https://a.example/", "async": takes_on}}));
+        wish["timeout_seconds"] = seconds.into();
+        wish
+    };
+
+    let made = world.post("/v1/jobs", calling(json!(true), 604_800)).await;
+    let path = made.header("location").to_owned();
+    let back = world.patch(&path, json!({"target": {"http": {"async": null}}})).await;
+    let both = world.patch(&path, json!({"target": {"http": {"async": null}}, "timeout_seconds": 60})).await;
+
+    assert_eq!((made.field("/target/http/async"), made.field("/timeout_seconds")), (json!(true), json!(604_800)));
+    assert_eq!(wrong(&back).0, "/timeout_seconds", "{}", back.text);
+    assert_eq!((both.status.as_u16(), both.text.contains("async")), (200, false), "{}", both.text);
+    for (wish, detail) in [
+        (calling(json!(true), 604_801), "must be from 1 to 604800"),
+        (
+            calling(json!(false), 841),
+            "must be from 1 to 840, or to 604800 where the target takes its runs on (`async: true`)",
+        ),
+    ] {
+        let refused = world.post("/v1/jobs", wish).await;
+        assert_eq!(wrong(&refused), ("/timeout_seconds".to_owned(), detail.to_owned()));
+    }
+}
+
+#[tokio::test]
 async fn the_time_outs_of_phases_are_shown_and_bounded() {
     let world = world();
     let calling = |timeouts: Value| job(&json!({"http": {"url": "https://a.example/", "timeouts": timeouts}}));

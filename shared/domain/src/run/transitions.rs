@@ -320,7 +320,8 @@ impl Run {
     fn timed_out(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {
         let had = match (lease.holder, self.attempts.last()) {
             (Holder::Target(_), Some(attempt)) => lease.until.since(attempt.started_at),
-            _ => terms.timeout,
+            (Holder::Process(_), _) => terms.call(),
+            (Holder::Target(_) | Holder::Remote(_), _) => terms.timeout,
         };
         let next = self.attempt_ended(Ending::TimedOut(AttemptError::timed_out(had)), now).tallied();
         next.after_failure(lease, terms, Retry::may(terms.delivery.may_repeat(), None), now)

@@ -1,13 +1,13 @@
 //! Taking: a worker elsewhere claims what is offered in its pool, by the same guarded write as any claim. What it is told of the run, and
 //! what it must show to say anything about it, stands in the lease.
 //!
-//! Guard **claim's condition** holds here too: of any number of workers one gets a run. The claim comes before the offer goes: a process
-//! that dies between the two leaves an offer that the next one finds meaningless.
+//! Guard **claim's condition** holds here too: of any number of workers one gets a run. The offer goes while the claim is written, as the worker
+//! waits for both: one that stays is found meaningless by the next, and a claim that breaks offers again what it can.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use minutehand_domain::access::SecretHash;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
@@ -24,7 +24,7 @@ use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Taker};
 use minutehand_domain::target::WorkerTarget;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Line, OfferKey, Store as _, Version};
+use minutehand_io::store::{Guard, Line, OfferKey, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{
@@ -249,20 +249,16 @@ async fn take_one<D: Ports>(
     let told = &offer.hint;
     let token = lease_token(ports.chance().bytes());
     let taker = Taker { worker: wanted.worker.worker(tenant), token: SecretHash::of(&token), lease: wanted.lease };
-    let claimed = match claim_offered(ports, told, reading, &taker).await {
-        Err(fault) if fault.is_of_an_item() => return withdraw(ports, tenant, offer).await.map(|()| None),
-        claimed => claimed?,
-    };
-    if !matches!(claimed, Claimed::NotNow) {
-        let _one_that_stays_is_found_meaningless = withdraw(ports, tenant, offer).await;
-    }
-    Ok(match claimed {
-        Claimed::Mine(run, order) => {
+    match claim_offered(ports, offer, reading, &taker).await {
+        Ok(Claimed::Mine(run, order)) => {
             let lease = LeaseId::of(told, run.fence);
-            Some(Taken { lease, token, run: *run, order, handler, payload, checkpoint })
+            Ok(Some(Taken { lease, token, run: *run, order, handler, payload, checkpoint }))
         }
-        Claimed::NotNow | Claimed::NotToBeHad => None,
-    })
+        Ok(Claimed::NotNow | Claimed::Withdrawn) => Ok(None),
+        Ok(Claimed::NotToBeHad) => withdraw(ports, tenant, offer).await.map(|()| None),
+        Err(fault) if fault.is_of_an_item() => withdraw(ports, tenant, offer).await.map(|()| None),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// What was kept for the next holder, if there was one before.
@@ -280,9 +276,12 @@ enum Claimed {
     NotNow,
     /// It is another's, or over, or not wanted any more.
     NotToBeHad,
+    /// The same, and its offer is gone.
+    Withdrawn,
 }
 
-async fn claim_offered<D: Ports>(ports: &D, told: &Hint, reading: Reading, taker: &Taker) -> Result<Claimed, Fault> {
+async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, taker: &Taker) -> Result<Claimed, Fault> {
+    let told = &offer.hint;
     let quota = quota_of(ports, &told.tenant).await;
     let now = ports.clock().now();
     if reading.is_stale(now) {
@@ -308,11 +307,16 @@ async fn claim_offered<D: Ports>(ports: &D, told: &Hint, reading: Reading, taker
         }
         Err(_another_has_it) => return Ok(Claimed::NotToBeHad),
     };
-    match write_claim(ports, told, &owner, (&run, &next), guard, &places).await? {
-        WrittenClaim::Held(_version) => {}
-        WrittenClaim::Ended | WrittenClaim::Faster => return Ok(Claimed::NotToBeHad),
+    let writing = write_claim(ports, told, &owner, (&run, &next), guard, &places);
+    match join(writing, withdraw(ports, &told.tenant, offer)).await.0 {
+        Ok(WrittenClaim::Held(_version)) => Ok(Claimed::Mine(Box::new(next), owner.order())),
+        Ok(WrittenClaim::Ended | WrittenClaim::Faster) => Ok(Claimed::Withdrawn),
+        Err(fault) => {
+            let (tenant, key) = (&told.tenant, OfferKey::of(&told.tenant, offer));
+            let _without_one_it_is_found_overdue = ports.store().put(tenant, key, offer, Guard::Absent).await;
+            Err(fault)
+        }
     }
-    Ok(Claimed::Mine(Box::new(next), owner.order()))
 }
 
 /// Takes an offer out of its line.

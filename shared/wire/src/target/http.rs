@@ -37,6 +37,11 @@ pub struct HttpTarget {
     /// How long the phases of a call may take; the whole has the job's `timeout_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<TimeoutsSpec>,
+    /// That the target takes its runs on (`202` with `Minutehand-Async: true`) and says later how they went, so that `timeout_seconds` may be
+    /// more than a call may take. The call itself still ends in time. Shown where it says more than that.
+    #[serde(default, rename = "async", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = false))]
+    pub takes_on: Option<bool>,
 }
 
 /// The phases of an HTTP call, in seconds.
@@ -87,6 +92,7 @@ impl HttpTarget {
             method: Some(target.method.into()),
             headers: Some(headers.collect()),
             timeouts: TimeoutsSpec::of(target.timeouts),
+            takes_on: None,
         }
     }
 

@@ -5,7 +5,7 @@ use minutehand_domain::run::effect::Answer;
 use minutehand_protocol::run::finish::Finished;
 use minutehand_protocol::run::lease::Said;
 use minutehand_simulation::campaign::Campaign;
-use minutehand_simulation::stage::{Stage, Wish, fails_before, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, fails_before, sleeps_after, sleeps_before};
 
 fn by_a_worker(wish: Wish) -> Wish {
     Wish { by_a_worker: true, ..wish }
@@ -118,6 +118,39 @@ fn a_cancelled_run_that_its_target_takes_on_ends_with_its_grace() {
 
     assert!(matches!(taken_on.given(), Finished::Recorded(_)), "{:?}", taken_on.given());
     assert_eq!((meanwhile.as_str(), stage.state(10).as_str()), ("running", "cancelled"));
+}
+
+/// What a target takes on has all the time of an attempt.
+///
+/// Tried: with the time of a call for what is taken on, it had timed out before 2,900 s.
+#[test]
+fn what_a_target_takes_on_may_last_longer_than_a_call() {
+    let stage = Stage::new(Wish { takes: 700, timeout: 3_000, ..Wish::once(10) }, [dies_after("executor", "call")]);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..3_600);
+
+    stage.take_on(105, "executor", 10);
+    stage.play_to(2_900);
+    let late = stage.state(10);
+    stage.play_to(3_200);
+
+    assert_eq!((late.as_str(), stage.state(10).as_str()), ("running", "timed_out"));
+}
+
+/// The call itself is over when a call must be, and so is the lease of who makes it.
+///
+/// Tried: where what is left of the lease is held against the time of the attempt, the target is never called.
+#[test]
+fn a_call_ends_in_time_whatever_its_attempt_may_take() {
+    let stage = Stage::new(Wish { takes: 2_000, timeout: 3_000, ..Wish::once(10) }, []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..1_200);
+
+    stage.play_to(840);
+    let before = stage.state(10);
+    stage.play_to(860);
+
+    assert_eq!((before.as_str(), stage.state(10).as_str()), ("running", "timed_out"));
 }
 
 /// The partition of one job is away: a worker is given the runs of the others that it was offered beside it.

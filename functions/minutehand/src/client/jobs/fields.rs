@@ -63,17 +63,20 @@ pub(crate) struct JobFlags {
     /// A header of the call whose value a secret says: its name and the secret's; can be given again
     #[arg(long, value_name = "NAME: SECRET", value_parser = header, conflicts_with = "noop", help_heading = "What")]
     secret_header: Vec<(String, String)>,
+    /// The target takes its runs on, and says later how they went: an attempt may then take a week
+    #[arg(long = "async", conflicts_with = "noop", help_heading = "What")]
+    takes_on: bool,
     /// Call nothing; for trying out schedules
     #[arg(long, conflicts_with = "url", help_heading = "What")]
     noop: bool,
     /// A worker of this pool carries it out
-    #[arg(long, value_name = "POOL", conflicts_with_all = ["url", "noop", "method", "header", "secret_header"], requires = "handler", help_heading = "What")]
+    #[arg(long, value_name = "POOL", conflicts_with_all = ["url", "noop", "method", "header", "secret_header", "takes_on"], requires = "handler", help_heading = "What")]
     pool: Option<String>,
     /// What the worker is to do
     #[arg(long, value_name = "HANDLER", conflicts_with_all = ["url", "noop"], help_heading = "What")]
     handler: Option<String>,
     /// Call what the operator declared under an alias: its kind and the alias, such as sqs:orders
-    #[arg(long, value_name = "KIND:ALIAS", value_parser = declared, conflicts_with_all = ["url", "noop", "method", "header", "secret_header", "pool", "handler"], help_heading = "What")]
+    #[arg(long, value_name = "KIND:ALIAS", value_parser = declared, conflicts_with_all = ["url", "noop", "method", "header", "secret_header", "takes_on", "pool", "handler"], help_heading = "What")]
     to: Option<(String, String)>,
     /// The JSON that the target receives; @FILE takes it from a file, @- from stdin
     #[arg(long, value_name = "JSON", help_heading = "What")]
@@ -179,6 +182,7 @@ impl JobFlags {
             || self.handler.is_some()
             || self.url.is_some()
             || self.method.is_some()
+            || self.takes_on
             || self.headers().next().is_some()
     }
 
@@ -210,6 +214,9 @@ impl JobFlags {
         }
         if let Some(method) = &self.method {
             http.insert("method".to_owned(), json!(method.to_ascii_uppercase()));
+        }
+        if self.takes_on {
+            http.insert("async".to_owned(), json!(true));
         }
         for (name, value) in self.headers() {
             let headers = object_in(http, "headers");
@@ -316,6 +323,10 @@ mod tests {
             (
                 vec!["--url=http://x/", "--secret-header", "X-A: stripe"],
                 json!({"target": {"http": {"url": "http://x/", "headers": {"X-A": {"secret": "stripe"}}}}}),
+            ),
+            (
+                vec!["--url=http://x/", "--async", "--timeout=2h"],
+                json!({"target": {"http": {"url": "http://x/", "async": true}}, "timeout_seconds": 7200}),
             ),
             (
                 vec!["--url=http://x/", "--method=put", "--header", "X-A: b: c", "--header", "x-d:e"],
