@@ -516,6 +516,16 @@ impl Run {
         self.attempts.last().map(|attempt| attempt.started_at + terms.timeout)
     }
 
+    /// Until when its holder may have it: a worker, by its signs of life, until the attempt has taken as long as it may; who calls, and whoever
+    /// has taken it on, for as long as it was given.
+    pub fn may_be_held_until(&self, terms: &Terms) -> Option<Moment> {
+        let lease = self.lease()?;
+        match lease.holder {
+            Holder::Remote(_) => self.deadline(terms),
+            Holder::Process(_) | Holder::Target(_) => Some(lease.until),
+        }
+    }
+
     /// Whether an answer of this claim's holder comes too late: its lease ran out, and it has not answered before.
     pub fn is_late(&self, fence: u32) -> bool {
         let has_answered = |attempt: &Attempt| {

@@ -220,7 +220,8 @@ impl<D: Ports> Sweep<'_, D> {
     async fn handle_all(&self, page: Vec<Timer>, swept: &mut Swept) -> Handled {
         let mut handled = Handled { through: page.len(), hinted: page.len(), failed: false };
         let done: Vec<_> = stream::iter(page.into_iter().enumerate())
-            .map(|(place, timer)| async move { (place, timer.key.due, self.handle_in_time(&timer).await) })
+            // In a box: the stream keeps room for one of them from the start, and most pages are empty.
+            .map(|(place, timer)| Box::pin(async move { (place, timer.key.due, self.handle_in_time(&timer).await) }))
             .buffer_unordered(AT_ONCE)
             .collect()
             .await;

@@ -183,6 +183,14 @@ impl TargetSpec {
     pub(crate) fn timeout(&self, asked: Option<u64>, errors: &mut FieldErrors) -> Duration {
         let (most, usual) = self.seconds();
         let seconds = asked.unwrap_or(usual);
+        if self.takes_on() && seconds <= TIMEOUT_SECONDS {
+            errors.add(
+                "/target/http/async",
+                format!(
+                    "goes with a `timeout_seconds` of more than {TIMEOUT_SECONDS}, which a call may take without it"
+                ),
+            );
+        }
         if (1..=most).contains(&seconds) {
             return Duration::from_secs(seconds);
         }
@@ -196,13 +204,17 @@ impl TargetSpec {
         Duration::from_secs(usual)
     }
 
+    fn takes_on(&self) -> bool {
+        matches!(self, Self::Http(HttpTarget { takes_on: Some(true), .. }))
+    }
+
     /// How long what it calls may take, and how long it may where nobody says. A workflow says of itself how long its runs take, which
     /// whoever starts one may only shorten.
     fn seconds(&self) -> (u64, u64) {
         match self {
             Self::Workflow(_) => (WORKFLOW_SECONDS, WORKFLOW_SECONDS),
             Self::Worker(_) => (WORKER_SECONDS, DEFAULT_TIMEOUT_SECONDS),
-            Self::Http(http) if http.takes_on == Some(true) => (WORKER_SECONDS, DEFAULT_TIMEOUT_SECONDS),
+            Self::Http(_) if self.takes_on() => (WORKER_SECONDS, DEFAULT_TIMEOUT_SECONDS),
             Self::Http(_)
             | Self::Noop(_)
             | Self::Lambda(_)

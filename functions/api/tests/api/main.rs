@@ -7,6 +7,7 @@ mod auth;
 mod bad_input;
 mod batch;
 mod creating;
+mod effects;
 mod events;
 mod examples;
 mod filters;

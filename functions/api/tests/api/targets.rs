@@ -187,10 +187,12 @@ async fn an_attempt_at_a_target_that_takes_its_runs_on_may_take_longer_than_a_ca
     let made = world.post("/v1/jobs", calling(json!(true), 604_800)).await;
     let path = made.header("location").to_owned();
     let back = world.patch(&path, json!({"target": {"http": {"async": null}}})).await;
+    let short = world.patch(&path, json!({"timeout_seconds": 60})).await;
     let both = world.patch(&path, json!({"target": {"http": {"async": null}}, "timeout_seconds": 60})).await;
 
     assert_eq!((made.field("/target/http/async"), made.field("/timeout_seconds")), (json!(true), json!(604_800)));
     assert_eq!(wrong(&back).0, "/timeout_seconds", "{}", back.text);
+    assert_eq!(wrong(&short).0, "/target/http/async", "{}", short.text);
     assert_eq!((both.status.as_u16(), both.text.contains("async")), (200, false), "{}", both.text);
     for (wish, detail) in [
         (calling(json!(true), 604_801), "must be from 1 to 604800"),

@@ -108,6 +108,20 @@ fn held_by(holder: Holder) -> Run {
     Run { state: State::Running(lease), ..running() }
 }
 
+/// Signs of life lengthen nobody's lease but a worker's. Tried: by the time of the attempt, a call that its target keeps alive was its
+/// process's for days, and a process that had died was not missed for as long.
+#[test]
+fn only_a_worker_may_have_a_run_for_as_long_as_its_attempt_may_take() {
+    let (week, until) = (Terms { timeout: Duration::from_secs(604_800), ..terms() }, running().lease().unwrap().until);
+    let deadline = running().attempts[0].started_at + week.timeout;
+
+    for (holder, longest) in
+        [(Holder::Process(Worker(1)), until), (Holder::Target(Worker(1)), until), (Holder::Remote(Worker(1)), deadline)]
+    {
+        assert_eq!(held_by(holder).may_be_held_until(&week), Some(longest), "{holder:?}");
+    }
+}
+
 /// Guard **a remote holder lives on**. Removed: `cannot_be_alive` says of a remote worker what it says of a process. Bob,
 /// started anew, claimed a run that a worker elsewhere was at work on.
 #[test]

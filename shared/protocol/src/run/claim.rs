@@ -27,7 +27,7 @@ use crate::graph::attend::{attend, let_go};
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
 use crate::lookup::owner_of;
-use crate::run::entry::{Entered, Entrant, NotIn, Wanted, enter};
+use crate::run::entry::{Entered, Entrant, Needs, NotIn, enter};
 use crate::run::offer::{given_up, offer};
 use crate::run::sla::told_of;
 use crate::run::undertake::undertake;
@@ -286,8 +286,8 @@ pub(super) async fn entered<D: Ports>(
     if !owner.carries_on() {
         return Ok(Ok(entrant.passing()));
     }
-    let wanted = Wanted { places: owner.places(quota), rate: owner.rate(), lane: owner.lane() };
-    enter(ports, hint, wanted, entrant).await
+    let needs = Needs { places: owner.places(quota), rate: owner.rate(), lane: owner.lane() };
+    enter(ports, hint, needs, entrant).await
 }
 
 /// Why a hint comes to nothing whose run refuses a claim.

@@ -48,7 +48,7 @@ pub(super) struct Entered {
 }
 
 /// What a run asks to be let in by.
-pub(super) struct Wanted<'a> {
+pub(super) struct Needs<'a> {
     /// In the order in which they are taken.
     pub(super) places: Vec<Bound>,
     pub(super) rate: Option<&'a Rate>,
@@ -61,7 +61,7 @@ pub(super) struct Wanted<'a> {
 pub(super) async fn enter<D: Ports>(
     ports: &D,
     told: &Hint,
-    wanted: Wanted<'_>,
+    needs: Needs<'_>,
     entrant: Entrant,
 ) -> Result<Result<Entered, NotIn>, Fault> {
     let (now, run) = (ports.clock().now(), &entrant.run);
@@ -69,20 +69,20 @@ pub(super) async fn enter<D: Ports>(
         State::Scheduled { due } => *due <= now,
         state => matches!(state, State::Waiting(Waiting::Slot { .. })),
     };
-    let wants_nothing = wanted.places.is_empty() && wanted.rate.is_none() && run.admission.is_empty();
+    let wants_nothing = needs.places.is_empty() && needs.rate.is_none() && run.admission.is_empty();
     if wants_nothing || !could_begin {
         return Ok(Ok(entrant.passing()));
     }
-    Box::pin(asked(ports, told, wanted, entrant)).await // apart: most runs share nothing, and need not carry its size
+    Box::pin(asked(ports, told, needs, entrant)).await // apart: most runs share nothing, and need not carry its size
 }
 
 async fn asked<D: Ports>(
     ports: &D,
     told: &Hint,
-    wanted: Wanted<'_>,
+    needs: Needs<'_>,
     entrant: Entrant,
 ) -> Result<Result<Entered, NotIn>, Fault> {
-    let Wanted { places, rate, lane } = wanted;
+    let Needs { places, rate, lane } = needs;
     let (entrant, places) = match with_places(ports, places, entrant).await? {
         Ok(with_places) => with_places,
         Err(not_in) => return Ok(Err(not_in)),

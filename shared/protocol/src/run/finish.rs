@@ -8,7 +8,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Terms;
 use minutehand_domain::pace;
-use minutehand_domain::run::{Event as RunEvent, Outcome, Refusal, Run, State};
+use minutehand_domain::run::{Event as RunEvent, Holder, Lease, Outcome, Refusal, Run, State};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
@@ -19,7 +19,7 @@ use crate::graph::attend::let_go;
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::promise_look_at;
 use crate::timers::hinting::hint;
-use crate::timers::promise::promise;
+use crate::timers::promise::{erase, promise};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finished {
@@ -89,6 +89,7 @@ async fn record<D: Ports>(
                 hint_next_attempt(ports, &next, terms, again.as_ref()).await;
                 if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
                     erase_behind(ports, behind, again.as_ref()).await?;
+                    erase_far_behind(ports, behind, &run).await?;
                 }
                 return Ok(Finished::Recorded(next));
             }
@@ -118,6 +119,17 @@ async fn hint_next_attempt<D: Ports>(ports: &D, run: &Run, terms: &Terms, again:
         && *due <= ports.clock().now() + pace::HORIZON
     {
         let _a_lost_hint_is_found_overdue = hint(ports, Lane::of(run.priority, terms), &Hint::of(timer), *due).await;
+    }
+}
+
+/// Of what a target had taken on: a look has moved its timer to when its time would have been up, days from now.
+async fn erase_far_behind<D: Ports>(ports: &D, behind: Option<&Hint>, before: &Run) -> Result<(), Fault> {
+    let (Some(behind), Some(Lease { holder: Holder::Target(_), until, .. })) = (behind, before.lease()) else {
+        return Ok(());
+    };
+    match ports.store().timer(&behind.timer.moved_to(*until)).await? {
+        Some(timer) => erase(ports, &timer).await,
+        None => Ok(()),
     }
 }
 

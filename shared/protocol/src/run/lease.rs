@@ -69,9 +69,9 @@ pub async fn heartbeat<D: Ports>(
         other => return Ok(other.without()),
     };
     let now = ports.clock().now();
-    let deadline = held.item.deadline(owner.terms()).unwrap_or(now);
-    // The target of a call has it for longer than any heartbeat asks for: nothing is shortened.
-    let extend = ExtendLease { fence: shown.lease.fence, until: (now + lease).min(deadline) };
+    let longest = held.item.may_be_held_until(owner.terms()).unwrap_or(now);
+    // Whom a call reaches, and who took the run on, may have it for longer than a heartbeat asks for: nothing is shortened.
+    let extend = ExtendLease { fence: shown.lease.fence, until: (now + lease).min(longest) };
     let there = match ports.store().update(shown.tenant, held.item.key, &extend).await? {
         Updated::Done(seen) | Updated::Refused(Some(seen)) => seen.item,
         Updated::Refused(None) => return Ok(Said::NotFound),

@@ -2,7 +2,7 @@
 //! what it must show to say anything about it, stands in the lease.
 //!
 //! Guard **claim's condition** holds here too: of any number of workers one gets a run. The offer goes while the claim is written, as the worker
-//! waits for both: one that stays is found meaningless by the next, and a claim that breaks offers again what it can.
+//! waits for both: one that stays is found meaningless by the next, and where the claim breaks the run is offered and hinted again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,8 +20,9 @@ use minutehand_domain::pool::{HandlerName, Offer, PoolId, PoolName, WorkerName, 
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::lease_id::lease_token;
 use minutehand_domain::run::logbook::Checkpoint;
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run, Taker};
+use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Taker};
 use minutehand_domain::target::WorkerTarget;
+use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Line, OfferKey, Store as _, Version};
@@ -33,6 +34,7 @@ use super::claim::{
 use super::entry::{Entered, Entrant, NotIn};
 use super::lease::LeaseId;
 use crate::timers::hinting::hint;
+use crate::timers::promise::promise;
 
 /// Offers that one look reads of a line at least: some may be over, taken, or for handlers that the asker does not know.
 const PAGE: usize = 100;
@@ -48,6 +50,9 @@ const LOOKS: u32 = 16;
 const SOME: Duration = Duration::from_secs(2);
 /// And one that has nothing: what lies there may all have to wait for others, and whoever answers requests may be killed after 29 s.
 const NONE: Duration = Duration::from_secs(5);
+
+/// How long after the end of its lease a run of a dead worker is looked at.
+const NOTICED: Duration = Duration::from_secs(60);
 
 /// A request for something to do.
 #[derive(Clone, Debug)]
@@ -250,8 +255,8 @@ async fn take_one<D: Ports>(
     let token = lease_token(ports.chance().bytes());
     let taker = Taker { worker: wanted.worker.worker(tenant), token: SecretHash::of(&token), lease: wanted.lease };
     match claim_offered(ports, offer, reading, &taker).await {
-        Ok(Claimed::Mine(run, order)) => {
-            let lease = LeaseId::of(told, run.fence);
+        Ok(Claimed::Mine(run, order, looked_at)) => {
+            let lease = LeaseId::of(looked_at.as_ref().unwrap_or(told), run.fence);
             Ok(Some(Taken { lease, token, run: *run, order, handler, payload, checkpoint }))
         }
         Ok(Claimed::NotNow | Claimed::Withdrawn) => Ok(None),
@@ -271,7 +276,8 @@ async fn checkpoint<D: Ports>(ports: &D, told: &Hint, reading: &Reading) -> Resu
 
 /// How a claim of what is offered went.
 enum Claimed {
-    Mine(Box<Run>, Order),
+    /// With the timer of a look that was promised for it.
+    Mine(Box<Run>, Order, Option<Hint>),
     /// Whoever offered it has a clock that is ahead of ours, or it was read too long ago: it stays, and is looked at again.
     NotNow,
     /// It is another's, or over, or not wanted any more.
@@ -307,16 +313,37 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
         }
         Err(_another_has_it) => return Ok(Claimed::NotToBeHad),
     };
+    let looked_at = promise_end_of_lease(ports, told, &run, &next).await?;
     let writing = write_claim(ports, told, &owner, (&run, &next), guard, &places);
-    match join(writing, withdraw(ports, &told.tenant, offer)).await.0 {
-        Ok(WrittenClaim::Held(_version)) => Ok(Claimed::Mine(Box::new(next), owner.order())),
+    let withdrawing = withdraw(ports, &told.tenant, offer);
+    // What takes more than one write is over before its offer goes: nobody would look for what dies between them.
+    let written = if run.displaced_by_next_claim().is_none() && next.lease().is_some() {
+        join(writing, withdrawing).await.0
+    } else {
+        let written = writing.await;
+        let _one_that_stays_is_found_meaningless = withdrawing.await;
+        written
+    };
+    match written {
+        Ok(WrittenClaim::Held(_version)) => Ok(Claimed::Mine(Box::new(next), owner.order(), looked_at)),
         Ok(WrittenClaim::Ended | WrittenClaim::Faster) => Ok(Claimed::Withdrawn),
         Err(fault) => {
             let (tenant, key) = (&told.tenant, OfferKey::of(&told.tenant, offer));
-            let _without_one_it_is_found_overdue = ports.store().put(tenant, key, offer, Guard::Absent).await;
+            let _put_back = ports.store().put(tenant, key, offer, Guard::Absent).await;
+            let _and_the_queue_may_work_where_the_store_does_not = hint(ports, owner.lane(), told, now).await;
             Err(fault)
         }
     }
+}
+
+/// A look at the end of the lease, where the timer of what has waited for long stands far beyond that.
+async fn promise_end_of_lease<D: Ports>(ports: &D, told: &Hint, run: &Run, next: &Run) -> Result<Option<Hint>, Fault> {
+    let (State::Scheduled { due }, Some(lease)) = (&run.state, next.lease()) else { return Ok(None) };
+    if pace::next_inspection(*due, ports.clock().now()) <= lease.until + NOTICED {
+        return Ok(None);
+    }
+    let key = TimerKey::run(run.key, lease.until);
+    promise(ports, &run.tenant, key, told.stamp.generation).await.map(|timer| Some(Hint::of(&timer)))
 }
 
 /// Takes an offer out of its line.

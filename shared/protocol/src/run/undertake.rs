@@ -14,7 +14,7 @@ use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, Ready, dropped, erase_what_is_left, payload};
-use super::entry::{Entered, Entrant, NotIn, Wanted, enter};
+use super::entry::{Entered, Entrant, Needs, NotIn, enter};
 use crate::bodies;
 use crate::graph::stop::tell_of_its_end;
 use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
@@ -133,9 +133,9 @@ async fn begin<D: Ports>(
     let graph = &unfolding.0;
     let own = graph.slot.map(|width| Bound { slot: SlotName::Workflow(graph.workflow), width });
     let places = own.into_iter().chain(owner.places(None)).collect();
-    let wanted = Wanted { places, rate: owner.rate(), lane: owner.lane() };
+    let needs = Needs { places, rate: owner.rate(), lane: owner.lane() };
     let entrant = Entrant { run, guard, read_at };
-    let Entered { run, guard, places } = match enter(ports, hint, wanted, entrant).await? {
+    let Entered { run, guard, places } = match enter(ports, hint, needs, entrant).await? {
         Ok(entered) => entered,
         Err(NotIn::Stale) => return Ok(None),
         Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),

@@ -37,8 +37,8 @@ pub struct HttpTarget {
     /// How long the phases of a call may take; the whole has the job's `timeout_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<TimeoutsSpec>,
-    /// That the target takes its runs on (`202` with `Minutehand-Async: true`) and says later how they went, so that `timeout_seconds` may be
-    /// more than a call may take. The call itself still ends in time. Shown where it says more than that.
+    /// That the target takes its runs on (`202` with `Minutehand-Async: true`) and says later how they went, so that `timeout_seconds` is more than
+    /// a call may take: the two go together. The call itself still ends in time.
     #[serde(default, rename = "async", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = false))]
     pub takes_on: Option<bool>,

@@ -1,7 +1,11 @@
 //! Workers elsewhere: whose a run is, what they may say of it, and what reaches the next one.
 
+use minutehand_domain::body::Body;
+use minutehand_domain::hint::Hint;
 use minutehand_domain::job::Change;
+use minutehand_domain::run::Outcome;
 use minutehand_domain::run::effect::Answer;
+use minutehand_domain::timer::TimerKey;
 use minutehand_protocol::run::finish::Finished;
 use minutehand_protocol::run::lease::Said;
 use minutehand_simulation::campaign::Campaign;
@@ -135,6 +139,45 @@ fn what_a_target_takes_on_may_last_longer_than_a_call() {
     stage.play_to(3_200);
 
     assert_eq!((late.as_str(), stage.state(10).as_str()), ("running", "timed_out"));
+}
+
+/// What a target had taken on for days leaves no timer that stands as long.
+///
+/// Removed (`far-timer-goes`): the timer that a look had moved to the end of its time stayed, one for each run of a job.
+#[test]
+fn what_a_target_has_done_leaves_no_timer_behind() {
+    let stage = Stage::new(Wish { takes: 700, timeout: 12_000, ..Wish::once(10) }, [dies_after("executor", "call")]);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..3_600);
+    stage.take_on(105, "executor", 10);
+    stage.play_to(1_900);
+    let stood = stage.timers();
+    let key = stage.key(10);
+    let behind = Hint { timer: TimerKey::occurrence(key.job, key.at), ..Hint::of(&stood[0]) };
+
+    stage.finish_elsewhere(2_000, "api", 10, Outcome::Succeeded { result: Body::Empty }, Some(behind));
+    stage.play_to(2_010);
+
+    assert_eq!((stood.len(), stage.timers().len()), (1, 0), "{stood:?}");
+}
+
+/// The run waited for hours, and whoever took it dies: it is offered again when its lease is over, and not when its timer, which the looks
+/// have moved an hour on by then, is due.
+///
+/// Removed (`take-promises-a-look`): nobody looked before the next full hour.
+#[test]
+fn a_worker_that_dies_with_a_run_that_waited_for_hours_is_missed_soon() {
+    let stage = Stage::new(by_a_worker(Wish::once(60)), []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..13_000);
+    stage.play_to(12_000);
+    let first = stage.take(12_001, "first"); // for thirty seconds
+    stage.play_to(12_200);
+
+    let second = stage.take(12_201, "second");
+    stage.play_to(12_205);
+
+    assert_eq!((first.given().len(), second.given().len()), (1, 1));
 }
 
 /// The call itself is over when a call must be, and so is the lease of who makes it.
