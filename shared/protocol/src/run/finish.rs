@@ -89,7 +89,7 @@ async fn record<D: Ports>(
                 hint_next_attempt(ports, &next, terms, again.as_ref()).await;
                 if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
                     erase_behind(ports, behind, again.as_ref()).await?;
-                    erase_far_behind(ports, behind, &run).await?;
+                    erase_far_behind(ports, behind, again.as_ref(), &run).await?;
                 }
                 return Ok(Finished::Recorded(next));
             }
@@ -123,13 +123,18 @@ async fn hint_next_attempt<D: Ports>(ports: &D, run: &Run, terms: &Terms, again:
 }
 
 /// Of what a target had taken on: a look has moved its timer to when its time would have been up, days from now.
-async fn erase_far_behind<D: Ports>(ports: &D, behind: Option<&Hint>, before: &Run) -> Result<(), Fault> {
+async fn erase_far_behind<D: Ports>(
+    ports: &D,
+    behind: Option<&Hint>,
+    again: Option<&Timer>,
+    before: &Run,
+) -> Result<(), Fault> {
     let (Some(behind), Some(Lease { holder: Holder::Target(_), until, .. })) = (behind, before.lease()) else {
         return Ok(());
     };
     match ports.store().timer(&behind.timer.moved_to(*until)).await? {
-        Some(timer) => erase(ports, &timer).await,
-        None => Ok(()),
+        Some(far) if again.is_none_or(|timer| timer.key != far.key) => erase(ports, &far).await,
+        Some(_) | None => Ok(()),
     }
 }
 

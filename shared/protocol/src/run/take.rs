@@ -20,7 +20,7 @@ use minutehand_domain::pool::{HandlerName, Offer, PoolId, PoolName, WorkerName, 
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::lease_id::lease_token;
 use minutehand_domain::run::logbook::Checkpoint;
-use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Taker};
+use minutehand_domain::run::{Event as RunEvent, Look, Refusal, Run, Taker};
 use minutehand_domain::target::WorkerTarget;
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
@@ -338,8 +338,11 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
 
 /// A look at the end of the lease, where the timer of what has waited for long stands far beyond that.
 async fn promise_end_of_lease<D: Ports>(ports: &D, told: &Hint, run: &Run, next: &Run) -> Result<Option<Hint>, Fault> {
-    let (State::Scheduled { due }, Some(lease)) = (&run.state, next.lease()) else { return Ok(None) };
-    if pace::next_inspection(*due, ports.clock().now()) <= lease.until + NOTICED {
+    let now = ports.clock().now();
+    let (Look::Claimable { since }, Some(lease)) = (run.inspect_overdue(now, ports.me()), next.lease()) else {
+        return Ok(None);
+    };
+    if pace::next_inspection(since, now) <= lease.until + NOTICED {
         return Ok(None);
     }
     let key = TimerKey::run(run.key, lease.until);
