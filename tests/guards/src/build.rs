@@ -42,6 +42,9 @@ pub struct Build {
     pub workspace: bool,
 }
 
+/// What is built without optimization polls futures inside of futures, each with a frame for all that it ever awaits.
+const STACK_BYTES: &str = "8388608";
+
 impl Tests {
     pub fn built(build: &Build, lines: &[Lines]) -> io::Result<Result<Self, NotBuilt>> {
         let output = build.cargo().output()?;
@@ -57,6 +60,7 @@ impl Tests {
     pub fn command(&self, removed: Option<&str>) -> Command {
         let mut command = Command::new(&self.binary);
         command.current_dir(&self.folder).env_remove(VARIABLE).env("RUST_BACKTRACE", "0");
+        command.env("RUST_MIN_STACK", STACK_BYTES);
         if let Some(guard) = removed {
             command.env(VARIABLE, guard);
         }

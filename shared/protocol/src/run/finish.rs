@@ -89,7 +89,7 @@ async fn record<D: Ports>(
                 hint_next_attempt(ports, &next, terms, again.as_ref()).await;
                 if settle(ports, &next).await? == Settled::Paid && let_go(ports, &next).await? {
                     erase_behind(ports, behind, again.as_ref()).await?;
-                    erase_far_behind(ports, behind, again.as_ref(), &run).await?;
+                    Box::pin(erase_far_behind(ports, behind, again.as_ref(), &run)).await?; // apart: few are taken on
                 }
                 return Ok(Finished::Recorded(next));
             }

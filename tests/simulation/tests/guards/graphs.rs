@@ -554,8 +554,7 @@ fn a_failure_does_not_stop_a_finally_that_has_begun_since() {
 /// A run's time is up while a `for_each` of it goes on: it is the run's, and not the `for_each`'s, that is up. The queues were purged, so
 /// that nobody is told of the end of its time.
 ///
-/// Its removal (the `for_each` is stopped for itself, and is a task that has taken too long) is not tried against this yet: it is in no
-/// table of removals.
+/// Removed (`deadline-of-its-run`): the `for_each` is stopped for itself, and is a task that has taken too long.
 #[test]
 fn the_time_of_a_for_each_is_that_of_its_run() {
     let graph = Flow { timeout: 30_000, ..flow([branches(2, None, question())]) };
