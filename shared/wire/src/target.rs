@@ -187,7 +187,7 @@ impl TargetSpec {
             errors.add(
                 "/target/http/async",
                 format!(
-                    "goes with a `timeout_seconds` of more than {TIMEOUT_SECONDS}, which a call may take without it"
+                    "is for a `timeout_seconds` of more than {TIMEOUT_SECONDS}; with less leave it out: a 202 is understood without it"
                 ),
             );
         }
