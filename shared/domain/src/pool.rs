@@ -17,6 +17,7 @@ use crate::hint::Hint;
 use crate::id::{Tenant, Worker, digest_of_key};
 use crate::limits::WORD_CHARS;
 use crate::priority::Priority;
+use crate::spelled::spelled_as_text;
 
 /// What has waited for so long counts as of the next higher priority; and so on, so that nothing waits for ever behind what is more urgent.
 pub const AGE: Duration = Duration::from_secs(60);
@@ -62,16 +63,14 @@ pub struct Pool {
 }
 
 impl Name {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// As a claimant of runs: the same name is the same worker.
     pub fn worker(&self, tenant: &Tenant) -> Worker {
         let digest = digest_of_key("worker", tenant, &self.0);
         Worker(u64::from_be_bytes(digest[..8].try_into().expect("a digest has 16 bytes")))
     }
 }
+
+spelled_as_text!(Name);
 
 impl FromStr for Name {
     type Err = NotAName;
@@ -80,26 +79,6 @@ impl FromStr for Name {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         let is_name = (1..=WORD_CHARS).contains(&text.len()) && text.bytes().all(legal);
         if is_name { Ok(Self(text.to_owned())) } else { Err(NotAName) }
-    }
-}
-
-impl TryFrom<String> for Name {
-    type Error = NotAName;
-
-    fn try_from(text: String) -> Result<Self, NotAName> {
-        text.parse()
-    }
-}
-
-impl From<Name> for String {
-    fn from(name: Name) -> Self {
-        name.0
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -16,6 +16,7 @@ pub use self::reference::{filled, marked, named_in};
 use crate::Moment;
 use crate::id::Tenant;
 use crate::limits::{SECRET_BYTES, WORD_CHARS};
+use crate::spelled::spelled_as_text;
 
 /// What a secret is called. The name is not secret.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -118,11 +119,7 @@ impl Label<'_> {
     }
 }
 
-impl SecretName {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+spelled_as_text!(SecretName);
 
 impl FromStr for SecretName {
     type Err = NotASecretName;
@@ -131,20 +128,6 @@ impl FromStr for SecretName {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let is_name = (1..=WORD_CHARS).contains(&text.len()) && text.bytes().all(legal);
         if is_name { Ok(Self(text.to_owned())) } else { Err(NotASecretName) }
-    }
-}
-
-impl TryFrom<String> for SecretName {
-    type Error = NotASecretName;
-
-    fn try_from(text: String) -> Result<Self, NotASecretName> {
-        text.parse()
-    }
-}
-
-impl From<SecretName> for String {
-    fn from(name: SecretName) -> Self {
-        name.0
     }
 }
 

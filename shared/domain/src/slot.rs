@@ -20,6 +20,7 @@ use crate::limits::LIMIT_KEY_CHARS;
 use crate::owner::Undertaking;
 use crate::pool::AGE;
 use crate::priority::Priority;
+use crate::spelled::spelled_as_text;
 use crate::workflow::WorkflowId;
 
 /// How many holders one item takes: it stays under 1 KB.
@@ -127,12 +128,6 @@ pub struct Pace {
 impl Slot {
     pub fn is_held_by(&self, run: RunKey) -> bool {
         self.holders.contains(&run.to_string())
-    }
-}
-
-impl LimitKey {
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 
@@ -267,32 +262,14 @@ impl From<WorkflowId> for SlotId {
     }
 }
 
+spelled_as_text!(LimitKey);
+
 impl FromStr for LimitKey {
     type Err = NotALimitKey;
 
     fn from_str(text: &str) -> Result<Self, NotALimitKey> {
         let is_short = (1..=LIMIT_KEY_CHARS).contains(&text.chars().count());
         if is_short && !text.chars().any(char::is_control) { Ok(Self(text.to_owned())) } else { Err(NotALimitKey) }
-    }
-}
-
-impl TryFrom<String> for LimitKey {
-    type Error = NotALimitKey;
-
-    fn try_from(text: String) -> Result<Self, NotALimitKey> {
-        text.parse()
-    }
-}
-
-impl From<LimitKey> for String {
-    fn from(key: LimitKey) -> Self {
-        key.0
-    }
-}
-
-impl fmt::Display for LimitKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -11,7 +11,7 @@ use minutehand_domain::limits::{
     DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, SLA_SECONDS, TAGS,
     WORD_CHARS, WORKFLOW_SECONDS,
 };
-use minutehand_domain::order::{Delivery, Terms};
+use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::{Schedule, Spread};
 use minutehand_domain::secret::{SecretName, marked};
@@ -127,7 +127,7 @@ impl JobRequest {
         let (pointer, payload) = self.target.given(self.payload.as_ref(), &mut errors);
         let (payload, mut secrets) = payload_of(pointer, payload)?;
         self.words(&mut errors);
-        let terms = self.terms(&mut errors);
+        let terms = self.target.terms(self.timeout_seconds, self.retry.as_ref(), self.delivery, &mut errors);
         let bounds = bounds(self.concurrency.as_ref(), self.rate.as_ref(), &mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
         let sla = sla(self.sla_seconds, &mut errors);
@@ -161,14 +161,6 @@ impl JobRequest {
             errors.line("/name", name, NAME_CHARS);
         }
         owner_and_tags(self.owner.as_deref(), self.tags.as_deref(), errors);
-    }
-
-    fn terms(&self, errors: &mut FieldErrors) -> Terms {
-        Terms {
-            timeout: self.target.timeout(self.timeout_seconds, errors),
-            retry: self.retry.as_ref().map(|retry| retry.checked(errors)).unwrap_or_default(),
-            delivery: self.delivery.unwrap_or_default(),
-        }
     }
 }
 

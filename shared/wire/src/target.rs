@@ -15,6 +15,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, TIMEOUT_SECONDS, WORKER_SECONDS, WORKFLOW_SECONDS};
+use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::target::{Asks, ServiceKind, ServiceTarget as Called, Target};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
@@ -31,6 +32,7 @@ use crate::body::Json;
 use crate::field_errors::FieldErrors;
 use crate::kinds::{Kind, one_of_the_kinds};
 use crate::object::{KnownName, maybe_object};
+use crate::retry::RetrySpec;
 
 /// What a kind of target says of itself.
 trait TargetKind: DeserializeOwned + Serialize + JsonSchema {
@@ -139,19 +141,8 @@ fn one_of(names: &[&str]) -> String {
 impl TargetSpec {
     /// The parameters that a workflow is to be given.
     fn params(&self) -> Option<&Json> {
-        match self {
-            Self::Workflow(workflow) => workflow.params.as_ref(),
-            Self::Http(_)
-            | Self::Noop(_)
-            | Self::Worker(_)
-            | Self::Lambda(_)
-            | Self::Sqs(_)
-            | Self::Sns(_)
-            | Self::EventBridge(_)
-            | Self::StepFunctions(_)
-            | Self::Ecs(_)
-            | Self::Other(_) => None,
-        }
+        let Self::Workflow(workflow) = self else { return None };
+        workflow.params.as_ref()
     }
 
     /// What a call is given and where that stands: the payload, or what is another word for it.
@@ -179,8 +170,23 @@ impl TargetSpec {
         self
     }
 
+    /// On which terms it is carried out, as was asked.
+    pub(crate) fn terms(
+        &self,
+        timeout_seconds: Option<u64>,
+        retry: Option<&RetrySpec>,
+        delivery: Option<Delivery>,
+        errors: &mut FieldErrors,
+    ) -> Terms {
+        Terms {
+            timeout: self.timeout(timeout_seconds, errors),
+            retry: retry.map(|retry| retry.checked(errors)).unwrap_or_default(),
+            delivery: delivery.unwrap_or_default(),
+        }
+    }
+
     /// How long an attempt at it may take, as was asked.
-    pub(crate) fn timeout(&self, asked: Option<u64>, errors: &mut FieldErrors) -> Duration {
+    fn timeout(&self, asked: Option<u64>, errors: &mut FieldErrors) -> Duration {
         let (most, usual) = self.seconds();
         let seconds = asked.unwrap_or(usual);
         if self.takes_on() && seconds <= TIMEOUT_SECONDS {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use minutehand_domain::body;
 use minutehand_domain::limits::{DEFAULT_TIMEOUT_SECONDS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, TASKS, WORKFLOW_SECONDS};
-use minutehand_domain::order::{Delivery, Terms};
+use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::secret::SecretName;
 use minutehand_domain::slot::Bounds;
@@ -126,7 +126,7 @@ impl TaskRequest {
     fn does(&self, check: TargetCheck<'_>, errors: &mut FieldErrors) -> Does {
         match (&self.target, &self.approval) {
             (Some(target), None) => {
-                let terms = self.terms(target, errors);
+                let terms = target.terms(self.timeout_seconds, self.retry.as_ref(), self.delivery, errors);
                 let target = target.checked(check, errors);
                 if let Some(target) = &target {
                     can_claim_effects(target, terms.delivery, errors);
@@ -141,14 +141,6 @@ impl TaskRequest {
                 errors.add("", "give exactly one of target and approval");
                 Does::Ask(Approval::default())
             }
-        }
-    }
-
-    fn terms(&self, target: &TargetSpec, errors: &mut FieldErrors) -> Terms {
-        Terms {
-            timeout: target.timeout(self.timeout_seconds, errors),
-            retry: self.retry.as_ref().map(|retry| retry.checked(errors)).unwrap_or_default(),
-            delivery: self.delivery.unwrap_or_default(),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::Moment;
 use crate::body::Json;
 use crate::id::{NotAnId, RunKey, Tenant, base32, digest_of_key, sixteen_bytes};
 use crate::limits::EFFECT_CHARS;
-use crate::spelled::spelled_for_people;
+use crate::spelled::{spelled_as_text, spelled_for_people};
 
 /// What a run calls one of its effects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -176,11 +176,7 @@ impl FromStr for RequestMark {
     }
 }
 
-impl EffectName {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+spelled_as_text!(EffectName);
 
 impl FromStr for EffectName {
     type Err = NotAnEffectName;
@@ -189,26 +185,6 @@ impl FromStr for EffectName {
         let legal = |byte: u8| byte.is_ascii_graphic() && byte != b'#';
         let is_name = (1..=EFFECT_CHARS).contains(&text.len()) && text.bytes().all(legal);
         if is_name { Ok(Self(text.to_owned())) } else { Err(NotAnEffectName) }
-    }
-}
-
-impl TryFrom<String> for EffectName {
-    type Error = NotAnEffectName;
-
-    fn try_from(text: String) -> Result<Self, NotAnEffectName> {
-        text.parse()
-    }
-}
-
-impl From<EffectName> for String {
-    fn from(name: EffectName) -> Self {
-        name.0
-    }
-}
-
-impl fmt::Display for EffectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
