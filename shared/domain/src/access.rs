@@ -52,6 +52,11 @@ impl By {
         Self("deployment".to_owned())
     }
 
+    /// A job that has its runs make way for newer ones.
+    pub fn overlap() -> Self {
+        Self("overlap".to_owned())
+    }
+
     pub fn key(id: KeyId) -> Self {
         Self(id.to_string())
     }

@@ -17,6 +17,7 @@ use crate::idempotency::Fingerprint;
 use crate::lane::Lane;
 use crate::limits::COALESCE_COUNT;
 use crate::order::{Order, Terms};
+use crate::overlap::Overlap;
 use crate::priority::Priority;
 use crate::run::{Run, Skip, SkippedSpan, Sla};
 use crate::schedule::{Schedule, When};
@@ -73,6 +74,8 @@ pub struct Definition {
     pub sla: Option<Duration>,
     /// What its runs share with those of other jobs.
     pub bounds: Bounds,
+    /// What becomes of a run that comes while others are under way.
+    pub overlap: Overlap,
 }
 
 /// A job of nobody in particular that calls nothing: what is said of another is its difference.
@@ -89,6 +92,7 @@ impl Default for Definition {
             catch_up: CatchUp::default(),
             sla: None,
             bounds: Bounds::default(),
+            overlap: Overlap::default(),
         }
     }
 }

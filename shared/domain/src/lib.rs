@@ -18,6 +18,7 @@ pub mod lane;
 pub mod limits;
 pub mod moment;
 pub mod order;
+pub mod overlap;
 pub mod owner;
 pub mod pace;
 pub mod pool;

@@ -138,6 +138,8 @@ pub const DEFAULT_APPROVAL_SECONDS: u64 = 86_400;
 pub const DEFAULT_FINALLY_SECONDS: u64 = 3600;
 /// Runs of one workflow, or of one key, at once, where that is limited at all.
 pub const CONCURRENT_RUNS: u32 = 1000;
+/// Runs of a job that wait for the one before.
+pub const QUEUED_RUNS: u32 = 100;
 /// A note that somebody leaves with an act: a few sentences, inside the record of a run, which stays near 1 KB.
 pub const NOTE_CHARS: usize = 500;
 /// Remarks that stand inside a run, the newest: notes of cancels, stalls that were noticed.

@@ -6,6 +6,7 @@ use crate::id::RunKey;
 use crate::job::{Job, Status};
 use crate::lane::Lane;
 use crate::order::{Order, TaskName, Terms};
+use crate::overlap::Overlap;
 use crate::run::{Run, TaskPlace};
 use crate::slot::{Bound, Bounds, Rate};
 use crate::target::{Target, WorkerTarget, WorkflowTarget};
@@ -121,7 +122,19 @@ impl RunOwner {
 
     /// The places that its runs need, in the order in which they are taken.
     pub fn places(&self, quota: Option<u32>) -> Vec<Bound> {
-        self.bounds().places(&self.undertaking(), quota)
+        let of_its_job = match self {
+            Self::Job(job) => job.definition.overlap.places(job.id),
+            Self::Parent(_) => None,
+        };
+        of_its_job.into_iter().chain(self.bounds().places(&self.undertaking(), quota)).collect()
+    }
+
+    /// What becomes of a run of it that comes while others are under way.
+    pub fn overlap(&self) -> Overlap {
+        match self {
+            Self::Job(job) => job.definition.overlap,
+            Self::Parent(_) => Overlap::default(),
+        }
     }
 
     /// How fast its attempts may follow one another, and those of others.

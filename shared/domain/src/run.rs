@@ -156,6 +156,8 @@ pub enum Skip {
     Upstream,
     /// Its condition is not true.
     Condition,
+    /// Others of its job were under way, and the job is not to overlap.
+    Overlap,
 }
 
 /// What a record of something that did not fire stands for beside its own instant.
@@ -228,6 +230,8 @@ pub enum Event<'a> {
     },
     /// As many runs are under way as may be of those that it belongs to.
     AwaitSlot,
+    /// Others of its job are under way, and it makes way for them: for which, in a sentence.
+    Yield(&'a str),
     /// Its rate has put this instant by for it.
     Postpone {
         until: Moment,
@@ -497,7 +501,13 @@ impl Run {
         let until = match why {
             Skip::Coalesced => span.until,
             Skip::Missed => span.until.just_after(),
-            Skip::Paused | Skip::Cancelled | Skip::Superseded | Skip::Abandoned | Skip::Upstream | Skip::Condition => {
+            Skip::Paused
+            | Skip::Cancelled
+            | Skip::Superseded
+            | Skip::Abandoned
+            | Skip::Upstream
+            | Skip::Condition
+            | Skip::Overlap => {
                 return None;
             }
         };
@@ -635,6 +645,7 @@ impl Skip {
             Self::Abandoned => "abandoned",
             Self::Upstream => "upstream",
             Self::Condition => "condition",
+            Self::Overlap => "overlap",
         }
     }
 }

@@ -65,6 +65,11 @@ pub struct Rate {
 /// Which slot. The order is the one in which places are taken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SlotName {
+    /// The runs of a job.
+    Job(JobId),
+    /// Those of a job that wait for the one before, where only so many may. Whoever asks for one of these places has none of the job's, and
+    /// whoever has one of the job's asks for none of these.
+    Queue(JobId),
     /// The runs of a workflow.
     Workflow(WorkflowId),
     /// The runs of workflows whose job has this key.
@@ -191,6 +196,8 @@ impl Pace {
 impl SlotName {
     pub fn id(&self, tenant: &Tenant) -> SlotId {
         match self {
+            Self::Job(job) => SlotId(digest_of_key("job slot", tenant, &job.to_string())),
+            Self::Queue(job) => SlotId(digest_of_key("job queue", tenant, &job.to_string())),
             Self::Workflow(workflow) => SlotId::from(*workflow),
             Self::Root(key) => SlotId(digest_of_key("root slot", tenant, key.as_str())),
             Self::Key(key) => SlotId(digest_of_key("slot", tenant, key.as_str())),
@@ -279,10 +286,12 @@ impl fmt::Debug for LimitKey {
     }
 }
 
-/// `the runs of the workflow`, `key "billing"`: as a sentence for people goes on behind "a place of".
+/// `its job`, `key "billing"`: as a sentence for people goes on behind "a place of".
 impl fmt::Display for SlotName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Job(_) => f.write_str("its job"),
+            Self::Queue(_) => f.write_str("its job's queue"),
             Self::Workflow(_) => f.write_str("its workflow"),
             Self::Root(key) | Self::Key(key) => write!(f, "key {key:?}"),
             Self::Quota => f.write_str("its tenant's quota"),
@@ -364,14 +373,22 @@ mod tests {
     fn places_are_taken_in_one_order_and_no_two_slots_are_one() {
         let tenant = Tenant::new("acme").unwrap();
         let workflow = WorkflowId::from_bytes([1; 16]);
-        let names = [SlotName::Workflow(workflow), SlotName::Root(key("x")), SlotName::Key(key("x")), SlotName::Quota];
+        let job = workflow.job();
+        let names = [
+            SlotName::Job(job),
+            SlotName::Queue(job),
+            SlotName::Workflow(workflow),
+            SlotName::Root(key("x")),
+            SlotName::Key(key("x")),
+            SlotName::Quota,
+        ];
 
         let ids: BTreeSet<SlotId> = names.iter().map(|name| name.id(&tenant)).collect();
 
         assert!(names.is_sorted());
         assert_eq!(ids.len(), names.len());
-        assert_eq!(names[0].id(&tenant).job(), workflow.job(), "where it was before there were other slots");
-        assert_ne!(names[2].id(&tenant), names[2].id(&Tenant::new("other").unwrap()), "a tenant's keys are its own");
+        assert_eq!(names[2].id(&tenant).job(), job, "where it was before there were other slots");
+        assert_ne!(names[4].id(&tenant), names[4].id(&Tenant::new("other").unwrap()), "a tenant's keys are its own");
     }
 
     #[test]

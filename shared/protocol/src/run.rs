@@ -10,6 +10,7 @@ pub mod lease;
 pub mod logbook;
 mod offer;
 pub mod on_demand;
+mod overlap;
 pub(crate) mod sla;
 pub mod take;
 mod undertake;

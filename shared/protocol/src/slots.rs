@@ -102,6 +102,14 @@ async fn must_let_others_go_first<D: Ports>(ports: &D, place: Place<'_>, own: &W
     Ok(Turn::OfOthers)
 }
 
+/// Who holds the places of a slot, or stands first in its line, beside this run.
+pub async fn others_of<D: Ports>(ports: &D, place: Place<'_>) -> Result<Vec<RunKey>, Fault> {
+    let parts = occupancy(ports, place).await?.parts;
+    let holders = parts.iter().flat_map(|part| &part.slot.holders).filter_map(|holder| holder.parse::<RunKey>().ok());
+    let waiting = line::first_of(ports, place).await?.into_iter().map(|waiter| waiter.run);
+    Ok(holders.chain(waiting).filter(|other| *other != place.run).collect())
+}
+
 /// Or who holds them all. Of several items it may have a place of each: whoever asks twice looks at all of them first.
 async fn take<D: Ports>(ports: &D, place: Place<'_>) -> Result<Result<(), Vec<Part>>, Fault> {
     let (open, mut full): (Vec<_>, Vec<_>) = if place.is_wide() {
@@ -131,14 +139,17 @@ async fn remove_who_is_over<D: Ports>(ports: &D, place: Place<'_>, full: &[Part]
     let holders: Vec<_> = holders.filter_map(|(key, holder)| Some((key, holder.parse::<RunKey>().ok()?))).collect();
     let first = usize::try_from(ports.chance().number() % holders.len().max(1) as u64).unwrap_or_default();
     let some = holders.iter().cycle().skip(first).take(holders.len().min(LOOKED_AT));
-    let looks: Vec<_> = some.map(|(key, holder)| is_removed(ports, place.tenant, *key, *holder)).collect();
+    let looks: Vec<_> = some.map(|(key, holder)| is_removed(ports, place, *key, *holder)).collect();
     let removed: Vec<bool> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
     Ok(removed.contains(&true))
 }
 
-async fn is_removed<D: Ports>(ports: &D, tenant: &Tenant, key: SlotKey, holder: RunKey) -> Result<bool, Fault> {
+/// Of a queue of those who wait whoever has begun is over.
+async fn is_removed<D: Ports>(ports: &D, place: Place<'_>, key: SlotKey, holder: RunKey) -> Result<bool, Fault> {
+    let Place { tenant, bound, .. } = place;
+    let is_over = |run: &Run| run.is_finished() || (matches!(bound.slot, SlotName::Queue(_)) && run.fence > 0);
     match ports.store().get::<Run>(tenant, holder).await? {
-        Some(seen) if seen.item.is_finished() => {
+        Some(seen) if is_over(&seen.item) => {
             let _either_way_it_is_gone = ports.store().update(tenant, key, &Release { run: holder }).await?;
             Ok(true)
         }

@@ -14,6 +14,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::Definition as JobDefinition;
 use minutehand_domain::order::Terms;
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::target::{Target, WorkflowTarget};
@@ -46,6 +47,7 @@ pub struct About {
     pub tags: BTreeSet<String>,
     pub priority: Priority,
     pub catch_up: CatchUp,
+    pub overlap: Overlap,
     pub sla: Option<Duration>,
 }
 
@@ -115,7 +117,7 @@ fn own_job(workflow: &Workflow, definition: JobDefinition, schedule: &Schedule, 
 /// What the job of a workflow's own is: it carries out the newest version, for as long as that says.
 fn job_of(workflow: &Workflow, about: About) -> JobDefinition {
     let target = Target::Workflow(WorkflowTarget { id: workflow.id, version: None });
-    let About { owner, tags, priority, catch_up, sla } = about;
+    let About { owner, tags, priority, catch_up, overlap, sla } = about;
     let (name, terms) = (Some(workflow.name.clone()), Terms::default());
-    JobDefinition { name, owner, tags, target, priority, terms, catch_up, sla, ..JobDefinition::default() }
+    JobDefinition { name, owner, tags, target, priority, terms, catch_up, overlap, sla, ..JobDefinition::default() }
 }

@@ -24,6 +24,7 @@ use crate::bounds::{ConcurrencySpec, RateSpec, bounds};
 use crate::catch_up::CatchUpSpec;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::object::maybe_object;
+use crate::overlap::OverlapSpec;
 use crate::problem::FieldError;
 use crate::retry::RetrySpec;
 use crate::schedule::ScheduleSpec;
@@ -72,6 +73,8 @@ pub struct JobRequest {
     pub delivery: Option<Delivery>,
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<CatchUpSpec>,
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<OverlapSpec>,
     /// How long after it was due a run is to have ended. One that has not goes on; it is told of, and shows it.
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SLA_SECONDS))]
@@ -130,6 +133,7 @@ impl JobRequest {
         let terms = self.target.terms(self.timeout_seconds, self.retry.as_ref(), self.delivery, &mut errors);
         let bounds = bounds(self.concurrency.as_ref(), self.rate.as_ref(), &mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
+        let overlap = self.overlap.as_ref().map(|overlap| overlap.checked(&mut errors)).unwrap_or_default();
         let sla = sla(self.sla_seconds, &mut errors);
         let target = self.target.checked(check, &mut errors);
         if let Some(target) = &target {
@@ -152,6 +156,7 @@ impl JobRequest {
             catch_up,
             sla,
             bounds,
+            overlap,
         };
         Ok(CheckedJob { schedule, definition, payload, secrets })
     }

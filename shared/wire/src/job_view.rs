@@ -16,6 +16,7 @@ use crate::body::BodyView;
 use crate::bounds::{ConcurrencySpec, RateSpec};
 use crate::catch_up::CatchUpSpec;
 use crate::instant::Instant;
+use crate::overlap::OverlapSpec;
 use crate::retry::RetrySpec;
 use crate::run_view::RunView;
 use crate::schedule::ScheduleSpec;
@@ -51,6 +52,9 @@ pub struct JobView {
     #[schemars(with = "DeliveryWord")]
     pub delivery: Word<Delivery>,
     pub catch_up: CatchUpSpec,
+    /// Left out where its runs may overlap as they come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<OverlapSpec>,
     /// Left out where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_seconds: Option<u64>,
@@ -125,6 +129,7 @@ impl JobView {
             retry: RetrySpec::of(&definition.terms.retry),
             delivery: definition.terms.delivery.into(),
             catch_up: CatchUpSpec::of(&definition.catch_up),
+            overlap: OverlapSpec::of(definition.overlap),
             sla_seconds: definition.sla.map(|sla| sla.as_secs()),
             concurrency: ConcurrencySpec::of(&definition.bounds),
             rate: RateSpec::of(&definition.bounds),

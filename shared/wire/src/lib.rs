@@ -36,6 +36,7 @@ pub mod kinds;
 pub mod lease;
 pub mod log;
 pub mod notice;
+pub mod overlap;
 pub mod page;
 pub mod preview;
 pub mod problem;
@@ -91,6 +92,7 @@ pub use self::lease::{
 };
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
+pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};
 pub use self::problem::{FieldError, Problem, ProblemKind};

@@ -29,6 +29,9 @@ pub struct RunView {
     pub status: Word<RunStatus>,
     /// Why it failed or was skipped: a word.
     pub reason: Option<String>,
+    /// Why, in a sentence, where no attempt says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     /// The instant that it was meant for.
     pub scheduled_at: Instant,
     /// When it was due: later by its schedule's jitter, if it has one.
@@ -140,6 +143,7 @@ impl RunView {
             job_id: run.key.job.to_string(),
             status: RunStatus::of(run, now),
             reason: run.reason().map(ToOwned::to_owned),
+            detail: run.told.clone(),
             scheduled_at: Instant(run.nominal()),
             effective_at: Instant(run.key.at),
             started_at: run.started_at.map(Instant),

@@ -12,6 +12,7 @@ use minutehand_domain::limits::{
     CONCURRENT_RUNS, DEFAULT_FINALLY_SECONDS, DEFAULT_WORKFLOW_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS,
     PAYLOAD_BYTES, SLA_SECONDS, TAGS, TASKS, WORD_CHARS, WORKFLOW_SECONDS,
 };
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::{Schedule, Spread};
 use minutehand_domain::secret::SecretName;
@@ -30,6 +31,7 @@ use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::form;
 use crate::job_request::{owner_and_tags, sla};
 use crate::object::{maybe_object, maybe_objects, objects};
+use crate::overlap::OverlapSpec;
 use crate::problem::FieldError;
 use crate::schedule::ScheduleSpec;
 use crate::suggestion::nearest_of;
@@ -85,6 +87,8 @@ pub struct WorkflowRequest {
     pub priority: Option<Priority>,
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<CatchUpSpec>,
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<OverlapSpec>,
     /// How long after it was due a run is to have ended. One that has not goes on; it is told of, and shows it.
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SLA_SECONDS))]
@@ -117,6 +121,7 @@ pub struct CheckedWorkflow {
     pub tags: BTreeSet<String>,
     pub priority: Priority,
     pub catch_up: CatchUp,
+    pub overlap: Overlap,
     pub sla: Option<Duration>,
     pub schedule: Schedule,
     pub definition: Definition,
@@ -201,6 +206,7 @@ impl WorkflowRequest {
         owner_and_tags(self.owner.as_deref(), self.tags.as_deref(), &mut errors);
         let schedule = self.schedule(seen, &mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
+        let overlap = self.overlap.as_ref().map(|overlap| overlap.checked(&mut errors)).unwrap_or_default();
         let sla = sla(self.sla_seconds, &mut errors);
         let policy = self.policy(&mut errors);
         let mut secrets = BTreeSet::new();
@@ -222,6 +228,7 @@ impl WorkflowRequest {
             tags: self.tags.unwrap_or_default().into_iter().collect(),
             priority: self.priority.unwrap_or_default(),
             catch_up,
+            overlap,
             sla,
             schedule,
             calls: calls(&definition),

@@ -16,6 +16,7 @@ use crate::body::{BodyView, Json};
 use crate::catch_up::CatchUpSpec;
 use crate::instant::Instant;
 use crate::job_view::{JobStatus, JobView};
+use crate::overlap::OverlapSpec;
 use crate::schedule::ScheduleSpec;
 use crate::task_view::{TaskView, as_written, template};
 use crate::texts::{JobIdText, RunIdText, WorkflowIdText};
@@ -43,6 +44,9 @@ pub struct WorkflowView {
     #[schemars(with = "PriorityWord")]
     pub priority: Word<Priority>,
     pub catch_up: CatchUpSpec,
+    /// Left out where its runs may overlap as they come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<OverlapSpec>,
     /// Left out where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_seconds: Option<u64>,
@@ -141,6 +145,7 @@ impl WorkflowView {
             schedule: own.schedule,
             priority: own.priority,
             catch_up: own.catch_up,
+            overlap: own.overlap,
             sla_seconds: own.sla_seconds,
             created_at: Instant(workflow.created_at),
             updated_at: Instant(workflow.changed_at.max(job.changed_at)),

@@ -16,10 +16,10 @@ use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
     ConcurrencySpec, DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice,
-    JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView, NoopTarget, OneJobView, Page,
-    PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView,
-    ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StatsView, TargetSpec, TimeoutsSpec, Word,
-    WorkflowRequest, WorkflowRunView,
+    JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView, NoopTarget, OneJobView,
+    OverlapSpec, Page, PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice,
+    RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StatsView, TargetSpec,
+    TimeoutsSpec, Word, WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -185,6 +185,7 @@ fn job() -> impl Strategy<Value = JobView> {
             retry,
             delivery,
             catch_up,
+            overlap: rate.is_some().then(|| OverlapSpec { max: Some(2), ..OverlapSpec::default() }),
             sla_seconds,
             concurrency,
             rate,
@@ -241,6 +242,7 @@ fn run() -> impl Strategy<Value = RunView> {
                 run_id,
                 job_id,
                 status,
+                detail: reason.clone(),
                 reason,
                 scheduled_at,
                 effective_at,

@@ -24,6 +24,7 @@ use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::job::{Change, Definition, Job};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Terms;
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::pool::{Offer, PoolId};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::quota::{Limits, Quota};
@@ -86,6 +87,8 @@ pub struct Wish {
     pub workflow: Option<WorkflowId>,
     /// What its runs share with those of other jobs.
     pub bounds: Bounds,
+    /// What becomes of a run that comes while others are under way.
+    pub overlap: Overlap,
     pub priority: Priority,
     /// How many seconds after it was due a run is to have ended.
     pub sla: Option<u64>,
@@ -110,6 +113,7 @@ impl Wish {
             by_a_worker,
             workflow: None,
             bounds,
+            overlap: Overlap::default(),
             priority,
             sla: None,
         }
@@ -166,9 +170,9 @@ impl Wish {
             None if self.by_a_worker => Target::Worker(worker),
             None => Target::Http(http),
         };
-        let (catch_up, bounds, priority) = (self.catch_up, self.bounds.clone(), self.priority);
+        let (catch_up, bounds, overlap, priority) = (self.catch_up, self.bounds.clone(), self.overlap, self.priority);
         let sla = self.sla.map(Duration::from_secs);
-        Definition { target, terms, catch_up, bounds, priority, sla, ..Definition::default() }
+        Definition { target, terms, catch_up, bounds, overlap, priority, sla, ..Definition::default() }
     }
 }
 
@@ -564,7 +568,15 @@ impl Stage {
 
     /// Who holds a place of a key, of those whose limit one item can hold.
     pub fn holders(&self, key: &str) -> Vec<String> {
-        let name = SlotName::Key(key.parse().expect("a key"));
+        self.holders_of(&SlotName::Key(key.parse().expect("a key")))
+    }
+
+    /// The same of the job's own, and of its queue.
+    pub fn holders_of_the_job(&self) -> [Vec<String>; 2] {
+        [SlotName::Job(self.id), SlotName::Queue(self.id)].map(|name| self.holders_of(&name))
+    }
+
+    fn holders_of(&self, name: &SlotName) -> Vec<String> {
         let slot = SlotKey { slot: name.id(&self.tenant), number: 0 };
         let slot = at_once(self.world.whole_store().get::<Slot>(&self.tenant, slot)).expect("memory");
         slot.map(|slot| slot.item.holders.into_iter().collect()).unwrap_or_default()

@@ -16,9 +16,11 @@ use minutehand_protocol::bodies;
 use minutehand_protocol::job::change::{Want, change};
 use minutehand_wire::catch_up::CatchUpPolicy;
 use minutehand_wire::job_request::CheckedJob;
+use minutehand_wire::overlap::OverlapPolicy;
 use minutehand_wire::schedule::SCHEDULE_KINDS;
 use minutehand_wire::target::TARGET_KINDS;
 use minutehand_wire::{BodyView, JobRequest, JobView};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -34,8 +36,8 @@ use crate::secrets::must_be_there;
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
-const STRUCTS: [&str; 10] =
-    ["schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up", "concurrency", "rate"];
+const STRUCTS: [&str; 11] =
+    ["schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up", "overlap", "concurrency", "rate"];
 
 pub(crate) async fn patch<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -130,19 +132,26 @@ fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> 
             fields.set(name, rest);
         }
     }
-    if let (Some(catch_up), Some(change)) = (fields.get("catch_up"), changes.get("catch_up")) {
-        let rest = without_excluded_policy_fields(catch_up, change);
+    if let (Some(field), Some(change)) = (fields.get("catch_up"), changes.get("catch_up")) {
+        let rest = without_fields_of_others(field, change, CatchUpPolicy::goes_without);
         fields.set("catch_up", rest);
+    }
+    if let (Some(field), Some(change)) = (fields.get("overlap"), changes.get("overlap")) {
+        let rest = without_fields_of_others(field, change, OverlapPolicy::goes_without);
+        fields.set("overlap", rest);
     }
     Ok(merge::merge(Some(&to_raw_value(&fields).expect("JSON of JSON")), patch))
 }
 
-/// The catch-up without the fields that do not apply to the policy that the patch names or resets to the default.
-fn without_excluded_policy_fields(catch_up: &RawValue, patch: &RawValue) -> Box<RawValue> {
-    let (Some(mut fields), Some(changes)) = (fields_of(catch_up), fields_of(patch)) else { return catch_up.to_owned() };
-    let named =
-        changes.get("policy").and_then(|policy| serde_json::from_str::<Option<CatchUpPolicy>>(policy.get()).ok());
-    for field in named.map(Option::unwrap_or_default).map_or(&[][..], CatchUpPolicy::goes_without) {
+/// What a job says of a policy, without the fields that go with others than the one that the patch names or resets to the default.
+fn without_fields_of_others<P: Default + DeserializeOwned>(
+    field: &RawValue,
+    patch: &RawValue,
+    goes_without: fn(P) -> &'static [&'static str],
+) -> Box<RawValue> {
+    let (Some(mut fields), Some(changes)) = (fields_of(field), fields_of(patch)) else { return field.to_owned() };
+    let named = changes.get("policy").and_then(|policy| serde_json::from_str::<Option<P>>(policy.get()).ok());
+    for field in named.map(Option::unwrap_or_default).map_or(&[][..], goes_without) {
         fields.remove(field);
     }
     to_raw_value(&fields).expect("JSON of JSON")

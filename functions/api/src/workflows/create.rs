@@ -151,6 +151,7 @@ pub(super) fn about(checked: &CheckedWorkflow) -> About {
         tags: checked.tags.clone(),
         priority: checked.priority,
         catch_up: checked.catch_up,
+        overlap: checked.overlap,
         sla: checked.sla,
     }
 }

@@ -1,4 +1,4 @@
-//! The pages of examples, `docs/api.md` and `docs/workflows.md`: every command is run, in order, and answered as the page shows.
+//! The pages of examples, `docs/api.md` and others: every command is run, in order, and answered as the page shows.
 
 mod page;
 mod shown;
@@ -24,6 +24,7 @@ use crate::world::{Answer, World, echo, failed, succeeded};
 
 const PAGE: &str = include_str!("../../../../docs/api.md");
 const WORKFLOWS: &str = include_str!("../../../../docs/workflows.md");
+const POLICIES: &str = include_str!("../../../../docs/policies.md");
 const WORKERS: &str = include_str!("../../../../docs/workers.md");
 const TARGETS: &str = include_str!("../../../../docs/targets.md");
 const KEY: &str = "the key of this deployment";
@@ -78,11 +79,10 @@ fn is_of(path: &str, route: &str) -> bool {
 async fn every_example_is_answered_as_the_page_shows() {
     let routes: Vec<_> = ROUTES.iter().map(|(method, route, _)| (*method, *route)).chain(OPEN).collect();
 
-    let met: BTreeSet<_> =
-        [met_on(PAGE, &routes).await, met_on(WORKFLOWS, &routes).await, met_on(WORKERS, &routes).await]
-            .concat()
-            .into_iter()
-            .collect();
+    let mut met = BTreeSet::new();
+    for page in [PAGE, WORKFLOWS, POLICIES, WORKERS] {
+        met.extend(met_on(page, &routes).await);
+    }
 
     let missing: Vec<_> = routes.iter().filter(|route| !met.contains(*route) && route.1 != "/openapi.json").collect();
     assert!(missing.is_empty(), "no example shows {missing:?}");

@@ -19,6 +19,7 @@ mod leases;
 mod limits;
 mod on_demand;
 mod openapi;
+mod overlap;
 mod patch;
 mod ports;
 mod process;

@@ -62,6 +62,7 @@ async fn null_takes_a_field_back_to_its_default() {
         "retry",
         "delivery",
         "catch_up",
+        "overlap",
         "concurrency",
         "rate",
     ];

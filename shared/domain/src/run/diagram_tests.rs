@@ -117,6 +117,7 @@ impl World {
             ("unfold", Event::Unfold { graph: &self.graph, deadline: Moment::END }),
             ("ask", Event::Ask { until: DUE }),
             ("await a place", Event::AwaitSlot),
+            ("yield", Event::Yield("run 1 of its job is under way")),
             ("postpone", Event::Postpone { until: now + LONG }),
             ("cannot be made", Event::Unmake("there is no such thing")),
         ]);

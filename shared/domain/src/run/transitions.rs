@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::attempt::Ended;
 use super::{
     Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Graph, Holder, Judgement, Lease, Outcome,
-    Refusal, Run, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
+    Refusal, Run, Skip, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
 };
 use crate::Moment;
 use crate::access::{By, SecretHash};
@@ -43,7 +43,7 @@ impl Run {
     fn next(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
         use Event::{
             Ask, AwaitSlot, Cancel, Claim, Entrust, Finish, HandBack, Heartbeat, Judge, Offer, Postpone, Take, Tend,
-            Unfold, Unmake,
+            Unfold, Unmake, Yield,
         };
         use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
         use Waiting::{Answer, Slot, Tasks};
@@ -57,6 +57,7 @@ impl Run {
                 | Unfold { .. }
                 | Ask { .. }
                 | AwaitSlot
+                | Yield(_)
                 | Postpone { .. }
                 | Unmake(_),
             ) if now < *due => Err(Refusal::TooEarly { due: *due }),
@@ -73,6 +74,7 @@ impl Run {
             (Scheduled { .. } | State::Waiting(Slot { .. }), Ask { until }) => Ok(self.asked(*until, now)),
             (Scheduled { .. } | State::Waiting(Slot { .. }), Unmake(told)) => Ok(self.unmade(told, now)),
             (Scheduled { .. } | State::Waiting(Slot { .. }), Postpone { until }) => Ok(self.postponed(*until)),
+            (Scheduled { .. } | State::Waiting(Slot { .. }), Yield(told)) => Ok(self.yielded(told, now)),
             (Scheduled { .. }, AwaitSlot) => Ok(self.in_state(State::Waiting(Slot { since: now }))),
             (
                 Scheduled { .. } | State::Waiting(_),
@@ -90,6 +92,7 @@ impl Run {
                 | Unfold { .. }
                 | Ask { .. }
                 | AwaitSlot
+                | Yield(_)
                 | Postpone { .. }
                 | Unmake(_),
             ) => Err(Refusal::Waiting),
@@ -109,7 +112,7 @@ impl Run {
                 Ok(self.unanswered(*default, now))
             }
             (Scheduled { .. } | State::Waiting(Tasks(_) | Answer { .. } | Slot { .. }), Tend(_))
-            | (Running(_), Unfold { .. } | Ask { .. } | AwaitSlot | Postpone { .. } | Unmake(_) | Tend(_)) => {
+            | (Running(_), Unfold { .. } | Ask { .. } | AwaitSlot | Yield(_) | Postpone { .. } | Unmake(_) | Tend(_)) => {
                 Err(Refusal::NotWaiting)
             }
             (State::Waiting(Answer { .. }), Judge(judgement)) => self.answered(judgement, now),
@@ -174,6 +177,10 @@ impl Run {
     fn unmade(&self, told: &str, now: Moment) -> Self {
         let told = Some(told.chars().take(ERROR_CHARS).collect());
         Self { told, ..self.in_state(State::Failed { at: now, why: Failure::Unmade }) }
+    }
+
+    fn yielded(&self, told: &str, now: Moment) -> Self {
+        Self { told: Some(told.to_owned()), ..self.clone().skipped(Skip::Overlap, None, now) }
     }
 
     /// The first word stands.

@@ -19,6 +19,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Definition, Job, Status};
 use minutehand_domain::order::{Delivery, Terms};
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::pool::presence::{Hold, Presence};
 use minutehand_domain::pool::{Offer, Pool};
 use minutehand_domain::priority::Priority;
@@ -368,6 +369,7 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         };
         Definition { terms: Terms { retry, ..Terms::default() }, ..Definition::default() }
     };
+    let overlapping = |overlap| Definition { overlap, ..Definition::default() };
     let catching_up = |catch_up| Definition { catch_up, ..Definition::default() };
     let limited = |concurrency, rate| Definition { bounds: Bounds { concurrency, rate }, ..Definition::default() };
     let of_priority = |priority| Definition { priority, ..Definition::default() };
@@ -417,6 +419,10 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("exponential decorrelated", retrying(Backoff::Exponential, Jitter::Decorrelated)),
         ("at most once", Definition { terms: at_most_once, ..Definition::default() }),
         ("effectively once", Definition { terms: effectively_once, ..Definition::default() }),
+        ("overlapping at most", overlapping(Overlap::Allow { max: Some(300) })),
+        ("overlapping skip", overlapping(Overlap::Skip)),
+        ("overlapping queue", overlapping(Overlap::Queue { waiting: 300 })),
+        ("overlapping cancel previous", overlapping(Overlap::CancelPrevious)),
         ("with an sla", Definition { sla: Some(Duration::from_secs(300)), ..Definition::default() }),
         ("catch up last", catching_up(CatchUp::Last { window })),
         ("catch up none", catching_up(CatchUp::None)),
@@ -499,6 +505,11 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     let of_a_place = Admission { places, turn: None };
     let postponed = Admission { places: Vec::new(), turn: Some(AT) };
     runs.push(("waiting at a limit", Run { admission: of_a_place, ..waiting(Waiting::Slot { since: AT }) }));
+    let of_its_job = [SlotName::Job(JOB), SlotName::Queue(JOB)].map(|slot| Bound { slot, width: 1 }).to_vec();
+    let of_its_job = Admission { places: of_its_job, turn: None };
+    runs.push(("waiting for its job", Run { admission: of_its_job, ..waiting(Waiting::Slot { since: AT }) }));
+    let yielded = Run { told: Some("run 7 is under way".to_owned()), ..run(scheduled()) };
+    runs.push(("skipped overlap", yielded.skipped(Skip::Overlap, None, AT)));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let taken_on = Lease { holder: Holder::Target(Worker(7)), ..held };
     let missed = Some(Sla { until: AT, missed: Some(AT) });

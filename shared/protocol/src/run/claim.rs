@@ -83,6 +83,8 @@ pub enum Dropped {
     Waits,
     /// It waits for a place among those with whom it shares a limit: whoever gives one back hints it.
     AwaitsSlot,
+    /// It made way for another of its job.
+    Yielded,
     /// Its rate lets it begin later: it is due then.
     Postponed,
     /// Its tasks have begun, or somebody is asked.
@@ -286,7 +288,7 @@ pub(super) async fn entered<D: Ports>(
     if !owner.carries_on() {
         return Ok(Ok(entrant.passing()));
     }
-    let needs = Needs { places: owner.places(quota), rate: owner.rate(), lane: owner.lane() };
+    let needs = Needs { places: owner.places(quota), overlap: owner.overlap(), rate: owner.rate(), lane: owner.lane() };
     enter(ports, hint, needs, entrant).await
 }
 

@@ -9,9 +9,10 @@
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::lane::Lane;
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::pace;
 use minutehand_domain::run::{Event as RunEvent, Run, State, Waiting};
-use minutehand_domain::slot::{Admission, Bound, Rate, SlotName};
+use minutehand_domain::slot::{Admission, Bound, Rate, SlotName, Waiter};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Put, Store as _};
@@ -19,9 +20,10 @@ use minutehand_io::{Fault, Ports};
 
 use super::claim::{Dropped, ReadAt};
 use super::finish::promise_next_attempt;
+use super::overlap::{Met, meet, replace};
 use crate::slots::line::{leave_line, leave_line_to_others, stand_in_line};
 use crate::slots::pace::put_by;
-use crate::slots::{Place, acquire, holds, rank};
+use crate::slots::{Place, acquire, holds, rank, release};
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
 
@@ -51,6 +53,8 @@ pub(super) struct Entered {
 pub(super) struct Needs<'a> {
     /// In the order in which they are taken.
     pub(super) places: Vec<Bound>,
+    /// What becomes of it where its job's places are taken.
+    pub(super) overlap: Overlap,
     pub(super) rate: Option<&'a Rate>,
     /// Which queue hints of it travel on.
     pub(super) lane: Lane,
@@ -82,8 +86,8 @@ async fn asked<D: Ports>(
     needs: Needs<'_>,
     entrant: Entrant,
 ) -> Result<Result<Entered, NotIn>, Fault> {
-    let Needs { places, rate, lane } = needs;
-    let (entrant, places) = match with_places(ports, places, entrant).await? {
+    let Needs { places, overlap, rate, lane } = needs;
+    let (entrant, places) = match with_places(ports, told, (places, overlap), entrant).await? {
         Ok(with_places) => with_places,
         Err(not_in) => return Ok(Err(not_in)),
     };
@@ -106,7 +110,8 @@ async fn asked<D: Ports>(
 /// he did not ask for at first, whatever his job says by now: two of them could wait for each other.
 async fn with_places<D: Ports>(
     ports: &D,
-    needed: Vec<Bound>,
+    told: &Hint,
+    (needed, overlap): (Vec<Bound>, Overlap),
     mut entrant: Entrant,
 ) -> Result<Result<(Entrant, Vec<Bound>), NotIn>, Fault> {
     if entrant.run.has_begun_with_places() {
@@ -127,7 +132,7 @@ async fn with_places<D: Ports>(
     let beyond = left_over(ports, &entrant.run, &needed).await?;
     entrant.run = admitted(entrant.run, &needed, &beyond);
     for bound in &needed {
-        entrant = match with_a_place(ports, bound, entrant).await? {
+        entrant = match with_a_place(ports, told, (bound, overlap), entrant).await? {
             Ok(entrant) => entrant,
             Err(not_in) => return Ok(Err(not_in)),
         };
@@ -186,16 +191,25 @@ fn with_admission(run: Run, needed: &[Bound], beyond: &[Bound]) -> Run {
 }
 
 /// The run, with a place of its own; or why it has none. Rule **relook**: who has become a waiter looks once more.
-async fn with_a_place<D: Ports>(ports: &D, bound: &Bound, entrant: Entrant) -> Result<Result<Entrant, NotIn>, Fault> {
+async fn with_a_place<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    (bound, overlap): (&Bound, Overlap),
+    entrant: Entrant,
+) -> Result<Result<Entrant, NotIn>, Fault> {
     let (tenant, waits_since) = (entrant.run.tenant.clone(), waits_since(&entrant.run));
     let place = Place { tenant: &tenant, bound, run: entrant.run.key };
     let own = rank(&entrant.run, waits_since.unwrap_or_else(|| ports.clock().now()));
     if acquire(ports, place, &own).await? {
-        if waits_since.is_some() {
-            leave_line(ports, place, &own).await?;
-        }
-        return Ok(Ok(entrant));
+        return match waits_since {
+            Some(_) => in_place(ports, place, &own, entrant).await.map(Ok),
+            None => Ok(Ok(entrant)),
+        };
     }
+    let Met { entrant, replaces } = match Box::pin(meet(ports, told, overlap, place, entrant)).await? {
+        Ok(met) => met,
+        Err(not_in) => return Ok(Err(not_in)),
+    };
     let entrant = match waits_since {
         Some(_) => entrant,
         None => match become_a_waiter(ports, entrant).await? {
@@ -206,10 +220,22 @@ async fn with_a_place<D: Ports>(ports: &D, bound: &Bound, entrant: Entrant) -> R
     let own = rank(&entrant.run, self::waits_since(&entrant.run).unwrap_or_else(|| ports.clock().now()));
     stand_in_line(ports, place, &own).await?;
     if acquire(ports, place, &own).await? {
-        leave_line(ports, place, &own).await?;
-        return Ok(Ok(entrant));
+        return in_place(ports, place, &own, entrant).await.map(Ok);
     }
+    replace(ports, &entrant.run, &replaces).await?;
     Ok(Err(NotIn::Dropped(Dropped::AwaitsSlot)))
+}
+
+/// Who waited and has a place now stands in no line, and leaves its job's queue to the next.
+async fn in_place<D: Ports>(ports: &D, place: Place<'_>, own: &Waiter, mut entrant: Entrant) -> Result<Entrant, Fault> {
+    leave_line(ports, place, own).await?;
+    let is_of_the_queue = |bound: &Bound| matches!(bound.slot, SlotName::Queue(_));
+    let (queued, others): (Vec<_>, Vec<_>) = entrant.run.admission.places.into_iter().partition(is_of_the_queue);
+    entrant.run.admission.places = others;
+    for bound in &queued {
+        release(ports, Place::of(&entrant.run, bound)).await?;
+    }
+    Ok(entrant)
 }
 
 async fn become_a_waiter<D: Ports>(ports: &D, entrant: Entrant) -> Result<Result<Entrant, NotIn>, Fault> {
@@ -235,7 +261,7 @@ pub(super) async fn leave_lines<D: Ports>(ports: &D, run: &Run, slots: &[Bound])
     Ok(())
 }
 
-fn waits_since(run: &Run) -> Option<Moment> {
+pub(super) fn waits_since(run: &Run) -> Option<Moment> {
     match run.waiting() {
         Some(Waiting::Slot { since }) => Some(*since),
         _ => None,
@@ -292,7 +318,7 @@ impl Entrant {
         Entered { run: self.run, guard: self.guard, places: Vec::new() }
     }
 
-    fn if_fresh(self, now: Moment) -> Result<Self, NotIn> {
+    pub(super) fn if_fresh(self, now: Moment) -> Result<Self, NotIn> {
         if self.read_at.is_stale(now) { Err(NotIn::Stale) } else { Ok(self) }
     }
 }

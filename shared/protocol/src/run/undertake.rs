@@ -132,8 +132,9 @@ async fn begin<D: Ports>(
 ) -> Result<Option<Claim>, Fault> {
     let graph = &unfolding.0;
     let own = graph.slot.map(|width| Bound { slot: SlotName::Workflow(graph.workflow), width });
-    let places = own.into_iter().chain(owner.places(None)).collect();
-    let needs = Needs { places, rate: owner.rate(), lane: owner.lane() };
+    let mut places: Vec<Bound> = own.into_iter().chain(owner.places(None)).collect();
+    places.sort();
+    let needs = Needs { places, overlap: owner.overlap(), rate: owner.rate(), lane: owner.lane() };
     let entrant = Entrant { run, guard, read_at };
     let Entered { run, guard, places } = match enter(ports, hint, needs, entrant).await? {
         Ok(entered) => entered,

@@ -49,10 +49,15 @@ async fn leave<D: Ports>(ports: &D, tenant: &Tenant, slot: SlotId, waiter: &Wait
     Ok(())
 }
 
+/// The first of those who stand there.
+pub(super) async fn first_of<D: Ports>(ports: &D, place: Place<'_>) -> Result<Vec<Waiter>, Fault> {
+    Ok(ports.store().list::<Waiter>(place.tenant, place.slot(), None, LINE).await?.items)
+}
+
 /// The first of those who rank before this one.
 pub(super) async fn ahead_of<D: Ports>(ports: &D, place: Place<'_>, own: &Waiter) -> Result<Vec<Waiter>, Fault> {
-    let line = ports.store().list::<Waiter>(place.tenant, place.slot(), None, LINE).await?;
-    Ok(line.items.into_iter().filter(|waiter| waiter.run != own.run && waiter.is_before(own)).collect())
+    let line = first_of(ports, place).await?;
+    Ok(line.into_iter().filter(|waiter| waiter.run != own.run && waiter.is_before(own)).collect())
 }
 
 /// The runs of the first of these that wait still, at most so many.

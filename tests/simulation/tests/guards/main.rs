@@ -18,6 +18,7 @@ mod long_calls;
 mod looking;
 mod on_demand;
 mod orphans;
+mod overlapping;
 mod partitions;
 mod places;
 mod promising;

@@ -1,7 +1,7 @@
 //! The fields of a job as flags, and how they are laid over a file's.
 
 use clap::Args;
-use minutehand_client::wire;
+use minutehand_client::wire::{self, OverlapPolicy, OverlapSpec};
 use minutehand_domain::Moment;
 use minutehand_domain::target::ServiceKind;
 use serde_json::{Map, Value, json};
@@ -96,6 +96,10 @@ pub(crate) struct JobFlags {
     /// At most so many runs of this key at once, of this job and of all others that have it
     #[arg(long, value_name = "KEY=LIMIT", value_parser = key_and_number)]
     concurrency: Option<(String, u64)>,
+    /// What becomes of a run that comes while another is under way: skip, queue, cancel_previous, or allow; with a number for how many
+    /// may wait (queue=3), or be under way at once (allow=2)
+    #[arg(long, value_name = "POLICY", value_parser = overlap)]
+    overlap: Option<OverlapSpec>,
     /// At most so many attempts of this key begin in a minute, of this job and of all others that have it
     #[arg(long, value_name = "KEY=PER_MINUTE", value_parser = key_and_number)]
     rate: Option<(String, u64)>,
@@ -131,6 +135,7 @@ impl JobFlags {
         set(&mut fields, "sla_seconds", self.sla.map(|Span(seconds)| json!(seconds)));
         let concurrency = self.concurrency.as_ref().map(|(key, limit)| json!({ "key": key, "limit": limit }));
         set(&mut fields, "concurrency", concurrency);
+        set(&mut fields, "overlap", self.overlap.as_ref().map(|overlap| json!(overlap)));
         let rate = self.rate.as_ref().map(|(key, per_minute)| json!({ "key": key, "per_minute": per_minute }));
         set(&mut fields, "rate", rate);
         set(&mut fields, "tags", (!self.tag.is_empty()).then(|| json!(self.tag)));
@@ -233,6 +238,29 @@ impl JobFlags {
 }
 
 /// `billing=4`. A key may have a `=` in it, a number has none.
+fn overlap(text: &str) -> Result<OverlapSpec, String> {
+    let (policy, number) = text.split_once('=').map_or((text, None), |(policy, number)| (policy, Some(number)));
+    let policy = match policy {
+        "allow" => OverlapPolicy::Allow,
+        "skip" => OverlapPolicy::Skip,
+        "queue" => OverlapPolicy::Queue,
+        "cancel_previous" => OverlapPolicy::CancelPrevious,
+        other => return Err(format!("`{other}` is none of skip, queue, cancel_previous and allow")),
+    };
+    let number = number.map(|number| number.parse().map_err(|_| format!("`{number}` is no number: say it as queue=3")));
+    let (number, policy_word) = (number.transpose()?, Some(policy.into()));
+    match policy {
+        OverlapPolicy::Allow => Ok(OverlapSpec { policy: policy_word, max: number, max_waiting: None }),
+        OverlapPolicy::Queue => Ok(OverlapSpec { policy: policy_word, max: None, max_waiting: number }),
+        OverlapPolicy::Skip | OverlapPolicy::CancelPrevious if number.is_some() => {
+            Err("a number goes with queue and allow".to_owned())
+        }
+        OverlapPolicy::Skip | OverlapPolicy::CancelPrevious => {
+            Ok(OverlapSpec { policy: policy_word, max: None, max_waiting: None })
+        }
+    }
+}
+
 fn key_and_number(text: &str) -> Result<(String, u64), String> {
     let (key, number) = text.rsplit_once('=').ok_or("say it as KEY=NUMBER, such as billing=4")?;
     let number =
@@ -359,6 +387,11 @@ mod tests {
             (vec!["--sla=10m"], json!({"sla_seconds": 600})),
             (vec!["--retries=0"], json!({"retry": {"max_retries": 0}})),
             (vec!["--concurrency=billing=4"], json!({"concurrency": {"key": "billing", "limit": 4}})),
+            (vec!["--overlap=skip"], json!({"overlap": {"policy": "skip"}})),
+            (vec!["--overlap=queue"], json!({"overlap": {"policy": "queue"}})),
+            (vec!["--overlap=queue=3"], json!({"overlap": {"policy": "queue", "max_waiting": 3}})),
+            (vec!["--overlap=allow=2"], json!({"overlap": {"policy": "allow", "max": 2}})),
+            (vec!["--overlap=cancel_previous"], json!({"overlap": {"policy": "cancel_previous"}})),
             (vec!["--rate=a=b=100"], json!({"rate": {"key": "a=b", "per_minute": 100}})),
             (vec!["--tag=a", "--tag=b"], json!({"tags": ["a", "b"]})),
             (vec!["--name=n", "--owner=o"], json!({"name": "n", "owner": "o"})),
@@ -440,7 +473,9 @@ mod tests {
 
     #[test]
     fn a_limit_without_a_number_is_refused_before_it_is_sent() {
-        for words in ["--concurrency=billing", "--concurrency=billing=", "--rate=4", "--rate=bank=many"] {
+        let overlaps = ["--overlap=none", "--overlap=skip=2", "--overlap=queue=many"];
+        let limits = ["--concurrency=billing", "--concurrency=billing=", "--rate=4", "--rate=bank=many"];
+        for words in limits.into_iter().chain(overlaps) {
             assert!(Line::try_parse_from(["jobs", words]).is_err(), "{words}");
         }
     }

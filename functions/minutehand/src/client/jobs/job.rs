@@ -1,7 +1,7 @@
 //! A job as its reader sees it.
 
 use minutehand_client::wire::{
-    ConcurrencySpec, Instant, JobView, OneJobView, RateSpec, RetrySpec, ScheduleSpec, TargetSpec,
+    ConcurrencySpec, Instant, JobView, OneJobView, OverlapSpec, RateSpec, RetrySpec, ScheduleSpec, TargetSpec,
 };
 
 use super::super::cells::{counted, or_dash, status};
@@ -55,6 +55,7 @@ fn card_of(job: &JobView, paper: Paper) -> Card {
         .with("Retries", retry_words(&job.retry))
         .with("Delivery", job.delivery.to_string())
         .maybe("SLA", job.sla_seconds.map(|seconds| Span(seconds).to_string()))
+        .maybe("Overlap", job.overlap.as_ref().map(overlap_words))
         .maybe("At once", job.concurrency.as_ref().map(concurrency_words))
         .maybe("A minute", job.rate.as_ref().map(rate_words))
         .maybe("Owner", job.owner.as_ref())
@@ -106,6 +107,15 @@ fn when(schedule: &ScheduleSpec) -> String {
         .or(schedule.after_seconds.map(|seconds| format!("once, {} after creation", Span(seconds))))
         .or(schedule.on_demand.filter(|&given| given).map(|_| "on demand".to_owned()))
         .unwrap_or_else(|| "once, at creation".to_owned())
+}
+
+fn overlap_words(overlap: &OverlapSpec) -> String {
+    let policy = overlap.policy.as_ref().map(ToString::to_string).unwrap_or_default();
+    match (overlap.max, overlap.max_waiting) {
+        (Some(max), _) => format!("at most {} at once", counted(max, "run")),
+        (None, Some(waiting)) => format!("{policy}, of at most {}", counted(waiting, "run")),
+        (None, None) => policy,
+    }
 }
 
 fn concurrency_words(concurrency: &ConcurrencySpec) -> String {

@@ -100,7 +100,7 @@ pub(crate) fn why(run: &RunView) -> String {
     let error = run.attempts.iter().rev().find_map(|attempt| attempt.error.as_ref()).map(error_words);
     // `error` says less than the error itself.
     let reason = run.reason.clone().filter(|reason| error.is_none() || reason != "error");
-    let words: Vec<String> = reason.into_iter().chain(count).chain(error).collect();
+    let words: Vec<String> = reason.into_iter().chain(count).chain(run.detail.clone()).chain(error).collect();
     words.join(", ")
 }
 

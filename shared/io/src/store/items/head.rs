@@ -11,6 +11,7 @@ use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::{Before, Definition, Job, Status};
 use minutehand_domain::order::Terms;
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::slot::Bounds;
@@ -53,11 +54,11 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 5;
+    const NEWEST: u8 = 6;
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
-    /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits. Shape 1 says everything but that a header names a
-    /// secret. So a deployment without any of these can go back to a release that knows of none, and pays no byte for it.
+    /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
+    /// runs that overlap. Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
             (Form::Attributes, Self::Tombstone { tenant, id, epoch }, _) => {
@@ -65,9 +66,11 @@ impl Stored for Head {
             }
             (Form::Attributes, Self::Job(job), 1) => writer.shape(1, &in_shape::<JobV1, _>(job)),
             (Form::Attributes, Self::Job(job), 5) => writer.shape(5, &in_shape::<JobV3, _>(job)),
+            (Form::Attributes, Self::Job(job), 6) => writer.shape(6, &in_shape::<JobV4, _>(job)),
             (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
+            (Form::Bytes, head, 6) => writer.shape(6, &in_shape::<HeadV4, _>(head)),
             (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
@@ -79,6 +82,8 @@ impl Stored for Head {
             (2..=4, Form::Attributes) => reader.shape::<Of<JobV2, _>>().map(|of| Self::Job(of.0)),
             (5, Form::Bytes) => reader.shape::<Of<HeadV3, _>>().map(|of| of.0),
             (5, Form::Attributes) => reader.shape::<Of<JobV3, _>>().map(|of| Self::Job(of.0)),
+            (6, Form::Bytes) => reader.shape::<Of<HeadV4, _>>().map(|of| of.0),
+            (6, Form::Attributes) => reader.shape::<Of<JobV4, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -91,9 +96,11 @@ impl Stored for Head {
 
 /// The oldest that says it all.
 fn shape_of(head: &Head) -> u8 {
-    let Some(Job { definition: Definition { target, bounds, terms, sla, .. }, .. }) = head.job() else { return 1 };
+    let Some(Job { definition, .. }) = head.job() else { return 1 };
+    let Definition { target, bounds, terms, sla, overlap, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
+        _ if *overlap != Overlap::default() => 6,
         _ if says_more_than_4 => 5,
         Target::Worker(_) => 4,
         Target::Workflow(_) => 3,
@@ -106,14 +113,18 @@ shapes! {
     HeadV1 => Head,
     HeadV2 => Head,
     HeadV3 => Head,
+    HeadV4 => Head,
     JobV1 => Job,
     JobV2 => Job,
     JobV3 => Job,
+    JobV4 => Job,
     StatusV1 => Status,
     BeforeV1 => Before,
     DefinitionV1 => Definition,
     DefinitionV2 => Definition,
     DefinitionV3 => Definition,
+    DefinitionV4 => Definition,
+    OverlapV4 => Overlap,
     CatchUpV1 => CatchUp,
 }
 
@@ -137,6 +148,14 @@ enum HeadV2 {
 #[serde(remote = "Head")]
 enum HeadV3 {
     Job(#[serde(with = "JobV3")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
+/// A job says what becomes of runs that overlap.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV4 {
+    Job(#[serde(with = "JobV4")] Job),
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
@@ -214,6 +233,27 @@ struct JobV3 {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV4 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Maybe::<BeforeV1>")]
+    before: Option<Before>,
+    #[serde(with = "DefinitionV4")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Status", rename_all = "snake_case")]
 enum StatusV1 {
     Active,
@@ -249,6 +289,8 @@ struct DefinitionV1 {
     sla: Option<Duration>,
     #[serde(skip)]
     bounds: Bounds,
+    #[serde(skip)]
+    overlap: Overlap,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -271,6 +313,8 @@ struct DefinitionV2 {
     sla: Option<Duration>,
     #[serde(skip)]
     bounds: Bounds,
+    #[serde(skip)]
+    overlap: Overlap,
 }
 
 /// A service may be its target, calls have time-outs, effects are claimed; its runs have an SLA and share limits with those of other jobs.
@@ -294,6 +338,42 @@ struct DefinitionV3 {
     sla: Option<Duration>,
     #[serde(with = "BoundsV1")]
     bounds: Bounds,
+    #[serde(skip)]
+    overlap: Overlap,
+}
+
+/// What becomes of a run that comes while others of its job are under way.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV4 {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: BTreeSet<String>,
+    #[serde(with = "TargetV3")]
+    target: Target,
+    #[serde(with = "BodyV1")]
+    payload: Body,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(with = "TermsV2")]
+    terms: Terms,
+    #[serde(default, with = "CatchUpV1")]
+    catch_up: CatchUp,
+    #[serde(default, with = "Maybe::<SpanV1>")]
+    sla: Option<Duration>,
+    #[serde(with = "BoundsV1")]
+    bounds: Bounds,
+    #[serde(with = "OverlapV4")]
+    overlap: Overlap,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Overlap", rename_all = "snake_case")]
+enum OverlapV4 {
+    Allow { max: Option<u32> },
+    Skip,
+    Queue { waiting: u32 },
+    CancelPrevious,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -74,20 +74,22 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 6;
+    const NEWEST: u8 = 7;
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
-    /// remarks, shape 4 but the token of a lease, and shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
-    /// taken it on.
+    /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
+    /// taken it on, and shape 6 but that it met others of its job.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
-            (Form::Bytes, 6) => writer.shape(6, &in_shape::<RunV6, _>(self)),
+            (Form::Bytes, shape @ 6..) => writer.shape(shape, &in_shape::<RunV6, _>(self)),
             (Form::Bytes, 5) => writer.shape(5, &in_shape::<RunV5, _>(self)),
             (Form::Bytes, 4) => writer.shape(4, &in_shape::<RunV4, _>(self)),
             (Form::Bytes, 3) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             (Form::Bytes, _) => writer.shape(2, &in_shape::<RunV2, _>(self)),
-            (Form::Attributes, 6) => writer.shape(6, &InAWord { run: in_shape::<RunV6, _>(self), status }),
+            (Form::Attributes, shape @ 6..) => {
+                writer.shape(shape, &InAWord { run: in_shape::<RunV6, _>(self), status })
+            }
             (Form::Attributes, 5) => writer.shape(5, &InAWord { run: in_shape::<RunV5, _>(self), status }),
             (Form::Attributes, 4) => writer.shape(4, &InAWord { run: in_shape::<RunV4, _>(self), status }),
             (Form::Attributes, 3) => writer.shape(3, &InAWord { run: in_shape::<RunV3, _>(self), status }),
@@ -103,7 +105,7 @@ impl Stored for Run {
             3 => reader.shape::<Of<RunV3, _>>().map(|of| of.0),
             4 => reader.shape::<Of<RunV4, _>>().map(|of| of.0),
             5 => reader.shape::<Of<RunV5, _>>().map(|of| of.0),
-            6 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
+            6 | 7 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -113,7 +115,9 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if !run.admission.is_empty() || run.sla.is_some() || matches!(holder, Some(Holder::Target(_))) {
+    if met_others_of_its_job(run) {
+        7
+    } else if !run.admission.is_empty() || run.sla.is_some() || matches!(holder, Some(Holder::Target(_))) {
         6
     } else if lease.is_some_and(|lease| lease.token.is_some()) {
         5
@@ -126,6 +130,12 @@ fn shape_of(run: &Run) -> u8 {
     } else {
         1
     }
+}
+
+/// Whether it says that it waits for others of its job, has a place among them, or has made way: a release of shape 6 has no words for that.
+fn met_others_of_its_job(run: &Run) -> bool {
+    let of_a_job = |bound: &Bound| matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
+    matches!(run.state, State::Skipped { why: Skip::Overlap, .. }) || run.admission.places.iter().any(of_a_job)
 }
 
 /// Whether it says something that only workflows do.
@@ -421,6 +431,8 @@ enum SkipV1 {
     Upstream,
     #[serde(skip)]
     Condition,
+    #[serde(skip)]
+    Overlap,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -691,6 +703,8 @@ enum SkipV3 {
     Abandoned,
     Upstream,
     Condition,
+    /// From shape 7 on.
+    Overlap,
 }
 
 /// A worker elsewhere holds it, and shows that it does.
@@ -851,6 +865,9 @@ enum SlotNameV6 {
     Root(LimitKey),
     Key(LimitKey),
     Quota,
+    /// From shape 7 on, and the next one too.
+    Job(JobId),
+    Queue(JobId),
 }
 
 #[derive(Serialize, Deserialize)]

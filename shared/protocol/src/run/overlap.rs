@@ -1,0 +1,98 @@
+//! Overlap: what a run does that found its job's places taken. It waits, makes way for the other, or asks that one to make way, as its
+//! job says.
+//!
+//! Rule **older**: of two runs of a job that would cancel each other the newer one goes on. Whoever waits for the end of another has
+//! become a waiter before it asks for it, so that the end finds somebody to tell.
+
+use minutehand_domain::access::By;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::overlap::{Meeting, Overlap};
+use minutehand_domain::run::{Event as RunEvent, Run};
+use minutehand_domain::slot::SlotName;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::Events as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+use super::cancel::cancel_with;
+use super::claim::{Dropped, erase_what_is_left};
+use super::entry::{Entrant, NotIn, leave_lines, waits_since};
+use crate::slots::{Place, acquire, others_of, rank};
+
+/// A run that is to wait for others of its job.
+pub(super) struct Met {
+    pub(super) entrant: Entrant,
+    /// Whose end it asks for.
+    pub(super) replaces: Vec<RunKey>,
+}
+
+/// What its job says to a run that found no place among the others of it. Of what jobs share it says nothing: there whoever finds no place
+/// waits.
+pub(super) async fn meet<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    overlap: Overlap,
+    place: Place<'_>,
+    mut entrant: Entrant,
+) -> Result<Result<Met, NotIn>, Fault> {
+    if !matches!(place.bound.slot, SlotName::Job(_)) {
+        return Ok(Ok(Met { entrant, replaces: Vec::new() }));
+    }
+    let others = others_of(ports, place).await?;
+    match overlap.meets(place.run, &others) {
+        Meeting::Waits => Ok(Ok(Met { entrant, replaces: Vec::new() })),
+        Meeting::Replaces(replaces) => Ok(Ok(Met { entrant, replaces })),
+        Meeting::Yields(to) => make_way(ports, told, entrant, to).await.map(Err),
+        // Who waits already has its place there.
+        Meeting::WaitsIn(_) if waits_since(&entrant.run).is_some() => Ok(Ok(Met { entrant, replaces: Vec::new() })),
+        Meeting::WaitsIn(queue) => {
+            let own = rank(&entrant.run, ports.clock().now());
+            if !acquire(ports, Place { bound: &queue, ..place }, &own).await? {
+                return make_way(ports, told, entrant, others.first().copied()).await.map(Err);
+            }
+            entrant.run.admission.places.push(queue);
+            entrant.run.admission.places.sort();
+            Ok(Ok(Met { entrant, replaces: Vec::new() }))
+        }
+    }
+}
+
+/// Asks those to end for whose place the run waits, unless somebody has asked them before.
+pub(super) async fn replace<D: Ports>(ports: &D, run: &Run, others: &[RunKey]) -> Result<(), Fault> {
+    for other in others {
+        if !is_asked(ports, &run.tenant, *other).await? {
+            let note = format!("run {} of its job has come", run.key);
+            let _it_may_be_over = cancel_with(ports, &run.tenant, *other, &By::overlap(), Some(&note)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn is_asked<D: Ports>(ports: &D, tenant: &Tenant, other: RunKey) -> Result<bool, Fault> {
+    let seen = ports.store().get::<Run>(tenant, other).await?;
+    Ok(seen.is_some_and(|seen| seen.item.is_finished() || seen.item.cancel.is_some()))
+}
+
+/// Writes that the run does not begin, and erases its timer. One that has not waited holds nothing.
+async fn make_way<D: Ports>(ports: &D, told: &Hint, entrant: Entrant, to: Option<RunKey>) -> Result<NotIn, Fault> {
+    let now = ports.clock().now();
+    let Entrant { mut run, guard, .. } = match entrant.if_fresh(now) {
+        Ok(entrant) => entrant,
+        Err(stale) => return Ok(stale),
+    };
+    if waits_since(&run).is_none() {
+        run.admission.places.clear();
+    }
+    let to = to.map_or_else(|| "another run".to_owned(), |run| format!("run {run}"));
+    let Ok(next) = run.after(&RunEvent::Yield(&format!("{to} of its job was under way")), now) else {
+        return Ok(NotIn::Dropped(Dropped::Waits));
+    };
+    if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
+        return Ok(NotIn::Dropped(Dropped::Faster));
+    }
+    ports.events().changed(&run, &next, now);
+    leave_lines(ports, &run, &run.admission.places).await?;
+    erase_what_is_left(ports, told, &next).await?;
+    Ok(NotIn::Dropped(Dropped::Yielded))
+}
