@@ -35,6 +35,7 @@ mod stats;
 mod targets;
 mod tenants;
 mod vectors;
+mod why;
 mod workflow_runs;
 mod workflows;
 mod world;
