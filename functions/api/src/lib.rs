@@ -42,6 +42,7 @@ mod source;
 mod stats;
 mod strangers;
 mod targets;
+mod why;
 mod workers;
 mod workflow_runs;
 mod workflows;

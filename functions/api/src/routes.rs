@@ -17,7 +17,7 @@ use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
     audit, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets, signing,
-    stats, targets, workers, workflow_runs, workflows,
+    stats, targets, why, workers, workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -44,9 +44,11 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::POST, "/v1/jobs/{job_id}/run", Operator, runs::run_now::<D>, doc_of::run_job),
         route(Method::GET, "/v1/jobs/{job_id}/runs", Viewer, runs::of_job::<D>, doc_of::list_runs_of_job),
         route(Method::GET, "/v1/jobs/{job_id}/next", Viewer, schedules::next::<D>, doc_of::next_fires),
+        route(Method::GET, "/v1/jobs/{job_id}/why", Viewer, why::of_instant::<D>, doc_of::explain_instant),
         route(Method::GET, "/v1/runs", Viewer, runs::across::<D>, doc_of::list_runs),
         route(Method::GET, "/v1/runs/{run_id}", Viewer, runs::show::<D>, doc_of::get_run),
         route(Method::GET, "/v1/runs/{run_id}/events", Viewer, runs::events::<D>, doc_of::list_run_events),
+        route(Method::GET, "/v1/runs/{run_id}/why", Viewer, why::of_run::<D>, doc_of::explain_run),
         route(Method::GET, "/v1/runs/{run_id}/logs", Viewer, runs::logs::<D>, doc_of::list_run_logs),
         route(Method::GET, "/v1/runs/{run_id}/effects", Viewer, runs::list_effects::<D>, doc_of::list_run_effects),
         route(Method::POST, "/v1/runs/{run_id}/cancel", Operator, runs::cancel::<D>, doc_of::cancel_run),

@@ -25,6 +25,7 @@ mod span;
 mod stats;
 mod table;
 mod targets;
+mod why;
 #[cfg(unix)]
 mod work;
 mod workers;
@@ -93,6 +94,13 @@ Examples:
   minutehand preview '30 2 * * *' --tz America/New_York --from 2027-03-13T00:00:00Z --count 3
   minutehand preview @hourly --json | jq -r '.fires[].at'")]
     Preview(preview::Ask),
+    /// Say what an instant of a job came to, or will, and which rule decided; or where the time of a run went
+    #[command(after_help = "\
+Examples:
+  minutehand why job_06gzmvcpq5xc3xgyx14fxfeyh0 --at 2027-03-14T02:30:00-05:00
+  minutehand why run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0
+  minutehand why run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --json | jq '.stages[] | select(.seconds > 1)'")]
+    Why(why::Ask),
     /// Make, list, revoke and rotate API keys
     #[command(after_help = EXIT_CODES)]
     Keys(Group<Keys>),
@@ -187,6 +195,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Pools(pools) => pools.execute().await,
         Command::Targets(targets) => targets.execute().await,
         Command::Preview(preview) => preview.execute().await,
+        Command::Why(why) => why.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -211,6 +220,7 @@ impl Command {
             Self::Pools(pools) => Some(&pools.connection),
             Self::Targets(targets) => Some(&targets.connection),
             Self::Preview(preview) => Some(&preview.connection),
+            Self::Why(why) => Some(&why.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),
             Self::Secrets(group) => Some(&group.connection),

@@ -8,11 +8,11 @@ use minutehand_wire::{
     HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView,
     LeftRunView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView,
     Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
-    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery,
-    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest, TargetsQuery,
-    TasksQuery, TenantQuery, VersionsQuery, WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView,
-    WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView,
-    WorkflowsQuery,
+    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsOfWorkflowQuery,
+    RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest,
+    TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView, WorkerView, WorkersQuery,
+    WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery,
+    WorkflowVersionView, WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -60,6 +60,10 @@ pub fn next_fires(job: &str, query: &NextQuery) -> Call<PreviewView> {
     Call::get(&["jobs", job, "next"]).query(query)
 }
 
+pub fn explain_instant(job: &str, query: &WhyQuery) -> Call<WhyView> {
+    Call::get(&["jobs", job, "why"]).query(query)
+}
+
 pub fn list_runs_of_job(job: &str, query: &RunsQuery) -> Call<Page<RunView>> {
     Call::get(&["jobs", job, "runs"]).query(query)
 }
@@ -70,6 +74,10 @@ pub fn list_runs(query: &RunsAcrossQuery) -> Call<Page<RunView>> {
 
 pub fn get_run(run: &str) -> Call<RunView> {
     Call::get(&["runs", run])
+}
+
+pub fn explain_run(run: &str) -> Call<RunWhyView> {
+    Call::get(&["runs", run, "why"])
 }
 
 pub fn list_run_events(run: &str) -> Call<RunEventsView> {

@@ -12,9 +12,10 @@ use minutehand_wire::{
     HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest, JobView,
     JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LogsQuery, LogsView, NextQuery,
     NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
-    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunsAcrossQuery, RunsQuery, SecretRequest,
-    SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery, TenantQuery,
-    WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsQuery,
+    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery,
+    TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView,
+    WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -172,6 +173,10 @@ impl Client {
         self.read(&calls::next_fires(job, query)).await
     }
 
+    pub async fn explain_instant(&self, job: &str, query: &WhyQuery) -> Result<WhyView> {
+        self.read(&calls::explain_instant(job, query)).await
+    }
+
     pub async fn preview(&self, request: &PreviewRequest) -> Result<PreviewView> {
         self.read(&calls::preview_schedule(request)).await
     }
@@ -195,6 +200,10 @@ impl Client {
 
     pub async fn run(&self, run: &str) -> Result<RunView> {
         self.read(&calls::get_run(run)).await
+    }
+
+    pub async fn explain_run(&self, run: &str) -> Result<RunWhyView> {
+        self.read(&calls::explain_run(run)).await
     }
 
     pub async fn run_events(&self, run: &str) -> Result<RunEventsView> {

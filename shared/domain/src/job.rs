@@ -222,7 +222,8 @@ impl Job {
         is_spread.then(|| schedules().find(fires)).flatten().map(|schedule| schedule.nominal(t))
     }
 
-    fn in_force_at(&self, t: Moment) -> bool {
+    /// Whether `t` is an occurrence by the schedule that is, or was, in force then; whatever has become of the job since.
+    pub(crate) fn in_force_at(&self, t: Moment) -> bool {
         match &self.before {
             _ if t >= self.since => self.schedule.fires_at(t),
             Some(before) => t >= before.since && before.schedule.fires_at(t),
@@ -337,7 +338,7 @@ impl Job {
 
     /// The oldest of the newest `n` occurrences from `floor` to `now`; where there are fewer, the first. Halves the time
     /// between the two, so that not even years of seconds are walked: each step asks for at most `n` of them.
-    fn newest(&self, n: u32, floor: Moment, now: Moment) -> Option<Moment> {
+    pub(crate) fn newest(&self, n: u32, floor: Moment, now: Moment) -> Option<Moment> {
         let due = |t| self.next_after(t).filter(|next| *next <= now);
         let are_enough_after = |t| (0..n).try_fold(t, |t, _| due(t)).is_some();
         let (mut enough, mut too_few) = (floor.just_before().millis(), now.millis());

@@ -2,7 +2,7 @@
 //!
 //! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`order`] what a run carries out and
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
-//! who may ask, and [`workflow`] what a graph of tasks is.
+//! who may ask, [`workflow`] what a graph of tasks is, and [`why`] what became of an instant and which rule decided.
 
 pub mod access;
 pub mod audit;
@@ -35,6 +35,7 @@ mod spelled;
 pub mod survey;
 pub mod target;
 pub mod timer;
+pub mod why;
 pub mod workflow;
 
 pub use moment::Moment;

@@ -6,6 +6,7 @@ pub mod attempt;
 pub mod effect;
 pub mod error_code;
 mod holder;
+pub mod lag;
 pub mod lease_id;
 pub mod logbook;
 pub mod remark;
@@ -22,6 +23,7 @@ use thiserror::Error;
 pub use self::attempt::{Attempt, AttemptError, Ending};
 pub use self::error_code::ErrorCode;
 pub use self::holder::Holder;
+pub use self::lag::{Lag, Stage, StageKind};
 pub use self::remark::{Remark, Remarked};
 pub use self::sla::Sla;
 pub use self::task_error::TaskError;
@@ -492,6 +494,12 @@ impl Run {
     pub fn span_end(&self) -> Moment {
         let span = self.skipped_span().filter(|_| self.coalesced_until().is_none());
         span.map_or(self.key.at, |span| span.until)
+    }
+
+    /// Whether this record, of an earlier occurrence, tells why the one at `t` did not fire, whatever the reason was.
+    pub fn tells_of(&self, t: Moment) -> bool {
+        let is_before_the_end = self.coalesced_until().map_or(t <= self.span_end(), |until| t < until);
+        self.key.at < t && is_before_the_end
     }
 
     /// Whether this record, of an earlier occurrence, also speaks for the one at `t`: why that did not fire, and up to

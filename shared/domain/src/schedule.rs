@@ -3,6 +3,7 @@
 pub mod cron;
 mod describe;
 mod jitter;
+mod silence;
 mod spread;
 mod written;
 
@@ -13,6 +14,7 @@ use thiserror::Error;
 
 use self::cron::{Cron, CronError, DayRule, DstGap, DstOverlap, Manner, Note};
 pub use self::jitter::Jitter;
+pub use self::silence::Silence;
 pub use self::spread::Spread;
 pub use self::written::ShortForm;
 use self::written::Written;

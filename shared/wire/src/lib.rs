@@ -59,6 +59,7 @@ pub mod task_request;
 pub mod task_view;
 pub mod texts;
 pub mod whole_number;
+pub mod why;
 pub mod word;
 pub mod words;
 mod worker_view;
@@ -115,6 +116,7 @@ pub use self::target::{
 };
 pub use self::task_request::TaskRequest;
 pub use self::task_view::TaskView;
+pub use self::why::{OccurrenceView, RunWhyView, StageView, WhyQuery, WhyView};
 pub use self::word::Word;
 pub use self::worker_view::{HoldView, PoolView, PoolsQuery, WaitingCounted, WorkerView, WorkersCounted, WorkersQuery};
 pub use self::workflow_diff::{FieldDiffView, TaskDiffView, WorkflowDiffView};

@@ -16,10 +16,10 @@ use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
     ConcurrencySpec, DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice,
-    JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView, NoopTarget, OneJobView,
-    OverlapSpec, Page, PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice,
-    RunStatus, RunView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StatsView, TargetSpec,
-    TimeoutsSpec, Word, WorkflowRequest, WorkflowRunView,
+    JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView, NoopTarget, OccurrenceView,
+    OneJobView, OverlapSpec, Page, PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView,
+    RunNotice, RunStatus, RunView, RunWhyView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget,
+    StageView, StatsView, TargetSpec, TimeoutsSpec, WhyView, Word, WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -367,7 +367,7 @@ proptest! {
     #[test]
     fn the_others_read_back_as_they_were_written(
         (one, other, maybe) in (text(), text(), of(text())),
-        (at, note) in (instant(), of(word(&[Note::Shifted, Note::Repeated]))),
+        (at, note, status) in (instant(), of(word(&[Note::Shifted, Note::Repeated])), run_status()),
         runs in btree_map(run_status(), 0_usize..9, 0..4),
         (runs_per_minute, lag, complete) in (quarters(), of(0_u64..9), any::<bool>()),
     ) {
@@ -376,6 +376,19 @@ proptest! {
         reads_back(&StatsView { from: at, to: at, runs, runs_per_minute, lag_ms, jobs, complete });
         let fires = vec![FireView { at, effective_at: at, local: one.clone(), note }];
         reads_back(&PreviewView { description: one.clone(), fires, exhausted: complete });
+        let occurrence = OccurrenceView { scheduled_at: at, effective_at: at };
+        reads_back(&WhyView {
+            job_id: one.clone(), at, local: other.clone(), verdict: one.clone(), rule: other.clone(), detail: one.clone(),
+            run_id: maybe.clone(), scheduled_at: Some(at), effective_at: None, lag_seconds: Some(runs_per_minute),
+            count: lag, covers_until: Some(at), previous: None, next: Some(occurrence),
+        });
+        let stage = StageView {
+            stage: one.clone(), attempt: Some(1), at, until: at, seconds: runs_per_minute, detail: other.clone(),
+        };
+        reads_back(&RunWhyView {
+            run_id: one.clone(), job_id: other.clone(), status, reason: maybe.clone(), due_at: at, started_at: Some(at),
+            lag_seconds: runs_per_minute, total_seconds: runs_per_minute, stages: vec![stage],
+        });
         let event = RunEventView { at, kind: one.clone(), attempt: Some(1), by: maybe.clone(), note: None, detail: maybe };
         reads_back(&RunEventsView { items: vec![event] });
         reads_back(&HealthView { live: true, ready: complete, version: one, zones: other });

@@ -101,6 +101,19 @@ pub struct Job {
     pub versions: Vec<Version>,
     /// What clients were answered after a change.
     pub answers: Vec<Answer>,
+    /// What clients were told of single instants.
+    pub explanations: Vec<Explanation>,
+}
+
+/// What somebody was told of an instant of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// When it was asked.
+    pub at: i64,
+    /// The instant; where it is an occurrence, when that was due.
+    pub instant: i64,
+    pub verdict: String,
+    pub rule: String,
 }
 
 /// What one writing of a job says.

@@ -3,6 +3,7 @@
 mod answers;
 mod calm;
 mod catching_up;
+mod explaining;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,6 +47,7 @@ impl<'a> Verdict<'a> {
             verdict.what_was_answered_stands(job);
             verdict.an_answer_shows_what_was_asked(job);
             verdict.generations_grow(job);
+            verdict.an_explanation_is_true(job);
             verdict.in_calm_each_occurrence_starts_on_time(job);
             verdict.in_calm_nothing_is_missed(job);
             verdict.a_job_costs_what_it_does(job);

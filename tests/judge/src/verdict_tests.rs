@@ -1,7 +1,7 @@
 //! Each rule is shown a history that breaks just that rule: a judge that reports nothing proves nothing.
 
 use super::*;
-use crate::{Answer, Asked, Calm, CatchUp, List, Schedule, Stands, Timer, Version, WrongClocks};
+use crate::{Answer, Asked, Calm, CatchUp, Explanation, List, Schedule, Stands, Timer, Version, WrongClocks};
 
 const T: i64 = 1_000_000_000;
 const END: i64 = T + 7_200_000;
@@ -76,7 +76,10 @@ fn each_rule_reports_its_violation() {
     let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
     let failed = Record { status: "failed".to_owned(), reason: Some("poison".to_owned()), ..record() };
     let superseded = Record { status: "skipped".to_owned(), reason: Some("superseded".to_owned()), ..record() };
-    let cases: [(&str, Account); 34] = [
+    let cases: [(&str, Account); 37] = [
+        ("an explanation is true", explained(60_000, "waiting", "claim")),
+        ("an explanation is true", explained(61_000, "fired", "schedule")),
+        ("an explanation says why", explained_by_the_record("paused")),
         ("in calm an occurrence starts on time", calm(vec![Call { at: T + 61_001, ..call() }])),
         ("in calm few hints are given", with_cost(Cost { hints: 5, ..cost() })),
         ("in calm few writes are made", with_cost(Cost { writes: 9, ..cost() })),
@@ -121,6 +124,27 @@ fn each_rule_reports_its_violation() {
     for (rule, account) in cases {
         assert!(rules(&account).contains(&rule), "{rule}: {:?}", rules(&account));
     }
+}
+
+fn explained(after: i64, verdict: &str, rule: &str) -> Account {
+    let told = Explanation { at: END, instant: T + after, verdict: verdict.to_owned(), rule: rule.to_owned() };
+    with_job(Job { explanations: vec![told], ..job() })
+}
+
+/// Of what was too late for a catch-up.
+fn explained_by_the_record(rule: &str) -> Account {
+    let missed = Record { status: "skipped".to_owned(), reason: Some("missed".to_owned()), ..record() };
+    Account { records: vec![missed], ..explained(60_000, "skipped", rule) }
+}
+
+#[test]
+fn a_true_explanation_is_no_violation() {
+    let about =
+        |account: &Account| rules(account).into_iter().filter(|rule| rule.starts_with("an explanation")).count();
+
+    assert_eq!(about(&explained(60_000, "fired", "schedule")), 0);
+    assert_eq!(about(&explained(61_000, "not_an_occurrence", "schedule")), 0);
+    assert_eq!(about(&explained_by_the_record("catch_up")), 0);
 }
 
 fn tried_after_its_delete() -> Account {

@@ -30,6 +30,8 @@ use crate::world::{Behaviour, World};
 const MINUTE: i64 = 60_000;
 /// What every job gives its target.
 const TIMEOUT: i64 = 60_000;
+/// Of each job so many instants are asked about.
+const EXPLAINED: usize = 2;
 /// No tenant has so many jobs.
 const MOST_LISTED: usize = 100;
 /// A list of jobs may be behind by a minute, and by what clocks differ.
@@ -216,6 +218,50 @@ impl Play {
             self.plan_asking(id, &schedule, created);
         }
         self.plan_listing();
+        self.explain_at(self.course.end - MINUTE);
+    }
+
+    /// When all of it is calm somebody asks what became of some instants: of those that a schedule of the job named, and of others.
+    fn explain_at(&self, at: i64) {
+        let play = self.clone();
+        self.act_at(at, "historian", move |ports| async move {
+            for id in play.driven().into_keys() {
+                for _ in 0..EXPLAINED {
+                    let Some(instant) = play.an_instant_of(id) else { continue };
+                    let path = format!("/v1/jobs/{id}/why?at={}", self::instant(instant));
+                    let answer = Client::of(ports.clone(), play.tenant.clone()).command("GET", &path).await;
+                    match answer.status.as_u16() {
+                        200 => play.note_explanation(id, instant, &answer),
+                        503 => play.sim.count("why unanswered"),
+                        other => panic!("why was answered with {other}: {}", answer.body),
+                    }
+                }
+            }
+        });
+    }
+
+    /// None of a job that was never written.
+    fn an_instant_of(&self, id: JobId) -> Option<i64> {
+        let heads = self.world.seen().jobs.get(&id)?.heads.clone();
+        let span = BEGIN - 5 * MINUTE..self.course.end - 20 * MINUTE;
+        if heads.is_empty() {
+            return None;
+        }
+        self.sim.dice(|dice| {
+            let named = dice.pick(&heads).schedule.instants(span.start, span.end);
+            let is_named = !named.is_empty() && dice.chance(0.8);
+            Some(if is_named { dice.pick(&named) } else { dice.within(span) / 1000 * 1000 })
+        })
+    }
+
+    fn note_explanation(&self, id: JobId, asked: i64, answer: &Answer) {
+        let word = |field: &str| answer.body[field].as_str().unwrap_or_default().to_owned();
+        let effective = answer.body["effective_at"].as_str().and_then(Moment::parse);
+        let (verdict, rule) = (word("verdict"), word("rule"));
+        self.sim.count(format!("why: {verdict}, {rule}"));
+        let instant = effective.map_or(asked, Moment::millis);
+        let told = judge::Explanation { at: self.sim.now(), instant, verdict, rule };
+        self.know(id, |driven| driven.explanations.push(told));
     }
 
     /// Lists may lag behind; nobody but their reader minds. One more is read when all of it is calm.

@@ -92,6 +92,7 @@ pub struct Driven {
     pub cancels: Vec<(i64, i64)>,
     pub creations: u32,
     pub answers: Vec<judge::Answer>,
+    pub explanations: Vec<judge::Explanation>,
 }
 
 impl Driven {
@@ -130,6 +131,7 @@ pub fn account(world: &World, driven: &BTreeMap<JobId, Driven>, end: i64) -> jud
             cancels: known.cancels,
             versions: told.versions.clone(),
             answers: known.answers,
+            explanations: known.explanations,
         });
         account.records.extend(records(world, &told.tenant, *id, told.number, end));
     }

@@ -292,6 +292,13 @@ const LEAST_IN_A_THOUSAND: &[(&str, u64)] = &[
     ("dropped: Faster", 1000),
     ("dropped: NotAdmitted", 100),
     ("cancelled while waiting", 20),
+    // What somebody was told of an instant.
+    ("why: fired", 1500),
+    ("why: skipped", 150),
+    ("why: covered", 80),
+    ("why: cancelled", 1),
+    ("why: not_an_occurrence", 700),
+    ("why: unknown", 40),
     // Ends.
     ("ended succeeded", 10_000),
     ("ended failed: error", 1000),

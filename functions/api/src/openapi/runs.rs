@@ -2,7 +2,8 @@
 
 use http::StatusCode;
 use minutehand_wire::{
-    EffectView, EffectsQuery, LogsQuery, LogsView, Page, RunEventsView, RunRequest, RunView, RunsAcrossQuery, RunsQuery,
+    EffectView, EffectsQuery, LogsQuery, LogsView, Page, RunEventsView, RunRequest, RunView, RunWhyView,
+    RunsAcrossQuery, RunsQuery,
 };
 use serde_json::{Value, json};
 
@@ -73,6 +74,15 @@ pub(crate) fn get_run() -> OperationDoc {
 pub(crate) fn list_run_events() -> OperationDoc {
     OperationDoc::new(Tag::Runs, "list_run_events", "Show what happened to a run, and who did what")
         .shows(ResponseDoc::json::<RunEventsView>(StatusCode::OK, "All that happened, in order."))
+}
+
+pub(crate) fn explain_run() -> OperationDoc {
+    OperationDoc::new(Tag::Runs, "explain_run", "Say where the time of a run went")
+        .more(
+            "From when it was due until it ended, or until now, in stages that lie end to end. What its record does not keep is said not \
+             to be known.",
+        )
+        .shows(ResponseDoc::json::<RunWhyView>(StatusCode::OK, "The stages of its time."))
 }
 
 pub(crate) fn list_run_logs() -> OperationDoc {

@@ -1,7 +1,7 @@
 //! The documentation of the routes of schedules.
 
 use http::StatusCode;
-use minutehand_wire::{NextQuery, PreviewRequest, PreviewView};
+use minutehand_wire::{NextQuery, PreviewRequest, PreviewView, WhyQuery, WhyView};
 use serde_json::{Value, json};
 
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
@@ -18,6 +18,16 @@ pub(crate) fn next_fires() -> OperationDoc {
     OperationDoc::new(Tag::Schedules, "next_fires", "Show when a job fires next")
         .query::<NextQuery>()
         .shows(ResponseDoc::json::<PreviewView>(StatusCode::OK, "What the job fires next, as it stands."))
+}
+
+pub(crate) fn explain_instant() -> OperationDoc {
+    OperationDoc::new(Tag::Schedules, "explain_instant", "Say what an instant of a job came to, or will, and which rule decided")
+        .more(
+            "Of what is past its records tell, of what is to come the job as it stands. Of a time before the schedules that the job \
+             remembers, today's and the one before it, only what is on record is told.",
+        )
+        .query::<WhyQuery>()
+        .shows(ResponseDoc::json::<WhyView>(StatusCode::OK, "What became of it."))
 }
 
 fn spring() -> Value {

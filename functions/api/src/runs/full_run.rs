@@ -16,7 +16,7 @@ use minutehand_protocol::graph::watch::{Standing, standing_of};
 use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::slots::awaited;
 use minutehand_wire::run_view::{Bodies, result_of};
-use minutehand_wire::{BodyView, LogsView, RunEventsView, RunView, TaskOfView};
+use minutehand_wire::{BodyView, LogsView, RunEventsView, RunView, RunWhyView, TaskOfView};
 
 pub(crate) struct FullRun {
     run: Run,
@@ -101,6 +101,11 @@ impl FullRun {
 
     pub(super) fn events(&self) -> RunEventsView {
         RunEventsView::of(&self.run, &self.attempts, self.book.as_ref().map_or(&[], |book| &book.late))
+    }
+
+    /// Where its time went.
+    pub(crate) fn why(&self, now: Moment) -> RunWhyView {
+        RunWhyView::of(&self.run, &self.run.lag(&self.attempts, now), now)
     }
 
     /// How many of its calls have ended.

@@ -172,7 +172,9 @@ async fn a_tenant_sees_nothing_of_another() {
         ("POST", format!("/v1/jobs/{job}/run")),
         ("GET", format!("/v1/jobs/{job}/runs")),
         ("GET", format!("/v1/jobs/{job}/next")),
+        ("GET", format!("/v1/jobs/{job}/why?at=2027-01-15T08:00:00Z")),
         ("GET", format!("/v1/runs/{run}")),
+        ("GET", format!("/v1/runs/{run}/why")),
         ("POST", format!("/v1/runs/{run}/cancel")),
     ] {
         ask(method, path).await.problem(404, "not-found");

@@ -36,6 +36,7 @@ mod stats;
 mod targets;
 mod tenants;
 mod vectors;
+mod why;
 mod workflow_runs;
 mod workflows;
 mod world;

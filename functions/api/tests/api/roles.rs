@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 72] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 74] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -20,10 +20,12 @@ pub(crate) const ROUTES: [(&str, &str, &str); 72] = [
     ("POST", "/v1/jobs/{job_id}/run", "operator"),
     ("GET", "/v1/jobs/{job_id}/runs", "viewer"),
     ("GET", "/v1/jobs/{job_id}/next", "viewer"),
+    ("GET", "/v1/jobs/{job_id}/why", "viewer"),
     ("GET", "/v1/runs", "viewer"),
     ("GET", "/v1/runs/{run_id}", "viewer"),
     ("GET", "/v1/runs/{run_id}/events", "viewer"),
     ("GET", "/v1/runs/{run_id}/logs", "viewer"),
+    ("GET", "/v1/runs/{run_id}/why", "viewer"),
     ("GET", "/v1/runs/{run_id}/effects", "viewer"),
     ("POST", "/v1/runs/{run_id}/cancel", "operator"),
     ("POST", "/v1/runs/{run_id}/retry", "operator"),

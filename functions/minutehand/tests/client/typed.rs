@@ -2,9 +2,9 @@
 
 use futures_util::StreamExt as _;
 use minutehand_client::wire::{
-    BatchRequest, JobPatch, JobRequest, JobStatus, JobsQuery, Json, KeyRequest, KeysQuery, NextQuery, PreviewRequest,
-    QuotaRequest, RoleRequest, RotateRequest, RunRequest, RunsAcrossQuery, RunsQuery, ScheduleSpec, StatsQuery,
-    TargetSpec, TenantQuery,
+    BatchRequest, Instant, JobPatch, JobRequest, JobStatus, JobsQuery, Json, KeyRequest, KeysQuery, NextQuery,
+    PreviewRequest, QuotaRequest, RoleRequest, RotateRequest, RunRequest, RunsAcrossQuery, RunsQuery, ScheduleSpec,
+    StatsQuery, TargetSpec, TenantQuery, WhyQuery,
 };
 use minutehand_client::{Client, ClientError};
 
@@ -90,6 +90,9 @@ async fn whatever_else_the_api_answers_is_read() {
     let job = JobRequest { schedule: Some(schedule), ..JobRequest::default() };
     let job = client.create_job(&job, None).await.expect("it is made").job_id;
     assert_eq!(client.next_fires(&job, &NextQuery { count: Some(3) }).await.expect("its fires").fires.len(), 3);
+    let at = "2150-01-01T02:30:00Z".parse().expect("an instant");
+    let why = client.explain_instant(&job, &WhyQuery { at: Instant(at) }).await.expect("an answer");
+    assert_eq!((why.verdict.as_str(), why.rule.as_str()), ("will_fire", "schedule"));
 
     let (name, role) = ("ci".to_owned(), RoleRequest::Viewer);
     let key = KeyRequest { name, role, tenant: None, expires_at: None, pools: None, idempotency_key: None };

@@ -262,6 +262,11 @@ impl Conversation {
                     said.extend(self.of(about, |known| &known.jobs).map(|job| format!("job_id={job}")));
                 }
             }
+            "/v1/jobs/{job_id}/why" => {
+                let away = Duration::from_secs(*self.random.pick(&[0, 1, 30, 60, 5000]));
+                let at = if self.random.one_in(2) { now - away } else { now + away };
+                return format!("?at={at}");
+            }
             "/v1/workflow-runs" => {
                 if self.random.one_in(4) {
                     said.push(format!("status={}", self.random.pick(&["waiting", "cancelled", "queued"])));

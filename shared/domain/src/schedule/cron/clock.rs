@@ -51,6 +51,11 @@ impl Turn {
         let (one, other) = (self.at.naive_utc() + self.before, self.at.naive_utc() + self.after);
         (one.min(other), one.max(other))
     }
+
+    /// What the clock would show at `at` by the offset before the turn, and by the one after it.
+    pub(super) fn readings(&self, at: DateTime<Utc>) -> [NaiveDateTime; 2] {
+        [at.naive_utc() + self.before, at.naive_utc() + self.after]
+    }
 }
 
 /// The turns of a clock in `span` from `at` on. A clock that is turned and turned back within a day is not seen.

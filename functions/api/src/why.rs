@@ -1,0 +1,82 @@
+//! Why: what an instant of a job came to and which rule decided, and where the time of a run went.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::run::{Run, Waiting};
+use minutehand_domain::slot::Bound;
+use minutehand_domain::why::{Known, Question};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+use minutehand_protocol::chain::coverage::records_before;
+use minutehand_protocol::lookup::job_of;
+use minutehand_protocol::slots::awaited;
+use minutehand_wire::{WhyQuery, WhyView};
+
+use crate::app_state::AppState;
+use crate::keyring::Caller;
+use crate::params::{JobPath, Params, RunPath};
+use crate::problem::Problem;
+use crate::runs::FullRun;
+
+/// What an instant of a job came to, or will. Reads the job, at most three records, and one page of those before.
+pub(crate) async fn of_instant<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    JobPath(id): JobPath,
+    Params(WhyQuery { at }): Params<WhyQuery>,
+) -> Result<Response, Problem> {
+    let (ports, tenant) = (&*app.ports, caller.tenant());
+    let job = job_of(ports, tenant, id).await?.ok_or_else(Problem::no_job)?;
+    let question = Question { job: &job, at: at.0, now: ports.clock().now() };
+    let run = record_of(ports, tenant, &question).await?;
+    let earlier = match &run {
+        Some(_) => Vec::new(),
+        None => earlier_than(ports, tenant, &question).await?,
+    };
+    let place = awaited_by(ports, run.as_ref()).await?;
+    let place = place.as_ref().map(|(bound, taken)| (bound, *taken));
+    let answer = question.answer(&Known { run: run.as_ref(), earlier: &earlier, place });
+    Ok(Json(WhyView::of(&question, answer)).into_response())
+}
+
+/// Where the time of a run went.
+pub(crate) async fn of_run<D: Ports>(
+    State(app): State<Arc<AppState<D>>>,
+    caller: Caller,
+    RunPath(key): RunPath,
+) -> Result<Response, Problem> {
+    let run = FullRun::find(&*app.ports, caller.tenant(), key).await?.ok_or_else(Problem::no_run)?;
+    Ok(Json(run.why(app.ports.clock().now())).into_response())
+}
+
+/// The record of the occurrence that is meant.
+async fn record_of<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>) -> Result<Option<Run>, Fault> {
+    for at in question.instants() {
+        let seen = ports.store().get::<Run>(tenant, RunKey::occurrence(question.job.id, at)).await?;
+        if let Some(run) = seen.map(|seen| seen.item).filter(|run| question.is_about(run)) {
+            return Ok(Some(run));
+        }
+    }
+    Ok(None)
+}
+
+/// Of what is to come no record tells.
+async fn earlier_than<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>) -> Result<Vec<Run>, Fault> {
+    let at = question.occurrence().map_or(question.at, |occurrence| occurrence.effective);
+    if question.now < at {
+        return Ok(Vec::new());
+    }
+    records_before(ports, tenant, RunKey::occurrence(question.job.id, at)).await
+}
+
+async fn awaited_by<D: Ports>(ports: &D, run: Option<&Run>) -> Result<Option<(Bound, usize)>, Fault> {
+    match run {
+        Some(run) if matches!(run.waiting(), Some(Waiting::Slot { .. })) => awaited(ports, run).await,
+        Some(_) | None => Ok(None),
+    }
+}

@@ -1,0 +1,44 @@
+//! Silence: why a schedule does not fire at an instant.
+
+use super::cron::Turned;
+use super::{Schedule, When};
+use crate::Moment;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// It fires by nobody's clock.
+    OnDemand,
+    /// Nothing fires before this `start_at`.
+    NotStarted(Moment),
+    /// Nothing fires at this `end_at` or later.
+    Ended(Moment),
+    /// The last of its `max_fires` was at this instant.
+    UsedUp { max_fires: u32, last: Moment },
+    /// A turn of the clock took the instant.
+    Turned(Turned),
+    /// It fires at other instants.
+    Unnamed,
+}
+
+impl Schedule {
+    /// Why nothing fires at `t`, where nothing does; `t` is taken for what people say, before jitter.
+    pub fn silence_at(&self, t: Moment) -> Silence {
+        match self {
+            Self { when: When::OnDemand, .. } => Silence::OnDemand,
+            Self { start_at: Some(start), .. } if t < *start => Silence::NotStarted(*start),
+            Self { end_at: Some(end), .. } if t >= *end => Silence::Ended(*end),
+            Self { max_fires: Some(max_fires), last: Some(last), .. } if t > *last => {
+                Silence::UsedUp { max_fires: *max_fires, last: *last }
+            }
+            Self { .. } => self.turned_at(t).map_or(Silence::Unnamed, Silence::Turned),
+        }
+    }
+
+    /// What a turn of its zone's clock has to do with whether it fires at `t`, before jitter.
+    pub fn turned_at(&self, t: Moment) -> Option<Turned> {
+        match &self.when {
+            When::Cron(cron) => cron.turned_at(t),
+            When::Now { .. } | When::At { .. } | When::After { .. } | When::Every { .. } | When::OnDemand => None,
+        }
+    }
+}
