@@ -9,6 +9,7 @@ mod clock;
 mod completion;
 mod connection;
 mod failure;
+mod fires;
 mod input;
 mod instant;
 mod jobs;
@@ -93,6 +94,13 @@ Examples:
   minutehand preview '30 2 * * *' --tz America/New_York --from 2027-03-13T00:00:00Z --count 3
   minutehand preview @hourly --json | jq -r '.fires[].at'")]
     Preview(preview::Ask),
+    /// Show what fires next, across all jobs
+    #[command(after_help = "\
+Examples:
+  minutehand fires
+  minutehand fires --from 6h --to 10h --per-job 100
+  minutehand fires --per-job 1 --json | jq -r '.items[] | [.effective_at, .job_id] | @tsv'")]
+    Fires(fires::Ask),
     /// Make, list, revoke and rotate API keys
     #[command(after_help = EXIT_CODES)]
     Keys(Group<Keys>),
@@ -187,6 +195,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Pools(pools) => pools.execute().await,
         Command::Targets(targets) => targets.execute().await,
         Command::Preview(preview) => preview.execute().await,
+        Command::Fires(fires) => fires.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -211,6 +220,7 @@ impl Command {
             Self::Pools(pools) => Some(&pools.connection),
             Self::Targets(targets) => Some(&targets.connection),
             Self::Preview(preview) => Some(&preview.connection),
+            Self::Fires(fires) => Some(&fires.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),
             Self::Secrets(group) => Some(&group.connection),

@@ -2,14 +2,16 @@
 //!
 //! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`order`] what a run carries out and
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
-//! who may ask, and [`workflow`] what a graph of tasks is.
+//! who may ask, [`health`] how a job has been doing and [`forecast`] what comes next, and [`workflow`] what a graph of tasks is.
 
 pub mod access;
 pub mod audit;
 pub mod body;
 pub mod catch_up;
 pub mod cursor;
+pub mod forecast;
 pub mod head;
+pub mod health;
 pub mod hint;
 pub mod id;
 pub mod idempotency;

@@ -212,7 +212,7 @@ impl Hostile {
         let path = address(route, if id.is_empty() { "x" } else { &id });
         let names = [
             "limit", "cursor", "tag", "status", "priority", "name", "owner", "job_id", "from", "to", "count",
-            "minutes", "tenant", "x",
+            "minutes", "tenant", "expand", "per_job", "x",
         ];
         let values = [
             "",
@@ -224,6 +224,7 @@ impl Hostile {
             "active",
             "succeeded",
             "failed",
+            "health",
             "waiting",
             "high",
             "a",

@@ -212,6 +212,7 @@ impl Conversation {
                 route,
                 "/v1/jobs"
                     | "/v1/workflows"
+                    | "/v1/fires"
                     | "/v1/runs"
                     | "/v1/keys"
                     | "/v1/secrets"
@@ -248,6 +249,17 @@ impl Conversation {
                 }
                 if self.random.one_in(6) {
                     said.push(format!("status={}", self.random.pick(&["active", "paused", "completed", "cancelled"])));
+                }
+                if route == "/v1/jobs" && self.random.one_in(3) {
+                    said.push(format!("expand={}", self.random.pick(&["health", "last_run"])));
+                }
+            }
+            "/v1/fires" => {
+                if self.random.one_in(3) {
+                    said.push(format!("to={}", now + Duration::from_secs(*self.random.pick(&[60, 4000, 500_000]))));
+                }
+                if self.random.one_in(3) {
+                    said.push(format!("per_job={}", 1 + self.random.below(3)));
                 }
             }
             "/v1/runs" | "/v1/jobs/{job_id}/runs" | "/v1/workflows/{workflow_id}/runs" => {
