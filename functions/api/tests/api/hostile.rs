@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::roles::{OPEN, ROUTES, address};
 use crate::world::{ACME_KEY, Answer, OTHER_KEY, World, at, request};
 
-const REQUESTS: usize = 12_000;
+const REQUESTS: usize = 16_000;
 
 /// The statuses that each operation is said to have.
 struct Described(BTreeMap<(String, String), BTreeSet<u16>>);

@@ -94,7 +94,8 @@ async fn a_run_that_waits_for_a_worker_has_not_begun() {
 #[tokio::test]
 async fn the_own_job_of_a_workflow_has_its_health_too() {
     let world = World::new();
-    let workflow = world.post("/v1/workflows", json!({"tasks": [{"key": "a", "target": {"noop": {}}}]})).await;
+    let workflow =
+        world.post("/v1/workflows", json!({"name": "w", "tasks": [{"key": "a", "target": {"noop": {}}}]})).await;
     assert_eq!(workflow.status, 201, "{}", workflow.text);
     let job = workflow.word("/job_id");
     world.tell(&format!("/v1/workflows/{}/run", workflow.word("/workflow_id"))).await;

@@ -138,10 +138,11 @@ impl Conversation {
             7 if self.random.one_in(4) => ("GET", "/v1/secrets/{secret}"),
             6 if self.random.one_in(2) => ("POST", "/v1/leases"),
             6 if self.random.one_in(2) => {
-                let of_leases: Vec<_> = ROUTES
-                    .iter()
-                    .filter(|(_, route, _)| route.starts_with("/v1/leases/") || *route == EFFECT)
-                    .collect();
+                let of_leases =
+                    ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/leases/") || *route == EFFECT);
+                // An effect is claimed by whoever has the run at that moment alone.
+                let often = |route: &str| if route == EFFECT { 2 } else { 1 };
+                let of_leases: Vec<_> = of_leases.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
                 return **self.random.pick(&of_leases);
             }
             _ => return *self.random.pick(&ROUTES),

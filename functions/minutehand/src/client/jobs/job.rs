@@ -79,8 +79,8 @@ fn with_health(card: Card, health: &JobHealthView, paper: Paper) -> Card {
 /// None where nothing was judged.
 fn success_words(health: &JobHealthView) -> Option<String> {
     let rate = health.success_rate?;
-    // Rounded down: what is not all of them is not shown as all of them.
-    Some(format!("{:.0}% of {}", (100.0 * rate).floor(), health.judged))
+    // Rounded down: what is not all of them is not shown as all of them. A whole percent is one, whatever a fraction in base two makes of it.
+    Some(format!("{:.0}% of {}", (100.0 * rate + 0.001).floor(), health.judged))
 }
 
 /// A mark for each, the newest first.
