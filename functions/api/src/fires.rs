@@ -51,7 +51,9 @@ async fn look_through<D: Ports>(ports: &D, tenant: &Tenant, forecast: &mut Forec
         let jobs = jobs_of(ports, tenant, past, PAGE).await?;
         past = jobs.last().map(|job| job.id);
         let are_the_last = jobs.len() < PAGE;
-        jobs.into_iter().for_each(|job| forecast.take_in(job));
+        for job in jobs {
+            forecast.take_in(job);
+        }
         if are_the_last {
             return Ok(true);
         }

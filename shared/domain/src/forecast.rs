@@ -118,7 +118,9 @@ mod tests {
     }
 
     fn of(jobs: impl IntoIterator<Item = Job>, mut forecast: Forecast) -> (Vec<(i64, i16)>, bool) {
-        jobs.into_iter().for_each(|job| forecast.take_in(job));
+        for job in jobs {
+            forecast.take_in(job);
+        }
         told(forecast)
     }
 
@@ -163,7 +165,9 @@ mod tests {
             let (mut past, mut paged) = (None, Vec::new());
             loop {
                 let mut forecast = Forecast::new(START..at(100), past, 6, most);
-                jobs().into_iter().for_each(|job| forecast.take_in(job));
+                for job in jobs() {
+                    forecast.take_in(job);
+                }
                 past = forecast.fires.last_key_value().map(|(last, _)| *last);
                 let (fires, more) = told(forecast);
                 assert!(fires.len() == most || !more, "a page that is followed is full");

@@ -39,7 +39,9 @@ impl Ask {
         let answer = session.send(&self.call(now())).await?;
         session.show(&answer, view)?;
         if !session.json {
-            remarks(&answer.read()?).iter().for_each(|remark| note(remark));
+            for remark in remarks(&answer.read()?) {
+                note(&remark);
+            }
         }
         Ok(())
     }
