@@ -3,6 +3,7 @@
 mod batch;
 mod create;
 mod filter;
+mod newest;
 mod patch;
 
 use std::sync::Arc;
@@ -15,9 +16,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::limits::PAGE;
-use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::job::change::{Changed, Want, change};
@@ -27,6 +26,7 @@ use minutehand_wire::{BodyView, JobView, JobsQuery, OneJobView, Page};
 pub(crate) use self::batch::batch;
 pub(crate) use self::create::create;
 pub(crate) use self::filter::JobFilter;
+use self::newest::{Newest, expanded};
 pub(crate) use self::patch::patch;
 use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
@@ -39,6 +39,8 @@ use crate::runs::FullRun;
 
 /// Jobs that one filtered request reads at most; its page may then hold fewer jobs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
+/// Jobs of one page that are shown with what their runs say: fifty times the newest hundred are what a function reads in a second.
+const EXPANDED: usize = 50;
 
 /// The tenant's jobs, by id.
 pub(crate) async fn list<D: Ports>(
@@ -46,13 +48,13 @@ pub(crate) async fn list<D: Ports>(
     caller: Caller,
     Params(params): Params<JobsQuery>,
 ) -> Result<Response, Problem> {
-    let limit = limit_of(params.limit)?;
+    let limit = limit_of(params.limit)?.min(params.expand.map_or(PAGE, |_| EXPANDED));
     let (filter, now) = (JobFilter::of(&params)?, app.ports.clock().now());
     let scope = Scope::new(caller.tenant(), &format!("jobs {filter:?}"));
     let after = params.cursor.map(|cursor| scope.open(&cursor)).transpose()?.map(JobId::from_bytes);
     let page = looked_through(&*app.ports, caller.tenant(), after, &filter, limit, now).await?;
     let next_cursor = page.last_seen.map(|last| scope.seal(last.as_bytes()));
-    let items = page.jobs.iter().map(|job| JobView::listed(job, now)).collect();
+    let items = expanded(&*app.ports, page.jobs, params.expand, now).await?;
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 
@@ -94,7 +96,7 @@ async fn looked_through<D: Ports>(
     Ok(JobsPage { jobs, last_seen: after })
 }
 
-/// One job with its newest run.
+/// One job with its newest run, and its health.
 pub(crate) async fn show<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -102,11 +104,15 @@ pub(crate) async fn show<D: Ports>(
 ) -> Result<Response, Problem> {
     let job = job_of(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
     let now = app.ports.clock().now();
-    let last_run = last_run(&*app.ports, &job, now).await?;
+    let newest = Newest::for_health(&*app.ports, &job, now).await?;
+    let health = Some(newest.health(&job, now));
+    let last_run = match newest.runs.into_iter().next() {
+        Some(run) => Some(FullRun::load(&*app.ports, run, Some(&job)).await?.view(now)),
+        None => None,
+    };
     let payload = bodies::fetch(&*app.ports, &job.tenant, job.id, &job.definition.payload).await?;
     let view = JobView::of(&job, BodyView::of(payload.as_ref()), now);
-    let last_run = last_run.as_ref().map(|run| run.view(now));
-    Ok((etag(&job), Json(OneJobView { job: view, last_run })).into_response())
+    Ok((etag(&job), Json(OneJobView { job: view, last_run, health })).into_response())
 }
 
 pub(crate) async fn pause<D: Ports>(
@@ -192,14 +198,4 @@ async fn answer<D: Ports>(ports: &D, job: &Job) -> Result<Response, Problem> {
     let payload = bodies::fetch(ports, &job.tenant, job.id, &job.definition.payload).await?;
     let view = JobView::of(job, BodyView::of(payload.as_ref()), ports.clock().now());
     Ok((etag(job), Json(view)).into_response())
-}
-
-/// The newest run, without occurrences that were cancelled before they were due.
-async fn last_run<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Option<FullRun>, Fault> {
-    let until_now = Moment::EPOCH..Moment::from_millis(now.millis() + 1);
-    let newest = RunsOf { job: job.id, window: until_now };
-    match ports.store().list::<Run>(&job.tenant, newest, None, 1).await?.items.pop() {
-        Some(run) => FullRun::load(ports, run, Some(job)).await.map(Some),
-        None => Ok(None),
-    }
 }

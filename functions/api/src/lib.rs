@@ -11,6 +11,7 @@ mod body;
 mod body_budget;
 mod bucket;
 mod cursor;
+mod fires;
 mod health;
 mod idempotency;
 mod identify;

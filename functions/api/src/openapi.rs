@@ -58,7 +58,7 @@ pub(crate) mod doc_of {
         cancel_run, explain_run, get_run, list_run_effects, list_run_events, list_run_logs, list_runs,
         list_runs_of_job, retry_run, run_job,
     };
-    pub(crate) use super::schedules::{explain_instant, next_fires, preview_schedule};
+    pub(crate) use super::schedules::{explain_instant, list_fires, next_fires, preview_schedule};
     pub(crate) use super::secrets::{delete_secret, get_secret, list_secrets, put_secret};
     pub(crate) use super::signing::{get_signing_secret, rotate_signing_secret};
     pub(crate) use super::workflow_runs::{

@@ -16,8 +16,8 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets, signing,
-    stats, targets, why, workers, workflow_runs, workflows,
+    audit, fires, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
+    signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -95,6 +95,7 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
             workflows::resume::<D>,
             doc_of::resume_workflow,
         ),
+        route(Method::GET, "/v1/fires", Viewer, fires::list::<D>, doc_of::list_fires),
         route(Method::POST, "/v1/schedules/preview", Viewer, schedules::preview::<D>, doc_of::preview_schedule),
         route(Method::POST, "/v1/keys", Admin, keys::create::<D>, doc_of::create_key),
         route(Method::GET, "/v1/keys", Admin, keys::list::<D>, doc_of::list_keys),

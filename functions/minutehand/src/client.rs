@@ -9,6 +9,7 @@ mod clock;
 mod completion;
 mod connection;
 mod failure;
+mod fires;
 mod input;
 mod instant;
 mod jobs;
@@ -101,6 +102,13 @@ Examples:
   minutehand why run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0
   minutehand why run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --json | jq '.stages[] | select(.seconds > 1)'")]
     Why(why::Ask),
+    /// Show what fires next, across all jobs
+    #[command(after_help = "\
+Examples:
+  minutehand fires
+  minutehand fires --from 6h --to 10h --per-job 100
+  minutehand fires --per-job 1 --json | jq -r '.items[] | [.effective_at, .job_id] | @tsv'")]
+    Fires(fires::Ask),
     /// Make, list, revoke and rotate API keys
     #[command(after_help = EXIT_CODES)]
     Keys(Group<Keys>),
@@ -196,6 +204,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Targets(targets) => targets.execute().await,
         Command::Preview(preview) => preview.execute().await,
         Command::Why(why) => why.execute().await,
+        Command::Fires(fires) => fires.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -221,6 +230,7 @@ impl Command {
             Self::Targets(targets) => Some(&targets.connection),
             Self::Preview(preview) => Some(&preview.connection),
             Self::Why(why) => Some(&why.connection),
+            Self::Fires(fires) => Some(&fires.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),
             Self::Secrets(group) => Some(&group.connection),

@@ -4,15 +4,15 @@ use http::Method;
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
     CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteWorkflowQuery, DiffQuery, EffectAnswerView,
-    EffectRequest, EffectView, EffectsQuery, FailRequest, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView,
-    HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView,
-    LeftRunView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView,
-    Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView,
-    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsOfWorkflowQuery,
-    RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest,
-    TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView, WorkerView, WorkersQuery,
-    WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery,
-    WorkflowVersionView, WorkflowView, WorkflowsQuery,
+    EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, HandBackRequest, HealthView,
+    HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
+    LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
+    OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
+    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
+    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
+    StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView,
+    WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest,
+    WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub fn create_jobs(jobs: &BatchRequest) -> Call<BatchView> {
     Call::post(&["jobs", "batch"]).json(jobs)
 }
 
-pub fn list_jobs(query: &JobsQuery) -> Call<Page<JobView>> {
+pub fn list_jobs(query: &JobsQuery) -> Call<Page<ListedJobView>> {
     Call::get(&["jobs"]).query(query)
 }
 
@@ -203,6 +203,11 @@ pub fn fail_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest
 /// One verdict on the branches of a `for_each` that are held, as far as one request comes: the answer says where to go on.
 pub fn decide_held_branches(run: &str, task: &str, request: &HeldRequest) -> Call<HeldDecidedView> {
     Call::post(&["workflow-runs", run, "tasks", task, "branches", "held"]).json(request)
+}
+
+/// One page of what fires next, of all jobs.
+pub fn list_fires(query: &FiresQuery) -> Call<FiresView> {
+    Call::get(&["fires"]).query(query)
 }
 
 pub fn preview_schedule(request: &PreviewRequest) -> Call<PreviewView> {

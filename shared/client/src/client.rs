@@ -8,14 +8,14 @@ use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest,
-    CompletionsView, DecidedView, DeclaredView, EffectAnswerView, EffectView, EffectsQuery, FailRequest,
-    HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest, JobView,
-    JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LogsQuery, LogsView, NextQuery,
-    NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
-    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsQuery,
-    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery,
-    TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView,
-    WorkflowRunsQuery,
+    CompletionsView, DecidedView, DeclaredView, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery,
+    FiresView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest,
+    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, ListedJobView,
+    LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView,
+    QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
+    RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
+    TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView,
+    WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -135,11 +135,11 @@ impl Client {
     }
 
     /// One page.
-    pub async fn jobs(&self, query: &JobsQuery) -> Result<Page<JobView>> {
+    pub async fn jobs(&self, query: &JobsQuery) -> Result<Page<ListedJobView>> {
         self.read(&calls::list_jobs(query)).await
     }
 
-    pub fn all_jobs(&self, query: &JobsQuery) -> BoxStream<'_, Result<JobView>> {
+    pub fn all_jobs(&self, query: &JobsQuery) -> BoxStream<'_, Result<ListedJobView>> {
         self.all(calls::list_jobs(query))
     }
 
@@ -175,6 +175,11 @@ impl Client {
 
     pub async fn explain_instant(&self, job: &str, query: &WhyQuery) -> Result<WhyView> {
         self.read(&calls::explain_instant(job, query)).await
+    }
+
+    /// One page of what fires next, of all jobs.
+    pub async fn fires(&self, query: &FiresQuery) -> Result<FiresView> {
+        self.read(&calls::list_fires(query)).await
     }
 
     pub async fn preview(&self, request: &PreviewRequest) -> Result<PreviewView> {

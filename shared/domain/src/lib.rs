@@ -2,14 +2,17 @@
 //!
 //! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`order`] what a run carries out and
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
-//! who may ask, [`workflow`] what a graph of tasks is, and [`why`] what became of an instant and which rule decided.
+//! who may ask, [`health`] how a job has been doing and [`forecast`] what comes next, [`workflow`] what a graph of tasks is, and
+//! [`why`] what became of an instant and which rule decided.
 
 pub mod access;
 pub mod audit;
 pub mod body;
 pub mod catch_up;
 pub mod cursor;
+pub mod forecast;
 pub mod head;
+pub mod health;
 pub mod hint;
 pub mod id;
 pub mod idempotency;

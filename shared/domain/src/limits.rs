@@ -104,6 +104,16 @@ pub const DEFAULT_CATCH_UP_RUNS: u32 = 100;
 pub const PREVIEW_FIRES: usize = 1000;
 /// A page of any list.
 pub const PAGE: usize = 1000;
+/// The newest runs that a job's health is made of: one query. A job that fires each minute shows its last hour and a half.
+pub const HEALTH_RUNS: usize = 100;
+/// And of those the outcomes that are shown: a row of marks that fits a line.
+pub const HEALTH_OUTCOMES: usize = 30;
+/// Of one job in a forecast, for those that fire often leave room for the others. Unless somebody says: an hourly job's day.
+pub const FORECAST_FIRES_OF_A_JOB: usize = 100;
+pub const DEFAULT_FORECAST_FIRES_OF_A_JOB: usize = 24;
+/// The longest forecast, a week, and one whose end nobody says.
+pub const FORECAST_SECONDS: u64 = 7 * 86_400;
+pub const DEFAULT_FORECAST_SECONDS: u64 = 86_400;
 /// Jobs in one batch, and its bytes: a function's invocation accepts this much, with a margin.
 pub const BATCH_JOBS: usize = 1000;
 pub const BATCH_BYTES: usize = 4 * 1024 * 1024;

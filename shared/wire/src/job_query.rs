@@ -30,6 +30,18 @@ pub struct JobsQuery {
     pub name: Option<String>,
     #[schemars(with = "Option<Line<WORD_CHARS>>")]
     pub owner: Option<String>,
+    /// What each job is shown with, beside what it is. A page has fifty jobs then at most: each costs a reading of its own.
+    pub expand: Option<Expand>,
+}
+
+/// What a list of jobs reads more than the jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Expand {
+    /// `last_run`: its newest run whose time has come.
+    LastRun,
+    /// `health`, and `last_run`, which the same reading shows.
+    Health,
 }
 
 impl JobsQuery {

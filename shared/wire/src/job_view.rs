@@ -16,6 +16,7 @@ use crate::body::BodyView;
 use crate::bounds::{ConcurrencySpec, RateSpec};
 use crate::catch_up::CatchUpSpec;
 use crate::instant::Instant;
+use crate::job_health::JobHealthView;
 use crate::overlap::OverlapSpec;
 use crate::retry::RetrySpec;
 use crate::run_view::RunView;
@@ -89,21 +90,51 @@ pub struct OneJobView {
     pub job: JobView,
     /// The newest of its runs whose time has come.
     pub last_run: Option<RunView>,
+    /// An earlier server does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<JobHealthView>,
 }
 
-/// Read twice, each time for one half: what serde flattens loses the text of a payload. An answer to a change is read too,
-/// which has no last run.
+/// A job of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ListedJobView {
+    #[serde(flatten)]
+    pub job: JobView,
+    /// The newest of its runs whose time has come, as lists show runs: where it was asked for, and there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_run: Option<RunView>,
+    /// Where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<JobHealthView>,
+}
+
+/// What stands beside a job. An answer to a change is read too, which has none of it.
+#[derive(Deserialize)]
+struct Beside {
+    last_run: Option<RunView>,
+    health: Option<JobHealthView>,
+}
+
 impl<'de> Deserialize<'de> for OneJobView {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct LastRun {
-            last_run: Option<RunView>,
-        }
-        let text = Box::<RawValue>::deserialize(deserializer)?;
-        let job = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
-        let LastRun { last_run } = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
-        Ok(Self { job, last_run })
+        let (job, Beside { last_run, health }) = halves(deserializer)?;
+        Ok(Self { job, last_run, health })
     }
+}
+
+impl<'de> Deserialize<'de> for ListedJobView {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (job, Beside { last_run, health }) = halves(deserializer)?;
+        Ok(Self { job, last_run, health })
+    }
+}
+
+/// Read twice, each time for one half: what serde flattens loses the text of a payload.
+fn halves<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(JobView, Beside), D::Error> {
+    let text = Box::<RawValue>::deserialize(deserializer)?;
+    let job = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+    let beside = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+    Ok((job, beside))
 }
 
 impl JobView {

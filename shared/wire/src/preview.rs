@@ -111,7 +111,8 @@ impl PreviewView {
 }
 
 impl FireView {
-    fn new(schedule: &Schedule, t: Moment) -> Self {
+    /// Of the occurrence that fires at `t`.
+    pub(crate) fn new(schedule: &Schedule, t: Moment) -> Self {
         let at = schedule.nominal(t);
         Self {
             at: Instant(at),

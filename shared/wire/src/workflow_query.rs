@@ -43,7 +43,7 @@ impl WorkflowsQuery {
     /// The same of their own jobs.
     pub fn of_jobs(&self) -> JobsQuery {
         let Self { limit, cursor, tag, status, priority, name, owner } = self.clone();
-        JobsQuery { limit, cursor, tag, status, priority, name, owner }
+        JobsQuery { limit, cursor, tag, status, priority, name, owner, expand: None }
     }
 }
 

@@ -15,11 +15,12 @@ use minutehand_domain::target::Method;
 use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
-    ConcurrencySpec, DefinitionView, FieldError, FireView, HeaderSpec, HealthView, HttpTarget, Instant, JobNotice,
-    JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView, NoopTarget, OccurrenceView,
-    OneJobView, OverlapSpec, Page, PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView,
-    RunNotice, RunStatus, RunView, RunWhyView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget,
-    StageView, StatsView, TargetSpec, TimeoutsSpec, WhyView, Word, WorkflowRequest, WorkflowRunView,
+    ConcurrencySpec, DefinitionView, DurationView, FieldError, FireView, FiresView, HeaderSpec, HealthView, HttpTarget,
+    Instant, JobFireView, JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget,
+    LateAnswerView, ListedJobView, NoopTarget, OccurrenceView, OneJobView, OverlapSpec, Page, PreviewView, Problem,
+    QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView, RunWhyView,
+    ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec, TimeoutsSpec,
+    WhyView, Word, WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -60,6 +61,22 @@ fn body() -> impl Strategy<Value = BodyView> {
         (text(), any::<bool>()).prop_map(|(name, yes)| Json::of(&json!({ name: [yes, null] }))),
     ];
     prop_oneof![Just(BodyView::Null), Just(BodyView::LeftOut), json.prop_map(BodyView::Json)]
+}
+
+fn job_health() -> impl Strategy<Value = JobHealthView> {
+    let ended = [RunStatus::Succeeded, RunStatus::Failed, RunStatus::Skipped];
+    let duration = (0_u64..9).prop_map(|ms| DurationView { p50: ms, p95: ms, p99: ms });
+    (of(quarters()), 0_usize..100, vec(word(&ended), 0..4), of(duration), of(instant()), of(instant())).prop_map(
+        |(success_rate, judged, outcomes, duration_ms, last_success_at, overdue_since)| JobHealthView {
+            success_rate,
+            judged,
+            outcomes,
+            duration_ms,
+            last_success_at,
+            consecutive_failures: judged,
+            overdue_since,
+        },
+    )
 }
 
 fn schedule() -> impl Strategy<Value = ScheduleSpec> {
@@ -305,9 +322,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_job_reads_back_as_it_was_written(job in job(), last_run in of(run())) {
-        reads_back(&OneJobView { job: job.clone(), last_run });
-        reads_back(&Page { next_cursor: Some(job.job_id.clone()), items: vec![job] });
+    fn a_job_reads_back_as_it_was_written(job in job(), last_run in of(run()), health in of(job_health())) {
+        reads_back(&OneJobView { job: job.clone(), last_run: last_run.clone(), health: health.clone() });
+        let listed = ListedJobView { job: job.clone(), last_run, health };
+        reads_back(&Page { next_cursor: Some(job.job_id.clone()), items: vec![listed] });
+        reads_back(&job);
     }
 
     #[test]
@@ -375,6 +394,7 @@ proptest! {
         let lag_ms = lag.map(|ms| LagView { p50: ms, p99: ms, max: ms });
         reads_back(&StatsView { from: at, to: at, runs, runs_per_minute, lag_ms, jobs, complete });
         let fires = vec![FireView { at, effective_at: at, local: one.clone(), note }];
+        let fire = fires[0].clone();
         reads_back(&PreviewView { description: one.clone(), fires, exhausted: complete });
         let occurrence = OccurrenceView { scheduled_at: at, effective_at: at };
         reads_back(&WhyView {
@@ -389,6 +409,9 @@ proptest! {
             run_id: one.clone(), job_id: other.clone(), status, reason: maybe.clone(), due_at: at, started_at: Some(at),
             lag_seconds: runs_per_minute, total_seconds: runs_per_minute, stages: vec![stage],
         });
+        let (job_id, name, priority) = (one.clone(), maybe.clone(), Priority::High.into());
+        let fire = JobFireView { fire, job_id, name, priority, run_id: other.clone(), goes_on: complete };
+        reads_back(&FiresView { items: vec![fire], next_cursor: maybe.clone(), complete });
         let event = RunEventView { at, kind: one.clone(), attempt: Some(1), by: maybe.clone(), note: None, detail: maybe };
         reads_back(&RunEventsView { items: vec![event] });
         reads_back(&HealthView { live: true, ready: complete, version: one, zones: other });

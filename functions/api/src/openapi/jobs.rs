@@ -1,7 +1,7 @@
 //! The documentation of the routes of jobs.
 
 use http::StatusCode;
-use minutehand_wire::{BatchRequest, BatchView, JobRequest, JobView, JobsQuery, OneJobView, Page};
+use minutehand_wire::{BatchRequest, BatchView, JobRequest, JobView, JobsQuery, ListedJobView, OneJobView, Page};
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::{ETag, Replayed};
@@ -31,9 +31,9 @@ pub(crate) fn create_job() -> OperationDoc {
 
 pub(crate) fn list_jobs() -> OperationDoc {
     OperationDoc::new(Tag::Jobs, "list_jobs", "List jobs")
-        .more("By id. All filters that are given must hold.")
+        .more("By id. All filters that are given must hold. With `expand` a page has fifty jobs at most.")
         .query::<JobsQuery>()
-        .shows(ResponseDoc::json::<Page<JobView>>(StatusCode::OK, "A page of jobs."))
+        .shows(ResponseDoc::json::<Page<ListedJobView>>(StatusCode::OK, "A page of jobs."))
 }
 
 pub(crate) fn create_jobs() -> OperationDoc {
@@ -48,7 +48,7 @@ pub(crate) fn create_jobs() -> OperationDoc {
 }
 
 pub(crate) fn get_job() -> OperationDoc {
-    OperationDoc::new(Tag::Jobs, "get_job", "Show a job, with its last run")
+    OperationDoc::new(Tag::Jobs, "get_job", "Show a job, with its last run and its health")
         .more("One that was deleted stays to be read: it is `cancelled`.")
         .shows(ResponseDoc::json::<OneJobView>(StatusCode::OK, "The job.").with(ETag))
 }

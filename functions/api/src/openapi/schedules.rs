@@ -1,7 +1,7 @@
 //! The documentation of the routes of schedules.
 
 use http::StatusCode;
-use minutehand_wire::{NextQuery, PreviewRequest, PreviewView, WhyQuery, WhyView};
+use minutehand_wire::{FiresQuery, FiresView, NextQuery, PreviewRequest, PreviewView, WhyQuery, WhyView};
 use serde_json::{Value, json};
 
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
@@ -28,6 +28,17 @@ pub(crate) fn explain_instant() -> OperationDoc {
         )
         .query::<WhyQuery>()
         .shows(ResponseDoc::json::<WhyView>(StatusCode::OK, "What became of it."))
+}
+
+pub(crate) fn list_fires() -> OperationDoc {
+    OperationDoc::new(Tag::Schedules, "list_fires", "Show what fires next across all jobs")
+        .more(
+            "In the order of time, by the schedules as they stand: an occurrence that was cancelled ahead of its time is among them, and a job \
+             that is paused or deleted fires nothing. Of each job so many are shown as `per_job` says, counted from `from`. 10,000 jobs are asked \
+             at most; where there are more, `complete` is false.",
+        )
+        .query::<FiresQuery>()
+        .shows(ResponseDoc::json::<FiresView>(StatusCode::OK, "A page of fires."))
 }
 
 fn spring() -> Value {

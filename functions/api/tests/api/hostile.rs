@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::roles::{OPEN, ROUTES, address};
 use crate::world::{ACME_KEY, Answer, OTHER_KEY, World, at, request};
 
-const REQUESTS: usize = 12_000;
+const REQUESTS: usize = 16_000;
 
 /// The statuses that each operation is said to have.
 struct Described(BTreeMap<(String, String), BTreeSet<u16>>);
@@ -212,7 +212,7 @@ impl Hostile {
         let path = address(route, if id.is_empty() { "x" } else { &id });
         let names = [
             "limit", "cursor", "tag", "status", "priority", "name", "owner", "job_id", "from", "to", "count",
-            "minutes", "tenant", "x",
+            "minutes", "tenant", "expand", "per_job", "x",
         ];
         let values = [
             "",
@@ -224,6 +224,7 @@ impl Hostile {
             "active",
             "succeeded",
             "failed",
+            "health",
             "waiting",
             "high",
             "a",

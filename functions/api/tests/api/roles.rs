@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 74] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 75] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -55,6 +55,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 74] = [
     ("GET", "/v1/workflows/{workflow_id}/runs", "viewer"),
     ("POST", "/v1/workflows/{workflow_id}/pause", "operator"),
     ("POST", "/v1/workflows/{workflow_id}/resume", "operator"),
+    ("GET", "/v1/fires", "viewer"),
     ("POST", "/v1/schedules/preview", "viewer"),
     ("POST", "/v1/keys", "admin"),
     ("GET", "/v1/keys", "admin"),

@@ -47,6 +47,35 @@ impl Since {
     }
 }
 
+/// An instant, or how far ahead it is: a forecast is asked for in either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    At(Moment),
+    In(Span),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("write an instant as 2026-11-20T12:30:00Z, or how far ahead it is as 90s, 5m, 2h or 1d")]
+pub(crate) struct NotAhead;
+
+impl FromStr for Ahead {
+    type Err = NotAhead;
+
+    fn from_str(text: &str) -> Result<Self, NotAhead> {
+        let ahead = || text.parse().map(Self::In).map_err(|_| NotAhead);
+        Moment::parse(text).map(Self::At).map_or_else(ahead, Ok)
+    }
+}
+
+impl Ahead {
+    pub(crate) fn seen_from(self, now: Moment) -> Moment {
+        match self {
+            Self::At(at) => at,
+            Self::In(Span(seconds)) => now + Duration::from_secs(seconds),
+        }
+    }
+}
+
 /// For clap.
 pub(crate) fn instant(text: &str) -> Result<Moment, NotAnInstant> {
     Moment::parse(text).ok_or(NotAnInstant)
@@ -114,6 +143,20 @@ mod tests {
         ];
         for (text, meant) in cases {
             let understood = text.parse::<Since>().ok().map(|since| since.seen_from(noon()).to_string());
+            assert_eq!(understood.as_deref(), meant, "{text}");
+        }
+    }
+
+    #[test]
+    fn ahead_is_an_instant_or_how_far_it_is() {
+        let cases = [
+            ("2026-11-20T11:00:00Z", Some("2026-11-20T11:00:00.000Z")),
+            ("2h", Some("2026-11-20T14:00:00.000Z")),
+            ("999999999999d", Some("9999-12-31T23:59:59.999Z")),
+            ("tomorrow", None),
+        ];
+        for (text, meant) in cases {
+            let understood = text.parse::<Ahead>().ok().map(|ahead| ahead.seen_from(noon()).to_string());
             assert_eq!(understood.as_deref(), meant, "{text}");
         }
     }

@@ -4,7 +4,9 @@ mod fields;
 pub(crate) mod job;
 
 use clap::{ArgGroup, Args, Subcommand};
-use minutehand_client::wire::{JobStatus, JobView, JobsQuery, NextQuery, Page, PreviewView, RunRequest, RunView};
+use minutehand_client::wire::{
+    Expand, JobStatus, JobView, JobsQuery, ListedJobView, NextQuery, Page, PreviewView, RunRequest, RunView,
+};
 use minutehand_client::{Call, calls};
 use minutehand_domain::priority::Priority;
 use serde_json::json;
@@ -44,10 +46,11 @@ Examples:
 Examples:
   minutehand jobs list
   minutehand jobs list --status active --tag billing --owner payments
+  minutehand jobs list --health
   minutehand jobs list --all --json | jq -r '.items[].job_id'"
     )]
     List(List),
-    /// Show one job, with its next and its last run
+    /// Show one job, with its next and its last run, and how it has been doing
     #[command(after_help = "\
 Examples:
   minutehand jobs show job_06gzmvcpq5xc3xgyx14fxfeyh0
@@ -121,6 +124,9 @@ pub(crate) struct List {
     /// Of this owner
     #[arg(long)]
     owner: Option<String>,
+    /// With how each has been doing; fifty on a page at most
+    #[arg(long)]
+    health: bool,
     #[command(flatten)]
     paging: Paging,
 }
@@ -171,7 +177,10 @@ impl Jobs {
     pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
             Self::Create(create) => session.show_answer(&create.call()?, job::card).await,
-            Self::List(list) => session.list(list.call(), &list.paging, "No jobs.", job::table).await,
+            Self::List(list) => {
+                let table = if list.health { job::health_table } else { job::table };
+                session.list(list.call(), &list.paging, "No jobs.", table).await
+            }
             Self::Show(One { job }) => session.show_answer(&calls::get_job(&job), job::card_with_run).await,
             Self::Next(next) => session.show_answer(&next.call(), view).await,
             Self::Pause(One { job }) => session.show_answer(&calls::pause_job(&job), job::card).await,
@@ -199,13 +208,14 @@ impl Create {
 }
 
 impl List {
-    fn call(&self) -> Call<Page<JobView>> {
+    fn call(&self) -> Call<Page<ListedJobView>> {
         calls::list_jobs(&JobsQuery {
             tag: self.tag.clone(),
             status: self.status,
             priority: self.priority,
             name: self.name.clone(),
             owner: self.owner.clone(),
+            expand: self.health.then_some(Expand::Health),
             ..JobsQuery::default()
         })
     }
@@ -285,7 +295,7 @@ mod tests {
 
     #[test]
     fn each_command_is_a_call() {
-        let cases: [Case<'_>; 8] = [
+        let cases: [Case<'_>; 9] = [
             (&["create", "--noop"], "POST /v1/jobs", &[], Some(r#"{"target":{"noop":{}}}"#)),
             (
                 &["create", "--noop", "--idempotency-key=k"],
@@ -299,6 +309,7 @@ mod tests {
                 &[],
                 None,
             ),
+            (&["list", "--health"], "GET /v1/jobs?expand=health", &[], None),
             (&["next", "job_1", "-n3"], "GET /v1/jobs/job_1/next?count=3", &[], None),
             (&["run", "job_1"], "POST /v1/jobs/job_1/run", &[], None),
             (

@@ -16,7 +16,7 @@ use crate::server::{Server, serve};
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data");
 
 /// What of a job goes on with time.
-const MOVING: [&str; 4] = ["next_run_at", "next_run_id", "last_run", "status"];
+const MOVING: [&str; 5] = ["next_run_at", "next_run_id", "last_run", "health", "status"];
 
 /// A release's directory, opened by the process under test.
 struct Opened {

@@ -138,10 +138,11 @@ impl Conversation {
             7 if self.random.one_in(4) => ("GET", "/v1/secrets/{secret}"),
             6 if self.random.one_in(2) => ("POST", "/v1/leases"),
             6 if self.random.one_in(2) => {
-                let of_leases: Vec<_> = ROUTES
-                    .iter()
-                    .filter(|(_, route, _)| route.starts_with("/v1/leases/") || *route == EFFECT)
-                    .collect();
+                let of_leases =
+                    ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/leases/") || *route == EFFECT);
+                // An effect is claimed by whoever has the run at that moment alone.
+                let often = |route: &str| if route == EFFECT { 2 } else { 1 };
+                let of_leases: Vec<_> = of_leases.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
                 return **self.random.pick(&of_leases);
             }
             _ => return *self.random.pick(&ROUTES),
@@ -212,6 +213,7 @@ impl Conversation {
                 route,
                 "/v1/jobs"
                     | "/v1/workflows"
+                    | "/v1/fires"
                     | "/v1/runs"
                     | "/v1/keys"
                     | "/v1/secrets"
@@ -248,6 +250,17 @@ impl Conversation {
                 }
                 if self.random.one_in(6) {
                     said.push(format!("status={}", self.random.pick(&["active", "paused", "completed", "cancelled"])));
+                }
+                if route == "/v1/jobs" && self.random.one_in(3) {
+                    said.push(format!("expand={}", self.random.pick(&["health", "last_run"])));
+                }
+            }
+            "/v1/fires" => {
+                if self.random.one_in(3) {
+                    said.push(format!("to={}", now + Duration::from_secs(*self.random.pick(&[60, 4000, 500_000]))));
+                }
+                if self.random.one_in(3) {
+                    said.push(format!("per_job={}", 1 + self.random.below(3)));
                 }
             }
             "/v1/runs" | "/v1/jobs/{job_id}/runs" | "/v1/workflows/{workflow_id}/runs" => {

@@ -1,19 +1,22 @@
 //! A job as its reader sees it.
 
+use std::time::Duration;
+
 use minutehand_client::wire::{
-    ConcurrencySpec, Instant, JobView, OneJobView, OverlapSpec, RateSpec, RetrySpec, ScheduleSpec, TargetSpec,
+    ConcurrencySpec, DurationView, Instant, JobHealthView, JobView, ListedJobView, OneJobView, OverlapSpec, RateSpec,
+    RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
 };
 
 use super::super::cells::{counted, or_dash, status};
 use super::super::instant::{away, long, short};
 use super::super::runs::run::in_short;
 use super::super::session::Paper;
-use super::super::span::Span;
-use super::super::table::{Card, Cell, Table};
+use super::super::span::{Span, roughly};
+use super::super::table::{BAD, Card, Cell, Table};
 
-pub(crate) fn table(jobs: &[JobView], paper: Paper) -> Table {
+pub(crate) fn table(jobs: &[ListedJobView], paper: Paper) -> Table {
     let mut table = Table::new(&["JOB", "~NAME", "STATUS", "~SCHEDULE", "~TARGET", "NEXT RUN"]);
-    for job in jobs {
+    for ListedJobView { job, .. } in jobs {
         table.row(vec![
             Cell::from(&job.job_id),
             or_dash(job.name.as_deref()),
@@ -26,16 +29,77 @@ pub(crate) fn table(jobs: &[JobView], paper: Paper) -> Table {
     table
 }
 
+/// How each has been doing.
+pub(crate) fn health_table(jobs: &[ListedJobView], paper: Paper) -> Table {
+    let mut table =
+        Table::new(&["JOB", "~NAME", "STATUS", "SUCCEEDED", "FAILED IN A ROW", "P95", "LAST SUCCESS", "OVERDUE"]);
+    for ListedJobView { job, health, .. } in jobs {
+        let health = health.as_ref();
+        let ago = |at: Instant| away(at.0, paper.now);
+        let failures = health.map(|health| health.consecutive_failures).filter(|failures| *failures > 0);
+        let overdue = health.and_then(|health| health.overdue_since);
+        table.row(vec![
+            Cell::from(&job.job_id),
+            or_dash(job.name.as_deref()),
+            status(&job.status),
+            or_dash(health.and_then(success_words).as_deref()),
+            failures.map_or_else(|| Cell::faint("-"), |failures| Cell::new(failures.to_string(), BAD)),
+            or_dash(health.and_then(|health| health.duration_ms).map(|took| took_words(took.p95)).as_deref()),
+            or_dash(health.and_then(|health| health.last_success_at).map(ago).as_deref()),
+            overdue.map_or_else(|| Cell::faint("-"), |since| Cell::new(ago(since), BAD)),
+        ]);
+    }
+    table
+}
+
 pub(crate) fn card(job: &JobView, paper: Paper) -> String {
     card_of(job, paper).draw()
 }
 
 pub(crate) fn card_with_run(one: &OneJobView, paper: Paper) -> String {
     let last = one.last_run.as_ref();
-    card_of(&one.job, paper)
+    let card = card_of(&one.job, paper)
         .maybe("Last run", last.map(|run| in_short(run, paper.now)))
-        .maybe("", last.map(|run| Cell::faint(&run.run_id)))
-        .draw()
+        .maybe("", last.map(|run| Cell::faint(&run.run_id)));
+    one.health.iter().fold(card, |card, health| with_health(card, health, paper)).draw()
+}
+
+fn with_health(card: Card, health: &JobHealthView, paper: Paper) -> Card {
+    let failures = u64::try_from(health.consecutive_failures).unwrap_or(u64::MAX);
+    let failures = (failures > 0).then(|| Cell::new(format!("{} in a row", counted(failures, "failure")), BAD));
+    let overdue = health.overdue_since.map(|since| Cell::new(format!("since {}", long(since.0, paper.now)), BAD));
+    card.maybe("Overdue", overdue)
+        .maybe("Succeeded", success_words(health))
+        .maybe("", failures)
+        .maybe("Outcomes", (!health.outcomes.is_empty()).then(|| outcome_marks(health)))
+        .maybe("Took", health.duration_ms.map(durations_words))
+        .maybe("Last success", health.last_success_at.map(|at| long(at.0, paper.now)))
+}
+
+/// None where nothing was judged.
+fn success_words(health: &JobHealthView) -> Option<String> {
+    let rate = health.success_rate?;
+    // Rounded down: what is not all of them is not shown as all of them. A whole percent is one, whatever a fraction in base two makes of it.
+    Some(format!("{:.0}% of {}", (100.0 * rate + 0.001).floor(), health.judged))
+}
+
+/// A mark for each, the newest first.
+fn outcome_marks(health: &JobHealthView) -> String {
+    let mark = |outcome: &Word<RunStatus>| match outcome {
+        Word::Known(RunStatus::Succeeded) => '✓',
+        Word::Known(RunStatus::Failed | RunStatus::TimedOut) => '✗',
+        _cancelled_or_skipped => '-',
+    };
+    let marks: String = health.outcomes.iter().map(mark).collect();
+    format!("{marks}  newest first")
+}
+
+fn durations_words(DurationView { p50, p95, p99 }: DurationView) -> String {
+    format!("p50 {}, p95 {}, p99 {}", took_words(p50), took_words(p95), took_words(p99))
+}
+
+fn took_words(millis: u64) -> String {
+    roughly(Duration::from_millis(millis))
 }
 
 fn card_of(job: &JobView, paper: Paper) -> Card {
@@ -197,11 +261,68 @@ mod tests {
         let mut job = job(&json!({"on_demand": true}), &json!({"noop": {}}));
         job.next_run_at = Moment::parse("2026-11-20T13:00:00Z").map(Instant);
 
+        let job = ListedJobView { job, last_run: None, health: None };
         let drawn = strip_str(&table(&[job], paper()).draw(usize::MAX)).to_string();
 
         let lines: Vec<&str> = drawn.lines().collect();
         assert_eq!(lines[0], "JOB    NAME  STATUS  SCHEDULE   TARGET  NEXT RUN");
         assert_eq!(lines[1], "job_1  -     active  on demand  noop    in 1h");
+    }
+
+    fn health() -> JobHealthView {
+        let health = json!({
+            "success_rate": 0.996, "judged": 7, "outcomes": ["timed_out", "failed", "skipped", "succeeded", "a_later_word"],
+            "duration_ms": {"p50": 1200, "p95": 90_000, "p99": 3_600_000}, "last_success_at": "2026-11-20T10:00:00.000Z",
+            "consecutive_failures": 2, "overdue_since": "2026-11-20T11:30:00.000Z",
+        });
+        serde_json::from_value(health).unwrap()
+    }
+
+    #[test]
+    fn a_card_shows_how_a_job_has_been_doing() {
+        let of = |health| {
+            let one =
+                OneJobView { job: job(&json!({"on_demand": true}), &json!({"noop": {}})), last_run: None, health };
+            strip_str(&card_with_run(&one, paper())).to_string()
+        };
+
+        let wanted = "\
+Overdue       since 2026-11-20T11:30:00.000Z (30m ago)
+Succeeded     99% of 7
+              2 failures in a row
+Outcomes      ✗✗-✓-  newest first
+Took          p50 1.2s, p95 1m30s, p99 1h
+Last success  2026-11-20T10:00:00.000Z (2h ago)
+";
+        assert!(of(Some(health())).ends_with(wanted), "{}", of(Some(health())));
+        let (success_rate, duration_ms, last_success_at, overdue_since) = (None, None, None, None);
+        let (judged, outcomes, consecutive_failures) = (0, Vec::new(), 0);
+        let new = JobHealthView {
+            success_rate,
+            judged,
+            outcomes,
+            duration_ms,
+            last_success_at,
+            consecutive_failures,
+            overdue_since,
+        };
+        assert_eq!(of(Some(new)), of(None), "nothing is to be said of a new job");
+    }
+
+    #[test]
+    fn a_list_shows_how_each_has_been_doing() {
+        let job = || job(&json!({"on_demand": true}), &json!({"noop": {}}));
+        let ill = ListedJobView { job: job(), last_run: None, health: Some(health()) };
+        let unknown = ListedJobView { job: job(), last_run: None, health: None };
+
+        let drawn = strip_str(&health_table(&[ill, unknown], paper()).draw(usize::MAX)).to_string();
+
+        let wanted = "\
+JOB    NAME  STATUS  SUCCEEDED  FAILED IN A ROW  P95    LAST SUCCESS  OVERDUE
+job_1  -     active  99% of 7   2                1m30s  2h ago        30m ago
+job_1  -     active  -          -                -      -             -
+";
+        assert_eq!(drawn, wanted);
     }
 
     #[test]

@@ -1,0 +1,62 @@
+//! The newest runs of a job: one bounded query, from which its last run is shown and its health.
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use minutehand_domain::Moment;
+use minutehand_domain::health::Health;
+use minutehand_domain::job::Job;
+use minutehand_domain::limits::HEALTH_RUNS;
+use minutehand_domain::run::Run;
+use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::{Fault, Ports};
+use minutehand_wire::{Expand, JobHealthView, JobView, ListedJobView, RunView};
+
+/// Queries of one page of jobs that are under way at a time: with their hundred runs each they are half a megabyte.
+const AT_ONCE: usize = 8;
+
+/// Runs whose time has come, newest first: without occurrences that were cancelled before they were due.
+pub(super) struct Newest {
+    pub runs: Vec<Run>,
+    /// Nothing lies among them that this release cannot read.
+    is_whole: bool,
+}
+
+impl Newest {
+    /// As many as a job's health is made of.
+    pub(super) async fn for_health<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Self, Fault> {
+        Self::read(ports, job, HEALTH_RUNS, now).await
+    }
+
+    async fn read<D: Ports>(ports: &D, job: &Job, most: usize, now: Moment) -> Result<Self, Fault> {
+        let until_now = RunsOf { job: job.id, window: Moment::EPOCH..now.just_after() };
+        let page = ports.store().list::<Run>(&job.tenant, until_now, None, most).await?;
+        Ok(Self { runs: page.items, is_whole: page.unreadable.is_empty() })
+    }
+
+    /// What cannot be read may be the record of whatever seems to be overdue.
+    pub(super) fn health(&self, job: &Job, now: Moment) -> JobHealthView {
+        let health = JobHealthView::of(&Health::of(job, &self.runs, now));
+        JobHealthView { overdue_since: health.overdue_since.filter(|_| self.is_whole), ..health }
+    }
+}
+
+/// The jobs of a page with what was asked for beside them: a query for each job.
+pub(super) async fn expanded<D: Ports>(
+    ports: &D,
+    jobs: Vec<Job>,
+    expand: Option<Expand>,
+    now: Moment,
+) -> Result<Vec<ListedJobView>, Fault> {
+    let listed = jobs.into_iter().map(|job| listed(ports, job, expand, now));
+    stream::iter(listed).buffered(AT_ONCE).try_collect().await
+}
+
+async fn listed<D: Ports>(ports: &D, job: Job, expand: Option<Expand>, now: Moment) -> Result<ListedJobView, Fault> {
+    let newest = match expand {
+        Some(Expand::LastRun) => Some(Newest::read(ports, &job, 1, now).await?),
+        Some(Expand::Health) => Some(Newest::for_health(ports, &job, now).await?),
+        None => None,
+    };
+    let last_run = newest.as_ref().and_then(|newest| newest.runs.first()).map(|run| RunView::listed(run, now));
+    let health = newest.filter(|_| expand == Some(Expand::Health)).map(|newest| newest.health(&job, now));
+    Ok(ListedJobView { job: JobView::listed(&job, now), last_run, health })
+}
