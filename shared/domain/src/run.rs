@@ -36,7 +36,7 @@ use crate::id::{RunKey, Tenant, Worker};
 use crate::order::Terms;
 use crate::pace;
 use crate::priority::Priority;
-use crate::slot::Admission;
+use crate::slot::{Admission, Bound, SlotName};
 use crate::workflow::definition::NoAnswer;
 use crate::workflow::plan::Phase;
 
@@ -446,6 +446,12 @@ impl Run {
     /// Whether it was let in, and has not come to its end since: between two attempts it has the places that it asked for.
     pub fn has_begun_with_places(&self) -> bool {
         self.waiting().is_none() && !self.admission.places.is_empty()
+    }
+
+    /// Those of these places that it asks for: one that has begun without a place of its job is not counted among those under way.
+    pub fn wants_of(&self, mut places: Vec<Bound>) -> Vec<Bound> {
+        places.retain(|bound| self.fence == 0 || !matches!(bound.slot, SlotName::Job(_)));
+        places
     }
 
     /// Its tasks, where it waits for them.

@@ -12,6 +12,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
+use minutehand_domain::limits::QUEUED_RUNS;
 use minutehand_domain::run::Run;
 use minutehand_domain::slot::{Bound, HOLDERS, Slot, SlotKey, SlotName, Waiter, items};
 use minutehand_io::chance::Chance as _;
@@ -104,9 +105,9 @@ async fn must_let_others_go_first<D: Ports>(ports: &D, place: Place<'_>, own: &W
 
 /// Who holds the places of a slot, or stands first in its line, beside this run.
 pub async fn others_of<D: Ports>(ports: &D, place: Place<'_>) -> Result<Vec<RunKey>, Fault> {
-    let parts = occupancy(ports, place).await?.parts;
-    let holders = parts.iter().flat_map(|part| &part.slot.holders).filter_map(|holder| holder.parse::<RunKey>().ok());
-    let waiting = line::first_of(ports, place).await?.into_iter().map(|waiter| waiter.run);
+    let held = occupancy(ports, place).await?.parts;
+    let holders = held.iter().flat_map(|part| &part.slot.holders).filter_map(|holder| holder.parse::<RunKey>().ok());
+    let waiting = line::first_of(ports, place, QUEUED_RUNS as usize).await?.into_iter().map(|waiter| waiter.run);
     Ok(holders.chain(waiting).filter(|other| *other != place.run).collect())
 }
 
@@ -197,7 +198,8 @@ pub async fn release_if_over<D: Ports>(ports: &D, run: &Run, places: &[Bound]) -
 
 /// Of which slot a run that waits has no place, and how many of it are taken; none where it has all, or its record names none.
 pub async fn awaited<D: Ports>(ports: &D, run: &Run) -> Result<Option<(Bound, usize)>, Fault> {
-    for bound in &run.admission.places {
+    let is_waited_for = |bound: &&Bound| !matches!(bound.slot, SlotName::Queue(_));
+    for bound in run.admission.places.iter().filter(is_waited_for) {
         let occupancy = occupancy(ports, Place::of(run, bound)).await?;
         if !occupancy.is_held {
             let taken = occupancy.parts.iter().map(|part| part.slot.holders.len()).sum();

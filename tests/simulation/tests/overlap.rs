@@ -1,6 +1,7 @@
 //! Histories of jobs whose runs overlap: what goes wrong is drawn, and whatever it was, no job has more under way than it may, each
 //! occurrence comes to an end, and none is skipped that nobody was in the way of.
 
+use minutehand_domain::Moment;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::Change;
 use minutehand_domain::overlap::Overlap;
@@ -76,7 +77,7 @@ fn where_nothing_goes_wrong_none_is_skipped_that_nobody_was_in_the_way_of() {
         let all = runs(&stage);
         let in_the_way = |at: i64, of: i64| {
             let is_so = |(instant, run): &&(i64, Run)| {
-                let ended = run.finished_at().map_or(i64::MAX, |at| at.millis());
+                let ended = run.finished_at().map_or(i64::MAX, Moment::millis);
                 *instant != of && run.fence > 0 && run.key.at.millis() <= at && at <= ended
             };
             all.iter().filter(is_so).count()

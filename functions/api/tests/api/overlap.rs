@@ -25,8 +25,8 @@ async fn two_runs(world: &World, overlap: &Value) -> ([String; 2], Value) {
         runs.push(world.run_of(&id).await);
         work(world).await;
         let asked = json!({"pool": "web1", "worker_id": "a", "wait_seconds": 0, "max": 10});
-        let leases = world.post("/v1/leases", asked).await;
-        leased.extend(leases.field("/leases").as_array().cloned().unwrap_or_default());
+        let answer = world.post("/v1/leases", asked).await;
+        leased.extend(answer.field("/leases").as_array().cloned().unwrap_or_default());
         world.pass(1);
     }
     assert_eq!(leased.len(), 1, "one at once: {leased:?}");
@@ -82,7 +82,7 @@ async fn a_run_that_makes_way_says_for_which() {
     let shown = world.get(&format!("/v1/runs/{second}")).await;
     let events = world.get(&format!("/v1/runs/{second}/events")).await;
 
-    let told = json!(format!("run {first} of its job was under way"));
+    let told = json!(format!("run {first} of its job was not over"));
     assert_eq!((shown.word("/status"), shown.word("/reason")), ("skipped".to_owned(), "overlap".to_owned()));
     assert_eq!(shown.field("/detail"), told, "{}", shown.text);
     assert_eq!(events.field("/items").as_array().unwrap().last().unwrap()["detail"], told, "{}", events.text);

@@ -32,6 +32,26 @@ impl Retry {
     }
 }
 
+impl Event<'_> {
+    /// Whether it is for a run whose time has come.
+    const fn begins(&self) -> bool {
+        use Event::{Ask, AwaitSlot, Claim, Offer, Postpone, Take, Unfold, Unmake, Yield};
+
+        matches!(
+            self,
+            Claim { .. }
+                | Offer { .. }
+                | Take { .. }
+                | Unfold { .. }
+                | Ask { .. }
+                | AwaitSlot
+                | Yield(_)
+                | Postpone { .. }
+                | Unmake(_)
+        )
+    }
+}
+
 impl Run {
     /// What this run becomes when `event` happens to it at `now`; or why it means nothing.
     pub fn after(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
@@ -49,18 +69,7 @@ impl Run {
         use Waiting::{Answer, Slot, Tasks};
 
         match (&self.state, event) {
-            (
-                Scheduled { due },
-                Claim { .. }
-                | Offer { .. }
-                | Take { .. }
-                | Unfold { .. }
-                | Ask { .. }
-                | AwaitSlot
-                | Yield(_)
-                | Postpone { .. }
-                | Unmake(_),
-            ) if now < *due => Err(Refusal::TooEarly { due: *due }),
+            (Scheduled { due }, event) if event.begins() && now < *due => Err(Refusal::TooEarly { due: *due }),
             (Scheduled { .. } | State::Waiting(Slot { .. }), Claim { by, terms }) => {
                 Ok(self.claimed(Lease::of_process(*by, terms, now), now))
             }

@@ -20,10 +20,10 @@ use minutehand_io::{Fault, Ports};
 
 use super::claim::{Dropped, ReadAt};
 use super::finish::promise_next_attempt;
-use super::overlap::{Met, meet, replace};
+use super::overlap::{meet, press};
 use crate::slots::line::{leave_line, leave_line_to_others, stand_in_line};
 use crate::slots::pace::put_by;
-use crate::slots::{Place, acquire, holds, rank, release};
+use crate::slots::{Place, acquire, has_room, holds, rank, release};
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
 
@@ -118,6 +118,7 @@ async fn with_places<D: Ports>(
         let places = entrant.run.admission.places.clone();
         return Ok(Ok((entrant, places)));
     }
+    let needed = entrant.run.wants_of(needed);
     let needed = if entrant.run.admission.is_for(&needed) {
         needed
     } else if holds_any(ports, &entrant.run).await? {
@@ -190,7 +191,28 @@ fn with_admission(run: Run, needed: &[Bound], beyond: &[Bound]) -> Run {
     Run { admission, ..run }
 }
 
-/// The run, with a place of its own; or why it has none. Rule **relook**: who has become a waiter looks once more.
+/// Before a run is offered whose job counts those under way: one that finds no place does as it would where a worker took it. It takes none,
+/// and who takes it asks again.
+pub(super) async fn pass_its_own<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    needs: &Needs<'_>,
+    mut entrant: Entrant,
+) -> Result<Result<Entrant, NotIn>, Fault> {
+    let of_its_job = needs.places.iter().find(|bound| matches!(bound.slot, SlotName::Job(_)));
+    let Some(bound) = of_its_job.filter(|_| entrant.run.fence == 0) else { return Ok(Ok(entrant)) };
+    let tenant = entrant.run.tenant.clone();
+    let place = Place { tenant: &tenant, bound, run: entrant.run.key };
+    if has_room(ports, place).await? {
+        return Ok(Ok(entrant));
+    }
+    if waits_since(&entrant.run).is_none() {
+        entrant.run = with_admission(entrant.run, &needs.places, &[]);
+    }
+    wait_in_line(ports, told, (place, needs.overlap), entrant, false).await
+}
+
+/// The run, with a place of its own; or why it has none.
 async fn with_a_place<D: Ports>(
     ports: &D,
     told: &Hint,
@@ -206,24 +228,38 @@ async fn with_a_place<D: Ports>(
             None => Ok(Ok(entrant)),
         };
     }
-    let Met { entrant, replaces } = match Box::pin(meet(ports, told, overlap, place, entrant)).await? {
-        Ok(met) => met,
+    wait_in_line(ports, told, (place, overlap), entrant, true).await
+}
+
+/// A run that found no place waits for one, if its job has it wait. Rule **relook**: who has become a waiter looks once more, and `takes` a place
+/// that has come free, or leaves it to whoever takes the run.
+async fn wait_in_line<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    (place, overlap): (Place<'_>, Overlap),
+    entrant: Entrant,
+    takes: bool,
+) -> Result<Result<Entrant, NotIn>, Fault> {
+    let entrant = match Box::pin(meet(ports, told, overlap, place, entrant)).await? {
+        Ok(entrant) => entrant,
         Err(not_in) => return Ok(Err(not_in)),
     };
-    let entrant = match waits_since {
+    let entrant = match waits_since(&entrant.run) {
         Some(_) => entrant,
         None => match become_a_waiter(ports, entrant).await? {
             Ok(waiter) => waiter,
             Err(not_in) => return Ok(Err(not_in)),
         },
     };
-    let own = rank(&entrant.run, self::waits_since(&entrant.run).unwrap_or_else(|| ports.clock().now()));
+    let own = rank(&entrant.run, waits_since(&entrant.run).unwrap_or_else(|| ports.clock().now()));
     stand_in_line(ports, place, &own).await?;
-    if acquire(ports, place, &own).await? {
+    if takes && acquire(ports, place, &own).await? {
         return in_place(ports, place, &own, entrant).await.map(Ok);
     }
-    replace(ports, &entrant.run, &replaces).await?;
-    Ok(Err(NotIn::Dropped(Dropped::AwaitsSlot)))
+    if !takes && has_room(ports, place).await? {
+        return Ok(Ok(entrant));
+    }
+    Box::pin(press(ports, told, overlap, place, entrant)).await.map(Err)
 }
 
 /// Who waited and has a place now stands in no line, and leaves its job's queue to the next.

@@ -5,11 +5,12 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::pace;
 use minutehand_domain::pool::Offer;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
-use minutehand_domain::slot::Bound;
+use minutehand_domain::slot::{Bound, SlotName};
 use minutehand_domain::target::WorkerTarget;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
@@ -17,8 +18,8 @@ use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Guard, OfferKey, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Claim, Dropped, Reading, Ready, claimed, dropped, erase_what_is_left};
-use super::entry::leave_lines;
+use super::claim::{Claim, Dropped, Reading, Ready, claimed, dropped, erase_what_is_left, quota_of};
+use super::entry::{Entrant, Needs, NotIn, leave_lines, pass_its_own};
 use super::finish::promise_next_attempt;
 use crate::slots::line::stand_in_line;
 use crate::slots::{Place, has_room, places_of, rank};
@@ -45,7 +46,7 @@ pub(super) async fn offer<D: Ports>(
 async fn offer_as_read<D: Ports>(
     ports: &D,
     told: &Hint,
-    Ready { owner, run, guard, .. }: Ready,
+    Ready { owner, run, guard, read_at }: Ready,
     target: &WorkerTarget,
 ) -> Result<Claim, Fault> {
     let now = ports.clock().now();
@@ -59,12 +60,19 @@ async fn offer_as_read<D: Ports>(
     if next != run && !given_up(ports, told, &owner, (&run, &next), guard).await? {
         return Ok(Claim::Dropped(Dropped::Faster));
     }
+    let next = match unless_its_own_are_in_the_way(ports, told, &owner, Entrant { run: next, guard, read_at }).await? {
+        Ok(next) => next,
+        Err(NotIn::Stale) => return Ok(Claim::NotYet(now)),
+        Err(NotIn::Dropped(dropped)) => return Ok(Claim::Dropped(dropped)),
+    };
     match next.state {
         State::Scheduled { due } if due <= now => put(ports, told, (&next, due), target).await?,
         State::Scheduled { due } => return Ok(Claim::NotYet(due)),
         State::Waiting(Waiting::Slot { since }) => {
             let places = places_of(&next);
-            if !have_room(ports, &next, since, &places).await? {
+            let is_shared = |bound: &&Bound| !matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
+            let shared: Vec<Bound> = places.iter().filter(is_shared).cloned().collect();
+            if !have_room(ports, &next, since, &shared).await? {
                 return Ok(Claim::Dropped(Dropped::AwaitsSlot));
             }
             // Whoever takes it asks for a place, and stands where it stood where there is none: until then it holds up nobody. It leaves
@@ -75,6 +83,27 @@ async fn offer_as_read<D: Ports>(
         _over => return Ok(Claim::Dropped(Dropped::Ended)),
     }
     Ok(Claim::Dropped(Dropped::Offered))
+}
+
+/// The run as it may be offered, or why not: others of its job are under way, and the job does not have its runs overlap.
+async fn unless_its_own_are_in_the_way<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    owner: &RunOwner,
+    entrant: Entrant,
+) -> Result<Result<Run, NotIn>, Fault> {
+    let could_begin = match &entrant.run.state {
+        State::Scheduled { due } => *due <= ports.clock().now(),
+        State::Waiting(Waiting::Slot { .. }) => true,
+        _over_or_under_way => false,
+    };
+    if !could_begin || owner.overlap() == Overlap::default() {
+        return Ok(Ok(entrant.run));
+    }
+    let places = owner.places(quota_of(ports, &entrant.run.tenant).await);
+    let needs = Needs { places, overlap: owner.overlap(), rate: owner.rate(), lane: owner.lane() };
+    let passed = Box::pin(pass_its_own(ports, told, &needs, entrant)).await?;
+    Ok(passed.map(|entrant| entrant.run))
 }
 
 /// Whether a worker that takes the run would find a place of each. Where there is none it stands in its line, and is told: it may have left

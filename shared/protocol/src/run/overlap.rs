@@ -20,32 +20,24 @@ use super::claim::{Dropped, erase_what_is_left};
 use super::entry::{Entrant, NotIn, leave_lines, waits_since};
 use crate::slots::{Place, acquire, others_of, rank};
 
-/// A run that is to wait for others of its job.
-pub(super) struct Met {
-    pub(super) entrant: Entrant,
-    /// Whose end it asks for.
-    pub(super) replaces: Vec<RunKey>,
-}
-
-/// What its job says to a run that found no place among the others of it. Of what jobs share it says nothing: there whoever finds no place
-/// waits.
+/// What its job says to a run that found no place among the others of it, before it waits. Of what jobs share it says nothing: there whoever
+/// finds no place waits.
 pub(super) async fn meet<D: Ports>(
     ports: &D,
     told: &Hint,
     overlap: Overlap,
     place: Place<'_>,
     mut entrant: Entrant,
-) -> Result<Result<Met, NotIn>, Fault> {
+) -> Result<Result<Entrant, NotIn>, Fault> {
     if !matches!(place.bound.slot, SlotName::Job(_)) {
-        return Ok(Ok(Met { entrant, replaces: Vec::new() }));
+        return Ok(Ok(entrant));
     }
     let others = others_of(ports, place).await?;
     match overlap.meets(place.run, &others) {
-        Meeting::Waits => Ok(Ok(Met { entrant, replaces: Vec::new() })),
-        Meeting::Replaces(replaces) => Ok(Ok(Met { entrant, replaces })),
+        Meeting::Waits | Meeting::Replaces(_) => Ok(Ok(entrant)),
         Meeting::Yields(to) => make_way(ports, told, entrant, to).await.map(Err),
         // Who waits already has its place there.
-        Meeting::WaitsIn(_) if waits_since(&entrant.run).is_some() => Ok(Ok(Met { entrant, replaces: Vec::new() })),
+        Meeting::WaitsIn(_) if waits_since(&entrant.run).is_some() => Ok(Ok(entrant)),
         Meeting::WaitsIn(queue) => {
             let own = rank(&entrant.run, ports.clock().now());
             if !acquire(ports, Place { bound: &queue, ..place }, &own).await? {
@@ -53,15 +45,38 @@ pub(super) async fn meet<D: Ports>(
             }
             entrant.run.admission.places.push(queue);
             entrant.run.admission.places.sort();
-            Ok(Ok(Met { entrant, replaces: Vec::new() }))
+            Ok(Ok(entrant))
         }
     }
 }
 
-/// Asks those to end for whose place the run waits, unless somebody has asked them before.
-pub(super) async fn replace<D: Ports>(ports: &D, run: &Run, others: &[RunKey]) -> Result<(), Fault> {
+/// What a run does that stands in the line: it asks those to end for whose place it waits, or makes way after all. Of two that come at once
+/// whoever stands there later sees the other.
+pub(super) async fn press<D: Ports>(
+    ports: &D,
+    told: &Hint,
+    overlap: Overlap,
+    place: Place<'_>,
+    entrant: Entrant,
+) -> Result<NotIn, Fault> {
+    if overlap == Overlap::CancelPrevious && matches!(place.bound.slot, SlotName::Job(_)) {
+        let others = others_of(ports, place).await?;
+        match overlap.meets(place.run, &others) {
+            Meeting::Yields(to) => return make_way(ports, told, entrant, to).await,
+            Meeting::Replaces(others) => replace(ports, &entrant.run, &others).await?,
+            Meeting::Waits | Meeting::WaitsIn(_) => {}
+        }
+    }
+    Ok(NotIn::Dropped(Dropped::AwaitsSlot))
+}
+
+/// Asks those to end for whose place the run waits, unless somebody has asked them before; or the run waits no more, since it was cancelled
+/// while whoever asks was asleep.
+async fn replace<D: Ports>(ports: &D, run: &Run, others: &[RunKey]) -> Result<(), Fault> {
     for other in others {
-        if !is_asked(ports, &run.tenant, *other).await? {
+        let seen = ports.store().get::<Run>(&run.tenant, run.key).await?;
+        let still_waits = seen.is_some_and(|seen| waits_since(&seen.item).is_some());
+        if still_waits && !is_asked(ports, &run.tenant, *other).await? {
             let note = format!("run {} of its job has come", run.key);
             let _it_may_be_over = cancel_with(ports, &run.tenant, *other, &By::overlap(), Some(&note)).await?;
         }
@@ -85,7 +100,7 @@ async fn make_way<D: Ports>(ports: &D, told: &Hint, entrant: Entrant, to: Option
         run.admission.places.clear();
     }
     let to = to.map_or_else(|| "another run".to_owned(), |run| format!("run {run}"));
-    let Ok(next) = run.after(&RunEvent::Yield(&format!("{to} of its job was under way")), now) else {
+    let Ok(next) = run.after(&RunEvent::Yield(&format!("{to} of its job was not over")), now) else {
         return Ok(NotIn::Dropped(Dropped::Waits));
     };
     if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {

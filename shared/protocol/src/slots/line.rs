@@ -50,13 +50,13 @@ async fn leave<D: Ports>(ports: &D, tenant: &Tenant, slot: SlotId, waiter: &Wait
 }
 
 /// The first of those who stand there.
-pub(super) async fn first_of<D: Ports>(ports: &D, place: Place<'_>) -> Result<Vec<Waiter>, Fault> {
-    Ok(ports.store().list::<Waiter>(place.tenant, place.slot(), None, LINE).await?.items)
+pub(super) async fn first_of<D: Ports>(ports: &D, place: Place<'_>, most: usize) -> Result<Vec<Waiter>, Fault> {
+    Ok(ports.store().list::<Waiter>(place.tenant, place.slot(), None, most).await?.items)
 }
 
 /// The first of those who rank before this one.
 pub(super) async fn ahead_of<D: Ports>(ports: &D, place: Place<'_>, own: &Waiter) -> Result<Vec<Waiter>, Fault> {
-    let line = first_of(ports, place).await?;
+    let line = first_of(ports, place, LINE).await?;
     Ok(line.into_iter().filter(|waiter| waiter.run != own.run && waiter.is_before(own)).collect())
 }
 

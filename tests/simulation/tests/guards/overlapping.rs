@@ -34,7 +34,7 @@ fn a_run_that_comes_while_another_is_under_way_is_skipped() {
     assert_eq!(stage.starts(), [(10, 10), (40, 40), (70, 70)]);
     assert_eq!(states(&stage, &[10, 20, 30]), ["succeeded", "skipped: overlap", "skipped: overlap"]);
     let told = stage.run(20).and_then(|run| run.told).expect("it says why");
-    assert_eq!(told, format!("run {} of its job was under way", stage.key(10)));
+    assert_eq!(told, format!("run {} of its job was not over", stage.key(10)));
     assert_eq!(stage.timers().iter().filter(|timer| timer.key.due < stage.key(70).at).count(), 0, "nothing is left");
 }
 
@@ -110,6 +110,83 @@ fn an_older_run_makes_way_for_a_newer_one() {
 
     assert_eq!(states(&stage, &[10, 20]), ["skipped: overlap", "succeeded"]);
     assert_eq!(stage.run(20).expect("it has a record").cancel, None);
+}
+
+/// Two newer runs come at once, and neither sees the other before it stands in the line: whoever stands there later does.
+///
+/// Removed (`overlap-looks-again`): who stands in the line asks for nothing. Both waited.
+#[test]
+fn of_two_newer_runs_that_come_at_once_one_goes_on() {
+    let stage = Stage::new(every_ten(Overlap::CancelPrevious, 45), [sleeps_before("slow", "put_waiter", 11)]);
+    stage.create(0, "creator");
+    stage.lose_hints(0..60);
+    stage.play_to(1);
+    stage.execute(10, "first", &stage.hint(10));
+    stage.execute(20, "slow", &stage.hint(20));
+    stage.execute(30, "newest", &stage.hint(30));
+
+    stage.play_to(35);
+
+    assert_eq!(states(&stage, &[10, 20, 30]), ["running", "skipped: overlap", "waiting"]);
+}
+
+/// Whoever has begun when runs might overlap goes on, whatever the job says by now.
+///
+/// Removed (`overlap-of-the-begun`): a run that waits for another try asks for a place of its job. It was skipped.
+#[test]
+fn a_run_that_has_begun_makes_way_for_nobody() {
+    let failing = Wish { fails: true, retries: 1, retry_after: 30, takes: 1, ..Wish::every(25, 10) };
+    let stage = Stage::new(failing.clone(), []);
+    stage.create(0, "creator");
+    stage.redefine(20, "changer", &Wish { overlap: Overlap::Skip, ..failing });
+
+    stage.play_to(45);
+
+    assert_eq!(states(&stage, &[10, 35]), ["failed: error", "scheduled"]);
+}
+
+/// A worker's run that comes while another worker has one is not offered.
+///
+/// Removed (`overlap-before-the-offer`): it is offered, and makes way when a worker takes it. None came.
+#[test]
+fn what_would_overlap_is_not_offered() {
+    let by_a_worker = |overlap| Wish { by_a_worker: true, ..Wish { overlap, ..Wish::every(20, 10) } };
+    for (overlap, state) in [(Overlap::Skip, "skipped: overlap"), (Overlap::CancelPrevious, "waiting")] {
+        let stage = Stage::new(by_a_worker(overlap), []);
+        stage.create(0, "creator");
+        let taken = stage.take(11, "worker");
+
+        stage.play_to(35);
+
+        let asked = stage.run(10).expect("it was taken").cancel.is_some();
+        assert_eq!((taken.given().len(), stage.state(30).as_str(), stage.offered()), (1, state, 0), "{overlap:?}");
+        assert_eq!(asked, overlap == Overlap::CancelPrevious);
+    }
+}
+
+/// One that has left the queue for its job's place waits for a key, and another stands in the queue by then: it asks for no place there.
+///
+/// Removed (`overlap-two-orders`): what waits asks for all that its record names. The two waited for each other for ever.
+#[test]
+fn who_has_left_the_queue_does_not_wait_for_it() {
+    let pulled = Wish { by_a_worker: true, overlap: Overlap::Queue { waiting: 1 }, ..Wish::every(20, 10) };
+    let stage = Stage::new(pulled.at_once("k", 1), []);
+    let called = stage.beside(Wish { takes: 30, ..Wish::once(40) }.at_once("k", 1));
+    stage.create(0, "creator");
+    called.create(0, "creator");
+    let first = stage.take(11, "worker");
+    stage.play_to(37);
+    stage.complete(37, "worker", &first.given()[0]);
+    let nothing = stage.take(43, "worker");
+    stage.play_to(60);
+    let waiting = states(&stage, &[30, 50]);
+
+    stage.play_to(74);
+    let second = stage.take(75, "worker");
+    stage.play_to(80);
+
+    assert_eq!((nothing.given().len(), waiting), (0, vec!["waiting".to_owned(), "waiting".to_owned()]));
+    assert_eq!(second.given().first().map(|taken| taken.run.key), Some(stage.key(30)));
 }
 
 /// One that has taken its job's place and has no record yet is under way.

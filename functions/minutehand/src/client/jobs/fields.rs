@@ -96,8 +96,8 @@ pub(crate) struct JobFlags {
     /// At most so many runs of this key at once, of this job and of all others that have it
     #[arg(long, value_name = "KEY=LIMIT", value_parser = key_and_number)]
     concurrency: Option<(String, u64)>,
-    /// What becomes of a run that comes while another is under way: skip, queue, cancel_previous, or allow; with a number for how many
-    /// may wait (queue=3), or be under way at once (allow=2)
+    /// What becomes of a run that comes while another is under way: `skip`, `queue`, `cancel_previous`, or `allow`; with a number for how many
+    /// may wait (`queue=3`), or be under way at once (`allow=2`)
     #[arg(long, value_name = "POLICY", value_parser = overlap)]
     overlap: Option<OverlapSpec>,
     /// At most so many attempts of this key begin in a minute, of this job and of all others that have it
