@@ -23,6 +23,10 @@ use crate::params::{JobPath, Params, RunPath};
 use crate::problem::Problem;
 use crate::runs::FullRun;
 
+/// How many records back one is looked for that tells of an instant which has none: further than a claim does, to which those tell nothing
+/// that lie behind many others.
+const RECORDS_BACK: usize = 500;
+
 /// What an instant of a job came to, or will. Reads the job, at most three records, and one page of those before.
 pub(crate) async fn of_instant<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -71,7 +75,7 @@ async fn earlier_than<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<
     if question.now < at {
         return Ok(Vec::new());
     }
-    records_before(ports, tenant, RunKey::occurrence(question.job.id, at)).await
+    records_before(ports, tenant, RunKey::occurrence(question.job.id, at), RECORDS_BACK).await
 }
 
 async fn awaited_by<D: Ports>(ports: &D, run: Option<&Run>) -> Result<Option<(Bound, usize)>, Fault> {

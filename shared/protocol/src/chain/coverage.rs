@@ -28,15 +28,15 @@ impl Coverage {
 /// The record of an earlier occurrence that speaks for this one too, if one does: of several the one that speaks furthest. It
 /// covers only what has no record of its own.
 pub async fn covering<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Option<Coverage>, Fault> {
-    let covering = records_before(ports, tenant, key).await?.into_iter().filter_map(|record| {
+    let covering = records_before(ports, tenant, key, RECORDS_BACK).await?.into_iter().filter_map(|record| {
         let covered = record.covers(key.at)?;
         Some(Coverage { record, covered })
     });
     Ok(covering.max_by_key(|coverage| coverage.covered.until))
 }
 
-/// The records among which a covering one is looked for, newest first.
-pub async fn records_before<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Vec<Run>, Fault> {
+/// The newest records before an occurrence, newest first.
+pub async fn records_before<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, most: usize) -> Result<Vec<Run>, Fault> {
     let before = RunsOf { job: key.job, window: Moment::EPOCH..key.at };
-    ports.store().list::<Run>(tenant, before, None, RECORDS_BACK).await?.whole()
+    ports.store().list::<Run>(tenant, before, None, most).await?.whole()
 }

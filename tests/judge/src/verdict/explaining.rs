@@ -18,18 +18,23 @@ impl Verdict<'_> {
         }
     }
 
-    /// Of what did not fire the rule follows from the record's reason.
+    /// Of what did not fire the rule follows from the record's reason; where several tell of it, from one of theirs.
     fn a_reason_is_that_of_the_record(&mut self, job: &Job, told: &Explanation) {
-        let teller = self.recorded(job, told.instant).or_else(|| self.teller(job, told.instant));
-        let reason = teller.and_then(|record| record.reason.as_deref());
-        let Some(reason) = reason.filter(|_| ["skipped", "covered"].contains(&told.verdict.as_str())) else { return };
-        let wanted = match reason {
+        if !["skipped", "covered"].contains(&told.verdict.as_str()) {
+            return;
+        }
+        let tellers = match self.recorded(job, told.instant) {
+            Some(own) => vec![own],
+            None => self.tellers(job, told.instant),
+        };
+        let reasons: Vec<_> = tellers.iter().filter_map(|record| record.reason.clone()).collect();
+        let wanted = |reason: &String| match reason.as_str() {
             "coalesced" | "missed" => "catch_up",
             "superseded" => "schedule_change",
             other => other,
-        };
-        if told.rule != wanted {
-            let detail = format!("by {}, and the record says {reason}", told.rule);
+        } == told.rule;
+        if !reasons.is_empty() && !reasons.iter().any(wanted) {
+            let detail = format!("by {}, and the records say {reasons:?}", told.rule);
             self.report("an explanation says why", job.job, told.instant, detail);
         }
     }
@@ -41,13 +46,17 @@ impl Verdict<'_> {
         let then = around(&job.heads, told.instant);
         let fires = |head: &&&Head| head.schedule.fires_at(told.instant);
         let (firing, silent) = (then.iter().filter(fires).count(), then.iter().filter(|head| !fires(head)).count());
-        let is_told_of = self.teller(job, told.instant).is_some();
+        let is_told_of = !self.tellers(job, told.instant).is_empty();
         let mut wanted = Vec::new();
         if firing > 0 && is_told_of {
             wanted.push("covered");
         }
+        // That an occurrence has a record is another rule's: where it may have none, nobody has claimed it, or it is too late for that.
+        if firing > 0 && !is_told_of {
+            wanted.extend(["waiting", "skipped"]);
+        }
         if firing > 0 && !is_told_of && job.heads.iter().any(|head| head.status != Status::Active) {
-            wanted.extend(["skipped", "will_not_fire"]);
+            wanted.push("will_not_fire");
         }
         if silent > 0 || then.is_empty() {
             wanted.push("not_an_occurrence");
@@ -63,14 +72,15 @@ impl Verdict<'_> {
         self.records.get(&(job.job, instant, 0)).copied()
     }
 
-    /// The record of an earlier occurrence that spans this one.
-    fn teller(&self, job: &Job, t: i64) -> Option<&Record> {
+    /// The records of earlier occurrences that span this one.
+    fn tellers(&self, job: &Job, t: i64) -> Vec<&Record> {
         let spans =
             |record: &Record| record.covers_until.is_some_and(|until| t < until || t == until && is_last(record));
         self.records
             .range((job.job, i64::MIN, 0)..(job.job, t, 0))
             .map(|(_, record)| *record)
-            .rfind(|record| spans(record))
+            .filter(|record| spans(record))
+            .collect()
     }
 }
 

@@ -115,6 +115,16 @@ fn no_attempt_is_forgotten() {
 }
 
 #[test]
+fn an_explanation_is_true() {
+    kept("an explanation is true", 40);
+}
+
+#[test]
+fn an_explanation_says_why() {
+    kept("an explanation says why", 40);
+}
+
+#[test]
 fn whoever_is_late_says_so() {
     kept("whoever is late says so", 20);
 }

@@ -141,7 +141,7 @@ impl Conversation {
                 let of_leases =
                     ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/leases/") || *route == EFFECT);
                 // An effect is claimed by whoever has the run at that moment alone.
-                let often = |route: &str| if route == EFFECT { 2 } else { 1 };
+                let often = |route: &str| if route == EFFECT { 4 } else { 1 };
                 let of_leases: Vec<_> = of_leases.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
                 return **self.random.pick(&of_leases);
             }
