@@ -204,9 +204,8 @@ fn a_run_that_is_on_its_way_is_under_way() {
     assert_eq!(states(&stage, &[10, 20]), ["succeeded", "skipped: overlap"]);
 }
 
-/// A run that waits in the queue and is cancelled leaves room for another.
-///
-/// Removed (`overlap-leaves-the-queue`): who waits does not write down that it has a place in the queue. Nobody else could wait.
+/// A run that waits in the queue and is cancelled leaves room for another: its end gives its place back, and whoever finds the queue full would
+/// remove it too.
 #[test]
 fn who_is_cancelled_while_it_waits_leaves_the_queue() {
     let stage = Stage::new(every_ten(Overlap::Queue { waiting: 1 }, 45), []);
