@@ -17,12 +17,10 @@ use minutehand_wire::{FiresQuery, FiresView, JobFireView};
 
 use crate::app_state::AppState;
 use crate::cursor::{Scope, foreign};
+use crate::jobs::LOOKED_THROUGH;
 use crate::keyring::Caller;
 use crate::params::{Params, limit_of};
 use crate::problem::Problem;
-
-/// Jobs that one request asks at most, a page of them at a time: as many as a filtered list of jobs reads.
-const LOOKED_THROUGH: usize = 10_000;
 
 pub(crate) async fn list<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -44,7 +42,7 @@ pub(crate) async fn list<D: Ports>(
     Ok(Json(FiresView { items, next_cursor, complete }).into_response())
 }
 
-/// Whether these are all jobs.
+/// Takes in so many jobs as a filtered list reads, a page of them at a time. Whether these are all.
 async fn look_through<D: Ports>(ports: &D, tenant: &Tenant, forecast: &mut Forecast) -> Result<bool, Fault> {
     let mut past = None;
     for _ in 0..LOOKED_THROUGH / PAGE {

@@ -37,8 +37,8 @@ use crate::precondition::{IfMatch, etag};
 use crate::problem::{Kind, Problem};
 use crate::runs::FullRun;
 
-/// Jobs that one filtered request reads at most; its page may then hold fewer jobs than requested, and a cursor.
-const LOOKED_THROUGH: usize = 10_000;
+/// Jobs that one filtered request reads at most; its page may then hold fewer jobs than requested, and a cursor. So many a forecast asks.
+pub(crate) const LOOKED_THROUGH: usize = 10_000;
 /// Jobs of one page that are shown with what their runs say: fifty times the newest hundred are what a function reads in a second.
 const EXPANDED: usize = 50;
 

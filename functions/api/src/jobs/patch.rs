@@ -119,6 +119,9 @@ fn asked_of(job: &Job, payload: BodyView, now: Moment) -> Box<RawValue> {
     to_raw_value(&fields).expect("JSON of JSON")
 }
 
+/// What is left of a field beside its change.
+type RestOf = fn(&RawValue, &RawValue) -> Box<RawValue>;
+
 fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> {
     let (Some(mut fields), Some(changes)) = (fields_of(asked), fields_of(patch)) else {
         return Err(Problem::new(Kind::Invalid, "a merge-patch of a job is an object"));
@@ -126,19 +129,17 @@ fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> 
     if changes.get("idempotency_key").is_some() {
         return Err(Problem::field(Kind::Invalid, "/idempotency_key", "belongs to the job's creation"));
     }
-    for (name, kinds) in [("schedule", &SCHEDULE_KINDS[..]), ("target", TARGET_KINDS)] {
+    let rests: [(&str, RestOf); 4] = [
+        ("schedule", |field, change| without_excluded(field, change, &SCHEDULE_KINDS)),
+        ("target", |field, change| without_excluded(field, change, TARGET_KINDS)),
+        ("catch_up", |field, change| without_fields_of_others(field, change, CatchUpPolicy::goes_without)),
+        ("overlap", |field, change| without_fields_of_others(field, change, OverlapPolicy::goes_without)),
+    ];
+    for (name, rest_of) in rests {
         if let (Some(field), Some(change)) = (fields.get(name), changes.get(name)) {
-            let rest = without_excluded(field, change, kinds);
+            let rest = rest_of(field, change);
             fields.set(name, rest);
         }
-    }
-    if let (Some(field), Some(change)) = (fields.get("catch_up"), changes.get("catch_up")) {
-        let rest = without_fields_of_others(field, change, CatchUpPolicy::goes_without);
-        fields.set("catch_up", rest);
-    }
-    if let (Some(field), Some(change)) = (fields.get("overlap"), changes.get("overlap")) {
-        let rest = without_fields_of_others(field, change, OverlapPolicy::goes_without);
-        fields.set("overlap", rest);
     }
     Ok(merge::merge(Some(&to_raw_value(&fields).expect("JSON of JSON")), patch))
 }

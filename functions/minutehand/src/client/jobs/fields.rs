@@ -248,17 +248,15 @@ fn overlap(text: &str) -> Result<OverlapSpec, String> {
         other => return Err(format!("`{other}` is none of skip, queue, cancel_previous and allow")),
     };
     let number = number.map(|number| number.parse().map_err(|_| format!("`{number}` is no number: say it as queue=3")));
-    let (number, policy_word) = (number.transpose()?, Some(policy.into()));
-    match policy {
-        OverlapPolicy::Allow => Ok(OverlapSpec { policy: policy_word, max: number, max_waiting: None }),
-        OverlapPolicy::Queue => Ok(OverlapSpec { policy: policy_word, max: None, max_waiting: number }),
-        OverlapPolicy::Skip | OverlapPolicy::CancelPrevious if number.is_some() => {
-            Err("a number goes with queue and allow".to_owned())
+    let (max, max_waiting) = match (policy, number.transpose()?) {
+        (OverlapPolicy::Allow, max) => (max, None),
+        (OverlapPolicy::Queue, max_waiting) => (None, max_waiting),
+        (OverlapPolicy::Skip | OverlapPolicy::CancelPrevious, None) => (None, None),
+        (OverlapPolicy::Skip | OverlapPolicy::CancelPrevious, Some(_)) => {
+            return Err("a number goes with queue and allow".to_owned());
         }
-        OverlapPolicy::Skip | OverlapPolicy::CancelPrevious => {
-            Ok(OverlapSpec { policy: policy_word, max: None, max_waiting: None })
-        }
-    }
+    };
+    Ok(OverlapSpec { policy: Some(policy.into()), max, max_waiting })
 }
 
 fn key_and_number(text: &str) -> Result<(String, u64), String> {
