@@ -15,6 +15,7 @@ use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::successor::first_record;
 use crate::graph::owed::owes;
 use crate::graph::stop::{after_a_cancel, promise_look, promise_look_at};
+use crate::run::entry::leave_all_lines;
 
 /// Tries against an executor that claims or finishes the same run.
 const TRIES: u32 = 8;
@@ -68,6 +69,7 @@ pub async fn cancel_with<D: Ports>(
         let look = if owes(&run) || run.tasks().is_some() { Some(promise_look(ports, &run).await?) } else { None };
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().changed(&run, &next, now);
+            let _whoever_walks_its_lines_passes_it_over = Box::pin(leave_all_lines(ports, &run)).await;
             let _its_look_does_the_rest = after_a_cancel(ports, &next, look.as_ref()).await?;
             return Ok(Cancelled::Done(next));
         }

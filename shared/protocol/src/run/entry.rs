@@ -10,6 +10,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::overlap::Overlap;
+use minutehand_domain::owner::Undertaking;
 use minutehand_domain::pace;
 use minutehand_domain::run::{Event as RunEvent, Run, State, Waiting};
 use minutehand_domain::slot::{Admission, Bound, Rate, SlotName, Waiter};
@@ -21,6 +22,7 @@ use minutehand_io::{Fault, Ports};
 use super::claim::{Dropped, ReadAt};
 use super::finish::promise_next_attempt;
 use super::overlap::{meet, press};
+use crate::lookup::owner_of;
 use crate::slots::line::{leave_line, leave_line_to_others, stand_in_line};
 use crate::slots::pace::put_by;
 use crate::slots::{Place, acquire, has_room, holds, rank, release};
@@ -295,6 +297,20 @@ pub(super) async fn leave_lines<D: Ports>(ports: &D, run: &Run, slots: &[Bound])
         leave_line_to_others(ports, Place::of(run, bound), &rank(run, since)).await?;
     }
     Ok(())
+}
+
+/// Takes a run that was ended while it waited out of its lines. Where nobody gives a place back any more, because its workflow has no bound
+/// by now, nobody walks them either.
+pub(super) async fn leave_all_lines<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
+    if waits_since(run).is_none() {
+        return Ok(());
+    }
+    let of_a_workflow = match owner_of(ports, run).await?.map(|owner| owner.undertaking()) {
+        Some(Undertaking::Unfold(called)) => Some(Bound { slot: SlotName::Workflow(called.id), width: 1 }),
+        _ => None,
+    };
+    let lines: Vec<Bound> = run.admission.places.iter().cloned().chain(of_a_workflow).collect();
+    leave_lines(ports, run, &lines).await
 }
 
 pub(super) fn waits_since(run: &Run) -> Option<Moment> {

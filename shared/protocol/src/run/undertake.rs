@@ -14,7 +14,7 @@ use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, Ready, dropped, erase_what_is_left, payload};
-use super::entry::{Entered, Entrant, Needs, NotIn, enter};
+use super::entry::{Entered, Entrant, Needs, NotIn, enter, leave_lines};
 use crate::bodies;
 use crate::graph::stop::tell_of_its_end;
 use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
@@ -131,7 +131,11 @@ async fn begin<D: Ports>(
     unfolding: &(minutehand_domain::run::Graph, Moment),
 ) -> Result<Option<Claim>, Fault> {
     let graph = &unfolding.0;
-    let own = graph.slot.map(|width| Bound { slot: SlotName::Workflow(graph.workflow), width });
+    let of_the_workflow = |width| Bound { slot: SlotName::Workflow(graph.workflow), width };
+    if graph.slot.is_none() {
+        leave_lines(ports, &run, &[of_the_workflow(1)]).await?; // it waited while the workflow had a bound
+    }
+    let own = graph.slot.map(of_the_workflow);
     let mut places: Vec<Bound> = own.into_iter().chain(owner.places(None)).collect();
     places.sort();
     let needs = Needs { places, overlap: owner.overlap(), rate: owner.rate(), lane: owner.lane() };

@@ -22,6 +22,7 @@ use minutehand_protocol::graph::judge::{Judged, Resumed, judge as judge_run, res
 use minutehand_protocol::run::cancel::{Cancelled, cancel};
 use minutehand_protocol::run::on_demand::{Answered, RunRequest, run_now};
 use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
+use minutehand_protocol::workflow::change::{Changed, Wanted, change};
 use minutehand_protocol::workflow::delete::{Deleted, Deletion, delete};
 use minutehand_protocol::workflow::{About, NewWorkflow, create};
 
@@ -119,6 +120,19 @@ impl Graphs {
 
     fn tenant(&self) -> Tenant {
         self.stage.tenant.clone()
+    }
+
+    /// Somebody makes another version of the first workflow.
+    pub fn replace(&self, at: i64, flow: &judge::Flow) -> Answer<Changed> {
+        let tenant = self.tenant();
+        let definition = definition(&tenant, 0, flow, &mut Dice::new(1));
+        self.stage.act(at, "editor", move |ports| async move {
+            let on_demand = When { on_demand: true, ..When::default() };
+            let schedule = Schedule::new(&on_demand, moment(0)).expect("a plan");
+            let (name, by, now) = ("flow 0".to_owned(), By::host(), ports.clock().now());
+            let wanted = Wanted { name, definition, schedule, about: About::default(), seen: None, by, now };
+            change(&ports, &tenant, workflow(&tenant, 0), &wanted).await
+        })
     }
 
     /// Somebody asks for a run of the first workflow.
@@ -236,6 +250,11 @@ impl Graphs {
     /// How many hold a place of a workflow's.
     pub fn holders(&self) -> usize {
         account(&self.stage.world, &self.drawn, self.stage.now().millis()).holders.len()
+    }
+
+    /// How many stand in the line of a workflow's places.
+    pub fn waiters(&self) -> usize {
+        account(&self.stage.world, &self.drawn, self.stage.now().millis()).waiters.len()
     }
 
     /// Steps at ports so far: what somebody reads for ever shows in it.

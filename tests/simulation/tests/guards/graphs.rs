@@ -389,12 +389,12 @@ fn who_has_become_a_waiter_looks_again() {
     assert_eq!((stage.status(first.given()), stage.status(second.given())), ("succeeded", "succeeded"));
 }
 
-/// Rule **walk**: the first in the line was cancelled, the second waits. Nobody sweeps.
+/// Rule **walk**: the first in the line was cancelled by somebody who died of it, the second waits. Nobody sweeps.
 ///
 /// Removed: whoever stands first is hinted, and nobody behind. The second waited for a look.
 #[test]
 fn who_waits_no_more_is_passed_over() {
-    let stage = Graphs::new([one_at_once(flow([slow(30, &[])]))], []);
+    let stage = Graphs::new([one_at_once(flow([slow(30, &[])]))], [dies_after("canceller", "put_run")]);
     let runs = [1, 3, 5].map(|at| stage.ask(at));
     stage.play_to(9);
 
@@ -402,6 +402,43 @@ fn who_waits_no_more_is_passed_over() {
     stage.play_to(80);
 
     assert_eq!(runs.map(|run| stage.status(run.given())), ["succeeded", "cancelled", "succeeded"]);
+}
+
+/// Two wait for a place when a version without a bound comes: nobody gives a place back any more, and nobody walks the line.
+///
+/// Removed (`line-of-no-bound`): who begins without a place does not leave the line. They stood there for ever.
+#[test]
+fn who_begins_without_a_bound_that_it_waited_for_leaves_the_line() {
+    let stage = Graphs::new([one_at_once(flow([slow(20, &[])]))], []);
+    let runs = [1, 3, 5].map(|at| stage.ask(at));
+    stage.replace(10, &flow([slow(20, &[])]));
+    stage.play_to(19);
+    assert_eq!(stage.waiters(), 2);
+
+    stage.play_to(49); // the first has given its place back, and told the second
+    stage.execute(50, "third", runs[2].given());
+    stage.play_to(100);
+
+    assert_eq!(runs.map(|run| stage.status(run.given())), ["succeeded"; 3]);
+    assert_eq!(stage.waiters(), 0);
+}
+
+/// The same, and who waits is cancelled before it begins.
+///
+/// Removed (`line-of-who-is-ended`): who is cancelled does not leave the line. It stood there for ever.
+#[test]
+fn who_is_cancelled_while_it_waits_leaves_the_line() {
+    let stage = Graphs::new([one_at_once(flow([slow(20, &[])]))], []);
+    let (first, second) = (stage.ask(1), stage.ask(3));
+    stage.replace(10, &flow([slow(20, &[])]));
+    stage.lose_hints(20..30);
+    stage.play_to(40);
+    assert_eq!((stage.status(first.given()), stage.waiters()), ("succeeded", 1));
+
+    stage.cancel(41, "canceller", second.given());
+    stage.play_to(60);
+
+    assert_eq!((stage.status(second.given()), stage.waiters()), ("cancelled", 0));
 }
 
 /// Two places are given back at once, and two wait. Nobody sweeps.

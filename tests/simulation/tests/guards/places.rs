@@ -172,12 +172,12 @@ fn who_has_become_a_waiter_looks_again() {
     assert_eq!((one.state(10), other.state(12)), ("succeeded".to_owned(), "succeeded".to_owned()));
 }
 
-/// Rule **walk**: the first in the line was cancelled, the second waits. Nobody sweeps.
+/// Rule **walk**: the first in the line was cancelled by somebody who died of it, the second waits. Nobody sweeps.
 ///
 /// Removed (`graph-walk`): whoever stands in the line is told, whether it waits or not. The second waited for a look.
 #[test]
 fn who_waits_no_more_is_passed_over() {
-    let one = Stage::new(one_at_once(10, 30), []);
+    let one = Stage::new(one_at_once(10, 30), [dies_after("canceller", "put_run")]);
     let others = beside(&one, [12, 14].map(|at| one_at_once(at, 5)));
     create(others.iter().chain([&one]));
 
