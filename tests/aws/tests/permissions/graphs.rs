@@ -44,11 +44,17 @@ async fn cancelled(stage: &Stage, workflow: &str, holder: &str) -> String {
     next
 }
 
-/// The sweeper finds a question whose time is up and whose hint was lost: it closes its edge, ends the run, gives the place back.
+/// The sweeper finds a question whose time is up and whose hint was lost: it closes its edge, ends the run, gives the place back. Who
+/// stands first in the line was ended with the run that called it, and is taken out by whoever walks the line.
 async fn unanswered(stage: &Stage, workflow: &str, holder: &str) {
-    let waiter = run(stage, workflow).await;
+    let calling = json!({"name": "calling", "tasks": [{"key": "inner", "target": {"workflow": {"id": workflow}}}]});
+    let calling = made(stage, &calling).await;
+    let caller = run(stage, &calling).await;
     work(stage).await;
-    done(stage, &format!("{waiter}/cancel")).await;
+    assert_eq!(task(stage, &caller, "inner").await, "waiting");
+    done(stage, &format!("{caller}/cancel")).await;
+    work(stage).await;
+    assert_eq!(status(stage, &caller).await, "cancelled");
     let begin = stage.now();
     stage.sweep_all().await;
     stage.purge();
