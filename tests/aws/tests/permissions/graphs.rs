@@ -32,7 +32,7 @@ async fn carried_out(stage: &Stage, workflow: &str) -> String {
     third
 }
 
-/// The API ends a run, gives its place back, and passes over who waits no more. Answers who has got it.
+/// The API takes a run that waits out of the line, ends the one before it and gives its place back. Answers who has got it.
 async fn cancelled(stage: &Stage, workflow: &str, holder: &str) -> String {
     let [waiter, next] = [run(stage, workflow).await, run(stage, workflow).await];
     work(stage).await;
@@ -44,12 +44,11 @@ async fn cancelled(stage: &Stage, workflow: &str, holder: &str) -> String {
     next
 }
 
-/// The sweeper finds a question whose time is up and whose hint was lost: it closes its edge, ends the run, gives the place back. Who
-/// stands first in the line was ended with the run that called it, and is taken out by whoever walks the line.
+/// The sweeper finds a question whose time is up and whose hint was lost: it closes its edge, ends the run, gives the place back. The
+/// first run in the line was ended with its caller: the sweeper, which walks the line to tell the next of the place, takes it out.
 async fn unanswered(stage: &Stage, workflow: &str, holder: &str) {
-    let calling = json!({"name": "calling", "tasks": [{"key": "inner", "target": {"workflow": {"id": workflow}}}]});
-    let calling = made(stage, &calling).await;
-    let caller = run(stage, &calling).await;
+    let outer = made(stage, &json!({"name": "calling", "tasks": [inner(workflow)]})).await;
+    let caller = run(stage, &outer).await;
     work(stage).await;
     assert_eq!(task(stage, &caller, "inner").await, "waiting");
     done(stage, &format!("{caller}/cancel")).await;
@@ -86,9 +85,8 @@ async fn held_and_resumed(stage: &Stage) {
 }
 
 /// A workflow in a workflow, whose question nobody answers for longer than a run may stand still: the sweeper finds its time up.
-async fn called_by_another(stage: &Stage, inner: &str) {
-    let calling = json!({"key": "inner", "target": {"workflow": {"id": inner}}});
-    let outer = json!({"name": "outer", "tasks": [calling], "finally": [call("tidy", &[])]});
+async fn called_by_another(stage: &Stage, workflow: &str) {
+    let outer = json!({"name": "outer", "tasks": [inner(workflow)], "finally": [call("tidy", &[])]});
     let outer = made(stage, &outer).await;
     let run = run(stage, &outer).await;
     work(stage).await;
@@ -171,6 +169,11 @@ fn release() -> Value {
 fn call(key: &str, before: &[&str]) -> Value {
     let target = json!({"http": {"url": "https://example.com/hook"}});
     json!({"key": key, "depends_on": before, "target": target, "retry": {"max_retries": 0}})
+}
+
+/// The task that calls a workflow.
+fn inner(workflow: &str) -> Value {
+    json!({"key": "inner", "target": {"workflow": {"id": workflow}}})
 }
 
 async fn made(stage: &Stage, workflow: &Value) -> String {
