@@ -10,6 +10,7 @@ mod auth;
 mod body;
 mod body_budget;
 mod bucket;
+mod calendars;
 mod cursor;
 mod fires;
 mod health;

@@ -6,6 +6,7 @@
 //! and `reused` holds what many operations refer to.
 
 mod audit;
+mod calendars;
 mod deployment;
 mod jobs;
 mod keys;
@@ -44,6 +45,9 @@ use self::schemas::Schemas;
 /// The documentation of each route.
 pub(crate) mod doc_of {
     pub(crate) use super::audit::list_audit;
+    pub(crate) use super::calendars::{
+        delete_calendar, get_calendar, import_calendar, list_calendars, put_calendar,
+    };
     pub(crate) use super::deployment::{health, list_targets, metrics, openapi, repair, stats};
     pub(crate) use super::jobs::{
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use minutehand_domain::access::KeyId;
+use minutehand_domain::calendar::{CalendarName, NotACalendarName};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::run::effect::{EffectName, NotAnEffectName};
@@ -41,6 +42,9 @@ pub(crate) struct LeasePath(pub LeaseId);
 
 /// The key named by the path.
 pub(crate) struct KeyPath(pub KeyId);
+
+/// The calendar named by the path.
+pub(crate) struct CalendarPath(pub CalendarName);
 
 /// The secret named by the path.
 pub(crate) struct SecretPath(pub SecretName);
@@ -128,6 +132,16 @@ impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let no_key = || Problem::new(Kind::NotFound, "there is no such key");
         named(parts, state).await.map(Self).ok_or_else(no_key)
+    }
+}
+
+/// A text that is no calendar's name names none. Where one is written, that is said.
+impl<S: Send + Sync> FromRequestParts<S> for CalendarPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let name = named::<S, CalendarName>(parts, state).await;
+        name.map(Self).ok_or_else(|| Problem::new(Kind::NotFound, NotACalendarName.to_string()))
     }
 }
 

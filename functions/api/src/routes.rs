@@ -16,7 +16,7 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, fires, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
+    audit, calendars, fires, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
     signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
@@ -97,6 +97,17 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         ),
         route(Method::GET, "/v1/fires", Viewer, fires::list::<D>, doc_of::list_fires),
         route(Method::POST, "/v1/schedules/preview", Viewer, schedules::preview::<D>, doc_of::preview_schedule),
+        route(Method::GET, "/v1/calendars", Viewer, calendars::list::<D>, doc_of::list_calendars),
+        route(Method::GET, "/v1/calendars/{calendar}", Viewer, calendars::show::<D>, doc_of::get_calendar),
+        route(Method::PUT, "/v1/calendars/{calendar}", Operator, calendars::put::<D>, doc_of::put_calendar),
+        route(Method::DELETE, "/v1/calendars/{calendar}", Operator, calendars::delete::<D>, doc_of::delete_calendar),
+        route(
+            Method::POST,
+            "/v1/calendars/{calendar}/import",
+            Operator,
+            calendars::import::<D>,
+            doc_of::import_calendar,
+        ),
         route(Method::POST, "/v1/keys", Admin, keys::create::<D>, doc_of::create_key),
         route(Method::GET, "/v1/keys", Admin, keys::list::<D>, doc_of::list_keys),
         route(Method::DELETE, "/v1/keys/{key_id}", Admin, keys::revoke::<D>, doc_of::revoke_key),

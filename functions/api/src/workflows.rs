@@ -34,6 +34,7 @@ pub(crate) use self::put::put;
 pub(crate) use self::run::{run_now, runs};
 pub(crate) use self::versions::{diff, version, versions};
 use crate::app_state::AppState;
+use crate::calendars::not_heeded;
 use crate::body::{Body, Nothing};
 use crate::keyring::Caller;
 use crate::params::{Params, WorkflowPath};
@@ -136,6 +137,7 @@ async fn apply<D: Ports>(
         | Changed::AsItWas(job)
         | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => job,
         Changed::Refused(JobRefusal::Cancelled, _) => return Err(deleted()),
+        Changed::NotHeeded(why) => return Err(not_heeded(&why)),
         Changed::NotFound => return Err(Problem::no_workflow()),
     };
     let definition = definition_of(ports, &workflow).await?;

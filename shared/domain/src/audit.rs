@@ -53,6 +53,8 @@ pub enum Deed {
     SetQuota,
     RotateSigningSecret,
     Repair,
+    SetCalendar,
+    DeleteCalendar,
     CancelWorkflowRun,
     ResumeWorkflowRun,
     ApproveTask,
@@ -64,7 +66,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -73,6 +75,8 @@ impl Deed {
         Self::SetQuota,
         Self::RotateSigningSecret,
         Self::Repair,
+        Self::SetCalendar,
+        Self::DeleteCalendar,
         Self::CancelWorkflowRun,
         Self::ResumeWorkflowRun,
         Self::ApproveTask,
@@ -93,6 +97,8 @@ impl Deed {
             Self::SetQuota => "quota.set",
             Self::RotateSigningSecret => "signing_secret.rotate",
             Self::Repair => "repair",
+            Self::SetCalendar => "calendar.set",
+            Self::DeleteCalendar => "calendar.delete",
             Self::CancelWorkflowRun => "workflow_run.cancel",
             Self::ResumeWorkflowRun => "workflow_run.resume",
             Self::ApproveTask => "task.approve",

@@ -10,6 +10,11 @@ use std::sync::Arc;
 use crate::Moment;
 use crate::id::JobId;
 use crate::job::{Job, Status};
+use crate::limits::CALENDAR_STEPS_OF_A_REQUEST;
+use crate::schedule::Patience;
+
+/// For ten thousand jobs: a second of asking.
+const PATIENCE: Patience = Patience::of(10 * CALENDAR_STEPS_OF_A_REQUEST);
 
 /// Where a fire stands in a forecast. Of two at one instant that of the lower id is the first.
 pub type Place = (Moment, JobId);
@@ -23,6 +28,8 @@ pub struct Forecast {
     most: usize,
     fires: BTreeMap<Place, Fire>,
     more: bool,
+    /// Calendars are asked for so long; then there is more than is shown of jobs that heed any.
+    patience: Patience,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +49,7 @@ impl Fire {
 impl Forecast {
     /// At most `most` fires of the window behind `past`, and at most `of_a_job` of one job.
     pub fn new(window: Range<Moment>, past: Option<Place>, of_a_job: usize, most: usize) -> Self {
-        Self { window, past, of_a_job, most, fires: BTreeMap::new(), more: false }
+        Self { window, past, of_a_job, most, fires: BTreeMap::new(), more: false, patience: PATIENCE }
     }
 
     pub fn take_in(&mut self, job: Job) {
@@ -63,8 +70,10 @@ impl Forecast {
         (self.fires.into_values().collect(), self.more)
     }
 
-    fn next_of(&self, job: &Job, t: Moment) -> Option<Moment> {
-        job.next_after(t).filter(|at| *at < self.window.end)
+    fn next_of(&mut self, job: &Job, t: Moment) -> Option<Moment> {
+        let next = job.next_within(t, &mut self.patience);
+        self.more |= self.patience.is_spent();
+        next.filter(|at| *at < self.window.end)
     }
 
     /// Behind the last of a full page nothing is kept, and nothing more of that job need be asked for.

@@ -2,6 +2,7 @@
 //! instants are true. A timer or a hint has no authority: [`Job::admits`] has.
 
 mod catching_up;
+mod taken;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,10 +21,12 @@ use crate::order::{Order, Terms};
 use crate::overlap::Overlap;
 use crate::priority::Priority;
 use crate::run::{Run, Skip, SkippedSpan, Sla};
-use crate::schedule::{Schedule, When};
+use crate::schedule::{Patience, Schedule, When};
 use crate::slot::Bounds;
 use crate::target::Target;
 use crate::workflow::WorkflowId;
+
+pub use self::taken::Taken;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -39,6 +42,8 @@ pub struct Job {
     pub since: Moment,
     /// What was in force until then.
     pub before: Option<Before>,
+    /// A fire that a calendar had moved and that had not begun when `schedule` came into force.
+    pub carried: Option<Carried>,
     pub definition: Definition,
     pub created_at: Moment,
     pub changed_at: Moment,
@@ -58,6 +63,16 @@ pub enum Status {
 pub struct Before {
     pub schedule: Schedule,
     pub since: Moment,
+    pub carried: Option<Carried>,
+}
+
+/// A fire that was moved, and outlives a change of its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// What its schedule named.
+    pub nominal: Moment,
+    /// When it fires.
+    pub at: Moment,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +121,8 @@ pub enum NotAdmitted {
     Paused,
     #[error("the schedule in force does not fire then")]
     Superseded,
+    #[error("a calendar takes it")]
+    Excluded,
 }
 
 /// What somebody wants a job to become.
@@ -161,6 +178,7 @@ impl Job {
             schedule,
             since: now,
             before: None,
+            carried: None,
             definition,
             created_at: now,
             changed_at: now,
@@ -174,6 +192,7 @@ impl Job {
             Status::Cancelled => Err(NotAdmitted::Cancelled),
             Status::Paused => Err(NotAdmitted::Paused),
             Status::Active if self.in_force_at(t) => Ok(()),
+            Status::Active if self.is_taken_at(t) => Err(NotAdmitted::Excluded),
             Status::Active => Err(NotAdmitted::Superseded),
         }
     }
@@ -213,11 +232,19 @@ impl Job {
         Order { target, terms, payload, priority, task: None }
     }
 
+    /// What the fire at `t` was meant for: before jitter, and before a calendar moved it.
+    pub fn nominal_of(&self, t: Moment) -> Moment {
+        self.nominal(t).unwrap_or(t)
+    }
+
     /// What `t` was meant for by the schedule that fires then, in force or not: its timer may outlast it.
     fn nominal(&self, t: Moment) -> Option<Moment> {
+        if let Some(carried) = self.carried_to(t) {
+            return Some(carried.nominal);
+        }
         let schedules =
             || [Some(&self.schedule), self.before.as_ref().map(|before| &before.schedule)].into_iter().flatten();
-        let is_spread = schedules().any(|schedule| schedule.jitter.is_some());
+        let is_spread = schedules().any(|schedule| schedule.jitter.is_some() || schedule.observance.is_some());
         let fires = |schedule: &&Schedule| schedule.fires_at(t);
         is_spread.then(|| schedules().find(fires)).flatten().map(|schedule| schedule.nominal(t))
     }
@@ -225,22 +252,27 @@ impl Job {
     /// Whether `t` is an occurrence by the schedule that is, or was, in force then; whatever has become of the job since.
     pub(crate) fn in_force_at(&self, t: Moment) -> bool {
         match &self.before {
-            _ if t >= self.since => self.schedule.fires_at(t),
-            Some(before) => t >= before.since && before.schedule.fires_at(t),
+            _ if t >= self.since => fires_at(&self.schedule, self.carried, t),
+            Some(before) => t >= before.since && fires_at(&before.schedule, before.carried, t),
             None => false,
         }
     }
 
     /// The first occurrence strictly after `t`: by the schedule that was in force until `since`, then by today's.
     pub fn next_after(&self, t: Moment) -> Option<Moment> {
+        self.next_within(t, &mut Patience::default())
+    }
+
+    /// The same for one of many walks, which share their patience.
+    pub fn next_within(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
         if t >= self.since {
-            return self.schedule.next_after(t);
+            return next_after(&self.schedule, self.carried, t, patience);
         }
         let earlier = self.before.as_ref().and_then(|before| {
-            let next = before.schedule.next_after(t.max(before.since.just_before()))?;
+            let next = before.next_within(t.max(before.since.just_before()), patience)?;
             (next < self.since).then_some(next)
         });
-        earlier.or_else(|| self.schedule.next_after(self.since.just_before()))
+        earlier.or_else(|| next_after(&self.schedule, self.carried, self.since.just_before(), patience))
     }
 
     /// What this job becomes. The state machine of a job, whole.
@@ -253,14 +285,18 @@ impl Job {
             (Status::Active, Change::Pause) => next.status = Status::Paused,
             (Status::Paused, Change::Resume) => {
                 next.status = Status::Active;
-                (next.since, next.before) = (now, None);
+                (next.since, next.before, next.carried) = (now, None, None);
+                next.schedule = next.schedule.counted_from(now);
             }
             (Status::Active | Status::Paused, Change::Delete) => next.status = Status::Cancelled,
             // In a pause too: nothing of it fires, but what was due before the pause and did not fire is known by it.
             (Status::Active | Status::Paused, Change::Edit { schedule, definition }) => {
                 if let Some(schedule) = schedule {
-                    next.before = Some(Before { schedule: self.schedule.clone(), since: self.since });
-                    next.since = schedule.in_force_from(now);
+                    let (before, since) = (self.schedule.clone(), self.since);
+                    next.before = Some(Before { schedule: before, since, carried: self.carried });
+                    next.carried = self.carried_into(schedule, now);
+                    // What is carried fires as that, and not once more by what the schedule names.
+                    next.since = if next.carried.is_some() { now } else { schedule.in_force_from(now) };
                 }
                 next.edit(schedule.as_ref(), definition.as_ref());
             }
@@ -270,7 +306,7 @@ impl Job {
 
     fn edit(&mut self, schedule: Option<&Schedule>, definition: Option<&Definition>) {
         if let Some(schedule) = schedule {
-            self.schedule = schedule.clone();
+            self.schedule = schedule.counted_from(self.since);
         }
         if let Some(definition) = definition {
             self.definition = definition.clone();
@@ -280,7 +316,7 @@ impl Job {
     /// The instant a change must promise before it is written: the first occurrence under a schedule newly in force.
     pub fn first_promise(&self) -> Option<Moment> {
         match self.status {
-            Status::Active => self.schedule.next_after(self.since.just_before()),
+            Status::Active => self.next_after(self.since.just_before()),
             Status::Paused | Status::Cancelled => None,
         }
     }
@@ -304,11 +340,12 @@ impl Job {
             Status::Paused => (self.next_after(t)?, self.changed_at, NotAdmitted::Paused),
             Status::Cancelled => (self.next_after(t)?, self.changed_at, NotAdmitted::Cancelled),
             Status::Active => {
-                let (schedule, since) = match &self.before {
-                    Some(before) => (&before.schedule, before.since),
-                    None => (&self.schedule, self.since),
+                let (schedule, carried, since) = match &self.before {
+                    Some(before) => (&before.schedule, before.carried, before.since),
+                    None => (&self.schedule, self.carried, self.since),
                 };
-                (schedule.next_after(t)?, since, NotAdmitted::Superseded)
+                let next = next_after(schedule, carried, t, &mut Patience::default())?;
+                (next, since, NotAdmitted::Superseded)
             }
         };
         (next < until).then_some((next, why))
@@ -333,6 +370,7 @@ impl Job {
                 let in_force = self.before.as_ref().map_or(self.since, |before| before.since);
                 SkippedSpan { until: in_force.max(t), count: None }
             }
+            NotAdmitted::Excluded => SkippedSpan { until: t, count: Some(1) },
         }
     }
 
@@ -366,8 +404,29 @@ impl From<NotAdmitted> for Skip {
             NotAdmitted::Cancelled => Self::Cancelled,
             NotAdmitted::Paused => Self::Paused,
             NotAdmitted::Superseded => Self::Superseded,
+            NotAdmitted::Excluded => Self::Calendar,
         }
     }
+}
+
+impl Before {
+    pub fn next_after(&self, t: Moment) -> Option<Moment> {
+        self.next_within(t, &mut Patience::default())
+    }
+
+    fn next_within(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
+        next_after(&self.schedule, self.carried, t, patience)
+    }
+}
+
+/// The first instant strictly after `t` at which a schedule fires, or what was carried into it.
+fn next_after(schedule: &Schedule, carried: Option<Carried>, t: Moment, patience: &mut Patience) -> Option<Moment> {
+    let carried = carried.map(|carried| carried.at).filter(|at| *at > t);
+    [schedule.next_within(t, patience), carried].into_iter().flatten().min()
+}
+
+fn fires_at(schedule: &Schedule, carried: Option<Carried>, t: Moment) -> bool {
+    carried.is_some_and(|carried| carried.at == t) || schedule.fires_at(t)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The domain: what a job, a run and a schedule are, and what they become. Nothing here does anything.
 //!
-//! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`order`] what a run carries out and
+//! Read it in this order: [`schedule`] says when and [`calendar`] when not, [`job`] which occurrences are true, [`order`] what a run carries out and
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
 //! who may ask, [`health`] how a job has been doing and [`forecast`] what comes next, [`workflow`] what a graph of tasks is, and
 //! [`why`] what became of an instant and which rule decided.
@@ -8,6 +8,7 @@
 pub mod access;
 pub mod audit;
 pub mod body;
+pub mod calendar;
 pub mod catch_up;
 pub mod cursor;
 pub mod forecast;

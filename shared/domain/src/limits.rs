@@ -154,3 +154,29 @@ pub const QUEUED_RUNS: u32 = 100;
 pub const NOTE_CHARS: usize = 500;
 /// Remarks that stand inside a run, the newest: notes of cancels, stalls that were noticed.
 pub const REMARKS: usize = 4;
+/// Calendars of one tenant: a page shows them all.
+pub const CALENDARS: usize = 100;
+/// Calendars that one job heeds: each is asked for each instant, and each is a read where a process does not know it yet.
+pub const CALENDARS_OF_A_JOB: usize = 8;
+/// Dates of one calendar: the holidays of twenty countries, or of one in as many years.
+pub const CALENDAR_DATES: usize = 500;
+/// Times of the week of one calendar, of either kind.
+pub const CALENDAR_TIMES: usize = 32;
+/// Maintenance windows of one calendar; those that have passed may be left out.
+pub const CALENDAR_MAINTENANCE: usize = 100;
+/// A reason stands in the record of what did not fire: a few words.
+pub const REASON_CHARS: usize = 100;
+/// What an .ics file may have; a year of public holidays has 10 KB.
+pub const ICS_BYTES: usize = 128 * 1024;
+/// How often calendars are asked before a walk to the next instant gives up: then the schedule has none left. Each takes some
+/// microseconds; a schedule that needs so many is one that its calendars leave nothing.
+pub const CALENDAR_STEPS: u32 = 4_000;
+/// And for one request that shows many instants.
+pub const CALENDAR_STEPS_OF_A_REQUEST: u32 = 20_000;
+/// Fires in a row that one record counts of what a calendar took; the next record counts on.
+pub const TAKEN_COUNT: u64 = 10_000;
+/// How far ahead a dry run of a calendar looks, and how many fires it looks at of one job and jobs it looks at in all.
+pub const DRY_RUN_SECONDS: u64 = 30 * 86_400;
+pub const DRY_RUN_FIRES: usize = 500;
+pub const DRY_RUN_JOBS: usize = 1_000;
+pub const DRY_RUN_SAMPLE: usize = 20;

@@ -160,6 +160,8 @@ pub enum Skip {
     Condition,
     /// Others of its job were under way, and the job is not to overlap.
     Overlap,
+    /// A calendar of its job took it.
+    Calendar,
 }
 
 /// What a record of something that did not fire stands for beside its own instant.
@@ -521,7 +523,9 @@ impl Run {
             | Skip::Abandoned
             | Skip::Upstream
             | Skip::Condition
-            | Skip::Overlap => {
+            | Skip::Overlap
+            // Who is taken by a calendar is not admitted; and who is admitted by what the calendar says now is not taken.
+            | Skip::Calendar => {
                 return None;
             }
         };
@@ -660,6 +664,7 @@ impl Skip {
             Self::Upstream => "upstream",
             Self::Condition => "condition",
             Self::Overlap => "overlap",
+            Self::Calendar => "calendar",
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod cron;
 mod describe;
 mod jitter;
+mod observance;
 mod silence;
 mod spread;
 mod written;
@@ -14,12 +15,14 @@ use thiserror::Error;
 
 use self::cron::{Cron, CronError, DayRule, DstGap, DstOverlap, Manner, Note};
 pub use self::jitter::Jitter;
+pub use self::observance::{Heeded, Observance, OnExcluded, Patience};
 pub use self::silence::Silence;
 pub use self::spread::Spread;
 pub use self::written::ShortForm;
 use self::written::Written;
 use crate::Moment;
-use crate::limits::{JITTER_SECONDS, MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
+use crate::calendar::CalendarName;
+use crate::limits::{CALENDARS_OF_A_JOB, JITTER_SECONDS, MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -35,6 +38,8 @@ pub struct Schedule {
     /// The last instant that `max_fires` allows, found once.
     pub last: Option<Moment>,
     pub jitter: Option<Jitter>,
+    /// The calendars that it heeds.
+    pub observance: Option<Box<Observance>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +82,8 @@ pub struct Plan {
     pub max_fires: Option<u32>,
     pub on_demand: bool,
     pub jitter_seconds: Option<u32>,
+    pub calendars: Vec<CalendarName>,
+    pub on_excluded: Option<OnExcluded>,
     /// The job's spread, from which `H` and jitter are derived.
     pub spread: Spread,
 }
@@ -99,6 +106,14 @@ pub enum ScheduleRefusal {
     EndsBeforeItStarts(Moment),
     #[error("this schedule has no instant left at which it fires")]
     NeverFires,
+    #[error("calendars go with a schedule that fires by itself")]
+    CalendarsOnDemand,
+    #[error("on_excluded goes with calendars")]
+    WithoutCalendars,
+    #[error("at most {most} calendars; this has {given}", most = CALENDARS_OF_A_JOB)]
+    TooManyCalendars { given: usize },
+    #[error("this names the calendar {0} twice")]
+    CalendarTwice(CalendarName),
     #[error(transparent)]
     Cron(#[from] CronError),
 }
@@ -115,6 +130,8 @@ impl ScheduleRefusal {
             Self::Cron(CronError::UnknownZone { .. }) => Some("timezone"),
             Self::JitterOnDemand => Some("jitter_seconds"),
             Self::EndsBeforeItStarts(_) => Some("end_at"),
+            Self::CalendarsOnDemand | Self::TooManyCalendars { .. } | Self::CalendarTwice(_) => Some("calendars"),
+            Self::WithoutCalendars => Some("on_excluded"),
             Self::NeverFires => None,
             Self::Cron(_) => Some("cron"),
         }
@@ -132,7 +149,9 @@ impl Schedule {
             return Err(ScheduleRefusal::EndsBeforeItStarts(begin));
         }
         let jitter = plan.jitter_seconds.filter(|most| *most > 0).map(|most| Jitter::new(most, plan.spread, now));
-        let mut schedule = Self { when, short_form, start_at, end_at, max_fires: plan.max_fires, last: None, jitter };
+        let observance = plan.observance(now);
+        let (max_fires, last) = (plan.max_fires, None);
+        let mut schedule = Self { when, short_form, start_at, end_at, max_fires, last, jitter, observance };
         schedule.last = schedule.nth_nominal(plan.max_fires, now);
         if schedule.when != When::OnDemand && schedule.next_nominal_after(now.just_before()).is_none() {
             return Err(ScheduleRefusal::NeverFires);
@@ -142,19 +161,40 @@ impl Schedule {
 
     /// The first instant strictly after `t` at which this fires.
     pub fn next_after(&self, t: Moment) -> Option<Moment> {
-        let Some(jitter) = &self.jitter else { return self.next_nominal_after(t) };
-        let nominal = self.next_nominal_after(jitter.nominal(t).max(jitter.from.just_before()))?;
-        jitter.effective(nominal)
+        self.next_within(t, &mut Patience::default())
     }
 
-    /// The nominal instant of the occurrence at `t`, before jitter.
+    /// The same for one of many walks, which share their patience.
+    pub fn next_within(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
+        self.spread_after(t, |t| self.next_heeded_after(t, patience))
+    }
+
+    /// The first instant strictly after `t` that the schedule names, whatever its calendars say; where it would fire.
+    pub fn next_named_after(&self, t: Moment) -> Option<Moment> {
+        self.spread_after(t, |t| self.next_nominal_after(t))
+    }
+
+    fn spread_after(&self, t: Moment, next: impl FnOnce(Moment) -> Option<Moment>) -> Option<Moment> {
+        let Some(jitter) = &self.jitter else { return next(t) };
+        jitter.effective(next(jitter.nominal(t).max(jitter.from.just_before()))?)
+    }
+
+    /// The nominal instant of the occurrence at `t`: before jitter, and before a calendar moved it.
     pub fn nominal(&self, t: Moment) -> Moment {
-        self.jitter.as_ref().map_or(t, |jitter| jitter.nominal(t))
+        self.moved_from(t).unwrap_or_else(|| self.before_jitter(t))
     }
 
     /// When the occurrence with the nominal instant `nominal` fires.
     pub fn effective(&self, nominal: Moment) -> Moment {
-        self.jitter.as_ref().map_or(nominal, |jitter| nominal + jitter.by)
+        self.after_jitter(self.moved_to(nominal))
+    }
+
+    pub fn before_jitter(&self, t: Moment) -> Moment {
+        self.jitter.as_ref().map_or(t, |jitter| jitter.nominal(t))
+    }
+
+    pub fn after_jitter(&self, t: Moment) -> Moment {
+        self.jitter.as_ref().map_or(t, |jitter| t + jitter.by)
     }
 
     fn next_nominal_after(&self, t: Moment) -> Option<Moment> {
@@ -171,6 +211,9 @@ impl Schedule {
 
     /// The preview's note on the occurrence that fires at `t`.
     pub fn note_at(&self, t: Moment) -> Option<Note> {
+        if self.moved_from(t).is_some() {
+            return Some(Note::Moved);
+        }
         let jittered = self.jitter.map(|_| Note::Jittered);
         match &self.when {
             When::Cron(cron) => cron.note_at(self.nominal(t)).or(jittered),
@@ -320,6 +363,7 @@ impl Plan {
         if let Some((field, _)) = bounds.into_iter().find(|(_, given)| *given && !when.is_recurring()) {
             return Err(ScheduleRefusal::NotRecurring { field });
         }
+        self.heeds_what_goes_with(when)?;
         if let Some(max) = self.max_fires {
             in_range("max_fires", u64::from(max), 1, u64::from(MAX_FIRES))?;
         }
@@ -330,6 +374,30 @@ impl Plan {
             }
         }
         Ok(())
+    }
+}
+
+impl Plan {
+    fn heeds_what_goes_with(&self, when: &When) -> Result<(), ScheduleRefusal> {
+        if self.on_excluded.is_some() && self.calendars.is_empty() {
+            return Err(ScheduleRefusal::WithoutCalendars);
+        }
+        if !self.calendars.is_empty() && *when == When::OnDemand {
+            return Err(ScheduleRefusal::CalendarsOnDemand);
+        }
+        if self.calendars.len() > CALENDARS_OF_A_JOB {
+            return Err(ScheduleRefusal::TooManyCalendars { given: self.calendars.len() });
+        }
+        let is_twice = |(number, name): &(usize, &CalendarName)| self.calendars[..*number].contains(name);
+        match self.calendars.iter().enumerate().find(is_twice) {
+            Some((_, name)) => Err(ScheduleRefusal::CalendarTwice(name.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn observance(&self, now: Moment) -> Option<Box<Observance>> {
+        let observance = || Observance::new(self.calendars.iter().cloned(), self.on_excluded.unwrap_or_default(), now);
+        (!self.calendars.is_empty()).then(observance).map(Box::new)
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Obligation {
     MovedOccurrence(JobId, Moment),
     /// This run: a lease to check, a backoff to end, a manual run to start.
     Run(RunKey),
+    /// A change of the calendar with this place, on its way to the jobs that heed it.
+    Calendar(JobId),
 }
 
 /// Where a timer stands: its instant, then what it asks for.
@@ -50,13 +52,14 @@ impl Obligation {
             Self::Occurrence(job) => RunKey::occurrence(job, due),
             Self::MovedOccurrence(job, at) => RunKey::occurrence(job, at),
             Self::Run(key) => key,
+            Self::Calendar(place) => RunKey::occurrence(place, due), // there is none: it is no job's
         }
     }
 
     /// Whose bucket shard it lies in. By the job, so that a job's timers of one minute lie together; for ever.
     pub fn shard(&self, shards: u16) -> u16 {
         let job = match self {
-            Self::Occurrence(job) | Self::MovedOccurrence(job, _) => job,
+            Self::Occurrence(job) | Self::MovedOccurrence(job, _) | Self::Calendar(job) => job,
             Self::Run(key) => &key.job,
         };
         let digest = Sha256::digest(job.as_bytes());
@@ -71,6 +74,10 @@ impl TimerKey {
 
     pub fn run(key: RunKey, due: Moment) -> Self {
         Self { due, obligation: Obligation::Run(key) }
+    }
+
+    pub fn calendar(place: JobId, due: Moment) -> Self {
+        Self { due, obligation: Obligation::Calendar(place) }
     }
 
     pub fn minute(&self) -> i64 {
@@ -88,7 +95,7 @@ impl TimerKey {
         let obligation = match self.obligation {
             Obligation::Occurrence(job) if due == self.due => Obligation::Occurrence(job),
             Obligation::Occurrence(job) => Obligation::MovedOccurrence(job, self.due),
-            other @ (Obligation::MovedOccurrence(..) | Obligation::Run(_)) => other,
+            other @ (Obligation::MovedOccurrence(..) | Obligation::Run(_) | Obligation::Calendar(_)) => other,
         };
         Self { due, obligation }
     }

@@ -93,7 +93,8 @@ impl<'a> Question<'a> {
     /// knows.
     pub fn instants(&self) -> Vec<Moment> {
         let mut instants = vec![self.at];
-        for at in self.schedules().map(|(schedule, _)| schedule.effective(self.at)) {
+        let spread = self.schedules().map(|(schedule, _)| schedule.effective(self.at));
+        for at in spread.chain(self.job.carried.filter(|carried| carried.nominal == self.at).map(|carried| carried.at)) {
             if !instants.contains(&at) {
                 instants.push(at);
             }
@@ -172,6 +173,9 @@ impl<'a> Question<'a> {
     }
 
     fn nominal(&self, effective: Moment) -> Moment {
+        if let Some(nominal) = self.job.moved_from(effective) {
+            return nominal;
+        }
         let in_force = self.schedules().find(|(_, since)| effective >= *since);
         in_force.map_or(effective, |(schedule, _)| schedule.nominal(effective))
     }

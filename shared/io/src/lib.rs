@@ -3,6 +3,7 @@
 //!
 //! No port method makes more than one write, so a crash between two writes is always a crash between two calls.
 
+pub mod calendars;
 pub mod chance;
 pub mod clock;
 pub mod events;

@@ -13,6 +13,7 @@ use minutehand_domain::workflow::definition::Definition;
 use minutehand_domain::workflow::plan::Plan;
 
 use crate::Fault;
+use crate::calendars::Calendars;
 use crate::shapes::definition;
 use crate::store::{DefinitionPiece, Guard, Put, Store};
 
@@ -25,7 +26,10 @@ const PIECE_BYTES: usize = 256 * 1024;
 type Version = (Tenant, WorkflowId, u32);
 
 #[derive(Default)]
-pub struct Plans(Mutex<Kept>);
+pub struct Plans {
+    kept: Mutex<Kept>,
+    calendars: Calendars,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -42,6 +46,11 @@ pub struct StoredVersion {
 }
 
 impl Plans {
+    /// What this process knows of calendars: their versions never change either.
+    pub fn calendars(&self) -> &Calendars {
+        &self.calendars
+    }
+
     /// The plan of a version; none where there is no such version.
     pub async fn of<S: Store>(
         &self,
@@ -51,14 +60,14 @@ impl Plans {
         version: u32,
     ) -> Result<Option<Arc<Plan>>, Fault> {
         let key = (tenant.clone(), workflow, version);
-        if let Some(plan) = self.0.lock().unwrap_or_else(PoisonError::into_inner).plans.get(&key) {
+        if let Some(plan) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).plans.get(&key) {
             return Ok(Some(Arc::clone(plan)));
         }
         let Some((_, text)) = Box::pin(text_of(store, tenant, workflow, version)).await? else { return Ok(None) };
         let plan = Plan::new(definition::read(&text)?)
             .map_err(|bad| Fault::unreadable(PORT, format!("{workflow}, version {version}: {}", bad[0])))?;
         let plan = Arc::new(plan);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).keep(key, &plan, text.len());
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).keep(key, &plan, text.len());
         Ok(Some(plan))
     }
 }

@@ -27,7 +27,7 @@ use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::item::{Item, Listed};
 pub use self::items::{
-    CloseEdge, DefinitionPiece, ExtendLease, Filed, KeptBody, Line, LogFrom, OfferKey, Release, RunsOf, Take,
+    CloseEdge, DefinitionPiece, ExtendLease, Filed, KeptBody, KeptRules, Line, LogFrom, OfferKey, Release, RunsOf, Take,
 };
 use self::update::Update;
 use crate::Fault;

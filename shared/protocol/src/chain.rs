@@ -2,7 +2,7 @@
 //!
 //! [`dispatch`] turns links into hints, [`successor`] puts the next one, [`links`] finds where a chain breaks. What an outage
 //! left is decided once, by [`catch_up`]; its record speaks for others through [`coverage`], and [`passing_over`] writes it. [`forgetting`]
-//! records what a change would lose. [`standing`] says of one instant what stands for it.
+//! records what a change would lose. [`taken`] what calendars took. [`standing`] says of one instant what stands for it.
 
 pub mod catch_up;
 pub mod coverage;
@@ -13,3 +13,4 @@ pub mod passing_over;
 pub mod pending_change;
 pub mod standing;
 pub mod successor;
+pub mod taken;

@@ -41,11 +41,35 @@ pub async fn jobs_of<D: Ports>(
     limit: usize,
 ) -> Result<Vec<Job>, Fault> {
     let heads = ports.store().list::<Head>(tenant, (), past, limit).await?;
-    Ok(heads.items.into_iter().filter_map(Head::into_job).collect())
+    let mut jobs = Vec::with_capacity(heads.items.len());
+    for job in heads.items.into_iter().filter_map(Head::into_job) {
+        jobs.push(knowing(ports, job).await?);
+    }
+    Ok(jobs)
 }
 
 /// A job, to be changed.
 pub async fn seen_job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Seen<Job>>, Fault> {
     let Some(Seen { item, version }) = ports.store().get::<Head>(tenant, id).await? else { return Ok(None) };
-    Ok(item.into_job().map(|item| Seen { item, version }))
+    match item.into_job() {
+        Some(job) => Ok(Some(Seen { item: knowing(ports, job).await?, version })),
+        None => Ok(None),
+    }
+}
+
+/// A job as it was read from the store, with what the calendars say that it is pinned to: nothing of a job that heeds some may be asked
+/// before. One that heeds none costs nothing.
+pub async fn knowing<D: Ports>(ports: &D, mut job: Job) -> Result<Job, Fault> {
+    let before = job.before.as_mut().map(|before| &mut before.schedule);
+    for schedule in [Some(&mut job.schedule), before].into_iter().flatten() {
+        let Some(observance) = &mut schedule.observance else { continue };
+        for heeded in observance.calendars.iter_mut().filter(|heeded| heeded.known.is_none()) {
+            let Some(version) = heeded.version else { continue };
+            let calendars = ports.plans().calendars();
+            let known = calendars.of(ports.store(), &job.tenant, &heeded.name, version).await?;
+            let missing = || format!("{}: there is no version {version} of the calendar {}", job.id, heeded.name);
+            heeded.known = Some(known.ok_or_else(|| Fault::unreadable("the store", missing()))?);
+        }
+    }
+    Ok(job)
 }

@@ -291,6 +291,7 @@ impl<D: Ports> Sweep<'_, D> {
                 dispatch(self.ports, timer.key.due, timer, self.horizon, &self.dispatched).await?;
                 Ok(Done::Hinted)
             }
+            Obligation::Calendar(_) => Ok(Done::Nothing),
             Obligation::Run(_) => self.hint_run(timer, Hint::of(timer)).await,
             // It may also be the promise of a change: this hint's run must not erase it.
             Obligation::MovedOccurrence(..) => self.hint_run(timer, Hint::behind(timer, timer.key.run_key(), 0)).await,

@@ -23,6 +23,7 @@ use minutehand_domain::workflow::{Workflow, WorkflowId};
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports, plans};
 
+use crate::job::heed::NotHeeded;
 use crate::job::create::{Created as CreatedJob, NewJob, create as create_job};
 
 /// What a client asks for, parsed and compiled once.
@@ -60,6 +61,8 @@ pub enum Created {
     Taken,
     /// This creator slept so long that its promise was given up: ask again.
     TooSlow,
+    /// Its schedule names calendars that it cannot heed.
+    NotHeeded(NotHeeded),
 }
 
 pub async fn create<D: Ports>(ports: &D, new: NewWorkflow) -> Result<Created, Fault> {
@@ -98,6 +101,7 @@ async fn finish<D: Ports>(ports: &D, new: &NewWorkflow, there: Workflow, is_new:
         CreatedJob::New(_) | CreatedJob::Replayed(_) => Ok(Created::Replayed(there)),
         CreatedJob::Taken => Ok(Created::Taken),
         CreatedJob::TooSlow => Ok(Created::TooSlow),
+        CreatedJob::NotHeeded(why) => Ok(Created::NotHeeded(why)),
     }
 }
 

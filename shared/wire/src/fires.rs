@@ -98,7 +98,7 @@ impl JobFireView {
     pub fn of(fire: &Fire) -> Self {
         let job = &fire.job;
         Self {
-            fire: FireView::new(&job.schedule, fire.at),
+            fire: FireView::new(&job.schedule, fire.at, job.nominal_of(fire.at)),
             job_id: job.id.to_string(),
             name: job.definition.name.clone(),
             priority: job.definition.priority.into(),

@@ -16,6 +16,7 @@ pub mod audit;
 pub mod batch;
 pub mod body;
 pub mod bounds;
+pub mod calendar;
 pub mod catch_up;
 pub mod component;
 pub mod decision_request;
@@ -78,6 +79,10 @@ pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
 pub use self::bounds::{ConcurrencySpec, RateSpec};
+pub use self::calendar::{
+    CalendarChangeView, CalendarQuery, CalendarRequest, CalendarRules, CalendarView, DateSpec, DayOfWeek, DeleteCalendarQuery, ImportRequest,
+    MaintenanceSpec, PassedOverView, TimeSpec, TouchView, TouchesView,
+};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
 pub use self::decision_request::{HeldRequest, HeldVerdict, NoteRequest, SuccessRequest};
 pub use self::declared_view::{DeclaredView, TargetsQuery};

@@ -1,19 +1,20 @@
 //! The when of a job, as it is asked for and as it is shown: the same fields both ways.
 
 use minutehand_domain::Moment;
-use minutehand_domain::limits::{JITTER_SECONDS, MAX_FIRES, SPAN_SECONDS};
+use minutehand_domain::calendar::{CalendarName, NotACalendarName};
+use minutehand_domain::limits::{CALENDARS_OF_A_JOB, JITTER_SECONDS, MAX_FIRES, SPAN_SECONDS};
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Manner};
-use minutehand_domain::schedule::{Plan, Schedule, Spread, When};
+use minutehand_domain::schedule::{OnExcluded, Plan, Schedule, Spread, When};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::field_errors::FieldErrors;
 use crate::instant::Instant;
 use crate::kinds::{Kind, one_of_the_kinds};
-use crate::texts::{CronText, ZoneText};
+use crate::texts::{CalendarNameText, CronText, ZoneText};
 use crate::whole_number::whole_number;
 use crate::word::Word;
-use crate::words::{DayRuleWord, DstGapWord, DstOverlapWord};
+use crate::words::{DayRuleWord, DstGapWord, DstOverlapWord, OnExcludedWord};
 
 /// When a job fires: exactly one of `at`, `after_seconds`, `every_seconds`, `cron` and `on_demand`, or none of them for once,
 /// now.
@@ -69,12 +70,20 @@ pub struct ScheduleSpec {
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = JITTER_SECONDS))]
     pub jitter_seconds: Option<u32>,
+    /// Calendars that it heeds, by their names: what one of them takes does not fire then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<CalendarNameText>>", length(max = CALENDARS_OF_A_JOB))]
+    pub calendars: Option<Vec<String>>,
+    /// What becomes of what a calendar takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<OnExcludedWord>", extend("default" = OnExcluded::default()))]
+    pub on_excluded: Option<Word<OnExcluded>>,
 }
 
-const BOUNDS: &[&str] = &["start_at", "end_at", "max_fires", "jitter_seconds"];
+const BOUNDS: &[&str] = &["start_at", "end_at", "max_fires", "jitter_seconds", "calendars", "on_excluded"];
 const CRON: &[&str] =
-    &["start_at", "end_at", "max_fires", "jitter_seconds", "timezone", "days", "dst_gap", "dst_overlap"];
-const ONCE: &[&str] = &["jitter_seconds"];
+    &["start_at", "end_at", "max_fires", "jitter_seconds", "calendars", "on_excluded", "timezone", "days", "dst_gap", "dst_overlap"];
+const ONCE: &[&str] = &["jitter_seconds", "calendars", "on_excluded"];
 pub const SCHEDULE_KINDS: [Kind; 6] = [
     Kind { title: "once, now", named: None, with: ONCE },
     Kind { title: "once, at an instant", named: Some("at"), with: ONCE },
@@ -111,6 +120,10 @@ impl ScheduleSpec {
             end_at: schedule.end_at.map(Instant),
             max_fires: schedule.max_fires,
             jitter_seconds: schedule.jitter.map(|jitter| jitter.most_seconds),
+            calendars: schedule.observance.as_ref().map(|observance| {
+                observance.calendars.iter().map(|heeded| heeded.name.to_string()).collect()
+            }),
+            on_excluded: schedule.observance.as_ref().map(|observance| observance.on_excluded.into()),
             ..Self::default()
         };
         if let Some(form) = &schedule.short_form {
@@ -152,7 +165,18 @@ impl ScheduleSpec {
             max_fires: self.max_fires,
             on_demand: self.on_demand.unwrap_or(false),
             jitter_seconds: self.jitter_seconds,
+            calendars: calendars(self.calendars.as_deref(), errors),
+            on_excluded: errors.word("/schedule/on_excluded", self.on_excluded.as_ref()),
             spread,
         }
     }
+}
+
+/// Names that cannot be one's are noted; whether there are such calendars is for others to say.
+fn calendars(names: Option<&[String]>, errors: &mut FieldErrors) -> Vec<CalendarName> {
+    let name = |(number, name): (usize, &String)| {
+        let pointer = format!("/schedule/calendars/{number}");
+        name.parse().map_err(|why: NotACalendarName| errors.add(pointer, why.to_string())).ok()
+    };
+    names.unwrap_or_default().iter().enumerate().take(CALENDARS_OF_A_JOB + 1).filter_map(name).collect()
 }

@@ -57,6 +57,7 @@ component!(
         "description": "What a run calls one of its effects: visible ASCII, and no `#`.",
     })
 );
+component!(CalendarNameText = "CalendarName", key_like("Which calendar."));
 component!(SecretNameText = "SecretName", key_like("Which secret. Its name is no secret."));
 component!(
     TenantText = "Tenant",

@@ -8,6 +8,7 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter};
 use minutehand_domain::run::ErrorCode;
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
+use minutehand_domain::schedule::OnExcluded;
 use minutehand_domain::target::Method;
 use minutehand_domain::workflow::definition::{NoAnswer, OnFailure};
 use minutehand_domain::workflow::edge::{On, Rule};
@@ -47,9 +48,11 @@ words!(DstGapWord = "DstGap", DstGap: NextValid, Skip;
     "What becomes of a local time that does not exist: it fires once at the first instant after the gap, or not at all.");
 words!(DstOverlapWord = "DstOverlap", DstOverlap: ByKind, First, Second, Both;
     "When a local time fires that comes twice: `by_kind` is the first time for a time of day, and both for a rhythm.");
-words!(NoteWord = "Note", Note: Shifted, Repeated, Jittered;
+words!(NoteWord = "Note", Note: Shifted, Repeated, Moved, Jittered;
     "What happened to an occurrence: `shifted`: its local time does not exist that day and it fires after the gap; `repeated`: \
-     its local time comes twice and this is the second; `jittered`: it is spread, and starts at `effective_at`.");
+     its local time comes twice and this is the second; `moved`: a calendar takes `at`, and it fires at `effective_at`; `jittered`: it is spread, and starts at `effective_at`.");
+words!(OnExcludedWord = "OnExcluded", OnExcluded: Skip, Move;
+    "What becomes of a fire that a calendar takes: it is skipped, or it moves to the next instant that all calendars allow.");
 words!(OnWord = "EdgeOn", On: Success, Failure, Finished;
     "For which end of the task before it an edge holds: it succeeded; it failed, timed out or was rejected; or either of \
      these, or it was skipped.");

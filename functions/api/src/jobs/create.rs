@@ -21,6 +21,7 @@ use minutehand_wire::{BodyView, JobRequest, JobView};
 
 use crate::app_state::AppState;
 use crate::body::{Body, parse};
+use crate::calendars::not_heeded;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
@@ -114,6 +115,7 @@ async fn make<D: Ports>(ports: &D, new: NewJob) -> Result<Made, Problem> {
         Created::New(job) | Created::Replayed(job) => Ok(Made::Now(job)),
         Created::Taken => Err(taken()),
         Created::TooSlow => Err(Problem::too_slow()),
+        Created::NotHeeded(why) => Err(not_heeded(&why)),
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) enum Tag {
     WorkflowRuns,
     Leases,
     Schedules,
+    Calendars,
     Keys,
     Secrets,
     Audit,
@@ -198,13 +199,14 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Jobs,
         Self::Runs,
         Self::Workflows,
         Self::WorkflowRuns,
         Self::Leases,
         Self::Schedules,
+        Self::Calendars,
         Self::Keys,
         Self::Secrets,
         Self::Audit,
@@ -221,6 +223,7 @@ impl Tag {
             Self::WorkflowRuns => "Workflow runs",
             Self::Leases => "Leases",
             Self::Schedules => "Schedules",
+            Self::Calendars => "Calendars",
             Self::Keys => "Keys",
             Self::Secrets => "Secrets",
             Self::Audit => "Audit",
@@ -240,6 +243,7 @@ impl Tag {
             }
             Self::Leases => "What workers elsewhere carry out: asked for, kept by heartbeats, ended.",
             Self::Schedules => "What a schedule means, before it is given to a job.",
+            Self::Calendars => "When nothing fires of the jobs that heed them.",
             Self::Keys => "Who may call this API, for which tenant, in which role. Secrets are shown once.",
             Self::Secrets => {
                 "What calls need and nobody is shown. A job names one, and it is put in when a call is made."

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
 use minutehand_wire::texts::{
+    CalendarNameText, 
     EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, RunIdText, SecretNameText, TaskKeyText, TenantText,
     WorkflowIdText, header_key,
 };
@@ -22,6 +23,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
         "task_key": in_path::<TaskKeyText>("task_key", schemas),
         "lease_id": in_path::<LeaseIdText>("lease_id", schemas),
         "key_id": in_path::<KeyIdText>("key_id", schemas),
+        "calendar": in_path::<CalendarNameText>("calendar", schemas),
         "secret": in_path::<SecretNameText>("secret", schemas),
         "tenant": in_path::<TenantText>("tenant", schemas),
         "IdempotencyKey": {

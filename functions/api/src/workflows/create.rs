@@ -22,6 +22,7 @@ use minutehand_wire::workflow_request::CheckedWorkflow;
 use super::called::they_must_be_there;
 use super::{Whole, found};
 use crate::app_state::AppState;
+use crate::calendars::{heeded, not_heeded};
 use crate::body::{Body, DefinitionBody};
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
@@ -96,6 +97,7 @@ async fn admit<D: Ports>(
     let ports = &*app.ports;
     secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
+    let _known = heeded(ports, tenant, checked.schedule.clone()).await?;
     let may_be_there = identity.fingerprint.is_some() && app.meters.bounds_jobs(ports, tenant).await;
     if may_be_there && found(ports, tenant, identity.id).await?.is_some() {
         return Ok(());
@@ -112,6 +114,7 @@ async fn make<D: Ports>(ports: &D, new: NewWorkflow) -> Result<(Workflow, bool),
         Created::Replayed(workflow) => Ok((workflow, !has_key)),
         Created::Taken => Err(taken()),
         Created::TooSlow => Err(Problem::too_slow()),
+        Created::NotHeeded(why) => Err(not_heeded(&why)),
     }
 }
 

@@ -16,6 +16,7 @@ use super::called::they_must_be_there;
 use super::create::{about, understood as read};
 use super::{Whole, deleted};
 use crate::app_state::AppState;
+use crate::calendars::{heeded, not_heeded};
 use crate::body::DefinitionBody;
 use crate::keyring::Caller;
 use crate::params::WorkflowPath;
@@ -55,6 +56,7 @@ pub(crate) async fn put<D: Ports>(
             "the workflow was changed meanwhile; read it again and decide again",
         )),
         Changed::TooSlow => Err(Problem::too_slow()),
+        Changed::NotHeeded(why) => Err(not_heeded(&why)),
     }
 }
 
@@ -72,6 +74,7 @@ async fn wanted<D: Ports>(
     let checked = request.unmasked(&there.definition).checked(spread, now, Some(schedule), check)?;
     secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
+    let _known = heeded(ports, tenant, checked.schedule.clone()).await?;
     app.pools.note(ports, tenant, checked.definition.pools()).await;
     if checked.schedule != *schedule {
         app.meters.admit_job(ports, tenant, &checked.schedule, Some(schedule)).await?;

@@ -47,6 +47,7 @@ impl fmt::Display for LeaseId {
             Obligation::Occurrence(_) => 0,
             Obligation::MovedOccurrence(..) => 1,
             Obligation::Run(_) => 2,
+            Obligation::Calendar(_) => 3, // no lease stands on one
         };
         let mut bytes = Vec::with_capacity(BYTES);
         bytes.extend(self.run.to_bytes());

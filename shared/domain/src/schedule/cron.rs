@@ -3,7 +3,7 @@
 //! The modules: `parse` reads the text, `fields` holds the calendar masks, `clock` handles the zone, `walk` combines them,
 //! and `describe` puts an expression into words.
 
-mod clock;
+pub(crate) mod clock;
 mod describe;
 mod error;
 mod fields;
@@ -12,7 +12,7 @@ mod turned;
 mod walk;
 mod zone;
 
-use chrono::SecondsFormat;
+use chrono::{NaiveDateTime, SecondsFormat};
 use chrono_tz::Tz;
 
 pub use self::error::{CronError, Field};
@@ -96,8 +96,17 @@ pub enum Note {
     Shifted,
     /// Its local time comes twice that day, and this is the second.
     Repeated,
+    /// A calendar took its instant, and it fires when the calendars allow it next.
+    Moved,
     /// It has jitter: it starts somewhat later.
     Jittered,
+}
+
+/// The instant at which a zone's clock shows this, such as `2027-01-15T22:00`; the first of two, and what comes after a gap.
+pub fn instant_shown(zone: Tz, text: &str) -> Option<Moment> {
+    let shown = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"].iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())?;
+    let at = Moment::from(clock::Shown::at(zone, shown).first());
+    (at > Moment::EPOCH && at < Moment::END).then_some(at)
 }
 
 impl Manner {

@@ -14,6 +14,8 @@ pub enum Silence {
     Ended(Moment),
     /// The last of its `max_fires` was at this instant.
     UsedUp { max_fires: u32, last: Moment },
+    /// A calendar takes it.
+    Taken,
     /// A turn of the clock took the instant.
     Turned(Turned),
     /// It fires at other instants.
@@ -30,8 +32,15 @@ impl Schedule {
             Self { max_fires: Some(max_fires), last: Some(last), .. } if t > *last => {
                 Silence::UsedUp { max_fires: *max_fires, last: *last }
             }
+            Self { .. } if self.takes(t) => Silence::Taken,
             Self { .. } => self.turned_at(t).map_or(Silence::Unnamed, Silence::Turned),
         }
+    }
+
+    /// Whether it names `t`, and a calendar takes that.
+    fn takes(&self, t: Moment) -> bool {
+        let is_named = || t > Moment::EPOCH && self.next_nominal_after(t.just_before()) == Some(t);
+        self.observance.is_some() && is_named() && self.taken_by(t).is_some()
     }
 
     /// What a turn of its zone's clock has to do with whether it fires at `t`, before jitter.

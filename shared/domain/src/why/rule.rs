@@ -46,6 +46,8 @@ pub enum Rule {
     Condition,
     /// What becomes of runs of one job that meet.
     Overlap,
+    /// A calendar took it, or moved it.
+    Calendar,
     /// Nobody has claimed it.
     Claim,
     Retry,
@@ -86,7 +88,7 @@ impl Verdict {
 }
 
 impl Rule {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Schedule,
         Self::DstGap,
         Self::DstOverlap,
@@ -103,6 +105,7 @@ impl Rule {
         Self::Upstream,
         Self::Condition,
         Self::Overlap,
+        Self::Calendar,
         Self::Claim,
         Self::Retry,
         Self::Rate,
@@ -129,6 +132,7 @@ impl Rule {
             Self::Upstream => "upstream",
             Self::Condition => "condition",
             Self::Overlap => "overlap",
+            Self::Calendar => "calendar",
             Self::Claim => "claim",
             Self::Retry => "retry",
             Self::Rate => "rate",
@@ -149,6 +153,7 @@ impl Rule {
             Skip::Upstream => Self::Upstream,
             Skip::Condition => Self::Condition,
             Skip::Overlap => Self::Overlap,
+            Skip::Calendar => Self::Calendar,
         }
     }
 
@@ -166,6 +171,7 @@ impl Rule {
             NotAdmitted::Cancelled => Self::Cancelled,
             NotAdmitted::Paused => Self::Paused,
             NotAdmitted::Superseded => Self::ScheduleChange,
+            NotAdmitted::Excluded => Self::Calendar,
         }
     }
 
@@ -175,6 +181,7 @@ impl Rule {
             Silence::NotStarted(_) => Self::StartAt,
             Silence::Ended(_) => Self::EndAt,
             Silence::UsedUp { .. } => Self::MaxFires,
+            Silence::Taken => Self::Calendar,
             Silence::Turned(turned) => Self::of_turn(turned),
             Silence::Unnamed => Self::Schedule,
         }
@@ -245,8 +252,11 @@ impl Question<'_> {
         }
     }
 
-    /// Of an occurrence: whether a turn of the clock had a part in it.
+    /// Of an occurrence: whether a calendar or a turn of the clock had a part in it.
     fn what_named_it(&self) -> Rule {
+        if self.occurrence().is_some_and(|occurrence| self.job.moved_from(occurrence.effective).is_some()) {
+            return Rule::Calendar;
+        }
         self.turned().map_or(Rule::Schedule, |turned| Rule::of_turn(&turned))
     }
 }

@@ -93,6 +93,7 @@ impl Question<'_> {
             (NotAdmitted::Superseded, Status::Active | Status::Paused | Status::Cancelled) => {
                 format!("does not fire: another schedule is in force since {}", self.job.since)
             }
+            (NotAdmitted::Excluded, _) => format!("does not fire: {}", self.taken()),
         }
     }
 
@@ -102,6 +103,7 @@ impl Question<'_> {
             Silence::NotStarted(start) => format!("nothing fires before start_at, {start}"),
             Silence::Ended(end) => format!("nothing fires at end_at or later, which is {end}"),
             Silence::UsedUp { max_fires, last } => format!("the last of max_fires, {max_fires}, was at {last}"),
+            Silence::Taken => self.taken(),
             Silence::Turned(turned) => self.of_turn(turned, false),
             Silence::Unnamed => "the schedule does not name it".to_owned(),
         }
@@ -138,8 +140,19 @@ impl Question<'_> {
         if self.occurrence().is_some() { "" } else { "; no schedule that the job remembers for then names it" }
     }
 
+    /// Which calendar takes the instant, and why.
+    fn taken(&self) -> String {
+        let taken = self.in_force().and_then(|(schedule, _)| schedule.taken_by(self.at));
+        taken.map_or_else(|| "a calendar".to_owned(), |(name, reason)| format!("calendar {name} ({reason})"))
+    }
+
     fn jittered(&self) -> String {
         match self.occurrence() {
+            Some(Occurrence { nominal, effective }) if self.job.moved_from(effective).is_some() => {
+                let taken = self.schedules().find_map(|(schedule, _)| schedule.taken_by(nominal));
+                let by = taken.map_or_else(String::new, |(name, reason)| format!(", by calendar {name} ({reason})"));
+                format!("; meant for {nominal}, and moved to {effective}{by}")
+            }
             Some(Occurrence { nominal, effective }) if nominal != effective => {
                 format!("; meant for {nominal}, and moved to {effective} by its jitter")
             }
@@ -160,6 +173,7 @@ const fn said_of(why: Skip) -> &'static str {
         Skip::Upstream => "what it depends on did not end as it asks",
         Skip::Condition => "its condition is not true",
         Skip::Overlap => "others of its job were under way",
+        Skip::Calendar => "a calendar took it",
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) enum ObligationV1 {
     #[serde(rename = "again")]
     MovedOccurrence(JobId, Moment),
     Run(#[serde(with = "RunKeyV1")] RunKey),
+    /// Where a release knows of calendars.
+    Calendar(JobId),
 }
 
 #[derive(Serialize, Deserialize)]

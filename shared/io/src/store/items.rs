@@ -6,6 +6,7 @@ mod api_key;
 mod asked;
 mod attempt;
 mod body;
+mod calendar;
 mod cursor;
 mod document;
 mod effect;
@@ -26,6 +27,7 @@ mod timer;
 mod workflow;
 
 pub use self::body::KeptBody;
+pub use self::calendar::KeptRules;
 pub use self::document::Filed;
 pub use self::join::CloseEdge;
 pub use self::logbook::LogFrom;

@@ -18,6 +18,7 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::dispatch::{Dispatched, admitted, dispatch};
 use crate::chain::links::{first_gap, promise_gap};
 use crate::chain::passing_over::pass_over;
+use crate::chain::taken::{record_taken, record_taken_between};
 use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};
@@ -84,6 +85,8 @@ async fn decide<D: Ports>(
     span: SkippedSpan,
     now: Moment,
 ) -> Result<Option<Run>, Fault> {
+    record_taken(ports, job, key.at).await?;
+    record_taken_between(ports, job, key.at, span.until).await?;
     let record = job.run(key).skipped(Skip::Coalesced, Some(span), now);
     match ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await? {
         Put::Written(_) => {

@@ -45,7 +45,7 @@ pub async fn record_forgotten<D: Ports>(ports: &D, job: &Job, next: &Job) -> Res
 async fn gap_in<D: Ports>(ports: &D, job: &Job, before: &Before) -> Result<Option<Moment>, Fault> {
     let hinted_until = before.since + pace::HORIZON + pace::SKEW;
     let recorded = recorded_in(ports, job, before.since..hinted_until.min(job.since)).await?;
-    let next_after = |t| before.schedule.next_after(t).filter(|next| *next < job.since);
+    let next_after = |t| before.next_after(t).filter(|next| *next < job.since);
     let mut next = next_after(before.since.just_before());
     while let Some(t) = next {
         let key = RunKey::occurrence(job.id, t);

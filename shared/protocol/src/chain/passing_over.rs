@@ -14,6 +14,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::chain::links::{forgone_gap, promise_gap};
 use crate::chain::pending_change::keep_promise_of_a_change;
+use crate::chain::taken::{record_taken, record_taken_between};
 use crate::timers::promise::erase;
 
 /// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
@@ -29,6 +30,10 @@ pub async fn pass_over<D: Ports>(
     span: Option<SkippedSpan>,
 ) -> Result<(), Fault> {
     ensure_successor(ports, job, span.map_or(key.at, |span| span.until)).await?;
+    record_taken(ports, job, key.at).await?;
+    if let Some(span) = span {
+        record_taken_between(ports, job, key.at, span.until).await?;
+    }
     if skip(ports, job.run(key), why, span).await? {
         erase_unless_change_pending(ports, timer, job).await
     } else {

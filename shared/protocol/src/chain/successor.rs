@@ -10,6 +10,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
+use crate::chain::taken::record_taken;
 use crate::timers::promise::written_now;
 
 /// Puts the timer of a job's next occurrence unless it is there. None if its bucket is past the write line by now: a
@@ -34,5 +35,6 @@ pub async fn first_record<D: Ports>(ports: &D, job: &Job, key: RunKey) -> Result
     {
         return Err(Fault::unavailable("run", "it is long overdue and being looked at; ask again in a minute"));
     }
+    record_taken(ports, job, key.at).await?;
     Ok(job.run(key))
 }

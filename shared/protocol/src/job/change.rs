@@ -6,7 +6,7 @@
 use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
-use minutehand_domain::job::{Change, Job, JobRefusal};
+use minutehand_domain::job::{Change, Job, JobRefusal, Status};
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
@@ -16,6 +16,8 @@ use minutehand_io::{Fault, Ports};
 
 use crate::chain::dispatch::dispatch_if_near;
 use crate::chain::forgetting::record_forgotten;
+use crate::chain::taken::record_taken;
+use crate::job::heed::{NotHeeded, heeding};
 use crate::lookup::seen_job_of;
 use crate::timers::promise::promise;
 
@@ -47,6 +49,8 @@ pub enum Changed {
     /// The job says no; here is how it stands.
     Refused(JobRefusal, Job),
     NotFound,
+    /// Its schedule names calendars that it cannot heed.
+    NotHeeded(NotHeeded),
 }
 
 /// Changes the job to what is wanted of it.
@@ -65,11 +69,16 @@ pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, wa
 /// be made again.
 async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) -> Result<Option<Changed>, Fault> {
     let (job, now) = (&seen.item, ports.clock().now());
-    let next = match job.after(change, now) {
+    let change = match heeding(ports, &job.tenant, job.id, change.clone()).await? {
+        Ok(change) => change,
+        Err(not_heeded) => return Ok(Some(Changed::NotHeeded(not_heeded))),
+    };
+    let next = match job.after(&change, now) {
         Ok(next) => next,
         Err(refusal) => return Ok(Some(Changed::Refused(refusal, job.clone()))),
     };
     let promised = promise_first(ports, job, &next).await?;
+    record_taken_until_now(ports, job).await?;
     record_forgotten(ports, job, &next).await?;
     if ports.clock().now().since(now) > pace::STALE_READ {
         return Ok(None); // decided on an old clock
@@ -78,11 +87,16 @@ async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) 
     if !ports.store().put(head.tenant(), head.id(), &head, seen.guard()).await?.is_written() {
         return Ok(None);
     }
-    ports.events().emit(&Event::Job { job: &next, what: word_for(change) });
+    ports.events().emit(&Event::Job { job: &next, what: word_for(&change) });
     if let Some((first, timer)) = promised {
         dispatch_if_near(ports, &next, first, &timer).await;
     }
     Ok(Some(Changed::Done(next)))
+}
+
+/// What calendars took until now is told of before another schedule is in force, or none.
+async fn record_taken_until_now<D: Ports>(ports: &D, job: &Job) -> Result<(), Fault> {
+    if job.status == Status::Active { record_taken(ports, job, ports.clock().now()).await } else { Ok(()) }
 }
 
 /// A schedule newly in force is promised before the head says so. A change of payload or tags promises nothing new.

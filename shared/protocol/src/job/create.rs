@@ -18,6 +18,8 @@ use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
 use crate::chain::dispatch::dispatch_if_near;
+use crate::job::heed::{NotHeeded, heed};
+use crate::lookup::knowing;
 use crate::timers::promise::promise;
 
 /// What a client asks for, parsed.
@@ -43,12 +45,46 @@ pub enum Created {
     Taken,
     /// This creator slept so long that its promise was given up as an orphan: ask again.
     TooSlow,
+    /// Its schedule names calendars that it cannot heed.
+    NotHeeded(NotHeeded),
 }
 
+/// Tries against changes of the calendars that it names: who changes one refuses whoever has read it before.
+const TRIES: u32 = 8;
+
 pub async fn create<D: Ports>(ports: &D, new: NewJob) -> Result<Created, Fault> {
-    let there = existing_head(ports, &new).await?;
+    if new.schedule.observance.is_none() {
+        let there = existing_head(ports, &new).await?;
+        return create_beside(ports, new, there).await;
+    }
+    for number in 0..TRIES {
+        let there = if number == 0 {
+            existing_head(ports, &new).await?
+        } else {
+            ports.store().get::<Head>(&new.tenant, new.id).await?
+        };
+        match heeding(ports, &new, there).await? {
+            Created::TooSlow => {}
+            created => return Ok(created),
+        }
+    }
+    Ok(Created::TooSlow)
+}
+
+/// A job whose schedule heeds calendars.
+async fn heeding<D: Ports>(ports: &D, new: &NewJob, there: Option<Seen<Head>>) -> Result<Created, Fault> {
     if let Some(Head::Job(job)) = there.as_ref().map(|seen| &seen.item) {
-        return Ok(answer_of(job, new.fingerprint));
+        return Ok(answer_of(&knowing(ports, job.clone()).await?, new.fingerprint));
+    }
+    match heed(ports, &new.tenant, new.id, new.schedule.clone()).await? {
+        Ok(schedule) => create_beside(ports, NewJob { schedule, ..new.clone() }, there).await,
+        Err(not_heeded) => Ok(Created::NotHeeded(not_heeded)),
+    }
+}
+
+async fn create_beside<D: Ports>(ports: &D, new: NewJob, there: Option<Seen<Head>>) -> Result<Created, Fault> {
+    if let Some(Head::Job(job)) = there.as_ref().map(|seen| &seen.item) {
+        return Ok(answer_of(&knowing(ports, job.clone()).await?, new.fingerprint));
     }
     let guard = there.as_ref().map_or(Guard::Absent, Seen::guard);
     let job = job_of(ports, new, there.map_or(0, |seen| seen.item.epoch())).await?;
@@ -94,7 +130,9 @@ async fn put_head<D: Ports>(
             }
             Ok(Created::New(job))
         }
-        (Put::Conflict(Some(Seen { item: Head::Job(theirs), .. })), _) => Ok(answer_of(&theirs, fingerprint)),
+        (Put::Conflict(Some(Seen { item: Head::Job(theirs), .. })), _) => {
+            Ok(answer_of(&knowing(ports, theirs).await?, fingerprint))
+        }
         (Put::Written(_) | Put::Conflict(_), _) => Ok(Created::TooSlow),
     }
 }

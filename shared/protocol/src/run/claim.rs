@@ -23,6 +23,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
 use crate::chain::standing::{Asked, Standing, standing};
+use crate::chain::taken::record_taken;
 use crate::graph::attend::{attend, let_go};
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
@@ -138,6 +139,7 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
             return Ok(Claim::NotYet(due));
         }
         ports.clock().sleep_until(due).await;
+        record_what_was_taken(ports, hint, &reading).await?;
         if reading.is_stale(ports.clock().now()) {
             continue;
         }
@@ -146,6 +148,14 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
         }
     }
     Err(Fault::unavailable("the claim", "what it reads is stale each time before it can be decided on"))
+}
+
+/// Rule **told before what follows**: what calendars took before an occurrence that is about to begin.
+async fn record_what_was_taken<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<(), Fault> {
+    match (&reading.run, &reading.owner) {
+        (None, RunOwner::Job(job)) => record_taken(ports, job, hint.run.at).await,
+        (Some(_), _) | (None, RunOwner::Parent(_)) => Ok(()),
+    }
 }
 
 /// Rule **long calls travel apart**: the giver of this hint did not know the run's terms, or they have changed since.

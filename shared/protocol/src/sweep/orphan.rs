@@ -6,6 +6,7 @@
 
 use minutehand_domain::head::Head;
 use minutehand_domain::id::RunKey;
+use minutehand_domain::job::NotAdmitted;
 use minutehand_domain::pace;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Run, Skip};
@@ -17,7 +18,9 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::dispatch::NothingToDispatch;
 use crate::chain::passing_over::skip;
 use crate::chain::pending_change::bump_epoch;
+use crate::chain::taken::record_taken;
 use crate::graph::attend::derive;
+use crate::lookup::knowing;
 use crate::timers::promise::{erase, move_to};
 
 /// An occurrence that its job does not know, or not any more.
@@ -69,10 +72,15 @@ async fn refuse_for_good<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Res
     let Some(seen) = ports.store().get::<Head>(&timer.tenant, key.job).await? else { return Ok(false) };
     let guard = seen.guard();
     let Some(job) = seen.item.into_job() else { return Ok(true) };
+    let job = knowing(ports, job).await?;
     let Err(why) = job.admits(key.at) else { return Ok(false) };
     let (run, span) = (job.run(key), job.refused_with(key.at, why));
-    if !bump_epoch(ports, job, guard).await? {
+    if !bump_epoch(ports, job.clone(), guard).await? {
         return Ok(false);
+    }
+    if why == NotAdmitted::Excluded {
+        // With the others of its row, in one record.
+        return record_taken(ports, &job, key.at.just_after()).await.map(|()| true);
     }
     skip(ports, run, why.into(), Some(span)).await
 }

@@ -14,6 +14,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::calendar::walk::inspect_walk;
 use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
 use crate::chain::passing_over::{ensure_successor, erase_unless_change_pending, pass_over};
@@ -38,6 +39,7 @@ pub async fn inspect_overdue<D: Ports>(
             Some(seen) => inspect_run(ports, timer, seen, None).await,
             None => inspect_orphaned_run(ports, timer, key).await,
         },
+        Obligation::Calendar(place) => inspect_walk(ports, timer, place).await,
         Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) => {
             inspect_link(ports, timer, timer.key.run_key(), horizon, dispatched).await
         }

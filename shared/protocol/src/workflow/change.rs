@@ -13,6 +13,7 @@ use minutehand_io::{Fault, Ports, plans};
 
 use super::{About, job_of, own_job};
 use crate::job::change::{Changed as ChangedJob, Want, change as change_job};
+use crate::job::heed::NotHeeded;
 use crate::job::create::{Created as CreatedJob, create as create_job};
 
 /// Numbers of versions that a writer passes over which another left half written.
@@ -45,6 +46,8 @@ pub enum Changed {
     /// It has changed since it was seen.
     NotAsSeen,
     TooSlow,
+    /// Its schedule names calendars that it cannot heed.
+    NotHeeded(NotHeeded),
 }
 
 pub async fn change<D: Ports>(ports: &D, tenant: &Tenant, id: WorkflowId, wanted: &Wanted) -> Result<Changed, Fault> {
@@ -97,6 +100,7 @@ async fn change_own_job<D: Ports>(ports: &D, workflow: Workflow, wanted: &Wanted
         Ok(ChangedJob::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job)) => {
             Ok(Changed::Done(workflow, job))
         }
+        Ok(ChangedJob::NotHeeded(why)) => Ok(Changed::NotHeeded(why)),
         Ok(ChangedJob::NotFound) => made(ports, workflow, definition, wanted).await,
         Err(No::NotAsSeen) => Ok(Changed::NotAsSeen),
         Err(No::Fault(fault)) => Err(fault),
@@ -112,6 +116,7 @@ async fn made<D: Ports>(
     match create_job(ports, own_job(&workflow, definition, &wanted.schedule, wanted.now)).await? {
         CreatedJob::New(job) | CreatedJob::Replayed(job) => Ok(Changed::Done(workflow, job)),
         CreatedJob::Taken | CreatedJob::TooSlow => Ok(Changed::TooSlow),
+        CreatedJob::NotHeeded(why) => Ok(Changed::NotHeeded(why)),
     }
 }
 

@@ -10,7 +10,7 @@ const FURTHEST_FROM_UTC: TimeDelta = TimeDelta::hours(16);
 
 /// The instants at which a clock shows a local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(crate) enum Shown {
     Once(DateTime<Utc>),
     /// Never: the clock jumps over it, and resumes at this instant.
     Skipped {
@@ -75,7 +75,7 @@ pub(super) fn next_turns(zone: Tz, at: DateTime<Utc>, span: TimeDelta) -> Vec<Tu
 }
 
 impl Shown {
-    pub(super) fn at(zone: Tz, local: NaiveDateTime) -> Self {
+    pub(crate) fn at(zone: Tz, local: NaiveDateTime) -> Self {
         match zone.offset_from_local_datetime(&local) {
             LocalResult::Single(offset) => Self::Once(minus(local, offset.fix())),
             LocalResult::Ambiguous(before, after) => {
@@ -85,13 +85,13 @@ impl Shown {
         }
     }
 
-    pub(super) fn first(self) -> DateTime<Utc> {
+    pub(crate) fn first(self) -> DateTime<Utc> {
         match self {
             Self::Once(at) | Self::Skipped { resumes: at } | Self::Twice { first: at, .. } => at,
         }
     }
 
-    pub(super) fn last(self) -> DateTime<Utc> {
+    pub(crate) fn last(self) -> DateTime<Utc> {
         match self {
             Self::Once(at) | Self::Skipped { resumes: at } | Self::Twice { second: at, .. } => at,
         }
@@ -110,7 +110,7 @@ impl Overlap {
     }
 }
 
-pub(super) fn local(zone: Tz, at: DateTime<Utc>) -> NaiveDateTime {
+pub(crate) fn local(zone: Tz, at: DateTime<Utc>) -> NaiveDateTime {
     at.naive_utc() + offset(zone, at)
 }
 

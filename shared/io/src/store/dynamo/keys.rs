@@ -350,6 +350,7 @@ pub(super) fn timer_of(sort: &str) -> Option<TimerKey> {
             let discriminator = u64::from_str_radix(parts.next()?, 16).ok()?;
             Obligation::Run(RunKey { job, at, origin: Origin::of_code(origin)?, discriminator })
         }
+        "3" => Obligation::Calendar(job),
         _ => return None,
     };
     let key = TimerKey { due, obligation };
@@ -368,6 +369,7 @@ fn within_bucket(key: &TimerKey) -> String {
         Obligation::Occurrence(job) => format!("{due}#0#{job}"),
         Obligation::MovedOccurrence(job, at) => format!("{due}#1#{job}#{at}"),
         Obligation::Run(run) => format!("{due}#2#{}#{}", run.job, within_history(run)),
+        Obligation::Calendar(place) => format!("{due}#3#{place}"),
     }
 }
 

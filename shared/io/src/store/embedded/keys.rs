@@ -142,6 +142,10 @@ pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
             bytes.push(2);
             bytes.extend_from_slice(&run.to_bytes());
         }
+        Obligation::Calendar(place) => {
+            bytes.push(3);
+            bytes.extend_from_slice(place.as_bytes());
+        }
     }
     bytes
 }
@@ -157,6 +161,7 @@ pub(super) fn timer_of(bytes: &[u8]) -> Option<TimerKey> {
             Obligation::MovedOccurrence(JobId::from_bytes(*job), moment_of(at)?)
         }
         2 => Obligation::Run(RunKey::from_bytes(rest.try_into().ok()?)?),
+        3 => Obligation::Calendar(JobId::from_bytes(rest.try_into().ok()?)),
         _ => return None,
     };
     let key = TimerKey { due, obligation };

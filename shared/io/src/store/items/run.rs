@@ -74,11 +74,11 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 7;
+    const NEWEST: u8 = 8;
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
-    /// taken it on, and shape 6 but that it met others of its job.
+    /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
@@ -105,7 +105,7 @@ impl Stored for Run {
             3 => reader.shape::<Of<RunV3, _>>().map(|of| of.0),
             4 => reader.shape::<Of<RunV4, _>>().map(|of| of.0),
             5 => reader.shape::<Of<RunV5, _>>().map(|of| of.0),
-            6 | 7 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
+            6..=8 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -115,7 +115,9 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if met_others_of_its_job(run) {
+    if matches!(run.state, State::Skipped { why: Skip::Calendar, .. }) {
+        8
+    } else if met_others_of_its_job(run) {
         7
     } else if !run.admission.is_empty() || run.sla.is_some() || matches!(holder, Some(Holder::Target(_))) {
         6
@@ -433,6 +435,8 @@ enum SkipV1 {
     Condition,
     #[serde(skip)]
     Overlap,
+    #[serde(skip)]
+    Calendar,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -705,6 +709,8 @@ enum SkipV3 {
     Condition,
     /// From shape 7 on.
     Overlap,
+    /// From shape 8 on.
+    Calendar,
 }
 
 /// A worker elsewhere holds it, and shows that it does.

@@ -1,0 +1,122 @@
+//! What calendars take of a job: the instants that its schedule names and at which it does not fire, and what of a moved fire outlives a
+//! change.
+
+use super::{Carried, Job, Status};
+use crate::Moment;
+use crate::limits::TAKEN_COUNT;
+use crate::schedule::Schedule;
+
+/// Fires in a row that calendars took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub first: Moment,
+    pub last: Moment,
+    pub count: u64,
+    /// Which calendar took the first, and why.
+    pub told: String,
+}
+
+impl Job {
+    /// Whether calendars may take anything of it.
+    pub fn heeds_calendars(&self) -> bool {
+        self.schedule.observance.is_some()
+            || self.before.as_ref().is_some_and(|before| before.schedule.observance.is_some())
+    }
+
+    /// Whether the schedule in force names `t`, and a calendar takes it.
+    pub(crate) fn is_taken_at(&self, t: Moment) -> bool {
+        let is_named = |schedule: &Schedule| t > Moment::EPOCH && schedule.next_named_after(t.just_before()) == Some(t);
+        self.in_force(t).is_some_and(|schedule| {
+            schedule.observance.is_some() && is_named(schedule) && self.told_at(schedule, t).is_some()
+        })
+    }
+
+    /// The fires between two instants, neither included, that calendars took and that no later run stands for: as many as one record tells of.
+    pub fn taken_between(&self, after: Moment, until: Moment) -> Option<Taken> {
+        let (floor, stands_for) = (self.remembered_since().just_before(), self.moved_from(until));
+        let next = |t: Moment| self.next_named_after(t).filter(|next| *next < until);
+        let mut taken: Option<Taken> = None;
+        let mut named = next(after.max(floor));
+        while let Some(t) = named {
+            named = next(t);
+            let schedule = self.in_force(t)?;
+            if Some(schedule.before_jitter(t)) == stands_for {
+                continue;
+            }
+            let Some(told) = self.told_at(schedule, t) else { continue };
+            let taken = taken.get_or_insert_with(|| Taken { first: t, last: t, count: 0, told });
+            (taken.last, taken.count) = (t, taken.count + 1);
+            if taken.count >= TAKEN_COUNT {
+                break;
+            }
+        }
+        taken
+    }
+
+    /// The last fire before `t` that its schedules know.
+    pub fn last_before(&self, t: Moment) -> Option<Moment> {
+        let floor = self.remembered_since();
+        (floor < t).then(|| self.newest(1, floor, t.just_before())).flatten().filter(|last| self.in_force_at(*last))
+    }
+
+    /// What the schedule named that a calendar moved to `t`.
+    pub(crate) fn moved_from(&self, t: Moment) -> Option<Moment> {
+        match self.carried_to(t) {
+            Some(carried) => Some(carried.nominal),
+            None => self.in_force(t).filter(|schedule| schedule.fires_at(t))?.moved_from(t),
+        }
+    }
+
+    /// What was carried into the schedule in force to fire at `t`, and would not fire then anyway: at most what moves there as well, and was
+    /// named later.
+    pub(super) fn carried_to(&self, t: Moment) -> Option<Carried> {
+        let (schedule, carried) = match &self.before {
+            _ if t >= self.since => (&self.schedule, self.carried),
+            Some(before) if t >= before.since => (&before.schedule, before.carried),
+            Some(_) | None => return None,
+        };
+        let is_regular = || schedule.fires_at(t) && schedule.moved_from(t).is_none();
+        carried.filter(|carried| carried.at == t && !is_regular())
+    }
+
+    /// A fire that a calendar moved beyond `now` goes on under a schedule that fires alike, at the first instant that its calendars allow:
+    /// it has been due, and a change must not take it away.
+    pub(super) fn carried_into(&self, schedule: &Schedule, now: Moment) -> Option<Carried> {
+        if self.status != Status::Active || schedule.when != self.schedule.when {
+            return None;
+        }
+        let nominal = self.moved_from(self.next_after(now)?).filter(|nominal| *nominal <= now)?;
+        Some(Carried { nominal, at: schedule.carries_on_at(now)? })
+    }
+
+    fn told_at(&self, schedule: &Schedule, t: Moment) -> Option<String> {
+        let (calendar, reason) = schedule.taken_by(schedule.before_jitter(t))?;
+        Some(format!("calendar {calendar} ({reason})"))
+    }
+
+    fn next_named_after(&self, t: Moment) -> Option<Moment> {
+        if t >= self.since {
+            return self.schedule.next_named_after(t);
+        }
+        let earlier = self.before.as_ref().and_then(|before| {
+            let next = before.schedule.next_named_after(t.max(before.since.just_before()))?;
+            (next < self.since).then_some(next)
+        });
+        earlier.or_else(|| self.schedule.next_named_after(self.since.just_before()))
+    }
+
+    fn in_force(&self, t: Moment) -> Option<&Schedule> {
+        match &self.before {
+            _ if t >= self.since => Some(&self.schedule),
+            Some(before) if t >= before.since => Some(&before.schedule),
+            Some(_) | None => None,
+        }
+    }
+
+    fn remembered_since(&self) -> Moment {
+        self.before.as_ref().map_or(self.since, |before| before.since)
+    }
+}
+
+#[cfg(test)]
+mod facts;

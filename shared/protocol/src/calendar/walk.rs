@@ -1,0 +1,187 @@
+//! The walk: a change of a calendar is taken to the jobs that heed it, one after the other, by whoever changed it, and by a look where he
+//! died: the timer of the walk was promised before the change was written, and goes when all are pinned to it.
+//!
+//! A job is changed as its owner would change it: its first fire is promised before its head says so, and what was moved is carried on.
+//! Who is about to heed the calendar and has not written that yet is refused, by another epoch or a tombstone, and reads it anew.
+
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use minutehand_domain::calendar::{Calendar, CalendarUse, Goes, Shared, Walk};
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::job::{Change, Job, Status};
+use minutehand_domain::pace;
+use minutehand_domain::schedule::Schedule;
+use minutehand_domain::timer::Timer;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Deleted, Guard, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::pending_change::bump_epoch;
+use crate::job::change::{Changed, Want, change};
+use crate::job::heed::known;
+use crate::timers::promise::{erase, move_to};
+
+/// Jobs of one page, and how many of them are changed at a time.
+const PAGE: usize = 64;
+const AT_ONCE: usize = 8;
+/// Pages of one look; then it goes on with the next pass.
+const PAGES: usize = 16;
+/// Tries against others who change the same job at the same time.
+const TRIES: u32 = 8;
+
+/// How far a walk came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walked {
+    /// All who heed it are pinned to what it says now; or it has gone.
+    Done,
+    /// A job heeds it, so that it stays: the look behind the walk's timer goes on with what it says.
+    InUse,
+    /// There are more jobs: that look goes on.
+    More,
+}
+
+/// Goes on with the walk of a calendar whose timer stands. Says too how many jobs were changed.
+pub async fn walk<D: Ports>(ports: &D, tenant: &Tenant, place: JobId) -> Result<(Walked, u64), Fault> {
+    let mut changed = 0;
+    for _ in 0..PAGES {
+        let seen = ports.store().get::<Shared>(tenant, place).await?;
+        let Some((seen, walk)) = seen.and_then(|seen| seen.item.walk.map(|walk| (seen, walk))) else {
+            return Ok((Walked::Done, changed));
+        };
+        let past = walk.past.map(|job| (place, job));
+        let page = ports.store().list::<CalendarUse>(tenant, place, past, PAGE).await?.items;
+        let news = News { shared: &seen.item, known: known(ports, &seen.item).await?, goes: walk.goes };
+        let (ids, news) = (page.iter().map(|heeds| heeds.job).collect::<Vec<JobId>>(), &news);
+        let taking = ids.into_iter().map(|job| async move { take_to(ports, news, job).await });
+        let taken: Vec<Taken> = stream::iter(taking).buffered(AT_ONCE).try_collect().await?;
+        changed += taken.iter().filter(|taken| **taken == Taken::Changed).count() as u64;
+        if taken.contains(&Taken::Holds) {
+            let stays = seen.item.walked(Some(Walk::of_a_change()));
+            let _or_somebody_was_faster = ports.store().put(tenant, place, &stays, seen.guard()).await?;
+            return Ok((Walked::InUse, changed));
+        }
+        match page.last().filter(|_| page.len() == PAGE) {
+            Some(last) => {
+                let next = seen.item.walked(Some(Walk { past: Some(last.job), ..walk }));
+                let _or_somebody_was_faster = ports.store().put(tenant, place, &next, seen.guard()).await?;
+            }
+            None if end(ports, &seen).await? => return Ok((Walked::Done, changed)),
+            None => {} // it was changed again
+        }
+    }
+    Ok((Walked::More, changed))
+}
+
+/// The look behind a walk's timer.
+pub async fn inspect_walk<D: Ports>(ports: &D, timer: &Timer, place: JobId) -> Result<(), Fault> {
+    match walk(ports, &timer.tenant, place).await? {
+        (Walked::Done, _) => erase(ports, timer).await,
+        (Walked::InUse | Walked::More, _) => {
+            let again = ports.clock().now() + pace::PROMISE_AGAIN;
+            move_to(ports, timer, again).await.map(|_moved| ())
+        }
+    }
+}
+
+/// All jobs were passed. False where somebody has changed the calendar again.
+async fn end<D: Ports>(ports: &D, seen: &Seen<Shared>) -> Result<bool, Fault> {
+    let (store, tenant, place) = (ports.store(), &seen.item.tenant, seen.item.name.place());
+    if seen.item.is_there() {
+        return Ok(store.put(tenant, place, &seen.item.walked(None), seen.guard()).await?.is_written());
+    }
+    let deleted = store.delete::<Shared>(tenant, place, seen.version).await?;
+    Ok(!matches!(deleted, Deleted::Conflict(Some(_))))
+}
+
+/// What is taken to each job.
+struct News<'a> {
+    shared: &'a Shared,
+    known: Arc<Calendar>,
+    goes: Option<Goes>,
+}
+
+impl News<'_> {
+    /// The job's schedule as it is to be; none where it is so.
+    fn for_schedule(&self, schedule: &Schedule) -> Option<Schedule> {
+        let heeded = schedule.heeded(&self.shared.name)?;
+        match self.goes {
+            Some(_) => Some(schedule.without(&self.shared.name)),
+            None if heeded.version == Some(self.shared.version) => None,
+            None => Some(schedule.pinned_to(&self.shared.name, self.shared.version, &self.known)),
+        }
+    }
+}
+
+impl Want for News<'_> {
+    type No = Fault;
+
+    async fn of(&self, job: &Job) -> Result<Option<Change>, Fault> {
+        Ok(self.for_schedule(&job.schedule).map(Change::reschedule))
+    }
+}
+
+/// What the walk made of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    Changed,
+    AsItWas,
+    /// It heeds the calendar that is to go.
+    Holds,
+}
+
+async fn take_to<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
+    let (tenant, name) = (&news.shared.tenant, &news.shared.name);
+    for _ in 0..TRIES {
+        let heeds = ports.store().get::<CalendarUse>(tenant, (name.place(), id)).await?;
+        let there = ports.store().get::<Head>(tenant, id).await?;
+        let is_closed = match there.as_ref().and_then(|seen| seen.item.job()) {
+            Some(job) if job.status == Status::Cancelled => true,
+            Some(job) if job.schedule.heeded(name).is_some() => return change_of(ports, news, id).await,
+            Some(_) | None => refuse_who_is_about_to(ports, tenant, id, there).await?,
+        };
+        if is_closed {
+            return forget_use(ports, news, id, heeds).await.map(|()| Taken::AsItWas);
+        }
+    }
+    Err(Fault::unavailable("job", "it is being changed by too many at once"))
+}
+
+async fn change_of<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
+    if news.goes == Some(Goes::IfUnused) {
+        return Ok(Taken::Holds);
+    }
+    match change(ports, &news.shared.tenant, id, news).await? {
+        Changed::Done(_) => Ok(Taken::Changed),
+        Changed::AsItWas(_) | Changed::Refused(..) | Changed::NotHeeded(_) | Changed::NotFound => Ok(Taken::AsItWas),
+    }
+}
+
+/// Whoever has read the calendar as it was for this job, and not written that yet, is refused: he reads it again.
+async fn refuse_who_is_about_to<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    id: JobId,
+    there: Option<Seen<Head>>,
+) -> Result<bool, Fault> {
+    let (guard, epoch) = there.as_ref().map_or((Guard::Absent, 0), |seen| (seen.guard(), seen.item.epoch()));
+    if let Some(job) = there.and_then(|seen| seen.item.into_job()) {
+        return bump_epoch(ports, job, guard).await;
+    }
+    let tombstone = Head::Tombstone { tenant: tenant.clone(), id, epoch: epoch + 1 };
+    Ok(ports.store().put(tenant, id, &tombstone, guard).await?.is_written())
+}
+
+/// Only as it was before the job was looked at: who has written it anew since is about to heed the calendar as it is now.
+async fn forget_use<D: Ports>(
+    ports: &D,
+    news: &News<'_>,
+    id: JobId,
+    heeds: Option<Seen<CalendarUse>>,
+) -> Result<(), Fault> {
+    let Some(heeds) = heeds else { return Ok(()) };
+    let key = (news.shared.name.place(), id);
+    let _or_it_was_written_anew = ports.store().delete::<CalendarUse>(&news.shared.tenant, key, heeds.version).await?;
+    Ok(())
+}
