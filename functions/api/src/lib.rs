@@ -12,6 +12,7 @@ mod body_budget;
 mod bucket;
 mod cursor;
 mod fires;
+mod following;
 mod health;
 mod idempotency;
 mod identify;

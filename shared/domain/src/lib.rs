@@ -10,6 +10,7 @@ pub mod audit;
 pub mod body;
 pub mod catch_up;
 pub mod cursor;
+pub mod follow;
 pub mod forecast;
 pub mod head;
 pub mod health;

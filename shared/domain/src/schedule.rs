@@ -19,7 +19,9 @@ pub use self::spread::Spread;
 pub use self::written::ShortForm;
 use self::written::Written;
 use crate::Moment;
+use crate::id::JobId;
 use crate::limits::{JITTER_SECONDS, MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
+use crate::workflow::edge::On;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -59,9 +61,14 @@ pub enum When {
     Cron(Box<Cron>),
     /// Only by run-now.
     OnDemand,
+    /// Whenever a run of that job has ended so.
+    Follows {
+        job: JobId,
+        on: On,
+    },
 }
 
-/// A schedule as requested by a client. At most one of `at`, `after_seconds`, `every_seconds`, `cron`.
+/// A schedule as requested by a client. At most one of `at`, `after_seconds`, `every_seconds`, `cron`, `after`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub at: Option<Moment>,
@@ -76,6 +83,8 @@ pub struct Plan {
     pub end_at: Option<Moment>,
     pub max_fires: Option<u32>,
     pub on_demand: bool,
+    /// Behind the runs of that job which end so.
+    pub after: Option<(JobId, On)>,
     pub jitter_seconds: Option<u32>,
     /// The job's spread, from which `H` and jitter are derived.
     pub spread: Spread,
@@ -83,7 +92,7 @@ pub struct Plan {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScheduleRefusal {
-    #[error("give only one of at, after_seconds, every_seconds, cron and on_demand; this has {0} and {1}")]
+    #[error("give only one of at, after_seconds, every_seconds, cron, after and on_demand; this has {0} and {1}")]
     Several(&'static str, &'static str),
     #[error("{field} goes with every_seconds or cron, not with a schedule that fires once")]
     NotRecurring { field: &'static str },
@@ -134,7 +143,7 @@ impl Schedule {
         let jitter = plan.jitter_seconds.filter(|most| *most > 0).map(|most| Jitter::new(most, plan.spread, now));
         let mut schedule = Self { when, short_form, start_at, end_at, max_fires: plan.max_fires, last: None, jitter };
         schedule.last = schedule.nth_nominal(plan.max_fires, now);
-        if schedule.when != When::OnDemand && schedule.next_nominal_after(now.just_before()).is_none() {
+        if schedule.fires_by_itself() && schedule.next_nominal_after(now.just_before()).is_none() {
             return Err(ScheduleRefusal::NeverFires);
         }
         Ok(schedule)
@@ -163,7 +172,7 @@ impl Schedule {
             When::Now { at } | When::At { at } | When::After { at, .. } => (t < *at).then_some(*at),
             When::Every { seconds, from } => every_after(*seconds, *from, t),
             When::Cron(cron) => cron.next_after(t),
-            When::OnDemand => None,
+            When::OnDemand | When::Follows { .. } => None,
         }?;
         let ended = self.end_at.is_some_and(|end| next >= end) || self.last.is_some_and(|last| next > last);
         (!ended).then_some(next)
@@ -174,7 +183,12 @@ impl Schedule {
         let jittered = self.jitter.map(|_| Note::Jittered);
         match &self.when {
             When::Cron(cron) => cron.note_at(self.nominal(t)).or(jittered),
-            When::Now { .. } | When::At { .. } | When::After { .. } | When::Every { .. } | When::OnDemand => jittered,
+            When::Now { .. }
+            | When::At { .. }
+            | When::After { .. }
+            | When::Every { .. }
+            | When::OnDemand
+            | When::Follows { .. } => jittered,
         }
     }
 
@@ -197,8 +211,13 @@ impl Schedule {
     pub(crate) fn in_force_from(&self, now: Moment) -> Moment {
         match self.when {
             When::Now { at } | When::At { at } | When::After { at, .. } => now.min(self.effective(at)),
-            When::Every { .. } | When::Cron(_) | When::OnDemand => now,
+            When::Every { .. } | When::Cron(_) | When::OnDemand | When::Follows { .. } => now,
         }
+    }
+
+    /// Whether time makes it fire, and nobody's act or end.
+    pub fn fires_by_itself(&self) -> bool {
+        !matches!(self.when, When::OnDemand | When::Follows { .. })
     }
 
     pub fn is_recurring(&self) -> bool {
@@ -249,6 +268,7 @@ impl Plan {
                 self.every(in_range("every_seconds", *seconds, 1, SPAN_SECONDS)?, now)
             }
             Self { cron: Some(text), .. } => return self.written(text, now),
+            Self { after: Some((job, on)), .. } => When::Follows { job: *job, on: *on },
             Self { on_demand: true, .. } => When::OnDemand,
             _ => When::Now { at: now },
         };
@@ -288,6 +308,7 @@ impl Plan {
             ("after_seconds", self.after_seconds.is_some()),
             ("every_seconds", self.every_seconds.is_some()),
             ("cron", self.cron.is_some()),
+            ("after", self.after.is_some()),
             ("on_demand", self.on_demand),
         ];
         let mut named = kinds.iter().filter(|(_, given)| *given).map(|(name, _)| *name);
@@ -325,7 +346,7 @@ impl Plan {
         }
         if let Some(jitter) = self.jitter_seconds {
             in_range("jitter_seconds", u64::from(jitter), 0, u64::from(JITTER_SECONDS))?;
-            if *when == When::OnDemand {
+            if matches!(when, When::OnDemand | When::Follows { .. }) {
                 return Err(ScheduleRefusal::JitterOnDemand);
             }
         }

@@ -8,6 +8,7 @@ pub(crate) mod body;
 pub(crate) mod bounds;
 pub(crate) mod cron;
 pub(crate) mod definition;
+pub(crate) mod follow;
 pub(crate) mod priority;
 pub(crate) mod run_key;
 pub(crate) mod schedule;

@@ -2,3 +2,4 @@
 
 pub mod change;
 pub mod create;
+pub mod following;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::follow::NotToFollow;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::Definition as JobDefinition;
@@ -60,6 +61,8 @@ pub enum Created {
     Taken,
     /// This creator slept so long that its promise was given up: ask again.
     TooSlow,
+    /// The job that its own is to run behind does not let it.
+    NotToFollow(NotToFollow),
 }
 
 pub async fn create<D: Ports>(ports: &D, new: NewWorkflow) -> Result<Created, Fault> {
@@ -98,6 +101,7 @@ async fn finish<D: Ports>(ports: &D, new: &NewWorkflow, there: Workflow, is_new:
         CreatedJob::New(_) | CreatedJob::Replayed(_) => Ok(Created::Replayed(there)),
         CreatedJob::Taken => Ok(Created::Taken),
         CreatedJob::TooSlow => Ok(Created::TooSlow),
+        CreatedJob::NotToFollow(no) => Ok(Created::NotToFollow(no)),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod damage;
 mod elsewhere;
+mod following;
 pub mod graphs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -349,7 +350,7 @@ impl Stage {
             stage.know(|driven| match created {
                 Created::New(_) => (driven.acknowledged, driven.creations) = (true, driven.creations + 1),
                 Created::Replayed(_) => driven.acknowledged = true,
-                Created::Taken | Created::TooSlow => {}
+                Created::Taken | Created::TooSlow | Created::NotToFollow(_) => {}
             });
             Ok(created)
         })

@@ -23,6 +23,7 @@ use super::called::they_must_be_there;
 use super::{Whole, found};
 use crate::app_state::AppState;
 use crate::body::{Body, DefinitionBody};
+use crate::following::{it_may_follow, not_to_follow};
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
@@ -100,6 +101,7 @@ async fn admit<D: Ports>(
     if may_be_there && found(ports, tenant, identity.id).await?.is_some() {
         return Ok(());
     }
+    it_may_follow(ports, tenant, identity.id.job(), &checked.schedule).await?;
     app.meters.admit_job(ports, tenant, &checked.schedule, None).await
 }
 
@@ -112,6 +114,7 @@ async fn make<D: Ports>(ports: &D, new: NewWorkflow) -> Result<(Workflow, bool),
         Created::Replayed(workflow) => Ok((workflow, !has_key)),
         Created::Taken => Err(taken()),
         Created::TooSlow => Err(Problem::too_slow()),
+        Created::NotToFollow(no) => Err(not_to_follow(&no)),
     }
 }
 

@@ -17,6 +17,7 @@ use super::create::{about, understood as read};
 use super::{Whole, deleted};
 use crate::app_state::AppState;
 use crate::body::DefinitionBody;
+use crate::following::{it_may_follow, not_to_follow};
 use crate::keyring::Caller;
 use crate::params::WorkflowPath;
 use crate::precondition::IfMatch;
@@ -55,6 +56,7 @@ pub(crate) async fn put<D: Ports>(
             "the workflow was changed meanwhile; read it again and decide again",
         )),
         Changed::TooSlow => Err(Problem::too_slow()),
+        Changed::NotToFollow(no) => Err(not_to_follow(&no)),
     }
 }
 
@@ -74,6 +76,7 @@ async fn wanted<D: Ports>(
     they_must_be_there(ports, tenant, &checked.calls).await?;
     app.pools.note(ports, tenant, checked.definition.pools()).await;
     if checked.schedule != *schedule {
+        it_may_follow(ports, tenant, there.job.id, &checked.schedule).await?;
         app.meters.admit_job(ports, tenant, &checked.schedule, Some(schedule)).await?;
     }
     Ok(checked)

@@ -1,6 +1,7 @@
 //! The words for programs: what an instant came to, and the rule that decided. Each is stable.
 
 use super::{Known, NotAdmitted, Question, Run, Silence, Skip, State, Turned, Waiting, Why};
+use crate::id::Origin;
 use crate::slot::SlotName;
 
 /// What an instant came to, or will.
@@ -36,6 +37,8 @@ pub enum Rule {
     EndAt,
     MaxFires,
     OnDemand,
+    /// It runs behind another job.
+    After,
     BeforeCreation,
     ScheduleChange,
     Paused,
@@ -46,6 +49,8 @@ pub enum Rule {
     Condition,
     /// What becomes of runs of one job that meet.
     Overlap,
+    /// More runs stood one behind the other than may.
+    Cycle,
     /// Nobody has claimed it.
     Claim,
     Retry,
@@ -86,7 +91,7 @@ impl Verdict {
 }
 
 impl Rule {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::Schedule,
         Self::DstGap,
         Self::DstOverlap,
@@ -94,6 +99,7 @@ impl Rule {
         Self::EndAt,
         Self::MaxFires,
         Self::OnDemand,
+        Self::After,
         Self::BeforeCreation,
         Self::ScheduleChange,
         Self::Paused,
@@ -103,6 +109,7 @@ impl Rule {
         Self::Upstream,
         Self::Condition,
         Self::Overlap,
+        Self::Cycle,
         Self::Claim,
         Self::Retry,
         Self::Rate,
@@ -120,6 +127,7 @@ impl Rule {
             Self::EndAt => "end_at",
             Self::MaxFires => "max_fires",
             Self::OnDemand => "on_demand",
+            Self::After => "after",
             Self::BeforeCreation => "before_creation",
             Self::ScheduleChange => "schedule_change",
             Self::Paused => "paused",
@@ -129,6 +137,7 @@ impl Rule {
             Self::Upstream => "upstream",
             Self::Condition => "condition",
             Self::Overlap => "overlap",
+            Self::Cycle => "cycle",
             Self::Claim => "claim",
             Self::Retry => "retry",
             Self::Rate => "rate",
@@ -149,6 +158,7 @@ impl Rule {
             Skip::Upstream => Self::Upstream,
             Skip::Condition => Self::Condition,
             Skip::Overlap => Self::Overlap,
+            Skip::Cycle => Self::Cycle,
         }
     }
 
@@ -172,6 +182,7 @@ impl Rule {
     const fn of_silence(silence: &Silence) -> Self {
         match silence {
             Silence::OnDemand => Self::OnDemand,
+            Silence::Follows(..) => Self::After,
             Silence::NotStarted(_) => Self::StartAt,
             Silence::Ended(_) => Self::EndAt,
             Silence::UsedUp { .. } => Self::MaxFires,
@@ -241,6 +252,7 @@ impl Question<'_> {
                 known.place.map_or(Rule::MaxConcurrentRuns, |(bound, _)| Rule::of_slot(&bound.slot))
             }
             (_, Verdict::Cancelled) => Rule::Cancelled,
+            (_, _fires) if run.key.origin == Origin::Follow => Rule::After,
             (_, _fires) => self.what_named_it(),
         }
     }

@@ -3,6 +3,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
+use minutehand_domain::follow::NotToFollow;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Change, Definition as JobDefinition, Job, JobRefusal};
 use minutehand_domain::schedule::Schedule;
@@ -45,6 +46,8 @@ pub enum Changed {
     /// It has changed since it was seen.
     NotAsSeen,
     TooSlow,
+    /// The job that its own is to run behind does not let it.
+    NotToFollow(NotToFollow),
 }
 
 pub async fn change<D: Ports>(ports: &D, tenant: &Tenant, id: WorkflowId, wanted: &Wanted) -> Result<Changed, Fault> {
@@ -97,6 +100,7 @@ async fn change_own_job<D: Ports>(ports: &D, workflow: Workflow, wanted: &Wanted
         Ok(ChangedJob::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job)) => {
             Ok(Changed::Done(workflow, job))
         }
+        Ok(ChangedJob::NotToFollow(no)) => Ok(Changed::NotToFollow(no)),
         Ok(ChangedJob::NotFound) => made(ports, workflow, definition, wanted).await,
         Err(No::NotAsSeen) => Ok(Changed::NotAsSeen),
         Err(No::Fault(fault)) => Err(fault),
@@ -112,6 +116,7 @@ async fn made<D: Ports>(
     match create_job(ports, own_job(&workflow, definition, &wanted.schedule, wanted.now)).await? {
         CreatedJob::New(job) | CreatedJob::Replayed(job) => Ok(Changed::Done(workflow, job)),
         CreatedJob::Taken | CreatedJob::TooSlow => Ok(Changed::TooSlow),
+        CreatedJob::NotToFollow(no) => Ok(Changed::NotToFollow(no)),
     }
 }
 

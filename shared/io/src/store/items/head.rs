@@ -6,6 +6,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::follow::Listed as ListedFollower;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
@@ -13,7 +14,7 @@ use minutehand_domain::job::{Before, Definition, Job, Status};
 use minutehand_domain::order::Terms;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
-use minutehand_domain::schedule::Schedule;
+use minutehand_domain::schedule::{Schedule, When};
 use minutehand_domain::slot::Bounds;
 use minutehand_domain::target::Target;
 use serde::{Deserialize, Serialize};
@@ -21,12 +22,13 @@ use serde::{Deserialize, Serialize};
 use crate::Fault;
 use crate::shapes::body::BodyV1;
 use crate::shapes::bounds::BoundsV1;
+use crate::shapes::follow::ListedV1;
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::schedule::ScheduleV1;
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
 use crate::shapes::terms::{self, TermsV1, TermsV2};
-use crate::shapes::{Maybe, Of, Shape as _, in_shape, shapes};
+use crate::shapes::{Many, Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place, Span};
 
@@ -54,11 +56,11 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 6;
+    const NEWEST: u8 = 7;
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
-    /// runs that overlap. Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
+    /// runs that overlap, shape 7 which jobs run behind which. Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
     /// release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
@@ -68,10 +70,12 @@ impl Stored for Head {
             (Form::Attributes, Self::Job(job), 1) => writer.shape(1, &in_shape::<JobV1, _>(job)),
             (Form::Attributes, Self::Job(job), 5) => writer.shape(5, &in_shape::<JobV3, _>(job)),
             (Form::Attributes, Self::Job(job), 6) => writer.shape(6, &in_shape::<JobV4, _>(job)),
+            (Form::Attributes, Self::Job(job), 7) => writer.shape(7, &in_shape::<JobV5, _>(job)),
             (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
             (Form::Bytes, head, 6) => writer.shape(6, &in_shape::<HeadV4, _>(head)),
+            (Form::Bytes, head, 7) => writer.shape(7, &in_shape::<HeadV5, _>(head)),
             (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
@@ -85,6 +89,8 @@ impl Stored for Head {
             (5, Form::Attributes) => reader.shape::<Of<JobV3, _>>().map(|of| Self::Job(of.0)),
             (6, Form::Bytes) => reader.shape::<Of<HeadV4, _>>().map(|of| of.0),
             (6, Form::Attributes) => reader.shape::<Of<JobV4, _>>().map(|of| Self::Job(of.0)),
+            (7, Form::Bytes) => reader.shape::<Of<HeadV5, _>>().map(|of| of.0),
+            (7, Form::Attributes) => reader.shape::<Of<JobV5, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -97,10 +103,12 @@ impl Stored for Head {
 
 /// The oldest that says it all.
 fn shape_of(head: &Head) -> u8 {
-    let Some(Job { definition, .. }) = head.job() else { return 1 };
+    let Some(job) = head.job() else { return 1 };
+    let definition = &job.definition;
     let Definition { target, bounds, terms, sla, overlap, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
+        _ if says_more_than_6(job) => 7,
         _ if *overlap != Overlap::default() => 6,
         _ if says_more_than_4 => 5,
         Target::Worker(_) => 4,
@@ -110,15 +118,24 @@ fn shape_of(head: &Head) -> u8 {
     }
 }
 
+/// Whether it runs behind another job, did until its last change, or others run behind it.
+fn says_more_than_6(job: &Job) -> bool {
+    let before = job.before.as_ref().map(|before| &before.schedule);
+    let is_behind = |schedule: &Schedule| matches!(schedule.when, When::Follows { .. });
+    !job.followers.is_empty() || is_behind(&job.schedule) || before.is_some_and(is_behind)
+}
+
 shapes! {
     HeadV1 => Head,
     HeadV2 => Head,
     HeadV3 => Head,
     HeadV4 => Head,
+    HeadV5 => Head,
     JobV1 => Job,
     JobV2 => Job,
     JobV3 => Job,
     JobV4 => Job,
+    JobV5 => Job,
     StatusV1 => Status,
     BeforeV1 => Before,
     DefinitionV1 => Definition,
@@ -160,6 +177,14 @@ enum HeadV4 {
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
+/// A job runs behind another, or others run behind it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV5 {
+    Job(#[serde(with = "JobV5")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
 /// What tells it from a job is `tombstone`.
 #[derive(Serialize, Deserialize)]
 struct TombstoneV1 {
@@ -189,6 +214,8 @@ struct JobV1 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    followers: Vec<ListedFollower>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -210,6 +237,8 @@ struct JobV2 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    followers: Vec<ListedFollower>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -231,6 +260,8 @@ struct JobV3 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    followers: Vec<ListedFollower>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -252,6 +283,32 @@ struct JobV4 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    followers: Vec<ListedFollower>,
+}
+
+/// It runs behind another, or others run behind it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV5 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Maybe::<BeforeV1>")]
+    before: Option<Before>,
+    #[serde(with = "DefinitionV4")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+    #[serde(with = "Many::<ListedV1>")]
+    followers: Vec<ListedFollower>,
 }
 
 #[derive(Serialize, Deserialize)]
