@@ -51,6 +51,7 @@ use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::{tick, tick_in_groups};
 
+pub use self::following::behind;
 use crate::engine::Sim;
 use crate::fate::{Fate, Fates, Line, Phase, Rates};
 use crate::history::BEGIN;

@@ -1,7 +1,5 @@
 //! Jobs that run behind others on a stage.
 
-use std::time::Duration;
-
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::run::Run;
@@ -54,6 +52,13 @@ impl Stage {
         self.runs().iter().map(of).collect()
     }
 
+    /// The timer of an occurrence is gone, without anybody's doing.
+    pub fn lose_link(&self, instant: i64) {
+        let timer = self.timer(instant).expect("it stands there");
+        let erased = at_once(self.world.whole_store().erase_timer(&timer.key, timer.stamp));
+        assert!(erased.expect("memory"));
+    }
+
     /// Who stands in its job's list.
     pub fn followers(&self) -> Vec<JobId> {
         let job = self.job();
@@ -66,7 +71,9 @@ impl Stage {
         let millis = |second: i64| moment(second).millis();
         let seen = self.world.seen();
         let calls_of = |key: RunKey| {
-            let is_of = |call: &&minutehand_judge::Call| call.job == self.number && call.instant == key.at.millis();
+            let is_of = |call: &&minutehand_judge::Call| {
+                call.job == self.number && call.instant == key.at.millis() && call.number == key.discriminator
+            };
             seen.calls.iter().filter(is_of).map(|call| call.at).min()
         };
         let end = |run: &Run| judge::End {
@@ -88,10 +95,5 @@ impl Stage {
             ends: front.runs().iter().map(end).collect(),
             made: self.runs().iter().map(made).collect(),
         }
-    }
-
-    /// When the run that it follows ended, of each of its runs that was called.
-    pub fn lags_behind(&self) -> Vec<Duration> {
-        self.runs().iter().filter_map(|run| Some(run.started_at?.since(run.key.at))).collect()
     }
 }
