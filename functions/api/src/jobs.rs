@@ -32,6 +32,7 @@ use crate::app_state::AppState;
 use crate::body::{Body, Nothing};
 use crate::calendars::not_heeded;
 use crate::cursor::Scope;
+use crate::following::not_to_follow;
 use crate::keyring::Caller;
 use crate::params::{JobPath, Params, limit_of};
 use crate::precondition::{IfMatch, etag};
@@ -150,9 +151,11 @@ pub(crate) async fn delete<D: Ports>(
         is_nobodys_own(&job)?;
     }
     match change(&*app.ports, caller.tenant(), id, &Command { change: Change::Delete, precondition }).await? {
-        Changed::Done(_) | Changed::AsItWas(_) | Changed::Refused(_, _) | Changed::NotHeeded(_) => {
-            Ok(StatusCode::NO_CONTENT)
-        }
+        Changed::Done(_)
+        | Changed::AsItWas(_)
+        | Changed::Refused(_, _)
+        | Changed::NotHeeded(_)
+        | Changed::NotToFollow(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotFound => Err(Problem::no_job()),
     }
 }
@@ -179,6 +182,7 @@ async fn answer_to<D: Ports>(ports: &D, changed: Changed) -> Result<Response, Pr
         Changed::Done(job) | Changed::AsItWas(job) => answer(ports, &job).await,
         Changed::Refused(why, _) => Err(Problem::new(Kind::Conflict, why.to_string())),
         Changed::NotHeeded(why) => Err(not_heeded(&why)),
+        Changed::NotToFollow(no) => Err(not_to_follow(&no)),
         Changed::NotFound => Err(Problem::no_job()),
     }
 }

@@ -244,6 +244,7 @@ fn lease_view(taken: &Taken) -> LeaseView {
         fence: run.fence,
         idempotency_key: run.key.to_string(),
         scheduled_at: Instant(run.nominal()),
+        follows: run.follows.map(|follows| follows.run.to_string()),
         payload: BodyView::of(taken.payload.as_ref()),
         checkpoint: BodyView::of(taken.checkpoint.as_ref()),
         lease_expires_at: Instant(lease_expires_at),

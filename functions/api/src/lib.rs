@@ -13,6 +13,7 @@ mod bucket;
 mod calendars;
 mod cursor;
 mod fires;
+mod following;
 mod health;
 mod idempotency;
 mod identify;

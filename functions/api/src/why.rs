@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::id::{Origin, RunKey, Tenant};
 use minutehand_domain::run::{Run, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::why::{Known, Question};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::chain::coverage::records_before;
 use minutehand_protocol::lookup::job_of;
@@ -60,6 +60,9 @@ pub(crate) async fn of_run<D: Ports>(
 
 /// The record of the occurrence that is meant.
 async fn record_of<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>) -> Result<Option<Run>, Fault> {
+    if question.job.follows().is_some() {
+        return followed_at(ports, tenant, question).await;
+    }
     for at in question.instants() {
         let seen = ports.store().get::<Run>(tenant, RunKey::occurrence(question.job.id, at)).await?;
         if let Some(run) = seen.map(|seen| seen.item).filter(|run| question.is_about(run)) {
@@ -67,6 +70,14 @@ async fn record_of<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>
         }
     }
     Ok(None)
+}
+
+/// Of a job that runs behind another: the first of its runs that came of an end at this instant.
+async fn followed_at<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'_>) -> Result<Option<Run>, Fault> {
+    let window = question.at..question.at.just_after();
+    let within = RunsOf { job: question.job.id, window };
+    let runs = ports.store().list::<Run>(tenant, within, None, RECORDS_BACK).await?.whole()?;
+    Ok(runs.into_iter().rfind(|run| run.key.origin == Origin::Follow))
 }
 
 /// Of what is to come no record tells.

@@ -36,6 +36,7 @@ pub(crate) use self::versions::{diff, version, versions};
 use crate::app_state::AppState;
 use crate::calendars::not_heeded;
 use crate::body::{Body, Nothing};
+use crate::following::not_to_follow;
 use crate::keyring::Caller;
 use crate::params::{Params, WorkflowPath};
 use crate::precondition::IfMatch;
@@ -138,6 +139,7 @@ async fn apply<D: Ports>(
         | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => job,
         Changed::Refused(JobRefusal::Cancelled, _) => return Err(deleted()),
         Changed::NotHeeded(why) => return Err(not_heeded(&why)),
+        Changed::NotToFollow(no) => return Err(not_to_follow(&no)),
         Changed::NotFound => return Err(Problem::no_workflow()),
     };
     let definition = definition_of(ports, &workflow).await?;

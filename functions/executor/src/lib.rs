@@ -137,6 +137,7 @@ async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
         scheduled_at: run.nominal(),
         now: ports.clock().now(),
         payload: payload.as_ref(),
+        follows: run.follows.map(|follows| follows.run),
         task: order.task.as_ref(),
         material,
         timeout: order.terms.call(),

@@ -119,6 +119,8 @@ pub enum Origin {
     Task,
     /// Somebody asked to go on with a workflow's run that failed: what succeeded in it is not done again.
     Resume,
+    /// A run of the job before it has ended: the discriminator says which.
+    Follow,
 }
 
 impl Origin {
@@ -129,6 +131,7 @@ impl Origin {
             Self::Redrive => "redrive",
             Self::Task => "task",
             Self::Resume => "resume",
+            Self::Follow => "follow",
         }
     }
 
@@ -139,7 +142,8 @@ impl Origin {
             // Two is a backfill's.
             Self::Redrive => 3,
             Self::Task => 4,
-            // Five is a callback's, six a follower's.
+            // Five is a callback's.
+            Self::Follow => 6,
             Self::Resume => 7,
         }
     }
@@ -150,6 +154,7 @@ impl Origin {
             1 => Some(Self::Manual),
             3 => Some(Self::Redrive),
             4 => Some(Self::Task),
+            6 => Some(Self::Follow),
             7 => Some(Self::Resume),
             _ => None,
         }
@@ -195,9 +200,16 @@ impl RunKey {
         Self { origin: Origin::Resume, discriminator, ..run }
     }
 
+    /// The run of `follower` that comes of the end of `run`: whoever settles that, and however often, it is one.
+    pub fn following(run: Self, follower: JobId, ended_at: Moment) -> Self {
+        Self { job: follower, at: ended_at, origin: Origin::Follow, discriminator: run.chance(0).max(1) }
+    }
+
     pub fn owner(&self) -> Owner {
         match self.origin {
-            Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Resume => Owner::Job(self.job),
+            Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Resume | Origin::Follow => {
+                Owner::Job(self.job)
+            }
             Origin::Task => Owner::Parent,
         }
     }
@@ -206,7 +218,7 @@ impl RunKey {
     pub fn is_occurrence(&self) -> bool {
         match self.origin {
             Origin::Schedule => self.discriminator == 0,
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => false,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume | Origin::Follow => false,
         }
     }
 
@@ -352,7 +364,8 @@ mod tests {
             Just(Origin::Manual),
             Just(Origin::Redrive),
             Just(Origin::Task),
-            Just(Origin::Resume)
+            Just(Origin::Resume),
+            Just(Origin::Follow)
         ];
         (any::<[u8; 16]>(), 0..=Moment::END.millis(), origin, any::<u64>()).prop_map(|(job, at, origin, number)| {
             let discriminator = if origin == Origin::Schedule { 0 } else { number };

@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::Moment;
 use crate::body::Body;
 use crate::catch_up::CatchUp;
+use crate::follow::Listed;
 use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::idempotency::Fingerprint;
 use crate::lane::Lane;
@@ -21,7 +22,7 @@ use crate::order::{Order, Terms};
 use crate::overlap::Overlap;
 use crate::priority::Priority;
 use crate::run::{Run, Skip, SkippedSpan, Sla};
-use crate::schedule::{Patience, Schedule, When};
+use crate::schedule::{Patience, Schedule};
 use crate::slot::Bounds;
 use crate::target::Target;
 use crate::workflow::WorkflowId;
@@ -49,6 +50,8 @@ pub struct Job {
     pub changed_at: Moment,
     /// Of the request that created it, where that carried an idempotency key.
     pub fingerprint: Option<Fingerprint>,
+    /// The jobs that run behind it. Who comes into the list or goes changes nothing else of the job, its generation included.
+    pub followers: Vec<Listed>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,6 +186,7 @@ impl Job {
             created_at: now,
             changed_at: now,
             fingerprint: None,
+            followers: Vec::new(),
         }
     }
 
@@ -201,10 +205,10 @@ impl Job {
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
             Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => None,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume | Origin::Follow => None,
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
-        Run { nominal, sla, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+        Run { nominal, sla, followers: self.pinned(), ..Run::new(self.tenant.clone(), key, self.definition.priority) }
     }
 
     /// The workflow whose own job it is.
@@ -390,11 +394,9 @@ impl Job {
         due(Moment::from_millis(enough))
     }
 
-    /// `completed`: no occurrence is left to start. Computed, never written.
+    /// `completed`: no occurrence is left to start. Computed, never written. What runs on demand, or behind another job, is never.
     pub fn is_completed(&self, now: Moment) -> bool {
-        self.status == Status::Active
-            && self.schedule.when != When::OnDemand
-            && self.next_after(now.just_before()).is_none()
+        self.status == Status::Active && self.schedule.fires_by_itself() && self.next_after(now.just_before()).is_none()
     }
 }
 

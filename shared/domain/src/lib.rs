@@ -11,6 +11,7 @@ pub mod body;
 pub mod calendar;
 pub mod catch_up;
 pub mod cursor;
+pub mod follow;
 pub mod forecast;
 pub mod head;
 pub mod health;

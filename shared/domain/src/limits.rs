@@ -150,6 +150,10 @@ pub const DEFAULT_FINALLY_SECONDS: u64 = 3600;
 pub const CONCURRENT_RUNS: u32 = 1000;
 /// Runs of a job that wait for the one before.
 pub const QUEUED_RUNS: u32 = 100;
+/// Jobs that follow one job. Each of its runs pins who they are, and with eight of them it stays near 1 KB; who needs more has a workflow.
+pub const FOLLOWERS: usize = 16;
+/// Runs one behind the other, each the follower of the one before: where a cycle was closed it ends there.
+pub const FOLLOW_DEPTH: u8 = 16;
 /// A note that somebody leaves with an act: a few sentences, inside the record of a run, which stays near 1 KB.
 pub const NOTE_CHARS: usize = 500;
 /// Remarks that stand inside a run, the newest: notes of cancels, stalls that were noticed.

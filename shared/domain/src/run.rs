@@ -32,6 +32,7 @@ pub use self::waiting::{Branches, Graph, Stop, Tasks, Waiting};
 use crate::Moment;
 use crate::access::{By, SecretHash};
 use crate::body::Body;
+use crate::follow::{Follower, Follows};
 use crate::id::{RunKey, Tenant, Worker};
 use crate::order::Terms;
 use crate::pace;
@@ -75,6 +76,10 @@ pub struct Run {
     pub admission: Admission,
     /// By when it is to have ended, where its job said so.
     pub sla: Option<Sla>,
+    /// The run whose end brought it about, where one did.
+    pub follows: Option<Follows>,
+    /// Who follows it, as its job said at its birth.
+    pub followers: Vec<Follower>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +167,8 @@ pub enum Skip {
     Overlap,
     /// A calendar of its job took it.
     Calendar,
+    /// More runs stood one behind the other than may.
+    Cycle,
 }
 
 /// What a record of something that did not fire stands for beside its own instant.
@@ -381,6 +388,8 @@ impl Run {
             remarks: Vec::new(),
             admission: Admission::default(),
             sla: None,
+            follows: None,
+            followers: Vec::new(),
         }
     }
 
@@ -402,8 +411,8 @@ impl Run {
             State::Succeeded { .. } => Err(NotToRedo::Succeeded),
             State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. } | State::Skipped { .. } => {
                 let (redrive_of, payload) = (Some(self.key), self.payload.clone());
-                let sla = self.sla_from(key.at);
-                Ok(Self { payload, redrive_of, sla, ..Self::new(self.tenant.clone(), key, self.priority) })
+                let (sla, follows) = (self.sla_from(key.at), self.follows);
+                Ok(Self { payload, redrive_of, sla, follows, ..Self::new(self.tenant.clone(), key, self.priority) })
             }
         }
     }
@@ -525,7 +534,8 @@ impl Run {
             | Skip::Condition
             | Skip::Overlap
             // Who is taken by a calendar is not admitted; and who is admitted by what the calendar says now is not taken.
-            | Skip::Calendar => {
+            | Skip::Calendar
+            | Skip::Cycle => {
                 return None;
             }
         };
@@ -665,6 +675,7 @@ impl Skip {
             Self::Condition => "condition",
             Self::Overlap => "overlap",
             Self::Calendar => "calendar",
+            Self::Cycle => "cycle",
         }
     }
 }

@@ -22,7 +22,9 @@ pub use self::written::ShortForm;
 use self::written::Written;
 use crate::Moment;
 use crate::calendar::CalendarName;
+use crate::id::JobId;
 use crate::limits::{CALENDARS_OF_A_JOB, JITTER_SECONDS, MAX_FIRES, PAST_GRACE, SPAN_SECONDS};
+use crate::workflow::edge::On;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -64,9 +66,14 @@ pub enum When {
     Cron(Box<Cron>),
     /// Only by run-now.
     OnDemand,
+    /// Whenever a run of that job has ended so.
+    Follows {
+        job: JobId,
+        on: On,
+    },
 }
 
-/// A schedule as requested by a client. At most one of `at`, `after_seconds`, `every_seconds`, `cron`.
+/// A schedule as requested by a client. At most one of `at`, `after_seconds`, `every_seconds`, `cron`, `after`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub at: Option<Moment>,
@@ -81,6 +88,8 @@ pub struct Plan {
     pub end_at: Option<Moment>,
     pub max_fires: Option<u32>,
     pub on_demand: bool,
+    /// Behind the runs of that job which end so.
+    pub after: Option<(JobId, On)>,
     pub jitter_seconds: Option<u32>,
     pub calendars: Vec<CalendarName>,
     pub on_excluded: Option<OnExcluded>,
@@ -90,7 +99,7 @@ pub struct Plan {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScheduleRefusal {
-    #[error("give only one of at, after_seconds, every_seconds, cron and on_demand; this has {0} and {1}")]
+    #[error("give only one of at, after_seconds, every_seconds, cron, after and on_demand; this has {0} and {1}")]
     Several(&'static str, &'static str),
     #[error("{field} goes with every_seconds or cron, not with a schedule that fires once")]
     NotRecurring { field: &'static str },
@@ -153,7 +162,7 @@ impl Schedule {
         let (max_fires, last) = (plan.max_fires, None);
         let mut schedule = Self { when, short_form, start_at, end_at, max_fires, last, jitter, observance };
         schedule.last = schedule.nth_nominal(plan.max_fires, now);
-        if schedule.when != When::OnDemand && schedule.next_nominal_after(now.just_before()).is_none() {
+        if schedule.fires_by_itself() && schedule.next_nominal_after(now.just_before()).is_none() {
             return Err(ScheduleRefusal::NeverFires);
         }
         Ok(schedule)
@@ -203,7 +212,7 @@ impl Schedule {
             When::Now { at } | When::At { at } | When::After { at, .. } => (t < *at).then_some(*at),
             When::Every { seconds, from } => every_after(*seconds, *from, t),
             When::Cron(cron) => cron.next_after(t),
-            When::OnDemand => None,
+            When::OnDemand | When::Follows { .. } => None,
         }?;
         let ended = self.end_at.is_some_and(|end| next >= end) || self.last.is_some_and(|last| next > last);
         (!ended).then_some(next)
@@ -217,7 +226,12 @@ impl Schedule {
         let jittered = self.jitter.map(|_| Note::Jittered);
         match &self.when {
             When::Cron(cron) => cron.note_at(self.nominal(t)).or(jittered),
-            When::Now { .. } | When::At { .. } | When::After { .. } | When::Every { .. } | When::OnDemand => jittered,
+            When::Now { .. }
+            | When::At { .. }
+            | When::After { .. }
+            | When::Every { .. }
+            | When::OnDemand
+            | When::Follows { .. } => jittered,
         }
     }
 
@@ -240,8 +254,13 @@ impl Schedule {
     pub(crate) fn in_force_from(&self, now: Moment) -> Moment {
         match self.when {
             When::Now { at } | When::At { at } | When::After { at, .. } => now.min(self.effective(at)),
-            When::Every { .. } | When::Cron(_) | When::OnDemand => now,
+            When::Every { .. } | When::Cron(_) | When::OnDemand | When::Follows { .. } => now,
         }
+    }
+
+    /// Whether time makes it fire, and nobody's act or end.
+    pub fn fires_by_itself(&self) -> bool {
+        !matches!(self.when, When::OnDemand | When::Follows { .. })
     }
 
     pub fn is_recurring(&self) -> bool {
@@ -292,6 +311,7 @@ impl Plan {
                 self.every(in_range("every_seconds", *seconds, 1, SPAN_SECONDS)?, now)
             }
             Self { cron: Some(text), .. } => return self.written(text, now),
+            Self { after: Some((job, on)), .. } => When::Follows { job: *job, on: *on },
             Self { on_demand: true, .. } => When::OnDemand,
             _ => When::Now { at: now },
         };
@@ -331,6 +351,7 @@ impl Plan {
             ("after_seconds", self.after_seconds.is_some()),
             ("every_seconds", self.every_seconds.is_some()),
             ("cron", self.cron.is_some()),
+            ("after", self.after.is_some()),
             ("on_demand", self.on_demand),
         ];
         let mut named = kinds.iter().filter(|(_, given)| *given).map(|(name, _)| *name);
@@ -369,7 +390,7 @@ impl Plan {
         }
         if let Some(jitter) = self.jitter_seconds {
             in_range("jitter_seconds", u64::from(jitter), 0, u64::from(JITTER_SECONDS))?;
-            if *when == When::OnDemand {
+            if matches!(when, When::OnDemand | When::Follows { .. }) {
                 return Err(ScheduleRefusal::JitterOnDemand);
             }
         }

@@ -9,6 +9,7 @@ pub(crate) mod bounds;
 pub(crate) mod calendar;
 pub(crate) mod cron;
 pub(crate) mod definition;
+pub(crate) mod follow;
 pub(crate) mod priority;
 pub(crate) mod run_key;
 pub(crate) mod schedule;

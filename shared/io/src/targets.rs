@@ -79,6 +79,8 @@ pub struct Call<'a> {
     pub scheduled_at: Moment,
     pub now: Moment,
     pub payload: Option<&'a Json>,
+    /// The run whose end brought it about, where one did.
+    pub follows: Option<RunKey>,
     /// Which task of a workflow it is, where it is one.
     pub task: Option<&'a TaskName>,
     /// What was read for it before the claim.

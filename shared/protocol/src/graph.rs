@@ -12,6 +12,7 @@ pub mod attend;
 mod birth;
 mod ending;
 mod family;
+mod following;
 mod join;
 pub mod judge;
 pub mod owed;

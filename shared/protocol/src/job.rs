@@ -3,3 +3,4 @@
 pub mod change;
 pub mod create;
 pub mod heed;
+pub mod following;

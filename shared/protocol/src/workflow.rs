@@ -10,6 +10,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::follow::NotToFollow;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::Definition as JobDefinition;
@@ -63,6 +64,8 @@ pub enum Created {
     TooSlow,
     /// Its schedule names calendars that it cannot heed.
     NotHeeded(NotHeeded),
+    /// The job that its own is to run behind does not let it.
+    NotToFollow(NotToFollow),
 }
 
 pub async fn create<D: Ports>(ports: &D, new: NewWorkflow) -> Result<Created, Fault> {
@@ -102,6 +105,7 @@ async fn finish<D: Ports>(ports: &D, new: &NewWorkflow, there: Workflow, is_new:
         CreatedJob::Taken => Ok(Created::Taken),
         CreatedJob::TooSlow => Ok(Created::TooSlow),
         CreatedJob::NotHeeded(why) => Ok(Created::NotHeeded(why)),
+        CreatedJob::NotToFollow(no) => Ok(Created::NotToFollow(no)),
     }
 }
 

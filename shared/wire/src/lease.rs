@@ -100,6 +100,10 @@ pub struct LeaseView {
     pub idempotency_key: String,
     /// The instant that the run was meant for.
     pub scheduled_at: Instant,
+    /// The run of another job whose end brought this one about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<RunIdText>")]
+    pub follows: Option<String>,
     pub payload: BodyView,
     /// What the holder before kept, if there was one and it kept something.
     #[serde(default)]

@@ -11,6 +11,7 @@
 
 mod object;
 
+pub mod after;
 pub mod approval_request;
 pub mod audit;
 pub mod batch;
@@ -75,6 +76,7 @@ pub mod workflow_run_request;
 pub mod workflow_run_view;
 pub mod workflow_view;
 
+pub use self::after::{AfterSpec, FollowedByView};
 pub use self::audit::{ActOutcome, ActView, AuditQuery};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};

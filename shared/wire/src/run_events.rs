@@ -70,10 +70,13 @@ fn begin(run: &Run) -> RunEventView {
         Origin::Redrive => "asked_again",
         Origin::Task => "task",
         Origin::Resume => "resumed",
+        Origin::Follow => "follows",
     };
     let by = run.asked_by.as_ref().map(|by| by.as_str().to_owned());
     let words = if run.key.origin == Origin::Resume { "goes on with" } else { "another try at" };
-    let detail = run.redrive_of.map(|former| format!("{words} {former}"));
+    let follows = run.follows.filter(|_| run.key.origin == Origin::Follow);
+    let follows = follows.map(|follows| format!("follows {}", follows.run));
+    let detail = run.redrive_of.map(|former| format!("{words} {former}")).or(follows);
     let resumed = run.last_remark(Remarked::Resumed);
     let (at, note) = resumed.map_or((run.key.at, None), |remark| (remark.at, remark.note.clone()));
     RunEventView { by, note, detail, ..RunEventView::new(at, kind) }

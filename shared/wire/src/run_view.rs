@@ -9,6 +9,7 @@ use minutehand_domain::run::{Attempt, AttemptError, Run, Sla, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::after::FollowedByView;
 use crate::body::BodyView;
 use crate::instant::Instant;
 use crate::log::LateAnswerView;
@@ -66,6 +67,13 @@ pub struct RunView {
     /// The run that this one is another try at.
     #[schemars(with = "Option<RunIdText>")]
     pub redrive_of: Option<String>,
+    /// The run of another job whose end brought it about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<RunIdText>")]
+    pub follows: Option<String>,
+    /// The jobs that run behind it, as it was at its birth, and what came of its end for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followed_by: Vec<FollowedByView>,
     /// Of a task's run: the run of the workflow that it is a task of.
     #[schemars(with = "Option<RunIdText>")]
     pub workflow_run_id: Option<String>,
@@ -158,6 +166,8 @@ impl RunView {
             attempts: attempts.iter().map(AttemptView::of).collect(),
             origin: run.key.origin.into(),
             redrive_of: run.redrive_of.map(|key| key.to_string()),
+            follows: run.follows.map(|follows| follows.run.to_string()),
+            followed_by: FollowedByView::all_of(run),
             workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
             task: None,

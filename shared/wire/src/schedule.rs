@@ -8,6 +8,7 @@ use minutehand_domain::schedule::{OnExcluded, Plan, Schedule, Spread, When};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+use crate::after::AfterSpec;
 use crate::field_errors::FieldErrors;
 use crate::instant::Instant;
 use crate::kinds::{Kind, one_of_the_kinds};
@@ -16,8 +17,8 @@ use crate::whole_number::whole_number;
 use crate::word::Word;
 use crate::words::{DayRuleWord, DstGapWord, DstOverlapWord, OnExcludedWord};
 
-/// When a job fires: exactly one of `at`, `after_seconds`, `every_seconds`, `cron` and `on_demand`, or none of them for once,
-/// now.
+/// When a job fires: exactly one of `at`, `after_seconds`, `every_seconds`, `cron`, `after` and `on_demand`, or none of them for
+/// once, now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ScheduleRequest", deny_unknown_fields)]
 #[schemars(transform = of_one_kind)]
@@ -63,6 +64,9 @@ pub struct ScheduleSpec {
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_FIRES))]
     pub max_fires: Option<u32>,
+    /// Behind the runs of another job, whenever one of them has ended so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<AfterSpec>,
     /// Never by itself: only when it is asked to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_demand: Option<bool>,
@@ -84,12 +88,13 @@ const BOUNDS: &[&str] = &["start_at", "end_at", "max_fires", "jitter_seconds", "
 const CRON: &[&str] =
     &["start_at", "end_at", "max_fires", "jitter_seconds", "calendars", "on_excluded", "timezone", "days", "dst_gap", "dst_overlap"];
 const ONCE: &[&str] = &["jitter_seconds", "calendars", "on_excluded"];
-pub const SCHEDULE_KINDS: [Kind; 6] = [
+pub const SCHEDULE_KINDS: [Kind; 7] = [
     Kind { title: "once, now", named: None, with: ONCE },
     Kind { title: "once, at an instant", named: Some("at"), with: ONCE },
     Kind { title: "once, after a while", named: Some("after_seconds"), with: ONCE },
     Kind { title: "again and again", named: Some("every_seconds"), with: BOUNDS },
     Kind { title: "by the clock", named: Some("cron"), with: CRON },
+    Kind { title: "behind another job", named: Some("after"), with: &[] },
     Kind { title: "on demand", named: Some("on_demand"), with: &[] },
 ];
 
@@ -135,6 +140,7 @@ impl ScheduleSpec {
             When::After { seconds, .. } => Self { after_seconds: Some(*seconds), ..shown },
             When::Every { seconds, .. } => Self { every_seconds: Some(*seconds), ..shown },
             When::Cron(cron) => shown.by_the_clock(cron.text(), cron.manner()),
+            When::Follows { job, on } => Self { after: Some(AfterSpec::of(*job, *on)), ..shown },
             When::OnDemand => Self { on_demand: Some(true), ..shown },
         }
     }
@@ -163,6 +169,7 @@ impl ScheduleSpec {
             start_at: self.start_at.map(|at| at.0),
             end_at: self.end_at.map(|at| at.0),
             max_fires: self.max_fires,
+            after: self.after.and_then(|after| after.checked(errors)),
             on_demand: self.on_demand.unwrap_or(false),
             jitter_seconds: self.jitter_seconds,
             calendars: calendars(self.calendars.as_deref(), errors),

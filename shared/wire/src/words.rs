@@ -37,9 +37,9 @@ words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
     "How much of a delay is chance: none of it, half, all, or a walk between the first delay and three times the last one.");
 words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
     "The method of the call.");
-words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive, Task, Resume;
+words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive, Task, Resume, Follow;
     "What brought a run about: its job's schedule, somebody who wanted it now or wanted another try, the workflow that it is a task \
-     of, or somebody who went on with a workflow's run that had failed.");
+     of, somebody who went on with a workflow's run that had failed, or the end of a run of the job that its job runs behind.");
 words!(RoleWord = "Role", Role: Viewer, Operator, Admin, Host;
     "What a key may do; each may also do what those before it may. `host` is the deployment's own key.");
 words!(DayRuleWord = "Days", DayRule: Either, Both;

@@ -12,6 +12,7 @@ use minutehand_domain::retry::{Backoff, Jitter};
 use minutehand_domain::schedule::Spread;
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
+use minutehand_domain::workflow::edge::On;
 use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
@@ -22,6 +23,7 @@ use minutehand_wire::{
     ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec, TimeoutsSpec,
     WhyView, Word, WorkflowRequest, WorkflowRunView,
 };
+use minutehand_wire::{AfterSpec, FollowedByView};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -104,6 +106,7 @@ fn schedule() -> impl Strategy<Value = ScheduleSpec> {
             start_at,
             end_at,
             max_fires,
+            after: on_demand.map(|_| AfterSpec { job: "job_1".to_owned(), on: Some(On::Failure.into()) }),
             on_demand,
             jitter_seconds,
         }
@@ -271,6 +274,8 @@ fn run() -> impl Strategy<Value = RunView> {
                 progress,
                 attempts,
                 origin,
+                follows: redrive_of.clone(),
+                followed_by: vec![FollowedByView { job_id: "job_1".to_owned(), on: On::Success.into(), run_id: None }],
                 redrive_of,
                 workflow_run_id,
                 task_key,

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 mod catch_up;
+pub mod followers;
 pub mod graph;
 mod schedule;
 mod verdict;

@@ -5,6 +5,7 @@
 
 mod damage;
 mod elsewhere;
+mod following;
 pub mod graphs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,6 +51,7 @@ use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 use minutehand_protocol::sweep::{Pass, forget_hints};
 use minutehand_sweeper::{tick, tick_in_groups};
 
+pub use self::following::behind;
 use crate::engine::Sim;
 use crate::fate::{Fate, Fates, Line, Phase, Rates};
 use crate::history::BEGIN;
@@ -349,7 +351,7 @@ impl Stage {
             stage.know(|driven| match created {
                 Created::New(_) => (driven.acknowledged, driven.creations) = (true, driven.creations + 1),
                 Created::Replayed(_) => driven.acknowledged = true,
-                Created::Taken | Created::TooSlow => {}
+                Created::Taken | Created::TooSlow | Created::NotToFollow(_) => {}
             });
             Ok(created)
         })

@@ -77,7 +77,7 @@ fn nominal(schedule: &Schedule, created_at: Moment) -> judge::Schedule {
             let period = minutes.unwrap_or(1_i64) * 60_000;
             judge::Schedule::Every { first: (start + period - 1) / period * period, period, end, at_most }
         }
-        When::OnDemand => judge::Schedule::Never,
+        When::OnDemand | When::Follows { .. } => judge::Schedule::Never,
     }
 }
 

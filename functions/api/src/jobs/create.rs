@@ -22,6 +22,7 @@ use minutehand_wire::{BodyView, JobRequest, JobView};
 use crate::app_state::AppState;
 use crate::body::{Body, parse};
 use crate::calendars::not_heeded;
+use crate::following::{it_may_follow, not_to_follow};
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
@@ -104,6 +105,7 @@ async fn admit<D: Ports>(
     if may_be_there && job_of(ports, tenant, identity.id).await?.is_some() {
         return Ok(());
     }
+    it_may_follow(ports, tenant, identity.id, &checked.schedule).await?;
     app.meters.admit_job(ports, tenant, &checked.schedule, None).await
 }
 
@@ -116,6 +118,7 @@ async fn make<D: Ports>(ports: &D, new: NewJob) -> Result<Made, Problem> {
         Created::Taken => Err(taken()),
         Created::TooSlow => Err(Problem::too_slow()),
         Created::NotHeeded(why) => Err(not_heeded(&why)),
+        Created::NotToFollow(no) => Err(not_to_follow(&no)),
     }
 }
 

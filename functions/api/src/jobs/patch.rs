@@ -27,6 +27,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::{answer_to, is_nobodys_own};
 use crate::app_state::AppState;
 use crate::body::{Body, parse};
+use crate::following::it_may_follow;
 use crate::keyring::Caller;
 use crate::merge::{self, fields_of, without_excluded};
 use crate::params::JobPath;
@@ -36,8 +37,20 @@ use crate::secrets::must_be_there;
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
-const STRUCTS: [&str; 11] =
-    ["schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up", "overlap", "concurrency", "rate"];
+const STRUCTS: [&str; 12] = [
+    "schedule",
+    "after",
+    "target",
+    "http",
+    "noop",
+    "workflow",
+    "worker",
+    "retry",
+    "catch_up",
+    "overlap",
+    "concurrency",
+    "rate",
+];
 
 pub(crate) async fn patch<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -98,6 +111,7 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     let definition = (definition != job.definition).then_some(definition);
     let schedule = (checked.schedule != job.schedule).then_some(checked.schedule);
     if let Some(new) = &schedule {
+        it_may_follow(ports, &job.tenant, job.id, new).await?;
         app.meters.admit_job(ports, &job.tenant, new, Some(&job.schedule)).await?;
     }
     Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))

@@ -24,6 +24,7 @@ use super::{Whole, found};
 use crate::app_state::AppState;
 use crate::calendars::{heeded, not_heeded};
 use crate::body::{Body, DefinitionBody};
+use crate::following::{it_may_follow, not_to_follow};
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
 use crate::location::location;
@@ -102,6 +103,7 @@ async fn admit<D: Ports>(
     if may_be_there && found(ports, tenant, identity.id).await?.is_some() {
         return Ok(());
     }
+    it_may_follow(ports, tenant, identity.id.job(), &checked.schedule).await?;
     app.meters.admit_job(ports, tenant, &checked.schedule, None).await
 }
 
@@ -115,6 +117,7 @@ async fn make<D: Ports>(ports: &D, new: NewWorkflow) -> Result<(Workflow, bool),
         Created::Taken => Err(taken()),
         Created::TooSlow => Err(Problem::too_slow()),
         Created::NotHeeded(why) => Err(not_heeded(&why)),
+        Created::NotToFollow(no) => Err(not_to_follow(&no)),
     }
 }
 

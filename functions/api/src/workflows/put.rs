@@ -18,6 +18,7 @@ use super::{Whole, deleted};
 use crate::app_state::AppState;
 use crate::calendars::{heeded, not_heeded};
 use crate::body::DefinitionBody;
+use crate::following::{it_may_follow, not_to_follow};
 use crate::keyring::Caller;
 use crate::params::WorkflowPath;
 use crate::precondition::IfMatch;
@@ -57,6 +58,7 @@ pub(crate) async fn put<D: Ports>(
         )),
         Changed::TooSlow => Err(Problem::too_slow()),
         Changed::NotHeeded(why) => Err(not_heeded(&why)),
+        Changed::NotToFollow(no) => Err(not_to_follow(&no)),
     }
 }
 
@@ -77,6 +79,7 @@ async fn wanted<D: Ports>(
     let _known = heeded(ports, tenant, checked.schedule.clone()).await?;
     app.pools.note(ports, tenant, checked.definition.pools()).await;
     if checked.schedule != *schedule {
+        it_may_follow(ports, tenant, there.job.id, &checked.schedule).await?;
         app.meters.admit_job(ports, tenant, &checked.schedule, Some(schedule)).await?;
     }
     Ok(checked)

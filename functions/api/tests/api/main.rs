@@ -12,6 +12,7 @@ mod events;
 mod examples;
 mod filters;
 mod fires;
+mod following;
 mod graphs;
 mod hostile;
 mod job_health;

@@ -13,6 +13,7 @@ impl Schedule {
             When::Every { seconds, .. } => each(*seconds),
             When::Cron(cron) => cron.describe(now),
             When::OnDemand => "only when it is asked to run".to_owned(),
+            When::Follows { job, on } => format!("follows {job}, on {}", on.as_str()),
         };
         if let Some(start) = self.start_at {
             words = format!("{words}, from {start} on");

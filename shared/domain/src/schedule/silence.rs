@@ -3,11 +3,15 @@
 use super::cron::Turned;
 use super::{Schedule, When};
 use crate::Moment;
+use crate::id::JobId;
+use crate::workflow::edge::On;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// It fires by nobody's clock.
     OnDemand,
+    /// It fires when runs of this job have ended so.
+    Follows(JobId, On),
     /// Nothing fires before this `start_at`.
     NotStarted(Moment),
     /// Nothing fires at this `end_at` or later.
@@ -27,6 +31,7 @@ impl Schedule {
     pub fn silence_at(&self, t: Moment) -> Silence {
         match self {
             Self { when: When::OnDemand, .. } => Silence::OnDemand,
+            Self { when: When::Follows { job, on }, .. } => Silence::Follows(*job, *on),
             Self { start_at: Some(start), .. } if t < *start => Silence::NotStarted(*start),
             Self { end_at: Some(end), .. } if t >= *end => Silence::Ended(*end),
             Self { max_fires: Some(max_fires), last: Some(last), .. } if t > *last => {
@@ -47,7 +52,12 @@ impl Schedule {
     pub fn turned_at(&self, t: Moment) -> Option<Turned> {
         match &self.when {
             When::Cron(cron) => cron.turned_at(t),
-            When::Now { .. } | When::At { .. } | When::After { .. } | When::Every { .. } | When::OnDemand => None,
+            When::Now { .. }
+            | When::At { .. }
+            | When::After { .. }
+            | When::Every { .. }
+            | When::OnDemand
+            | When::Follows { .. } => None,
         }
     }
 }

@@ -123,7 +123,7 @@ fn a_short_form_keeps_its_text_and_its_zone() {
 }
 
 fn spread_by(most: u32, n: u8) -> Plan {
-    let spread = Spread::of(crate::id::JobId::from_bytes([n; 16]));
+    let spread = Spread::of(JobId::from_bytes([n; 16]));
     Plan { jitter_seconds: Some(most), spread, ..cron("0 * * * *") }
 }
 
@@ -211,7 +211,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
         end_at: end.map(at),
         max_fires: max,
         jitter_seconds: jitter,
-        spread: Spread::of(crate::id::JobId::from_bytes(id)),
+        spread: Spread::of(JobId::from_bytes(id)),
         ..plan
     })
 }

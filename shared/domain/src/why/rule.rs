@@ -1,6 +1,7 @@
 //! The words for programs: what an instant came to, and the rule that decided. Each is stable.
 
 use super::{Known, NotAdmitted, Question, Run, Silence, Skip, State, Turned, Waiting, Why};
+use crate::id::Origin;
 use crate::slot::SlotName;
 
 /// What an instant came to, or will.
@@ -36,6 +37,8 @@ pub enum Rule {
     EndAt,
     MaxFires,
     OnDemand,
+    /// It runs behind another job.
+    After,
     BeforeCreation,
     ScheduleChange,
     Paused,
@@ -48,6 +51,8 @@ pub enum Rule {
     Overlap,
     /// A calendar took it, or moved it.
     Calendar,
+    /// More runs stood one behind the other than may.
+    Cycle,
     /// Nobody has claimed it.
     Claim,
     Retry,
@@ -89,6 +94,7 @@ impl Verdict {
 
 impl Rule {
     pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Schedule,
         Self::DstGap,
         Self::DstOverlap,
@@ -96,6 +102,7 @@ impl Rule {
         Self::EndAt,
         Self::MaxFires,
         Self::OnDemand,
+        Self::After,
         Self::BeforeCreation,
         Self::ScheduleChange,
         Self::Paused,
@@ -106,6 +113,7 @@ impl Rule {
         Self::Condition,
         Self::Overlap,
         Self::Calendar,
+        Self::Cycle,
         Self::Claim,
         Self::Retry,
         Self::Rate,
@@ -123,6 +131,7 @@ impl Rule {
             Self::EndAt => "end_at",
             Self::MaxFires => "max_fires",
             Self::OnDemand => "on_demand",
+            Self::After => "after",
             Self::BeforeCreation => "before_creation",
             Self::ScheduleChange => "schedule_change",
             Self::Paused => "paused",
@@ -133,6 +142,7 @@ impl Rule {
             Self::Condition => "condition",
             Self::Overlap => "overlap",
             Self::Calendar => "calendar",
+            Self::Cycle => "cycle",
             Self::Claim => "claim",
             Self::Retry => "retry",
             Self::Rate => "rate",
@@ -154,6 +164,7 @@ impl Rule {
             Skip::Condition => Self::Condition,
             Skip::Overlap => Self::Overlap,
             Skip::Calendar => Self::Calendar,
+            Skip::Cycle => Self::Cycle,
         }
     }
 
@@ -178,6 +189,7 @@ impl Rule {
     const fn of_silence(silence: &Silence) -> Self {
         match silence {
             Silence::OnDemand => Self::OnDemand,
+            Silence::Follows(..) => Self::After,
             Silence::NotStarted(_) => Self::StartAt,
             Silence::Ended(_) => Self::EndAt,
             Silence::UsedUp { .. } => Self::MaxFires,
@@ -248,6 +260,7 @@ impl Question<'_> {
                 known.place.map_or(Rule::MaxConcurrentRuns, |(bound, _)| Rule::of_slot(&bound.slot))
             }
             (_, Verdict::Cancelled) => Rule::Cancelled,
+            (_, _fires) if run.key.origin == Origin::Follow => Rule::After,
             (_, _fires) => self.what_named_it(),
         }
     }

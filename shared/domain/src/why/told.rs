@@ -3,6 +3,7 @@
 use super::{
     Known, Moment, NotAdmitted, Occurrence, Question, Run, Silence, Skip, State, Status, Turned, Waiting, Why,
 };
+use crate::id::Origin;
 use crate::workflow::waits::{of_place, of_run};
 
 /// Whoever asks about a minute means what is in it.
@@ -12,7 +13,7 @@ impl Question<'_> {
     pub(super) fn told(&self, why: &Why<'_>, known: &Known<'_>, around: [Option<Occurrence>; 2]) -> String {
         let more = |words: String| [words, self.jittered(), self.turned_in_words()].concat();
         match why {
-            Why::Recorded(run) => more(self.of_record(run, known) + self.forgotten_schedule()),
+            Why::Recorded(run) => more(self.of_record(run, known) + &self.what_brought_it(run)),
             Why::Covered(record, why) => {
                 format!("did not fire: {}; {} tells of it{}", said_of(*why), record.key, spanned(record))
             }
@@ -100,6 +101,7 @@ impl Question<'_> {
     fn of_silence(&self, silence: &Silence) -> String {
         match silence {
             Silence::OnDemand => "the job runs only when it is asked to".to_owned(),
+            Silence::Follows(job, on) => format!("the job follows {job}, on {}", on.as_str()),
             Silence::NotStarted(start) => format!("nothing fires before start_at, {start}"),
             Silence::Ended(end) => format!("nothing fires at end_at or later, which is {end}"),
             Silence::UsedUp { max_fires, last } => format!("the last of max_fires, {max_fires}, was at {last}"),
@@ -136,8 +138,12 @@ impl Question<'_> {
     }
 
     /// Of what is on record.
-    fn forgotten_schedule(&self) -> &'static str {
-        if self.occurrence().is_some() { "" } else { "; no schedule that the job remembers for then names it" }
+    fn what_brought_it(&self, run: &Run) -> String {
+        match run.follows {
+            Some(follows) if run.key.origin == Origin::Follow => format!("; it follows {}", follows.run),
+            _ if self.occurrence().is_some() => String::new(),
+            _ => "; no schedule that the job remembers for then names it".to_owned(),
+        }
     }
 
     /// Which calendar takes the instant, and why.
@@ -174,6 +180,7 @@ const fn said_of(why: Skip) -> &'static str {
         Skip::Condition => "its condition is not true",
         Skip::Overlap => "others of its job were under way",
         Skip::Calendar => "a calendar took it",
+        Skip::Cycle => "more runs stood one behind the other than may, as in a cycle",
     }
 }
 

@@ -195,7 +195,7 @@ struct EdgeV1 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "On", rename_all = "snake_case")]
-enum OnV1 {
+pub(crate) enum OnV1 {
     Success,
     Failure,
     Finished,

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::calendar::{Calendar, CalendarName, CalendarVersion};
+use minutehand_domain::id::JobId;
 use minutehand_domain::schedule::cron::{Cron, Manner};
 use minutehand_domain::schedule::{Heeded, Jitter, Observance, OnExcluded, Schedule, ShortForm, When};
+use minutehand_domain::workflow::edge::On;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::cron::{CronV1, MannerV1};
+use super::definition::OnV1;
 use super::span::SpanV1;
 use super::{Many, Maybe, Shape, shapes};
 
@@ -101,12 +104,28 @@ enum OnExcludedV2 {
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "When", rename_all = "snake_case")]
 enum WhenV1 {
-    Now { at: Moment },
-    At { at: Moment },
-    After { seconds: u64, at: Moment },
-    Every { seconds: u64, from: Moment },
+    Now {
+        at: Moment,
+    },
+    At {
+        at: Moment,
+    },
+    After {
+        seconds: u64,
+        at: Moment,
+    },
+    Every {
+        seconds: u64,
+        from: Moment,
+    },
     Cron(#[serde(with = "BoxedCronV1")] Box<Cron>),
     OnDemand,
+    /// From shape 7 of a job on.
+    Follows {
+        job: JobId,
+        #[serde(with = "OnV1")]
+        on: On,
+    },
 }
 
 struct BoxedCronV1;

@@ -13,6 +13,7 @@ use minutehand_domain::audit::{Act, ActKey, Deed, Outcome};
 use minutehand_domain::body::{Body, Digest, Json};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::cursor::{Cursor, Step};
+use minutehand_domain::follow::{Follower, Follows, Listed};
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
@@ -42,6 +43,7 @@ use minutehand_domain::target::{
     Asks, Header, HttpTarget, Method, ServiceTarget, Target, Timeouts, WorkerTarget, WorkflowTarget,
 };
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
+use minutehand_domain::workflow::edge::On;
 use minutehand_domain::workflow::join::Join;
 use minutehand_domain::workflow::plan::Phase;
 use minutehand_domain::workflow::{Workflow, WorkflowId};
@@ -269,6 +271,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     for (name, run, parent) in [
         ("task", TaskPlace::task(3).key(manual(), 1), Some(manual())),
         ("resumed", RunKey::resuming(scheduled()), None),
+        ("following", RunKey::following(scheduled(), JOB, AT), Some(scheduled())),
     ] {
         let stamp = TimerStamp { generation: 0, written: AT };
         see(
@@ -297,6 +300,12 @@ fn jobs() -> Vec<(String, Job)> {
     };
     jobs.push(("cancelled".to_owned(), Job { status: Status::Cancelled, ..changed.clone() }));
     jobs.push(("changed".to_owned(), changed));
+    let listed = [On::Success, On::Failure, On::Finished].map(|on| Listed {
+        follower: Follower { job: JOB, on },
+        generation: 300,
+        since: AT,
+    });
+    jobs.push(("followed".to_owned(), Job { followers: listed.to_vec(), ..job(on_demand(), Definition::default()) }));
     jobs
 }
 
@@ -333,6 +342,7 @@ fn schedules() -> Vec<(&'static str, Schedule)> {
         ("cron of H", cron("H H(2-5) LW * *")),
         ("@every", zoned("@every 1h30m", DayRule::Either, DstGap::Skip, DstOverlap::ByKind)),
         ("at()", cron("at(2190-12-24T18:00:00)")),
+        ("after a job", Plan { after: Some((JOB, On::Failure)), ..Plan::default() }),
     ];
     plans.into_iter().map(|(name, plan)| (name, Schedule::new(&plan, AT).unwrap())).collect()
 }
@@ -510,6 +520,11 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("waiting for its job", Run { admission: of_its_job, ..waiting(Waiting::Slot { since: AT }) }));
     let yielded = Run { told: Some("run 7 is under way".to_owned()), ..run(scheduled()) };
     runs.push(("skipped overlap", yielded.skipped(Skip::Overlap, None, AT)));
+    let follows = Some(Follows { run: scheduled(), depth: 3 });
+    let followers = vec![Follower { job: JOB, on: On::Success }, Follower { job: JOB, on: On::Finished }];
+    let following = Run { follows, followers, ..run(RunKey::following(scheduled(), JOB, AT)) };
+    runs.push(("skipped cycle", following.clone().skipped(Skip::Cycle, None, AT)));
+    runs.push(("following", following));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let taken_on = Lease { holder: Holder::Target(Worker(7)), ..held };
     let missed = Some(Sla { until: AT, missed: Some(AT) });

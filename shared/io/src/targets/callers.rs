@@ -212,6 +212,7 @@ mod tests {
             scheduled_at: NOW,
             now: NOW,
             payload: Some(payload),
+            follows: None,
             task: None,
             material: &material,
             timeout: Duration::from_secs(1),

@@ -25,6 +25,7 @@ pub(super) fn of_the_run(call: &Call<'_>) -> Vec<(&'static str, String)> {
         ("minutehand-run", run),
         ("minutehand-scheduled-at", call.scheduled_at.to_string()),
     ];
+    stamps.extend(call.follows.map(|run| ("minutehand-follows", run.to_string())));
     stamps.extend(whose(call));
     stamps
 }

@@ -1,10 +1,12 @@
 //! Passing over: the record of what does not fire, and what must stand before its timer goes.
 //!
-//! Rule **erase what you saw**: a late eraser makes sure of the successor first.
+//! Rule **erase what you saw**: a late eraser makes sure of the successor first. Rule **only settle erases** here too: others may run behind
+//! what was missed.
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, Status};
+use minutehand_domain::pace;
 use minutehand_domain::run::{Run, Skip, SkippedSpan};
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
@@ -15,7 +17,8 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::links::{forgone_gap, promise_gap};
 use crate::chain::pending_change::keep_promise_of_a_change;
 use crate::chain::taken::{record_taken, record_taken_between};
-use crate::timers::promise::erase;
+use crate::graph::settle::{Settled, settle};
+use crate::timers::promise::{erase, move_to};
 
 /// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
 /// the same before its timer goes: an executor that slept over its claim would otherwise begin a run here that no timer
@@ -34,11 +37,12 @@ pub async fn pass_over<D: Ports>(
     if let Some(span) = span {
         record_taken_between(ports, job, key.at, span.until).await?;
     }
-    if skip(ports, job.run(key), why, span).await? {
-        erase_unless_change_pending(ports, timer, job).await
-    } else {
-        Ok(())
+    let Some(record) = skipped(ports, job.run(key), why, span).await? else { return Ok(()) };
+    if settle(ports, &record).await? == Settled::More {
+        let again = ports.clock().now() + pace::PROMISE_AGAIN;
+        return move_to(ports, timer, again).await.map(|_moved| ());
     }
+    erase_unless_change_pending(ports, timer, job).await
 }
 
 /// Erases a timer whose obligation is met, unless it is also the promise of a change that is still being written.
@@ -72,11 +76,16 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
 
 /// Puts the record of what did not fire. False where a record is there already: the next look sees it.
 pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
+    Ok(skipped(ports, run, why, span).await?.is_some())
+}
+
+async fn skipped<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<Option<Run>, Fault> {
     let now = ports.clock().now();
     let record = run.skipped(why, span, now);
     let put = ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await?;
-    if put.is_written() {
-        ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
+    if !put.is_written() {
+        return Ok(None);
     }
-    Ok(put.is_written())
+    ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
+    Ok(Some(record))
 }

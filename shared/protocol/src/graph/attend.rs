@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::RunKey;
+use minutehand_domain::id::{Origin, RunKey};
 use minutehand_domain::run::{Event as RunEvent, Run, State, Stop, TaskPlace, Tending, Waiting};
 use minutehand_domain::timer::Timer;
 use minutehand_domain::workflow::definition::Approval;
@@ -21,6 +21,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::birth::made;
 use super::family::Family;
+use super::following::followed;
 use super::judge::going_on_with;
 use super::settle::{Due, Settled, Work, settle};
 use super::stalling::stall_of;
@@ -125,11 +126,15 @@ pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Faul
     Ok(family.plan.holds_now(&family.parent.item, place))
 }
 
-/// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, or one that goes on with
-/// another. False where the run that it is derived from is not there either.
+/// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, of a follower, or one that
+/// goes on with another. False where the run that it is derived from is not there either.
 pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKey) -> Result<bool, Fault> {
     match TaskPlace::of(key) {
         Some(place) => derive_task(ports, timer, from, place).await,
+        None if key.origin == Origin::Follow => match followed(ports, timer, from, key).await? {
+            Some(run) => put_derived(ports, &run).await.map(|()| true),
+            None => Ok(false),
+        },
         None => derive_resumed(ports, timer, from).await,
     }
 }

@@ -18,6 +18,7 @@ use minutehand_io::{Fault, Ports};
 use super::birth::start;
 use super::ending::end_of_phase;
 use super::family::Family;
+use super::following::let_follow;
 use super::join::close;
 use super::owed::{Owed, owed, owes};
 use super::stop::{census, stop};
@@ -107,6 +108,7 @@ async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Faul
     for bound in &places_of(run) {
         release(ports, Place::of(run, bound)).await?;
     }
+    let_follow(ports, run, work).await?;
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,
         None => Ok(()),

@@ -4,6 +4,7 @@
 //! Who wants a change decides on the job as it is; where somebody was faster, it decides again.
 
 use minutehand_domain::Moment;
+use minutehand_domain::follow::NotToFollow;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal, Status};
@@ -14,6 +15,7 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use super::following::{leave, list_first};
 use crate::chain::dispatch::dispatch_if_near;
 use crate::chain::forgetting::record_forgotten;
 use crate::chain::taken::record_taken;
@@ -48,6 +50,8 @@ pub enum Changed {
     AsItWas(Job),
     /// The job says no; here is how it stands.
     Refused(JobRefusal, Job),
+    /// The job that it is to run behind does not let it.
+    NotToFollow(NotToFollow),
     NotFound,
     /// Its schedule names calendars that it cannot heed.
     NotHeeded(NotHeeded),
@@ -77,6 +81,11 @@ async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) 
         Ok(next) => next,
         Err(refusal) => return Ok(Some(Changed::Refused(refusal, job.clone()))),
     };
+    if next.follows() != job.follows()
+        && let Err(no) = list_first(ports, &next).await?
+    {
+        return Ok(Some(Changed::NotToFollow(no)));
+    }
     let promised = promise_first(ports, job, &next).await?;
     record_taken_until_now(ports, job).await?;
     record_forgotten(ports, job, &next).await?;
@@ -88,6 +97,9 @@ async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) 
         return Ok(None);
     }
     ports.events().emit(&Event::Job { job: &next, what: word_for(&change) });
+    if let Some((front, _)) = job.follows() {
+        let _whoever_settles_an_end_does_it_again = leave(ports, &next, front).await;
+    }
     if let Some((first, timer)) = promised {
         dispatch_if_near(ports, &next, first, &timer).await;
     }

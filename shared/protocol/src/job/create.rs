@@ -1,10 +1,11 @@
-//! Creating a job: its first timer, then its head, then its hint.
+//! Creating a job: its first timer, or its entry in the list of the job that it runs behind; then its head, then its hint.
 //!
 //! Guard **idempotency put**: the job's id comes from tenant and key, and the head is put only where none is, so of any
 //! number of racing creators one makes the job and the others are told of it.
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
+use minutehand_domain::follow::NotToFollow;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
@@ -16,6 +17,7 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use super::following::list_first;
 use crate::bodies;
 use crate::chain::dispatch::dispatch_if_near;
 use crate::job::heed::{NotHeeded, heed};
@@ -47,6 +49,8 @@ pub enum Created {
     TooSlow,
     /// Its schedule names calendars that it cannot heed.
     NotHeeded(NotHeeded),
+    /// The job that it is to run behind does not let it.
+    NotToFollow(NotToFollow),
 }
 
 /// Tries against changes of the calendars that it names: who changes one refuses whoever has read it before.
@@ -88,6 +92,9 @@ async fn create_beside<D: Ports>(ports: &D, new: NewJob, there: Option<Seen<Head
     }
     let guard = there.as_ref().map_or(Guard::Absent, Seen::guard);
     let job = job_of(ports, new, there.map_or(0, |seen| seen.item.epoch())).await?;
+    if let Err(no) = list_first(ports, &job).await? {
+        return Ok(Created::NotToFollow(no));
+    }
     let promised = match job.first_promise() {
         Some(first) => {
             let key = TimerKey::occurrence(job.id, first);

@@ -93,7 +93,8 @@ async fn make_run<D: Ports>(ports: &D, job: &Job, run: Run, request: RunRequest)
         Some(json) => Some(bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?),
         None => run.payload.clone(),
     };
-    queue(ports, job, Run { payload, asked_by: Some(request.by), ..run }, named).await
+    let (asked_by, followers) = (Some(request.by), job.pinned());
+    queue(ports, job, Run { payload, asked_by, followers, ..run }, named).await
 }
 
 async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {

@@ -3,6 +3,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
+use minutehand_domain::follow::NotToFollow;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Change, Definition as JobDefinition, Job, JobRefusal};
 use minutehand_domain::schedule::Schedule;
@@ -48,6 +49,8 @@ pub enum Changed {
     TooSlow,
     /// Its schedule names calendars that it cannot heed.
     NotHeeded(NotHeeded),
+    /// The job that its own is to run behind does not let it.
+    NotToFollow(NotToFollow),
 }
 
 pub async fn change<D: Ports>(ports: &D, tenant: &Tenant, id: WorkflowId, wanted: &Wanted) -> Result<Changed, Fault> {
@@ -101,6 +104,7 @@ async fn change_own_job<D: Ports>(ports: &D, workflow: Workflow, wanted: &Wanted
             Ok(Changed::Done(workflow, job))
         }
         Ok(ChangedJob::NotHeeded(why)) => Ok(Changed::NotHeeded(why)),
+        Ok(ChangedJob::NotToFollow(no)) => Ok(Changed::NotToFollow(no)),
         Ok(ChangedJob::NotFound) => made(ports, workflow, definition, wanted).await,
         Err(No::NotAsSeen) => Ok(Changed::NotAsSeen),
         Err(No::Fault(fault)) => Err(fault),
@@ -117,6 +121,7 @@ async fn made<D: Ports>(
         CreatedJob::New(job) | CreatedJob::Replayed(job) => Ok(Changed::Done(workflow, job)),
         CreatedJob::Taken | CreatedJob::TooSlow => Ok(Changed::TooSlow),
         CreatedJob::NotHeeded(why) => Ok(Changed::NotHeeded(why)),
+        CreatedJob::NotToFollow(no) => Ok(Changed::NotToFollow(no)),
     }
 }
 

@@ -103,6 +103,7 @@ async fn call(caller: &ServiceCaller, alias: &str, asks: Asks, attempt: u32) -> 
         scheduled_at: DUE,
         now: DUE,
         payload: Some(&payload),
+        follows: None,
         task: None,
         material: &Material::default(),
         timeout: PATIENCE,

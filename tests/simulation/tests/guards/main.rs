@@ -11,6 +11,7 @@ mod creating;
 mod damage;
 mod draining;
 mod erasing;
+mod following;
 mod graphs;
 mod hinting;
 mod judging;

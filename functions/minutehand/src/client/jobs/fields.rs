@@ -17,7 +17,8 @@ use super::super::span::Span;
 pub(crate) type Fields = BTreeMap<String, wire::Json>;
 
 /// The ways to say when, of which a schedule has one.
-const WHENS: [&str; 5] = ["at", "after_seconds", "every_seconds", "cron", "on_demand"];
+const WHENS: [&str; 6] = ["at", "after_seconds", "every_seconds", "cron", "after", "on_demand"];
+const ENDS: [&str; 3] = ["success", "failure", "finished"];
 const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
 const CATCH_UPS: [&str; 3] = ["last", "none", "all"];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -36,9 +37,10 @@ pub(crate) struct JobFlags {
     /// Again and again after this long, such as 90s, 5m or 1d
     #[arg(long, value_name = "SPAN", group = "when", conflicts_with = "ClockFlags", help_heading = "When")]
     every: Option<Span>,
-    /// Once, this long from now
-    #[arg(long, value_name = "SPAN", group = "when", conflicts_with = "ClockFlags", help_heading = "When")]
-    after: Option<Span>,
+    /// Once, this long from now; or behind each run of a job which ends so: its id, and for an end other than success `:failure` or
+    /// `:finished`
+    #[arg(long, value_name = "SPAN|JOB[:END]", value_parser = after, group = "when", conflicts_with = "ClockFlags", help_heading = "When")]
+    after: Option<After>,
     /// Once, at this instant, such as 2030-01-01T00:00:00Z
     #[arg(long, value_name = "INSTANT", value_parser = instant, group = "when", conflicts_with = "ClockFlags", help_heading = "When")]
     at: Option<Moment>,
@@ -114,6 +116,34 @@ pub(crate) struct JobFlags {
     file: Option<Source>,
 }
 
+/// After a while, or behind another job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum After {
+    Span(Span),
+    Job { job: String, on: Option<String> },
+}
+
+impl After {
+    fn said(&self) -> (&'static str, Value) {
+        match self {
+            Self::Span(Span(seconds)) => ("after_seconds", json!(seconds)),
+            Self::Job { job, on: Some(on) } => ("after", json!({ "job": job, "on": on })),
+            Self::Job { job, on: None } => ("after", json!({ "job": job })),
+        }
+    }
+}
+
+fn after(text: &str) -> Result<After, String> {
+    if !text.starts_with("job_") {
+        return text.parse().map(After::Span).map_err(|why| format!("{why}; or give the id of a job"));
+    }
+    let (job, on) = text.split_once(':').map_or((text, None), |(job, on)| (job, Some(on)));
+    if let Some(on) = on.filter(|on| !ENDS.contains(on)) {
+        return Err(format!("a job ends in success or failure, or is finished either way: `{on}` is none of them"));
+    }
+    Ok(After::Job { job: job.to_owned(), on: on.map(ToOwned::to_owned) })
+}
+
 impl JobFlags {
     /// What the file says, under what the flags say.
     pub(crate) fn read(&self) -> Result<Fields, Failure> {
@@ -153,7 +183,7 @@ impl JobFlags {
 
     fn when(&self) -> Option<(&'static str, Value)> {
         let at = self.at.map(|at| ("at", json!(at.to_string())));
-        at.or(self.after.map(|Span(seconds)| ("after_seconds", json!(seconds))))
+        at.or(self.after.as_ref().map(After::said))
             .or(self.every.map(|Span(seconds)| ("every_seconds", json!(seconds))))
             .or(self.cron.as_ref().map(|cron| ("cron", json!(cron))))
             .or(self.on_demand.then_some(("on_demand", json!(true))))

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use minutehand_client::wire::{
-    ConcurrencySpec, DurationView, Instant, JobHealthView, JobView, ListedJobView, OneJobView, OverlapSpec, RateSpec,
-    RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
+    AfterSpec, ConcurrencySpec, DurationView, Instant, JobHealthView, JobView, ListedJobView, OneJobView, OverlapSpec,
+    RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
 };
 
 use super::super::cells::{counted, or_dash, status};
@@ -169,8 +169,14 @@ fn when(schedule: &ScheduleSpec) -> String {
     cron.or(schedule.every_seconds.map(|seconds| format!("every {}", Span(seconds))))
         .or(schedule.at.map(|at| format!("once, {}", short(at.0))))
         .or(schedule.after_seconds.map(|seconds| format!("once, {} after creation", Span(seconds))))
+        .or(schedule.after.as_ref().map(after_words))
         .or(schedule.on_demand.filter(|&given| given).map(|_| "on demand".to_owned()))
         .unwrap_or_else(|| "once, at creation".to_owned())
+}
+
+fn after_words(after: &AfterSpec) -> String {
+    let on = after.on.as_ref().map_or_else(|| "success".to_owned(), ToString::to_string);
+    format!("follows {}, on {on}", after.job)
 }
 
 fn overlap_words(overlap: &OverlapSpec) -> String {

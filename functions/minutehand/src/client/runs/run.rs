@@ -1,6 +1,8 @@
 //! A run as its reader sees it.
 
-use minutehand_client::wire::{AttemptErrorView, AttemptView, Instant, RunStatus, RunView, SlaView, Word};
+use minutehand_client::wire::{
+    AttemptErrorView, AttemptView, FollowedByView, Instant, RunStatus, RunView, SlaView, Word,
+};
 use minutehand_domain::Moment;
 
 use super::super::cells::{counted, or_dash, painted, shortened, status};
@@ -44,6 +46,8 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Waiting for", run.waiting_for.as_ref())
         .with("Origin", run.origin.to_string())
         .maybe("Retry of", run.redrive_of.as_ref())
+        .maybe("Follows", run.follows.as_ref())
+        .maybe("Followed by", followed_by(run))
         .with("Scheduled", instant(run.scheduled_at))
         .maybe("Covers until", run.covers_until.map(instant))
         .maybe("Started", run.started_at.map(instant))
@@ -57,6 +61,14 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Result", run.result.text().map(shortened))
         .draw();
     if run.attempts.is_empty() { card } else { format!("{card}\n{}", attempts(&run.attempts, paper)) }
+}
+
+fn followed_by(run: &RunView) -> Option<String> {
+    let of = |follower: &FollowedByView| {
+        follower.run_id.clone().unwrap_or_else(|| format!("{}, on {}", follower.job_id, follower.on))
+    };
+    let all: Vec<String> = run.followed_by.iter().map(of).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 pub(crate) fn sla_words(sla: SlaView, paper: Paper) -> String {

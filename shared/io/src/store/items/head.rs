@@ -6,6 +6,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::follow::Listed as ListedFollower;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
@@ -13,7 +14,7 @@ use minutehand_domain::job::{Before, Carried, Definition, Job, Status};
 use minutehand_domain::order::Terms;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
-use minutehand_domain::schedule::Schedule;
+use minutehand_domain::schedule::{Schedule, When};
 use minutehand_domain::slot::Bounds;
 use minutehand_domain::target::Target;
 use serde::{Deserialize, Serialize};
@@ -21,12 +22,13 @@ use serde::{Deserialize, Serialize};
 use crate::Fault;
 use crate::shapes::body::BodyV1;
 use crate::shapes::bounds::BoundsV1;
+use crate::shapes::follow::ListedV1;
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::schedule::{ScheduleV1, ScheduleV2};
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
 use crate::shapes::terms::{self, TermsV1, TermsV2};
-use crate::shapes::{Maybe, Of, Shape as _, in_shape, shapes};
+use crate::shapes::{Many, Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place, Span};
 
@@ -58,7 +60,8 @@ impl Stored for Head {
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
-    /// runs that overlap, shape 7 which calendars it heeds. Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
+    /// runs that overlap, shape 7 which calendars it heeds and which jobs run behind which. Shape 1 says everything but that a header names a
+    /// secret. So a deployment without any of these can go back to a
     /// release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
@@ -101,11 +104,12 @@ impl Stored for Head {
 
 /// The oldest that says it all.
 fn shape_of(head: &Head) -> u8 {
-    let Some(job @ Job { definition, .. }) = head.job() else { return 1 };
+    let Some(job) = head.job() else { return 1 };
+    let definition = &job.definition;
     let Definition { target, bounds, terms, sla, overlap, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
-        _ if job.heeds_calendars() || job.carried.is_some() => 7,
+        _ if says_more_than_6(job) => 7,
         _ if *overlap != Overlap::default() => 6,
         _ if says_more_than_4 => 5,
         Target::Worker(_) => 4,
@@ -113,6 +117,14 @@ fn shape_of(head: &Head) -> u8 {
         Target::Http(http) if !http.secrets().is_empty() => 2,
         Target::Http(_) | Target::Noop | Target::Service(_) => 1,
     }
+}
+
+/// Whether it heeds calendars, runs behind another job, did until its last change, or others run behind it.
+fn says_more_than_6(job: &Job) -> bool {
+    let before = job.before.as_ref().map(|before| &before.schedule);
+    let is_behind = |schedule: &Schedule| matches!(schedule.when, When::Follows { .. });
+    let has_followers = !job.followers.is_empty() || is_behind(&job.schedule) || before.is_some_and(is_behind);
+    has_followers || job.heeds_calendars() || job.carried.is_some()
 }
 
 shapes! {
@@ -169,7 +181,7 @@ enum HeadV4 {
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
-/// A job heeds calendars.
+/// A job heeds calendars; it runs behind another, or others run behind it.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Head")]
 enum HeadV5 {
@@ -208,6 +220,8 @@ struct JobV1 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    followers: Vec<ListedFollower>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -231,6 +245,8 @@ struct JobV2 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    followers: Vec<ListedFollower>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -254,6 +270,8 @@ struct JobV3 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    followers: Vec<ListedFollower>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -277,9 +295,11 @@ struct JobV4 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    followers: Vec<ListedFollower>,
 }
 
-/// Its schedule heeds calendars.
+/// Its schedule heeds calendars; it runs behind another, or others run behind it.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Job")]
 struct JobV5 {
@@ -301,6 +321,8 @@ struct JobV5 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(with = "Many::<ListedV1>")]
+    followers: Vec<ListedFollower>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use std::ops::Range;
 use minutehand_domain::Moment;
 use minutehand_domain::access::{By, SecretHash};
 use minutehand_domain::body::Body;
+use minutehand_domain::follow::{Follower, Follows};
 use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::priority::Priority;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::attempt::AttemptV1;
 use crate::Fault;
 use crate::shapes::body::BodyV1;
+use crate::shapes::follow::{FollowerV1, FollowsV1};
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::run_key::RunKeyV1;
 use crate::shapes::{Many, Maybe, Of, Shape, in_shape, shapes};
@@ -78,15 +80,17 @@ impl Stored for Run {
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
-    /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it.
+    /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, and which runs follow which.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
+            (Form::Bytes, 8..) => writer.shape(8, &in_shape::<RunV7, _>(self)),
             (Form::Bytes, shape @ 6..) => writer.shape(shape, &in_shape::<RunV6, _>(self)),
             (Form::Bytes, 5) => writer.shape(5, &in_shape::<RunV5, _>(self)),
             (Form::Bytes, 4) => writer.shape(4, &in_shape::<RunV4, _>(self)),
             (Form::Bytes, 3) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             (Form::Bytes, _) => writer.shape(2, &in_shape::<RunV2, _>(self)),
+            (Form::Attributes, 8..) => writer.shape(8, &InAWord { run: in_shape::<RunV7, _>(self), status }),
             (Form::Attributes, shape @ 6..) => {
                 writer.shape(shape, &InAWord { run: in_shape::<RunV6, _>(self), status })
             }
@@ -105,7 +109,8 @@ impl Stored for Run {
             3 => reader.shape::<Of<RunV3, _>>().map(|of| of.0),
             4 => reader.shape::<Of<RunV4, _>>().map(|of| of.0),
             5 => reader.shape::<Of<RunV5, _>>().map(|of| of.0),
-            6..=8 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
+            6 | 7 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
+            8 => reader.shape::<Of<RunV7, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -115,7 +120,7 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if matches!(run.state, State::Skipped { why: Skip::Calendar, .. }) {
+    if is_of_followers(run) || matches!(run.state, State::Skipped { why: Skip::Calendar, .. }) {
         8
     } else if met_others_of_its_job(run) {
         7
@@ -138,6 +143,14 @@ fn shape_of(run: &Run) -> u8 {
 fn met_others_of_its_job(run: &Run) -> bool {
     let of_a_job = |bound: &Bound| matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
     matches!(run.state, State::Skipped { why: Skip::Overlap, .. }) || run.admission.places.iter().any(of_a_job)
+}
+
+/// Whether it follows another, another try at one that does among them, or others follow it.
+fn is_of_followers(run: &Run) -> bool {
+    let of_followers = |key: &RunKey| key.origin == Origin::Follow;
+    let keys = [Some(&run.key), run.redrive_of.as_ref()];
+    let names_one = keys.into_iter().flatten().any(of_followers);
+    names_one || run.follows.is_some() || !run.followers.is_empty()
 }
 
 /// Whether it says something that only workflows do.
@@ -176,6 +189,7 @@ shapes! {
     RunV4 => Run,
     RunV5 => Run,
     RunV6 => Run,
+    RunV7 => Run,
     AdmissionV6 => Admission,
     BoundV6 => Bound,
     SlotNameV6 => SlotName,
@@ -247,6 +261,10 @@ struct RunV1 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    follows: Option<Follows>,
+    #[serde(skip)]
+    followers: Vec<Follower>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -286,6 +304,10 @@ struct RunV2 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    follows: Option<Follows>,
+    #[serde(skip)]
+    followers: Vec<Follower>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -437,6 +459,7 @@ enum SkipV1 {
     Overlap,
     #[serde(skip)]
     Calendar,
+    Cycle,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -497,6 +520,10 @@ struct RunV3 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    follows: Option<Follows>,
+    #[serde(skip)]
+    followers: Vec<Follower>,
 }
 
 /// It has remarks.
@@ -535,6 +562,10 @@ struct RunV4 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    follows: Option<Follows>,
+    #[serde(skip)]
+    followers: Vec<Follower>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -711,6 +742,7 @@ enum SkipV3 {
     Overlap,
     /// From shape 8 on.
     Calendar,
+    Cycle,
 }
 
 /// A worker elsewhere holds it, and shows that it does.
@@ -749,6 +781,10 @@ struct RunV5 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    follows: Option<Follows>,
+    #[serde(skip)]
+    followers: Vec<Follower>,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -787,6 +823,52 @@ struct RunV6 {
     admission: Admission,
     #[serde(default, with = "Maybe::<SlaV6>")]
     sla: Option<Sla>,
+    #[serde(skip)]
+    follows: Option<Follows>,
+    #[serde(skip)]
+    followers: Vec<Follower>,
+}
+
+/// It follows another, or others follow it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV7 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV6")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+    #[serde(with = "Many::<RemarkV4>")]
+    remarks: Vec<Remark>,
+    #[serde(with = "AdmissionV6")]
+    admission: Admission,
+    #[serde(default, with = "Maybe::<SlaV6>")]
+    sla: Option<Sla>,
+    #[serde(default, with = "Maybe::<FollowsV1>")]
+    follows: Option<Follows>,
+    #[serde(with = "Many::<FollowerV1>")]
+    followers: Vec<Follower>,
 }
 
 /// The target of a call may have taken it on.

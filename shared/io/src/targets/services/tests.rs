@@ -90,6 +90,7 @@ async fn call_as(
         scheduled_at: run().at,
         now: run().at + Duration::from_millis(12),
         payload,
+        follows: None,
         task,
         material: &Material::default(),
         timeout: PATIENT,

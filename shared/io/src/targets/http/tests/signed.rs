@@ -51,6 +51,7 @@ impl World {
             scheduled_at,
             now,
             payload,
+            follows: None,
             task: None,
             material,
             timeout,

@@ -1,0 +1,91 @@
+//! What the end of a run owes to the jobs behind its own: of each a run, or the record of why there is none. Its key comes of the run that ended,
+//! so that whoever settles that, and however often, makes one.
+//!
+//! Rule **derive**: its timer comes after a decision that is final, and says which end it came of: a look that finds the timer alone makes the
+//! run, or records why there is none. A record that is born over has no timer: whoever bore it settles it, or whoever does it again.
+
+use minutehand_domain::follow::Follower;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::RunKey;
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::run::{Run, Skip};
+use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use super::settle::Work;
+use crate::job::following::leave;
+use crate::lookup::job_of;
+use crate::timers::hinting::hint;
+use crate::timers::promise::promise_task;
+
+/// Pays all of them. Who has left the list meanwhile is taken out of it.
+pub(super) async fn let_follow<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Fault> {
+    for (follower, _) in run.followed_by() {
+        let Some(job) = job_of(ports, &run.tenant, follower.job).await? else { continue };
+        let made = job.after_the_end_of(run, follower.on, ports.clock().now());
+        if made.is_none() || job.status == Status::Cancelled {
+            leave(ports, &job, run.key.job).await?;
+        }
+        if let Some(made) = made {
+            put(ports, run, (&job, made), work).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts it where nothing is.
+async fn put<D: Ports>(ports: &D, before: &Run, (job, run): (&Job, Run), work: &mut Work) -> Result<(), Fault> {
+    let now = ports.clock().now();
+    let timer = if run.is_finished() {
+        None
+    } else {
+        let key = TimerKey::run(run.key, run.key.at.max(now));
+        Some(promise_task(ports, &run.tenant, key, before.key).await?)
+    };
+    let born = match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
+        Put::Written(_) => {
+            ports.events().emit(&Event::Run { run: &run, from: "none", now });
+            work.step();
+            if let Some(timer) = timer {
+                let _a_lost_hint_is_found_overdue = hint(ports, job.lane(), &Hint::of(&timer), run.key.at).await;
+            }
+            Some(run)
+        }
+        Put::Conflict(there) => there.map(|seen| seen.item),
+    };
+    if let Some(over) = born.filter(|run| run.is_finished() && run.fence == 0) {
+        work.settle(over);
+    }
+    Ok(())
+}
+
+/// Makes the run of a follower whose timer was promised and which is not there. None where what it came of is not there either.
+pub(super) async fn followed<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    from: RunKey,
+    key: RunKey,
+) -> Result<Option<Run>, Fault> {
+    let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(None) };
+    let of_this_key = |(_, derived): &(Follower, RunKey)| *derived == key;
+    let Some((follower, _)) = before.item.followed_by().find(of_this_key) else { return Ok(None) };
+    let Some(job) = job_of(ports, &timer.tenant, follower.job).await? else { return Ok(None) };
+    let now = ports.clock().now();
+    let made = job.after_the_end_of(&before.item, follower.on, now);
+    Ok(Some(made.unwrap_or_else(|| job.run(key).skipped(Skip::Superseded, None, now))))
+}
+
+/// Whether one of them has neither its run nor a record.
+pub(super) async fn left_a_follower<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
+    for (follower, key) in run.followed_by() {
+        let Some(job) = job_of(ports, &run.tenant, follower.job).await? else { continue };
+        let is_owed = job.after_the_end_of(run, follower.on, ports.clock().now()).is_some();
+        if is_owed && ports.store().get::<Run>(&run.tenant, key).await?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,123 @@
+//! Following: how a job comes into the list of the one that it runs behind, and how it leaves it.
+//!
+//! Rule **list first**: the entry stands in the list before the head that needs it; whoever dies in between leaves an entry too many, to which
+//! no run is ever made. Rule **the entry's generation**: an entry says for which head it was made. It goes only when that head, or a later one,
+//! stands and says otherwise; so nobody takes away what a slow writer is about to need.
+
+use minutehand_domain::follow::{Follower, Listed, NotToFollow};
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::limits::FOLLOW_DEPTH;
+use minutehand_domain::pace;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Guard, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::lookup::{job_of, seen_job_of};
+
+/// Tries against others who change the same job at the same time.
+const TRIES: u32 = 8;
+
+/// Whether a job may run behind `front`: that is there, and neither behind it already nor so far behind others that it would be too many. Two
+/// who ask at once may both be told so and close a cycle between them: its runs end by their depth.
+pub async fn may_follow<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    job: JobId,
+    front: JobId,
+) -> Result<Result<(), NotToFollow>, Fault> {
+    let (mut chain, mut next) = (vec![job], Some(front));
+    while let Some(id) = next {
+        if id == job {
+            chain.push(id);
+            return Ok(Err(NotToFollow::Cycle(chain)));
+        }
+        if chain.len() > usize::from(FOLLOW_DEPTH) {
+            return Ok(Err(NotToFollow::TooDeep));
+        }
+        next = match job_of(ports, tenant, id).await? {
+            None if id == front => return Ok(Err(NotToFollow::NoJob(id))),
+            Some(there) if id == front && there.status == Status::Cancelled => {
+                return Ok(Err(NotToFollow::Deleted(id)));
+            }
+            there => there.and_then(|there| there.follows()).map(|(front, _)| front),
+        };
+        chain.push(id);
+    }
+    Ok(Ok(()))
+}
+
+/// Puts a job that is to run behind another into that one's list, before the head that says so. A job that runs behind none is in no list.
+pub(super) async fn list_first<D: Ports>(ports: &D, next: &Job) -> Result<Result<(), NotToFollow>, Fault> {
+    let Some((front, on)) = next.follows() else { return Ok(Ok(())) };
+    if let Err(no) = may_follow(ports, &next.tenant, next.id, front).await? {
+        return Ok(Err(no));
+    }
+    for _ in 0..TRIES {
+        let Some(seen) = seen_job_of(ports, &next.tenant, front).await? else {
+            return Ok(Err(NotToFollow::NoJob(front)));
+        };
+        let entry =
+            Listed { follower: Follower { job: next.id, on }, generation: next.generation, since: ports.clock().now() };
+        let listing = match seen.item.listing(entry) {
+            Err(_full) => with_room(ports, &seen.item).await?.listing(entry),
+            listing => listing,
+        };
+        let listing = match listing {
+            Ok(listing) => listing,
+            Err(no) => return Ok(Err(no)),
+        };
+        if put(ports, listing, seen.guard()).await? {
+            return Ok(Ok(()));
+        }
+    }
+    Err(Fault::unavailable("job", "its followers are being changed by too many at once"))
+}
+
+/// Takes a job out of the list of one that it runs behind no more. What is left there by who dies before this goes when an end is settled, or
+/// when the list is full.
+pub async fn leave<D: Ports>(ports: &D, job: &Job, front: JobId) -> Result<(), Fault> {
+    for _ in 0..TRIES {
+        let Some(seen) = seen_job_of(ports, &job.tenant, front).await? else { return Ok(()) };
+        let has_left = |entry: &&Listed| entry.follower.job == job.id && job.has_left(front, entry);
+        let gone = seen.item.followers.iter().find(has_left);
+        let Some(without) = gone.and_then(|gone| seen.item.unlisting(gone)) else { return Ok(()) };
+        if put(ports, without, seen.guard()).await? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The same job without those of its followers that are gone.
+async fn with_room<D: Ports>(ports: &D, front: &Job) -> Result<Job, Fault> {
+    let mut with_room = front.clone();
+    for entry in &front.followers {
+        if is_gone(ports, front, entry).await? {
+            with_room = with_room.unlisting(entry).unwrap_or(with_room);
+        }
+    }
+    Ok(with_room)
+}
+
+/// Whether nobody needs an entry. One that no job came to was left by a creator: dead, or so slow that it is refused, as it is by the sweep
+/// that finds its timer.
+async fn is_gone<D: Ports>(ports: &D, front: &Job, entry: &Listed) -> Result<bool, Fault> {
+    let (tenant, id) = (&front.tenant, entry.follower.job);
+    let there = ports.store().get::<Head>(tenant, id).await?;
+    if let Some(Seen { item: Head::Job(job), .. }) = &there {
+        return Ok(job.has_left(front.id, entry));
+    }
+    if ports.clock().now().since(entry.since) < pace::ORPHAN {
+        return Ok(false);
+    }
+    let (guard, epoch) = there.map_or((Guard::Absent, 0), |seen| (seen.guard(), seen.item.epoch()));
+    let tombstone = Head::Tombstone { tenant: tenant.clone(), id, epoch: epoch + 1 };
+    Ok(ports.store().put(tenant, id, &tombstone, guard).await?.is_written())
+}
+
+async fn put<D: Ports>(ports: &D, job: Job, guard: Guard) -> Result<bool, Fault> {
+    let head = Head::Job(job);
+    Ok(ports.store().put(head.tenant(), head.id(), &head, guard).await?.is_written())
+}
