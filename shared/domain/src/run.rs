@@ -9,6 +9,7 @@ mod holder;
 pub mod lag;
 pub mod lease_id;
 pub mod logbook;
+pub mod made_up;
 pub mod remark;
 pub mod sla;
 pub mod task_error;
@@ -24,6 +25,7 @@ pub use self::attempt::{Attempt, AttemptError, Ending};
 pub use self::error_code::ErrorCode;
 pub use self::holder::Holder;
 pub use self::lag::{Lag, Stage, StageKind};
+pub use self::made_up::MadeUp;
 pub use self::remark::{Remark, Remarked};
 pub use self::sla::Sla;
 pub use self::task_error::TaskError;
@@ -75,6 +77,8 @@ pub struct Run {
     pub admission: Admission,
     /// By when it is to have ended, where its job said so.
     pub sla: Option<Sla>,
+    /// Its turn in catching up, until it begins.
+    pub made_up: Option<MadeUp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -238,6 +242,11 @@ pub enum Event<'a> {
     Postpone {
         until: Moment,
     },
+    /// Its time passed while nobody began it, and this is its turn among what is made up for.
+    MakeUp {
+        turn: Moment,
+        per_minute: u32,
+    },
     /// It is claimed, and what it would be given cannot be made, or what it would do is not there: why, in a sentence.
     Unmake(&'a str),
     /// What becomes of one that waits for its tasks, or in vain for an answer.
@@ -379,6 +388,7 @@ impl Run {
             remarks: Vec::new(),
             admission: Admission::default(),
             sla: None,
+            made_up: None,
         }
     }
 
@@ -390,7 +400,7 @@ impl Run {
     /// The record that it did not fire.
     #[must_use]
     pub fn skipped(self, why: Skip, span: Option<SkippedSpan>, now: Moment) -> Self {
-        Self { state: State::Skipped { at: now, why, span }, ..self }
+        Self { state: State::Skipped { at: now, why, span }, made_up: None, ..self }
     }
 
     /// Another try at this run, under its own key: what it was given it is given again.

@@ -22,6 +22,7 @@ mod overlapping;
 mod partitions;
 mod places;
 mod promising;
+mod putting_off;
 mod releases;
 mod repairing;
 mod sharding;
