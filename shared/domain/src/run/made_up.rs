@@ -10,6 +10,8 @@ use crate::pace;
 use crate::slot::interval;
 use crate::target::Target;
 
+/// A hint that is lost is found within half a minute and a tick of the sweeper: what comes no later than this was not held up by an outage.
+const FOUND: Duration = Duration::from_secs(120);
 /// A turn holds for as long as it takes until the next one comes, and at least for this: hints come by the second.
 const TURN: Duration = Duration::from_secs(5);
 /// Who has waited for so long lets nobody go first any more, however urgent: what is made up for last is made up for all the same.
@@ -54,15 +56,14 @@ impl Run {
 }
 
 impl Job {
-    /// Whether an occurrence at `t` is made up for that begins at `now`: by then whoever was told of it in time has begun it.
+    /// Whether an occurrence at `t` that begins at `now` is made up for in turn: where its job names a pace, whatever is found overdue. Where
+    /// it does not, a hint that was lost costs what it did; and what workers come for they take at their own pace.
     pub fn makes_up_for(&self, t: Moment, now: Moment) -> bool {
-        now.since(t) > pace::OVERDUE
-    }
-
-    /// Whether what it makes up for takes turns. What workers come for they take at their own pace, unless the job says at which.
-    pub fn takes_turns(&self) -> bool {
-        let is_pulled = matches!(self.definition.target, Target::Worker(_));
-        !is_pulled || self.definition.catch_up.per_minute().is_some()
+        match self.definition.catch_up.per_minute() {
+            Some(_) => now.since(t) > pace::OVERDUE,
+            None if matches!(self.definition.target, Target::Worker(_)) => false,
+            None => now.since(t) > FOUND,
+        }
     }
 
     /// How this run of it comes to its claim. One that is on record without a turn came in time.
@@ -74,7 +75,7 @@ impl Job {
             Some(made_up) if !made_up.holds(now) => Late::Asks,
             Some(made_up) if now.since(made_up.since) > PATIENCE => Late::AtLast,
             Some(_) => Late::InTurn,
-            None if !is_on_record && self.takes_turns() && self.makes_up_for(run.key.at, now) => Late::Asks,
+            None if !is_on_record && self.makes_up_for(run.key.at, now) => Late::Asks,
             None => Late::Not,
         }
     }
@@ -132,14 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_more_than_half_a_minute_late_and_is_not_on_record_asks_for_a_turn() {
-        let job = job(Target::Noop, None);
-        let run = of(&job);
+    fn what_comes_late_and_is_not_on_record_asks_for_a_turn() {
+        for (per_minute, in_time, late) in [(Some(7), 90, 91), (None, 180, 181)] {
+            let job = job(Target::Noop, per_minute);
+            let run = of(&job);
 
-        let late = [60, 90, 91].map(|now| job.late(&run, false, at(now)));
+            let found = [60, in_time, late].map(|now| job.late(&run, false, at(now)));
 
-        assert_eq!(late, [Late::Not, Late::Not, Late::Asks]);
-        assert_eq!(job.late(&run, true, at(500)), Late::Not, "it came in time, and waited for something else");
+            assert_eq!(found, [Late::Not, Late::Not, Late::Asks], "{per_minute:?}");
+            assert_eq!(job.late(&run, true, at(500)), Late::Not, "it came in time, and waited for something else");
+        }
     }
 
     #[test]

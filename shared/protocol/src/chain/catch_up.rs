@@ -73,7 +73,7 @@ async fn handle_straggler<D: Ports>(
     if job.is_too_late(key.at, now) {
         return pass_over(ports, timer, job, key, Skip::Missed, None).await;
     }
-    if job.takes_turns() && job.makes_up_for(key.at, now) {
+    if job.makes_up_for(key.at, now) {
         return match put_off(ports, timer, job, key.at, &dispatched.turns).await? {
             Comes::InTurn => Ok(()),
             Comes::TooLate(_) => pass_over(ports, timer, job, key, Skip::Missed, None).await,
@@ -148,7 +148,7 @@ async fn dispatch_late<D: Ports>(
     horizon: Moment,
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
-    if !job.takes_turns() || !job.makes_up_for(t, ports.clock().now()) {
+    if !job.makes_up_for(t, ports.clock().now()) {
         let waiting = moved_if_past(ports, timer, job, t).await?;
         return dispatch(ports, t, &waiting, horizon, dispatched).await.map(|_next_look_decides| ());
     }
@@ -188,23 +188,34 @@ async fn dispatch_each<D: Ports>(
             return dispatch_late(ports, (&job, t), &timer, horizon, dispatched).await;
         };
         let promised = promise_late(ports, &job, next).await?;
-        dispatched.add(job.id, t);
-        let promised = if job.takes_turns() && job.makes_up_for(t, now) {
-            match put_off(ports, &timer, &job, t, &dispatched.turns).await? {
-                Comes::InTurn => promised,
-                Comes::TooLate(missed) => after_too_late(ports, (&job, t), &timer, missed, promised).await?,
-            }
-        } else {
-            let waiting = moved_if_past(ports, &timer, &job, t).await?;
-            let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
-            hint(ports, job.lane(), &told, now).await?;
-            promised
+        let comes = make_up(ports, (&job, t), &timer, dispatched).await?;
+        let promised = match comes {
+            Comes::InTurn => promised,
+            Comes::TooLate(missed) => after_too_late(ports, (&job, t), &timer, missed, promised).await?,
         };
         match promised.filter(|(gap, _)| *gap <= horizon && !dispatched.contains(job.id, *gap)) {
             Some(next) => (t, timer) = next,
             None => return Ok(()),
         }
     }
+}
+
+/// Puts one off until its turn, or hints it now: what is hardly late takes none.
+async fn make_up<D: Ports>(
+    ports: &D,
+    (job, t): (&Job, Moment),
+    timer: &Timer,
+    dispatched: &Dispatched,
+) -> Result<Comes, Fault> {
+    let now = ports.clock().now();
+    dispatched.add(job.id, t);
+    if job.makes_up_for(t, now) {
+        return put_off(ports, timer, job, t, &dispatched.turns).await;
+    }
+    let waiting = moved_if_past(ports, timer, job, t).await?;
+    let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
+    hint(ports, job.lane(), &told, now).await?;
+    Ok(Comes::InTurn)
 }
 
 /// The first of what comes next, promised late.

@@ -10,7 +10,6 @@ use minutehand_io::{Fault, Ports};
 
 use super::claim::{Dropped, Ready};
 use super::entry::NotIn;
-use crate::chain::passing_over::ensure_successor;
 use crate::chain::putting_off::write;
 use crate::slots::turns::{TooLate, Turns, is_behind_others, turn};
 
@@ -39,6 +38,10 @@ async fn behind_others<D: Ports>(
     if late == Late::InTurn && !is_behind_others(ports, job).await? {
         return Ok(ready.if_fresh(ports.clock().now()));
     }
+    if ready.guard == Guard::Absent && told.stamp.generation < job.generation {
+        // Given before its job was changed: the look makes sure of what comes after it first.
+        return Ok(Err(NotIn::Dropped(Dropped::TooSoon)));
+    }
     // Its timer stays where no turn is left for it: the look that finds it writes the record, or it asks again.
     let turn = match turn(ports, job, t, &Turns::default()).await? {
         Ok(turn) => turn,
@@ -47,9 +50,6 @@ async fn behind_others<D: Ports>(
     let now = ports.clock().now();
     if turn.at <= now {
         return Ok(ready.if_fresh(now));
-    }
-    if ready.guard == Guard::Absent {
-        ensure_successor(ports, job, t).await?;
     }
     let ready = match ready.if_fresh(ports.clock().now()) {
         Ok(ready) => ready,
