@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::Moment;
 use crate::limits::{DEFAULT_CATCH_UP_RUNS, DEFAULT_CATCH_UP_WINDOW_SECONDS};
 use crate::pace;
+use crate::slot::interval;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CatchUp {
@@ -13,8 +14,8 @@ pub enum CatchUp {
     Last { window: Duration },
     /// None fires that is later than normal recovery.
     None,
-    /// Each fires, but at most `max_runs`, the newest.
-    All { window: Duration, max_runs: u32 },
+    /// Each fires, but at most `max_runs`, the newest; and, where it says so, no more than so many of them begin in a minute.
+    All { window: Duration, max_runs: u32, per_minute: Option<u32> },
 }
 
 impl CatchUp {
@@ -29,11 +30,23 @@ impl CatchUp {
         }
     }
 
-    /// How many of what lies inside the window are made up for.
+    /// How many of what lies inside the window are made up for: no more than can begin, one at a time, before the last of them is too late.
     pub(crate) fn most(&self) -> u32 {
         match self {
             Self::Last { .. } | Self::None => 1,
-            Self::All { max_runs, .. } => *max_runs,
+            Self::All { max_runs, per_minute: None, .. } => *max_runs,
+            Self::All { window, max_runs, per_minute: Some(per_minute) } => {
+                let begin_in_time = (window.as_millis() / interval(*per_minute).as_millis()).max(1);
+                u32::try_from(begin_in_time).map_or(*max_runs, |most| most.min(*max_runs))
+            }
+        }
+    }
+
+    /// How many of what is made up for may begin in a minute, where the job says so.
+    pub fn per_minute(&self) -> Option<u32> {
+        match self {
+            Self::Last { .. } | Self::None => None,
+            Self::All { per_minute, .. } => *per_minute,
         }
     }
 

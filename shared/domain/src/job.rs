@@ -115,6 +115,14 @@ impl Default for Definition {
     }
 }
 
+impl Before {
+    /// How many of its occurrences lie between `first`, which is one, and `until`; capped at `COALESCE_COUNT`.
+    pub fn count(&self, first: Moment, until: Moment) -> u64 {
+        let next = |t: &Moment| self.schedule.next_after(*t).filter(|next| *next < until);
+        std::iter::successors(Some(first), next).zip(1..=COALESCE_COUNT).map(|(_, count)| count).last().unwrap_or(1)
+    }
+}
+
 /// Why an instant is no occurrence of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NotAdmitted {

@@ -100,6 +100,9 @@ pub const DEFAULT_CATCH_UP_WINDOW_SECONDS: u64 = 86_400;
 /// Runs of one catch-up: one inspection hints all of them.
 pub const CATCH_UP_RUNS: u32 = 1000;
 pub const DEFAULT_CATCH_UP_RUNS: u32 = 100;
+/// What is made up for in a minute, all jobs of a tenant together, where its quota says nothing: ten a second are few beside what is due, and
+/// make up for ten thousand schedules in less than twenty minutes.
+pub const DEFAULT_CATCH_UP_PER_MINUTE: u32 = 600;
 /// People read previews.
 pub const PREVIEW_FIRES: usize = 1000;
 /// A page of any list.

@@ -1,6 +1,8 @@
-//! A quota: how much of the deployment one tenant may use. An absent limit means unlimited.
+//! A quota: how much of the deployment one tenant may use. An absent limit means unlimited, but for what is
+//! made up for: what an outage held up never comes all at once.
 
 use crate::id::Tenant;
+use crate::limits::DEFAULT_CATCH_UP_PER_MINUTE;
 
 /// Stored among the deployment's own documents, under the tenant's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,4 +19,13 @@ pub struct Limits {
     pub max_fires_per_minute: Option<u32>,
     pub max_concurrent_runs: Option<u32>,
     pub max_requests_per_second: Option<u32>,
+    /// Occurrences that are made up for and begin in a minute, all jobs together: absent means [`DEFAULT_CATCH_UP_PER_MINUTE`].
+    pub max_catch_up_per_minute: Option<u32>,
+}
+
+impl Limits {
+    /// How many of what is made up for may begin in a minute.
+    pub fn catch_up_per_minute(&self) -> u32 {
+        self.max_catch_up_per_minute.unwrap_or(DEFAULT_CATCH_UP_PER_MINUTE)
+    }
 }

@@ -9,6 +9,7 @@ mod holder;
 pub mod lag;
 pub mod lease_id;
 pub mod logbook;
+pub mod made_up;
 pub mod remark;
 pub mod sla;
 pub mod task_error;
@@ -24,6 +25,7 @@ pub use self::attempt::{Attempt, AttemptError, Ending};
 pub use self::error_code::ErrorCode;
 pub use self::holder::Holder;
 pub use self::lag::{Lag, Stage, StageKind};
+pub use self::made_up::MadeUp;
 pub use self::remark::{Remark, Remarked};
 pub use self::sla::Sla;
 pub use self::task_error::TaskError;
@@ -80,6 +82,8 @@ pub struct Run {
     pub follows: Option<Follows>,
     /// Who follows it, as its job said at its birth.
     pub followers: Vec<Follower>,
+    /// Its turn in catching up, until it begins.
+    pub made_up: Option<MadeUp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,6 +251,11 @@ pub enum Event<'a> {
     Postpone {
         until: Moment,
     },
+    /// Its time passed while nobody began it, and this is its turn among what is made up for.
+    MakeUp {
+        turn: Moment,
+        per_minute: u32,
+    },
     /// It is claimed, and what it would be given cannot be made, or what it would do is not there: why, in a sentence.
     Unmake(&'a str),
     /// What becomes of one that waits for its tasks, or in vain for an answer.
@@ -390,6 +399,7 @@ impl Run {
             sla: None,
             follows: None,
             followers: Vec::new(),
+            made_up: None,
         }
     }
 
@@ -401,7 +411,7 @@ impl Run {
     /// The record that it did not fire.
     #[must_use]
     pub fn skipped(self, why: Skip, span: Option<SkippedSpan>, now: Moment) -> Self {
-        Self { state: State::Skipped { at: now, why, span }, ..self }
+        Self { state: State::Skipped { at: now, why, span }, made_up: None, ..self }
     }
 
     /// Another try at this run, under its own key: what it was given it is given again.

@@ -169,7 +169,7 @@ impl Bounds {
 impl Rate {
     /// How far apart its attempts begin.
     pub fn interval(&self) -> Duration {
-        Duration::from_millis(60_000_u64.div_ceil(u64::from(self.per_minute.max(1))))
+        interval(self.per_minute)
     }
 
     /// Where the pace of its key lies.
@@ -184,6 +184,16 @@ impl Pace {
         Self { next: now, next_late: now }
     }
 
+    /// Where that of what a tenant makes up for lies, of one priority.
+    pub fn of_priority(priority: Priority, tenant: &Tenant) -> SlotId {
+        SlotId(digest_of_key("catch-up", tenant, priority.as_str()))
+    }
+
+    /// Where that of what one job makes up for lies.
+    pub fn of_job(job: JobId, tenant: &Tenant) -> SlotId {
+        SlotId(digest_of_key("catch-up of a job", tenant, &job.to_string()))
+    }
+
     /// Puts the next instant by that is free: from `now` on, `interval` behind the one before.
     #[must_use]
     pub fn after(self, missed: bool, now: Moment, interval: Duration) -> (Moment, Self) {
@@ -191,6 +201,18 @@ impl Pace {
         let (at, next) = (next.max(now), next.max(now) + interval);
         (at, if missed { Self { next_late: next, ..self } } else { Self { next, ..self } })
     }
+
+    /// Puts so many instants by that follow one another, the first of them no earlier than `from`.
+    #[must_use]
+    pub fn after_several(self, from: Moment, interval: Duration, count: u32) -> (Moment, Self) {
+        let first = self.next.max(from);
+        (first, Self { next: first + interval * count, ..self })
+    }
+}
+
+/// How far apart so many a minute begin.
+pub fn interval(per_minute: u32) -> Duration {
+    Duration::from_millis(60_000_u64.div_ceil(u64::from(per_minute.max(1))))
 }
 
 impl SlotName {

@@ -6,6 +6,7 @@ pub mod claim;
 pub mod effect;
 mod entry;
 pub mod finish;
+mod lateness;
 pub mod lease;
 pub mod logbook;
 mod offer;

@@ -1,5 +1,6 @@
 //! Slots: how many runs that share a limit may be under way at once. A place is taken before the claim by one update, and is the run's
-//! until it was **seen over**. [`line`] is where those stand who found a slot full, and [`pace`] how fast attempts may follow one another.
+//! until it was **seen over**. [`line`] is where those stand who found a slot full, [`pace`] how fast attempts may
+//! follow one another, and [`turns`] when what is made up for begins.
 //!
 //! Rule **keep**: a lost claim releases nothing, unless it finds the run over. Rule **absent**: a holder without a record is on its way: it
 //! is hinted, not removed. Rule **walk**: whoever releases passes over waiters that wait no more, and removes them. A newcomer who ranks
@@ -7,6 +8,7 @@
 
 pub mod line;
 pub mod pace;
+pub mod turns;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;

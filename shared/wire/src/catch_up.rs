@@ -5,7 +5,7 @@ use std::time::Duration;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::limits::{
     CATCH_UP_RUNS, CATCH_UP_WINDOW_SECONDS, DEFAULT_CATCH_UP_RUNS, DEFAULT_CATCH_UP_WINDOW_SECONDS,
-    LEAST_CATCH_UP_WINDOW_SECONDS,
+    LEAST_CATCH_UP_WINDOW_SECONDS, RATE_PER_MINUTE,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,10 @@ pub struct CatchUpSpec {
         extend("default" = DEFAULT_CATCH_UP_WINDOW_SECONDS)
     )]
     pub window_seconds: Option<u64>,
+    /// Of what is made up for at most so many begin in a minute, whatever its tenant's quota allows beyond that. It goes with `all`.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = RATE_PER_MINUTE))]
+    pub rate_per_minute: Option<u64>,
 }
 
 /// `last`: the last one fires, for all of them. `none`: nothing that is more than five minutes late. `all`: each fires.
@@ -47,8 +51,8 @@ impl CatchUpPolicy {
     /// The fields that say nothing under this policy.
     pub fn goes_without(self) -> &'static [&'static str] {
         match self {
-            Self::Last => &["max_runs"],
-            Self::None => &["max_runs", "window_seconds"],
+            Self::Last => &["max_runs", "rate_per_minute"],
+            Self::None => &["max_runs", "window_seconds", "rate_per_minute"],
             Self::All => &[],
         }
     }
@@ -62,7 +66,11 @@ impl CatchUpSpec {
             // Nothing can be said of what goes with it.
             return CatchUp::default();
         }
-        for (field, given) in [("max_runs", self.max_runs), ("window_seconds", self.window_seconds)] {
+        for (field, given) in [
+            ("max_runs", self.max_runs),
+            ("window_seconds", self.window_seconds),
+            ("rate_per_minute", self.rate_per_minute),
+        ] {
             if given.is_some() && policy.goes_without().contains(&field) {
                 errors.add(format!("/catch_up/{field}"), goes_with(field));
             }
@@ -70,7 +78,11 @@ impl CatchUpSpec {
         match policy {
             CatchUpPolicy::Last => CatchUp::Last { window: self.window(errors) },
             CatchUpPolicy::None => CatchUp::None,
-            CatchUpPolicy::All => CatchUp::All { window: self.window(errors), max_runs: self.max_runs(errors) },
+            CatchUpPolicy::All => CatchUp::All {
+                window: self.window(errors),
+                max_runs: self.max_runs(errors),
+                per_minute: self.per_minute(errors),
+            },
         }
     }
 
@@ -79,12 +91,13 @@ impl CatchUpSpec {
         let (policy, window, max_runs) = match catch_up {
             CatchUp::Last { window } => (CatchUpPolicy::Last, Some(window), None),
             CatchUp::None => (CatchUpPolicy::None, None, None),
-            CatchUp::All { window, max_runs } => (CatchUpPolicy::All, Some(window), Some(*max_runs)),
+            CatchUp::All { window, max_runs, .. } => (CatchUpPolicy::All, Some(window), Some(*max_runs)),
         };
         Self {
             policy: Some(policy.into()),
             max_runs: max_runs.map(u64::from),
             window_seconds: window.map(Duration::as_secs),
+            rate_per_minute: catch_up.per_minute().map(u64::from),
         }
     }
 
@@ -92,6 +105,11 @@ impl CatchUpSpec {
         let Some(seconds) = self.window_seconds else { return CatchUp::DEFAULT_WINDOW };
         let range = LEAST_CATCH_UP_WINDOW_SECONDS..=CATCH_UP_WINDOW_SECONDS;
         Duration::from_secs(errors.in_range("/catch_up/window_seconds", seconds, range))
+    }
+
+    fn per_minute(&self, errors: &mut FieldErrors) -> Option<u32> {
+        let rate = errors.in_range("/catch_up/rate_per_minute", self.rate_per_minute?, 1..=RATE_PER_MINUTE);
+        u32::try_from(rate).ok()
     }
 
     fn max_runs(&self, errors: &mut FieldErrors) -> u32 {
@@ -102,5 +120,5 @@ impl CatchUpSpec {
 }
 
 fn goes_with(field: &str) -> &'static str {
-    if field == "max_runs" { "goes with the policy all" } else { "goes with the policies last and all" }
+    if field == "window_seconds" { "goes with the policies last and all" } else { "goes with the policy all" }
 }

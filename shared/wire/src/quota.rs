@@ -1,6 +1,7 @@
-//! A quota on the wire. What is null is not limited.
+//! A quota on the wire. What is null is not limited, but for what is made up for: of that there is a default.
 
 use minutehand_domain::id::Tenant;
+use minutehand_domain::limits::{DEFAULT_CATCH_UP_PER_MINUTE, RATE_PER_MINUTE};
 use minutehand_domain::quota::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use crate::whole_number::whole_number;
 /// A bound beyond this bounds nothing: it is ten times what the largest deployment is designed to hold.
 const MOST: u32 = 1_000_000_000;
 
-/// What is null or not named is not limited.
+/// What is null or not named is not limited; of what is made up for it has the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuotaRequest {
@@ -30,9 +31,13 @@ pub struct QuotaRequest {
     #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = MOST))]
     pub max_requests_per_second: Option<u64>,
+    /// Of what is made up for so many begin in a minute, all jobs together. Null means the default, not that there is no limit.
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schemars(range(min = 1, max = RATE_PER_MINUTE), extend("default" = DEFAULT_CATCH_UP_PER_MINUTE))]
+    pub max_catch_up_per_minute: Option<u64>,
 }
 
-/// What is null is not limited.
+/// What is null is not limited; of what is made up for it is the default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuotaView {
     #[schemars(with = "TenantText")]
@@ -43,21 +48,26 @@ pub struct QuotaView {
     pub max_fires_per_minute: Option<u32>,
     pub max_concurrent_runs: Option<u32>,
     pub max_requests_per_second: Option<u32>,
+    /// Of what is made up for so many begin in a minute, all jobs together. Null means the default, 600.
+    #[serde(default)]
+    pub max_catch_up_per_minute: Option<u32>,
 }
 
 impl QuotaRequest {
     /// A tenant that may do nothing at all has no keys; at least one request a second lets it say what it sees.
     pub fn checked(&self) -> Result<Limits, RequestRefusal> {
         let mut errors = FieldErrors::default();
-        let mut limit = |pointer, value: Option<u64>, least| {
-            let value = errors.in_range(pointer, value?, least..=u64::from(MOST));
+        let mut limit = |pointer, value: Option<u64>, within| {
+            let value = errors.in_range(pointer, value?, within);
             u32::try_from(value).ok()
         };
+        let (any, some) = (0..=u64::from(MOST), 1..=u64::from(MOST));
         let limits = Limits {
-            max_jobs: limit("/max_jobs", self.max_jobs, 0),
-            max_fires_per_minute: limit("/max_fires_per_minute", self.max_fires_per_minute, 0),
-            max_concurrent_runs: limit("/max_concurrent_runs", self.max_concurrent_runs, 1),
-            max_requests_per_second: limit("/max_requests_per_second", self.max_requests_per_second, 1),
+            max_jobs: limit("/max_jobs", self.max_jobs, any.clone()),
+            max_fires_per_minute: limit("/max_fires_per_minute", self.max_fires_per_minute, any),
+            max_concurrent_runs: limit("/max_concurrent_runs", self.max_concurrent_runs, some.clone()),
+            max_requests_per_second: limit("/max_requests_per_second", self.max_requests_per_second, some),
+            max_catch_up_per_minute: limit("/max_catch_up_per_minute", self.max_catch_up_per_minute, 1..=RATE_PER_MINUTE),
         };
         errors.settle(Some(limits))
     }
@@ -71,6 +81,7 @@ impl QuotaView {
             max_fires_per_minute: limits.max_fires_per_minute,
             max_concurrent_runs: limits.max_concurrent_runs,
             max_requests_per_second: limits.max_requests_per_second,
+            max_catch_up_per_minute: limits.max_catch_up_per_minute,
         }
     }
 }

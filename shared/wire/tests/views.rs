@@ -163,7 +163,12 @@ fn retry() -> impl Strategy<Value = RetrySpec> {
 
 fn catch_up() -> impl Strategy<Value = CatchUpSpec> {
     (of(word(&[CatchUpPolicy::Last, CatchUpPolicy::All])), of(any::<u64>()), of(any::<u64>()))
-        .prop_map(|(policy, max_runs, window_seconds)| CatchUpSpec { policy, max_runs, window_seconds })
+        .prop_map(|(policy, max_runs, window_seconds)| CatchUpSpec {
+            policy,
+            max_runs,
+            window_seconds,
+            rate_per_minute: max_runs,
+        })
 }
 
 fn concurrency() -> impl Strategy<Value = ConcurrencySpec> {
@@ -372,7 +377,7 @@ proptest! {
     ) {
         reads_back(&QuotaView {
             tenant: tenant.clone(), max_jobs, max_fires_per_minute: None, max_concurrent_runs,
-            max_requests_per_second: Some(1),
+            max_requests_per_second: Some(1), max_catch_up_per_minute: max_jobs,
         });
         reads_back(&SigningSecretView { secret: secret.clone(), created_at: maybe_at, previous_expires_at: maybe_at });
         let (revoked_at, expires_at, last_used_at) = (maybe_at, maybe_at, maybe_at);

@@ -43,6 +43,7 @@ impl<'a> Verdict<'a> {
             verdict.nothing_starts_too_late(job);
             verdict.a_missed_occurrence_was_too_late(job);
             verdict.a_catch_up_follows_its_policy(job);
+            verdict.what_is_made_up_for_begins_at_its_pace(job);
             verdict.an_outage_is_over_before_it_is_recorded(job);
             verdict.what_was_answered_stands(job);
             verdict.an_answer_shows_what_was_asked(job);

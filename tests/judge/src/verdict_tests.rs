@@ -311,7 +311,7 @@ fn an_outage_that_never_was_is_reported() {
 #[test]
 fn a_catch_up_against_its_policy_is_reported() {
     let rule = "a catch-up is what its policy says";
-    let all = CatchUp::All { window: 300_000, most: 3 };
+    let all = CatchUp::All { window: 300_000, most: 3, a_minute: None };
     for (catch_up, until, found) in [
         (CatchUp::USUAL, 600, false),
         (CatchUp::USUAL, 540, true),
@@ -320,19 +320,40 @@ fn a_catch_up_against_its_policy_is_reported() {
         (all, 480, false),
         (all, 420, true),
         (all, 540, true),
-        (CatchUp::All { window: 300_000, most: 30 }, 360, false),
-        (CatchUp::All { window: 300_000, most: 30 }, 300, true),
+        (CatchUp::All { window: 300_000, most: 30, a_minute: None }, 360, false),
+        (CatchUp::All { window: 300_000, most: 30, a_minute: None }, 300, true),
     ] {
         let rules = after_an_outage(catch_up, "coalesced", 630, until);
         assert_eq!(rules.contains(&rule), found, "{catch_up:?} {until}");
     }
 }
 
+/// At two a minute: three in a minute are one more than is even, four are too many.
+#[test]
+fn what_begins_faster_than_its_pace_is_reported() {
+    let rule = "what is made up for begins at its pace";
+    let begun_at = |a_minute, seconds: &[i64]| {
+        let catch_up = CatchUp::All { window: 86_400_000, most: 30, a_minute };
+        let heads = vec![Head { catch_up, ..head(T) }];
+        let calls = seconds.iter().zip(0..).map(|(at, n)| {
+            let (instant, at) = (T + n * 60_000, T + at * 1000);
+            Call { instant, at, claimed_at: at, own_clock: at, ..call() }
+        });
+        let calls = calls.collect();
+        let job = Job { heads, ..job() };
+        rules(&Account { calls, jobs: vec![job], ..clean() }).contains(&rule)
+    };
+
+    assert!(begun_at(Some(2), &[1000, 1010, 1020, 1030]));
+    assert!(!begun_at(Some(2), &[1000, 1030, 1040, 1060]));
+    assert!(!begun_at(None, &[1000, 1010, 1020, 1030]));
+}
+
 #[test]
 fn an_occurrence_recorded_as_missed_too_soon_is_reported() {
     let rule = "what was missed was too late";
 
-    assert!(after_an_outage(CatchUp::None, "missed", 599, 300).contains(&rule));
+    assert!(after_an_outage(CatchUp::None, "missed", 590, 300).contains(&rule));
     assert!(!after_an_outage(CatchUp::None, "missed", 601, 300).contains(&rule));
     assert!(after_an_outage(CatchUp::USUAL, "missed", 630, 300).contains(&rule));
 }

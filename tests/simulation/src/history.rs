@@ -202,6 +202,9 @@ impl Play {
             self.world.introduce(&self.tenant, id, number, behaviour);
             self.know(id, |driven| driven.at_most_once = wish["delivery"] == "at_most_once");
             self.sim.count(format!("catches up: {}", wish["catch_up"]["policy"].as_str().unwrap_or("as usual")));
+            if !wish["catch_up"]["rate_per_minute"].is_null() {
+                self.sim.count("catches up: at a pace");
+            }
             if !schedule["jitter_seconds"].is_null() {
                 self.sim.count("jittered");
             }
@@ -601,7 +604,12 @@ fn catch_up_for(dice: &mut Dice) -> Value {
         return json!({"policy": "none"});
     }
     let (max_runs, window) = (dice.pick(&[1, 2, 3, 5, 20, 100]), dice.pick(&[90, 300, 900, 86_400]));
-    json!({"policy": "all", "max_runs": max_runs, "window_seconds": window})
+    let mut all = json!({"policy": "all", "max_runs": max_runs, "window_seconds": window});
+    // Few enough that they come to their end while it is calm.
+    if max_runs <= 20 && dice.chance(0.5) {
+        all["rate_per_minute"] = json!(dice.pick(&[2, 6, 30]));
+    }
+    all
 }
 
 fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour) {

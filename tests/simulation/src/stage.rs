@@ -418,14 +418,23 @@ impl Stage {
 
     /// From that second on at most so many runs of the tenant may be under way.
     pub fn limit_tenant(&self, at: i64, most: u32) -> Answer<()> {
+        self.give_quota(at, Limits { max_concurrent_runs: Some(most), ..Limits::default() })
+    }
+
+    fn give_quota(&self, at: i64, limits: Limits) -> Answer<()> {
         let tenant = self.tenant.clone();
         self.act(at, "host", move |ports| async move {
-            let limits = Limits { max_concurrent_runs: Some(most), ..Limits::default() };
             let quota = Quota { tenant: tenant.clone(), limits };
             let put = ports.store().put(&Tenant::deployment(), tenant, &quota, Guard::Absent).await?;
             assert!(put.is_written(), "it had none");
             Ok(())
         })
+    }
+
+    /// From that second on so many of what the tenant makes up for begin in a minute.
+    pub fn limit_catch_up(&self, at: i64, most: u32) -> Answer<()> {
+        let limits = Limits { max_catch_up_per_minute: Some(most), ..Limits::default() };
+        self.give_quota(at, limits)
     }
 
     /// The partition in which the job and its runs lie cannot be reached from the one second to the other.
@@ -544,6 +553,13 @@ impl Stage {
     /// A hint as it was given of the timer that stands at this instant.
     pub fn hint(&self, instant: i64) -> Hint {
         Hint::of(&self.timer(instant).expect("a timer stands there"))
+    }
+
+    /// A hint as it was given of what waits for its turn.
+    pub fn put_off_hint(&self, instant: i64) -> Hint {
+        let key = self.key(instant);
+        let timer = self.timers().into_iter().find(|timer| timer.key.run_key() == key && timer.key.due > key.at);
+        Hint::of(&timer.expect("a timer stands at its turn"))
     }
 
     /// Everything that stands in the buckets of the first five hours.

@@ -45,9 +45,11 @@ fn catch_up(catch_up: &CatchUp) -> judge::CatchUp {
     match catch_up {
         CatchUp::Last { window } => judge::CatchUp::Last { window: millis(window) },
         CatchUp::None => judge::CatchUp::None,
-        CatchUp::All { window, max_runs } => {
-            judge::CatchUp::All { window: millis(window), most: usize::try_from(*max_runs).unwrap_or(usize::MAX) }
-        }
+        CatchUp::All { window, max_runs, per_minute } => judge::CatchUp::All {
+            window: millis(window),
+            most: usize::try_from(*max_runs).unwrap_or(usize::MAX),
+            a_minute: per_minute.map(i64::from),
+        },
     }
 }
 

@@ -92,7 +92,7 @@ impl FullRun {
                 waiting_for: place().or_else(|| waits.clone()),
                 ..view.in_its_workflow(task_of(standing), standing.job)
             },
-            None if self.run.waiting().is_some() || self.run.admission.turn.is_some() => {
+            None if self.run.waiting().is_some() || self.run.admission.turn.is_some() || self.run.is_put_off() => {
                 RunView { waiting_for: place().or_else(|| of_run(&self.run, None, now)), ..view }
             }
             None => view,

@@ -76,6 +76,10 @@ async fn each_policy_of_catching_up_is_shown_with_what_goes_with_it() {
             json!({"policy": "all", "max_runs": 1000, "window_seconds": 2_592_000}),
             json!({"policy": "all", "max_runs": 1000, "window_seconds": 2_592_000}),
         ),
+        (
+            json!({"policy": "all", "rate_per_minute": 60_000}),
+            json!({"policy": "all", "max_runs": 100, "window_seconds": 86_400, "rate_per_minute": 60_000}),
+        ),
     ] {
         let id = world.job_of(json!({"schedule": {"every_seconds": 60}, "catch_up": asked})).await;
 

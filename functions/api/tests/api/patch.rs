@@ -120,6 +120,10 @@ async fn another_policy_of_catching_up_leaves_behind_what_does_not_go_with_it() 
         (json!({"max_runs": 9}), json!({"policy": "all", "max_runs": 9, "window_seconds": 3600})),
         (json!({"max_runs": null}), json!({"policy": "all", "max_runs": 100, "window_seconds": 3600})),
         (json!({"policy": "last", "window_seconds": 90}), json!({"policy": "last", "window_seconds": 90})),
+        (
+            json!({"rate_per_minute": 30}),
+            json!({"policy": "all", "max_runs": 5, "window_seconds": 3600, "rate_per_minute": 30}),
+        ),
     ] {
         let id = whole(&world).await;
         let answer = world.patch(&format!("/v1/jobs/{id}"), json!({"catch_up": patch})).await;

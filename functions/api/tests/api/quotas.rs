@@ -52,7 +52,7 @@ async fn who_has_no_quota_is_not_limited() {
     let nothing = |tenant| {
         json!({
             "tenant": tenant, "max_jobs": null, "max_fires_per_minute": null, "max_concurrent_runs": null,
-            "max_requests_per_second": null,
+            "max_requests_per_second": null, "max_catch_up_per_minute": null,
         })
     };
     assert_eq!((own.json(), of_nobody.json()), (nothing("acme"), nothing("nobody")));
@@ -61,8 +61,10 @@ async fn who_has_no_quota_is_not_limited() {
 #[tokio::test]
 async fn a_quota_is_set_as_a_whole_and_everybody_reads_their_own() {
     let world = World::new();
-    let whole =
-        json!({"max_jobs": 10, "max_fires_per_minute": 600, "max_concurrent_runs": 4, "max_requests_per_second": 50});
+    let whole = json!({
+        "max_jobs": 10, "max_fires_per_minute": 600, "max_concurrent_runs": 4, "max_requests_per_second": 50,
+        "max_catch_up_per_minute": 30,
+    });
 
     let set = world.put(THEIRS, whole.clone()).await;
 
@@ -102,6 +104,8 @@ async fn an_impossible_quota_names_its_field() {
             json!({"max_requests_per_second": 0, "max_concurrent_runs": 0}),
             vec!["/max_concurrent_runs", "/max_requests_per_second"],
         ),
+        (json!({"max_catch_up_per_minute": 0}), vec!["/max_catch_up_per_minute"]),
+        (json!({"max_catch_up_per_minute": 60_001}), vec!["/max_catch_up_per_minute"]),
         (json!({"max_job": 1}), vec!["/max_job"]),
         (json!({"tenant": "other"}), vec!["/tenant"]),
         (json!(7), vec![""]),

@@ -107,6 +107,28 @@ async fn what_an_outage_coalesced_is_told_by_one_record() {
     assert_eq!(words(&world, &job, &at(1801)).await, ["not_an_occurrence", "schedule"]);
 }
 
+/// Two a minute: the first begins, and the next waits for its turn.
+#[tokio::test]
+async fn what_waits_for_its_turn_in_catching_up_says_so() {
+    let world = World::new();
+    let catch_up = json!({"policy": "all", "rate_per_minute": 2});
+    let job = world.job_of(json!({"schedule": {"every_seconds": 600}, "catch_up": catch_up})).await;
+    world.pass(3630);
+    live(&world, 1).await;
+
+    let waits = why(&world, &job, &at(3000)).await;
+    let run = world.get(&format!("/v1/runs/{}", waits.word("/run_id"))).await;
+    let lag = world.get(&format!("/v1/runs/{}/why", waits.word("/run_id"))).await;
+
+    assert_eq!([waits.word("/verdict"), waits.word("/rule")], ["waiting", "catch_up"], "{}", waits.text);
+    let sentence = "is late: waits for its turn in catching up (2 a minute), at ";
+    assert!(waits.word("/detail").contains(sentence), "{}", waits.text);
+    assert!(run.word("/status") == "scheduled" && run.word("/waiting_for").starts_with(sentence), "{}", run.text);
+    assert!(stages(&lag).iter().any(|(stage, _)| stage == "catch_up"), "{}", lag.text);
+    live(&world, 4).await;
+    assert_eq!(words(&world, &job, &at(3000)).await, ["fired", "schedule"]);
+}
+
 #[tokio::test]
 async fn what_nobody_will_begin_any_more_is_told_before_its_record_is_written() {
     let world = World::new();

@@ -9,7 +9,13 @@ use super::id;
 use super::session::{Paper, Session};
 use super::table::{Card, Cell};
 
-const LIMITS: [&str; 4] = ["max_jobs", "max_fires_per_minute", "max_concurrent_runs", "max_requests_per_second"];
+const LIMITS: [&str; 5] = [
+    "max_jobs",
+    "max_fires_per_minute",
+    "max_concurrent_runs",
+    "max_requests_per_second",
+    "max_catch_up_per_minute",
+];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Quotas {
@@ -52,6 +58,17 @@ pub(crate) struct Set {
     /// Requests to the API in one second
     #[arg(long, value_name = "COUNT")]
     max_requests_per_second: Option<Limit>,
+    /// Missed occurrences that are made up for in one minute, all jobs together; `default` takes the limit back to 600
+    #[arg(long, value_name = "COUNT", value_parser = limit_or_default)]
+    max_catch_up_per_minute: Option<Limit>,
+}
+
+/// What is made up for always has a limit.
+fn limit_or_default(text: &str) -> Result<Limit, &'static str> {
+    match text {
+        "default" => Ok(Limit(None)),
+        number => number.parse().map(|number| Limit(Some(number))).map_err(|_| "write a number, or default"),
+    }
 }
 
 /// None is unlimited.
@@ -90,6 +107,7 @@ impl Set {
             max_fires_per_minute: now(self.max_fires_per_minute, before.max_fires_per_minute),
             max_concurrent_runs: now(self.max_concurrent_runs, before.max_concurrent_runs),
             max_requests_per_second: now(self.max_requests_per_second, before.max_requests_per_second),
+            max_catch_up_per_minute: now(self.max_catch_up_per_minute, before.max_catch_up_per_minute),
         }
     }
 }
@@ -97,12 +115,15 @@ impl Set {
 fn card(quota: &QuotaView, _paper: Paper) -> String {
     let limit =
         |limit: Option<u32>| limit.map_or_else(|| Cell::faint("unlimited"), |most| Cell::from(most.to_string()));
+    let made_up_for =
+        |limit: Option<u32>| limit.map_or_else(|| Cell::faint("600, the default"), |most| Cell::from(most.to_string()));
     Card::default()
         .with("Tenant", &quota.tenant)
         .with("Jobs", limit(quota.max_jobs))
         .with("Fires per minute", limit(quota.max_fires_per_minute))
         .with("Runs at the same time", limit(quota.max_concurrent_runs))
         .with("Requests per second", limit(quota.max_requests_per_second))
+        .with("Made up for per minute", made_up_for(quota.max_catch_up_per_minute))
         .draw()
 }
 
@@ -130,12 +151,15 @@ mod tests {
             max_fires_per_minute: None,
             max_concurrent_runs: Some(7),
             max_requests_per_second: None,
+            max_catch_up_per_minute: Some(300),
         };
 
         let after = set(&["acme", "--max-jobs=unlimited", "--max-fires-per-minute=9"]).unwrap().over(&before);
 
-        let wanted =
-            r#"{"max_jobs":null,"max_fires_per_minute":9,"max_concurrent_runs":7,"max_requests_per_second":null}"#;
+        let wanted = concat!(
+            r#"{"max_jobs":null,"max_fires_per_minute":9,"max_concurrent_runs":7,"max_requests_per_second":null,"#,
+            r#""max_catch_up_per_minute":300}"#
+        );
         assert_eq!(serde_json::to_string(&after).unwrap(), wanted);
     }
 

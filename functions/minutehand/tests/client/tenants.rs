@@ -27,13 +27,22 @@ fn a_limit_that_is_not_named_stays_as_it_is() {
     let here = Here::start();
 
     here.ok(&["quotas", "set", "acme", "--max-jobs=5", "--max-requests-per-second=50"]);
-    here.ok(&["quotas", "set", "acme", "--max-jobs=unlimited", "--max-concurrent-runs=2"]);
+    here.ok(&["quotas", "set", "acme", "--max-jobs=unlimited", "--max-concurrent-runs=2", "--max-catch-up-per-minute=30"]);
 
     let limits = here.json(&["quotas", "show", "acme"]);
-    let wanted = [Value::Null, json!(50), json!(2), Value::Null];
-    let fields = ["max_jobs", "max_requests_per_second", "max_concurrent_runs", "max_fires_per_minute"];
+    let wanted = [Value::Null, json!(50), json!(2), Value::Null, json!(30)];
+    let fields = [
+        "max_jobs",
+        "max_requests_per_second",
+        "max_concurrent_runs",
+        "max_fires_per_minute",
+        "max_catch_up_per_minute",
+    ];
     assert_eq!(fields.map(|field| limits[field].clone()), wanted);
-    assert!(here.ok(&["quotas", "show"]).says("Jobs", "unlimited"));
+    let ours = here.ok(&["quotas", "show"]);
+    assert!(ours.says("Jobs", "unlimited") && ours.says("Made up for per minute", "600, the default"));
+    here.ok(&["quotas", "set", "acme", "--max-catch-up-per-minute=default"]);
+    assert_eq!(here.json(&["quotas", "show", "acme"])["max_catch_up_per_minute"], Value::Null);
 }
 
 #[test]

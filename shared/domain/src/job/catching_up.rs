@@ -1,6 +1,6 @@
 //! What a job makes up for: of an occurrence that nobody has claimed, and of those after it whose time has passed too.
 
-use super::Job;
+use super::{Job, Missed};
 use crate::Moment;
 use crate::catch_up::CatchUpPlan;
 use crate::pace;
@@ -15,6 +15,13 @@ impl Job {
     /// overdue. Nobody decides over it yet.
     fn may_be_waiting(&self, t: Moment, now: Moment) -> bool {
         !self.is_too_late(t, now) && self.next_after(t).is_some_and(|next| now < next + pace::OVERDUE)
+    }
+
+    /// What of the occurrence at `t` and those after it would be too late at the next free `turn`, and so is not made up for; none where the
+    /// one at `t` is in time.
+    pub fn too_late_for(&self, t: Moment, turn: Moment, now: Moment) -> Option<Missed> {
+        let last = (turn - self.definition.catch_up.window()).just_before();
+        self.is_too_late(t, turn).then(|| self.missed(t, last.min(now).max(t)))
     }
 
     /// What is made up for at `now` of the occurrence at `t` and those after it.

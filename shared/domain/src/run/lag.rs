@@ -34,6 +34,8 @@ pub enum StageKind {
     Place,
     /// Its rate had put a later instant by for it.
     Rate,
+    /// It is made up for, and waited for its turn.
+    CatchUp,
     /// It was claimed, called, and had not ended.
     Attempt,
     /// An attempt had failed, and the next one was not claimed.
@@ -49,10 +51,11 @@ pub enum StageKind {
 }
 
 impl StageKind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Queued,
         Self::Place,
         Self::Rate,
+        Self::CatchUp,
         Self::Attempt,
         Self::Backoff,
         Self::Recovery,
@@ -66,6 +69,7 @@ impl StageKind {
             Self::Queued => "queued",
             Self::Place => "place",
             Self::Rate => "rate",
+            Self::CatchUp => "catch_up",
             Self::Attempt => "attempt",
             Self::Backoff => "backoff",
             Self::Recovery => "recovery",
@@ -79,7 +83,13 @@ impl StageKind {
     pub const fn is_work(self) -> bool {
         match self {
             Self::Attempt | Self::Tasks | Self::Answer => true,
-            Self::Queued | Self::Place | Self::Rate | Self::Backoff | Self::Recovery | Self::Undecided => false,
+            Self::Queued
+            | Self::Place
+            | Self::Rate
+            | Self::CatchUp
+            | Self::Backoff
+            | Self::Recovery
+            | Self::Undecided => false,
         }
     }
 }
@@ -169,6 +179,13 @@ impl Run {
         match &self.state {
             State::Scheduled { due } if self.admission.turn == Some(*due) => {
                 lag.goes_on(now.min(*due), StageKind::Rate, next, "until its turn by its rate");
+                lag.goes_on(now, StageKind::Queued, next, "its turn has come, and nobody has claimed it");
+            }
+            State::Scheduled { due } if self.is_put_off() => {
+                let (since, a_minute) = self.made_up.map_or((*due, 0), |made_up| (made_up.since, made_up.per_minute));
+                lag.goes_on(since, kind, next, word);
+                let words = format!("until its turn in catching up, of which there are {a_minute} a minute");
+                lag.goes_on(now.min(*due), StageKind::CatchUp, next, words);
                 lag.goes_on(now, StageKind::Queued, next, "its turn has come, and nobody has claimed it");
             }
             State::Scheduled { due } => {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::attempt::Ended;
 use super::{
-    Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Graph, Holder, Judgement, Lease, Outcome,
-    Refusal, Run, Skip, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
+    Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp,
+    Outcome, Refusal, Run, Skip, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
 };
 use crate::Moment;
 use crate::access::{By, SecretHash};
@@ -35,7 +35,7 @@ impl Retry {
 impl Event<'_> {
     /// Whether it is for a run whose time has come.
     const fn begins(&self) -> bool {
-        use Event::{Ask, AwaitSlot, Claim, Offer, Postpone, Take, Unfold, Unmake, Yield};
+        use Event::{Ask, AwaitSlot, Claim, MakeUp, Offer, Postpone, Take, Unfold, Unmake, Yield};
 
         matches!(
             self,
@@ -47,6 +47,7 @@ impl Event<'_> {
                 | AwaitSlot
                 | Yield(_)
                 | Postpone { .. }
+                | MakeUp { .. }
                 | Unmake(_)
         )
     }
@@ -62,8 +63,8 @@ impl Run {
 
     fn next(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
         use Event::{
-            Ask, AwaitSlot, Cancel, Claim, Entrust, Finish, HandBack, Heartbeat, Judge, Offer, Postpone, Take, Tend,
-            Unfold, Unmake, Yield,
+            Ask, AwaitSlot, Cancel, Claim, Entrust, Finish, HandBack, Heartbeat, Judge, MakeUp, Offer, Postpone, Take,
+            Tend, Unfold, Unmake, Yield,
         };
         use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
         use Waiting::{Answer, Slot, Tasks};
@@ -83,6 +84,9 @@ impl Run {
             (Scheduled { .. } | State::Waiting(Slot { .. }), Ask { until }) => Ok(self.asked(*until, now)),
             (Scheduled { .. } | State::Waiting(Slot { .. }), Unmake(told)) => Ok(self.unmade(told, now)),
             (Scheduled { .. } | State::Waiting(Slot { .. }), Postpone { until }) => Ok(self.postponed(*until)),
+            (Scheduled { .. } | State::Waiting(Slot { .. }), MakeUp { turn, per_minute }) => {
+                Ok(self.made_up_for(*turn, *per_minute, now))
+            }
             (Scheduled { .. } | State::Waiting(Slot { .. }), Yield(told)) => Ok(self.yielded(told, now)),
             (Scheduled { .. }, AwaitSlot) => Ok(self.in_state(State::Waiting(Slot { since: now }))),
             (
@@ -103,6 +107,7 @@ impl Run {
                 | AwaitSlot
                 | Yield(_)
                 | Postpone { .. }
+                | MakeUp { .. }
                 | Unmake(_),
             ) => Err(Refusal::Waiting),
             (State::Waiting(Tasks(tasks)), Cancel { by }) => {
@@ -121,9 +126,10 @@ impl Run {
                 Ok(self.unanswered(*default, now))
             }
             (Scheduled { .. } | State::Waiting(Tasks(_) | Answer { .. } | Slot { .. }), Tend(_))
-            | (Running(_), Unfold { .. } | Ask { .. } | AwaitSlot | Yield(_) | Postpone { .. } | Unmake(_) | Tend(_)) => {
-                Err(Refusal::NotWaiting)
-            }
+            | (
+                Running(_),
+                Unfold { .. } | Ask { .. } | AwaitSlot | Yield(_) | Postpone { .. } | MakeUp { .. } | Unmake(_) | Tend(_),
+            ) => Err(Refusal::NotWaiting),
             (State::Waiting(Answer { .. }), Judge(judgement)) => self.answered(judgement, now),
             (Scheduled { .. } | State::Waiting(Tasks(_) | Slot { .. }) | Running(_), Judge(_)) => {
                 Err(Refusal::NotAsked)
@@ -171,6 +177,12 @@ impl Run {
         next
     }
 
+    fn made_up_for(&self, turn: Moment, per_minute: u32, now: Moment) -> Self {
+        let since = self.made_up.map_or(now, |made_up| made_up.since);
+        let made_up = Some(MadeUp { since, turn, per_minute });
+        Self { made_up, ..self.in_state(State::Scheduled { due: turn }) }
+    }
+
     fn asked(&self, until: Moment, now: Moment) -> Self {
         self.begun(Waiting::Answer { until }, now)
     }
@@ -180,7 +192,7 @@ impl Run {
         let started_at = Some(self.started_at.unwrap_or(now));
         let mut next = self.in_state(State::Waiting(waiting));
         next.admission.turn = None;
-        Self { fence: self.fence + 1, started_at, ..next }
+        Self { fence: self.fence + 1, started_at, made_up: None, ..next }
     }
 
     fn unmade(&self, told: &str, now: Moment) -> Self {
@@ -262,6 +274,7 @@ impl Run {
         next.attempts.push(Attempt { number: next.fence, worker: lease.holder.worker(), started_at: now, ended: None });
         next.state = State::Running(lease);
         next.admission.turn = None; // the next attempt asks for another
+        next.made_up = None;
         next
     }
 

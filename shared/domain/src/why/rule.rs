@@ -2,6 +2,7 @@
 
 use super::{Known, NotAdmitted, Question, Run, Silence, Skip, State, Turned, Waiting, Why};
 use crate::id::Origin;
+use super::told::fires_in_time;
 use crate::slot::SlotName;
 
 /// What an instant came to, or will.
@@ -223,9 +224,7 @@ impl Question<'_> {
 
     fn verdict_of_run(&self, run: &Run) -> Verdict {
         match &run.state {
-            State::Scheduled { due } if run.fence == 0 && run.admission.turn.is_none() && self.now < *due => {
-                Verdict::WillFire
-            }
+            State::Scheduled { due } if fires_in_time(run) && self.now < *due => Verdict::WillFire,
             State::Scheduled { .. } | State::Waiting(Waiting::Slot { .. }) => Verdict::Waiting,
             State::Running(_) | State::Waiting(Waiting::Tasks(_) | Waiting::Answer { .. }) => Verdict::Running,
             State::Cancelled { .. } if run.started_at.is_none() => Verdict::Cancelled,
@@ -254,6 +253,7 @@ impl Question<'_> {
         match (&run.state, self.verdict_of_run(run)) {
             (State::Skipped { why, .. }, _) => Rule::of_skip(*why),
             (State::Scheduled { due }, Verdict::Waiting) if run.admission.turn == Some(*due) => Rule::Rate,
+            (State::Scheduled { due }, Verdict::Waiting) if self.now < *due && run.is_put_off() => Rule::CatchUp,
             (State::Scheduled { due }, Verdict::Waiting) if self.now < *due => Rule::Retry,
             (State::Scheduled { .. }, Verdict::Waiting) => Rule::Claim,
             (_, Verdict::Waiting) => {

@@ -48,7 +48,7 @@ impl Question<'_> {
         let key = run.key;
         let late = late(run);
         match &run.state {
-            State::Scheduled { due } if run.fence == 0 && run.admission.turn.is_none() && self.now < *due => {
+            State::Scheduled { due } if fires_in_time(run) && self.now < *due => {
                 format!("fires at {due} as {key}")
             }
             State::Scheduled { .. } => {
@@ -165,6 +165,11 @@ impl Question<'_> {
             _as_named => String::new(),
         }
     }
+}
+
+/// Whether it is on record, and waits for nothing but its time.
+pub(super) fn fires_in_time(run: &Run) -> bool {
+    run.fence == 0 && run.admission.turn.is_none() && run.made_up.is_none()
 }
 
 /// Why it did not fire.

@@ -52,6 +52,10 @@ pub fn of_run(run: &Run, terms: Option<&Terms>, now: Moment) -> Option<String> {
         State::Scheduled { due } if now < *due && run.admission.turn == Some(*due) => {
             Some(format!("waits for its turn by its rate, at {}", said(*due, now)))
         }
+        State::Scheduled { due } if now < *due && run.is_put_off() => {
+            let a_minute = run.made_up.map_or(0, |made_up| made_up.per_minute);
+            Some(format!("is late: waits for its turn in catching up ({a_minute} a minute), at {}", said(*due, now)))
+        }
         State::Scheduled { due } if now < *due => Some(format!("is due at {}", said(*due, now))),
         State::Scheduled { due } => Some(format!("waits for a free executor since {}", said(*due, now))),
         State::Waiting(Waiting::Slot { since }) => Some(format!("waits for a free place since {}", said(*since, now))),
@@ -161,6 +165,7 @@ mod tests {
     use super::super::edge::{Ended, On, Rule};
     use super::super::plan::Plan;
     use super::*;
+    use crate::run::MadeUp;
     use crate::access::Role;
     use crate::id::{JobId, RunKey, Tenant};
     use crate::priority::Priority;
@@ -309,5 +314,10 @@ mod tests {
         assert_eq!(of_quota, "waits for a place of its tenant's quota since 09:12:00: 3 of 4 taken");
         let words = of_run(&postponed, None, later(60));
         assert_eq!(words.as_deref(), Some("waits for its turn by its rate, at 09:13:30"));
+        let made_up = Some(MadeUp { since: SINCE, turn: later(90), per_minute: 30 });
+        let put_off = Run { made_up, ..run(State::Scheduled { due: later(90) }, 0) };
+        let words = of_run(&put_off, None, later(60));
+        let wanted = "is late: waits for its turn in catching up (30 a minute), at 09:13:30";
+        assert_eq!(words.as_deref(), Some(wanted));
     }
 }

@@ -30,8 +30,8 @@ use minutehand_domain::run::attempt::Ended;
 use minutehand_domain::run::effect::{Claimed, Effect, RequestMark, Told};
 use minutehand_domain::run::logbook::{Checkpoint, LateAnswer, LateWord, Lines, LogPiece, Logbook, Progress};
 use minutehand_domain::run::{
-    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Remark, Remarked,
-    Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
+    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark,
+    Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
@@ -244,7 +244,10 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         max_fires_per_minute: Some(200),
         max_concurrent_runs: Some(30_000),
         max_requests_per_second: Some(u32::MAX),
+        max_catch_up_per_minute: None,
     };
+    let with_catch_up = Limits { max_catch_up_per_minute: Some(300), ..limits };
+    see("quota of catching up", &Quota { tenant: tenant(), limits: with_catch_up });
     see("quota", &Quota { tenant: tenant(), limits });
     see("quota of nothing", &Quota { tenant: tenant(), limits: Limits::default() });
     let secrets = SigningSecrets::new([7; 32], AT);
@@ -436,7 +439,8 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("with an sla", Definition { sla: Some(Duration::from_secs(300)), ..Definition::default() }),
         ("catch up last", catching_up(CatchUp::Last { window })),
         ("catch up none", catching_up(CatchUp::None)),
-        ("catch up all", catching_up(CatchUp::All { window, max_runs: 300 })),
+        ("catch up all", catching_up(CatchUp::All { window, max_runs: 300, per_minute: None })),
+        ("catch up at a pace", catching_up(CatchUp::All { window, max_runs: 300, per_minute: Some(30) })),
         ("critical", of_priority(Priority::Critical)),
         ("high", of_priority(Priority::High)),
         ("normal", of_priority(Priority::Normal)),
@@ -526,6 +530,8 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("skipped cycle", following.clone().skipped(Skip::Cycle, None, AT)));
     runs.push(("following", following));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
+    let made_up = Some(MadeUp { since: AT, turn: AT, per_minute: 30 });
+    runs.push(("put off", Run { made_up, state: State::Scheduled { due: AT }, ..run(scheduled()) }));
     let taken_on = Lease { holder: Holder::Target(Worker(7)), ..held };
     let missed = Some(Sla { until: AT, missed: Some(AT) });
     runs.push(("taken on by a target", Run { state: State::Running(taken_on), ..run(manual()) }));

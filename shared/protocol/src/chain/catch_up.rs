@@ -7,7 +7,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::catch_up::CatchUpPlan;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::Job;
+use minutehand_domain::job::{Job, Missed};
 use minutehand_domain::run::{Run, Skip, SkippedSpan};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
@@ -19,6 +19,8 @@ use crate::chain::dispatch::{Dispatched, admitted, dispatch};
 use crate::chain::links::{first_gap, promise_gap};
 use crate::chain::passing_over::pass_over;
 use crate::chain::taken::{record_taken, record_taken_between};
+use crate::chain::putting_off::{Comes, put_off, record_too_late};
+use crate::chain::successor::promise_successor;
 use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};
@@ -37,11 +39,10 @@ pub(crate) async fn catch_up<D: Ports>(
         CatchUpPlan::FireAll if job.definition.catch_up.is_of_all() => {
             dispatch_each(ports, key.at, timer, horizon, dispatched).await
         }
-        CatchUpPlan::FireAll => {
-            let moved = await_claim(ports, timer, job, key).await?;
-            dispatch(ports, key.at, &moved, horizon, dispatched).await.map(|_next_look_decides| ())
+        CatchUpPlan::FireAll => dispatch_late(ports, (job, key.at), timer, horizon, dispatched).await,
+        _ if is_a_straggler(ports, job, key.at, now).await? => {
+            handle_straggler(ports, timer, job, key, dispatched).await
         }
-        _ if is_a_straggler(ports, job, key.at, now).await? => handle_straggler(ports, timer, job, key, now).await,
         CatchUpPlan::FireFrom { at, passed_over } => {
             let span = SkippedSpan { until: at, count: Some(passed_over) };
             let Some(decided) = decide(ports, job, key, span, now).await? else { return Ok(()) };
@@ -67,10 +68,17 @@ async fn handle_straggler<D: Ports>(
     timer: &Timer,
     job: &Job,
     key: RunKey,
-    now: Moment,
+    dispatched: &Dispatched,
 ) -> Result<(), Fault> {
+    let now = ports.clock().now();
     if job.is_too_late(key.at, now) {
         return pass_over(ports, timer, job, key, Skip::Missed, None).await;
+    }
+    if job.makes_up_for(key.at, now) {
+        return match put_off(ports, timer, job, key.at, &dispatched.turns).await? {
+            Comes::InTurn => Ok(()),
+            Comes::TooLate(_) => pass_over(ports, timer, job, key, Skip::Missed, None).await,
+        };
     }
     let moved = await_claim(ports, timer, job, key).await?;
     hint(ports, job.lane(), &Hint::behind(&moved, key, job.generation), ports.clock().now()).await
@@ -127,7 +135,7 @@ async fn dispatch_from<D: Ports>(
     let Ok(job) = admitted(ports, timer, t).await? else { return Ok(()) };
     tell_of_a_late_promise(ports, timer, &job, t);
     if !job.definition.catch_up.is_of_all() {
-        return dispatch(ports, t, timer, horizon, dispatched).await.map(|_next_look_decides| ());
+        return dispatch_late(ports, (&job, t), timer, horizon, dispatched).await;
     }
     match job.catch_up_plan(t, now) {
         CatchUpPlan::FireAll => dispatch_each(ports, t, timer, horizon, dispatched).await,
@@ -135,9 +143,39 @@ async fn dispatch_from<D: Ports>(
     }
 }
 
+/// One that may be late, and those after it up to the horizon. Successor first here too; what is late is put off until its turn.
+async fn dispatch_late<D: Ports>(
+    ports: &D,
+    (job, t): (&Job, Moment),
+    timer: &Timer,
+    horizon: Moment,
+    dispatched: &Dispatched,
+) -> Result<(), Fault> {
+    if !job.makes_up_for(t, ports.clock().now()) {
+        let waiting = moved_if_past(ports, timer, job, t).await?;
+        return dispatch(ports, t, &waiting, horizon, dispatched).await.map(|_next_look_decides| ());
+    }
+    let successor = match job.next_after(t) {
+        Some(next) => match promise_successor(ports, job, next).await? {
+            Some(successor) => Some((next, successor)),
+            None => return Ok(()), // its bucket is past its write line: the next look decides
+        },
+        None => None,
+    };
+    dispatched.add(job.id, t);
+    if let Comes::TooLate(missed) = put_off(ports, timer, job, t, &dispatched.turns).await? {
+        let alone = Missed { last: t, count: 1 };
+        record_too_late(ports, timer, job, t, if missed.last == t { missed } else { alone }).await?;
+    }
+    match successor.filter(|(next, _)| *next <= horizon && !dispatched.contains(job.id, *next)) {
+        Some((next, timer)) => dispatch(ports, next, &timer, horizon, dispatched).await.map(|_next_look_decides| ()),
+        None => Ok(()),
+    }
+}
+
 /// One after the other, **successor first** here too: promised a second ahead where its bucket is past the write line, so that
-/// whoever dies on the way is followed by the next pass; only then does this one wait for its next hint, which may be an hour
-/// away. One that a timer or a record of its own looks after is left to it.
+/// whoever dies on the way is followed by the next pass; only then is this one put off until its turn, which may be hours away. One
+/// that a timer or a record of its own looks after is left to it.
 async fn dispatch_each<D: Ports>(
     ports: &D,
     t: Moment,
@@ -150,22 +188,68 @@ async fn dispatch_each<D: Ports>(
         let Ok(job) = admitted(ports, &timer, t).await? else { return Ok(()) };
         let now = ports.clock().now();
         let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
-            let waiting = moved_if_past(ports, &timer, &job, t).await?;
-            return dispatch(ports, t, &waiting, horizon, dispatched).await.map(|_next_look_decides| ());
+            return dispatch_late(ports, (&job, t), &timer, horizon, dispatched).await;
         };
-        let promised = promise_gap(ports, &job, next).await?;
-        if let Some((gap, timer)) = &promised {
-            tell_of_a_late_promise(ports, timer, &job, *gap);
-        }
-        let waiting = moved_if_past(ports, &timer, &job, t).await?;
-        dispatched.add(job.id, t);
-        let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
-        hint(ports, job.lane(), &told, now).await?;
+        let promised = promise_late(ports, &job, next).await?;
+        let comes = make_up(ports, (&job, t), &timer, dispatched).await?;
+        let promised = match comes {
+            Comes::InTurn => promised,
+            Comes::TooLate(missed) => after_too_late(ports, (&job, t), &timer, missed, promised).await?,
+        };
         match promised.filter(|(gap, _)| *gap <= horizon && !dispatched.contains(job.id, *gap)) {
             Some(next) => (t, timer) = next,
             None => return Ok(()),
         }
     }
+}
+
+/// Puts one off until its turn, or hints it now: what is hardly late takes none.
+async fn make_up<D: Ports>(
+    ports: &D,
+    (job, t): (&Job, Moment),
+    timer: &Timer,
+    dispatched: &Dispatched,
+) -> Result<Comes, Fault> {
+    let now = ports.clock().now();
+    dispatched.add(job.id, t);
+    if job.makes_up_for(t, now) {
+        return put_off(ports, timer, job, t, &dispatched.turns).await;
+    }
+    let waiting = moved_if_past(ports, timer, job, t).await?;
+    let told = Hint::behind(&waiting, RunKey::occurrence(job.id, t), job.generation);
+    hint(ports, job.lane(), &told, now).await?;
+    Ok(Comes::InTurn)
+}
+
+/// The first of what comes next, promised late.
+async fn promise_late<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<Option<(Moment, Timer)>, Fault> {
+    let promised = promise_gap(ports, job, next).await?;
+    if let Some((gap, timer)) = &promised {
+        tell_of_a_late_promise(ports, timer, job, *gap);
+    }
+    Ok(promised)
+}
+
+/// What is too late for its turn is recorded as one, and what comes after that is gone on with. Where the next one has a turn of its own, or
+/// is looked after otherwise, this record speaks for itself alone.
+async fn after_too_late<D: Ports>(
+    ports: &D,
+    (job, t): (&Job, Moment),
+    timer: &Timer,
+    missed: Missed,
+    promised: Option<(Moment, Timer)>,
+) -> Result<Option<(Moment, Timer)>, Fault> {
+    let goes_on = promised.as_ref().is_some_and(|(gap, _)| Some(*gap) == job.next_after(t));
+    if missed.last == t || !goes_on {
+        record_too_late(ports, timer, job, t, Missed { last: t, count: 1 }).await?;
+        return Ok(promised);
+    }
+    let after = match job.next_after(missed.last) {
+        Some(next) => promise_late(ports, job, next).await?,
+        None => None,
+    };
+    record_too_late(ports, timer, job, t, missed).await?;
+    Ok(after)
 }
 
 /// Moves a timer whose time is past; one that was just promised ahead stays for the next pass.

@@ -17,19 +17,24 @@ use minutehand_io::{Fault, Ports};
 
 use crate::chain::successor::promise_successor;
 use crate::lookup::job_of;
+use crate::slots::turns::Turns;
 use crate::timers::hinting::hint;
 
-/// Occurrences that one pass has fired already: a chain that a short interval leads far ahead is met again there.
+/// What one pass has done: the occurrences that it has fired already, since a chain that a short interval leads far ahead is met again there;
+/// and the turns that it has put by.
 #[derive(Debug, Default)]
-pub struct Dispatched(Mutex<BTreeSet<(JobId, Moment)>>);
+pub struct Dispatched {
+    fired: Mutex<BTreeSet<(JobId, Moment)>>,
+    pub(crate) turns: Turns,
+}
 
 impl Dispatched {
     pub(crate) fn add(&self, job: JobId, t: Moment) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((job, t));
+        self.fired.lock().unwrap_or_else(PoisonError::into_inner).insert((job, t));
     }
 
     pub fn contains(&self, job: JobId, t: Moment) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&(job, t))
+        self.fired.lock().unwrap_or_else(PoisonError::into_inner).contains(&(job, t))
     }
 }
 

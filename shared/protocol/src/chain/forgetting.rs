@@ -31,7 +31,7 @@ pub async fn record_forgotten<D: Ports>(ports: &D, job: &Job, next: &Job) -> Res
     let forgotten = job.forgets(next).filter(|(before, _)| ports.clock().now().since(before.since) <= REMEMBERED);
     let Some((before, why)) = forgotten else { return Ok(()) };
     if let Some(gap) = gap_in(ports, job, before).await? {
-        let span = SkippedSpan { until: job.since.max(gap), count: None };
+        let span = SkippedSpan { until: job.since.max(gap), count: Some(before.count(gap, job.since)) };
         let run = job.run(RunKey::occurrence(job.id, gap));
         let _a_record_is_there_now = skip(ports, run, why.into(), Some(span)).await?;
     }

@@ -12,6 +12,7 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Order;
 use minutehand_domain::owner::{RunOwner, Undertaking};
 use minutehand_domain::pace;
+use minutehand_domain::run::made_up::GivenUp;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_io::clock::Clock as _;
@@ -29,6 +30,7 @@ use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
 use crate::lookup::owner_of;
 use crate::run::entry::{Entered, Entrant, Needs, NotIn, enter};
+use crate::run::lateness::in_turn;
 use crate::run::offer::{given_up, offer};
 use crate::run::sla::told_of;
 use crate::run::undertake::undertake;
@@ -86,7 +88,7 @@ pub enum Dropped {
     AwaitsSlot,
     /// It made way for another of its job.
     Yielded,
-    /// Its rate lets it begin later: it is due then.
+    /// Its rate, or its turn among what is made up for, lets it begin later: it is due then.
     Postponed,
     /// Its tasks have begun, or somebody is asked.
     Begun,
@@ -220,9 +222,14 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
     if reading.is_stale(now) {
         return Ok(None);
     }
-    let Ready { owner, run, guard, read_at } = match reading.ready(hint, now) {
+    let ready = match reading.ready(hint, now) {
         Ok(ready) => ready,
         Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
+    };
+    let Ready { owner, run, guard, read_at } = match in_turn(ports, hint, ready).await? {
+        Ok(ready) => ready,
+        Err(NotIn::Stale) => return Ok(None),
+        Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),
     };
     let carries_on = owner.carries_on();
     let entrant = Entrant { run, guard, read_at };
@@ -361,6 +368,21 @@ impl ClaimedRun {
     }
 }
 
+impl From<GivenUp> for Dropped {
+    fn from(why: GivenUp) -> Self {
+        match why {
+            GivenUp::TooLate => Self::PastCatchUpWindow,
+            GivenUp::Refused(why) => Self::NotAdmitted(why),
+        }
+    }
+}
+
+impl Ready {
+    pub(super) fn if_fresh(self, now: Moment) -> Result<Self, NotIn> {
+        if self.read_at.is_stale(now) { Err(NotIn::Stale) } else { Ok(self) }
+    }
+}
+
 impl Reading {
     fn due(&self, hint: &Hint) -> Moment {
         match self.run.as_ref().map(|seen| &seen.item.state) {
@@ -376,6 +398,11 @@ impl Reading {
         let Self { owner, run, read_at } = self;
         if run.is_none() && owner.is_too_late(hint.run, now) {
             return Err(Dropped::PastCatchUpWindow);
+        }
+        if let (RunOwner::Job(job), Some(seen)) = (&owner, &run)
+            && let Some(why) = job.gives_up(&seen.item, now)
+        {
+            return Err(why.into());
         }
         let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
         let unborn = || owner.unborn(hint.run).map(|run| told_of(run, &hint.timer, hint.stamp));

@@ -21,6 +21,7 @@ use minutehand_io::{Fault, Ports};
 use super::claim::{Claim, Dropped, Reading, Ready, claimed, dropped, erase_what_is_left, quota_of};
 use super::entry::{Entrant, Needs, NotIn, leave_lines, pass_its_own};
 use super::finish::promise_next_attempt;
+use super::lateness::in_turn;
 use crate::slots::line::stand_in_line;
 use crate::slots::{Place, has_room, places_of, rank};
 use crate::timers::hinting::hint;
@@ -39,6 +40,11 @@ pub(super) async fn offer<D: Ports>(
     let ready = match reading.ready(told, now) {
         Ok(ready) => ready,
         Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
+    };
+    let ready = match in_turn(ports, told, ready).await? {
+        Ok(ready) => ready,
+        Err(NotIn::Stale) => return Ok(None),
+        Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),
     };
     offer_as_read(ports, told, ready, target).await.map(Some)
 }

@@ -15,6 +15,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::claim::{Claim, Dropped, Reading, Ready, dropped, erase_what_is_left, payload};
 use super::entry::{Entered, Entrant, Needs, NotIn, enter, leave_lines};
+use super::lateness::in_turn;
 use crate::bodies;
 use crate::graph::stop::tell_of_its_end;
 use crate::graph::unfold::{self, Unfolding, begin_below, unfold};
@@ -36,6 +37,11 @@ pub(super) async fn undertake<D: Ports>(
     let ready = match reading.ready(hint, now) {
         Ok(ready) => ready,
         Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
+    };
+    let ready = match in_turn(ports, hint, ready).await? {
+        Ok(ready) => ready,
+        Err(NotIn::Stale) => return Ok(None),
+        Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),
     };
     let Ready { owner, run, guard, .. } = &ready;
     if !owner.carries_on() {

@@ -8,9 +8,11 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
 use minutehand_domain::pace;
-use minutehand_domain::run::{Look, Run, State};
+use minutehand_domain::run::made_up::GivenUp;
+use minutehand_domain::run::{Look, Run, Skip, State};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::Events as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -78,8 +80,15 @@ async fn inspect_link<D: Ports>(
 async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: Option<Job>) -> Result<(), Fault> {
     let Some(seen) = note_missed_sla(ports, seen).await? else { return Ok(()) };
     let (run, now) = (&seen.item, ports.clock().now());
-    if let Some(job) = &job {
-        ensure_successor(ports, job, run.key.at).await?;
+    match &job {
+        Some(job) if run.is_put_off() => {
+            // Its successor stood before it was put off.
+            if let Some(why) = job.gives_up(run, now) {
+                return give_up(ports, timer, &seen, job, why).await;
+            }
+        }
+        Some(job) => ensure_successor(ports, job, run.key.at).await?,
+        None => {}
     }
     match (run.inspect_overdue(now, ports.me()), job) {
         (Look::Later(due), Some(job)) if waits_elsewhere(ports, run, due).await? => {
@@ -99,6 +108,27 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: O
         }
         (Look::Erase, job) => erase_settled(ports, timer, run, job).await,
     }
+}
+
+/// What was put off and is not to begin any more is recorded so.
+async fn give_up<D: Ports>(
+    ports: &D,
+    timer: &Timer,
+    seen: &Seen<Run>,
+    job: &Job,
+    why: GivenUp,
+) -> Result<(), Fault> {
+    let now = ports.clock().now();
+    let why = match why {
+        GivenUp::TooLate => Skip::Missed,
+        GivenUp::Refused(why) => why.into(),
+    };
+    let record = seen.item.clone().skipped(why, None, now);
+    if !ports.store().put(&record.tenant, record.key, &record, seen.guard()).await?.is_written() {
+        return Ok(()); // the next look sees what became of it
+    }
+    ports.events().changed(&seen.item, &record, now);
+    erase_settled(ports, timer, &record, Some(job.clone())).await
 }
 
 /// Whether the timer that its next attempt was promised with stands: a link that was put anew beside a run that had begun is one

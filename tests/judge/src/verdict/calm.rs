@@ -43,6 +43,10 @@ impl Verdict<'_> {
                 if lost && self.was_skipped(job.job, t) {
                     continue;
                 }
+                // Found late, it waits for its turn.
+                if lost && job.heads.iter().any(|head| head.catch_up.a_minute().is_some()) {
+                    continue;
+                }
                 let within = calm.skew + if lost { FOUND_OVERDUE } else { PUNCTUAL };
                 if within < window && t + within < until && !self.started_within(job.job, t, within) {
                     self.report("in calm an occurrence starts on time", job.job, t, format!("not in {within} ms"));

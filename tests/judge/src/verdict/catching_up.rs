@@ -3,6 +3,13 @@
 use super::{Verdict, around};
 use crate::{Head, Job, Record, SKEW, Status};
 
+/// What begins so late is made up for: half a minute, and what passes between a look at the clock and the claim.
+const MADE_UP: i64 = 30_000 + 10_000;
+/// The length of a minute of beginnings, less what clocks differ, and how long after its turn one may begin.
+const MINUTE_OF_BEGINNINGS: i64 = 60_000 - 2 * SKEW - 10_000;
+/// How long the turns may be that a tenant's other jobs have before this one's.
+const LINE: i64 = 5_000;
+
 /// The longest that a sweeper sleeps between its decision and its read of the job.
 const SLEPT: i64 = 30 * 60_000;
 
@@ -24,13 +31,40 @@ impl Verdict<'_> {
         }
     }
 
+    /// Of what a job makes up for no minute sees more begin than its rate, and one.
+    pub(super) fn what_is_made_up_for_begins_at_its_pace(&mut self, job: &Job) {
+        if !self.account.wrong_clocks.is_empty() {
+            return; // a turn of a clock that was wrong comes at any time
+        }
+        let is_late = |call: &&crate::Call| call.claimed_at - call.instant > MADE_UP;
+        let first = |call: &&crate::Call| call.job == job.job && call.number == 0 && call.fence == 1;
+        let calls = self.account.calls.iter().filter(first).filter(is_late);
+        let mut begun: Vec<(i64, i64)> = calls.map(|call| (call.claimed_at, call.instant)).collect();
+        begun.sort_unstable();
+        let rate_at = |at: i64| {
+            let rates: Vec<_> = around(&job.heads, at).into_iter().map(|head| head.catch_up.a_minute()).collect();
+            rates.into_iter().collect::<Option<Vec<_>>>().and_then(|rates| rates.into_iter().max())
+        };
+        for (n, (at, instant)) in begun.iter().enumerate() {
+            let (Some(now), Some(then)) = (rate_at(*at), rate_at(*at - 2 * 60_000)) else { continue };
+            let most = usize::try_from(now.max(then)).unwrap_or(usize::MAX).saturating_add(1);
+            let too_many = n.checked_sub(most).is_some_and(|before| at - begun[before].0 < MINUTE_OF_BEGINNINGS);
+            if too_many {
+                let detail = format!("more than {most} in the minute until {at}");
+                self.report("what is made up for begins at its pace", job.job, *instant, detail);
+            }
+        }
+    }
+
     /// An occurrence recorded as missed was too late when the record was written, under some policy of the job until then.
     pub(super) fn a_missed_occurrence_was_too_late(&mut self, job: &Job) {
         let (ahead, behind) = (self.account.furthest_ahead(), self.account.furthest_behind());
         for record in self.skips_of(job, "missed") {
             let (last, at) = (record.covers_until.unwrap_or(record.instant), record.at.unwrap_or(0));
             let until_then = job.heads.iter().filter(|head| head.decided.min(head.since) <= at + SKEW + behind);
-            let shortest = until_then.map(|head| head.catch_up.window()).min();
+            // Who would have had its turn too late is missed before it is too late.
+            let line = |head: &Head| if head.catch_up.a_minute().is_some() { head.catch_up.window() } else { LINE };
+            let shortest = until_then.map(|head| head.catch_up.window() - line(head)).min();
             // Decided and written by one clock, so without skew; but it may have been set back between the two.
             let set_back = if last <= self.account.reached() { ahead + behind } else { 0 };
             if shortest.is_none_or(|window| at + set_back - last <= window) {

@@ -137,7 +137,7 @@ fn last(window: u64) -> CatchUp {
 }
 
 fn all(window: u64, max_runs: u32) -> CatchUp {
-    CatchUp::All { window: Duration::from_secs(window), max_runs }
+    CatchUp::All { window: Duration::from_secs(window), max_runs, per_minute: None }
 }
 
 /// Rule **catch-up**, its window: four occurrences pass, and when a sweeper comes the last is nine minutes old.

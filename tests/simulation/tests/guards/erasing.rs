@@ -185,6 +185,7 @@ fn a_resume_records_what_it_makes_the_job_forget() {
 
     assert_eq!(stage.state(240), "succeeded");
     assert_eq!(stage.state(300), "skipped: paused");
+    assert_eq!(stage.run(300).unwrap().skipped_span().and_then(|span| span.count), Some(1), "it says for how many");
     assert_eq!(stage.judge(), []);
 }
 

@@ -23,6 +23,7 @@ mod overlapping;
 mod partitions;
 mod places;
 mod promising;
+mod putting_off;
 mod releases;
 mod repairing;
 mod sharding;

@@ -53,6 +53,9 @@ pub(crate) struct JobFlags {
     /// Which of the times that could not be met are made up for; `last` without
     #[arg(long, value_name = "POLICY", value_parser = CATCH_UPS, help_heading = "When")]
     catch_up: Option<String>,
+    /// Of those at most so many begin in a minute; with `--catch-up all`
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "When")]
+    catch_up_rate: Option<u64>,
     /// Call this address
     #[arg(long, help_heading = "What")]
     url: Option<String>,
@@ -172,8 +175,10 @@ impl JobFlags {
         inside(&mut fields, "retry", self.retries.is_some(), |retry| {
             retry.insert("max_retries".to_owned(), json!(self.retries));
         })?;
-        inside(&mut fields, "catch_up", self.catch_up.is_some(), |catch_up| {
-            catch_up.insert("policy".to_owned(), json!(self.catch_up));
+        let has_catch_up = self.catch_up.is_some() || self.catch_up_rate.is_some();
+        inside(&mut fields, "catch_up", has_catch_up, |catch_up| {
+            catch_up.extend(self.catch_up.as_ref().map(|policy| ("policy".to_owned(), json!(policy))));
+            catch_up.extend(self.catch_up_rate.map(|rate| ("rate_per_minute".to_owned(), json!(rate))));
         })?;
         inside(&mut fields, "schedule", self.has_schedule(), |schedule| self.schedule(schedule))?;
         inside(&mut fields, "target", self.has_target(), |target| self.target(target))?;
@@ -407,6 +412,10 @@ mod tests {
             (
                 vec!["--every=1h", "--catch-up=none"],
                 json!({"schedule": {"every_seconds": 3600}, "catch_up": {"policy": "none"}}),
+            ),
+            (
+                vec!["--every=1h", "--catch-up=all", "--catch-up-rate=30"],
+                json!({"schedule": {"every_seconds": 3600}, "catch_up": {"policy": "all", "rate_per_minute": 30}}),
             ),
             (vec!["--every=1h", "--jitter=30s"], json!({"schedule": {"every_seconds": 3600, "jitter_seconds": 30}})),
             (vec!["--payload={\"a\": [1]}"], json!({"payload": {"a": [1]}})),

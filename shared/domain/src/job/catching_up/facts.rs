@@ -26,7 +26,7 @@ fn last(window: u64) -> CatchUp {
 }
 
 fn all(window: u64, max_runs: u32) -> CatchUp {
-    CatchUp::All { window: seconds(window), max_runs }
+    CatchUp::All { window: seconds(window), max_runs, per_minute: None }
 }
 
 fn from(second: i64, passed_over: u64) -> CatchUpPlan {
@@ -45,6 +45,37 @@ fn every(seconds: u64) -> Schedule {
 fn job(schedule: Schedule, catch_up: CatchUp) -> Job {
     let definition = Definition { catch_up, ..Definition::default() };
     Job::new(Tenant::new("t").unwrap(), JobId::from_bytes([1; 16]), schedule, definition, 0, START)
+}
+
+fn paced(window: u64, per_minute: u32) -> CatchUp {
+    CatchUp::All { window: seconds(window), max_runs: 100, per_minute: Some(per_minute) }
+}
+
+/// With a rate the newest are made up for that can all begin, one at a time, before the last of them is too late.
+#[test]
+fn no_more_is_made_up_for_than_can_begin_in_time_at_its_rate() {
+    for (catch_up, expected) in [
+        (paced(600, 1), CatchUpPlan::FireAll),
+        (paced(300, 1), from(360, 5)),
+        (paced(299, 1), from(420, 6)),
+        (paced(300, 60), from(360, 5)),
+        (paced(86_400, 1), CatchUpPlan::FireAll),
+    ] {
+        assert_eq!(job(every(60), catch_up).catch_up_plan(at(60), at(659)), expected, "{catch_up:?}");
+    }
+    let fast = job(every(10), paced(300, 1)).catch_up_plan(at(10), at(605));
+    assert_eq!(fast, from(560, 55), "five, of which the last begins after four minutes");
+}
+
+#[test]
+fn what_the_next_turn_comes_too_late_for_is_told_as_one() {
+    let job = job(every(60), paced(300, 60));
+
+    let [in_time, first, all] = [360, 500, 9_000].map(|turn| job.too_late_for(at(60), at(turn), at(630)));
+
+    assert_eq!(in_time, None);
+    assert_eq!(first, Some(Missed { last: at(180), count: 3 }));
+    assert_eq!(all, Some(Missed { last: at(600), count: 10 }), "none of what has not come yet");
 }
 
 /// An occurrence each minute; nobody has claimed the one at 60. Until the one at 120 is overdue it may be waiting for a hand.
@@ -134,7 +165,7 @@ fn oracle(job: &Job, t: Moment, now: Moment) -> CatchUpPlan {
     let (window, most) = match job.definition.catch_up {
         CatchUp::Last { window } => (window, 1),
         CatchUp::None => (seconds(300), 1),
-        CatchUp::All { window, max_runs } => (window, max_runs as usize),
+        CatchUp::All { window, max_runs, .. } => (window, max_runs as usize),
     };
     if past.get(1).is_some_and(|next| now.since(*next) < seconds(30)) && now.since(t) <= window {
         return CatchUpPlan::FireAll;

@@ -60,8 +60,8 @@ impl Stored for Head {
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
-    /// runs that overlap, shape 7 which calendars it heeds and which jobs run behind which. Shape 1 says everything but that a header names a
-    /// secret. So a deployment without any of these can go back to a
+    /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, and at which pace a job makes up for what it missed.
+    /// Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
     /// release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
@@ -119,12 +119,12 @@ fn shape_of(head: &Head) -> u8 {
     }
 }
 
-/// Whether it heeds calendars, runs behind another job, did until its last change, or others run behind it.
+/// Whether it heeds calendars, has a pace of its own in catching up, runs behind another job, did until its last change, or others run behind it.
 fn says_more_than_6(job: &Job) -> bool {
     let before = job.before.as_ref().map(|before| &before.schedule);
     let is_behind = |schedule: &Schedule| matches!(schedule.when, When::Follows { .. });
     let has_followers = !job.followers.is_empty() || is_behind(&job.schedule) || before.is_some_and(is_behind);
-    has_followers || job.heeds_calendars() || job.carried.is_some()
+    has_followers || job.heeds_calendars() || job.carried.is_some() || job.definition.catch_up.per_minute().is_some()
 }
 
 shapes! {
@@ -146,8 +146,10 @@ shapes! {
     DefinitionV2 => Definition,
     DefinitionV3 => Definition,
     DefinitionV4 => Definition,
+    DefinitionV5 => Definition,
     OverlapV4 => Overlap,
     CatchUpV1 => CatchUp,
+    CatchUpV5 => CatchUp,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -181,7 +183,7 @@ enum HeadV4 {
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
-/// A job heeds calendars; it runs behind another, or others run behind it.
+/// A job heeds calendars, runs behind another, or others run behind it; and it says at which pace it makes up for what it missed.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Head")]
 enum HeadV5 {
@@ -316,7 +318,7 @@ struct JobV5 {
     before: Option<Before>,
     #[serde(default, with = "Maybe::<CarriedV2>")]
     carried: Option<Carried>,
-    #[serde(with = "DefinitionV4")]
+    #[serde(with = "DefinitionV5")]
     definition: Definition,
     created_at: Moment,
     changed_at: Moment,
@@ -324,6 +326,7 @@ struct JobV5 {
     #[serde(with = "Many::<ListedV1>")]
     followers: Vec<ListedFollower>,
 }
+
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Status", rename_all = "snake_case")]
@@ -458,6 +461,31 @@ struct DefinitionV4 {
     overlap: Overlap,
 }
 
+/// What is made up for may have a pace.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV5 {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: BTreeSet<String>,
+    #[serde(with = "TargetV3")]
+    target: Target,
+    #[serde(with = "BodyV1")]
+    payload: Body,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(with = "TermsV2")]
+    terms: Terms,
+    #[serde(default, with = "CatchUpV5")]
+    catch_up: CatchUp,
+    #[serde(default, with = "Maybe::<SpanV1>")]
+    sla: Option<Duration>,
+    #[serde(with = "BoundsV1")]
+    bounds: Bounds,
+    #[serde(with = "OverlapV4")]
+    overlap: Overlap,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Overlap", rename_all = "snake_case")]
 enum OverlapV4 {
@@ -479,5 +507,23 @@ enum CatchUpV1 {
         #[serde(with = "SpanV1")]
         window: Duration,
         max_runs: u32,
+        #[serde(skip)]
+        per_minute: Option<u32>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "CatchUp", rename_all = "snake_case")]
+enum CatchUpV5 {
+    Last {
+        #[serde(with = "SpanV1")]
+        window: Duration,
+    },
+    None,
+    All {
+        #[serde(with = "SpanV1")]
+        window: Duration,
+        max_runs: u32,
+        per_minute: Option<u32>,
     },
 }

@@ -11,7 +11,7 @@ use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Remark, Remarked, Run, Skip,
+    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark, Remarked, Run, Skip,
     SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
@@ -80,7 +80,8 @@ impl Stored for Run {
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
-    /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, and which runs follow which.
+    /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, and that it
+    /// waits for its turn in catching up.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
@@ -120,7 +121,7 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if is_of_followers(run) || matches!(run.state, State::Skipped { why: Skip::Calendar, .. }) {
+    if says_more_than_7(run) {
         8
     } else if met_others_of_its_job(run) {
         7
@@ -143,6 +144,12 @@ fn shape_of(run: &Run) -> u8 {
 fn met_others_of_its_job(run: &Run) -> bool {
     let of_a_job = |bound: &Bound| matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
     matches!(run.state, State::Skipped { why: Skip::Overlap, .. }) || run.admission.places.iter().any(of_a_job)
+}
+
+/// Whether it says what a release of shape 7 has no words for.
+fn says_more_than_7(run: &Run) -> bool {
+    let is_of_calendars = matches!(run.state, State::Skipped { why: Skip::Calendar, .. });
+    is_of_followers(run) || is_of_calendars || run.made_up.is_some()
 }
 
 /// Whether it follows another, another try at one that does among them, or others follow it.
@@ -190,6 +197,7 @@ shapes! {
     RunV5 => Run,
     RunV6 => Run,
     RunV7 => Run,
+    MadeUpV7 => MadeUp,
     AdmissionV6 => Admission,
     BoundV6 => Bound,
     SlotNameV6 => SlotName,
@@ -265,6 +273,8 @@ struct RunV1 {
     follows: Option<Follows>,
     #[serde(skip)]
     followers: Vec<Follower>,
+    #[serde(skip)]
+    made_up: Option<MadeUp>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -308,6 +318,8 @@ struct RunV2 {
     follows: Option<Follows>,
     #[serde(skip)]
     followers: Vec<Follower>,
+    #[serde(skip)]
+    made_up: Option<MadeUp>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -524,6 +536,8 @@ struct RunV3 {
     follows: Option<Follows>,
     #[serde(skip)]
     followers: Vec<Follower>,
+    #[serde(skip)]
+    made_up: Option<MadeUp>,
 }
 
 /// It has remarks.
@@ -566,6 +580,8 @@ struct RunV4 {
     follows: Option<Follows>,
     #[serde(skip)]
     followers: Vec<Follower>,
+    #[serde(skip)]
+    made_up: Option<MadeUp>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -785,6 +801,8 @@ struct RunV5 {
     follows: Option<Follows>,
     #[serde(skip)]
     followers: Vec<Follower>,
+    #[serde(skip)]
+    made_up: Option<MadeUp>,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -830,6 +848,7 @@ struct RunV6 {
 }
 
 /// It follows another, or others follow it.
+/// Made up for, it may wait for its turn.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Run")]
 struct RunV7 {
@@ -869,6 +888,17 @@ struct RunV7 {
     follows: Option<Follows>,
     #[serde(with = "Many::<FollowerV1>")]
     followers: Vec<Follower>,
+    #[serde(default, with = "Maybe::<MadeUpV7>")]
+    made_up: Option<MadeUp>,
+}
+
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "MadeUp")]
+struct MadeUpV7 {
+    since: Moment,
+    turn: Moment,
+    per_minute: u32,
 }
 
 /// The target of a call may have taken it on.
