@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::Moment;
+use crate::callback::CallbackPlace;
 use crate::limits::WORD_CHARS;
 use crate::spelled::spelled_for_people;
 
@@ -117,6 +118,8 @@ pub enum Origin {
     Redrive,
     /// A task of a workflow's run: the discriminator says which, and which try at it.
     Task,
+    /// It tells of the end of another run: the discriminator says which of that run's callbacks it is.
+    Callback,
     /// Somebody asked to go on with a workflow's run that failed: what succeeded in it is not done again.
     Resume,
 }
@@ -128,6 +131,7 @@ impl Origin {
             Self::Manual => "manual",
             Self::Redrive => "redrive",
             Self::Task => "task",
+            Self::Callback => "callback",
             Self::Resume => "resume",
         }
     }
@@ -139,7 +143,8 @@ impl Origin {
             // Two is a backfill's.
             Self::Redrive => 3,
             Self::Task => 4,
-            // Five is a callback's, six a follower's.
+            Self::Callback => 5,
+            // Six is a follower's.
             Self::Resume => 7,
         }
     }
@@ -150,6 +155,7 @@ impl Origin {
             1 => Some(Self::Manual),
             3 => Some(Self::Redrive),
             4 => Some(Self::Task),
+            5 => Some(Self::Callback),
             7 => Some(Self::Resume),
             _ => None,
         }
@@ -160,7 +166,7 @@ impl Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Job(JobId),
-    /// The run that it is a task of: its record says which.
+    /// The run that it is a task of, or whose end it tells of: its record says which.
     Parent,
 }
 
@@ -195,10 +201,17 @@ impl RunKey {
         Self { origin: Origin::Resume, discriminator, ..run }
     }
 
+    /// The run that tells of the end of `run`, in a place of its own: it is none of its job's.
+    pub fn callback(run: Self, place: CallbackPlace) -> Self {
+        let digest = Sha256::new().chain_update(b"minutehand callback 1\0").chain_update(run.to_bytes()).finalize();
+        let job = JobId(digest[..16].try_into().expect("a digest has 32 bytes"));
+        Self { job, at: run.at, origin: Origin::Callback, discriminator: place.code() }
+    }
+
     pub fn owner(&self) -> Owner {
         match self.origin {
             Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Resume => Owner::Job(self.job),
-            Origin::Task => Owner::Parent,
+            Origin::Task | Origin::Callback => Owner::Parent,
         }
     }
 
@@ -206,7 +219,7 @@ impl RunKey {
     pub fn is_occurrence(&self) -> bool {
         match self.origin {
             Origin::Schedule => self.discriminator == 0,
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => false,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Callback | Origin::Resume => false,
         }
     }
 
@@ -352,6 +365,7 @@ mod tests {
             Just(Origin::Manual),
             Just(Origin::Redrive),
             Just(Origin::Task),
+            Just(Origin::Callback),
             Just(Origin::Resume)
         ];
         (any::<[u8; 16]>(), 0..=Moment::END.millis(), origin, any::<u64>()).prop_map(|(job, at, origin, number)| {

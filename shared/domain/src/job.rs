@@ -11,7 +11,9 @@ use thiserror::Error;
 
 use crate::Moment;
 use crate::body::Body;
+use crate::callback::Callback;
 use crate::catch_up::CatchUp;
+use crate::hook::Hooks;
 use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::idempotency::Fingerprint;
 use crate::lane::Lane;
@@ -76,6 +78,10 @@ pub struct Definition {
     pub bounds: Bounds,
     /// What becomes of a run that comes while others are under way.
     pub overlap: Overlap,
+    /// Who is told of the end of a run.
+    pub callback: Option<Callback>,
+    /// Who is asked before a run, and told after it.
+    pub hooks: Hooks,
 }
 
 /// A job of nobody in particular that calls nothing: what is said of another is its difference.
@@ -93,7 +99,16 @@ impl Default for Definition {
             sla: None,
             bounds: Bounds::default(),
             overlap: Overlap::default(),
+            callback: None,
+            hooks: Hooks::default(),
         }
+    }
+}
+
+impl Definition {
+    /// All who are told of the end of a run.
+    pub fn callbacks(&self) -> Vec<Callback> {
+        self.callback.iter().chain(&self.hooks.after).cloned().collect()
     }
 }
 
@@ -182,10 +197,11 @@ impl Job {
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
             Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => None,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Callback | Origin::Resume => None,
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
-        Run { nominal, sla, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+        let callbacks = self.definition.callbacks();
+        Run { nominal, sla, callbacks, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
     }
 
     /// The workflow whose own job it is.
@@ -209,8 +225,8 @@ impl Job {
 
     /// What its runs carry out.
     pub fn order(self) -> Order {
-        let Definition { target, terms, payload, priority, .. } = self.definition;
-        Order { target, terms, payload, priority, task: None }
+        let Definition { target, terms, payload, priority, hooks, .. } = self.definition;
+        Order { target, terms, payload, priority, task: None, before: hooks.before }
     }
 
     /// What `t` was meant for by the schedule that fires then, in force or not: its timer may outlast it.

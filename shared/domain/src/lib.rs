@@ -8,12 +8,14 @@
 pub mod access;
 pub mod audit;
 pub mod body;
+pub mod callback;
 pub mod catch_up;
 pub mod cursor;
 pub mod forecast;
 pub mod head;
 pub mod health;
 pub mod hint;
+pub mod hook;
 pub mod id;
 pub mod idempotency;
 pub mod job;

@@ -6,6 +6,7 @@
 
 pub(crate) mod body;
 pub(crate) mod bounds;
+pub(crate) mod callback;
 pub(crate) mod cron;
 pub(crate) mod definition;
 pub(crate) mod priority;

@@ -69,6 +69,7 @@ fn begin(run: &Run) -> RunEventView {
         Origin::Manual => "asked",
         Origin::Redrive => "asked_again",
         Origin::Task => "task",
+        Origin::Callback => "callback",
         Origin::Resume => "resumed",
     };
     let by = run.asked_by.as_ref().map(|by| by.as_str().to_owned());

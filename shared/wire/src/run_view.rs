@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::body::BodyView;
+use crate::callback::CallbackRunView;
 use crate::instant::Instant;
 use crate::log::LateAnswerView;
 use crate::run_status::RunStatus;
@@ -66,6 +67,19 @@ pub struct RunView {
     /// The run that this one is another try at.
     #[schemars(with = "Option<RunIdText>")]
     pub redrive_of: Option<String>,
+    /// Of a callback's run: the run whose end it tells of.
+    #[schemars(with = "Option<RunIdText>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback_of: Option<String>,
+    /// The run that tells of its end, where it asked for a callback on such an end. A list does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<CallbackRunView>,
+    /// The run of its hook `after`. A list does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<CallbackRunView>,
+    /// What its hook gave an attempt in the place of its payload: the newest. A list leaves out one that is kept apart.
+    #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
+    pub hook_payload: BodyView,
     /// Of a task's run: the run of the workflow that it is a task of.
     #[schemars(with = "Option<RunIdText>")]
     pub workflow_run_id: Option<String>,
@@ -140,7 +154,7 @@ impl RunView {
         let span = run.skipped_span();
         Self {
             run_id: run.key.to_string(),
-            job_id: run.key.job.to_string(),
+            job_id: run.callback_of.unwrap_or(run.key).job.to_string(),
             status: RunStatus::of(run, now),
             reason: run.reason().map(ToOwned::to_owned),
             detail: run.told.clone(),
@@ -158,6 +172,10 @@ impl RunView {
             attempts: attempts.iter().map(AttemptView::of).collect(),
             origin: run.key.origin.into(),
             redrive_of: run.redrive_of.map(|key| key.to_string()),
+            callback_of: run.callback_of.map(|of| of.to_string()),
+            callback: None,
+            after: None,
+            hook_payload: run.given.as_ref().map_or(BodyView::LeftOut, |given| BodyView::inside(&given.payload)),
             workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
             task: None,

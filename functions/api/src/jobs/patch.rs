@@ -36,8 +36,10 @@ use crate::secrets::must_be_there;
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
-const STRUCTS: [&str; 11] =
-    ["schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up", "overlap", "concurrency", "rate"];
+const STRUCTS: [&str; 15] = [
+    "schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up", "overlap", "concurrency", "rate", "callback",
+    "hooks", "before", "after",
+];
 
 pub(crate) async fn patch<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -84,7 +86,10 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     let schedule = if is_unchanged(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
     let checked = checked(app, &with_its_nulls(&merged, patch), job, schedule, ports.clock().now())?;
     let same_payload = stays_data || checked.payload == payload;
-    if !same_payload || checked.definition.target != job.definition.target {
+    let same_calls = checked.definition.target == job.definition.target
+        && checked.definition.callback == job.definition.callback
+        && checked.definition.hooks == job.definition.hooks;
+    if !same_payload || !same_calls {
         must_be_there(ports, &job.tenant, &checked.secrets).await?;
         its_workflow_must_be_there(ports, &job.tenant, &checked.definition.target).await?;
         app.pools.note(ports, &job.tenant, checked.definition.target.pool()).await;
@@ -191,7 +196,7 @@ fn checked<D>(
     stays: Option<&Schedule>,
     now: Moment,
 ) -> Result<CheckedJob, Problem> {
-    let request = parse::<JobRequest>(merged.get())?.unmasked(&job.definition.target);
+    let request = parse::<JobRequest>(merged.get())?.unmasked(&job.definition);
     let check = &|target: &_| app.target_check.check(&job.tenant, target);
     match stays {
         Some(schedule) => Ok(request.checked_with(schedule.clone(), check)?),

@@ -27,7 +27,7 @@ fn at(seconds: u64) -> Moment {
 
 fn terms() -> Terms {
     let retry = RetryPolicy { jitter: Jitter::None, initial_delay: Duration::from_secs(10), ..RetryPolicy::default() };
-    Terms { timeout: Duration::from_secs(60), retry, delivery: Delivery::AtLeastOnce }
+    Terms { timeout: Duration::from_secs(60), retry, ..Terms::default() }
 }
 
 fn at_most_once() -> Terms {

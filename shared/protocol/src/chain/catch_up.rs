@@ -18,6 +18,7 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::dispatch::{Dispatched, admitted, dispatch};
 use crate::chain::links::{first_gap, promise_gap};
 use crate::chain::passing_over::pass_over;
+use crate::graph::settle::{Settled, settle};
 use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};
@@ -110,6 +111,9 @@ pub(crate) async fn dispatch_replacement<D: Ports>(
     let key = TimerKey::occurrence(record.key.job, at);
     let promised = promise(ports, &timer.tenant, key, timer.stamp.generation).await?;
     dispatch_from(ports, at, &promised, now, horizon, dispatched).await?;
+    if settle(ports, record).await? == Settled::More {
+        return Ok(()); // the next look pays the rest
+    }
     erase(ports, timer).await
 }
 

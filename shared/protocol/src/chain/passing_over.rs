@@ -14,6 +14,9 @@ use minutehand_io::{Fault, Ports};
 
 use crate::chain::links::{forgone_gap, promise_gap};
 use crate::chain::pending_change::keep_promise_of_a_change;
+use crate::graph::owed::owes;
+use crate::graph::settle::{Settled, settle};
+use crate::graph::stop::promise_look;
 use crate::timers::promise::erase;
 
 /// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
@@ -69,9 +72,30 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
 pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
     let now = ports.clock().now();
     let record = run.skipped(why, span, now);
-    let put = ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await?;
+    if owes(&record) {
+        return Box::pin(skip_and_tell(ports, &record)).await;
+    }
+    put_skipped(ports, &record).await
+}
+
+/// The same of a record whose end somebody is to be told of. It is born over: rule **nudge**, its look is promised before it is written,
+/// since the timer in hand need not be its own; and whoever bears it settles it.
+async fn skip_and_tell<D: Ports>(ports: &D, record: &Run) -> Result<bool, Fault> {
+    let look = promise_look(ports, record).await?;
+    if !put_skipped(ports, record).await? {
+        return Ok(false); // the look sees what is there
+    }
+    if settle(ports, record).await? == Settled::Paid {
+        erase(ports, &look).await?;
+    }
+    Ok(true)
+}
+
+async fn put_skipped<D: Ports>(ports: &D, record: &Run) -> Result<bool, Fault> {
+    let put = ports.store().put(&record.tenant, record.key, record, Guard::Absent).await?;
     if put.is_written() {
-        ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
+        let now = record.finished_at().unwrap_or_else(|| ports.clock().now());
+        ports.events().emit(&Event::Run { run: record, from: "scheduled", now });
     }
     Ok(put.is_written())
 }

@@ -138,6 +138,7 @@ pub(super) fn going_on_with(before: &Run, by: Option<&By>, now: Moment) -> Run {
         asked_by: by.cloned(),
         state: State::Scheduled { due: now },
         sla: before.sla_from(now),
+        callbacks: before.callbacks.clone(),
         ..Run::new(before.tenant.clone(), RunKey::resuming(before.key), before.priority)
     }
 }

@@ -22,6 +22,7 @@ use super::join::close;
 use super::owed::{Owed, owed, owes};
 use super::stop::{census, stop};
 use super::unfold::begin;
+use crate::run::callback::tell;
 use crate::slots::{Place, places_of, release};
 
 /// What one settling writes: then its timer looks again, so that no call lasts for as long as a graph is large. What was done before
@@ -106,6 +107,9 @@ impl Work {
 async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Fault> {
     for bound in &places_of(run) {
         release(ports, Place::of(run, bound)).await?;
+    }
+    for _ in 0..tell(ports, run).await? {
+        work.step();
     }
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
+use minutehand_domain::callback::Callback;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
+use minutehand_domain::hook::Hooks;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::{Before, Definition, Job, Status};
@@ -21,11 +23,12 @@ use serde::{Deserialize, Serialize};
 use crate::Fault;
 use crate::shapes::body::BodyV1;
 use crate::shapes::bounds::BoundsV1;
+use crate::shapes::callback::{CallbackV1, HooksV1};
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::schedule::ScheduleV1;
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
-use crate::shapes::terms::{self, TermsV1, TermsV2};
+use crate::shapes::terms::{self, TermsV1, TermsV2, TermsV3};
 use crate::shapes::{Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place, Span};
@@ -54,11 +57,11 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 6;
+    const NEWEST: u8 = 7;
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
-    /// runs that overlap. Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
+    /// runs that overlap, shape 7 who is told of a run and asked before it. Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
     /// release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
@@ -68,10 +71,12 @@ impl Stored for Head {
             (Form::Attributes, Self::Job(job), 1) => writer.shape(1, &in_shape::<JobV1, _>(job)),
             (Form::Attributes, Self::Job(job), 5) => writer.shape(5, &in_shape::<JobV3, _>(job)),
             (Form::Attributes, Self::Job(job), 6) => writer.shape(6, &in_shape::<JobV4, _>(job)),
+            (Form::Attributes, Self::Job(job), 7) => writer.shape(7, &in_shape::<JobV5, _>(job)),
             (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
             (Form::Bytes, head, 6) => writer.shape(6, &in_shape::<HeadV4, _>(head)),
+            (Form::Bytes, head, 7) => writer.shape(7, &in_shape::<HeadV5, _>(head)),
             (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
@@ -85,6 +90,8 @@ impl Stored for Head {
             (5, Form::Attributes) => reader.shape::<Of<JobV3, _>>().map(|of| Self::Job(of.0)),
             (6, Form::Bytes) => reader.shape::<Of<HeadV4, _>>().map(|of| of.0),
             (6, Form::Attributes) => reader.shape::<Of<JobV4, _>>().map(|of| Self::Job(of.0)),
+            (7, Form::Bytes) => reader.shape::<Of<HeadV5, _>>().map(|of| of.0),
+            (7, Form::Attributes) => reader.shape::<Of<JobV5, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -98,9 +105,10 @@ impl Stored for Head {
 /// The oldest that says it all.
 fn shape_of(head: &Head) -> u8 {
     let Some(Job { definition, .. }) = head.job() else { return 1 };
-    let Definition { target, bounds, terms, sla, overlap, .. } = definition;
+    let Definition { target, bounds, terms, sla, overlap, callback, hooks, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
+        _ if callback.is_some() || !hooks.is_empty() => 7,
         _ if *overlap != Overlap::default() => 6,
         _ if says_more_than_4 => 5,
         Target::Worker(_) => 4,
@@ -115,16 +123,19 @@ shapes! {
     HeadV2 => Head,
     HeadV3 => Head,
     HeadV4 => Head,
+    HeadV5 => Head,
     JobV1 => Job,
     JobV2 => Job,
     JobV3 => Job,
     JobV4 => Job,
+    JobV5 => Job,
     StatusV1 => Status,
     BeforeV1 => Before,
     DefinitionV1 => Definition,
     DefinitionV2 => Definition,
     DefinitionV3 => Definition,
     DefinitionV4 => Definition,
+    DefinitionV5 => Definition,
     OverlapV4 => Overlap,
     CatchUpV1 => CatchUp,
 }
@@ -157,6 +168,14 @@ enum HeadV3 {
 #[serde(remote = "Head")]
 enum HeadV4 {
     Job(#[serde(with = "JobV4")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
+/// A job says who is told of its runs, and asked before them.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV5 {
+    Job(#[serde(with = "JobV5")] Job),
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
@@ -255,6 +274,27 @@ struct JobV4 {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV5 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Maybe::<BeforeV1>")]
+    before: Option<Before>,
+    #[serde(with = "DefinitionV5")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Status", rename_all = "snake_case")]
 enum StatusV1 {
     Active,
@@ -292,6 +332,10 @@ struct DefinitionV1 {
     bounds: Bounds,
     #[serde(skip)]
     overlap: Overlap,
+    #[serde(skip)]
+    callback: Option<Callback>,
+    #[serde(skip)]
+    hooks: Hooks,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -316,6 +360,10 @@ struct DefinitionV2 {
     bounds: Bounds,
     #[serde(skip)]
     overlap: Overlap,
+    #[serde(skip)]
+    callback: Option<Callback>,
+    #[serde(skip)]
+    hooks: Hooks,
 }
 
 /// A service may be its target, calls have time-outs, effects are claimed; its runs have an SLA and share limits with those of other jobs.
@@ -341,6 +389,10 @@ struct DefinitionV3 {
     bounds: Bounds,
     #[serde(skip)]
     overlap: Overlap,
+    #[serde(skip)]
+    callback: Option<Callback>,
+    #[serde(skip)]
+    hooks: Hooks,
 }
 
 /// What becomes of a run that comes while others of its job are under way.
@@ -366,6 +418,39 @@ struct DefinitionV4 {
     bounds: Bounds,
     #[serde(with = "OverlapV4")]
     overlap: Overlap,
+    #[serde(skip)]
+    callback: Option<Callback>,
+    #[serde(skip)]
+    hooks: Hooks,
+}
+
+/// Who is told of the end of a run, and who is asked before it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV5 {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: BTreeSet<String>,
+    #[serde(with = "TargetV3")]
+    target: Target,
+    #[serde(with = "BodyV1")]
+    payload: Body,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(with = "TermsV3")]
+    terms: Terms,
+    #[serde(default, with = "CatchUpV1")]
+    catch_up: CatchUp,
+    #[serde(default, with = "Maybe::<SpanV1>")]
+    sla: Option<Duration>,
+    #[serde(with = "BoundsV1")]
+    bounds: Bounds,
+    #[serde(with = "OverlapV4")]
+    overlap: Overlap,
+    #[serde(default, with = "Maybe::<CallbackV1>")]
+    callback: Option<Callback>,
+    #[serde(with = "HooksV1")]
+    hooks: Hooks,
 }
 
 #[derive(Serialize, Deserialize)]
