@@ -21,6 +21,7 @@ mod leases;
 mod limits;
 mod on_demand;
 mod openapi;
+mod callbacks;
 mod overlap;
 mod patch;
 mod ports;

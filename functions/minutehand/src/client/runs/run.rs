@@ -1,6 +1,6 @@
 //! A run as its reader sees it.
 
-use minutehand_client::wire::{AttemptErrorView, AttemptView, Instant, RunStatus, RunView, SlaView, Word};
+use minutehand_client::wire::{AttemptErrorView, AttemptView, CallbackRunView, Instant, RunStatus, RunView, SlaView, Word};
 use minutehand_domain::Moment;
 
 use super::super::cells::{counted, or_dash, painted, shortened, status};
@@ -44,19 +44,27 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Waiting for", run.waiting_for.as_ref())
         .with("Origin", run.origin.to_string())
         .maybe("Retry of", run.redrive_of.as_ref())
+        .maybe("Tells of", run.callback_of.as_ref())
         .with("Scheduled", instant(run.scheduled_at))
         .maybe("Covers until", run.covers_until.map(instant))
         .maybe("Started", run.started_at.map(instant))
         .maybe("Finished", run.finished_at.map(instant))
         .maybe("Took", took(run, paper.now))
+        .maybe("Told by", run.callback.as_ref().map(told_words))
+        .maybe("Hook after", run.after.as_ref().map(told_words))
         .maybe("SLA", run.sla.map(|sla| sla_words(sla, paper)))
         .with("Priority", run.priority.to_string())
         .maybe("Progress", progress(run))
         .maybe("Payload", run.payload.text().map(shortened))
+        .maybe("By its hook", run.hook_payload.text().map(shortened))
         .maybe("Checkpoint", run.checkpoint.text().map(shortened))
         .maybe("Result", run.result.text().map(shortened))
         .draw();
     if run.attempts.is_empty() { card } else { format!("{card}\n{}", attempts(&run.attempts, paper)) }
+}
+
+fn told_words(told: &CallbackRunView) -> String {
+    format!("{}, {}", told.run_id, told.status)
 }
 
 pub(crate) fn sla_words(sla: SlaView, paper: Paper) -> String {
