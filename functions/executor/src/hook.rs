@@ -3,6 +3,7 @@
 
 use minutehand_domain::body::Json;
 use minutehand_domain::hook::{BeforeHook, OnError};
+use minutehand_domain::id::RunKey;
 use minutehand_domain::limits::PAYLOAD_BYTES;
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::run::{AttemptError, ErrorCode};
@@ -52,7 +53,7 @@ async fn answer<D: Ports>(ports: &D, claimed: &ClaimedRun, before: &BeforeHook) 
     let call = Call {
         target: &target,
         tenant: &run.tenant,
-        run: run.key,
+        run: RunKey::asking(run.key),
         attempt: run.fence,
         scheduled_at: run.nominal(),
         now,

@@ -203,9 +203,22 @@ impl RunKey {
 
     /// The run that tells of the end of `run`, in a place of its own: it is none of its job's.
     pub fn callback(run: Self, place: CallbackPlace) -> Self {
+        Self::beside(run, place.code())
+    }
+
+    /// The name under which whoever is asked before a run is called: no run, but told apart from it, so that a service which is both asked and
+    /// called, and does each thing once, takes neither for the other.
+    pub fn asking(run: Self) -> Self {
+        Self::beside(run, Self::ASKING)
+    }
+
+    /// Behind the codes of callbacks.
+    const ASKING: u64 = 2;
+
+    fn beside(run: Self, discriminator: u64) -> Self {
         let digest = Sha256::new().chain_update(b"minutehand callback 1\0").chain_update(run.to_bytes()).finalize();
         let job = JobId(digest[..16].try_into().expect("a digest has 32 bytes"));
-        Self { job, at: run.at, origin: Origin::Callback, discriminator: place.code() }
+        Self { job, at: run.at, origin: Origin::Callback, discriminator }
     }
 
     pub fn owner(&self) -> Owner {

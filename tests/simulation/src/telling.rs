@@ -31,7 +31,7 @@ pub struct Seen {
     pub asked: Vec<Asked>,
     pub calls: Vec<Called>,
     /// What each hook was told, by the run and its attempt.
-    pub given: BTreeMap<(RunKey, u32), Value>,
+    pub given: BTreeMap<(String, u32), Value>,
 }
 
 impl Telling {
@@ -88,8 +88,9 @@ impl Seen {
         let said = if is_too_slow { Said::Nothing } else { telling.said(roll) };
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         if telling.asked {
-            self.given.insert((call.run, call.attempt), body);
-            self.asked.push(Asked { run: call.run.to_string(), fence: call.attempt, at: span.1, said });
+            let run = word(&body["data"]["run_id"]);
+            self.asked.push(Asked { run: run.clone(), fence: call.attempt, at: span.1, said });
+            self.given.insert((run, call.attempt), body);
         } else {
             let (of, kind) = (word(&body["data"]["run_id"]), word(&body["type"]));
             self.told.push(Told { of, kind, at: span.0, heard: said == Said::GoOn });

@@ -58,6 +58,7 @@ fn an_end_is_told_of_once_and_holds_up_nothing() {
     assert_eq!((stage.state(10).as_str(), heard(&stage, 10, "run.succeeded")), ("succeeded", 1));
     let teller = teller(&stage, 10).expect("it was told of");
     assert_eq!((teller.callback_of, teller.fence), (Some(stage.key(10)), 1));
+    assert_eq!(stage.written(teller.key), 5, "its timer, its record, its claim, its end, and the timer's end");
     assert_eq!((stage.called(), stage.timers()), (vec![10], vec![]));
     assert_eq!(stage.judge_tellings(&[stage.key(10)]), []);
 }
