@@ -1,6 +1,7 @@
 //! The executor: queue, claim, target, record. A refusal consumes the hint; a fault gives it back.
 
 pub mod batch;
+mod hook;
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,16 +9,21 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use minutehand_domain::Moment;
-use minutehand_domain::limits::INLINE_RESULT_BYTES;
+use minutehand_domain::access::SecretHash;
+use minutehand_domain::body::{Body, Json};
+use minutehand_domain::hook::Given;
+use minutehand_domain::limits::{INLINE_PAYLOAD_BYTES, INLINE_RESULT_BYTES};
 use minutehand_domain::run::lease_id::LeaseId;
-use minutehand_domain::run::{Outcome, Refusal};
+use minutehand_domain::run::{Event, Outcome, Refusal};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::{Delivery, Queues};
 use minutehand_io::targets::{Answer, Call, Targets as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim};
-use minutehand_protocol::run::finish::{Finished, entrust, finish, hand_back};
+use minutehand_protocol::run::finish::{self, Finished, hand_back, veto};
+
+use self::hook::Said;
 
 /// How long to wait before the record of an attempt is tried again; the last one over and over, while it is worth it.
 const RECORD_AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(5)];
@@ -62,14 +68,52 @@ async fn execute_claimed<D: Ports>(
     if !may_still_call(ports, claimed) {
         return Ok(Executed::GaveUp);
     }
-    let finished = match call_unless(leaving, call(ports, claimed)).await {
-        Some(answer) => record(ports, claimed, answer, gone).await?,
+    let finished = match call_unless(leaving, ask_and_call(ports, claimed)).await {
+        Some(Called::Answered(answer, given)) => {
+            record(ports, claimed, Ended::Answered(answer, given), gone).await?
+        }
+        Some(Called::Vetoed(told)) => record(ports, claimed, Ended::Vetoed(told), gone).await?,
+        Some(Called::TooLate) => return Ok(Executed::GaveUp),
         None => hand_back_claimed(ports, claimed).await?,
     };
     Ok(Executed::Attempted(finished))
 }
 
-async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output = Answer>) -> Option<Answer> {
+/// What came of an attempt.
+enum Called {
+    /// The target's answer, or why it was not called; and what a hook gave it in the place of its payload.
+    Answered(Answer, Option<Json>),
+    Vetoed(String),
+    /// Whoever was asked before took so long that what is left of the lease does not cover the call.
+    TooLate,
+}
+
+/// What is to be written down of it.
+#[derive(Clone)]
+enum Ended {
+    Answered(Answer, Option<Json>),
+    Vetoed(String),
+}
+
+/// Asks whoever is to be asked before, and calls the target unless that one said otherwise.
+async fn ask_and_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Called {
+    let Some(before) = &claimed.order.before else {
+        return Called::Answered(call(ports, claimed, claimed.payload.as_ref()).await, None);
+    };
+    let given = match hook::ask(ports, claimed, before).await {
+        Said::GoOn(given) => given,
+        Said::Veto(told) => return Called::Vetoed(told),
+        Said::Fail(error) => return Called::Answered(Answer::Failed { error, retry_after: None }, None),
+    };
+    let now = ports.clock().now();
+    if !claimed.run.lease().is_some_and(|lease| lease.covers_a_call(now, &claimed.order.terms)) {
+        return Called::TooLate;
+    }
+    let answer = call(ports, claimed, given.as_ref().or(claimed.payload.as_ref())).await;
+    Called::Answered(answer, given)
+}
+
+async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output = Called>) -> Option<Called> {
     match select(pin!(call), pin!(leaving)).await {
         Either::Left((answer, _)) => Some(answer),
         Either::Right(((), _)) => None,
@@ -78,12 +122,12 @@ async fn call_unless(leaving: impl Future<Output = ()>, call: impl Future<Output
 
 /// The call was made; a store that is away must not make us forget how it went. It is told for as long as the lease is
 /// ours: given up sooner, three calls that succeeded while a table was throttled would count as three lost leases.
-async fn record<D: Ports>(ports: &D, claimed: &ClaimedRun, answer: Answer, gone: Moment) -> Result<Finished, Fault> {
+async fn record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended, gone: Moment) -> Result<Finished, Fault> {
     let until = claimed.run.lease().map_or(gone, |lease| lease.until.min(gone));
     let last = RECORD_AGAIN_AFTER[RECORD_AGAIN_AFTER.len() - 1];
     let mut pauses = RECORD_AGAIN_AFTER.into_iter().chain(std::iter::repeat(last));
     loop {
-        let recorded = try_to_record(ports, claimed, answer.clone()).await;
+        let recorded = try_to_record(ports, claimed, ended.clone()).await;
         let again = pauses.next().map_or(Moment::END, |pause| ports.clock().now() + pause);
         match recorded {
             Err(Fault::Unavailable { .. }) if again < until => ports.clock().sleep_until(again).await,
@@ -97,12 +141,28 @@ async fn hand_back_claimed<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Result<
     hand_back(ports, claimed.as_claimed(), fence, terms, Some(&claimed.hint)).await
 }
 
-/// A large result is written apart before the record that names it.
-async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, answer: Answer) -> Result<Finished, Fault> {
+/// A large result is written apart before the record that names it, and so is what a hook gave.
+async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended) -> Result<Finished, Fault> {
     let ClaimedRun { run, order, hint, .. } = claimed;
     let (seen, fence, terms) = (claimed.as_claimed(), run.fence, &order.terms);
+    let (answer, given) = match ended {
+        Ended::Answered(answer, given) => (answer, given),
+        Ended::Vetoed(told) => return veto(ports, seen, fence, &told, terms, Some(hint)).await,
+    };
+    let given = match given {
+        Some(json) => {
+            let payload = bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?;
+            Some(Given { attempt: fence, payload })
+        }
+        None => None,
+    };
     let outcome = match answer {
-        Answer::Accepted { token } => return entrust(ports, seen, fence, &token, terms).await,
+        // Whoever is told of an end has nothing to take on.
+        Answer::Accepted { .. } if run.callback_of.is_some() => Outcome::Succeeded { result: Body::Empty },
+        Answer::Accepted { token } => {
+            let entrusted = Event::Entrust { fence, token: SecretHash::of(&token), terms };
+            return finish::record(ports, seen, given.as_ref(), &entrusted, terms, None).await;
+        }
         Answer::Succeeded { result } => {
             let result = bodies::keep(ports, &run.tenant, run.key.job, result, INLINE_RESULT_BYTES).await?;
             Outcome::Succeeded { result }
@@ -110,7 +170,8 @@ async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, answer: Answer
         Answer::Failed { error, retry_after } => Outcome::Failed { error, retry_after },
         Answer::TimedOut => Outcome::TimedOut,
     };
-    finish(ports, seen, fence, &outcome, terms, Some(hint)).await
+    let finished = Event::Finish { fence, outcome: &outcome, terms };
+    finish::record(ports, seen, given.as_ref(), &finished, terms, Some(hint)).await
 }
 
 /// Rule **visibility is the lease's outer clock**: if this executor dies, the hint reappears just when the lease is
@@ -121,14 +182,14 @@ async fn hide_until_the_lease_ends<D: Ports>(ports: &D, claimed: &ClaimedRun, re
     }
 }
 
-/// Rule **late claim**, its end: just before the call, what is left of the lease must cover it.
+/// Rule **late claim**, its end: just before the call, what is left of the lease must cover it, and whoever is asked before.
 fn may_still_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> bool {
     let now = ports.clock().now();
-    claimed.run.lease().is_some_and(|lease| lease.covers_a_call(now, &claimed.order.terms))
+    claimed.run.lease().is_some_and(|lease| lease.covers_all(now, &claimed.order.terms))
 }
 
-async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
-    let ClaimedRun { run, order, payload, material, .. } = claimed;
+async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun, payload: Option<&Json>) -> Answer {
+    let ClaimedRun { run, order, material, .. } = claimed;
     let call = Call {
         target: &order.target,
         tenant: &run.tenant,
@@ -136,7 +197,7 @@ async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> Answer {
         attempt: run.fence,
         scheduled_at: run.nominal(),
         now: ports.clock().now(),
-        payload: payload.as_ref(),
+        payload,
         follows: run.follows.map(|follows| follows.run),
         task: order.task.as_ref(),
         material,

@@ -39,6 +39,8 @@ mod starting;
 mod surviving;
 #[path = "process/taking_up.rs"]
 mod taking_up;
+#[path = "process/telling.rs"]
+mod telling;
 
 use std::time::Duration;
 

@@ -89,7 +89,7 @@ impl Run {
             State::Succeeded { .. } => Some(Ended::Succeeded),
             State::Failed { .. } | State::TimedOut { .. } => Some(Ended::Failed),
             State::Skipped { why, .. } => match why {
-                Skip::Missed | Skip::Upstream | Skip::Condition | Skip::Overlap => Some(Ended::Skipped),
+                Skip::Missed | Skip::Upstream | Skip::Condition | Skip::Overlap | Skip::Vetoed => Some(Ended::Skipped),
                 Skip::Coalesced
                 | Skip::Paused
                 | Skip::Cancelled

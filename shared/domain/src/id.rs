@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::Moment;
+use crate::callback::CallbackPlace;
 use crate::limits::WORD_CHARS;
 use crate::spelled::spelled_for_people;
 
@@ -117,6 +118,8 @@ pub enum Origin {
     Redrive,
     /// A task of a workflow's run: the discriminator says which, and which try at it.
     Task,
+    /// It tells of the end of another run: the discriminator says which of that run's callbacks it is.
+    Callback,
     /// Somebody asked to go on with a workflow's run that failed: what succeeded in it is not done again.
     Resume,
     /// A run of the job before it has ended: the discriminator says which.
@@ -130,6 +133,7 @@ impl Origin {
             Self::Manual => "manual",
             Self::Redrive => "redrive",
             Self::Task => "task",
+            Self::Callback => "callback",
             Self::Resume => "resume",
             Self::Follow => "follow",
         }
@@ -142,7 +146,7 @@ impl Origin {
             // Two is a backfill's.
             Self::Redrive => 3,
             Self::Task => 4,
-            // Five is a callback's.
+            Self::Callback => 5,
             Self::Follow => 6,
             Self::Resume => 7,
         }
@@ -155,6 +159,7 @@ impl Origin {
             3 => Some(Self::Redrive),
             4 => Some(Self::Task),
             6 => Some(Self::Follow),
+            5 => Some(Self::Callback),
             7 => Some(Self::Resume),
             _ => None,
         }
@@ -165,7 +170,7 @@ impl Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Job(JobId),
-    /// The run that it is a task of: its record says which.
+    /// The run that it is a task of, or whose end it tells of: its record says which.
     Parent,
 }
 
@@ -205,12 +210,32 @@ impl RunKey {
         Self { job: follower, at: ended_at, origin: Origin::Follow, discriminator: run.chance(0).max(1) }
     }
 
+    /// The run that tells of the end of `run`, in a place of its own: it is none of its job's.
+    pub fn callback(run: Self, place: CallbackPlace) -> Self {
+        Self::beside(run, place.code())
+    }
+
+    /// The name under which whoever is asked before a run is called: no run, but told apart from it, so that a service which is both asked and
+    /// called, and does each thing once, takes neither for the other.
+    pub fn asking(run: Self) -> Self {
+        Self::beside(run, Self::ASKING)
+    }
+
+    /// Behind the codes of callbacks.
+    const ASKING: u64 = 2;
+
+    fn beside(run: Self, discriminator: u64) -> Self {
+        let digest = Sha256::new().chain_update(b"minutehand callback 1\0").chain_update(run.to_bytes()).finalize();
+        let job = JobId(digest[..16].try_into().expect("a digest has 32 bytes"));
+        Self { job, at: run.at, origin: Origin::Callback, discriminator }
+    }
+
     pub fn owner(&self) -> Owner {
         match self.origin {
             Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Resume | Origin::Follow => {
                 Owner::Job(self.job)
             }
-            Origin::Task => Owner::Parent,
+            Origin::Task | Origin::Callback => Owner::Parent,
         }
     }
 
@@ -218,7 +243,12 @@ impl RunKey {
     pub fn is_occurrence(&self) -> bool {
         match self.origin {
             Origin::Schedule => self.discriminator == 0,
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume | Origin::Follow => false,
+            Origin::Manual
+            | Origin::Redrive
+            | Origin::Task
+            | Origin::Callback
+            | Origin::Resume
+            | Origin::Follow => false,
         }
     }
 
@@ -364,6 +394,7 @@ mod tests {
             Just(Origin::Manual),
             Just(Origin::Redrive),
             Just(Origin::Task),
+            Just(Origin::Callback),
             Just(Origin::Resume),
             Just(Origin::Follow)
         ];

@@ -12,8 +12,10 @@ use thiserror::Error;
 
 use crate::Moment;
 use crate::body::Body;
+use crate::callback::Callback;
 use crate::catch_up::CatchUp;
 use crate::follow::Listed;
+use crate::hook::Hooks;
 use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::idempotency::Fingerprint;
 use crate::lane::Lane;
@@ -94,6 +96,10 @@ pub struct Definition {
     pub bounds: Bounds,
     /// What becomes of a run that comes while others are under way.
     pub overlap: Overlap,
+    /// Who is told of the end of a run.
+    pub callback: Option<Callback>,
+    /// Who is asked before a run, and told after it.
+    pub hooks: Hooks,
 }
 
 /// A job of nobody in particular that calls nothing: what is said of another is its difference.
@@ -111,6 +117,8 @@ impl Default for Definition {
             sla: None,
             bounds: Bounds::default(),
             overlap: Overlap::default(),
+            callback: None,
+            hooks: Hooks::default(),
         }
     }
 }
@@ -120,6 +128,13 @@ impl Before {
     pub fn count(&self, first: Moment, until: Moment) -> u64 {
         let next = |t: &Moment| self.schedule.next_after(*t).filter(|next| *next < until);
         std::iter::successors(Some(first), next).zip(1..=COALESCE_COUNT).map(|(_, count)| count).last().unwrap_or(1)
+    }
+}
+
+impl Definition {
+    /// All who are told of the end of a run.
+    pub fn callbacks(&self) -> Vec<Callback> {
+        self.callback.iter().chain(&self.hooks.after).cloned().collect()
     }
 }
 
@@ -213,10 +228,16 @@ impl Job {
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
             Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume | Origin::Follow => None,
+            Origin::Manual
+            | Origin::Redrive
+            | Origin::Task
+            | Origin::Callback
+            | Origin::Resume
+            | Origin::Follow => None,
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
-        Run { nominal, sla, followers: self.pinned(), ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+        let (callbacks, followers) = (self.definition.callbacks(), self.pinned());
+        Run { nominal, sla, callbacks, followers, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
     }
 
     /// The workflow whose own job it is.
@@ -240,8 +261,8 @@ impl Job {
 
     /// What its runs carry out.
     pub fn order(self) -> Order {
-        let Definition { target, terms, payload, priority, .. } = self.definition;
-        Order { target, terms, payload, priority, task: None }
+        let Definition { target, terms, payload, priority, hooks, .. } = self.definition;
+        Order { target, terms, payload, priority, task: None, before: hooks.before }
     }
 
     /// What the fire at `t` was meant for: before jitter, and before a calendar moved it.

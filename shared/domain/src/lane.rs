@@ -20,7 +20,7 @@ pub struct Lane {
 
 impl Length {
     pub fn of(terms: &Terms) -> Self {
-        if terms.timeout > Terms::LONGEST_SHORT_CALL { Self::Long } else { Self::Short }
+        if terms.before + terms.timeout > Terms::LONGEST_SHORT_CALL { Self::Long } else { Self::Short }
     }
 }
 

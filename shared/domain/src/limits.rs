@@ -31,6 +31,11 @@ pub const INLINE_RESULT_BYTES: usize = 512;
 pub const ERROR_CHARS: usize = 160;
 /// Lambda ends an invocation at 900 s; the claim, the record and a margin need the rest.
 pub const TIMEOUT_SECONDS: u64 = 840;
+/// How long a try at a callback may take: whoever is told answers, and does what follows from it afterwards.
+pub const CALLBACK_SECONDS: u64 = 30;
+/// How long whoever is asked before a call may take: it holds a place of an executor that could call.
+pub const HOOK_SECONDS: u64 = 30;
+pub const DEFAULT_HOOK_SECONDS: u64 = 10;
 pub const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
 /// How long after it was due a run is to have ended, where its job says that it is to have.
 pub const SLA_SECONDS: u64 = 30 * 86_400;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
+use crate::hook::BeforeHook;
 use crate::id::RunKey;
 use crate::limits::{DEFAULT_TIMEOUT_SECONDS, SHORT_CALL_SECONDS, TIMEOUT_SECONDS};
 use crate::pace;
@@ -23,6 +24,8 @@ pub struct Order {
     pub priority: Priority,
     /// Which task it is, where it is one.
     pub task: Option<TaskName>,
+    /// Who is asked before the target is called.
+    pub before: Option<BeforeHook>,
 }
 
 /// A task as its target is told of it.
@@ -42,6 +45,8 @@ pub struct Terms {
     pub timeout: Duration,
     pub retry: RetryPolicy,
     pub delivery: Delivery,
+    /// How long whoever is asked before may take; nothing where nobody is.
+    pub before: Duration,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,15 +80,20 @@ impl Terms {
         self.timeout.min(Self::LONGEST_CALL)
     }
 
-    /// How long a claim holds: the call's own time, and room to write down how it went.
+    /// For how long an attempt takes up the process that makes it: the call, and whoever is asked before.
+    pub fn occupies(&self) -> Duration {
+        self.before + self.call()
+    }
+
+    /// How long a claim holds: the call's own time, that of whoever is asked before it, and room to write down how it went.
     pub fn lease(&self) -> Duration {
-        self.call() + pace::LEASE_MARGIN
+        self.occupies() + pace::LEASE_MARGIN
     }
 }
 
 impl Default for Terms {
     fn default() -> Self {
         let timeout = Duration::from_secs(DEFAULT_TIMEOUT_SECONDS);
-        Self { timeout, retry: RetryPolicy::default(), delivery: Delivery::default() }
+        Self { timeout, retry: RetryPolicy::default(), delivery: Delivery::default(), before: Duration::ZERO }
     }
 }

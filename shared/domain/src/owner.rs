@@ -1,7 +1,11 @@
 //! The owner of a run as it was read: it gives the order, and says whether a run may begin and whether it goes on.
 
+use std::sync::LazyLock;
+
 use crate::Moment;
 use crate::body::Body;
+use crate::callback::CallbackOwner;
+use crate::hook::BeforeHook;
 use crate::id::RunKey;
 use crate::job::{Job, Status};
 use crate::lane::Lane;
@@ -13,11 +17,15 @@ use crate::target::{Target, WorkerTarget, WorkflowTarget};
 use crate::workflow::definition::{Approval, Does};
 use crate::workflow::plan::{Node, Plan};
 
+static NOTHING_SHARED: LazyLock<Bounds> = LazyLock::new(Bounds::default);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunOwner {
     Job(Job),
     /// The run of a workflow, or of a `for_each`, whose task it is.
     Parent(TaskOwner),
+    /// The run whose end it tells of.
+    Told(CallbackOwner),
 }
 
 /// What a parent says of the run of one of its tasks.
@@ -59,7 +67,7 @@ impl TaskOwner {
         let above = parent.task.as_ref().filter(|_| place.branch.is_some()).map(|each| each.parent);
         let workflow_run = above.unwrap_or(parent.key);
         let task = Some(TaskName { workflow_run, key: node.task.key.clone(), branch: place.branch });
-        let order = Order { target, terms, payload: Body::Empty, priority, task };
+        let order = Order { target, terms, payload: Body::Empty, priority, task, before: None };
         Some(Self { order, undertaking, bounds: node.task.bounds.clone(), is_wanted })
     }
 }
@@ -88,6 +96,7 @@ impl RunOwner {
         match self {
             Self::Job(job) => job.order(),
             Self::Parent(task) => task.order,
+            Self::Told(callback) => callback.order,
         }
     }
 
@@ -96,6 +105,7 @@ impl RunOwner {
         match self {
             Self::Job(job) => Undertaking::calling(&job.definition.target),
             Self::Parent(task) => task.undertaking.clone(),
+            Self::Told(_) => Undertaking::Call,
         }
     }
 
@@ -109,6 +119,7 @@ impl RunOwner {
                     Lane::short(task.order.priority)
                 }
             },
+            Self::Told(callback) => Lane::of(callback.order.priority, &callback.order.terms),
         }
     }
 
@@ -117,6 +128,7 @@ impl RunOwner {
         match self {
             Self::Job(job) => &job.definition.terms,
             Self::Parent(task) => &task.order.terms,
+            Self::Told(callback) => &callback.order.terms,
         }
     }
 
@@ -124,7 +136,7 @@ impl RunOwner {
     pub fn places(&self, quota: Option<u32>) -> Vec<Bound> {
         let of_its_job = match self {
             Self::Job(job) => job.definition.overlap.places(job.id),
-            Self::Parent(_) => None,
+            Self::Parent(_) | Self::Told(_) => None,
         };
         of_its_job.into_iter().chain(self.bounds().places(&self.undertaking(), quota)).collect()
     }
@@ -133,7 +145,7 @@ impl RunOwner {
     pub fn overlap(&self) -> Overlap {
         match self {
             Self::Job(job) => job.definition.overlap,
-            Self::Parent(_) => Overlap::default(),
+            Self::Parent(_) | Self::Told(_) => Overlap::default(),
         }
     }
 
@@ -147,6 +159,7 @@ impl RunOwner {
         match self {
             Self::Job(job) => &job.definition.bounds,
             Self::Parent(task) => &task.bounds,
+            Self::Told(_) => &NOTHING_SHARED,
         }
     }
 
@@ -155,6 +168,16 @@ impl RunOwner {
         match self {
             Self::Job(job) => &job.definition.target,
             Self::Parent(task) => &task.order.target,
+            Self::Told(callback) => &callback.order.target,
+        }
+    }
+
+    /// Who is asked before its runs are called.
+    pub fn before(&self) -> Option<&BeforeHook> {
+        match self {
+            Self::Job(job) => job.definition.hooks.before.as_ref(),
+            Self::Parent(task) => task.order.before.as_ref(),
+            Self::Told(callback) => callback.order.before.as_ref(),
         }
     }
 
@@ -163,14 +186,15 @@ impl RunOwner {
         match self {
             Self::Job(job) => &job.definition.payload,
             Self::Parent(task) => &task.order.payload,
+            Self::Told(callback) => &callback.order.payload,
         }
     }
 
-    /// A run of it that nobody has touched yet. A task's is born with its record.
+    /// A run of it that nobody has touched yet. A task's and a callback's are born with their records.
     pub fn unborn(&self, key: RunKey) -> Option<Run> {
         match self {
             Self::Job(job) => Some(job.run(key)),
-            Self::Parent(_) => None,
+            Self::Parent(_) | Self::Told(_) => None,
         }
     }
 
@@ -182,6 +206,7 @@ impl RunOwner {
                 Status::Cancelled => false,
             },
             Self::Parent(task) => task.is_wanted,
+            Self::Told(callback) => callback.is_owed,
         }
     }
 
@@ -189,7 +214,7 @@ impl RunOwner {
     pub fn is_too_late(&self, key: RunKey, now: Moment) -> bool {
         match self {
             Self::Job(job) => job.is_too_late(key.at, now),
-            Self::Parent(_) => false,
+            Self::Parent(_) | Self::Told(_) => false,
         }
     }
 }

@@ -35,6 +35,8 @@ use crate::Moment;
 use crate::access::{By, SecretHash};
 use crate::body::Body;
 use crate::follow::{Follower, Follows};
+use crate::callback::Callback;
+use crate::hook::Given;
 use crate::id::{RunKey, Tenant, Worker};
 use crate::order::Terms;
 use crate::pace;
@@ -84,6 +86,12 @@ pub struct Run {
     pub followers: Vec<Follower>,
     /// Its turn in catching up, until it begins.
     pub made_up: Option<MadeUp>,
+    /// Who is told of its end: pinned when it is born.
+    pub callbacks: Vec<Callback>,
+    /// The run that it tells of, where it is a callback's.
+    pub callback_of: Option<RunKey>,
+    /// What a hook gave an attempt in the place of its payload.
+    pub given: Option<Given>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,6 +181,8 @@ pub enum Skip {
     Calendar,
     /// More runs stood one behind the other than may.
     Cycle,
+    /// Whoever is asked before a run said that it is not to be.
+    Vetoed,
 }
 
 /// What a record of something that did not fire stands for beside its own instant.
@@ -213,6 +223,11 @@ pub enum Event<'a> {
         fence: u32,
         outcome: &'a Outcome,
         terms: &'a Terms,
+    },
+    /// Whoever is asked before the target is called said that it is not to be, in a sentence.
+    Veto {
+        fence: u32,
+        told: &'a str,
     },
     /// The holder hands the run back unfinished: it is going away.
     HandBack {
@@ -400,6 +415,9 @@ impl Run {
             follows: None,
             followers: Vec::new(),
             made_up: None,
+            callbacks: Vec::new(),
+            callback_of: None,
+            given: None,
         }
     }
 
@@ -431,6 +449,17 @@ impl Run {
     #[must_use]
     pub fn under(self, key: RunKey) -> Self {
         Self { key, nominal: None, state: State::Scheduled { due: key.at }, ..self }
+    }
+
+    /// The run that it was derived from by a decision that is final: that whose task it is, or whose end it tells of.
+    pub fn derived_from(&self) -> Option<RunKey> {
+        self.task.as_ref().map(|task| task.parent).or(self.callback_of)
+    }
+
+    /// What an attempt was given by a hook, where that is the newest.
+    #[must_use]
+    pub fn with_given(self, given: Option<&Given>) -> Self {
+        Self { given: given.cloned().or(self.given), ..self }
     }
 
     pub fn is_finished(&self) -> bool {
@@ -545,7 +574,8 @@ impl Run {
             | Skip::Overlap
             // Who is taken by a calendar is not admitted; and who is admitted by what the calendar says now is not taken.
             | Skip::Calendar
-            | Skip::Cycle => {
+            | Skip::Cycle
+            | Skip::Vetoed => {
                 return None;
             }
         };
@@ -561,7 +591,7 @@ impl Run {
     /// When the attempt that is under way has taken as long as it may.
     pub fn deadline(&self, terms: &Terms) -> Option<Moment> {
         let _lease = self.lease()?;
-        self.attempts.last().map(|attempt| attempt.started_at + terms.timeout)
+        self.attempts.last().map(|attempt| attempt.started_at + terms.before + terms.timeout)
     }
 
     /// Until when its holder may have it: a worker, by its signs of life, until the attempt has taken as long as it may; who calls, and whoever
@@ -652,6 +682,11 @@ impl Lease {
         self.token.is_some_and(|hash| hash.is_of(token))
     }
 
+    /// Whether enough of it is left to ask whoever is asked before, call the target and write down how it went.
+    pub fn covers_all(&self, now: Moment, terms: &Terms) -> bool {
+        self.until.since(now) > terms.occupies() + pace::CALL_MARGIN
+    }
+
     /// Whether enough of it is left to call the target and write down how it went.
     pub fn covers_a_call(&self, now: Moment, terms: &Terms) -> bool {
         self.until.since(now) > terms.call() + pace::CALL_MARGIN
@@ -686,6 +721,7 @@ impl Skip {
             Self::Overlap => "overlap",
             Self::Calendar => "calendar",
             Self::Cycle => "cycle",
+            Self::Vetoed => "vetoed",
         }
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod body;
 pub(crate) mod bounds;
 pub(crate) mod calendar;
+pub(crate) mod callback;
 pub(crate) mod cron;
 pub(crate) mod definition;
 pub(crate) mod follow;

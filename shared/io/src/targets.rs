@@ -8,6 +8,7 @@ mod known_secrets;
 mod known_values;
 mod material;
 mod secrets;
+mod veto;
 #[cfg(all(feature = "aws", feature = "http"))]
 pub mod services;
 #[cfg(feature = "http")]
@@ -21,6 +22,7 @@ pub use known_secrets::KNOWN_FOR;
 pub use known_values::VALUE_KNOWN_FOR;
 pub use material::{Material, NoValue};
 pub use secrets::signing_secrets;
+pub use veto::veto_in;
 
 use std::future::Future;
 use std::time::Duration;

@@ -8,6 +8,8 @@ use minutehand_domain::run::{Run, TaskPlace};
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::run::callback;
+
 /// The tenant's job of this id. A tombstone is no job, and another tenant's is not there.
 pub async fn job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Job>, Fault> {
     Ok(seen_job_of(ports, tenant, id).await?.map(|seen| seen.item))
@@ -18,7 +20,10 @@ pub async fn owner_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<RunOwner>
     match (run.key.owner(), &run.task) {
         (Owner::Job(id), _) => Ok(job_of(ports, &run.tenant, id).await?.map(RunOwner::Job)),
         (Owner::Parent, Some(task)) => parent_of(ports, run, task.parent).await,
-        (Owner::Parent, None) => Ok(None),
+        (Owner::Parent, None) => match run.callback_of {
+            Some(of) => Ok(callback::owner_of(ports, run, of).await?.map(RunOwner::Told)),
+            None => Ok(None),
+        },
     }
 }
 

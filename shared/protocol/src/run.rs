@@ -1,12 +1,14 @@
 //! The life of a run: asked for or born of a hint, claimed, finished or handed back, cancelled. Nothing here knows a schedule;
 //! what a run carries out is its order.
 
+pub(crate) mod callback;
 pub mod cancel;
 pub mod claim;
 pub mod effect;
 mod entry;
 pub mod finish;
 mod lateness;
+pub mod hooked;
 pub mod lease;
 pub mod logbook;
 mod offer;

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
+use minutehand_domain::callback::Callback;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::follow::NotToFollow;
+use minutehand_domain::hook::Hooks;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::Definition as JobDefinition;
@@ -50,6 +52,8 @@ pub struct About {
     pub priority: Priority,
     pub catch_up: CatchUp,
     pub overlap: Overlap,
+    pub callback: Option<Callback>,
+    pub hooks: Hooks,
     pub sla: Option<Duration>,
 }
 
@@ -125,7 +129,20 @@ fn own_job(workflow: &Workflow, definition: JobDefinition, schedule: &Schedule, 
 /// What the job of a workflow's own is: it carries out the newest version, for as long as that says.
 fn job_of(workflow: &Workflow, about: About) -> JobDefinition {
     let target = Target::Workflow(WorkflowTarget { id: workflow.id, version: None });
-    let About { owner, tags, priority, catch_up, overlap, sla } = about;
+    let About { owner, tags, priority, catch_up, overlap, callback, hooks, sla } = about;
     let (name, terms) = (Some(workflow.name.clone()), Terms::default());
-    JobDefinition { name, owner, tags, target, priority, terms, catch_up, overlap, sla, ..JobDefinition::default() }
+    JobDefinition {
+        name,
+        owner,
+        tags,
+        target,
+        priority,
+        terms,
+        catch_up,
+        overlap,
+        callback,
+        hooks,
+        sla,
+        ..JobDefinition::default()
+    }
 }

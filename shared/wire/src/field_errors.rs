@@ -45,6 +45,14 @@ impl FieldErrors {
         self.0.extend(moved);
     }
 
+    /// The same of a part that stands elsewhere than it believes.
+    pub(crate) fn moved(&mut self, from: &str, to: &str, part: Self) {
+        self.extend(part.0.into_iter().map(|FieldError { pointer, detail }| {
+            let pointer = pointer.strip_prefix(from).map_or_else(|| pointer.clone(), |rest| to.to_owned() + rest);
+            FieldError { pointer, detail }
+        }));
+    }
+
     pub(crate) fn extend(&mut self, others: impl IntoIterator<Item = FieldError>) {
         self.0.extend(others);
     }

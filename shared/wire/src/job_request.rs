@@ -21,8 +21,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::Json;
 use crate::bounds::{ConcurrencySpec, RateSpec, bounds};
+use crate::callback::CallbackSpec;
 use crate::catch_up::CatchUpSpec;
 use crate::field_errors::{FieldErrors, RequestRefusal};
+use crate::hooks::{HooksSpec, with_time_for};
 use crate::object::maybe_object;
 use crate::overlap::OverlapSpec;
 use crate::problem::FieldError;
@@ -75,6 +77,12 @@ pub struct JobRequest {
     pub catch_up: Option<CatchUpSpec>,
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapSpec>,
+    /// Who is told of the end of a run.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub callback: Option<CallbackSpec>,
+    /// Who is asked before a run, and told after it.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<HooksSpec>,
     /// How long after it was due a run is to have ended. One that has not goes on; it is told of, and shows it.
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SLA_SECONDS))]
@@ -104,8 +112,14 @@ pub struct CheckedJob {
 impl JobRequest {
     /// The same request of a job that is there, whose credentials were shown as masks.
     #[must_use]
-    pub fn unmasked(mut self, present: &Target) -> Self {
-        self.target.unmask(present);
+    pub fn unmasked(mut self, present: &Definition) -> Self {
+        self.target.unmask(&present.target);
+        if let (Some(asked), Some(present)) = (&mut self.callback, &present.callback) {
+            asked.unmask(present);
+        }
+        if let Some(asked) = &mut self.hooks {
+            asked.unmask(&present.hooks);
+        }
         self
     }
 
@@ -136,6 +150,9 @@ impl JobRequest {
         let overlap = self.overlap.as_ref().map(|overlap| overlap.checked(&mut errors)).unwrap_or_default();
         let sla = sla(self.sla_seconds, &mut errors);
         let target = self.target.checked(check, &mut errors);
+        let callback = self.callback.as_ref().and_then(|callback| callback.checked("/callback", check, &mut errors));
+        let hooks = self.hooks.as_ref().map(|hooks| hooks.checked(check, &mut errors)).unwrap_or_default();
+        let terms = with_time_for(&hooks, target.as_ref(), terms, &mut errors);
         if let Some(target) = &target {
             can_claim_effects(target, terms.delivery, &mut errors);
         }
@@ -144,6 +161,7 @@ impl JobRequest {
         if secrets.len() > SECRETS_OF_A_CALL {
             errors.add("", format!("a call needs at most {SECRETS_OF_A_CALL} secrets; this names {}", secrets.len()));
         }
+        secrets.extend(callback.iter().flat_map(|callback| callback.target.secrets()).chain(hooks.secrets()));
         let (schedule, target) = errors.settle(schedule.zip(target))?;
         let definition = Definition {
             name: self.name,
@@ -157,6 +175,8 @@ impl JobRequest {
             sla,
             bounds,
             overlap,
+            callback,
+            hooks,
         };
         Ok(CheckedJob { schedule, definition, payload, secrets })
     }

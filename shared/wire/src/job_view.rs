@@ -14,7 +14,9 @@ use serde_json::value::RawValue;
 
 use crate::body::BodyView;
 use crate::bounds::{ConcurrencySpec, RateSpec};
+use crate::callback::CallbackSpec;
 use crate::catch_up::CatchUpSpec;
+use crate::hooks::HooksView;
 use crate::instant::Instant;
 use crate::job_health::JobHealthView;
 use crate::overlap::OverlapSpec;
@@ -56,6 +58,12 @@ pub struct JobView {
     /// Left out where its runs may overlap as they come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapSpec>,
+    /// Left out where nobody is told of the end of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<CallbackSpec>,
+    /// Left out where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<HooksView>,
     /// Left out where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_seconds: Option<u64>,
@@ -161,6 +169,8 @@ impl JobView {
             delivery: definition.terms.delivery.into(),
             catch_up: CatchUpSpec::of(&definition.catch_up),
             overlap: OverlapSpec::of(definition.overlap),
+            callback: definition.callback.as_ref().map(CallbackSpec::of),
+            hooks: HooksView::of(&definition.hooks),
             sla_seconds: definition.sla.map(|sla| sla.as_secs()),
             concurrency: ConcurrencySpec::of(&definition.bounds),
             rate: RateSpec::of(&definition.bounds),

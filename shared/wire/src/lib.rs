@@ -18,6 +18,7 @@ pub mod batch;
 pub mod body;
 pub mod bounds;
 pub mod calendar;
+pub mod callback;
 pub mod catch_up;
 pub mod component;
 pub mod decision_request;
@@ -29,6 +30,7 @@ pub mod fires;
 pub mod for_each_request;
 pub mod form;
 pub mod health;
+pub mod hooks;
 pub mod instant;
 pub mod job_health;
 pub mod job_patch;
@@ -85,12 +87,14 @@ pub use self::calendar::{
     CalendarChangeView, CalendarQuery, CalendarRequest, CalendarRules, CalendarView, DateSpec, DayOfWeek, DeleteCalendarQuery, ImportRequest,
     MaintenanceSpec, PassedOverView, TimeSpec, TouchView, TouchesView,
 };
+pub use self::callback::{CallbackRunView, CallbackSpec, RunToldView};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
 pub use self::decision_request::{HeldRequest, HeldVerdict, NoteRequest, SuccessRequest};
 pub use self::declared_view::{DeclaredView, TargetsQuery};
 pub use self::effect::{EffectAnswerView, EffectRequest, EffectView, EffectsQuery};
 pub use self::fires::{FiresQuery, FiresView, JobFireView};
 pub use self::health::HealthView;
+pub use self::hooks::{AfterHookSpec, BeforeHookSpec, HooksSpec, HooksView};
 pub use self::instant::Instant;
 pub use self::job_health::{DurationView, JobHealthView};
 pub use self::job_patch::JobPatch;

@@ -69,6 +69,7 @@ fn begin(run: &Run) -> RunEventView {
         Origin::Manual => "asked",
         Origin::Redrive => "asked_again",
         Origin::Task => "task",
+        Origin::Callback => "callback",
         Origin::Resume => "resumed",
         Origin::Follow => "follows",
     };

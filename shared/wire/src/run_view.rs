@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::after::FollowedByView;
 use crate::body::BodyView;
+use crate::callback::CallbackRunView;
 use crate::instant::Instant;
 use crate::log::LateAnswerView;
 use crate::run_status::RunStatus;
@@ -74,6 +75,19 @@ pub struct RunView {
     /// The jobs that run behind it, as it was at its birth, and what came of its end for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub followed_by: Vec<FollowedByView>,
+    /// Of a callback's run: the run whose end it tells of.
+    #[schemars(with = "Option<RunIdText>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback_of: Option<String>,
+    /// The run that tells of its end, where it asked for a callback on such an end. A list does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<CallbackRunView>,
+    /// The run of its hook `after`. A list does not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<CallbackRunView>,
+    /// What its hook gave an attempt in the place of its payload: the newest. A list leaves out one that is kept apart.
+    #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
+    pub hook_payload: BodyView,
     /// Of a task's run: the run of the workflow that it is a task of.
     #[schemars(with = "Option<RunIdText>")]
     pub workflow_run_id: Option<String>,
@@ -148,7 +162,7 @@ impl RunView {
         let span = run.skipped_span();
         Self {
             run_id: run.key.to_string(),
-            job_id: run.key.job.to_string(),
+            job_id: run.callback_of.unwrap_or(run.key).job.to_string(),
             status: RunStatus::of(run, now),
             reason: run.reason().map(ToOwned::to_owned),
             detail: run.told.clone(),
@@ -168,6 +182,10 @@ impl RunView {
             redrive_of: run.redrive_of.map(|key| key.to_string()),
             follows: run.follows.map(|follows| follows.run.to_string()),
             followed_by: FollowedByView::all_of(run),
+            callback_of: run.callback_of.map(|of| of.to_string()),
+            callback: None,
+            after: None,
+            hook_payload: run.given.as_ref().map_or(BodyView::LeftOut, |given| BodyView::inside(&given.payload)),
             workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
             task: None,

@@ -182,6 +182,7 @@ impl TargetSpec {
             timeout: self.timeout(timeout_seconds, errors),
             retry: retry.map(|retry| retry.checked(errors)).unwrap_or_default(),
             delivery: delivery.unwrap_or_default(),
+            before: Duration::ZERO,
         }
     }
 

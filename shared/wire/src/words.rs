@@ -2,6 +2,8 @@
 //! written, and none can be forgotten: a new variant does not compile until it is named here.
 
 use minutehand_domain::access::Role;
+use minutehand_domain::callback::End;
+use minutehand_domain::hook::OnError;
 use minutehand_domain::id::Origin;
 use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
@@ -37,9 +39,15 @@ words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
     "How much of a delay is chance: none of it, half, all, or a walk between the first delay and three times the last one.");
 words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
     "The method of the call.");
-words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive, Task, Resume, Follow;
+words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive, Task, Callback, Resume, Follow;
     "What brought a run about: its job's schedule, somebody who wanted it now or wanted another try, the workflow that it is a task \
-     of, somebody who went on with a workflow's run that had failed, or the end of a run of the job that its job runs behind.");
+     of, the end of a run that it tells of, somebody who went on with a workflow's run that had failed, or the end of a run of the job that \
+     its job runs behind.");
+words!(EndWord = "End", End: Succeeded, Failed, TimedOut, Cancelled, Skipped;
+    "How a run ended.");
+words!(OnErrorWord = "OnError", OnError: Fail, GoOn;
+    "What becomes of an attempt whose hook answers neither that it goes on nor that it does not: the attempt has failed, or the \
+     target is called all the same.");
 words!(RoleWord = "Role", Role: Viewer, Operator, Admin, Host;
     "What a key may do; each may also do what those before it may. `host` is the deployment's own key.");
 words!(DayRuleWord = "Days", DayRule: Either, Both;

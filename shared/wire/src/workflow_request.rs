@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body;
+use minutehand_domain::callback::Callback;
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::hook::Hooks;
 use minutehand_domain::id::JobId;
+use minutehand_domain::job::{Definition as JobDefinition, Job};
 use minutehand_domain::limits::{
     CONCURRENT_RUNS, DEFAULT_FINALLY_SECONDS, DEFAULT_WORKFLOW_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS,
     PAYLOAD_BYTES, SLA_SECONDS, TAGS, TASKS, WORD_CHARS, WORKFLOW_SECONDS,
@@ -26,10 +29,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::body::Json;
+use crate::callback::CallbackSpec;
 use crate::catch_up::CatchUpSpec;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::form;
 use crate::job_request::{owner_and_tags, sla};
+use crate::hooks::{HooksSpec, NOT_BEFORE_A_WORKFLOW};
 use crate::object::{maybe_object, maybe_objects, objects};
 use crate::overlap::OverlapSpec;
 use crate::problem::FieldError;
@@ -89,6 +94,12 @@ pub struct WorkflowRequest {
     pub catch_up: Option<CatchUpSpec>,
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapSpec>,
+    /// Who is told of the end of a run.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub callback: Option<CallbackSpec>,
+    /// Who is told of every end of a run. A workflow has no hook before it: its first task asks.
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<HooksSpec>,
     /// How long after it was due a run is to have ended. One that has not goes on; it is told of, and shows it.
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SLA_SECONDS))]
@@ -122,6 +133,8 @@ pub struct CheckedWorkflow {
     pub priority: Priority,
     pub catch_up: CatchUp,
     pub overlap: Overlap,
+    pub callback: Option<Callback>,
+    pub hooks: Hooks,
     pub sla: Option<Duration>,
     pub schedule: Schedule,
     pub definition: Definition,
@@ -148,16 +161,16 @@ impl WorkflowRequest {
     pub fn read(
         text: &str,
         now: Moment,
-        present: Option<(&Definition, &Schedule)>,
+        present: Option<(&Definition, &Job)>,
         check: TargetCheck<'_>,
     ) -> Result<Self, RequestRefusal> {
         form::read(text).map_err(|mut misread| {
             let mended: Option<Self> = misread.mended.take();
             let mended = match present {
-                Some((definition, _)) => mended.map(|mended| mended.unmasked(definition)),
+                Some((definition, own)) => mended.map(|mended| mended.unmasked(definition, &own.definition)),
                 None => mended,
             };
-            let schedule = present.map(|(_, schedule)| schedule);
+            let schedule = present.map(|(_, own)| &own.schedule);
             let seen = Seen { spread: Spread::of(JobId::from_bytes([0; 16])), now, present: schedule };
             let is_known = !misread.errors.iter().any(|error| names(&error.pointer, &["depends_on", "key"]));
             let also = mended.and_then(|request| request.understood(&seen, check, is_known).err());
@@ -170,7 +183,13 @@ impl WorkflowRequest {
 
     /// The same request of a workflow that is there, whose credentials were shown as masks.
     #[must_use]
-    pub fn unmasked(mut self, present: &Definition) -> Self {
+    pub fn unmasked(mut self, present: &Definition, own: &JobDefinition) -> Self {
+        if let (Some(asked), Some(there)) = (&mut self.callback, &own.callback) {
+            asked.unmask(there);
+        }
+        if let Some(asked) = &mut self.hooks {
+            asked.unmask(&own.hooks);
+        }
         for task in self.tasks.iter_mut().chain(self.finally.iter_mut().flatten()) {
             let there = present.tasks.iter().chain(&present.finally).find(|there| there.key.as_str() == task.key);
             if let (Some(target), Some(Task { does: Does::Call { target: there, .. }, .. })) = (&mut task.target, there)
@@ -207,6 +226,11 @@ impl WorkflowRequest {
         let schedule = self.schedule(seen, &mut errors);
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
         let overlap = self.overlap.as_ref().map(|overlap| overlap.checked(&mut errors)).unwrap_or_default();
+        let callback = self.callback.as_ref().and_then(|callback| callback.checked("/callback", check, &mut errors));
+        let hooks = self.hooks.as_ref().map(|hooks| hooks.checked(check, &mut errors)).unwrap_or_default();
+        if hooks.before.is_some() {
+            errors.add("/hooks/before", NOT_BEFORE_A_WORKFLOW);
+        }
         let sla = sla(self.sla_seconds, &mut errors);
         let policy = self.policy(&mut errors);
         let mut secrets = BTreeSet::new();
@@ -220,6 +244,7 @@ impl WorkflowRequest {
             let bad = bad.into_iter().filter(|bad| is_known || !matches!(bad.why, Why::NotBefore(_)));
             errors.extend(bad.map(|bad| in_words(&bad, &said)));
         }
+        let told: Vec<SecretAt> = told_secrets(callback.as_ref(), &hooks);
         let settled = errors.settle(schedule.zip(definition));
         let (schedule, definition) = settled.map_err(RequestRefusal::shortened)?;
         Ok(CheckedWorkflow {
@@ -229,6 +254,8 @@ impl WorkflowRequest {
             priority: self.priority.unwrap_or_default(),
             catch_up,
             overlap,
+            callback,
+            hooks,
             sla,
             schedule,
             calls: calls(&definition),
@@ -237,6 +264,7 @@ impl WorkflowRequest {
                 .into_iter()
                 .flat_map(|(list, tasks)| secrets_of(list, tasks.map_or(&[][..], Vec::as_slice)))
                 .filter(|at| secrets.contains(&at.name))
+                .chain(told)
                 .collect(),
             secrets,
         })
@@ -316,6 +344,17 @@ fn listed(
         checked.push(task.task);
     }
     checked.into_iter().collect()
+}
+
+/// The secrets that those need who are told of its runs. They belong to no task.
+fn told_secrets(callback: Option<&Callback>, hooks: &Hooks) -> Vec<SecretAt> {
+    let told = callback.map(|callback| ("/callback", callback));
+    let told = told.into_iter().chain(hooks.after.as_ref().map(|after| ("/hooks/after", after)));
+    let named = |(at, callback): (&str, &Callback)| {
+        let secret = |name| SecretAt { pointer: format!("{at}/headers"), task: String::new(), name };
+        callback.target.secrets().into_iter().map(secret).collect::<Vec<_>>()
+    };
+    told.flat_map(named).collect()
 }
 
 /// Each `{"secret": "name"}` in the calls of these tasks.

@@ -13,7 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::body::{BodyView, Json};
+use crate::callback::CallbackSpec;
 use crate::catch_up::CatchUpSpec;
+use crate::hooks::HooksView;
 use crate::instant::Instant;
 use crate::job_view::{JobStatus, JobView};
 use crate::overlap::OverlapSpec;
@@ -47,6 +49,12 @@ pub struct WorkflowView {
     /// Left out where its runs may overlap as they come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapSpec>,
+    /// Left out where nobody is told of the end of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<CallbackSpec>,
+    /// Left out where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<HooksView>,
     /// Left out where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_seconds: Option<u64>,
@@ -146,6 +154,8 @@ impl WorkflowView {
             priority: own.priority,
             catch_up: own.catch_up,
             overlap: own.overlap,
+            callback: own.callback,
+            hooks: own.hooks,
             sla_seconds: own.sla_seconds,
             created_at: Instant(workflow.created_at),
             updated_at: Instant(workflow.changed_at.max(job.changed_at)),

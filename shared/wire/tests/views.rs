@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use minutehand_domain::Moment;
+use minutehand_domain::callback::End;
+use minutehand_domain::hook::OnError;
 use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::job::Status;
 use minutehand_domain::order::Delivery;
@@ -14,7 +16,7 @@ use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_domain::workflow::edge::On;
 use minutehand_wire::batch::BatchResultView;
-use minutehand_wire::{
+use minutehand_wire::{AfterHookSpec, BeforeHookSpec, CallbackRunView, CallbackSpec, HooksView, 
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
     ConcurrencySpec, DefinitionView, DurationView, FieldError, FireView, FiresView, HeaderSpec, HealthView, HttpTarget,
     Instant, JobFireView, JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget,
@@ -211,6 +213,8 @@ fn job() -> impl Strategy<Value = JobView> {
             delivery,
             catch_up,
             overlap: rate.is_some().then(|| OverlapSpec { max: Some(2), ..OverlapSpec::default() }),
+            callback: sla_seconds.map(|_| callback()),
+            hooks: sla_seconds.map(|_| hooks()),
             sla_seconds,
             concurrency,
             rate,
@@ -220,6 +224,17 @@ fn job() -> impl Strategy<Value = JobView> {
             next_run_id,
         }
     })
+}
+
+fn callback() -> CallbackSpec {
+    let headers = [("x-key".to_owned(), HeaderSpec::secret("s"))].into();
+    CallbackSpec { url: "https://a.b/".to_owned(), on: Some(vec![End::Failed.into()]), headers: Some(headers) }
+}
+
+fn hooks() -> HooksView {
+    let url = "https://a.b/".to_owned();
+    let before = BeforeHookSpec { url: url.clone(), on_error: Some(OnError::GoOn.into()), ..BeforeHookSpec::default() };
+    HooksView { before: Some(before), after: Some(AfterHookSpec { url, ..AfterHookSpec::default() }) }
 }
 
 fn attempt() -> impl Strategy<Value = AttemptView> {
@@ -259,14 +274,14 @@ fn run() -> impl Strategy<Value = RunView> {
             let (progress, workflow_run_id, task_key, workflow_version) = later;
             let (stage, checkpoint) = (task_key.clone(), result.clone());
             let late = |at| LateAnswerView { at, attempt: 3, outcome: "succeeded".to_owned() };
+            let status_of_it = status.clone();
             RunView {
                 sla: finished_at.map(|due_by| SlaView { due_by, missed_at: started_at }),
                 stage,
-                checkpoint,
+                checkpoint: checkpoint.clone(),
                 late_answers: finished_at.map(late).into_iter().collect(),
                 run_id,
                 job_id,
-                status,
                 detail: reason.clone(),
                 reason,
                 scheduled_at,
@@ -281,6 +296,11 @@ fn run() -> impl Strategy<Value = RunView> {
                 origin,
                 follows: redrive_of.clone(),
                 followed_by: vec![FollowedByView { job_id: "job_1".to_owned(), on: On::Success.into(), run_id: None }],
+                callback_of: redrive_of.clone(),
+                callback: redrive_of.clone().map(|run_id| CallbackRunView { run_id, status: status_of_it.clone() }),
+                status,
+                after: None,
+                hook_payload: checkpoint.clone(),
                 redrive_of,
                 workflow_run_id,
                 task_key,

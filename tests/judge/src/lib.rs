@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+pub mod callbacks;
 mod catch_up;
 pub mod followers;
 pub mod graph;

@@ -21,6 +21,7 @@ pub mod queues;
 pub mod setting;
 pub mod shown;
 pub mod stage;
+pub mod telling;
 mod sweeps;
 pub mod throttle;
 pub mod witness;

@@ -45,6 +45,7 @@ use crate::graphs::definition::{Calling, answer_json};
 use crate::history::BEGIN;
 use crate::queues::Receipt;
 use crate::setting::Host;
+use crate::telling::Telling;
 use crate::throttle::{Place, Resource};
 use crate::witness::{self, at_once};
 use crate::world::{Behaviour, World};
@@ -323,6 +324,10 @@ impl Port {
             if written {
                 self.witness_lease(run);
                 self.spend_a_write(run.key);
+                if run.is_finished() {
+                    let now = self.world.sim().now();
+                    self.world.seen().ended.entry(run.key).or_insert(now);
+                }
                 self.witness_run_of_a_graph(run);
             }
         } else {
@@ -673,10 +678,14 @@ impl Queues for Port {
 
 impl Transport for Port {
     async fn call(&self, target: &HttpTarget, call: Call<'_>, _secrets: &SigningSecrets) -> Answer {
+        if let Some(telling) = Telling::of(&target.url) {
+            return self.tell(telling, call).await;
+        }
         if let Some(calling) = Calling::of(&target.url) {
             return self.call_of_a_graph(calling, call).await;
         }
         let (behaviour, _ends_when_dropped) = self.witness_call(&call);
+        self.world.seen().tellings.called(call.run, call.attempt, self.world.sim().now());
         self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));
         let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);
         self.world.sim().sleep_until(self.world.sim().now() + behaviour.takes.min(allowed)).await;
@@ -726,6 +735,24 @@ impl Port {
             ended_at: None,
         });
         (behaviour, CallEnds { world: self.world.clone(), call: seen.calls.len() - 1 })
+    }
+}
+
+/// Who is told of ends, and asked before calls.
+impl Port {
+    async fn tell(&self, telling: Telling, call: Call<'_>) -> Answer {
+        let sim = self.world.sim();
+        let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);
+        let takes = telling.takes.min(allowed);
+        let at = sim.now();
+        sim.sleep_until(at + takes).await;
+        let roll = sim.dice(|dice| dice.within(0..100));
+        let answer = telling.answer(roll, telling.takes > allowed);
+        self.trace(|| format!("tell {:?} attempt {}: {answer:?}", call.run, call.attempt));
+        self.world.seen().tellings.told(telling, &call, (at, sim.now()), roll);
+        // A zombie: its call is over, and it sleeps before it can say so.
+        let _a_call_has_no_fault = self.step("tell", Phase::After).await;
+        answer
     }
 }
 

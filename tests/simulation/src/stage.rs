@@ -17,9 +17,11 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::body::Json;
+use minutehand_domain::callback::{Callback, CallbackPlace, End};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::hook::{BeforeHook, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::idempotency::{AskedName, Fingerprint};
 use minutehand_domain::job::{Change, Definition, Job};
@@ -40,15 +42,16 @@ use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery as Delivered;
-use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, Seen, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
-use minutehand_judge::Violation;
+use minutehand_judge::{Violation, callbacks};
 use minutehand_protocol::job::change::{Changed, change};
 use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_protocol::run::cancel::{Cancelled, cancel};
 use minutehand_protocol::run::on_demand::{self, Answered, run_now};
 use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
 use minutehand_protocol::sweep::{Pass, forget_hints};
+use minutehand_protocol::timers::promise::promise_task;
 use minutehand_sweeper::{tick, tick_in_groups};
 
 pub use self::following::behind;
@@ -58,6 +61,7 @@ use crate::history::BEGIN;
 use crate::ports::SimPorts;
 use crate::queues::Receipt;
 use crate::setting::Setting;
+use crate::telling::Telling;
 use crate::witness::{Driven, account, at_once};
 use crate::world::{Behaviour, World};
 
@@ -94,6 +98,12 @@ pub struct Wish {
     pub priority: Priority,
     /// How many seconds after it was due a run is to have ended.
     pub sla: Option<u64>,
+    /// Who is told of which of its ends.
+    pub told: Option<(Telling, Vec<End>)>,
+    /// Who is told of each of its ends beside that.
+    pub after: Option<Telling>,
+    /// Who is asked before its calls, and what becomes of an attempt where that says nothing of use.
+    pub asks: Option<(Telling, OnError)>,
 }
 
 /// Where the workers of a stage look.
@@ -118,6 +128,9 @@ impl Wish {
             overlap: Overlap::default(),
             priority,
             sla: None,
+            told: None,
+            after: None,
+            asks: None,
         }
     }
 
@@ -174,7 +187,28 @@ impl Wish {
         };
         let (catch_up, bounds, overlap, priority) = (self.catch_up, self.bounds.clone(), self.overlap, self.priority);
         let sla = self.sla.map(Duration::from_secs);
-        Definition { target, terms, catch_up, bounds, overlap, priority, sla, ..Definition::default() }
+        let (callback, hooks) = (self.callback(), self.hooks());
+        let before = hooks.before.as_ref().map(|before| before.timeout).unwrap_or_default();
+        let terms = Terms { before, ..terms };
+        Definition { target, terms, catch_up, bounds, overlap, priority, sla, callback, hooks, ..Definition::default() }
+    }
+
+    fn callback(&self) -> Option<Callback> {
+        let (telling, on) = self.told.as_ref()?;
+        let on = on.iter().copied().collect();
+        Some(Callback { place: CallbackPlace::Callback, target: telling.target(), on })
+    }
+
+    fn hooks(&self) -> Hooks {
+        let after = self.after.map(|telling| {
+            let (place, on) = (CallbackPlace::After, End::ALL.into());
+            Callback { place, target: telling.target(), on }
+        });
+        let before = self.asks.map(|(telling, on_error)| {
+            let timeout = Duration::from_secs(30);
+            BeforeHook { target: telling.target(), timeout, on_error }
+        });
+        Hooks { before, after }
     }
 }
 
@@ -400,6 +434,15 @@ impl Stage {
         self.act(at, name, move |ports| async move { cancel(&ports, &stage.tenant, key, &By::host()).await })
     }
 
+    /// Promises the run that tells of the end of an occurrence, and does no more.
+    pub fn promise_a_telling(&self, at: i64, name: &'static str, instant: i64) -> Answer<Timer> {
+        let (tenant, of) = (self.tenant.clone(), self.key(instant));
+        self.act(at, name, move |ports| async move {
+            let key = RunKey::callback(of, CallbackPlace::Callback);
+            promise_task(&ports, &tenant, TimerKey::run(key, ports.clock().now()), of).await
+        })
+    }
+
     pub fn sweep(&self, at: i64, name: &'static str) -> Answer<Pass> {
         let sim = self.sim.clone();
         self.act(at, name, move |ports| async move {
@@ -531,6 +574,73 @@ impl Stage {
         at_once(self.world.whole_store().get::<Run>(&self.tenant, self.key(instant)))
             .expect("memory")
             .map(|seen| seen.item)
+    }
+
+    /// The run that tells of the end of this one.
+    pub fn teller(&self, of: RunKey, place: CallbackPlace) -> Option<Run> {
+        let key = RunKey::callback(of, place);
+        at_once(self.world.whole_store().get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item)
+    }
+
+    /// All runs of its job that have a record.
+    pub fn all_runs(&self) -> Vec<RunKey> {
+        let within = RunsOf { job: self.id, window: Moment::EPOCH..Moment::END };
+        let runs = at_once(self.world.whole_store().list::<Run>(&self.tenant, within, None, 10_000)).expect("memory");
+        runs.items.into_iter().map(|run| run.key).collect()
+    }
+
+    /// How many timers stand, long after they were due, behind runs that are over.
+    pub fn timers_of_runs_that_are_over(&self) -> usize {
+        let is_old = |timer: &Timer| timer.key.due + Duration::from_secs(1200) < self.now();
+        let store = self.world.whole_store();
+        let run = |timer: &Timer| at_once(store.get::<Run>(&timer.tenant, timer.key.run_key())).expect("memory");
+        let is_over = |timer: &Timer| run(timer).is_some_and(|seen| seen.item.is_finished());
+        self.timers().iter().filter(|timer| is_old(timer) && is_over(timer)).count()
+    }
+
+    /// How much was written of a run and of its timers.
+    pub fn written(&self, run: RunKey) -> u32 {
+        self.world.seen().spent.get(&run).map(|spent| spent.writes).unwrap_or_default()
+    }
+
+    /// What those were told who are told of its runs, in order: of which run, and what.
+    pub fn told(&self) -> Vec<(String, String)> {
+        let seen = self.world.seen();
+        seen.tellings.told.iter().map(|told| (told.of.clone(), told.kind.clone())).collect()
+    }
+
+    /// What the judge of callbacks and hooks finds wrong, where these are all the runs that there were.
+    pub fn judge_tellings(&self, runs: &[RunKey]) -> Vec<Violation> {
+        let store = self.world.whole_store();
+        let run = |key| at_once(store.get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item);
+        let there: Vec<Run> = runs.iter().filter_map(|key| run(*key)).collect();
+        let now = Moment::from_millis(self.sim.now());
+        let seen = self.world.seen();
+        let ends = there.iter().filter(|run| run.is_finished()).map(|run| callbacks::End {
+            run: run.key.to_string(),
+            status: run.status(now).to_owned(),
+            reason: run.reason().map(ToOwned::to_owned),
+            at: seen.ended.get(&run.key).copied().unwrap_or(i64::MAX),
+        });
+        let tellers = runs.iter().filter_map(|key| run(RunKey::callback(*key, CallbackPlace::Callback)));
+        let tellers = tellers.map(|teller| callbacks::Teller {
+            run: teller.key.to_string(),
+            of: teller.callback_of.map(|of| of.to_string()).unwrap_or_default(),
+            status: teller.status(now).to_owned(),
+        });
+        let on = self.wish.told.iter().flat_map(|(_, on)| on.iter().map(|end| end.as_str().to_owned()));
+        callbacks::Account {
+            asked_for: on.collect(),
+            tries: 3,
+            ends: ends.collect(),
+            tellers: tellers.collect(),
+            told: seen.tellings.told.clone(),
+            asked: seen.tellings.asked.clone(),
+            calls: seen.tellings.calls.clone(),
+            goes_on: self.wish.asks.is_some_and(|(_, on_error)| on_error == OnError::GoOn),
+            asks: self.wish.asks.is_some(),
+        }
+        .judge()
     }
 
     /// The state of an occurrence in the wire's words: `succeeded`, `skipped: paused`.

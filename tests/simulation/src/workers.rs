@@ -154,7 +154,7 @@ impl Shop {
             ..RetryPolicy::default()
         };
         let delivery = if dice.chance(0.15) { Delivery::AtMostOnce } else { Delivery::AtLeastOnce };
-        let terms = Terms { timeout: Duration::from_secs(dice.pick(&[60, 600])), retry, delivery };
+        let terms = Terms { timeout: Duration::from_secs(dice.pick(&[60, 600])), retry, delivery, ..Terms::default() };
         let handler = dice.pick(&["a", "b"]).parse().expect("a name");
         let target = Target::Worker(WorkerTarget { pool: self.pool.clone(), handler });
         let priority = dice.pick(&Priority::ALL);

@@ -69,6 +69,10 @@ pub struct Seen {
     pub graphs: graphs::telling::Seen,
     /// What each run has cost.
     pub spent: BTreeMap<RunKey, Spent>,
+    /// When each run was first written as over.
+    pub ended: BTreeMap<RunKey, i64>,
+    /// Who was told of ends, and asked before calls.
+    pub tellings: crate::telling::Seen,
 }
 
 /// What one run has cost so far.

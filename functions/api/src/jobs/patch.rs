@@ -37,7 +37,7 @@ use crate::secrets::must_be_there;
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
-const STRUCTS: [&str; 12] = [
+const STRUCTS: [&str; 15] = [
     "schedule",
     "after",
     "target",
@@ -50,6 +50,9 @@ const STRUCTS: [&str; 12] = [
     "overlap",
     "concurrency",
     "rate",
+    "callback",
+    "hooks",
+    "before",
 ];
 
 pub(crate) async fn patch<D: Ports>(
@@ -97,7 +100,10 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     let schedule = if is_unchanged(&asked, &merged, "schedule") { Some(&job.schedule) } else { None };
     let checked = checked(app, &with_its_nulls(&merged, patch), job, schedule, ports.clock().now())?;
     let same_payload = stays_data || checked.payload == payload;
-    if !same_payload || checked.definition.target != job.definition.target {
+    let same_calls = checked.definition.target == job.definition.target
+        && checked.definition.callback == job.definition.callback
+        && checked.definition.hooks == job.definition.hooks;
+    if !same_payload || !same_calls {
         must_be_there(ports, &job.tenant, &checked.secrets).await?;
         its_workflow_must_be_there(ports, &job.tenant, &checked.definition.target).await?;
         app.pools.note(ports, &job.tenant, checked.definition.target.pool()).await;
@@ -205,7 +211,7 @@ fn checked<D>(
     stays: Option<&Schedule>,
     now: Moment,
 ) -> Result<CheckedJob, Problem> {
-    let request = parse::<JobRequest>(merged.get())?.unmasked(&job.definition.target);
+    let request = parse::<JobRequest>(merged.get())?.unmasked(&job.definition);
     let check = &|target: &_| app.target_check.check(&job.tenant, target);
     match stays {
         Some(schedule) => Ok(request.checked_with(schedule.clone(), check)?),

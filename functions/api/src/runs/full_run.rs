@@ -2,6 +2,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
+use minutehand_domain::callback::CallbackPlace;
 use minutehand_domain::id::{Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::logbook::{Checkpoint, Logbook};
@@ -16,7 +17,7 @@ use minutehand_protocol::graph::watch::{Standing, standing_of};
 use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::slots::awaited;
 use minutehand_wire::run_view::{Bodies, result_of};
-use minutehand_wire::{BodyView, LogsView, RunEventsView, RunView, RunWhyView, TaskOfView};
+use minutehand_wire::{BodyView, CallbackRunView, LogsView, RunEventsView, RunView, RunWhyView, TaskOfView};
 
 pub(crate) struct FullRun {
     run: Run,
@@ -31,6 +32,10 @@ pub(crate) struct FullRun {
     /// What its workers said of it, where they did.
     book: Option<Logbook>,
     checkpoint: Option<Json>,
+    /// Who tells of its end, where it has ended so: under `callback` and under `after`.
+    told: [Option<CallbackRunView>; 2],
+    /// What a hook gave an attempt in the place of its payload.
+    given: Option<Json>,
 }
 
 impl FullRun {
@@ -75,13 +80,21 @@ impl FullRun {
             Some(book) => checkpoint_of(ports, book).await?,
             None => None,
         };
-        Ok(Self { run, attempts, payload, result, task, place, book, checkpoint })
+        let told = told_by(ports, &run).await?;
+        let given = match &run.given {
+            Some(given) => bodies::fetch(ports, &run.tenant, run.key.job, &given.payload).await?,
+            None => None,
+        };
+        Ok(Self { run, attempts, payload, result, task, place, book, checkpoint, told, given })
     }
 
     pub(crate) fn view(&self, now: Moment) -> RunView {
         let bodies =
             Bodies { payload: BodyView::of(self.payload.as_ref()), result: BodyView::of(self.result.as_ref()) };
         let view = RunView::of(&self.run, &self.attempts, bodies, now);
+        let [callback, after] = self.told.clone();
+        let hook_payload = self.given.as_ref().map_or(BodyView::LeftOut, |given| BodyView::of(Some(given)));
+        let view = RunView { callback, after, hook_payload, ..view };
         let view = match &self.book {
             Some(book) => view.told_by(book, self.checkpoint.as_ref()),
             None => view,
@@ -118,6 +131,21 @@ impl FullRun {
     pub(super) fn answered(&self, from: u32, limit: usize) -> LogsView {
         LogsView::of_calls(&self.attempts, self.result.as_ref(), from, limit)
     }
+}
+
+/// The runs that tell of its end, as they stand.
+async fn told_by<D: Ports>(ports: &D, run: &Run) -> Result<[Option<CallbackRunView>; 2], Fault> {
+    let mut told = [None, None];
+    for callback in run.callbacks_owed() {
+        let key = RunKey::callback(run.key, callback.place);
+        let there = ports.store().get::<Run>(&run.tenant, key).await?;
+        let view = there.map(|seen| CallbackRunView::of(&seen.item, ports.clock().now()));
+        match callback.place {
+            CallbackPlace::Callback => told[0] = view,
+            CallbackPlace::After => told[1] = view,
+        }
+    }
+    Ok(told)
 }
 
 /// What workers said of a run that was begun. Nobody says anything of one that waits for its tasks.

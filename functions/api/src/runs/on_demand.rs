@@ -53,6 +53,10 @@ pub(crate) async fn retry<D: Ports>(
     let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
     may_run(&app, caller.tenant(), &request, &secrets).await?;
     let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
+    if let Some(of) = run.callback_of {
+        let detail = format!("this run tells of the end of {of}, and has had its tries: read that run, or run its job again");
+        return Err(Problem::new(Kind::Conflict, detail));
+    }
     if run.task.is_some() {
         let detail = "this is the run of a task: where its failure is held, its workflow's run takes the verdict `retry`; a run that \
                       has ended is resumed";

@@ -83,7 +83,7 @@ pub(super) fn understood<D: Ports>(
     body: &Body,
     present: Option<&Whole>,
 ) -> Result<WorkflowRequest, Problem> {
-    let present = present.map(|there| (&there.definition, &there.job.schedule));
+    let present = present.map(|there| (&there.definition, &there.job));
     let check = &|target: &_| app.target_check.check(tenant, target);
     Ok(WorkflowRequest::read(body.given()?, app.ports.clock().now(), present, check)?)
 }
@@ -158,6 +158,8 @@ pub(super) fn about(checked: &CheckedWorkflow) -> About {
         priority: checked.priority,
         catch_up: checked.catch_up,
         overlap: checked.overlap,
+        callback: checked.callback.clone(),
+        hooks: checked.hooks.clone(),
         sla: checked.sla,
     }
 }

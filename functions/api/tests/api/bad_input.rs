@@ -51,6 +51,8 @@ async fn an_unknown_field_is_pointed_at_and_a_typo_is_guessed() {
         (json!({"target": {"http": {"url": "https://a", "header": {}}}}), "/target/http/header", Some("headers")),
         (json!({"target": {"noop": {"a/b~c": 1}}}), "/target/noop/a~1b~0c", None),
         (with("overlap", json!(1)), "/overlap", None),
+        (with("callback", json!(1)), "/callback", None),
+        (with("hooks", json!(1)), "/hooks", None),
     ] {
         let answer = world.post("/v1/jobs", body).await;
 
@@ -98,6 +100,19 @@ async fn a_wrong_type_or_a_missing_field_is_pointed_at() {
         (with("catch_up", json!({"window_seconds": 59})), "/catch_up/window_seconds"),
         (with("catch_up", json!({"window_seconds": 2_592_001})), "/catch_up/window_seconds"),
         (with("catch_up", json!({"policy": "none", "window_seconds": 300})), "/catch_up/window_seconds"),
+        (with("callback", json!("https://example.com/")), "/callback"),
+        (with("callback", json!({"on": ["failed"]})), "/callback/url"),
+        (with("callback", json!({"url": "gopher://example.com"})), "/callback/url"),
+        (with("callback", json!({"url": "https://169.254.169.254/"})), "/callback/url"),
+        (with("callback", json!({"url": "https://example.com/", "on": []})), "/callback/on"),
+        (with("callback", json!({"url": "https://example.com/", "on": ["never"]})), "/callback/on/0"),
+        (with("callback", json!({"url": "https://example.com/", "tries": 3})), "/callback/tries"),
+        (with("callback", json!({"url": "https://example.com/", "headers": {"host": "x"}})), "/callback/headers"),
+        (with("hooks", json!({"during": {}})), "/hooks/during"),
+        (with("hooks", json!({"before": {"url": "https://example.com/", "timeout_seconds": 31}})), "/hooks/before/timeout_seconds"),
+        (with("hooks", json!({"before": {"url": "https://example.com/", "on_error": "no"}})), "/hooks/before/on_error"),
+        (with("hooks", json!({"before": {"url": "no"}})), "/hooks/before/url"),
+        (with("hooks", json!({"after": {"url": "https://example.com/", "on": ["failed"]}})), "/hooks/after/on"),
         (with("overlap", json!("skip")), "/overlap"),
         (with("overlap", json!({"policy": "never"})), "/overlap/policy"),
         (with("overlap", json!({"policy": "skip", "max": 2})), "/overlap/max"),

@@ -22,6 +22,7 @@ mod leases;
 mod limits;
 mod on_demand;
 mod openapi;
+mod callbacks;
 mod overlap;
 mod patch;
 mod ports;

@@ -64,6 +64,8 @@ async fn null_takes_a_field_back_to_its_default() {
         "delivery",
         "catch_up",
         "overlap",
+        "callback",
+        "hooks",
         "concurrency",
         "rate",
     ];

@@ -1,16 +1,17 @@
 //! A target: an HTTP server of the test's own, which records every call by its own clock.
 //!
 //! Its paths say how it behaves: `/ok`, `/slow/{ms}`, `/fail/{n}` (500 to the first n attempts), `/hang/{n}` (no answer
-//! to the first n attempts), `/accept/{ms}` (taken on: the work is still to come).
+//! to the first n attempts), `/accept/{ms}` (taken on: the work is still to come), `/give` (another payload), `/veto` (no).
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Json, Router};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -61,6 +62,8 @@ impl Target {
             .route("/fail/{n}", post(fail))
             .route("/hang/{n}", post(hang))
             .route("/accept/{ms}", post(accept))
+            .route("/give", post(give))
+            .route("/veto", post(veto))
             .with_state(witness.clone());
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.expect("it serves") });
         Self { address, witness, serving }
@@ -119,6 +122,16 @@ async fn accept(
     let _answering = witness.see(&headers, &body);
     tokio::time::sleep(Duration::from_millis(ms)).await;
     (StatusCode::ACCEPTED, [("minutehand-async", "true")])
+}
+
+async fn give(State(witness): State<Witness>, headers: HeaderMap, body: String) -> Json<Value> {
+    let _answering = witness.see(&headers, &body);
+    Json(json!({ "payload": { "given": 1.5 } }))
+}
+
+async fn veto(State(witness): State<Witness>, headers: HeaderMap, body: String) -> (StatusCode, &'static str) {
+    let _answering = witness.see(&headers, &body);
+    (StatusCode::CONFLICT, "the books are closed")
 }
 
 impl Witness {

@@ -108,6 +108,7 @@ impl World {
             ("offer", Event::Offer { by: BY, terms }),
             ("take", Event::Take { by: BY, taker: &TAKER, terms }),
             ("heartbeat", Event::Heartbeat { fence, until: now + terms.lease() }),
+            ("veto", Event::Veto { fence, told: "not today" }),
             ("hand back", Event::HandBack { fence, terms }),
             ("entrust", Event::Entrust { fence, token: TAKER.token, terms }),
             ("cancel", Event::Cancel { by: None }),

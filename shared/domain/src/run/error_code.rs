@@ -25,6 +25,8 @@ pub enum ErrorCode {
     ServiceFailed,
     FunctionError,
     Secret,
+    Hook,
+    Vetoed,
     Unavailable,
     Lost,
 }
@@ -52,7 +54,7 @@ enum Seen {
 }
 
 impl ErrorCode {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::Dns,
         Self::Connect,
         Self::Tls,
@@ -73,6 +75,8 @@ impl ErrorCode {
         Self::ServiceFailed,
         Self::FunctionError,
         Self::Secret,
+        Self::Hook,
+        Self::Vetoed,
         Self::Unavailable,
         Self::Lost,
     ];
@@ -141,6 +145,12 @@ impl ErrorCode {
             Self::FunctionError => ("function_error", MayHelp, Perhaps, "The Lambda function was called, and failed."),
             Self::Secret => {
                 ("secret", ChangesNothing, Never, "A secret that the call names is not there, or cannot be opened.")
+            }
+            Self::Hook => {
+                ("hook", MayHelp, Never, "Whoever is asked before the call did not say that it goes on: nothing was called.")
+            }
+            Self::Vetoed => {
+                ("vetoed", ChangesNothing, Never, "Whoever is asked before the call said that it is not to be.")
             }
             Self::Unavailable => {
                 ("unavailable", MayHelp, Never, "What the call needed was away here, not at the target.")

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::attempt::Ended;
 use super::{
-    Attempt, AttemptError, CancelAsked, Claimant, Ending, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp,
-    Outcome, Refusal, Run, Skip, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
+    Attempt, AttemptError, CancelAsked, Claimant, Ending, ErrorCode, Event, Failure, Graph, Holder, Judgement, Lease,
+    MadeUp, Outcome, Refusal, Run, Skip, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
 };
 use crate::Moment;
 use crate::access::{By, SecretHash};
@@ -64,7 +64,7 @@ impl Run {
     fn next(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
         use Event::{
             Ask, AwaitSlot, Cancel, Claim, Entrust, Finish, HandBack, Heartbeat, Judge, MakeUp, Offer, Postpone, Take,
-            Tend, Unfold, Unmake, Yield,
+            Tend, Unfold, Unmake, Veto, Yield,
         };
         use State::{Cancelled, Failed, Running, Scheduled, Skipped, Succeeded, TimedOut};
         use Waiting::{Answer, Slot, Tasks};
@@ -91,7 +91,7 @@ impl Run {
             (Scheduled { .. }, AwaitSlot) => Ok(self.in_state(State::Waiting(Slot { since: now }))),
             (
                 Scheduled { .. } | State::Waiting(_),
-                Finish { .. } | HandBack { .. } | Heartbeat { .. } | Entrust { .. },
+                Finish { .. } | Veto { .. } | HandBack { .. } | Heartbeat { .. } | Entrust { .. },
             ) => Err(Refusal::NotHeld),
             (Scheduled { .. } | State::Waiting(Slot { .. } | Answer { .. }), Cancel { by }) => {
                 Ok(self.cancel_asked(*by, now).in_state(Cancelled { at: now }))
@@ -146,9 +146,14 @@ impl Run {
             }
             (
                 Running(_),
-                Finish { fence, .. } | HandBack { fence, .. } | Heartbeat { fence, .. } | Entrust { fence, .. },
+                Finish { fence, .. }
+                | Veto { fence, .. }
+                | HandBack { fence, .. }
+                | Heartbeat { fence, .. }
+                | Entrust { fence, .. },
             ) if *fence != self.fence => Err(Refusal::Fenced { offered: *fence, current: self.fence }),
             (Running(lease), Finish { outcome, terms, .. }) => Ok(self.finished(lease, outcome, terms, now)),
+            (Running(lease), Veto { told, .. }) => Ok(self.vetoed(lease, told, now)),
             (Running(lease), HandBack { terms, .. }) => Ok(self.handed_back(lease, terms, now)),
             (Running(lease), Heartbeat { until, .. }) => Ok(self.in_state(Running(lease.extended(*until)))),
             (Running(lease), Entrust { token, terms, .. }) => Ok(self.entrusted(lease, *token, terms, now)),
@@ -344,6 +349,16 @@ impl Run {
             }
             Outcome::TimedOut => self.timed_out(lease, terms, now),
         }
+    }
+
+    /// No failure of anybody: it counts as none. What was to be cancelled is.
+    fn vetoed(&self, lease: &Lease, told: &str, now: Moment) -> Self {
+        let error = ErrorCode::Vetoed.error(told);
+        let next = Self { told: Some(error.message.clone()), ..self.attempt_ended(Ending::Failed(error), now) };
+        if lease.cancelled {
+            return next.in_state(State::Cancelled { at: now });
+        }
+        next.skipped(Skip::Vetoed, None, now)
     }
 
     fn timed_out(&self, lease: &Lease, terms: &Terms, now: Moment) -> Self {

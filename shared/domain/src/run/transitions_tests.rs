@@ -27,7 +27,7 @@ fn at(seconds: u64) -> Moment {
 
 fn terms() -> Terms {
     let retry = RetryPolicy { jitter: Jitter::None, initial_delay: Duration::from_secs(10), ..RetryPolicy::default() };
-    Terms { timeout: Duration::from_secs(60), retry, delivery: Delivery::AtLeastOnce }
+    Terms { timeout: Duration::from_secs(60), retry, ..Terms::default() }
 }
 
 fn at_most_once() -> Terms {
@@ -598,4 +598,26 @@ proptest! {
             run = next;
         }
     }
+}
+
+/// The hook has a time of its own in the lease, and what it says ends or fails the attempt before the target was called.
+#[test]
+fn a_hook_has_its_time_and_its_say() {
+    let terms = Terms { before: Duration::from_secs(30), delivery: Delivery::AtMostOnce, ..terms() };
+    let claimed = queued().after(&Event::Claim { by: ANN, terms: &terms }, DUE).unwrap();
+    let fence = claimed.fence;
+    let failed = Outcome::Failed { error: ErrorCode::Hook.error("it answered 500"), retry_after: None };
+
+    let again = claimed.after(&Event::Finish { fence, outcome: &failed, terms: &terms }, DUE).unwrap();
+    let vetoed = claimed.after(&Event::Veto { fence, told: "not today" }, DUE).unwrap();
+    let cancelled = claimed.after(&Event::Cancel { by: None }, DUE).unwrap();
+    let late = claimed.after(&Event::Veto { fence: fence + 1, told: "no" }, DUE);
+
+    assert_eq!(claimed.lease().map(|lease| lease.until), Some(DUE + terms.timeout + Duration::from_secs(30 + 30)));
+    assert!(matches!(again.state, State::Scheduled { .. }), "the target was not reached: {:?}", again.state);
+    assert_eq!((vetoed.reason(), vetoed.told.as_deref(), vetoed.tally), (Some("vetoed"), Some("not today"), claimed.tally));
+    assert_eq!(vetoed.attempts[0].error().map(|error| &*error.code), Some("vetoed"));
+    let vetoed = cancelled.after(&Event::Veto { fence, told: "not today" }, DUE).unwrap();
+    assert_eq!(vetoed.status(DUE), "cancelled");
+    assert_eq!(late, Err(Refusal::Fenced { offered: fence + 1, current: fence }));
 }

@@ -54,6 +54,8 @@ pub enum Rule {
     Calendar,
     /// More runs stood one behind the other than may.
     Cycle,
+    /// Whoever is asked before a run.
+    Hook,
     /// Nobody has claimed it.
     Claim,
     Retry,
@@ -94,8 +96,7 @@ impl Verdict {
 }
 
 impl Rule {
-    pub const ALL: [Self; 23] = [
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Schedule,
         Self::DstGap,
         Self::DstOverlap,
@@ -115,6 +116,7 @@ impl Rule {
         Self::Overlap,
         Self::Calendar,
         Self::Cycle,
+        Self::Hook,
         Self::Claim,
         Self::Retry,
         Self::Rate,
@@ -144,6 +146,7 @@ impl Rule {
             Self::Overlap => "overlap",
             Self::Calendar => "calendar",
             Self::Cycle => "cycle",
+            Self::Hook => "hook",
             Self::Claim => "claim",
             Self::Retry => "retry",
             Self::Rate => "rate",
@@ -166,6 +169,7 @@ impl Rule {
             Skip::Overlap => Self::Overlap,
             Skip::Calendar => Self::Calendar,
             Skip::Cycle => Self::Cycle,
+            Skip::Vetoed => Self::Hook,
         }
     }
 

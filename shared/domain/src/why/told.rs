@@ -186,6 +186,7 @@ const fn said_of(why: Skip) -> &'static str {
         Skip::Overlap => "others of its job were under way",
         Skip::Calendar => "a calendar took it",
         Skip::Cycle => "more runs stood one behind the other than may, as in a cycle",
+        Skip::Vetoed => "whoever is asked before it said that it is not to be",
     }
 }
 

@@ -12,6 +12,7 @@ use super::{Maybe, Shape as _, shapes};
 shapes! {
     TermsV1 => Terms,
     TermsV2 => Terms,
+    TermsV3 => Terms,
     DeliveryV1 => Delivery,
     DeliveryV2 => Delivery,
     RetryPolicyV1 => RetryPolicy,
@@ -28,6 +29,8 @@ pub(crate) struct TermsV1 {
     retry: RetryPolicy,
     #[serde(with = "DeliveryV1")]
     delivery: Delivery,
+    #[serde(skip)]
+    before: Duration,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,6 +53,22 @@ pub(crate) struct TermsV2 {
     retry: RetryPolicy,
     #[serde(with = "DeliveryV2")]
     delivery: Delivery,
+    #[serde(skip)]
+    before: Duration,
+}
+
+/// Whoever is asked before a call has a time of its own.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Terms")]
+pub(crate) struct TermsV3 {
+    #[serde(with = "SpanV1")]
+    timeout: Duration,
+    #[serde(with = "RetryPolicyV1")]
+    retry: RetryPolicy,
+    #[serde(with = "DeliveryV2")]
+    delivery: Delivery,
+    #[serde(with = "SpanV1")]
+    before: Duration,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -11,11 +11,13 @@ use minutehand_domain::Moment;
 use minutehand_domain::access::{ApiKey, By, KeyId, KeyUse, Role, SecretHash};
 use minutehand_domain::audit::{Act, ActKey, Deed, Outcome};
 use minutehand_domain::body::{Body, Digest, Json};
+use minutehand_domain::callback::{Callback, CallbackPlace, End};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::follow::{Follower, Follows, Listed};
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::hook::{BeforeHook, Given, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Definition, Job, Status};
@@ -275,6 +277,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         ("task", TaskPlace::task(3).key(manual(), 1), Some(manual())),
         ("resumed", RunKey::resuming(scheduled()), None),
         ("following", RunKey::following(scheduled(), JOB, AT), Some(scheduled())),
+        ("callback", RunKey::callback(scheduled(), CallbackPlace::After), Some(scheduled())),
     ] {
         let stamp = TimerStamp { generation: 0, written: AT };
         see(
@@ -436,6 +439,15 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("overlapping skip", overlapping(Overlap::Skip)),
         ("overlapping queue", overlapping(Overlap::Queue { waiting: 300 })),
         ("overlapping cancel previous", overlapping(Overlap::CancelPrevious)),
+        ("with a callback", Definition { callback: Some(callback(CallbackPlace::Callback)), ..Definition::default() }),
+        (
+            "with hooks",
+            Definition {
+                hooks: hooks(),
+                terms: Terms { before: Duration::from_secs(30), ..Terms::default() },
+                ..Definition::default()
+            },
+        ),
         ("with an sla", Definition { sla: Some(Duration::from_secs(300)), ..Definition::default() }),
         ("catch up last", catching_up(CatchUp::Last { window })),
         ("catch up none", catching_up(CatchUp::None)),
@@ -529,6 +541,15 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     let following = Run { follows, followers, ..run(RunKey::following(scheduled(), JOB, AT)) };
     runs.push(("skipped cycle", following.clone().skipped(Skip::Cycle, None, AT)));
     runs.push(("following", following));
+    let told = CallbackPlace::ALL.map(callback).to_vec();
+    runs.push(("with callbacks", Run { callbacks: told, ..run(scheduled()) }));
+    let of = run(manual());
+    runs.push(("of a callback", of.telling(CallbackPlace::After, AT)));
+    let given = |payload| Some(Given { attempt: 2, payload });
+    runs.push(("given by a hook", Run { given: given(Body::Inside(json())), ..run(manual()) }));
+    runs.push(("given much by a hook", Run { given: given(Body::Apart(Digest([7; 16]))), ..run(manual()) }));
+    let vetoed = Run { told: Some("not today".to_owned()), ..run(scheduled()) };
+    runs.push(("vetoed", vetoed.skipped(Skip::Vetoed, None, AT)));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let made_up = Some(MadeUp { since: AT, turn: AT, per_minute: 30 });
     runs.push(("put off", Run { made_up, state: State::Scheduled { due: AT }, ..run(scheduled()) }));
@@ -540,6 +561,20 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("taken by a worker", Run { state: State::Running(held), ..run(manual()) }));
     runs.push(("remarked", Run { remarks, ..tasks(Phase::Main, Some(Stop::Cancelled), None) }));
     runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
+}
+
+fn callback(place: CallbackPlace) -> Callback {
+    let named = Header::Secret("stripe-key".parse().unwrap());
+    let headers = [("authorization".to_owned(), named), ("x-team".to_owned(), Header::from("finance"))].into();
+    let (url, timeouts) = ("https://example.com/ä?b".to_owned(), Timeouts::default());
+    let target = HttpTarget { url, method: Method::Post, headers, timeouts };
+    Callback { place, target, on: End::ALL.into() }
+}
+
+fn hooks() -> Hooks {
+    let target = callback(CallbackPlace::Callback).target;
+    let before = BeforeHook { target, timeout: Duration::from_secs(30), on_error: OnError::GoOn };
+    Hooks { before: Some(before), after: Some(callback(CallbackPlace::After)) }
 }
 
 fn runs() -> Vec<(String, Run)> {

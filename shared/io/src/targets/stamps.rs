@@ -1,5 +1,6 @@
 //! The stamps of a call: what a target is told of the run that it is called for, whatever kind of target it is.
 
+use minutehand_domain::id::Origin;
 use minutehand_domain::order::TaskName;
 
 use super::{Call, trace};
@@ -30,9 +31,12 @@ pub(super) fn of_the_run(call: &Call<'_>) -> Vec<(&'static str, String)> {
     stamps
 }
 
-/// What the run is of: a job, or a task of a workflow's run.
+/// What the run is of: a job, or a task of a workflow's run. A callback's is of neither.
 fn whose(call: &Call<'_>) -> Vec<(&'static str, String)> {
     let Some(TaskName { workflow_run, key, branch }) = call.task else {
+        if call.run.origin == Origin::Callback {
+            return Vec::new(); // the run that it tells of is in its body
+        }
         return vec![("minutehand-job", call.run.job.to_string())];
     };
     let mut whose = vec![("minutehand-workflow-run", workflow_run.to_string()), ("minutehand-task", key.to_string())];

@@ -21,6 +21,7 @@ use crate::chain::passing_over::pass_over;
 use crate::chain::taken::{record_taken, record_taken_between};
 use crate::chain::putting_off::{Comes, put_off, record_too_late};
 use crate::chain::successor::promise_successor;
+use crate::graph::settle::{Settled, settle};
 use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};
@@ -121,6 +122,9 @@ pub(crate) async fn dispatch_replacement<D: Ports>(
     let key = TimerKey::occurrence(record.key.job, at);
     let promised = promise(ports, &timer.tenant, key, timer.stamp.generation).await?;
     dispatch_from(ports, at, &promised, now, horizon, dispatched).await?;
+    if settle(ports, record).await? == Settled::More {
+        return Ok(()); // the next look pays the rest
+    }
     erase(ports, timer).await
 }
 

@@ -17,8 +17,10 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::links::{forgone_gap, promise_gap};
 use crate::chain::pending_change::keep_promise_of_a_change;
 use crate::chain::taken::{record_taken, record_taken_between};
+use crate::graph::owed::owes;
 use crate::graph::settle::{Settled, settle};
-use crate::timers::promise::{erase, move_to};
+use crate::graph::stop::promise_look;
+use crate::timers::promise::erase;
 
 /// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
 /// the same before its timer goes: an executor that slept over its claim would otherwise begin a run here that no timer
@@ -37,12 +39,11 @@ pub async fn pass_over<D: Ports>(
     if let Some(span) = span {
         record_taken_between(ports, job, key.at, span.until).await?;
     }
-    let Some(record) = skipped(ports, job.run(key), why, span).await? else { return Ok(()) };
-    if settle(ports, &record).await? == Settled::More {
-        let again = ports.clock().now() + pace::PROMISE_AGAIN;
-        return move_to(ports, timer, again).await.map(|_moved| ());
+    if skip(ports, job.run(key), why, span).await? {
+        erase_unless_change_pending(ports, timer, job).await
+    } else {
+        Ok(())
     }
-    erase_unless_change_pending(ports, timer, job).await
 }
 
 /// Erases a timer whose obligation is met, unless it is also the promise of a change that is still being written.
@@ -76,16 +77,31 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
 
 /// Puts the record of what did not fire. False where a record is there already: the next look sees it.
 pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
-    Ok(skipped(ports, run, why, span).await?.is_some())
+    let record = run.skipped(why, span, ports.clock().now());
+    if owes(&record) {
+        return Box::pin(skip_and_settle(ports, &record)).await;
+    }
+    put_skipped(ports, &record).await
 }
 
-async fn skipped<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<Option<Run>, Fault> {
-    let now = ports.clock().now();
-    let record = run.skipped(why, span, now);
-    let put = ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await?;
-    if !put.is_written() {
-        return Ok(None);
+/// The same of a record whose end somebody is to be told of, or runs behind. It is born over: rule **nudge**, its look is promised before it is
+/// written, since the timer in hand need not be its own; and whoever bears it settles it.
+async fn skip_and_settle<D: Ports>(ports: &D, record: &Run) -> Result<bool, Fault> {
+    let look = promise_look(ports, record).await?;
+    if !put_skipped(ports, record).await? {
+        return Ok(false); // the look sees what is there
     }
-    ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
-    Ok(Some(record))
+    if settle(ports, record).await? == Settled::Paid {
+        erase(ports, &look).await?;
+    }
+    Ok(true)
+}
+
+async fn put_skipped<D: Ports>(ports: &D, record: &Run) -> Result<bool, Fault> {
+    let put = ports.store().put(&record.tenant, record.key, record, Guard::Absent).await?;
+    if put.is_written() {
+        let now = record.finished_at().unwrap_or_else(|| ports.clock().now());
+        ports.events().emit(&Event::Run { run: record, from: "scheduled", now });
+    }
+    Ok(put.is_written())
 }

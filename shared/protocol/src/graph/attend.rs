@@ -26,6 +26,7 @@ use super::judge::going_on_with;
 use super::settle::{Due, Settled, Work, settle};
 use super::stalling::stall_of;
 use super::values::latest;
+use crate::run::callback;
 
 /// How often a run that waits for its tasks is looked at: what died on its way is found then.
 const LOOK_AGAIN: Duration = Duration::from_secs(15 * 60);
@@ -126,10 +127,11 @@ pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Faul
     Ok(family.plan.holds_now(&family.parent.item, place))
 }
 
-/// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, of a follower, or one that
-/// goes on with another. False where the run that it is derived from is not there either.
+/// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, of a callback, of a follower,
+/// or one that goes on with another. False where the run that it is derived from is not there either.
 pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKey) -> Result<bool, Fault> {
     match TaskPlace::of(key) {
+        None if key.origin == Origin::Callback => callback::derive(ports, timer, from, key).await,
         Some(place) => derive_task(ports, timer, from, place).await,
         None if key.origin == Origin::Follow => match followed(ports, timer, from, key).await? {
             Some(run) => put_derived(ports, &run).await.map(|()| true),

@@ -140,6 +140,7 @@ pub(super) fn going_on_with(before: &Run, by: Option<&By>, now: Moment) -> Run {
         sla: before.sla_from(now),
         follows: before.follows,
         followers: before.followers.clone(),
+        callbacks: before.callbacks.clone(),
         ..Run::new(before.tenant.clone(), RunKey::resuming(before.key), before.priority)
     }
 }

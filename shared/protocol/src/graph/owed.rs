@@ -15,6 +15,7 @@ use minutehand_io::{Fault, Ports};
 use super::attend::whose_deadline;
 use super::family::Family;
 use super::following::left_a_follower;
+use crate::run::callback::is_untold;
 use crate::slots::{Place, holds, places_of};
 
 /// What follows the end of a task's run.
@@ -66,7 +67,7 @@ pub(super) fn owed<D: Ports>(family: &Family<'_, D>, tasks: &Tasks, run: &Run, n
 /// Whether the end of a run owes anything to anybody.
 pub fn owes(run: &Run) -> bool {
     let holds_places = !run.admission.places.is_empty() || run.graph.as_ref().is_some_and(|graph| graph.slot.is_some());
-    run.task.is_some() || holds_places || run.owes_followers()
+    run.task.is_some() || holds_places || run.owes_followers() || run.callbacks_owed().next().is_some()
 }
 
 /// Whether a run that is over owes what nobody has paid. What a look at its parent pays is the parent's: that is not over.
@@ -76,6 +77,7 @@ pub async fn is_unpaid<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     }
     Ok(holds_a_place(ports, run).await?
         || left_a_follower(ports, run).await?
+        || is_untold(ports, run).await?
         || Box::pin(left_its_parent(ports, run)).await?)
 }
 

@@ -23,6 +23,7 @@ use super::join::close;
 use super::owed::{Owed, owed, owes};
 use super::stop::{census, stop};
 use super::unfold::begin;
+use crate::run::callback::tell;
 use crate::slots::{Place, places_of, release};
 
 /// What one settling writes: then its timer looks again, so that no call lasts for as long as a graph is large. What was done before
@@ -109,6 +110,9 @@ async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Faul
         release(ports, Place::of(run, bound)).await?;
     }
     let_follow(ports, run, work).await?;
+    for _ in 0..tell(ports, run).await? {
+        work.step();
+    }
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,
         None => Ok(()),

@@ -80,8 +80,8 @@ pub async fn promise_look<D: Ports>(ports: &D, run: &Run) -> Result<Timer, Fault
 
 pub async fn promise_look_at<D: Ports>(ports: &D, run: &Run, at: Moment) -> Result<Timer, Fault> {
     let key = TimerKey::run(run.key, at);
-    match &run.task {
-        Some(task) => promise_task(ports, &run.tenant, key, task.parent).await,
+    match run.derived_from() {
+        Some(from) => promise_task(ports, &run.tenant, key, from).await,
         None => promise(ports, &run.tenant, key, 0).await,
     }
 }

@@ -15,6 +15,7 @@ use minutehand_domain::pace;
 use minutehand_domain::run::made_up::GivenUp;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::Bound;
+use minutehand_domain::target::Target;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
 use minutehand_io::queues::Queues as _;
@@ -29,6 +30,7 @@ use crate::graph::attend::{attend, let_go};
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
 use crate::lookup::owner_of;
+use crate::run::callback::told_of as told_of_end;
 use crate::run::entry::{Entered, Entrant, Needs, NotIn, enter};
 use crate::run::lateness::in_turn;
 use crate::run::offer::{given_up, offer};
@@ -47,6 +49,8 @@ pub struct ClaimedRun {
     pub payload: Option<Json>,
     /// What its call takes beside that.
     pub material: Material,
+    /// And the call of whoever is asked before it.
+    pub hook: Material,
     /// What brought us here, and the timer behind it.
     pub hint: Hint,
 }
@@ -217,6 +221,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
     // Read before the claim: a fault now costs no attempt, and after it a lease.
     let payload = payload(ports, hint, &reading).await?;
     let material = material(ports, hint, &reading, payload.as_ref()).await?;
+    let hook = hook_material(ports, hint, &reading).await?;
     let quota = quota_of(ports, &hint.tenant).await;
     let now = ports.clock().now();
     if reading.is_stale(now) {
@@ -253,7 +258,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         WrittenClaim::Faster => return Ok(Some(Claim::Dropped(Dropped::Faster))),
     };
     let order = owner.order();
-    Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, material, hint: hint.clone() })))
+    Ok(Some(Claim::Mine(ClaimedRun { run: next, version, order, payload, material, hook, hint: hint.clone() })))
 }
 
 /// What came of a claim.
@@ -323,6 +328,9 @@ pub(super) fn dropped(refusal: Refusal) -> Dropped {
 
 /// What this run was given, or else what its order gives every run.
 pub(super) async fn payload<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<Option<Json>, Fault> {
+    if let RunOwner::Told(callback) = &reading.owner {
+        return told_of_end(ports, &callback.of).await.map(Some);
+    }
     let own = reading.run.as_ref().and_then(|seen| seen.item.payload.as_ref());
     let body = own.unwrap_or_else(|| reading.owner.payload());
     bodies::fetch(ports, &hint.tenant, hint.run.job, body).await
@@ -337,6 +345,14 @@ async fn material<D: Ports>(
 ) -> Result<Material, Fault> {
     let (target, tenant, now) = (reading.owner.target(), &hint.tenant, ports.clock().now());
     ports.targets().prepare(Upcoming { target, tenant, payload, now }, ports.chance(), ports.vault()).await
+}
+
+/// What is taken by the call of whoever is asked before.
+async fn hook_material<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<Material, Fault> {
+    let Some(before) = reading.owner.before() else { return Ok(Material::default()) };
+    let (target, now) = (Target::Http(before.target.clone()), ports.clock().now());
+    let upcoming = Upcoming { target: &target, tenant: &hint.tenant, payload: None, now };
+    ports.targets().prepare(upcoming, ports.chance(), ports.vault()).await
 }
 
 /// An owner that is gone has its runs cancelled rather than tried again.

@@ -5,6 +5,7 @@
 
 use minutehand_domain::access::SecretHash;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::hook::Given;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::order::Terms;
 use minutehand_domain::pace;
@@ -38,7 +39,7 @@ pub async fn finish<D: Ports>(
     terms: &Terms,
     behind: Option<&Hint>,
 ) -> Result<Finished, Fault> {
-    record(ports, seen, &RunEvent::Finish { fence, outcome, terms }, terms, behind).await
+    record(ports, seen, None, &RunEvent::Finish { fence, outcome, terms }, terms, behind).await
 }
 
 /// Hands the run back unfinished: its holder is going away.
@@ -49,7 +50,7 @@ pub async fn hand_back<D: Ports>(
     terms: &Terms,
     behind: Option<&Hint>,
 ) -> Result<Finished, Fault> {
-    record(ports, seen, &RunEvent::HandBack { fence, terms }, terms, behind).await
+    record(ports, seen, None, &RunEvent::HandBack { fence, terms }, terms, behind).await
 }
 
 /// Leaves the run to whom its holder called: whoever shows this token says later how it went. The timer behind the run is left, and ends the
@@ -62,12 +63,26 @@ pub async fn entrust<D: Ports>(
     token: &str,
     terms: &Terms,
 ) -> Result<Finished, Fault> {
-    record(ports, seen, &RunEvent::Entrust { fence, token: SecretHash::of(token), terms }, terms, None).await
+    record(ports, seen, None, &RunEvent::Entrust { fence, token: SecretHash::of(token), terms }, terms, None).await
 }
 
-async fn record<D: Ports>(
+/// Ends the run because whoever is asked before a call said that it is not to be.
+pub async fn veto<D: Ports>(
     ports: &D,
     seen: Seen<Run>,
+    fence: u32,
+    told: &str,
+    terms: &Terms,
+    behind: Option<&Hint>,
+) -> Result<Finished, Fault> {
+    record(ports, seen, None, &RunEvent::Veto { fence, told }, terms, behind).await
+}
+
+/// Writes what became of an attempt. `given`: what a hook gave it in the place of its payload.
+pub async fn record<D: Ports>(
+    ports: &D,
+    seen: Seen<Run>,
+    given: Option<&Given>,
     event: &RunEvent<'_>,
     terms: &Terms,
     behind: Option<&Hint>,
@@ -75,7 +90,7 @@ async fn record<D: Ports>(
     let Seen { item: mut run, mut version } = seen;
     loop {
         let now = ports.clock().now();
-        let next = match run.after(event, now) {
+        let next = match run.clone().with_given(given).after(event, now) {
             Ok(next) => next,
             Err(refusal) => return Ok(Finished::Refused(refusal)),
         };

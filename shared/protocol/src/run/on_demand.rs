@@ -72,7 +72,10 @@ pub async fn redrive<D: Ports>(ports: &D, of: &Run, request: RunRequest) -> Resu
     let Some(job) = job_of(ports, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
     let key = RunKey::redrive(of.key.job, ports.clock().now(), ports.chance().number().max(1));
     match of.redriven(key) {
-        Ok(run) => make_run(ports, &job, run, request).await,
+        Ok(run) => {
+            let run = Run { callbacks: job.definition.callbacks(), ..run };
+            make_run(ports, &job, run, request).await
+        }
         Err(why) => Ok(Answered::NotToRedo(why)),
     }
 }

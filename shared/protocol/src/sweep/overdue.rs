@@ -39,6 +39,7 @@ pub async fn inspect_overdue<D: Ports>(
     match timer.key.obligation {
         Obligation::Run(key) => match ports.store().get::<Run>(&timer.tenant, key).await? {
             Some(seen) => inspect_run(ports, timer, seen, None).await,
+            None if key.is_occurrence() => inspect_unrecorded(ports, timer, key).await,
             None => inspect_orphaned_run(ports, timer, key).await,
         },
         Obligation::Calendar(place) => inspect_walk(ports, timer, place).await,
@@ -46,6 +47,21 @@ pub async fn inspect_overdue<D: Ports>(
             inspect_link(ports, timer, timer.key.run_key(), horizon, dispatched).await
         }
     }
+}
+
+/// An occurrence whose look was promised by whoever was about to write its record. A timer of its chain stands behind it, which decides of
+/// it; but the record may still come, and owe something: so the look stays for as long as there may be one.
+async fn inspect_unrecorded<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
+    let nothing = match standing(ports, &timer.tenant, key, Asked::ByAnyone).await? {
+        Standing::Recorded(seen) => return inspect_run(ports, timer, seen, None).await,
+        Standing::Covered(job, coverage) => {
+            return pass_over(ports, timer, &job, key, coverage.covered.why, None).await;
+        }
+        Standing::Unborn(_) => return move_to_next_hint(ports, timer, key.at, None).await.map(|_moved| ()),
+        Standing::NotAdmitted(why) => NothingToDispatch::NotAdmitted(why),
+        Standing::NoJob | Standing::NoRecord => NothingToDispatch::Absent,
+    };
+    inspect_orphaned_occurrence(ports, timer, key, nothing).await
 }
 
 /// A link of a job's chain.

@@ -85,7 +85,7 @@ impl TimeoutsSpec {
 }
 
 impl HttpTarget {
-    pub(super) fn of(target: &Called) -> Self {
+    pub(crate) fn of(target: &Called) -> Self {
         let headers = target.headers.iter().map(|(name, header)| (name.clone(), HeaderSpec::of(name, header)));
         Self {
             url: target.url.clone(),
@@ -98,11 +98,22 @@ impl HttpTarget {
 
     /// A mask that comes back becomes what it stands for: the present header of that name, however it is spelled. A call that goes
     /// elsewhere now keeps its credentials too: who may change a job may have it called wherever he likes.
-    pub(super) fn unmask(&mut self, present: &Called) {
+    pub(crate) fn unmask(&mut self, present: &Called) {
         for (name, header) in self.headers.iter_mut().flatten() {
             if let (true, Some(Header::Text(kept))) = (header.is_mask(name), present.header(name)) {
                 *header = HeaderSpec::text(kept);
             }
+        }
+    }
+
+    /// The same of a call that is no job's target, and is named elsewhere.
+    pub(crate) fn checked_at(&self, at: &str, check: TargetCheck<'_>, errors: &mut FieldErrors) -> Option<Called> {
+        let mut part = FieldErrors::default();
+        let target = self.checked(check, &mut part);
+        errors.moved("/target/http", at, part);
+        match target? {
+            Target::Http(target) => Some(target),
+            Target::Noop | Target::Workflow(_) | Target::Worker(_) | Target::Service(_) => None,
         }
     }
 

@@ -133,7 +133,7 @@ fn terms(step: &drawn::Step, dice: &mut Dice) -> Terms {
         ..RetryPolicy::default()
     };
     let delivery = if step.at_most_once { Delivery::AtMostOnce } else { Delivery::AtLeastOnce };
-    Terms { timeout: millis(step.timeout.unwrap_or(60_000)), retry, delivery }
+    Terms { timeout: millis(step.timeout.unwrap_or(60_000)), retry, delivery, ..Terms::default() }
 }
 
 fn payload(step: &drawn::Step) -> Option<Template> {

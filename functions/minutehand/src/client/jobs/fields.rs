@@ -18,7 +18,8 @@ pub(crate) type Fields = BTreeMap<String, wire::Json>;
 
 /// The ways to say when, of which a schedule has one.
 const WHENS: [&str; 6] = ["at", "after_seconds", "every_seconds", "cron", "after", "on_demand"];
-const ENDS: [&str; 3] = ["success", "failure", "finished"];
+const ENDS_OF_BEFORE: [&str; 3] = ["success", "failure", "finished"];
+const ENDS: [&str; 5] = ["succeeded", "failed", "timed_out", "cancelled", "skipped"];
 const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
 const CATCH_UPS: [&str; 3] = ["last", "none", "all"];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -105,6 +106,18 @@ pub(crate) struct JobFlags {
     /// may wait (`queue=3`), or be under way at once (`allow=2`)
     #[arg(long, value_name = "POLICY", value_parser = overlap)]
     overlap: Option<OverlapSpec>,
+    /// Who is told of the end of a run: a URL
+    #[arg(long, value_name = "URL")]
+    callback: Option<String>,
+    /// The ends that it is told of, such as failed,timed_out; all but skipped where nothing is said
+    #[arg(long, value_name = "ENDS", value_delimiter = ',', value_parser = ENDS)]
+    callback_on: Vec<String>,
+    /// Who is asked before the target is called, and may hold it back: a URL
+    #[arg(long, value_name = "URL")]
+    before_hook: Option<String>,
+    /// Who is told of every end of a run: a URL
+    #[arg(long, value_name = "URL")]
+    after_hook: Option<String>,
     /// At most so many attempts of this key begin in a minute, of this job and of all others that have it
     #[arg(long, value_name = "KEY=PER_MINUTE", value_parser = key_and_number)]
     rate: Option<(String, u64)>,
@@ -169,6 +182,16 @@ impl JobFlags {
         let concurrency = self.concurrency.as_ref().map(|(key, limit)| json!({ "key": key, "limit": limit }));
         set(&mut fields, "concurrency", concurrency);
         set(&mut fields, "overlap", self.overlap.as_ref().map(|overlap| json!(overlap)));
+        inside(&mut fields, "callback", self.callback.is_some() || !self.callback_on.is_empty(), |callback| {
+            callback.extend(self.callback.as_ref().map(|url| ("url".to_owned(), json!(url))));
+            callback.extend((!self.callback_on.is_empty()).then(|| ("on".to_owned(), json!(self.callback_on))));
+        })?;
+        let hooks = [("before", &self.before_hook), ("after", &self.after_hook)];
+        inside(&mut fields, "hooks", hooks.iter().any(|(_, url)| url.is_some()), |named| {
+            for (name, url) in hooks.into_iter().filter_map(|(name, url)| Some((name, url.as_ref()?))) {
+                object_in(named, name).insert("url".to_owned(), json!(url));
+            }
+        })?;
         let rate = self.rate.as_ref().map(|(key, per_minute)| json!({ "key": key, "per_minute": per_minute }));
         set(&mut fields, "rate", rate);
         set(&mut fields, "tags", (!self.tag.is_empty()).then(|| json!(self.tag)));
@@ -429,6 +452,12 @@ mod tests {
             (vec!["--overlap=queue=3"], json!({"overlap": {"policy": "queue", "max_waiting": 3}})),
             (vec!["--overlap=allow=2"], json!({"overlap": {"policy": "allow", "max": 2}})),
             (vec!["--overlap=cancel_previous"], json!({"overlap": {"policy": "cancel_previous"}})),
+            (vec!["--callback=https://a.b"], json!({"callback": {"url": "https://a.b"}})),
+            (vec!["--callback-on=failed,timed_out"], json!({"callback": {"on": ["failed", "timed_out"]}})),
+            (
+                vec!["--before-hook=https://a.b", "--after-hook=https://c.d"],
+                json!({"hooks": {"before": {"url": "https://a.b"}, "after": {"url": "https://c.d"}}}),
+            ),
             (vec!["--rate=a=b=100"], json!({"rate": {"key": "a=b", "per_minute": 100}})),
             (vec!["--tag=a", "--tag=b"], json!({"tags": ["a", "b"]})),
             (vec!["--name=n", "--owner=o"], json!({"name": "n", "owner": "o"})),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use minutehand_client::wire::{
-    AfterSpec, ConcurrencySpec, DurationView, Instant, JobHealthView, JobView, ListedJobView, OneJobView, OverlapSpec,
-    RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
+    AfterSpec, CallbackSpec, ConcurrencySpec, DurationView, HooksView, Instant, JobHealthView, JobView, ListedJobView, OneJobView,
+    OverlapSpec, RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
 };
 
 use super::super::cells::{counted, or_dash, status};
@@ -120,6 +120,8 @@ fn card_of(job: &JobView, paper: Paper) -> Card {
         .with("Delivery", job.delivery.to_string())
         .maybe("SLA", job.sla_seconds.map(|seconds| Span(seconds).to_string()))
         .maybe("Overlap", job.overlap.as_ref().map(overlap_words))
+        .maybe("Told", job.callback.as_ref().map(callback_words))
+        .maybe("Hooks", job.hooks.as_ref().map(hook_words))
         .maybe("At once", job.concurrency.as_ref().map(concurrency_words))
         .maybe("A minute", job.rate.as_ref().map(rate_words))
         .maybe("Owner", job.owner.as_ref())
@@ -186,6 +188,17 @@ fn overlap_words(overlap: &OverlapSpec) -> String {
         (None, Some(waiting)) => format!("{policy}, of at most {}", counted(waiting, "run")),
         (None, None) => policy,
     }
+}
+
+fn callback_words(callback: &CallbackSpec) -> String {
+    let on: Vec<String> = callback.on.iter().flatten().map(ToString::to_string).collect();
+    format!("{}, when {}", callback.url, on.join(", "))
+}
+
+fn hook_words(hooks: &HooksView) -> String {
+    let before = hooks.before.as_ref().map(|before| format!("before: {}", before.url));
+    let after = hooks.after.as_ref().map(|after| format!("after: {}", after.url));
+    before.into_iter().chain(after).collect::<Vec<_>>().join(", ")
 }
 
 fn concurrency_words(concurrency: &ConcurrencySpec) -> String {

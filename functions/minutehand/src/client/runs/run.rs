@@ -1,7 +1,7 @@
 //! A run as its reader sees it.
 
 use minutehand_client::wire::{
-    AttemptErrorView, AttemptView, FollowedByView, Instant, RunStatus, RunView, SlaView, Word,
+    AttemptErrorView, AttemptView, CallbackRunView, FollowedByView, Instant, RunStatus, RunView, SlaView, Word,
 };
 use minutehand_domain::Moment;
 
@@ -48,15 +48,19 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Retry of", run.redrive_of.as_ref())
         .maybe("Follows", run.follows.as_ref())
         .maybe("Followed by", followed_by(run))
+        .maybe("Tells of", run.callback_of.as_ref())
         .with("Scheduled", instant(run.scheduled_at))
         .maybe("Covers until", run.covers_until.map(instant))
         .maybe("Started", run.started_at.map(instant))
         .maybe("Finished", run.finished_at.map(instant))
         .maybe("Took", took(run, paper.now))
+        .maybe("Told by", run.callback.as_ref().map(told_words))
+        .maybe("Hook after", run.after.as_ref().map(told_words))
         .maybe("SLA", run.sla.map(|sla| sla_words(sla, paper)))
         .with("Priority", run.priority.to_string())
         .maybe("Progress", progress(run))
         .maybe("Payload", run.payload.text().map(shortened))
+        .maybe("By its hook", run.hook_payload.text().map(shortened))
         .maybe("Checkpoint", run.checkpoint.text().map(shortened))
         .maybe("Result", run.result.text().map(shortened))
         .draw();
@@ -69,6 +73,10 @@ fn followed_by(run: &RunView) -> Option<String> {
     };
     let all: Vec<String> = run.followed_by.iter().map(of).collect();
     (!all.is_empty()).then(|| all.join(", "))
+}
+
+fn told_words(told: &CallbackRunView) -> String {
+    format!("{}, {}", told.run_id, told.status)
 }
 
 pub(crate) fn sla_words(sla: SlaView, paper: Paper) -> String {

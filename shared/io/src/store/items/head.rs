@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body;
+use minutehand_domain::callback::Callback;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::follow::Listed as ListedFollower;
 use minutehand_domain::head::Head;
+use minutehand_domain::hook::Hooks;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::{Before, Carried, Definition, Job, Status};
@@ -23,11 +25,12 @@ use crate::Fault;
 use crate::shapes::body::BodyV1;
 use crate::shapes::bounds::BoundsV1;
 use crate::shapes::follow::ListedV1;
+use crate::shapes::callback::{CallbackV1, HooksV1};
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::schedule::{ScheduleV1, ScheduleV2};
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
-use crate::shapes::terms::{self, TermsV1, TermsV2};
+use crate::shapes::terms::{self, TermsV1, TermsV2, TermsV3};
 use crate::shapes::{Many, Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place, Span};
@@ -60,8 +63,9 @@ impl Stored for Head {
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
-    /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, and at which pace a job makes up for what it missed.
-    /// Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
+    /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, at which pace a job makes up for what it missed, and
+    /// who is told of a run and asked before it. Shape 1 says everything but that a header names a secret. So a deployment without any of these
+    /// can go back to a
     /// release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
@@ -119,12 +123,18 @@ fn shape_of(head: &Head) -> u8 {
     }
 }
 
-/// Whether it heeds calendars, has a pace of its own in catching up, runs behind another job, did until its last change, or others run behind it.
+/// Whether it says what a release of shape 6 has no words for.
 fn says_more_than_6(job: &Job) -> bool {
+    let Definition { catch_up, callback, hooks, .. } = &job.definition;
+    let heeds_calendars = job.heeds_calendars() || job.carried.is_some();
+    heeds_calendars || has_followers(job) || catch_up.per_minute().is_some() || callback.is_some() || !hooks.is_empty()
+}
+
+/// Whether others run behind it, or it runs behind another, or did until its last change.
+fn has_followers(job: &Job) -> bool {
     let before = job.before.as_ref().map(|before| &before.schedule);
     let is_behind = |schedule: &Schedule| matches!(schedule.when, When::Follows { .. });
-    let has_followers = !job.followers.is_empty() || is_behind(&job.schedule) || before.is_some_and(is_behind);
-    has_followers || job.heeds_calendars() || job.carried.is_some() || job.definition.catch_up.per_minute().is_some()
+    !job.followers.is_empty() || is_behind(&job.schedule) || before.is_some_and(is_behind)
 }
 
 shapes! {
@@ -183,7 +193,8 @@ enum HeadV4 {
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
-/// A job heeds calendars, runs behind another, or others run behind it; and it says at which pace it makes up for what it missed.
+/// A job heeds calendars, runs behind another, or others run behind it; and it says at which pace it makes up for what it missed, who is told of
+/// its runs, and who is asked before them.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Head")]
 enum HeadV5 {
@@ -328,6 +339,7 @@ struct JobV5 {
 }
 
 
+
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Status", rename_all = "snake_case")]
 enum StatusV1 {
@@ -385,6 +397,10 @@ struct DefinitionV1 {
     bounds: Bounds,
     #[serde(skip)]
     overlap: Overlap,
+    #[serde(skip)]
+    callback: Option<Callback>,
+    #[serde(skip)]
+    hooks: Hooks,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -409,6 +425,10 @@ struct DefinitionV2 {
     bounds: Bounds,
     #[serde(skip)]
     overlap: Overlap,
+    #[serde(skip)]
+    callback: Option<Callback>,
+    #[serde(skip)]
+    hooks: Hooks,
 }
 
 /// A service may be its target, calls have time-outs, effects are claimed; its runs have an SLA and share limits with those of other jobs.
@@ -434,6 +454,10 @@ struct DefinitionV3 {
     bounds: Bounds,
     #[serde(skip)]
     overlap: Overlap,
+    #[serde(skip)]
+    callback: Option<Callback>,
+    #[serde(skip)]
+    hooks: Hooks,
 }
 
 /// What becomes of a run that comes while others of its job are under way.
@@ -459,8 +483,13 @@ struct DefinitionV4 {
     bounds: Bounds,
     #[serde(with = "OverlapV4")]
     overlap: Overlap,
+    #[serde(skip)]
+    callback: Option<Callback>,
+    #[serde(skip)]
+    hooks: Hooks,
 }
 
+/// Who is told of the end of a run, and who is asked before it.
 /// What is made up for may have a pace.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Definition")]
@@ -474,7 +503,7 @@ struct DefinitionV5 {
     payload: Body,
     #[serde(with = "PriorityV1")]
     priority: Priority,
-    #[serde(with = "TermsV2")]
+    #[serde(with = "TermsV3")]
     terms: Terms,
     #[serde(default, with = "CatchUpV5")]
     catch_up: CatchUp,
@@ -484,7 +513,12 @@ struct DefinitionV5 {
     bounds: Bounds,
     #[serde(with = "OverlapV4")]
     overlap: Overlap,
+    #[serde(default, with = "Maybe::<CallbackV1>")]
+    callback: Option<Callback>,
+    #[serde(with = "HooksV1")]
+    hooks: Hooks,
 }
+
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Overlap", rename_all = "snake_case")]

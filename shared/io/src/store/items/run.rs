@@ -7,6 +7,8 @@ use minutehand_domain::Moment;
 use minutehand_domain::access::{By, SecretHash};
 use minutehand_domain::body::Body;
 use minutehand_domain::follow::{Follower, Follows};
+use minutehand_domain::callback::Callback;
+use minutehand_domain::hook::Given;
 use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::priority::Priority;
@@ -24,6 +26,7 @@ use super::attempt::AttemptV1;
 use crate::Fault;
 use crate::shapes::body::BodyV1;
 use crate::shapes::follow::{FollowerV1, FollowsV1};
+use crate::shapes::callback::CallbackV1;
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::run_key::RunKeyV1;
 use crate::shapes::{Many, Maybe, Of, Shape, in_shape, shapes};
@@ -80,8 +83,8 @@ impl Stored for Run {
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
-    /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, and that it
-    /// waits for its turn in catching up.
+    /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, that it
+    /// waits for its turn in catching up, and who is told of its end and asked before it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
@@ -140,6 +143,12 @@ fn shape_of(run: &Run) -> u8 {
     }
 }
 
+/// Whether somebody is told of its end, it tells of one itself, or a hook had a part in it.
+fn has_to_do_with_callbacks(run: &Run) -> bool {
+    let was_vetoed = matches!(run.state, State::Skipped { why: Skip::Vetoed, .. });
+    !run.callbacks.is_empty() || run.callback_of.is_some() || run.given.is_some() || was_vetoed
+}
+
 /// Whether it says that it waits for others of its job, has a place among them, or has made way: a release of shape 6 has no words for that.
 fn met_others_of_its_job(run: &Run) -> bool {
     let of_a_job = |bound: &Bound| matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
@@ -149,7 +158,7 @@ fn met_others_of_its_job(run: &Run) -> bool {
 /// Whether it says what a release of shape 7 has no words for.
 fn says_more_than_7(run: &Run) -> bool {
     let is_of_calendars = matches!(run.state, State::Skipped { why: Skip::Calendar, .. });
-    is_of_followers(run) || is_of_calendars || run.made_up.is_some()
+    is_of_followers(run) || has_to_do_with_callbacks(run) || is_of_calendars || run.made_up.is_some()
 }
 
 /// Whether it follows another, another try at one that does among them, or others follow it.
@@ -198,6 +207,7 @@ shapes! {
     RunV6 => Run,
     RunV7 => Run,
     MadeUpV7 => MadeUp,
+    GivenV7 => Given,
     AdmissionV6 => Admission,
     BoundV6 => Bound,
     SlotNameV6 => SlotName,
@@ -275,6 +285,12 @@ struct RunV1 {
     followers: Vec<Follower>,
     #[serde(skip)]
     made_up: Option<MadeUp>,
+    #[serde(skip)]
+    callbacks: Vec<Callback>,
+    #[serde(skip)]
+    callback_of: Option<RunKey>,
+    #[serde(skip)]
+    given: Option<Given>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -320,6 +336,12 @@ struct RunV2 {
     followers: Vec<Follower>,
     #[serde(skip)]
     made_up: Option<MadeUp>,
+    #[serde(skip)]
+    callbacks: Vec<Callback>,
+    #[serde(skip)]
+    callback_of: Option<RunKey>,
+    #[serde(skip)]
+    given: Option<Given>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -472,6 +494,8 @@ enum SkipV1 {
     #[serde(skip)]
     Calendar,
     Cycle,
+    #[serde(skip)]
+    Vetoed,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -538,6 +562,12 @@ struct RunV3 {
     followers: Vec<Follower>,
     #[serde(skip)]
     made_up: Option<MadeUp>,
+    #[serde(skip)]
+    callbacks: Vec<Callback>,
+    #[serde(skip)]
+    callback_of: Option<RunKey>,
+    #[serde(skip)]
+    given: Option<Given>,
 }
 
 /// It has remarks.
@@ -582,6 +612,12 @@ struct RunV4 {
     followers: Vec<Follower>,
     #[serde(skip)]
     made_up: Option<MadeUp>,
+    #[serde(skip)]
+    callbacks: Vec<Callback>,
+    #[serde(skip)]
+    callback_of: Option<RunKey>,
+    #[serde(skip)]
+    given: Option<Given>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -759,6 +795,8 @@ enum SkipV3 {
     /// From shape 8 on.
     Calendar,
     Cycle,
+    /// From shape 8 on.
+    Vetoed,
 }
 
 /// A worker elsewhere holds it, and shows that it does.
@@ -803,6 +841,12 @@ struct RunV5 {
     followers: Vec<Follower>,
     #[serde(skip)]
     made_up: Option<MadeUp>,
+    #[serde(skip)]
+    callbacks: Vec<Callback>,
+    #[serde(skip)]
+    callback_of: Option<RunKey>,
+    #[serde(skip)]
+    given: Option<Given>,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -849,6 +893,7 @@ struct RunV6 {
 
 /// It follows another, or others follow it.
 /// Made up for, it may wait for its turn.
+/// Somebody is told of its end, or it tells of one itself; a hook was asked before it.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Run")]
 struct RunV7 {
@@ -890,6 +935,12 @@ struct RunV7 {
     followers: Vec<Follower>,
     #[serde(default, with = "Maybe::<MadeUpV7>")]
     made_up: Option<MadeUp>,
+    #[serde(with = "Many::<CallbackV1>")]
+    callbacks: Vec<Callback>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    callback_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<GivenV7>")]
+    given: Option<Given>,
 }
 
 
@@ -899,6 +950,21 @@ struct MadeUpV7 {
     since: Moment,
     turn: Moment,
     per_minute: u32,
+    #[serde(skip)]
+    callbacks: Vec<Callback>,
+    #[serde(skip)]
+    callback_of: Option<RunKey>,
+    #[serde(skip)]
+    given: Option<Given>,
+}
+
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Given")]
+struct GivenV7 {
+    attempt: u32,
+    #[serde(with = "BodyV1")]
+    payload: Body,
 }
 
 /// The target of a call may have taken it on.

@@ -15,15 +15,15 @@ impl Stored for Timer {
     const NEWEST: u8 = 3;
 
     /// Shape 1 says everything but what workflows brought: runs of tasks, whose parents are named, and runs that go on with others. Shape 3 is
-    /// shape 2 with runs that follow others, of which a release of shape 2 knows nothing.
+    /// shape 2 with runs that follow others and runs of callbacks, of which a release of shape 2 knows nothing.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let origin = self.key.run_key().origin;
-        let names_one = |key: RunKey| key.origin == Origin::Follow;
+        let names_one = |key: RunKey| matches!(key.origin, Origin::Follow | Origin::Callback);
         let shape = match origin {
             _ if names_one(self.key.run_key()) || self.parent.is_some_and(names_one) => 3,
             Origin::Task | Origin::Resume => 2,
             _ if self.parent.is_some() => 2,
-            Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Follow => 1,
+            Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Follow | Origin::Callback => 1,
         };
         match writer.form() {
             Form::Bytes if shape > 1 => writer.shape(shape, &in_shape::<TimerV2, _>(self)),

@@ -219,3 +219,13 @@ proptest! {
         prop_assert!(wait.is_none_or(|wait| wait.as_secs() <= BACKOFF_SECONDS));
     }
 }
+
+/// As a hook says that a run is not to be.
+#[test]
+fn a_409_is_a_veto_with_the_beginning_of_what_it_says() {
+    use crate::targets::veto_in;
+
+    assert_eq!(veto_in(&failure(409, "the books are\n closed").0).as_deref(), Some("the books are closed"));
+    assert!(veto_in(&failure(409, "").0).is_some_and(|said| said.contains("409")));
+    assert_eq!(veto_in(&failure(410, "the target answered 409").0), None);
+}

@@ -1,0 +1,77 @@
+//! Histories of jobs that have others told of their ends and asked before their calls: what goes wrong is drawn, and whatever it was, each
+//! end that asked for it is told of, by one run, after it was written; and nobody is called after a no.
+
+use minutehand_domain::callback::End;
+use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::hook::OnError;
+use minutehand_domain::job::Change;
+use minutehand_domain::overlap::Overlap;
+use minutehand_simulation::dice::Dice;
+use minutehand_simulation::stage::{Stage, Wish};
+use minutehand_simulation::telling::Telling;
+
+const SEEDS: u64 = 160;
+const HOUR: i64 = 3600;
+/// From when until when things go wrong.
+const ROUGH: std::ops::Range<i64> = 5..900;
+const PAUSED: i64 = 1500;
+
+fn wish(dice: &mut Dice) -> Wish {
+    let every = dice.pick(&[10, 20, 60]);
+    let (takes, fails, retries) = (dice.within(1..40), dice.chance(0.3), 1);
+    let on: Vec<End> = End::ALL.into_iter().filter(|_| dice.chance(0.7)).collect();
+    let on = if on.is_empty() { vec![End::Skipped] } else { on };
+    let telling = Telling { takes: dice.pick(&[50, 5_000, 31_000]), fails: dice.pick(&[0, 0, 30, 100]), ..Telling::HEARS };
+    let asking = Telling {
+        takes: dice.pick(&[50, 5_000, 29_000, 31_000]),
+        fails: dice.pick(&[0, 30]),
+        vetoes: dice.pick(&[0, 30, 60]),
+        ..Telling::LETS
+    };
+    let on_error = dice.pick(&[OnError::Fail, OnError::GoOn]);
+    let overlap = dice.pick(&[Overlap::default(), Overlap::default(), Overlap::Skip, Overlap::CancelPrevious]);
+    let catch_up =
+        dice.pick(&[CatchUp::default(), CatchUp::None, CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5 }]);
+    Wish {
+        takes,
+        fails,
+        retries,
+        overlap,
+        catch_up,
+        told: Some((telling, on)),
+        asks: dice.chance(0.5).then_some((asking, on_error)),
+        ..Wish::every(every, 10)
+    }
+}
+
+/// Plays a job until it is paused and all that had begun has ended; some of it is cancelled, and some of it is asked for.
+fn played(seed: u64) -> Stage {
+    let mut dice = Dice::new(!seed);
+    let stage = Stage::rough(seed, wish(&mut dice), ROUGH);
+    stage.create(0, "creator");
+    for at in (30..900).step_by(90) {
+        let instant = (at + dice.within(-5..40)) / 10 * 10;
+        stage.cancel(at, "canceller", instant);
+        stage.ask(at + 7, "asker");
+    }
+    stage.change(PAUSED, "pauser", Change::Pause);
+    stage.sweep_each_minute(0..4 * HOUR);
+    stage.play_to(4 * HOUR);
+    stage
+}
+
+#[test]
+fn each_end_that_asked_for_it_is_told_of_and_nobody_is_called_after_a_no() {
+    let (mut told, mut vetoed, mut failed) = (0, 0, 0);
+    for seed in 0..SEEDS {
+        let stage = played(seed);
+
+        let found = stage.judge_tellings(&stage.all_runs());
+        assert!(found.is_empty(), "seed {seed}: {found:#?}");
+        assert_eq!(stage.timers_of_runs_that_are_over(), 0, "seed {seed}: a timer is left");
+        told += stage.told().len();
+        vetoed += usize::from(stage.counted("run running -> skipped") > 0);
+        failed += usize::from(stage.counted("run running -> failed") > 0);
+    }
+    assert!(told > 1000 && vetoed > 10 && failed > 10, "{told} were told, {vetoed} met a no, {failed} a failure");
+}
