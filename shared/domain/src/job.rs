@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::Moment;
+use crate::access::By;
 use crate::body::Body;
 use crate::catch_up::CatchUp;
 use crate::id::{JobId, Origin, RunKey, Tenant};
@@ -44,6 +45,16 @@ pub struct Job {
     pub changed_at: Moment,
     /// Of the request that created it, where that carried an idempotency key.
     pub fingerprint: Option<Fingerprint>,
+    /// The note with which somebody made it what it is: paused, active again, deleted.
+    pub noted: Option<Noted>,
+}
+
+/// Who paused a job, resumed or deleted it, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted {
+    pub at: Moment,
+    pub by: By,
+    pub note: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,6 +176,7 @@ impl Job {
             created_at: now,
             changed_at: now,
             fingerprint: None,
+            noted: None,
         }
     }
 
@@ -266,6 +278,17 @@ impl Job {
             }
         }
         Ok(next)
+    }
+
+    /// With what was noted of the change that made it this. An edit says nothing of why a job is paused, and leaves that note as it is; a
+    /// pause without a note has none, whatever was noted before.
+    #[must_use]
+    pub fn noted(self, change: &Change, by: &By, note: Option<&str>) -> Self {
+        let noted = note.map(|note| Noted { at: self.changed_at, by: by.clone(), note: note.to_owned() });
+        match change {
+            Change::Pause | Change::Resume | Change::Delete => Self { noted, ..self },
+            Change::Edit { .. } => self,
+        }
     }
 
     fn edit(&mut self, schedule: Option<&Schedule>, definition: Option<&Definition>) {

@@ -2,7 +2,9 @@
 //!
 //! `queued` is not a state: it is `scheduled` whose time has come and which nobody has claimed.
 
+pub mod aftermath;
 pub mod attempt;
+pub mod edit;
 pub mod effect;
 pub mod error_code;
 mod holder;
@@ -20,7 +22,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use self::aftermath::{Aftermath, NotALetter, Said};
 pub use self::attempt::{Attempt, AttemptError, Ending};
+pub use self::edit::{Edit, NotEdited};
 pub use self::error_code::ErrorCode;
 pub use self::holder::Holder;
 pub use self::lag::{Lag, Stage, StageKind};
@@ -75,6 +79,8 @@ pub struct Run {
     pub admission: Admission,
     /// By when it is to have ended, where its job said so.
     pub sla: Option<Sla>,
+    /// What became of it after it came to nothing.
+    pub aftermath: Option<Aftermath>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -379,6 +385,7 @@ impl Run {
             remarks: Vec::new(),
             admission: Admission::default(),
             sla: None,
+            aftermath: None,
         }
     }
 

@@ -5,8 +5,9 @@
 //! that its obligation is met. A crash between any two steps leaves a timer too many, never one too few.
 //!
 //! Who stands on whom, lowest first: [`timers`], [`slots`], [`chain`], [`run`] and [`job`], [`sweep`]; a module uses only those before it.
-//! [`amend`], [`bodies`] and [`lookup`] are everybody's.
+//! [`aftermath`], [`amend`], [`bodies`] and [`lookup`] are everybody's.
 
+pub mod aftermath;
 pub mod amend;
 pub mod audit;
 pub mod bodies;

@@ -7,6 +7,7 @@ pub mod effect;
 mod entry;
 pub mod finish;
 pub mod lease;
+pub mod letter;
 pub mod logbook;
 mod offer;
 pub mod on_demand;

@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_domain::id::RunKey;
-use minutehand_domain::run::{Event as RunEvent, Run, State, Stop, TaskPlace, Tending, Waiting};
+use minutehand_domain::id::{Origin, RunKey};
+use minutehand_domain::lane::Lane;
+use minutehand_domain::run::{Event as RunEvent, Run, Said, State, Stop, TaskPlace, Tending, Waiting};
 use minutehand_domain::timer::Timer;
 use minutehand_domain::workflow::definition::Approval;
 use minutehand_domain::workflow::edge::{Decision, Ended};
@@ -25,6 +26,7 @@ use super::judge::going_on_with;
 use super::settle::{Due, Settled, Work, settle};
 use super::stalling::stall_of;
 use super::values::latest;
+use crate::aftermath::{Try, make_sure, mark};
 
 /// How often a run that waits for its tasks is looked at: what died on its way is found then.
 const LOOK_AGAIN: Duration = Duration::from_secs(15 * 60);
@@ -125,18 +127,48 @@ pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Faul
     Ok(family.plan.holds_now(&family.parent.item, place))
 }
 
-/// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, or one that goes on with
-/// another. False where the run that it is derived from is not there either.
-pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKey) -> Result<bool, Fault> {
-    match TaskPlace::of(key) {
-        Some(place) => derive_task(ports, timer, from, place).await,
-        None => derive_resumed(ports, timer, from).await,
-    }
+/// What a look makes of the promise of a run that is derived from another, and is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derived {
+    Made,
+    /// The run that it is derived from is not there either.
+    Unknown,
+    /// Nothing came of what it was promised for, and nothing can any more.
+    Withdrawn,
+    /// Somebody was faster: the next look sees.
+    Busy,
 }
 
-async fn derive_resumed<D: Ports>(ports: &D, timer: &Timer, from: RunKey) -> Result<bool, Fault> {
-    let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(false) };
-    put_derived(ports, &going_on_with(&before.item, None, ports.clock().now())).await.map(|()| true)
+/// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, or one that goes on with
+/// another. Another try at a run is made where that says there is one.
+pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKey) -> Result<Derived, Fault> {
+    if let Some(place) = TaskPlace::of(key) {
+        let is_made = derive_task(ports, timer, from, place).await?;
+        return Ok(if is_made { Derived::Made } else { Derived::Unknown });
+    }
+    let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(Derived::Unknown) };
+    if key.origin == Origin::Redrive { derive_try(ports, &before, key).await } else { derive_resumed(ports, &before).await }
+}
+
+/// Rule **promise, mark, make**: before a promise goes of which the old run says nothing, that is written unchanged.
+async fn derive_try<D: Ports>(ports: &D, before: &Seen<Run>, key: RunKey) -> Result<Derived, Fault> {
+    if before.item.redriven_as() == Some(key) {
+        make_sure(ports, &before.item).await?;
+        return Ok(Derived::Made);
+    }
+    Ok(if touch(ports, before).await? { Derived::Withdrawn } else { Derived::Busy })
+}
+
+/// Who asked for it may have died before the old run said so.
+async fn derive_resumed<D: Ports>(ports: &D, before: &Seen<Run>) -> Result<Derived, Fault> {
+    let run = going_on_with(&before.item, None, ports.clock().now());
+    if before.item.aftermath.is_none() {
+        let other = Try { key: run.key, payload: None, said: Said::default(), lane: Lane::short(run.priority) };
+        if mark(ports, before, other).await?.is_none() {
+            return Ok(Derived::Busy);
+        }
+    }
+    put_derived(ports, &run).await.map(|()| Derived::Made)
 }
 
 /// Or records that it is not wanted any more.

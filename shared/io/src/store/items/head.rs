@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_domain::access::By;
 use minutehand_domain::body::Body;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
-use minutehand_domain::job::{Before, Definition, Job, Status};
+use minutehand_domain::job::{Before, Definition, Job, Noted, Status};
 use minutehand_domain::order::Terms;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
@@ -54,11 +55,11 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 6;
+    const NEWEST: u8 = 7;
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
-    /// runs that overlap. Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
+    /// runs that overlap, shape 7 what was noted when it was paused, resumed or deleted. Shape 1 says everything but that a header names a secret. So a deployment without any of these can go back to a
     /// release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
@@ -68,10 +69,12 @@ impl Stored for Head {
             (Form::Attributes, Self::Job(job), 1) => writer.shape(1, &in_shape::<JobV1, _>(job)),
             (Form::Attributes, Self::Job(job), 5) => writer.shape(5, &in_shape::<JobV3, _>(job)),
             (Form::Attributes, Self::Job(job), 6) => writer.shape(6, &in_shape::<JobV4, _>(job)),
+            (Form::Attributes, Self::Job(job), 7) => writer.shape(7, &in_shape::<JobV5, _>(job)),
             (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
             (Form::Bytes, head, 6) => writer.shape(6, &in_shape::<HeadV4, _>(head)),
+            (Form::Bytes, head, 7) => writer.shape(7, &in_shape::<HeadV5, _>(head)),
             (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
@@ -85,6 +88,8 @@ impl Stored for Head {
             (5, Form::Attributes) => reader.shape::<Of<JobV3, _>>().map(|of| Self::Job(of.0)),
             (6, Form::Bytes) => reader.shape::<Of<HeadV4, _>>().map(|of| of.0),
             (6, Form::Attributes) => reader.shape::<Of<JobV4, _>>().map(|of| Self::Job(of.0)),
+            (7, Form::Bytes) => reader.shape::<Of<HeadV5, _>>().map(|of| of.0),
+            (7, Form::Attributes) => reader.shape::<Of<JobV5, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -97,10 +102,11 @@ impl Stored for Head {
 
 /// The oldest that says it all.
 fn shape_of(head: &Head) -> u8 {
-    let Some(Job { definition, .. }) = head.job() else { return 1 };
+    let Some(Job { definition, noted, .. }) = head.job() else { return 1 };
     let Definition { target, bounds, terms, sla, overlap, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
+        _ if noted.is_some() => 7,
         _ if *overlap != Overlap::default() => 6,
         _ if says_more_than_4 => 5,
         Target::Worker(_) => 4,
@@ -115,10 +121,13 @@ shapes! {
     HeadV2 => Head,
     HeadV3 => Head,
     HeadV4 => Head,
+    HeadV5 => Head,
     JobV1 => Job,
     JobV2 => Job,
     JobV3 => Job,
     JobV4 => Job,
+    JobV5 => Job,
+    NotedV5 => Noted,
     StatusV1 => Status,
     BeforeV1 => Before,
     DefinitionV1 => Definition,
@@ -160,6 +169,14 @@ enum HeadV4 {
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
+/// A job says what was noted when it was paused, resumed or deleted.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV5 {
+    Job(#[serde(with = "JobV5")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
 /// What tells it from a job is `tombstone`.
 #[derive(Serialize, Deserialize)]
 struct TombstoneV1 {
@@ -189,6 +206,8 @@ struct JobV1 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    noted: Option<Noted>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -210,6 +229,8 @@ struct JobV2 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    noted: Option<Noted>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -231,6 +252,8 @@ struct JobV3 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    noted: Option<Noted>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -252,6 +275,39 @@ struct JobV4 {
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(skip)]
+    noted: Option<Noted>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV5 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV1")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Maybe::<BeforeV1>")]
+    before: Option<Before>,
+    #[serde(with = "DefinitionV4")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+    #[serde(default, with = "Maybe::<NotedV5>")]
+    noted: Option<Noted>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Noted")]
+struct NotedV5 {
+    at: Moment,
+    by: By,
+    note: String,
 }
 
 #[derive(Serialize, Deserialize)]
