@@ -20,7 +20,7 @@ use crate::limits::COALESCE_COUNT;
 use crate::order::{Order, Terms};
 use crate::overlap::Overlap;
 use crate::priority::Priority;
-use crate::run::{Run, Skip, SkippedSpan, Sla};
+use crate::run::{Run, Said, Skip, SkippedSpan, Sla};
 use crate::schedule::{Schedule, When};
 use crate::slot::Bounds;
 use crate::target::Target;
@@ -283,8 +283,9 @@ impl Job {
     /// With what was noted of the change that made it this. An edit says nothing of why a job is paused, and leaves that note as it is; a
     /// pause without a note has none, whatever was noted before.
     #[must_use]
-    pub fn noted(self, change: &Change, by: &By, note: Option<&str>) -> Self {
-        let noted = note.map(|note| Noted { at: self.changed_at, by: by.clone(), note: note.to_owned() });
+    pub fn noted(self, change: &Change, said: Said<'_>) -> Self {
+        let at = self.changed_at;
+        let noted = said.by.zip(said.note).map(|(by, note)| Noted { at, by: by.clone(), note: note.to_owned() });
         match change {
             Change::Pause | Change::Resume | Change::Delete => Self { noted, ..self },
             Change::Edit { .. } => self,

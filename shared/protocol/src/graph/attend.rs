@@ -161,7 +161,9 @@ async fn derive_try<D: Ports>(ports: &D, before: &Seen<Run>, key: RunKey) -> Res
 
 /// Who asked for it may have died before the old run said so.
 async fn derive_resumed<D: Ports>(ports: &D, before: &Seen<Run>) -> Result<Derived, Fault> {
-    let run = going_on_with(&before.item, None, ports.clock().now());
+    let now = ports.clock().now();
+    let run = going_on_with(&before.item, None, now);
+    let run = before.item.other_try(now).filter(|told| told.key == run.key).unwrap_or(run);
     if before.item.aftermath.is_none() {
         let other = Try { key: run.key, payload: None, said: Said::default(), lane: Lane::short(run.priority) };
         if mark(ports, before, other).await?.is_none() {
