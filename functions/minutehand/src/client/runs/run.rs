@@ -1,6 +1,8 @@
 //! A run as its reader sees it.
 
-use minutehand_client::wire::{AttemptErrorView, AttemptView, Instant, RunStatus, RunView, SlaView, Word};
+use minutehand_client::wire::{
+    AttemptErrorView, AttemptView, Instant, RemarkView, RunStatus, RunView, SlaView, Word,
+};
 use minutehand_domain::Moment;
 
 use super::super::cells::{counted, or_dash, painted, shortened, status};
@@ -44,6 +46,9 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Waiting for", run.waiting_for.as_ref())
         .with("Origin", run.origin.to_string())
         .maybe("Retry of", run.redrive_of.as_ref())
+        .maybe("Retried as", run.redriven_as.as_ref())
+        .maybe("Dismissed", run.dismissed_at.map(instant))
+        .maybe("Note", run.remarks.iter().rev().find_map(note_words))
         .with("Scheduled", instant(run.scheduled_at))
         .maybe("Covers until", run.covers_until.map(instant))
         .maybe("Started", run.started_at.map(instant))
@@ -57,6 +62,12 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Result", run.result.text().map(shortened))
         .draw();
     if run.attempts.is_empty() { card } else { format!("{card}\n{}", attempts(&run.attempts, paper)) }
+}
+
+/// What somebody noted, with the word for what they did.
+fn note_words(remark: &RemarkView) -> Option<String> {
+    let (note, by) = (remark.note.as_ref()?, remark.by.as_ref()?);
+    Some(format!("{} by {by}: {note}", remark.what.replace('_', " ")))
 }
 
 pub(crate) fn sla_words(sla: SlaView, paper: Paper) -> String {
