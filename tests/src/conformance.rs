@@ -48,7 +48,8 @@ macro_rules! store_facts {
                 a_run_is_listed_once_as_it_is_now,
                 what_was_never_written_is_not_listed,
                 nothing_but_runs_is_listed,
-                what_needs_attention_is_listed_with_all_that_failed,
+                what_failed_is_listed_with_all_that_timed_out,
+                what_was_tried_again_or_dismissed_needs_no_attention,
             }
             documents::{
                 a_document_is_found_by_its_name_and_kind,

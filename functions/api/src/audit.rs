@@ -27,9 +27,12 @@ use crate::params::{Params, limit_of};
 use crate::problem::{Kind, Problem};
 
 /// The caller who does something that goes on record, and the request that asks for it.
+#[derive(Clone)]
 pub(crate) struct Acting {
     caller: Caller,
     request_id: Arc<str>,
+    /// Why, where that is said.
+    note: Option<String>,
 }
 
 impl<S: Sync> FromRequestParts<S> for Acting {
@@ -38,11 +41,16 @@ impl<S: Sync> FromRequestParts<S> for Acting {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let caller = Caller::from_request_parts(parts, state).await?;
         let request_id = parts.extensions.get::<RequestId>().map(|RequestId(id)| Arc::clone(id));
-        Ok(Self { caller, request_id: request_id.unwrap_or_default() })
+        Ok(Self { caller, request_id: request_id.unwrap_or_default(), note: None })
     }
 }
 
 impl Acting {
+    /// The same, who says why.
+    pub(crate) fn noting(self, note: Option<&str>) -> Self {
+        Self { note: note.map(ToOwned::to_owned), ..self }
+    }
+
     /// Does it, on the record of the tenant whose things it is about.
     pub(crate) async fn on_record<D: Ports, T>(
         &self,
@@ -61,6 +69,7 @@ impl Acting {
             subject: subject.to_owned(),
             request_id: self.request_id.as_ref().to_owned(),
             outcome: None,
+            note: self.note.clone(),
         };
         on_record(ports, act, doing, outcome_of).await
     }

@@ -13,15 +13,18 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use minutehand_domain::Moment;
+use minutehand_domain::access::By;
+use minutehand_domain::audit::Deed;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::limits::PAGE;
+use minutehand_domain::run::Said;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::job::change::{Changed, Want, change};
 use minutehand_protocol::lookup::{job_of, jobs_of};
-use minutehand_wire::{BodyView, JobView, JobsQuery, OneJobView, Page};
+use minutehand_wire::{BodyView, DeleteJobQuery, JobView, JobsQuery, NoteRequest, OneJobView, Page};
 
 pub(crate) use self::batch::batch;
 pub(crate) use self::create::create;
@@ -29,7 +32,8 @@ pub(crate) use self::filter::JobFilter;
 use self::newest::{Newest, expanded};
 pub(crate) use self::patch::patch;
 use crate::app_state::AppState;
-use crate::body::{Body, Nothing};
+use crate::audit::Acting;
+use crate::body::Body;
 use crate::calendars::not_heeded;
 use crate::cursor::Scope;
 use crate::following::not_to_follow;
@@ -120,37 +124,45 @@ pub(crate) async fn show<D: Ports>(
 pub(crate) async fn pause<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     JobPath(id): JobPath,
     precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Nothing {} = body.parse_or_default()?;
-    apply(&*app.ports, caller.tenant(), id, &Command { change: Change::Pause, precondition }).await
+    let note = body.parse_or_default::<NoteRequest>()?.checked()?;
+    let command = Command { change: Change::Pause, precondition, by: caller.by.clone(), note };
+    apply(&app, &caller, acting, id, &command).await
 }
 
 /// The fires of a resumed job count against the quota again.
 pub(crate) async fn resume<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     JobPath(id): JobPath,
     precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Nothing {} = body.parse_or_default()?;
-    apply(&*app.ports, caller.tenant(), id, &Command { change: Change::Resume, precondition }).await
+    let note = body.parse_or_default::<NoteRequest>()?.checked()?;
+    let command = Command { change: Change::Resume, precondition, by: caller.by.clone(), note };
+    apply(&app, &caller, acting, id, &command).await
 }
 
 /// Cancels the job: nothing starts any more, and the record stays readable. Deleting twice is deleting once.
 pub(crate) async fn delete<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     JobPath(id): JobPath,
     precondition: IfMatch,
+    Params(params): Params<DeleteJobQuery>,
 ) -> Result<StatusCode, Problem> {
+    let note = params.checked()?;
     if let Some(job) = job_of(&*app.ports, caller.tenant(), id).await? {
         is_nobodys_own(&job)?;
     }
-    match change(&*app.ports, caller.tenant(), id, &Command { change: Change::Delete, precondition }).await? {
+    let command = Command { change: Change::Delete, precondition, by: caller.by.clone(), note };
+    match changed(&app, &caller, acting, id, &command).await? {
         Changed::Done(_)
         | Changed::AsItWas(_)
         | Changed::Refused(_, _)
@@ -158,6 +170,19 @@ pub(crate) async fn delete<D: Ports>(
         | Changed::NotToFollow(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotFound => Err(Problem::no_job()),
     }
+}
+
+/// Does it on record.
+async fn changed<D: Ports>(
+    app: &AppState<D>,
+    caller: &Caller,
+    acting: Acting,
+    id: JobId,
+    command: &Command,
+) -> Result<Changed, Problem> {
+    let (ports, tenant) = (&*app.ports, caller.tenant());
+    let acting = acting.noting(command.note.as_deref());
+    acting.on_record(ports, tenant, command.deed(), &id.to_string(), change(ports, tenant, id, command)).await
 }
 
 /// A workflow's own job is what the workflow says: it is changed and deleted there.
@@ -168,8 +193,15 @@ fn is_nobodys_own(job: &Job) -> Result<(), Problem> {
 }
 
 /// Applies a command and answers with the changed job.
-async fn apply<D: Ports>(ports: &D, tenant: &Tenant, id: JobId, command: &Command) -> Result<Response, Problem> {
-    match change(ports, tenant, id, command).await? {
+async fn apply<D: Ports>(
+    app: &AppState<D>,
+    caller: &Caller,
+    acting: Acting,
+    id: JobId,
+    command: &Command,
+) -> Result<Response, Problem> {
+    let ports = &*app.ports;
+    match changed(app, caller, acting, id, command).await? {
         // A command that changes nothing has been applied already.
         Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, job) => answer(ports, &job).await,
         changed => answer_to(ports, changed).await,
@@ -191,6 +223,18 @@ async fn answer_to<D: Ports>(ports: &D, changed: Changed) -> Result<Response, Pr
 struct Command {
     change: Change,
     precondition: IfMatch,
+    by: By,
+    note: Option<String>,
+}
+
+impl Command {
+    fn deed(&self) -> Deed {
+        match self.change {
+            Change::Resume => Deed::ResumeJob,
+            Change::Delete => Deed::DeleteJob,
+            Change::Pause | Change::Edit { .. } => Deed::PauseJob,
+        }
+    }
 }
 
 impl Want for Command {
@@ -199,6 +243,10 @@ impl Want for Command {
     async fn of(&self, job: &Job) -> Result<Option<Change>, Problem> {
         self.precondition.check(job)?;
         Ok(Some(self.change.clone()))
+    }
+
+    fn said(&self) -> Said<'_> {
+        Said { by: Some(&self.by), note: self.note.as_deref() }
     }
 }
 

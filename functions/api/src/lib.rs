@@ -22,6 +22,7 @@ mod key_uses;
 mod keyring;
 mod keys;
 mod leases;
+mod letters;
 mod location;
 mod merge;
 mod meters;

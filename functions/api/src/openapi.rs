@@ -11,6 +11,7 @@ mod deployment;
 mod jobs;
 mod keys;
 mod leases;
+mod letters;
 mod operation;
 mod operation_doc;
 mod patch;
@@ -56,6 +57,9 @@ pub(crate) mod doc_of {
     pub(crate) use super::leases::{
         claim_effect, complete_lease, complete_leases, fail_lease, hand_back_lease, keep_lease, lease_runs, list_pools,
         list_workers,
+    };
+    pub(crate) use super::letters::{
+        dismiss_letter, dismiss_letters, group_letters, list_letters, redrive_letter, redrive_letters,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{

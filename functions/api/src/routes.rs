@@ -16,7 +16,7 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, calendars, fires, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
+    audit, calendars, fires, health, jobs, keys, leases, letters, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
     signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
@@ -128,7 +128,22 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         open(Method::GET, "/v1/health", health::health::<D>, doc_of::health),
         open(Method::GET, "/openapi.json", openapi::show, doc_of::openapi),
     ];
-    of_jobs.into_iter().chain(of_workflow_runs()).chain(of_workers()).collect()
+    of_jobs.into_iter().chain(of_letters()).chain(of_workflow_runs()).chain(of_workers()).collect()
+}
+
+/// Those of dead letters.
+fn of_letters<D: Ports>() -> Vec<Route<D>> {
+    use Method as M;
+    use Role::{Operator, Viewer};
+
+    vec![
+        route(M::GET, "/v1/dead-letters", Viewer, letters::list::<D>, doc_of::list_letters),
+        route(M::GET, "/v1/dead-letters/groups", Viewer, letters::groups::<D>, doc_of::group_letters),
+        route(M::POST, "/v1/dead-letters/redrive", Operator, letters::redrive_many::<D>, doc_of::redrive_letters),
+        route(M::POST, "/v1/dead-letters/dismiss", Operator, letters::dismiss_many::<D>, doc_of::dismiss_letters),
+        route(M::POST, "/v1/dead-letters/{run_id}/redrive", Operator, letters::redrive::<D>, doc_of::redrive_letter),
+        route(M::POST, "/v1/dead-letters/{run_id}/dismiss", Operator, letters::dismiss::<D>, doc_of::dismiss_letter),
+    ]
 }
 
 /// Those of workers.

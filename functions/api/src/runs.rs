@@ -11,18 +11,21 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use minutehand_domain::audit::Deed;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_protocol::graph::judge::may_end;
-use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
+use minutehand_protocol::run::cancel::{Cancelled, cancel_with};
+use minutehand_wire::NoteRequest;
 
 pub(crate) use self::effects::{claim_effect, list_effects};
 pub(crate) use self::full_run::FullRun;
 pub(crate) use self::list::{across, of_job, page};
 pub(crate) use self::logs::logs;
-pub(crate) use self::on_demand::{admit, answer, retry, run_now};
+pub(crate) use self::on_demand::{admit, answer, queued, retry, run_now, whole};
 use crate::app_state::AppState;
-use crate::body::{Body, Nothing};
+use crate::audit::Acting;
+use crate::body::Body;
 use crate::keyring::Caller;
 use crate::params::RunPath;
 use crate::problem::{Kind, Problem};
@@ -51,19 +54,23 @@ pub(crate) async fn events<D: Ports>(
 pub(crate) async fn cancel<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     RunPath(key): RunPath,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Nothing {} = body.parse_or_default()?;
+    let note = body.parse_or_default::<NoteRequest>()?.checked()?;
     if !may_end(&*app.ports, caller.tenant(), key, caller.role).await? {
         return Err(Problem::new(Kind::Forbidden, "whoever may not answer this approval may not end it"));
     }
-    match cancel_run(&*app.ports, caller.tenant(), key, &caller.by).await? {
-        Cancelled::Done(run) => {
-            let run = FullRun::of(&*app.ports, run).await?;
-            Ok(Json(run.view(app.ports.clock().now())).into_response())
+    let cancelling = async {
+        match cancel_with(&*app.ports, caller.tenant(), key, &caller.by, note.as_deref()).await? {
+            Cancelled::Done(run) => Ok(run),
+            Cancelled::Refused(why, _) => Err(Problem::new(Kind::Conflict, why.to_string())),
+            Cancelled::NotFound => Err(Problem::no_run()),
         }
-        Cancelled::Refused(why, _) => Err(Problem::new(Kind::Conflict, why.to_string())),
-        Cancelled::NotFound => Err(Problem::no_run()),
-    }
+    };
+    let acting = acting.noting(note.as_deref());
+    let run = acting.on_record(&*app.ports, caller.tenant(), Deed::CancelRun, &key.to_string(), cancelling).await?;
+    let run = FullRun::of(&*app.ports, run).await?;
+    Ok(Json(run.view(app.ports.clock().now())).into_response())
 }

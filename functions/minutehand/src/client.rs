@@ -8,6 +8,7 @@ mod cells;
 mod clock;
 mod completion;
 mod connection;
+mod dead;
 mod failure;
 mod fires;
 mod input;
@@ -44,6 +45,7 @@ use serde_json::Value;
 
 use self::completion::Completion;
 pub(crate) use self::connection::Connection;
+use self::dead::Dead;
 pub(crate) use self::failure::{EXIT_CODES, Failure};
 use self::jobs::Jobs;
 use self::keys::Keys;
@@ -67,6 +69,9 @@ pub(crate) enum Command {
     /// Show, follow, retry and cancel runs
     #[command(after_help = EXIT_CODES)]
     Runs(Group<Runs>),
+    /// Show what failed for good; try it again, or dismiss it
+    #[command(visible_alias = "dead-letters", after_help = EXIT_CODES)]
+    Dead(Group<Dead>),
     /// Make, show, change and run graphs of tasks
     #[command(visible_alias = "workflow", after_help = EXIT_CODES)]
     Workflows(Group<Workflows>),
@@ -118,7 +123,7 @@ Examples:
     /// Write, list and delete what calls need and nobody is shown
     #[command(after_help = EXIT_CODES)]
     Secrets(Group<Secrets>),
-    /// Show what admins did to keys, secrets, quotas and the signing secret, and repairs, newest first
+    /// Show what admins did to keys, secrets, quotas and the signing secret, what people did to jobs and runs, and repairs, newest first
     #[command(after_help = "\
 Examples:
   minutehand audit
@@ -194,6 +199,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Jobs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Runs(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Dead(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Workflows(Group { command, connection }) => match command.alone() {
             Some(validate) => validate.execute(connection.json),
             None => command.execute(&Session::open(&connection)?).await,
@@ -223,6 +229,7 @@ impl Command {
         match self {
             Self::Jobs(group) => Some(&group.connection),
             Self::Runs(group) => Some(&group.connection),
+            Self::Dead(group) => Some(&group.connection),
             Self::Workflows(group) => Some(&group.connection),
             Self::WorkflowRuns(group) => Some(&group.connection),
             Self::Workers(group) => Some(&group.connection),

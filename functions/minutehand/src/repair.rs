@@ -86,6 +86,7 @@ fn act<D: Ports>(ports: &D) -> Act {
         subject: SUBJECT.to_owned(),
         request_id: String::new(),
         outcome: None,
+        note: None,
     }
 }
 

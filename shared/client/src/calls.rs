@@ -3,12 +3,12 @@
 use http::Method;
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
-    CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteWorkflowQuery, DiffQuery, EffectAnswerView,
-    EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, HandBackRequest, HealthView,
+    CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery, DismissManyRequest, EffectAnswerView,
+    EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView,
     HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
+    LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
     OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
-    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
+    QuotaView, RedriveManyRequest, RedriveRequest, RepairRequest, RepairView, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
     StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView,
     WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest,
@@ -40,16 +40,16 @@ pub fn patch_job(job: &str, patch: &impl Serialize) -> Call<JobView> {
     Call::new(Method::PATCH, &["jobs", job]).json(patch)
 }
 
-pub fn delete_job(job: &str) -> Call<()> {
-    Call::new(Method::DELETE, &["jobs", job])
+pub fn delete_job(job: &str, query: &DeleteJobQuery) -> Call<()> {
+    Call::new(Method::DELETE, &["jobs", job]).query(query)
 }
 
-pub fn pause_job(job: &str) -> Call<JobView> {
-    Call::post(&["jobs", job, "pause"])
+pub fn pause_job(job: &str, note: &NoteRequest) -> Call<JobView> {
+    noted(Call::post(&["jobs", job, "pause"]), note)
 }
 
-pub fn resume_job(job: &str) -> Call<JobView> {
-    Call::post(&["jobs", job, "resume"])
+pub fn resume_job(job: &str, note: &NoteRequest) -> Call<JobView> {
+    noted(Call::post(&["jobs", job, "resume"]), note)
 }
 
 pub fn run_job(job: &str, run: &RunRequest) -> Call<RunView> {
@@ -84,12 +84,38 @@ pub fn list_run_events(run: &str) -> Call<RunEventsView> {
     Call::get(&["runs", run, "events"])
 }
 
-pub fn cancel_run(run: &str) -> Call<RunView> {
-    Call::post(&["runs", run, "cancel"])
+pub fn cancel_run(run: &str, note: &NoteRequest) -> Call<RunView> {
+    noted(Call::post(&["runs", run, "cancel"]), note)
 }
 
-pub fn retry_run(run: &str, request: &RunRequest) -> Call<RunView> {
-    asked_for(Call::post(&["runs", run, "retry"]), request)
+pub fn retry_run(run: &str, request: &RetryRequest) -> Call<RunView> {
+    let call = Call::post(&["runs", run, "retry"]);
+    if *request == RetryRequest::default() { call } else { call.json(request) }
+}
+
+pub fn list_dead_letters(query: &LettersQuery) -> Call<Page<RunView>> {
+    Call::get(&["dead-letters"]).query(query)
+}
+
+pub fn group_dead_letters(query: &GroupsQuery) -> Call<GroupsView> {
+    Call::get(&["dead-letters", "groups"]).query(query)
+}
+
+pub fn redrive_dead_letter(run: &str, request: &RedriveRequest) -> Call<RunView> {
+    let call = Call::post(&["dead-letters", run, "redrive"]);
+    if *request == RedriveRequest::default() { call } else { call.json(request) }
+}
+
+pub fn redrive_dead_letters(request: &RedriveManyRequest) -> Call<LettersDoneView> {
+    Call::post(&["dead-letters", "redrive"]).json(request)
+}
+
+pub fn dismiss_dead_letter(run: &str, note: &NoteRequest) -> Call<RunView> {
+    noted(Call::post(&["dead-letters", run, "dismiss"]), note)
+}
+
+pub fn dismiss_dead_letters(request: &DismissManyRequest) -> Call<LettersDoneView> {
+    Call::post(&["dead-letters", "dismiss"]).json(request)
 }
 
 /// A [`minutehand_wire::WorkflowRequest`], or JSON that is to be one.

@@ -8,11 +8,11 @@ use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest,
-    CompletionsView, DecidedView, DeclaredView, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery,
-    FiresView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest,
-    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, ListedJobView,
+    CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DismissManyRequest, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery,
+    FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest,
+    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView,
     LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView,
-    QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
+    QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
     TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView,
     WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
@@ -154,15 +154,15 @@ impl Client {
     }
 
     pub async fn delete_job(&self, job: &str) -> Result<()> {
-        self.done(&calls::delete_job(job)).await
+        self.done(&calls::delete_job(job, &DeleteJobQuery::default())).await
     }
 
     pub async fn pause_job(&self, job: &str) -> Result<JobView> {
-        self.read(&calls::pause_job(job)).await
+        self.read(&calls::pause_job(job, &NoteRequest::default())).await
     }
 
     pub async fn resume_job(&self, job: &str) -> Result<JobView> {
-        self.read(&calls::resume_job(job)).await
+        self.read(&calls::resume_job(job, &NoteRequest::default())).await
     }
 
     pub async fn run_job(&self, job: &str, run: &RunRequest, idempotency_key: Option<&str>) -> Result<RunView> {
@@ -216,11 +216,44 @@ impl Client {
     }
 
     pub async fn cancel_run(&self, run: &str) -> Result<RunView> {
-        self.read(&calls::cancel_run(run)).await
+        self.read(&calls::cancel_run(run, &NoteRequest::default())).await
     }
 
-    pub async fn retry_run(&self, run: &str, request: &RunRequest, idempotency_key: Option<&str>) -> Result<RunView> {
+    pub async fn retry_run(&self, run: &str, request: &RetryRequest, idempotency_key: Option<&str>) -> Result<RunView> {
         self.read(&calls::retry_run(run, request).once(idempotency_key)).await
+    }
+}
+
+/// Dead letters: runs that failed for good, until somebody tries them again or dismisses them.
+impl Client {
+    /// One page.
+    pub async fn dead_letters(&self, query: &LettersQuery) -> Result<Page<RunView>> {
+        self.read(&calls::list_dead_letters(query)).await
+    }
+
+    pub fn all_dead_letters(&self, query: &LettersQuery) -> BoxStream<'_, Result<RunView>> {
+        self.all(calls::list_dead_letters(query))
+    }
+
+    pub async fn dead_letter_groups(&self, query: &GroupsQuery) -> Result<GroupsView> {
+        self.read(&calls::group_dead_letters(query)).await
+    }
+
+    /// The other try at it: however often it is asked for, it is one.
+    pub async fn redrive_dead_letter(&self, run: &str, request: &RedriveRequest) -> Result<RunView> {
+        self.read(&calls::redrive_dead_letter(run, request)).await
+    }
+
+    pub async fn redrive_dead_letters(&self, request: &RedriveManyRequest) -> Result<LettersDoneView> {
+        self.read(&calls::redrive_dead_letters(request)).await
+    }
+
+    pub async fn dismiss_dead_letter(&self, run: &str, note: &NoteRequest) -> Result<RunView> {
+        self.read(&calls::dismiss_dead_letter(run, note)).await
+    }
+
+    pub async fn dismiss_dead_letters(&self, request: &DismissManyRequest) -> Result<LettersDoneView> {
+        self.read(&calls::dismiss_dead_letters(request)).await
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Act {
     /// The request that asked for it.
     pub request_id: String,
     pub outcome: Option<Outcome>,
+    /// Why, where who did it said so.
+    pub note: Option<String>,
 }
 
 /// When it was done, and what tells it from others of that instant.
@@ -42,7 +44,7 @@ pub enum Outcome {
     NotDone,
 }
 
-/// What an admin does; and what people decide about runs of workflows.
+/// What an admin does; and what people do to jobs and runs, which schedules and retries do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     CreateKey,
@@ -63,10 +65,17 @@ pub enum Deed {
     SkipTask,
     SucceedTask,
     FailTask,
+    PauseJob,
+    ResumeJob,
+    DeleteJob,
+    CancelRun,
+    RetryRun,
+    RedriveLetter,
+    DismissLetter,
 }
 
 impl Deed {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 25] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -85,6 +94,13 @@ impl Deed {
         Self::SkipTask,
         Self::SucceedTask,
         Self::FailTask,
+        Self::PauseJob,
+        Self::ResumeJob,
+        Self::DeleteJob,
+        Self::CancelRun,
+        Self::RetryRun,
+        Self::RedriveLetter,
+        Self::DismissLetter,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -107,6 +123,13 @@ impl Deed {
             Self::SkipTask => "task.skip",
             Self::SucceedTask => "task.succeed",
             Self::FailTask => "task.fail",
+            Self::PauseJob => "job.pause",
+            Self::ResumeJob => "job.resume",
+            Self::DeleteJob => "job.delete",
+            Self::CancelRun => "run.cancel",
+            Self::RetryRun => "run.retry",
+            Self::RedriveLetter => "dead_letter.redrive",
+            Self::DismissLetter => "dead_letter.dismiss",
         }
     }
 }

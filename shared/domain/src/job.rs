@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::Moment;
+use crate::access::By;
 use crate::body::Body;
 use crate::callback::Callback;
 use crate::catch_up::CatchUp;
@@ -23,7 +24,7 @@ use crate::limits::COALESCE_COUNT;
 use crate::order::{Order, Terms};
 use crate::overlap::Overlap;
 use crate::priority::Priority;
-use crate::run::{Run, Skip, SkippedSpan, Sla};
+use crate::run::{Run, Said, Skip, SkippedSpan, Sla};
 use crate::schedule::{Patience, Schedule};
 use crate::slot::Bounds;
 use crate::target::Target;
@@ -54,6 +55,16 @@ pub struct Job {
     pub fingerprint: Option<Fingerprint>,
     /// The jobs that run behind it. Who comes into the list or goes changes nothing else of the job, its generation included.
     pub followers: Vec<Listed>,
+    /// The note with which somebody made it what it is: paused, active again, deleted.
+    pub noted: Option<Noted>,
+}
+
+/// Who paused a job, resumed or deleted it, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted {
+    pub at: Moment,
+    pub by: By,
+    pub note: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,6 +221,7 @@ impl Job {
             changed_at: now,
             fingerprint: None,
             followers: Vec::new(),
+            noted: None,
         }
     }
 
@@ -335,6 +347,18 @@ impl Job {
             }
         }
         Ok(next)
+    }
+
+    /// With what was noted of the change that made it this. An edit says nothing of why a job is paused, and leaves that note as it is; a
+    /// pause without a note has none, whatever was noted before.
+    #[must_use]
+    pub fn noted(self, change: &Change, said: Said<'_>) -> Self {
+        let at = self.changed_at;
+        let noted = said.by.zip(said.note).map(|(by, note)| Noted { at, by: by.clone(), note: note.to_owned() });
+        match change {
+            Change::Pause | Change::Resume | Change::Delete => Self { noted, ..self },
+            Change::Edit { .. } => self,
+        }
     }
 
     fn edit(&mut self, schedule: Option<&Schedule>, definition: Option<&Definition>) {

@@ -2,7 +2,7 @@
 //!
 //! Read it in this order: [`schedule`] says when and [`calendar`] when not, [`job`] which occurrences are true, [`order`] what a run carries out and
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
-//! who may ask, [`health`] how a job has been doing and [`forecast`] what comes next, [`workflow`] what a graph of tasks is, and
+//! who may ask, [`health`] how a job has been doing and [`forecast`] what comes next, [`letters`] what failures have in common, [`workflow`] what a graph of tasks is, and
 //! [`why`] what became of an instant and which rule decided.
 
 pub mod access;
@@ -21,7 +21,9 @@ pub mod hook;
 pub mod id;
 pub mod idempotency;
 pub mod job;
+pub mod json_patch;
 pub mod lane;
+pub mod letters;
 pub mod limits;
 pub mod moment;
 pub mod order;

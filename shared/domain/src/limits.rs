@@ -162,9 +162,9 @@ pub const QUEUED_RUNS: u32 = 100;
 pub const FOLLOWERS: usize = 16;
 /// Runs one behind the other, each the follower of the one before: where a cycle was closed it ends there.
 pub const FOLLOW_DEPTH: u8 = 16;
-/// A note that somebody leaves with an act: a few sentences, inside the record of a run, which stays near 1 KB.
-pub const NOTE_CHARS: usize = 500;
-/// Remarks that stand inside a run, the newest: notes of cancels, stalls that were noticed.
+/// A note that somebody leaves with an act: a paragraph, inside the record of a run or a job.
+pub const NOTE_CHARS: usize = 1_000;
+/// Remarks that stand inside a run, the newest: notes of cancels, stalls that were noticed, what became of its failure.
 pub const REMARKS: usize = 4;
 /// Calendars of one tenant: a page shows them all.
 pub const CALENDARS: usize = 100;
@@ -192,3 +192,14 @@ pub const DRY_RUN_SECONDS: u64 = 30 * 86_400;
 pub const DRY_RUN_FIRES: usize = 500;
 pub const DRY_RUN_JOBS: usize = 1_000;
 pub const DRY_RUN_SAMPLE: usize = 20;
+/// Dead letters that one request is about: each is a few writes, and all of them are done within its time.
+pub const LETTERS_AT_ONCE: usize = 100;
+/// Dead letters that are read to group them: within a second or two on AWS.
+pub const LETTERS_GROUPED: usize = 5_000;
+/// How far back dead letters are looked for unless somebody says: a month, for nothing takes them off the list but people.
+pub const LETTERS_SECONDS: u64 = 30 * 86_400;
+/// Steps of one JSON patch, and what a pointer in it has: more is another document.
+pub const PATCH_STEPS: usize = 100;
+pub const POINTER_CHARS: usize = 1_000;
+/// How deep lists and objects lie in each other in what comes of a patch: as deep as those that are sent.
+pub const JSON_DEPTH: usize = 127;

@@ -2,7 +2,9 @@
 //!
 //! `queued` is not a state: it is `scheduled` whose time has come and which nobody has claimed.
 
+pub mod aftermath;
 pub mod attempt;
+pub mod edit;
 pub mod effect;
 pub mod error_code;
 mod holder;
@@ -21,7 +23,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use self::aftermath::{Aftermath, NotALetter, Said};
 pub use self::attempt::{Attempt, AttemptError, Ending};
+pub use self::edit::{Edit, NotEdited};
 pub use self::error_code::ErrorCode;
 pub use self::holder::Holder;
 pub use self::lag::{Lag, Stage, StageKind};
@@ -92,6 +96,8 @@ pub struct Run {
     pub callback_of: Option<RunKey>,
     /// What a hook gave an attempt in the place of its payload.
     pub given: Option<Given>,
+    /// What became of it after it came to nothing.
+    pub aftermath: Option<Aftermath>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -418,6 +424,7 @@ impl Run {
             callbacks: Vec::new(),
             callback_of: None,
             given: None,
+            aftermath: None,
         }
     }
 
@@ -440,7 +447,9 @@ impl Run {
             State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. } | State::Skipped { .. } => {
                 let (redrive_of, payload) = (Some(self.key), self.payload.clone());
                 let (sla, follows) = (self.sla_from(key.at), self.follows);
-                Ok(Self { payload, redrive_of, sla, follows, ..Self::new(self.tenant.clone(), key, self.priority) })
+                let (followers, callbacks) = (self.followers.clone(), self.callbacks.clone());
+                let born = Self::new(self.tenant.clone(), key, self.priority);
+                Ok(Self { payload, redrive_of, sla, follows, followers, callbacks, ..born })
             }
         }
     }

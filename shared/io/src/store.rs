@@ -164,6 +164,8 @@ pub struct Everything {
 pub enum Across {
     All,
     /// At least those that failed or timed out; a store that keeps no list of them may answer with all.
+    Failed,
+    /// At least those of them that nobody has tried again or dismissed.
     NeedingAttention,
 }
 

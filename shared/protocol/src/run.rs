@@ -10,6 +10,7 @@ pub mod finish;
 mod lateness;
 pub mod hooked;
 pub mod lease;
+pub mod letter;
 pub mod logbook;
 mod offer;
 pub mod on_demand;

@@ -32,6 +32,9 @@ pub struct ActView {
     pub outcome: Word<ActOutcome>,
     /// The request that asked for it, as in its answer and in the log.
     pub request_id: String,
+    /// Why, where who did it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// What came of an act.
@@ -72,6 +75,7 @@ impl ActView {
             subject: act.subject.clone(),
             outcome: ActOutcome::of(act.outcome).into(),
             request_id: act.request_id.clone(),
+            note: act.note.clone(),
         }
     }
 }

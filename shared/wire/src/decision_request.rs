@@ -89,9 +89,13 @@ impl HeldRequest {
 
 impl NoteRequest {
     pub fn checked(self) -> Result<Option<String>, RequestRefusal> {
+        self.checked_at("/note")
+    }
+
+    pub(crate) fn checked_at(self, pointer: &'static str) -> Result<Option<String>, RequestRefusal> {
         let mut errors = FieldErrors::default();
         if let Some(note) = &self.note {
-            errors.line("/note", note, NOTE_CHARS);
+            errors.line(pointer, note, NOTE_CHARS);
         }
         errors.settle(Some(self.note))
     }

@@ -1,10 +1,11 @@
 //! Which jobs a list is asked for.
 
-use minutehand_domain::limits::{NAME_CHARS, PAGE, WORD_CHARS};
+use minutehand_domain::limits::{NAME_CHARS, NOTE_CHARS, PAGE, WORD_CHARS};
 use minutehand_domain::priority::Priority;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::decision_request::NoteRequest;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::job_view::JobStatus;
 use crate::page::DEFAULT_LIMIT;
@@ -32,6 +33,21 @@ pub struct JobsQuery {
     pub owner: Option<String>,
     /// What each job is shown with, beside what it is. A page has fifty jobs then at most: each costs a reading of its own.
     pub expand: Option<Expand>,
+}
+
+/// How a job is deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteJobQuery {
+    /// Why: the job, which stays to be read, shows it.
+    #[schemars(with = "Option<Line<NOTE_CHARS>>")]
+    pub note: Option<String>,
+}
+
+impl DeleteJobQuery {
+    pub fn checked(self) -> Result<Option<String>, RequestRefusal> {
+        NoteRequest { note: self.note }.checked_at("?note")
+    }
 }
 
 /// What a list of jobs reads more than the jobs.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::{Job, Status};
+use minutehand_domain::job::{Job, Noted, Status};
 use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use schemars::JsonSchema;
@@ -75,10 +75,23 @@ pub struct JobView {
     pub rate: Option<RateSpec>,
     pub created_at: Instant,
     pub updated_at: Instant,
+    /// The note with which it was paused, resumed or deleted last, where one was left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_change: Option<JobChangeView>,
     /// When it fires next; null if it does not.
     pub next_run_at: Option<Instant>,
     #[schemars(with = "Option<RunIdText>")]
     pub next_run_id: Option<String>,
+}
+
+/// Who paused a job, resumed or deleted it, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "JobChange")]
+pub struct JobChangeView {
+    pub at: Instant,
+    /// A key's id, or `deployment`.
+    pub by: String,
+    pub note: String,
 }
 
 /// A job's status as clients know it: `completed` is computed.
@@ -147,8 +160,8 @@ fn halves<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(JobView, Beside
 
 impl JobView {
     /// What it shows beside what a request asks for.
-    pub const NOT_ASKED: [&str; 7] =
-        ["job_id", "status", "generation", "created_at", "updated_at", "next_run_at", "next_run_id"];
+    pub const NOT_ASKED: [&str; 8] =
+        ["job_id", "status", "generation", "created_at", "updated_at", "last_change", "next_run_at", "next_run_id"];
 
     pub fn of(job: &Job, payload: BodyView, now: Moment) -> Self {
         let definition = &job.definition;
@@ -176,6 +189,7 @@ impl JobView {
             rate: RateSpec::of(&definition.bounds),
             created_at: Instant(job.created_at),
             updated_at: Instant(job.changed_at),
+            last_change: job.noted.as_ref().map(JobChangeView::of),
             next_run_at: next.map(Instant),
             next_run_id: next.map(|at| RunKey::occurrence(job.id, at).to_string()),
         }
@@ -184,6 +198,12 @@ impl JobView {
     /// As a list shows it: bodies kept apart are not read.
     pub fn listed(job: &Job, now: Moment) -> Self {
         Self::of(job, BodyView::inside(&job.definition.payload), now)
+    }
+}
+
+impl JobChangeView {
+    fn of(Noted { at, by, note }: &Noted) -> Self {
+        Self { at: Instant(*at), by: by.as_str().to_owned(), note: note.clone() }
     }
 }
 

@@ -40,6 +40,7 @@ pub mod job_view;
 pub mod key;
 pub mod kinds;
 pub mod lease;
+pub mod letter;
 pub mod log;
 pub mod notice;
 pub mod overlap;
@@ -98,13 +99,17 @@ pub use self::hooks::{AfterHookSpec, BeforeHookSpec, HooksSpec, HooksView};
 pub use self::instant::Instant;
 pub use self::job_health::{DurationView, JobHealthView};
 pub use self::job_patch::JobPatch;
-pub use self::job_query::{Expand, JobsQuery};
+pub use self::job_query::{DeleteJobQuery, Expand, JobsQuery};
 pub use self::job_request::JobRequest;
-pub use self::job_view::{JobStatus, JobView, ListedJobView, OneJobView};
+pub use self::job_view::{JobChangeView, JobStatus, JobView, ListedJobView, OneJobView};
 pub use self::key::{KeyRequest, KeyRole, KeyView, KeysQuery, RoleRequest, TenantQuery};
 pub use self::lease::{
     CompleteRequest, CompletedView, Completion, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest,
     HeartbeatRequest, HeartbeatView, LeaseRequest, LeaseView, LeasesView, LeftRunView, WorkerError,
+};
+pub use self::letter::{
+    DismissManyRequest, GroupView, GroupsQuery, GroupsView, LetterDoneView, LetterFilter, LetterStatus,
+    LettersDoneView, LettersQuery, PatchOp, PatchStep, RedriveManyRequest, RedriveRequest,
 };
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
@@ -118,9 +123,9 @@ pub use self::retry::RetrySpec;
 pub use self::rotate::RotateRequest;
 pub use self::run_events::{RunEventView, RunEventsView};
 pub use self::run_query::{RunsAcrossQuery, RunsQuery};
-pub use self::run_request::RunRequest;
+pub use self::run_request::{RetryRequest, RunRequest};
 pub use self::run_status::RunStatus;
-pub use self::run_view::{AttemptErrorView, AttemptView, RunView, SlaView};
+pub use self::run_view::{AttemptErrorView, AttemptView, RemarkView, RunView, SlaView};
 pub use self::schedule::ScheduleSpec;
 pub use self::secret::{SecretRequest, SecretView, SecretsQuery};
 pub use self::signing_secret::SigningSecretView;

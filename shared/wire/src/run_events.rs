@@ -78,7 +78,7 @@ fn begin(run: &Run) -> RunEventView {
     let follows = run.follows.filter(|_| run.key.origin == Origin::Follow);
     let follows = follows.map(|follows| format!("follows {}", follows.run));
     let detail = run.redrive_of.map(|former| format!("{words} {former}")).or(follows);
-    let resumed = run.last_remark(Remarked::Resumed);
+    let resumed = run.last_remark(Remarked::Resumed).or_else(|| run.last_remark(Remarked::AskedAgain));
     let (at, note) = resumed.map_or((run.key.at, None), |remark| (remark.at, remark.note.clone()));
     RunEventView { by, note, detail, ..RunEventView::new(at, kind) }
 }
@@ -137,7 +137,20 @@ fn remarked(run: &Run, remark: &Remark) -> Option<RunEventView> {
         Remarked::CancelAsked => {
             Some(RunEventView { by, note: remark.note.clone(), ..RunEventView::new(remark.at, "cancel_asked") })
         }
-        Remarked::Resumed => None,
+        Remarked::Resumed | Remarked::AskedAgain => None,
+        Remarked::Dismissed | Remarked::Redriven => {
+            let again = run.redriven_as().filter(|_| run.last_remark(Remarked::Redriven) == Some(remark));
+            let detail = match remark.what {
+                Remarked::Redriven => again.map(|run| format!("tried again as {run}")),
+                _dismissed => None,
+            };
+            Some(RunEventView {
+                by,
+                note: remark.note.clone(),
+                detail,
+                ..RunEventView::new(remark.at, remark.what.as_str())
+            })
+        }
         Remarked::Stalled => {
             Some(RunEventView { detail: remark.note.clone(), ..RunEventView::new(remark.at, "stalled") })
         }

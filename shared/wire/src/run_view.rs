@@ -5,7 +5,7 @@ use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::logbook::{Logbook, Progress};
-use minutehand_domain::run::{Attempt, AttemptError, Run, Sla, State};
+use minutehand_domain::run::{Aftermath, Attempt, AttemptError, Remark, Remarked, Run, Sla, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,16 @@ pub struct RunView {
     /// What its hook gave an attempt in the place of its payload: the newest. A list leaves out one that is kept apart.
     #[serde(default, skip_serializing_if = "BodyView::is_left_out")]
     pub hook_payload: BodyView,
+    /// The newest run that is another try at this one, or goes on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<RunIdText>")]
+    pub redriven_as: Option<String>,
+    /// When it was dismissed, where it failed and is to be left at that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dismissed_at: Option<Instant>,
+    /// What was done to it, with the notes of who did it, and noticed of it: the newest few, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<RemarkView>,
     /// Of a task's run: the run of the workflow that it is a task of.
     #[schemars(with = "Option<RunIdText>")]
     pub workflow_run_id: Option<String>,
@@ -112,6 +122,18 @@ pub struct RunView {
     /// And the last of them; of a `coalesced` one the occurrence that fires in their stead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub covers_until: Option<Instant>,
+}
+
+/// What was done to a run, or noticed of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Remark")]
+pub struct RemarkView {
+    pub at: Instant,
+    /// `cancel_asked`, `resumed`, `stalled`, `redriven`, `dismissed`, or `asked_again` of the other try.
+    pub what: String,
+    /// Who did it: a key's id, or `deployment`; null where it was noticed.
+    pub by: Option<String>,
+    pub note: Option<String>,
 }
 
 /// By when a run is to have ended.
@@ -186,6 +208,9 @@ impl RunView {
             callback: None,
             after: None,
             hook_payload: run.given.as_ref().map_or(BodyView::LeftOut, |given| BodyView::inside(&given.payload)),
+            redriven_as: run.redriven_as().map(|key| key.to_string()),
+            dismissed_at: dismissed_at(run),
+            remarks: run.remarks.iter().map(RemarkView::of).collect(),
             workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
             task: None,
@@ -221,6 +246,18 @@ impl RunView {
         let payload = run.payload.as_ref().map_or(BodyView::LeftOut, BodyView::inside);
         let result = result_of(run).map_or(BodyView::Null, BodyView::inside);
         Self::of(run, &run.attempts, Bodies { payload, result }, now)
+    }
+}
+
+fn dismissed_at(run: &Run) -> Option<Instant> {
+    let is_dismissed = run.aftermath == Some(Aftermath::Dismissed);
+    run.last_remark(Remarked::Dismissed).filter(|_| is_dismissed).map(|remark| Instant(remark.at))
+}
+
+impl RemarkView {
+    fn of(remark: &Remark) -> Self {
+        let by = remark.by.as_ref().map(|by| by.as_str().to_owned());
+        Self { at: Instant(remark.at), what: remark.what.as_str().to_owned(), by, note: remark.note.clone() }
     }
 }
 

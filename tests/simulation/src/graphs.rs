@@ -231,7 +231,7 @@ impl Play {
         let play = self.clone();
         self.crew.act_at(at, "asker", move |ports| async move {
             let once = key.and_then(|key| Some((AskedName::of(&key), Fingerprint::of("this", "", "")?)));
-            let request = RunRequest { payload: given.as_ref().map(params_json), by: By::host(), once };
+            let request = RunRequest { payload: given.as_ref().map(params_json), by: By::host(), note: None, once };
             let job = workflow(&play.tenant, flow).job();
             if let Ok(Answered::Queued(run) | Answered::Replayed(run)) =
                 run_now(&ports, &play.tenant, job, request).await

@@ -660,7 +660,7 @@ impl World {
 
     fn run(&self, number: u8, params: &Value) -> RunKey {
         let (world, payload) = (self.clone(), (!params.is_null()).then(|| Json::of(params)));
-        let request = RunRequest { payload, by: By::host(), once: None };
+        let request = RunRequest { payload, by: By::host(), note: None, once: None };
         let answered =
             self.now(async move { run_now(&world, &tenant(), workflow(number).job(), request).await.unwrap() });
         let Answered::Queued(run) = answered else { panic!("{answered:?}") };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::id::{RunKey, Tenant};
-use minutehand_domain::run::{Run, State};
+use minutehand_domain::run::{Aftermath, Run, State};
 use minutehand_io::store::{Across, Guard, Store, Version};
 
 use super::lists::{put_head, put_run};
@@ -111,12 +111,12 @@ pub async fn a_tenants_runs_are_listed_for_nobody_else<S: Store>(store: Arc<S>) 
         runs.into_iter().map(|run| run.tenant).collect::<Vec<_>>()
     };
     put_run(&*store, &failed(run_of(&theirs, run(1, 60).key))).await;
-    for which in [Across::All, Across::NeedingAttention] {
+    for which in [Across::All, Across::Failed, Across::NeedingAttention] {
         assert_eq!(list(&ours, which).await, []);
     }
 
     put_run(&*store, &failed(run_of(&ours, run(1, 60).key))).await;
-    for which in [Across::All, Across::NeedingAttention] {
+    for which in [Across::All, Across::Failed, Across::NeedingAttention] {
         assert_eq!(list(&ours, which).await, std::slice::from_ref(&ours));
         assert_eq!(list(&theirs, which).await, std::slice::from_ref(&theirs));
     }
@@ -151,7 +151,7 @@ pub async fn nothing_but_runs_is_listed<S: Store>(store: Arc<S>) {
 }
 
 /// A store may list more than them: it need not tell them apart.
-pub async fn what_needs_attention_is_listed_with_all_that_failed<S: Store>(store: Arc<S>) {
+pub async fn what_failed_is_listed_with_all_that_timed_out<S: Store>(store: Arc<S>) {
     let timed_out = |run: Run| Run { state: State::TimedOut { at: run.key.at }, ..run };
     put_run(&*store, &run(1, 50)).await;
     for run in [failed(run(1, 60)), timed_out(run(2, 60)), failed(run(1, 5 * HOUR)), failed(run(2, HOUR))] {
@@ -160,8 +160,8 @@ pub async fn what_needs_attention_is_listed_with_all_that_failed<S: Store>(store
     let seen = put_run(&*store, &run(3, 70)).await;
     assert!(write_run(&*store, &failed(run(3, 70)), Guard::Seen(seen)).await.unwrap().is_written());
     let failures = async |window: Range<Moment>, before| {
-        let runs = store.runs_across(&tenant(), Across::NeedingAttention, window, before, 100).await.unwrap();
-        let mut runs = runs.expect("every store lists what needs attention");
+        let runs = store.runs_across(&tenant(), Across::Failed, window, before, 100).await.unwrap();
+        let mut runs = runs.expect("every store lists what failed");
         runs.retain(|run| matches!(run.state, State::Failed { .. } | State::TimedOut { .. }));
         runs.into_iter().map(|run| run.key).collect::<Vec<_>>()
     };
@@ -172,6 +172,34 @@ pub async fn what_needs_attention_is_listed_with_all_that_failed<S: Store>(store
     assert_eq!(failures(at(0)..at(5 * HOUR), None).await, [fourth, third, second, oldest], "its end is outside");
     assert_eq!(failures(at(70)..at(9 * HOUR), Some(newest)).await, [fourth, third], "its start is inside");
     assert_eq!(failures(at(0)..at(9 * HOUR), Some(second)).await, [oldest]);
+}
+
+/// What is seen to leaves the list of what needs attention, and stays in that of what failed. A store may list more in both.
+pub async fn what_was_tried_again_or_dismissed_needs_no_attention<S: Store>(store: Arc<S>) {
+    let [oldest, again, dismissed, newest] = [60, 70, HOUR, 2 * HOUR].map(|seconds| run(1, seconds));
+    for run in [&oldest, &newest] {
+        put_run(&*store, &failed(run.clone())).await;
+    }
+    let redriven = Aftermath::Redriven { run: RunKey::redrive(job_id(1), at(90), 7), payload: None };
+    for (run, aftermath) in [(&again, redriven), (&dismissed, Aftermath::Dismissed)] {
+        let seen = put_run(&*store, &failed(run.clone())).await;
+        let seen_to = Run { aftermath: Some(aftermath), ..failed(run.clone()) };
+        assert!(write_run(&*store, &seen_to, Guard::Seen(seen)).await.unwrap().is_written());
+    }
+    let listed = async |which, before: Option<RunKey>| {
+        let runs = store.runs_across(&tenant(), which, at(0)..at(9 * HOUR), before, 100).await.unwrap();
+        runs.expect("every store lists what failed")
+    };
+    let letters = async |before| {
+        let runs = listed(Across::NeedingAttention, before).await.into_iter().filter(Run::is_dead_letter);
+        runs.map(|run| run.key).collect::<Vec<_>>()
+    };
+    let keys = |runs: &[&Run]| runs.iter().map(|run| run.key).collect::<Vec<_>>();
+
+    assert_eq!(letters(None).await, keys(&[&newest, &oldest]));
+    assert_eq!(letters(Some(dismissed.key)).await, keys(&[&oldest]));
+    let failed: Vec<_> = listed(Across::Failed, None).await.into_iter().map(|run| run.key).collect();
+    assert_eq!(failed, keys(&[&newest, &dismissed, &again, &oldest]), "each as it is, newest first");
 }
 
 /// Of many jobs and every origin, all at one instant.

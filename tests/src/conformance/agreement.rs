@@ -198,7 +198,7 @@ impl<'a, S: Store, W: Sweeper> Asked<'a, S, W> {
             }
             Ask::Failures(tenant, window, before) => {
                 let window = at(window.start)..at(window.end);
-                let listed = store.runs_across(&tenant, Across::NeedingAttention, window, before, usize::MAX).await;
+                let listed = store.runs_across(&tenant, Across::Failed, window, before, usize::MAX).await;
                 format!("{:?}", listed.map(|runs| runs.map(only_failures)))
             }
             Ask::PutAttempt(tenant, run, number) => {

@@ -1,12 +1,13 @@
 //! The documentation of the routes of jobs.
 
 use http::StatusCode;
-use minutehand_wire::{BatchRequest, BatchView, JobRequest, JobView, JobsQuery, ListedJobView, OneJobView, Page};
+use minutehand_wire::{
+    BatchRequest, BatchView, DeleteJobQuery, JobRequest, JobView, JobsQuery, ListedJobView, NoteRequest, OneJobView, Page,
+};
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::{ETag, Replayed};
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
-use crate::body::Nothing;
 use crate::problem::Kind;
 
 pub(crate) fn create_job() -> OperationDoc {
@@ -74,6 +75,7 @@ pub(crate) fn delete_job() -> OperationDoc {
             "Nothing of it starts any more, and the record stays to be read. Deleting twice is deleting once. A workflow's own job is \
              deleted with it.",
         )
+        .query::<DeleteJobQuery>()
         .if_match()
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::nothing(StatusCode::NO_CONTENT, "It is deleted."))
@@ -81,8 +83,10 @@ pub(crate) fn delete_job() -> OperationDoc {
 
 pub(crate) fn pause_job() -> OperationDoc {
     OperationDoc::new(Tag::Jobs, "pause_job", "Pause a job")
-        .more("What has not started does not start; what runs goes on. Pausing twice is pausing once.")
-        .may_take::<Nothing>()
+        .more(
+            "What has not started does not start; what runs goes on. Pausing twice is pausing once, and the first note stands.",
+        )
+        .may_take::<NoteRequest>()
         .if_match()
         .refuses(Kind::Conflict)
         .shows(changed())
@@ -91,7 +95,7 @@ pub(crate) fn pause_job() -> OperationDoc {
 pub(crate) fn resume_job() -> OperationDoc {
     OperationDoc::new(Tag::Jobs, "resume_job", "Resume a job")
         .more("It goes on from now: what it missed it skips. Resuming twice is resuming once.")
-        .may_take::<Nothing>()
+        .may_take::<NoteRequest>()
         .if_match()
         .refuses(Kind::Conflict)
         .shows(changed())

@@ -30,6 +30,7 @@ pub(crate) struct OperationDoc {
 pub(crate) enum Tag {
     Jobs,
     Runs,
+    DeadLetters,
     Workflows,
     WorkflowRuns,
     Leases,
@@ -202,6 +203,7 @@ impl Tag {
     pub(super) const ALL: [Self; 13] = [
         Self::Jobs,
         Self::Runs,
+        Self::DeadLetters,
         Self::Workflows,
         Self::WorkflowRuns,
         Self::Leases,
@@ -219,6 +221,7 @@ impl Tag {
         match self {
             Self::Jobs => "Jobs",
             Self::Runs => "Runs",
+            Self::DeadLetters => "Dead letters",
             Self::Workflows => "Workflows",
             Self::WorkflowRuns => "Workflow runs",
             Self::Leases => "Leases",
@@ -237,6 +240,7 @@ impl Tag {
         match self {
             Self::Jobs => "What to do, when, and how failure is treated.",
             Self::Runs => "One occurrence of a job being carried out, with every attempt.",
+            Self::DeadLetters => "Runs that failed for good, until somebody tries them again or dismisses them.",
             Self::Workflows => "Graphs of tasks: their versions, and their runs.",
             Self::WorkflowRuns => {
                 "A workflow being carried out: its tasks, what they wait for, and what people decide about them."

@@ -2,18 +2,19 @@
 
 use http::StatusCode;
 use minutehand_wire::{
-    EffectView, EffectsQuery, LogsQuery, LogsView, Page, RunEventsView, RunRequest, RunView, RunWhyView,
+    EffectView, EffectsQuery, LogsQuery, LogsView, NoteRequest, Page, RetryRequest, RunEventsView, RunRequest, RunView,
+    RunWhyView,
     RunsAcrossQuery, RunsQuery,
 };
+use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::Replayed;
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
-use crate::body::Nothing;
 use crate::problem::Kind;
 
 pub(crate) fn run_job() -> OperationDoc {
-    queued(OperationDoc::new(Tag::Runs, "run_job", "Run a job now"))
+    queued::<RunRequest>(OperationDoc::new(Tag::Runs, "run_job", "Run a job now"))
         .more("Beside its schedule, and with another payload if one is given.")
         .refuses(Kind::Conflict)
         .example(
@@ -25,17 +26,17 @@ pub(crate) fn run_job() -> OperationDoc {
 }
 
 pub(crate) fn retry_run() -> OperationDoc {
-    queued(OperationDoc::new(Tag::Runs, "retry_run", "Try a run again"))
+    queued::<RetryRequest>(OperationDoc::new(Tag::Runs, "retry_run", "Try a run again"))
         .more(
-            "A new run that names the old one, with an edited payload if one is given. The old one must have failed, timed \
-             out, been cancelled or been skipped.",
+            "A new run that names the old one, and is named by it; with an edited payload if one is given. The old one must have failed, \
+             timed out, been cancelled or been skipped. Each asking makes another.",
         )
         .refuses(Kind::Conflict)
         .example("with an edited payload", json!({ "payload": { "month": "2027-01" } }), StatusCode::ACCEPTED, redriven())
 }
 
-fn queued(doc: OperationDoc) -> OperationDoc {
-    doc.may_take::<RunRequest>()
+fn queued<T: JsonSchema>(doc: OperationDoc) -> OperationDoc {
+    doc.may_take::<T>()
         .once()
         .shows(ResponseDoc::json::<RunView>(StatusCode::ACCEPTED, "The run: it is queued.").makes("run_id"))
         .shows(
@@ -105,7 +106,7 @@ pub(crate) fn list_run_effects() -> OperationDoc {
 pub(crate) fn cancel_run() -> OperationDoc {
     OperationDoc::new(Tag::Runs, "cancel_run", "Cancel a run")
         .more("One that waits ends now; of one that runs, no further attempt is made.")
-        .may_take::<Nothing>()
+        .may_take::<NoteRequest>()
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::json::<RunView>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
 }

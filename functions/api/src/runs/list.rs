@@ -20,6 +20,7 @@ use minutehand_wire::{Instant, Page, RunStatus, RunView, RunsAcrossQuery, RunsQu
 use crate::app_state::AppState;
 use crate::cursor::{Scope, foreign};
 use crate::keyring::Caller;
+use crate::letters::OfLetters;
 use crate::params::{JobPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
 use crate::workflow_runs::OfWorkflows;
@@ -28,6 +29,8 @@ use crate::workflow_runs::OfWorkflows;
 const WINDOW: Duration = Duration::from_secs(24 * 3600);
 /// Runs that one filtered request reads at most; its page may then hold fewer runs than requested, and a cursor.
 const LOOKED_THROUGH: usize = 10_000;
+/// What is read at once where letters are looked for, at least.
+const LEAST_LETTERS: usize = 50;
 /// Hours that one request reads at most, since the index is by the hour: after three empty days the client continues with
 /// the cursor.
 const HOURS: usize = 72;
@@ -64,6 +67,8 @@ pub(crate) struct Query<'a> {
     pub version: Option<u32>,
     /// Runs of workflows alone.
     pub workflows: Option<&'a OfWorkflows>,
+    /// Dead letters alone.
+    pub letters: Option<&'a OfLetters>,
     pub limit: usize,
     pub now: Moment,
 }
@@ -96,7 +101,7 @@ pub(crate) async fn page<D: Ports>(
         Some(cursor) => Position::open(&scope, cursor, job)?,
         None => Position { window: window_of(params.from, params.to, now)?, before: None },
     };
-    let query = Query { tenant: caller.tenant(), status: params.status, version, workflows: None, limit, now };
+    let query = Query { tenant: caller.tenant(), status: params.status, version, workflows: None, letters: None, limit, now };
     let Found { runs, next } = match job {
         Some(id) => {
             job_of(ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
@@ -129,15 +134,18 @@ impl Query<'_> {
 
     /// Hour by hour, from the newest back. None where there is no index.
     pub(crate) async fn across<D: Ports>(&self, ports: &D, position: Position) -> Result<Option<Found>, Fault> {
-        let which =
-            if self.status.is_some_and(RunStatus::needs_attention) { Across::NeedingAttention } else { Across::All };
+        let which = match self.letters {
+            Some(_) => Across::NeedingAttention,
+            None if self.status.is_some_and(RunStatus::needs_attention) => Across::Failed,
+            None => Across::All,
+        };
         let mut search = Search::new(self, position);
         let mut hours = 0;
         while search.goes_on() && hours < HOURS {
             let Position { window, before } = search.position.clone();
             let slice = match which {
                 // This index is not split by the hour.
-                Across::NeedingAttention => window.clone(),
+                Across::Failed | Across::NeedingAttention => window.clone(),
                 Across::All => window.start.max(begin_of_hour(window.end.just_before()))..window.end,
             };
             let begins = slice.start;
@@ -152,6 +160,9 @@ impl Query<'_> {
 
     /// What must be known of these runs before it is asked which of them are wanted.
     async fn learn<D: Ports>(&self, ports: &D, read: &[Run]) -> Result<(), Fault> {
+        if let Some(letters) = self.letters {
+            letters.learn(ports, self.tenant, read).await?;
+        }
         match self.workflows {
             Some(workflows) => workflows.learn(ports, self.tenant, read).await,
             None => Ok(()),
@@ -162,10 +173,13 @@ impl Query<'_> {
         self.status.is_none_or(|status| status.is_of(run, self.now))
             && self.version.is_none_or(|version| run.graph.as_ref().is_some_and(|graph| graph.version == version))
             && self.workflows.is_none_or(|workflows| workflows.wants(run))
+            && self.letters.is_none_or(|letters| letters.wants(run))
     }
 
+    /// Whether much of what is read may be left out. Of what needs attention little is, unless more is asked of it.
     fn is_filtered(&self) -> bool {
-        self.status.is_some() || self.version.is_some() || self.workflows.is_some()
+        let asks_more = self.letters.is_some_and(|letters| !letters.wants_all());
+        self.status.is_some() || self.version.is_some() || self.workflows.is_some() || asks_more
     }
 
     fn looks_through(&self) -> usize {
@@ -201,7 +215,12 @@ impl<'a> Search<'a> {
 
     /// How many runs to read at once. Without a filter, one more than the page shows whether there is another page.
     fn at_once(&self) -> usize {
-        if self.query.is_filtered() { PAGE } else { self.query.limit + 1 - self.runs.len() }
+        if self.query.is_filtered() {
+            return PAGE;
+        }
+        let left = self.query.limit + 1 - self.runs.len();
+        // A store may list more than letters.
+        if self.query.letters.is_some() { left.max(LEAST_LETTERS) } else { left }
     }
 
     /// Takes in the runs read from the slice that begins at `slice_from`, or from the whole window.
@@ -239,10 +258,21 @@ fn scope_of(params: &RunsQuery, tenant: &Tenant, job: Option<JobId>, version: Op
 
 /// Until now, where nothing else is said; another machine's now may be a little later than ours.
 pub(crate) fn window_of(from: Option<Instant>, to: Option<Instant>, now: Moment) -> Result<Range<Moment>, Problem> {
+    window_between(from, to, WINDOW, "?from", now)
+}
+
+/// The same of a list that goes back so far; `pointer`: where it is said from when.
+pub(crate) fn window_between(
+    from: Option<Instant>,
+    to: Option<Instant>,
+    usual: Duration,
+    pointer: &str,
+    now: Moment,
+) -> Result<Range<Moment>, Problem> {
     let to = to.map_or(now + pace::SKEW, |to| to.0);
-    let from = from.map_or(to - WINDOW, |from| from.0);
+    let from = from.map_or(to - usual, |from| from.0);
     if from >= to {
-        return Err(Problem::field(Kind::Invalid, "?from", format!("must lie before {to}")));
+        return Err(Problem::field(Kind::Invalid, pointer, format!("must lie before {to}")));
     }
     Ok(from..to)
 }

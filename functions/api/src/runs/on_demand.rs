@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
+use minutehand_domain::audit::Deed;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::run::Run;
@@ -15,11 +16,12 @@ use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_protocol::run::on_demand::{self, Answered, redrive, run_now as ask};
-use minutehand_wire::RunRequest;
+use minutehand_wire::{RetryRequest, RunRequest};
 
 use super::FullRun;
 use super::full_run::run_of;
 use crate::app_state::AppState;
+use crate::audit::Acting;
 use crate::body::Body;
 use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
 use crate::keyring::Caller;
@@ -46,11 +48,14 @@ pub(crate) async fn run_now<D: Ports>(
 pub(crate) async fn retry<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
+    acting: Acting,
     RunPath(of): RunPath,
     header: KeyHeader,
     body: Body,
 ) -> Result<Response, Problem> {
-    let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/runs/{of}/retry"))?;
+    let (asked, note) = body.parse_or_default::<RetryRequest>()?.checked()?;
+    let (request, secrets) = read(&caller, header, &body, asked, &format!("POST /v1/runs/{of}/retry"))?;
+    let request = on_demand::RunRequest { note, ..request };
     may_run(&app, caller.tenant(), &request, &secrets).await?;
     let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
     if let Some(of) = run.callback_of {
@@ -62,8 +67,23 @@ pub(crate) async fn retry<D: Ports>(
                       has ended is resumed";
         return Err(Problem::new(Kind::Conflict, detail));
     }
-    let answered = redrive(&*app.ports, &run, request).await?;
+    let acting = acting.noting(request.note.as_deref());
+    let retrying = async { not_refused(redrive(&*app.ports, &run, request).await?, Problem::no_run) };
+    let answered =
+        acting.on_record(&*app.ports, caller.tenant(), Deed::RetryRun, &of.to_string(), retrying).await?;
     answer(&*app.ports, answered, Problem::no_run).await
+}
+
+/// What came to nothing is a problem, so that the record of the act says so.
+fn not_refused(answered: Answered, not_found: fn() -> Problem) -> Result<Answered, Problem> {
+    match answered {
+        Answered::Queued(_) | Answered::Replayed(_) => Ok(answered),
+        Answered::Taken => Err(taken()),
+        Answered::Refused(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
+        Answered::NotToRedo(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
+        Answered::NotFound => Err(not_found()),
+        Answered::TooSlow => Err(Problem::too_slow()),
+    }
 }
 
 /// Takes the run out of the quota, and looks for the secrets that it names. Who was answered before is answered again, also when
@@ -105,13 +125,22 @@ fn requested(
     body: &Body,
     address: &str,
 ) -> Result<(on_demand::RunRequest, BTreeSet<SecretName>), Problem> {
-    let request: RunRequest = body.parse_or_default()?;
+    read(caller, header, body, body.parse_or_default()?, address)
+}
+
+fn read(
+    caller: &Caller,
+    header: KeyHeader,
+    body: &Body,
+    request: RunRequest,
+    address: &str,
+) -> Result<(on_demand::RunRequest, BTreeSet<SecretName>), Problem> {
     let (payload, secrets) = request.checked()?;
     let once = match header.agreed(request.idempotency_key)? {
         Some(key) => Some((AskedName::of(&key), fingerprint(address, body.text())?)),
         None => None,
     };
-    Ok((on_demand::RunRequest { payload, by: caller.by.clone(), once }, secrets))
+    Ok((on_demand::RunRequest { payload, by: caller.by.clone(), note: None, once }, secrets))
 }
 
 pub(crate) async fn answer<D: Ports>(
@@ -119,21 +148,20 @@ pub(crate) async fn answer<D: Ports>(
     answered: Answered,
     not_found: fn() -> Problem,
 ) -> Result<Response, Problem> {
-    match answered {
-        Answered::Queued(run) => {
-            let location = location(format!("/v1/runs/{}", run.key));
-            Ok((StatusCode::ACCEPTED, location, whole(ports, run).await?).into_response())
-        }
+    match not_refused(answered, not_found)? {
+        Answered::Queued(run) => queued(ports, run).await,
         Answered::Replayed(run) => Ok((replayed(), whole(ports, run).await?).into_response()),
-        Answered::Taken => Err(taken()),
-        Answered::Refused(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
-        Answered::NotToRedo(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
-        Answered::NotFound => Err(not_found()),
-        Answered::TooSlow => Err(Problem::too_slow()),
+        _refused => Err(not_found()),
     }
 }
 
-async fn whole<D: Ports>(ports: &D, run: Run) -> Result<Response, Problem> {
+/// The answer to whoever made a run.
+pub(crate) async fn queued<D: Ports>(ports: &D, run: Run) -> Result<Response, Problem> {
+    let location = location(format!("/v1/runs/{}", run.key));
+    Ok((StatusCode::ACCEPTED, location, whole(ports, run).await?).into_response())
+}
+
+pub(crate) async fn whole<D: Ports>(ports: &D, run: Run) -> Result<Response, Problem> {
     let run = FullRun::of(ports, run).await?;
     Ok(Json(run.view(ports.clock().now())).into_response())
 }

@@ -42,6 +42,7 @@ pub(crate) async fn cancel<D: Ports>(
             Cancelled::NotFound => Err(Problem::no_run()),
         }
     };
+    let acting = acting.noting(note.as_deref());
     acting.on_record(ports, tenant, Deed::CancelWorkflowRun, &key.to_string(), cancelling).await?;
     let whole = found(&app, &caller, key).await?;
     Ok(Json(shown(ports, &whole).await?).into_response())
@@ -81,6 +82,7 @@ pub(crate) async fn resume<D: Ports>(
             }
         }
     };
+    let acting = acting.noting(note.as_deref());
     let (run, is_new) = acting.on_record(ports, tenant, Deed::ResumeWorkflowRun, &key.to_string(), resuming).await?;
     let resumed = found(&app, &caller, run.key).await?;
     let shown = Json(shown(ports, &resumed).await?);

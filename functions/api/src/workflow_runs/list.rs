@@ -108,7 +108,7 @@ async fn page<D: Ports>(
         None => Position { window: window_of(from, to, now)?, before: None },
     };
     let only = OfWorkflows::new(version);
-    let query = Query { tenant, status, version: None, workflows: Some(&only), limit, now };
+    let query = Query { tenant, status, version: None, workflows: Some(&only), letters: None, limit, now };
     let Found { runs, next } = match workflow {
         Some(id) => {
             ports.store().get::<Workflow>(tenant, id).await?.ok_or_else(Problem::no_workflow)?;

@@ -44,7 +44,7 @@ pub(crate) async fn run_now<D: Ports>(
         admit(&app, caller.tenant(), once.as_ref(), no).await?;
     }
     let priority = request.priority;
-    let request = RunRequest { payload: request.payload(), by: caller.by.clone(), once };
+    let request = RunRequest { payload: request.payload(), by: caller.by.clone(), note: None, once };
     let answered = ask(&*app.ports, caller.tenant(), id.job(), priority, request).await?;
     answer(&*app.ports, answered, Problem::no_workflow).await
 }

@@ -36,6 +36,7 @@ fn act() -> Act {
         subject: "everything".to_owned(),
         request_id: "req_1".to_owned(),
         outcome: None,
+        note: None,
     }
 }
 

@@ -19,6 +19,7 @@ mod job_health;
 mod jobs;
 mod keys;
 mod leases;
+mod letters;
 mod limits;
 mod on_demand;
 mod openapi;

@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 75] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 81] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -29,6 +29,12 @@ pub(crate) const ROUTES: [(&str, &str, &str); 75] = [
     ("GET", "/v1/runs/{run_id}/effects", "viewer"),
     ("POST", "/v1/runs/{run_id}/cancel", "operator"),
     ("POST", "/v1/runs/{run_id}/retry", "operator"),
+    ("GET", "/v1/dead-letters", "viewer"),
+    ("GET", "/v1/dead-letters/groups", "viewer"),
+    ("POST", "/v1/dead-letters/redrive", "operator"),
+    ("POST", "/v1/dead-letters/dismiss", "operator"),
+    ("POST", "/v1/dead-letters/{run_id}/redrive", "operator"),
+    ("POST", "/v1/dead-letters/{run_id}/dismiss", "operator"),
     ("GET", "/v1/workflow-runs", "viewer"),
     ("GET", "/v1/workflow-runs/{run_id}", "viewer"),
     ("GET", "/v1/workflow-runs/{run_id}/tasks", "viewer"),

@@ -44,7 +44,7 @@ impl Ask {
 }
 
 fn table(acts: &[ActView], _paper: Paper) -> Table {
-    let mut table = Table::new(&["AT", "DEED", "~SUBJECT", "OUTCOME", "BY", "~NAME"]);
+    let mut table = Table::new(&["AT", "DEED", "~SUBJECT", "OUTCOME", "BY", "~NAME", "~NOTE"]);
     for act in acts {
         table.row(vec![
             Cell::from(short(act.at.0)),
@@ -53,6 +53,7 @@ fn table(acts: &[ActView], _paper: Paper) -> Table {
             Cell::from(act.outcome.to_string()),
             Cell::from(&act.by),
             act.by_name.as_ref().map_or_else(|| Cell::faint("-"), Cell::from),
+            Cell::from(act.note.as_deref().unwrap_or_default()),
         ]);
     }
     table

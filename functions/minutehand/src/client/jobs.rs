@@ -5,7 +5,8 @@ pub(crate) mod job;
 
 use clap::{ArgGroup, Args, Subcommand};
 use minutehand_client::wire::{
-    Expand, JobStatus, JobView, JobsQuery, ListedJobView, NextQuery, Page, PreviewView, RunRequest, RunView,
+    DeleteJobQuery, Expand, JobStatus, JobView, JobsQuery, ListedJobView, NextQuery, NoteRequest, Page, PreviewView,
+    RunRequest, RunView,
 };
 use minutehand_client::{Call, calls};
 use minutehand_domain::priority::Priority;
@@ -64,13 +65,13 @@ Examples:
     /// Start nothing more until it is resumed; what runs goes on
     #[command(after_help = "\
 Examples:
-  minutehand jobs pause job_06gzmvcpq5xc3xgyx14fxfeyh0")]
-    Pause(One),
+  minutehand jobs pause job_06gzmvcpq5xc3xgyx14fxfeyh0 --note 'until the bank answers'")]
+    Pause(Noting),
     /// Go on from now; what was missed stays missed
     #[command(after_help = "\
 Examples:
   minutehand jobs resume job_06gzmvcpq5xc3xgyx14fxfeyh0")]
-    Resume(One),
+    Resume(Noting),
     /// Run a job now, beside its schedule
     #[command(after_help = "\
 Examples:
@@ -94,7 +95,7 @@ Examples:
 Examples:
   minutehand jobs delete job_06gzmvcpq5xc3xgyx14fxfeyh0"
     )]
-    Delete(One),
+    Delete(Noting),
 }
 
 #[derive(Debug, Args)]
@@ -136,6 +137,15 @@ pub(crate) struct One {
     /// The job
     #[arg(value_name = "JOB", value_parser = id)]
     job: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Noting {
+    #[command(flatten)]
+    one: One,
+    /// Why: the job shows it, and so does the audit
+    #[arg(long)]
+    note: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -183,16 +193,26 @@ impl Jobs {
             }
             Self::Show(One { job }) => session.show_answer(&calls::get_job(&job), job::card_with_run).await,
             Self::Next(next) => session.show_answer(&next.call(), view).await,
-            Self::Pause(One { job }) => session.show_answer(&calls::pause_job(&job), job::card).await,
-            Self::Resume(One { job }) => session.show_answer(&calls::resume_job(&job), job::card).await,
+            Self::Pause(pause) => {
+                session.show_answer(&calls::pause_job(&pause.one.job, &pause.note()), job::card).await
+            }
+            Self::Resume(resume) => {
+                session.show_answer(&calls::resume_job(&resume.one.job, &resume.note()), job::card).await
+            }
             Self::Run(run) if run.wait => follow::until_ended(session, &run.call()?).await,
             Self::Run(run) => session.show_answer(&run.call()?, card).await,
             Self::Update(update) => session.show_answer(&update.call()?, job::card).await,
-            Self::Delete(One { job }) => {
-                session.send(&calls::delete_job(&job)).await?;
+            Self::Delete(Noting { one: One { job }, note }) => {
+                session.send(&calls::delete_job(&job, &DeleteJobQuery { note })).await?;
                 session.done(&format!("{job} is cancelled"))
             }
         }
+    }
+}
+
+impl Noting {
+    fn note(&self) -> NoteRequest {
+        NoteRequest { note: self.note.clone() }
     }
 }
 

@@ -9,7 +9,8 @@ mod watch_list;
 
 use clap::{Args, Subcommand};
 use minutehand_client::wire::{
-    Instant, Page, RunEventView, RunEventsView, RunStatus, RunView, RunsAcrossQuery, RunsQuery,
+    Instant, NoteRequest, Page, RetryRequest, RunEventView, RunEventsView, RunRequest, RunStatus, RunView,
+    RunsAcrossQuery, RunsQuery,
 };
 use minutehand_client::{Call, calls};
 use minutehand_domain::Moment;
@@ -58,8 +59,8 @@ Examples:
     /// End a run that waits; one that runs is not tried again
     #[command(after_help = "\
 Examples:
-  minutehand runs cancel run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0")]
-    Cancel(One),
+  minutehand runs cancel run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --note 'wrong day'")]
+    Cancel(Cancel),
     /// Follow runs as they change: all, those of a job, or one until it has ended
     #[command(after_help = "\
 Each change is a line, and with --json a line of JSON. Without a run it goes on until ctrl-c.
@@ -117,6 +118,15 @@ pub(crate) struct One {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Cancel {
+    #[command(flatten)]
+    one: One,
+    /// Why: the run shows it, and so does the audit
+    #[arg(long)]
+    note: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Retry {
     #[command(flatten)]
     one: One,
@@ -126,6 +136,9 @@ pub(crate) struct Retry {
     /// Asked again with the same key, the same run is answered instead of a second one
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// Why: both runs show it, and so does the audit
+    #[arg(long)]
+    note: Option<String>,
     /// Wait until the new run has ended, and exit with 5 if it did not succeed
     #[arg(long)]
     wait: bool,
@@ -141,7 +154,9 @@ impl Runs {
             Self::Show(One { run }) => session.show_answer(&calls::get_run(&run), card).await,
             Self::Retry(retry) if retry.wait => follow::until_ended(session, &retry.call()?).await,
             Self::Retry(retry) => session.show_answer(&retry.call()?, card).await,
-            Self::Cancel(One { run }) => session.show_answer(&calls::cancel_run(&run), card).await,
+            Self::Cancel(Cancel { one: One { run }, note }) => {
+                session.show_answer(&calls::cancel_run(&run, &NoteRequest { note }), card).await
+            }
             Self::Tail(tail) => tail.execute(session).await,
             Self::Logs(logs) => logs.execute(session).await,
             Self::Effects(effects) => effects.execute(session).await,
@@ -169,7 +184,8 @@ impl List {
 
 impl Retry {
     fn call(&self) -> Result<Call<RunView>, Failure> {
-        let request = with_payload(self.payload.as_ref())?;
+        let RunRequest { payload, idempotency_key } = with_payload(self.payload.as_ref())?;
+        let request = RetryRequest { payload, idempotency_key, note: self.note.clone() };
         Ok(calls::retry_run(&self.one.run, &request).once(self.idempotency_key.as_deref()))
     }
 }
@@ -219,7 +235,7 @@ mod tests {
 
     #[test]
     fn each_command_is_a_call() {
-        let cases: [(&[&str], &str, Option<&str>); 5] = [
+        let cases: [(&[&str], &str, Option<&str>); 6] = [
             (&["list"], "GET /v1/runs", None),
             (&["list", "--job=job_1", "--status=failed"], "GET /v1/jobs/job_1/runs?status=failed", None),
             (
@@ -228,6 +244,7 @@ mod tests {
                 None,
             ),
             (&["retry", "run_1"], "POST /v1/runs/run_1/retry", None),
+            (&["retry", "run_1", "--note=n"], "POST /v1/runs/run_1/retry", Some(r#"{"note":"n"}"#)),
             (&["retry", "run_1", "--payload=[1]"], "POST /v1/runs/run_1/retry", Some(r#"{"payload":[1]}"#)),
         ];
         for (words, address, body) in cases {

@@ -233,3 +233,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_note_tells_of_the_pause_that_it_was_left_with_and_of_no_other() {
+    let by = crate::access::By::host();
+    let said = |note| Said { by: Some(&by), note };
+    let after = |job: Job, change: Change, note| job.after(&change, at(60)).unwrap().noted(&change, said(note));
+    let note = |job: &Job| job.noted.as_ref().map(|noted| noted.note.clone());
+
+    let paused = after(each_minute(), Change::Pause, Some("until the bank answers"));
+    let edited = after(paused.clone(), Change::define(paused.definition.clone()), Some("nobody asks"));
+    let resumed = after(edited.clone(), Change::Resume, None);
+
+    assert_eq!(note(&paused).as_deref(), Some("until the bank answers"));
+    assert_eq!((note(&edited), note(&resumed)), (note(&paused), None));
+}

@@ -22,10 +22,28 @@ pub enum Remarked {
     Resumed,
     /// Nothing of it goes on, and nothing is awaited.
     Stalled,
+    /// It came to nothing, and somebody asked for another try.
+    Redriven,
+    /// It came to nothing, and is to be left at that.
+    Dismissed,
+    /// This is the other try that somebody asked for, with a note.
+    AskedAgain,
 }
 
 impl Remarked {
-    pub const ALL: [Self; 3] = [Self::CancelAsked, Self::Resumed, Self::Stalled];
+    pub const ALL: [Self; 6] =
+        [Self::CancelAsked, Self::Resumed, Self::Stalled, Self::Redriven, Self::Dismissed, Self::AskedAgain];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CancelAsked => "cancel_asked",
+            Self::Resumed => "resumed",
+            Self::Stalled => "stalled",
+            Self::Redriven => "redriven",
+            Self::Dismissed => "dismissed",
+            Self::AskedAgain => "asked_again",
+        }
+    }
 }
 
 impl Run {

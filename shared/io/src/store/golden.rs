@@ -20,7 +20,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::hook::{BeforeHook, Given, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
-use minutehand_domain::job::{Before, Definition, Job, Status};
+use minutehand_domain::job::{Before, Definition, Job, Noted, Status};
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::pool::presence::{Hold, Presence};
@@ -33,7 +33,7 @@ use minutehand_domain::run::effect::{Claimed, Effect, RequestMark, Told};
 use minutehand_domain::run::logbook::{Checkpoint, LateAnswer, LateWord, Lines, LogPiece, Logbook, Progress};
 use minutehand_domain::run::{
     Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark,
-    Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
+    Remarked, Run, Said, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
@@ -235,6 +235,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     for (name, outcome) in [("open", None), ("done", Some(Outcome::Done)), ("not done", Some(Outcome::NotDone))] {
         see(&format!("act {name}"), &act(outcome));
     }
+    see("act noted", &Act { note: Some("it leaked".to_owned()), ..act(Some(Outcome::Done)) });
     let sealed = Sealed { by: "file 1".to_owned(), bytes: vec![0, 7, 255] };
     let (tenant_of_it, name) = (tenant(), "stripe-key".parse().unwrap());
     let secret = Secret::new(Label { tenant: &tenant_of_it, name: &name }, sealed.clone(), Moment::EPOCH);
@@ -278,6 +279,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         ("resumed", RunKey::resuming(scheduled()), None),
         ("following", RunKey::following(scheduled(), JOB, AT), Some(scheduled())),
         ("callback", RunKey::callback(scheduled(), CallbackPlace::After), Some(scheduled())),
+        ("redriven", redrive(), Some(scheduled())),
     ] {
         let stamp = TimerStamp { generation: 0, written: AT };
         see(
@@ -305,6 +307,8 @@ fn jobs() -> Vec<(String, Job)> {
         ..job(on_demand(), Definition::default())
     };
     jobs.push(("cancelled".to_owned(), Job { status: Status::Cancelled, ..changed.clone() }));
+    let noted = Noted { at: AT, by: By::host(), note: "until the bank answers".to_owned() };
+    jobs.push(("noted".to_owned(), Job { noted: Some(noted), ..changed.clone() }));
     jobs.push(("changed".to_owned(), changed));
     let listed = [On::Success, On::Failure, On::Finished].map(|on| Listed {
         follower: Follower { job: JOB, on },
@@ -518,7 +522,8 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.extend(Word::ALL.map(|word| (word.as_str(), judged(word))));
     let remark = |what| Remark { at: AT, by: None, what, note: None };
     let noted = Remark { by: Some(By::host()), note: Some("so be it".to_owned()), ..remark(Remarked::CancelAsked) };
-    let remarks = [noted].into_iter().chain(Remarked::ALL.map(remark)).collect();
+    let of_workflows = [Remarked::CancelAsked, Remarked::Resumed, Remarked::Stalled];
+    let remarks = [noted].into_iter().chain(of_workflows.map(remark)).collect();
     let token = Some(SecretHash::of("t"));
     let held = Lease { holder: Holder::Remote(Worker(7)), until: AT, cancelled: false, token };
     let places = [
@@ -560,6 +565,7 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("missed its sla", Run { sla: missed, ..waiting(Waiting::Slot { since: AT }) }));
     runs.push(("taken by a worker", Run { state: State::Running(held), ..run(manual()) }));
     runs.push(("remarked", Run { remarks, ..tasks(Phase::Main, Some(Stop::Cancelled), None) }));
+    runs.extend(runs_that_came_to_nothing());
     runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
 }
 
@@ -575,6 +581,22 @@ fn hooks() -> Hooks {
     let target = callback(CallbackPlace::Callback).target;
     let before = BeforeHook { target, timeout: Duration::from_secs(30), on_error: OnError::GoOn };
     Hooks { before: Some(before), after: Some(callback(CallbackPlace::After)) }
+}
+
+/// What became of them afterwards.
+fn runs_that_came_to_nothing() -> Vec<(&'static str, Run)> {
+    let failed = Run { state: State::Failed { at: AT, why: Failure::Error }, ..run(scheduled()) };
+    let (by, note) = (By::host(), Some("the disk is free again"));
+    let said = Said { by: Some(&by), note };
+    let payload = Some(Body::Apart(Digest([7; 16])));
+    let edited = failed.tried_again(redrive(), payload, said, AT);
+    let again = edited.other_try(AT).expect("there is one");
+    vec![
+        ("redriven", failed.tried_again(redrive(), None, Said { note: None, ..said }, AT)),
+        ("redriven and edited", edited),
+        ("asked again", again),
+        ("dismissed", failed.dismissed(said, AT).expect("it failed")),
+    ]
 }
 
 fn runs() -> Vec<(String, Run)> {
@@ -715,6 +737,7 @@ fn act(outcome: Option<Outcome>) -> Act {
         subject: "stripe-key".to_owned(),
         request_id: "req_1".to_owned(),
         outcome,
+        note: None,
     }
 }
 

@@ -67,8 +67,17 @@ pub trait Listed: Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indexed {
     pub run: RunKey,
-    /// It stands in the short list too.
-    pub needs_attention: bool,
+    /// It stands in the short list of what failed too, and how.
+    pub attention: Option<Attention>,
+}
+
+/// How a run stands in the short list of what failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// Nobody has done anything about it.
+    Letter,
+    /// It was tried again, or dismissed.
+    SeenTo,
 }
 
 /// In which form a store keeps its items.

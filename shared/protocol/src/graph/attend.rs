@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{Origin, RunKey};
-use minutehand_domain::run::{Event as RunEvent, Run, State, Stop, TaskPlace, Tending, Waiting};
+use minutehand_domain::lane::Lane;
+use minutehand_domain::run::{Event as RunEvent, Run, Said, State, Stop, TaskPlace, Tending, Waiting};
 use minutehand_domain::timer::Timer;
 use minutehand_domain::workflow::definition::Approval;
 use minutehand_domain::workflow::edge::{Decision, Ended};
@@ -27,6 +28,7 @@ use super::settle::{Due, Settled, Work, settle};
 use super::stalling::stall_of;
 use super::values::latest;
 use crate::run::callback;
+use crate::aftermath::{Try, make_sure, mark};
 
 /// How often a run that waits for its tasks is looked at: what died on its way is found then.
 const LOOK_AGAIN: Duration = Duration::from_secs(15 * 60);
@@ -127,23 +129,64 @@ pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Faul
     Ok(family.plan.holds_now(&family.parent.item, place))
 }
 
+/// What a look makes of the promise of a run that is derived from another, and is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derived {
+    Made,
+    /// The run that it is derived from is not there either.
+    Unknown,
+    /// Nothing came of what it was promised for, and nothing can any more.
+    Withdrawn,
+    /// Somebody was faster: the next look sees.
+    Busy,
+}
+
 /// Makes a run whose timer was promised after a decision that is final, and which is not there: that of a task, of a callback, of a follower,
-/// or one that goes on with another. False where the run that it is derived from is not there either.
-pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKey) -> Result<bool, Fault> {
-    match TaskPlace::of(key) {
-        None if key.origin == Origin::Callback => callback::derive(ports, timer, from, key).await,
-        Some(place) => derive_task(ports, timer, from, place).await,
-        None if key.origin == Origin::Follow => match followed(ports, timer, from, key).await? {
-            Some(run) => put_derived(ports, &run).await.map(|()| true),
-            None => Ok(false),
-        },
-        None => derive_resumed(ports, timer, from).await,
+/// or one that goes on with another. Another try at a run is made where that says there is one.
+pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKey) -> Result<Derived, Fault> {
+    let made = |is_made| if is_made { Derived::Made } else { Derived::Unknown };
+    if let Some(place) = TaskPlace::of(key) {
+        return derive_task(ports, timer, from, place).await.map(made);
+    }
+    match key.origin {
+        Origin::Callback => callback::derive(ports, timer, from, key).await.map(made),
+        Origin::Follow => derive_follower(ports, timer, from, key).await.map(made),
+        origin => {
+            let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(Derived::Unknown) };
+            let is_try = origin == Origin::Redrive;
+            if is_try { derive_try(ports, &before, key).await } else { derive_resumed(ports, &before).await }
+        }
     }
 }
 
-async fn derive_resumed<D: Ports>(ports: &D, timer: &Timer, from: RunKey) -> Result<bool, Fault> {
-    let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(false) };
-    put_derived(ports, &going_on_with(&before.item, None, ports.clock().now())).await.map(|()| true)
+async fn derive_follower<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKey) -> Result<bool, Fault> {
+    match followed(ports, timer, from, key).await? {
+        Some(run) => put_derived(ports, &run).await.map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// Rule **promise, mark, make**: before a promise goes of which the old run says nothing, that is written unchanged.
+async fn derive_try<D: Ports>(ports: &D, before: &Seen<Run>, key: RunKey) -> Result<Derived, Fault> {
+    if before.item.redriven_as() == Some(key) {
+        make_sure(ports, &before.item).await?;
+        return Ok(Derived::Made);
+    }
+    Ok(if touch(ports, before).await? { Derived::Withdrawn } else { Derived::Busy })
+}
+
+/// Who asked for it may have died before the old run said so.
+async fn derive_resumed<D: Ports>(ports: &D, before: &Seen<Run>) -> Result<Derived, Fault> {
+    let now = ports.clock().now();
+    let run = going_on_with(&before.item, None, now);
+    let run = before.item.other_try(now).filter(|told| told.key == run.key).unwrap_or(run);
+    if before.item.aftermath.is_none() {
+        let other = Try { key: run.key, payload: None, said: Said::default(), lane: Lane::short(run.priority) };
+        if mark(ports, before, other).await?.is_none() {
+            return Ok(Derived::Busy);
+        }
+    }
+    put_derived(ports, &run).await.map(|()| Derived::Made)
 }
 
 /// Or records that it is not wanted any more.

@@ -8,16 +8,17 @@ use minutehand_domain::access::{By, Role};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
-use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, State, Waiting};
+use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, Said, State, Waiting};
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::attend::{approval_of, is_held};
 use super::settle::{Settled, settle};
+use crate::aftermath::{Try, mark};
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise_task};
@@ -100,25 +101,41 @@ pub async fn resume<D: Ports>(
     by: &By,
     note: Option<&str>,
 ) -> Result<Resumed, Fault> {
-    let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Resumed::NotFound) };
-    let before = seen.item;
-    let ended_badly = matches!(before.state, State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. });
-    if !ended_badly || before.task.is_some() || !still_carries_it_out(ports, &before).await? {
-        return Ok(Resumed::Refused(before));
+    loop {
+        let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Resumed::NotFound) };
+        let before = &seen.item;
+        let ended_badly =
+            matches!(before.state, State::Failed { .. } | State::TimedOut { .. } | State::Cancelled { .. });
+        if !ended_badly || before.task.is_some() || !still_carries_it_out(ports, before).await? {
+            return Ok(Resumed::Refused(seen.item));
+        }
+        if let Some(resumed) = resume_as_seen(ports, &seen, Said { by: Some(by), note }).await? {
+            return Ok(resumed);
+        }
     }
-    let now = ports.clock().now();
-    let (asker, note) = (Some(by.clone()), note.map(ToOwned::to_owned));
-    let run = going_on_with(&before, Some(by), now);
-    let run = run.remarked(Remark { at: now, by: asker, what: Remarked::Resumed, note });
-    let timer = promise_task(ports, tenant, TimerKey::run(run.key, now), before.key).await?;
-    match ports.store().put(tenant, run.key, &run, Guard::Absent).await? {
+}
+
+/// The old run says that it is gone on with, unless it says already what became of it. None where somebody was faster.
+async fn resume_as_seen<D: Ports>(ports: &D, seen: &Seen<Run>, said: Said<'_>) -> Result<Option<Resumed>, Fault> {
+    let (before, now) = (&seen.item, ports.clock().now());
+    let run = going_on_with(before, said.by, now);
+    let (by, note) = (said.by.cloned(), said.note.map(ToOwned::to_owned));
+    let run = run.remarked(Remark { at: now, by, what: Remarked::Resumed, note });
+    let timer = promise_task(ports, &run.tenant, TimerKey::run(run.key, now), before.key).await?;
+    let lane = Lane::short(run.priority);
+    let is_there = before.aftermath.is_some() && ports.store().get::<Run>(&run.tenant, run.key).await?.is_some();
+    let other = Try { key: run.key, payload: None, said, lane };
+    if !is_there && mark(ports, seen, other).await?.is_none() {
+        return Ok(None);
+    }
+    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
         Put::Written(_) => {
             ports.events().emit(&Event::Run { run: &run, from: "none", now });
-            let _a_lost_hint_is_found_overdue = hint(ports, Lane::short(run.priority), &Hint::of(&timer), now).await;
-            Ok(Resumed::Queued(run))
+            let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
+            Ok(Some(Resumed::Queued(run)))
         }
-        Put::Conflict(Some(there)) => Ok(Resumed::Already(there.item)),
-        Put::Conflict(None) => Ok(Resumed::NotFound),
+        Put::Conflict(Some(there)) => Ok(Some(Resumed::Already(there.item))),
+        Put::Conflict(None) => Ok(Some(Resumed::NotFound)),
     }
 }
 

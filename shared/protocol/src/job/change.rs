@@ -9,6 +9,7 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal, Status};
 use minutehand_domain::pace;
+use minutehand_domain::run::Said;
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
@@ -32,6 +33,11 @@ pub trait Want: Sync {
 
     /// The change that this job needs; none where it is as it is wanted.
     fn of(&self, job: &Job) -> impl Future<Output = Result<Option<Change>, Self::No>> + Send;
+
+    /// Who wants it and why, where that is to be kept.
+    fn said(&self) -> Said<'_> {
+        Said::default()
+    }
 }
 
 /// The same of every job.
@@ -62,7 +68,7 @@ pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, wa
     for _ in 0..TRIES {
         let Some(seen) = seen_job_of(ports, tenant, id).await? else { return Ok(Changed::NotFound) };
         let Some(change) = want.of(&seen.item).await? else { return Ok(Changed::AsItWas(seen.item)) };
-        if let Some(changed) = change_as_seen(ports, &seen, &change).await? {
+        if let Some(changed) = change_as_seen(ports, &seen, &change, want.said()).await? {
             return Ok(changed);
         }
     }
@@ -71,14 +77,19 @@ pub async fn change<D: Ports, W: Want>(ports: &D, tenant: &Tenant, id: JobId, wa
 
 /// Changes the job if it still is as it was seen; none where it is not, or where this took so long that the decision must
 /// be made again.
-async fn change_as_seen<D: Ports>(ports: &D, seen: &Seen<Job>, change: &Change) -> Result<Option<Changed>, Fault> {
+async fn change_as_seen<D: Ports>(
+    ports: &D,
+    seen: &Seen<Job>,
+    change: &Change,
+    said: Said<'_>,
+) -> Result<Option<Changed>, Fault> {
     let (job, now) = (&seen.item, ports.clock().now());
     let change = match heeding(ports, &job.tenant, job.id, change.clone()).await? {
         Ok(change) => change,
         Err(not_heeded) => return Ok(Some(Changed::NotHeeded(not_heeded))),
     };
     let next = match job.after(&change, now) {
-        Ok(next) => next,
+        Ok(next) => next.noted(&change, said),
         Err(refusal) => return Ok(Some(Changed::Refused(refusal, job.clone()))),
     };
     if next.follows() != job.follows()

@@ -10,7 +10,7 @@ use minutehand_domain::job::{Job, JobRefusal, Status};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::priority::Priority;
-use minutehand_domain::run::{NotToRedo, Run, Skip, State};
+use minutehand_domain::run::{NotToRedo, Run, Said, Skip, State};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
@@ -18,10 +18,14 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::aftermath::{Made, Try, try_again};
 use crate::bodies;
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
+
+/// Tries against others who do something to the run that is to be tried again.
+const TRIES: u32 = 8;
 
 /// What somebody asks for.
 #[derive(Clone, Debug)]
@@ -29,6 +33,8 @@ pub struct RunRequest {
     /// In place of the job's own.
     pub payload: Option<Json>,
     pub by: By,
+    /// Why another try is asked for.
+    pub note: Option<String>,
     /// The idempotency key it bears, and what it is the key of.
     pub once: Option<(AskedName, Fingerprint)>,
 }
@@ -63,41 +69,65 @@ pub async fn run_now_at<D: Ports>(
     let Some(job) = job_of(ports, tenant, id).await? else { return Ok(Answered::NotFound) };
     let run = job.run(RunKey::manual(id, ports.clock().now(), ports.chance().number().max(1)));
     let run = Run { priority: priority.unwrap_or(run.priority), ..run };
-    make_run(ports, &job, run, request).await
+    let answered = make_run(ports, &job, run, None, &request).await?;
+    answered.ok_or_else(|| Fault::unavailable("run", "somebody was faster, where nobody could be"))
 }
 
 /// Queues another try at a run that came to nothing, as the caller has seen it: recorded, or spoken for by another's record.
-/// It is given its own payload, unless the request has one.
+/// It is given its own payload, unless the request has one. Where it has a record, that says so: rules of [`aftermath`](crate::aftermath).
 pub async fn redrive<D: Ports>(ports: &D, of: &Run, request: RunRequest) -> Result<Answered, Fault> {
-    let Some(job) = job_of(ports, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
-    let key = RunKey::redrive(of.key.job, ports.clock().now(), ports.chance().number().max(1));
-    match of.redriven(key) {
-        Ok(run) => {
-            let run = Run { callbacks: job.definition.callbacks(), ..run };
-            make_run(ports, &job, run, request).await
+    for _ in 0..TRIES {
+        let Some(job) = job_of(ports, &of.tenant, of.key.job).await? else { return Ok(Answered::NotFound) };
+        let seen = ports.store().get::<Run>(&of.tenant, of.key).await?;
+        let before = seen.as_ref().map_or(of, |seen| &seen.item);
+        let key = RunKey::redrive(of.key.job, ports.clock().now(), ports.chance().number().max(1));
+        let run = match before.redriven(key) {
+            Ok(run) => run,
+            Err(why) => return Ok(Answered::NotToRedo(why)),
+        };
+        if let Some(answered) = make_run(ports, &job, run, seen.as_ref(), &request).await? {
+            return Ok(answered);
         }
-        Err(why) => Ok(Answered::NotToRedo(why)),
     }
+    Err(Fault::unavailable("run", "it is being changed by too many at once"))
 }
 
-async fn make_run<D: Ports>(ports: &D, job: &Job, run: Run, request: RunRequest) -> Result<Answered, Fault> {
+/// None where somebody was faster to do something to the run that this one is another try at.
+async fn make_run<D: Ports>(
+    ports: &D,
+    job: &Job,
+    run: Run,
+    of: Option<&Seen<Run>>,
+    request: &RunRequest,
+) -> Result<Option<Answered>, Fault> {
     let (run, named) = match request.once {
         Some((name, fingerprint)) => match agree(ports, run, name, fingerprint).await? {
             Agreed::Make(run) => (run, true),
-            Agreed::Made(run) => return Ok(Answered::Replayed(run)),
-            Agreed::Taken => return Ok(Answered::Taken),
+            Agreed::Made(run) => return Ok(Some(Answered::Replayed(run))),
+            Agreed::Taken => return Ok(Some(Answered::Taken)),
         },
         None => (run, false),
     };
     if job.status == Status::Cancelled {
-        return Ok(Answered::Refused(JobRefusal::Cancelled));
+        return Ok(Some(Answered::Refused(JobRefusal::Cancelled)));
     }
-    let payload = match request.payload {
+    let payload = match request.payload.clone() {
         Some(json) => Some(bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?),
-        None => run.payload.clone(),
+        None => None,
     };
-    let (asked_by, followers) = (Some(request.by), job.pinned());
-    queue(ports, job, Run { payload, asked_by, followers, ..run }, named).await
+    let Some(of) = of else {
+        let payload = payload.or_else(|| run.payload.clone());
+        return queue(ports, job, Run { payload, asked_by: Some(request.by.clone()), ..run }, named).await.map(Some);
+    };
+    let said = Said { by: Some(&request.by), note: request.note.as_deref() };
+    let lane = Lane::of(run.priority, &job.definition.terms);
+    let other = Try { key: run.key, payload: payload.as_ref(), said, lane };
+    Ok(try_again(ports, of, other).await?.map(|made| match made {
+        Made::Now(run) => Answered::Queued(run),
+        Made::Before(run) if named => Answered::Replayed(run),
+        // A look was faster, and made what was asked for here.
+        Made::Before(run) => Answered::Queued(run),
+    }))
 }
 
 async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {

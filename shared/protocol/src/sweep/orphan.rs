@@ -19,7 +19,7 @@ use crate::chain::dispatch::NothingToDispatch;
 use crate::chain::passing_over::skip;
 use crate::chain::pending_change::bump_epoch;
 use crate::chain::taken::record_taken;
-use crate::graph::attend::derive;
+use crate::graph::attend::{Derived, derive};
 use crate::lookup::knowing;
 use crate::timers::promise::{erase, move_to};
 
@@ -42,13 +42,17 @@ pub async fn inspect_orphaned_occurrence<D: Ports>(
 }
 
 /// A run that was promised and is not there. Rule **derive**: only what a client asked for can be given up; the timer of a task, or of a
-/// run that goes on with another, comes after a decision that is final.
+/// run that goes on with another, comes after a decision that is final. That of another try at a run was in vain where that run says
+/// nothing of it.
 pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
     let now = ports.clock().now();
-    if let Some(from) = timer.parent
-        && Box::pin(derive(ports, timer, from, key)).await?
-    {
-        return move_to(ports, timer, now + pace::PROMISE_AGAIN).await.map(|_moved| ());
+    if let Some(from) = timer.parent {
+        match Box::pin(derive(ports, timer, from, key)).await? {
+            Derived::Made => return move_to(ports, timer, now + pace::PROMISE_AGAIN).await.map(|_moved| ()),
+            Derived::Withdrawn => return erase(ports, timer).await,
+            Derived::Busy => return Ok(()),
+            Derived::Unknown => {}
+        }
     }
     if now.since(timer.stamp.written) < pace::ORPHAN {
         return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());

@@ -15,7 +15,7 @@ use futures_util::stream::{self, StreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::head::Head;
-use minutehand_domain::id::Tenant;
+use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::{Change, Job, Status};
 use minutehand_domain::pace;
 use minutehand_domain::repair::{Finding, Found, Subject, Summary};
@@ -29,7 +29,7 @@ use super::forget_hints;
 use crate::graph::owed::{is_unpaid, owes};
 use crate::graph::stop::promise_look_at;
 use crate::job::change::change;
-use crate::timers::promise::promise;
+use crate::timers::promise::{promise, promise_task};
 
 /// Parts of the table that are read side by side.
 const PARTS: usize = 4;
@@ -132,7 +132,7 @@ impl<D: Ports> Repairing<'_, D> {
         });
         let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
         found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;
-        let looking = over.into_iter().filter(owes).map(|run| async move {
+        let looking = over.into_iter().filter(|run| owes(run) || run.redriven_as().is_some()).map(|run| async move {
             let found = repair_end(ports, &run, check).await.map(|found| found.into_iter().collect());
             (Subject::Run(run.tenant, run.key), found)
         });
@@ -256,6 +256,12 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
 async fn repair_end<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Option<Found>, Fault> {
     let now = ports.clock().now();
     let Some(over) = run.finished_at().filter(|over| now.since(*over) > SETTLING) else { return Ok(None) };
+    if let Some(other) = lacking_try(ports, run).await? {
+        if !check {
+            promise_task(ports, &run.tenant, TimerKey::run(other, now + pace::PROMISE_AGAIN), run.key).await?;
+        }
+        return Ok(Some(Found::Unsettled(over)));
+    }
     if !is_unpaid(ports, run).await? || !is_unpaid(ports, run).await? {
         return Ok(None);
     }
@@ -263,4 +269,11 @@ async fn repair_end<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
         promise_look_at(ports, run, now + pace::PROMISE_AGAIN).await?;
     }
     Ok(Some(Found::Unsettled(over)))
+}
+
+/// The other try that a run says there is, where it is not there.
+async fn lacking_try<D: Ports>(ports: &D, run: &Run) -> Result<Option<RunKey>, Fault> {
+    let Some(other) = run.redriven_as() else { return Ok(None) };
+    let is_there = ports.store().get::<Run>(&run.tenant, other).await?.is_some();
+    Ok((!is_there).then_some(other))
 }

@@ -128,6 +128,7 @@ fn card_of(job: &JobView, paper: Paper) -> Card {
         .maybe("Tags", (!tags.is_empty()).then(|| tags.join(", ")))
         .with("Created", instant(job.created_at))
         .maybe("Changed", (job.updated_at != job.created_at).then(|| instant(job.updated_at)))
+        .maybe("Note", job.last_change.as_ref().map(|change| format!("{}: {}", change.by, change.note)))
         .maybe("Next run", job.next_run_at.map(instant))
         .maybe("", job.next_run_id.as_ref().map(Cell::faint))
 }

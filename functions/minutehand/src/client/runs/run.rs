@@ -1,7 +1,7 @@
 //! A run as its reader sees it.
 
 use minutehand_client::wire::{
-    AttemptErrorView, AttemptView, CallbackRunView, FollowedByView, Instant, RunStatus, RunView, SlaView, Word,
+    AttemptErrorView, AttemptView, CallbackRunView, FollowedByView, Instant, RemarkView, RunStatus, RunView, SlaView, Word,
 };
 use minutehand_domain::Moment;
 
@@ -49,6 +49,9 @@ pub(crate) fn card(run: &RunView, paper: Paper) -> String {
         .maybe("Follows", run.follows.as_ref())
         .maybe("Followed by", followed_by(run))
         .maybe("Tells of", run.callback_of.as_ref())
+        .maybe("Retried as", run.redriven_as.as_ref())
+        .maybe("Dismissed", run.dismissed_at.map(instant))
+        .maybe("Note", run.remarks.iter().rev().find_map(note_words))
         .with("Scheduled", instant(run.scheduled_at))
         .maybe("Covers until", run.covers_until.map(instant))
         .maybe("Started", run.started_at.map(instant))
@@ -77,6 +80,12 @@ fn followed_by(run: &RunView) -> Option<String> {
 
 fn told_words(told: &CallbackRunView) -> String {
     format!("{}, {}", told.run_id, told.status)
+}
+
+/// What somebody noted, with the word for what they did.
+fn note_words(remark: &RemarkView) -> Option<String> {
+    let (note, by) = (remark.note.as_ref()?, remark.by.as_ref()?);
+    Some(format!("{} by {by}: {note}", remark.what.replace('_', " ")))
 }
 
 pub(crate) fn sla_words(sla: SlaView, paper: Paper) -> String {

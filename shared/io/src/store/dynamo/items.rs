@@ -62,14 +62,14 @@ pub(super) fn timer_attributes(timer: &Timer) -> Result<Attributes, Fault> {
     timer.write(Spread)
 }
 
-fn list(attributes: &mut Attributes, tenant: &Tenant, Indexed { run, needs_attention }: Indexed, listing: Listing) {
+fn list(attributes: &mut Attributes, tenant: &Tenant, Indexed { run, attention }: Indexed, listing: Listing) {
     if listing == Listing::ByHour {
         attributes.insert(HOUR.to_owned(), text(keys::hour(tenant, run)));
     }
-    if needs_attention {
-        attributes.insert(ATTENTION.to_owned(), text(keys::attention(tenant, run)));
+    if let Some(attention) = attention {
+        attributes.insert(ATTENTION.to_owned(), text(keys::attention(tenant, run, attention)));
     }
-    if needs_attention || listing == Listing::ByHour {
+    if attention.is_some() || listing == Listing::ByHour {
         attributes.insert(LISTED_AT.to_owned(), text(keys::listed_at(run)));
     }
 }

@@ -17,6 +17,7 @@
 //! |---|---|---|---|
 //! | by hour | all, where [`Listing::ByHour`](super::Listing) | `{tenant}#{hour}#{hash(run) % 16}` | `{instant, job, origin, discriminator}` |
 //! | attention | failed and timed out | `{tenant}#{hash(run) % 16}` | the same |
+//! | attention | of these, tried again or dismissed | `{tenant}#seen-to#{hash(run) % 16}` | the same |
 //!
 //! Instants are written as the wire writes them, always 24 characters, so that they sort and can be read. A part that may
 //! be missing comes last, and a separator sorts before every letter and digit that could follow. Only what an index sorts by
@@ -30,7 +31,7 @@ use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, TimerKey};
 use sha2::{Digest as _, Sha256};
 
-use crate::store::item::Item;
+use crate::store::item::{Attention, Item};
 use crate::store::place::{self, Order, Part, Partition, Place};
 use crate::store::{Across, Bucket};
 
@@ -187,9 +188,9 @@ pub(super) fn hour(tenant: &Tenant, key: RunKey) -> String {
     hour_partition(tenant, hour_of(key.at), index_partition(key))
 }
 
-/// Under which name what needs attention is listed.
-pub(super) fn attention(tenant: &Tenant, key: RunKey) -> String {
-    attention_partition(tenant, index_partition(key))
+/// Under which name what failed is listed.
+pub(super) fn attention(tenant: &Tenant, key: RunKey, attention: Attention) -> String {
+    attention_partition(tenant, attention, index_partition(key))
 }
 
 /// Where a run stands among all its tenant's: by instant, then by key.
@@ -209,7 +210,7 @@ fn listed_from(at: Moment) -> String {
 }
 
 /// A tenant's runs whose instant lies in `window`, before `before`, as they are listed: from the newest hour back, all the
-/// spans of one hour at once, each newest first. What needs attention lies in no hours.
+/// spans of one hour at once, each newest first. What failed lies in no hours.
 pub(super) fn listed(
     tenant: &Tenant,
     which: Across,
@@ -220,22 +221,31 @@ pub(super) fn listed(
     let newest = hour_of(before.map_or_else(|| window.end.just_before(), |key| key.at));
     let oldest = match which {
         Across::All => hour_of(window.start),
-        Across::NeedingAttention => newest,
+        Across::Failed | Across::NeedingAttention => newest,
     };
     let but = before.map(listed_at);
     let (from, to) = (listed_from(window.start), but.clone().unwrap_or_else(|| listed_from(window.end)));
     let hours = if from < to { oldest..newest + 1 } else { newest..newest };
     let tenant = tenant.clone();
     hours.rev().map(move |hour| {
-        let span_of = |partition| {
-            let (index, partition) = match which {
-                Across::All => (Index::RunsByHour, hour_partition(&tenant, hour, partition)),
-                Across::NeedingAttention => (Index::Attention, attention_partition(&tenant, partition)),
-            };
+        let tenant = &tenant;
+        let failed = |how| move |partition| (Index::Attention, attention_partition(tenant, how, partition));
+        let partitions: Vec<(Index, String)> = match which {
+            Across::All => {
+                let of_the_hour = |partition| (Index::RunsByHour, hour_partition(tenant, hour, partition));
+                (0..INDEX_PARTITIONS).map(of_the_hour).collect()
+            }
+            Across::NeedingAttention => (0..INDEX_PARTITIONS).map(failed(Attention::Letter)).collect(),
+            Across::Failed => [Attention::Letter, Attention::SeenTo]
+                .into_iter()
+                .flat_map(|how| (0..INDEX_PARTITIONS).map(failed(how)))
+                .collect(),
+        };
+        let span_of = |(index, partition)| {
             let ends = span(Resource::Index(index), partition, from.clone(), to.clone(), but.clone());
             Span { order: Order::Backward, ..ends }
         };
-        (0..INDEX_PARTITIONS).map(span_of).collect()
+        partitions.into_iter().map(span_of).collect()
     })
 }
 
@@ -296,8 +306,11 @@ fn hour_partition(tenant: &Tenant, hour: i64, partition: u16) -> String {
     format!("{}#{}#{partition:02}", tenant.as_str(), &begin[.."2026-11-20T12".len()])
 }
 
-fn attention_partition(tenant: &Tenant, partition: u16) -> String {
-    format!("{}#{partition:02}", tenant.as_str())
+fn attention_partition(tenant: &Tenant, attention: Attention, partition: u16) -> String {
+    match attention {
+        Attention::Letter => format!("{}#{partition:02}", tenant.as_str()),
+        Attention::SeenTo => format!("{}#seen-to#{partition:02}", tenant.as_str()),
+    }
 }
 
 fn index_partition(key: RunKey) -> u16 {

@@ -42,19 +42,26 @@ impl Listed for Act {
 }
 
 impl Stored for Act {
+    const NEWEST: u8 = 2;
+
+    /// Shape 1 says everything but a note.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, &Filed { document: in_shape::<ActV1, _>(self) })
+        match &self.note {
+            None => writer.shape(1, &Filed { document: in_shape::<ActV1, _>(self) }),
+            Some(_) => writer.shape(2, &Filed { document: in_shape::<ActV2, _>(self) }),
+        }
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
             1 => reader.shape::<Filed<Of<ActV1, _>>>().map(|filed| filed.document.0),
+            2 => reader.shape::<Filed<Of<ActV2, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
 }
 
-shapes! { ActV1 => Act, ActKeyV1 => ActKey, OutcomeV1 => Outcome }
+shapes! { ActV1 => Act, ActV2 => Act, ActKeyV1 => ActKey, OutcomeV1 => Outcome }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Act")]
@@ -69,6 +76,25 @@ struct ActV1 {
     request_id: String,
     #[serde(default, with = "Maybe::<OutcomeV1>")]
     outcome: Option<Outcome>,
+    #[serde(skip)]
+    note: Option<String>,
+}
+
+/// Who did it said why.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Act")]
+struct ActV2 {
+    tenant: Tenant,
+    #[serde(with = "ActKeyV1")]
+    key: ActKey,
+    by: By,
+    by_name: Option<String>,
+    deed: Cow<'static, str>,
+    subject: String,
+    request_id: String,
+    #[serde(default, with = "Maybe::<OutcomeV1>")]
+    outcome: Option<Outcome>,
+    note: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_domain::access::By;
 use minutehand_domain::body::Body;
 use minutehand_domain::callback::Callback;
 use minutehand_domain::catch_up::CatchUp;
@@ -12,7 +13,7 @@ use minutehand_domain::head::Head;
 use minutehand_domain::hook::Hooks;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
-use minutehand_domain::job::{Before, Carried, Definition, Job, Status};
+use minutehand_domain::job::{Before, Carried, Definition, Job, Noted, Status};
 use minutehand_domain::order::Terms;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
@@ -63,9 +64,9 @@ impl Stored for Head {
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
-    /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, at which pace a job makes up for what it missed, and
-    /// who is told of a run and asked before it. Shape 1 says everything but that a header names a secret. So a deployment without any of these
-    /// can go back to a
+    /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, at which pace a job makes up for what it missed, who is
+    /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted. Shape 1 says everything but that a header
+    /// names a secret. So a deployment without any of these can go back to a
     /// release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
@@ -127,7 +128,8 @@ fn shape_of(head: &Head) -> u8 {
 fn says_more_than_6(job: &Job) -> bool {
     let Definition { catch_up, callback, hooks, .. } = &job.definition;
     let heeds_calendars = job.heeds_calendars() || job.carried.is_some();
-    heeds_calendars || has_followers(job) || catch_up.per_minute().is_some() || callback.is_some() || !hooks.is_empty()
+    let tells_or_asks = callback.is_some() || !hooks.is_empty();
+    heeds_calendars || has_followers(job) || catch_up.per_minute().is_some() || tells_or_asks || job.noted.is_some()
 }
 
 /// Whether others run behind it, or it runs behind another, or did until its last change.
@@ -148,6 +150,8 @@ shapes! {
     JobV3 => Job,
     JobV4 => Job,
     JobV5 => Job,
+    JobV5 => Job,
+    NotedV5 => Noted,
     StatusV1 => Status,
     BeforeV1 => Before,
     BeforeV2 => Before,
@@ -194,7 +198,7 @@ enum HeadV4 {
 }
 
 /// A job heeds calendars, runs behind another, or others run behind it; and it says at which pace it makes up for what it missed, who is told of
-/// its runs, and who is asked before them.
+/// its runs and asked before them, and what was noted when it was paused, resumed or deleted.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Head")]
 enum HeadV5 {
@@ -235,6 +239,8 @@ struct JobV1 {
     fingerprint: Option<Fingerprint>,
     #[serde(skip)]
     followers: Vec<ListedFollower>,
+    #[serde(skip)]
+    noted: Option<Noted>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -260,6 +266,8 @@ struct JobV2 {
     fingerprint: Option<Fingerprint>,
     #[serde(skip)]
     followers: Vec<ListedFollower>,
+    #[serde(skip)]
+    noted: Option<Noted>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -285,6 +293,8 @@ struct JobV3 {
     fingerprint: Option<Fingerprint>,
     #[serde(skip)]
     followers: Vec<ListedFollower>,
+    #[serde(skip)]
+    noted: Option<Noted>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -310,6 +320,8 @@ struct JobV4 {
     fingerprint: Option<Fingerprint>,
     #[serde(skip)]
     followers: Vec<ListedFollower>,
+    #[serde(skip)]
+    noted: Option<Noted>,
 }
 
 /// Its schedule heeds calendars; it runs behind another, or others run behind it.
@@ -327,16 +339,27 @@ struct JobV5 {
     since: Moment,
     #[serde(default, with = "Maybe::<BeforeV2>")]
     before: Option<Before>,
-    #[serde(default, with = "Maybe::<CarriedV2>")]
-    carried: Option<Carried>,
     #[serde(with = "DefinitionV5")]
     definition: Definition,
     created_at: Moment,
     changed_at: Moment,
     fingerprint: Option<Fingerprint>,
+    #[serde(default, with = "Maybe::<NotedV5>")]
+    noted: Option<Noted>,
+    #[serde(default, with = "Maybe::<CarriedV2>")]
+    carried: Option<Carried>,
     #[serde(with = "Many::<ListedV1>")]
     followers: Vec<ListedFollower>,
 }
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Noted")]
+struct NotedV5 {
+    at: Moment,
+    by: By,
+    note: String,
+}
+
 
 
 

@@ -13,7 +13,7 @@ use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark, Remarked, Run, Skip,
+    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark, Remarked, Run, Skip,
     SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
@@ -30,7 +30,7 @@ use crate::shapes::callback::CallbackV1;
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::run_key::RunKeyV1;
 use crate::shapes::{Many, Maybe, Of, Shape, in_shape, shapes};
-use crate::store::item::{Form, Indexed, Item, Listed, Reader, Stored, Writer, later_shape};
+use crate::store::item::{Attention, Form, Indexed, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Order, Part, Partition, Place, Span, parts_of};
 use crate::store::update::{Action, Condition, Expression, Update, Value};
 
@@ -48,8 +48,13 @@ impl Item for Run {
         if self.task.is_some() {
             return None;
         }
-        let needs_attention = matches!(self.state, State::Failed { .. } | State::TimedOut { .. });
-        Some(Indexed { run: self.key, needs_attention })
+        let failed = matches!(self.state, State::Failed { .. } | State::TimedOut { .. });
+        let attention = match &self.aftermath {
+            _ if !failed => None,
+            None => Some(Attention::Letter),
+            Some(Aftermath::Redriven { .. } | Aftermath::Dismissed) => Some(Attention::SeenTo),
+        };
+        Some(Indexed { run: self.key, attention })
     }
 }
 
@@ -84,7 +89,7 @@ impl Stored for Run {
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
     /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, that it
-    /// waits for its turn in catching up, and who is told of its end and asked before it.
+    /// waits for its turn in catching up, who is told of its end and asked before it, and what became of it after it came to nothing.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
@@ -149,6 +154,14 @@ fn has_to_do_with_callbacks(run: &Run) -> bool {
     !run.callbacks.is_empty() || run.callback_of.is_some() || run.given.is_some() || was_vetoed
 }
 
+/// Whether it says what became of it after it came to nothing, or has a remark about that: a release of shape 7 has no words for it.
+fn says_what_became_of_it(run: &Run) -> bool {
+    let is_about_that = |remark: &Remark| {
+        matches!(remark.what, Remarked::Redriven | Remarked::Dismissed | Remarked::AskedAgain)
+    };
+    run.aftermath.is_some() || run.remarks.iter().any(is_about_that)
+}
+
 /// Whether it says that it waits for others of its job, has a place among them, or has made way: a release of shape 6 has no words for that.
 fn met_others_of_its_job(run: &Run) -> bool {
     let of_a_job = |bound: &Bound| matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
@@ -158,7 +171,8 @@ fn met_others_of_its_job(run: &Run) -> bool {
 /// Whether it says what a release of shape 7 has no words for.
 fn says_more_than_7(run: &Run) -> bool {
     let is_of_calendars = matches!(run.state, State::Skipped { why: Skip::Calendar, .. });
-    is_of_followers(run) || has_to_do_with_callbacks(run) || is_of_calendars || run.made_up.is_some()
+    let is_of_one_kind = is_of_followers(run) || has_to_do_with_callbacks(run) || says_what_became_of_it(run);
+    is_of_one_kind || is_of_calendars || run.made_up.is_some()
 }
 
 /// Whether it follows another, another try at one that does among them, or others follow it.
@@ -208,6 +222,7 @@ shapes! {
     RunV7 => Run,
     MadeUpV7 => MadeUp,
     GivenV7 => Given,
+    AftermathV7 => Aftermath,
     AdmissionV6 => Admission,
     BoundV6 => Bound,
     SlotNameV6 => SlotName,
@@ -291,6 +306,8 @@ struct RunV1 {
     callback_of: Option<RunKey>,
     #[serde(skip)]
     given: Option<Given>,
+    #[serde(skip)]
+    aftermath: Option<Aftermath>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -342,6 +359,8 @@ struct RunV2 {
     callback_of: Option<RunKey>,
     #[serde(skip)]
     given: Option<Given>,
+    #[serde(skip)]
+    aftermath: Option<Aftermath>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -568,6 +587,8 @@ struct RunV3 {
     callback_of: Option<RunKey>,
     #[serde(skip)]
     given: Option<Given>,
+    #[serde(skip)]
+    aftermath: Option<Aftermath>,
 }
 
 /// It has remarks.
@@ -618,6 +639,8 @@ struct RunV4 {
     callback_of: Option<RunKey>,
     #[serde(skip)]
     given: Option<Given>,
+    #[serde(skip)]
+    aftermath: Option<Aftermath>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -636,6 +659,10 @@ enum RemarkedV4 {
     CancelAsked,
     Resumed,
     Stalled,
+    /// From shape 8 on, and those after it too.
+    Redriven,
+    Dismissed,
+    AskedAgain,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -847,6 +874,8 @@ struct RunV5 {
     callback_of: Option<RunKey>,
     #[serde(skip)]
     given: Option<Given>,
+    #[serde(skip)]
+    aftermath: Option<Aftermath>,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -894,6 +923,7 @@ struct RunV6 {
 /// It follows another, or others follow it.
 /// Made up for, it may wait for its turn.
 /// Somebody is told of its end, or it tells of one itself; a hook was asked before it.
+/// It says what became of it after it came to nothing.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Run")]
 struct RunV7 {
@@ -941,6 +971,8 @@ struct RunV7 {
     callback_of: Option<RunKey>,
     #[serde(default, with = "Maybe::<GivenV7>")]
     given: Option<Given>,
+    #[serde(default, with = "Maybe::<AftermathV7>")]
+    aftermath: Option<Aftermath>,
 }
 
 
@@ -965,6 +997,21 @@ struct GivenV7 {
     attempt: u32,
     #[serde(with = "BodyV1")]
     payload: Body,
+    #[serde(skip)]
+    aftermath: Option<Aftermath>,
+}
+
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Aftermath", rename_all = "snake_case")]
+enum AftermathV7 {
+    Redriven {
+        #[serde(with = "RunKeyV1")]
+        run: RunKey,
+        #[serde(default, with = "Maybe::<BodyV1>")]
+        payload: Option<Body>,
+    },
+    Dismissed,
 }
 
 /// The target of a call may have taken it on.

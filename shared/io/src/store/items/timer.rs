@@ -15,19 +15,20 @@ impl Stored for Timer {
     const NEWEST: u8 = 3;
 
     /// Shape 1 says everything but what workflows brought: runs of tasks, whose parents are named, and runs that go on with others. Shape 3 is
-    /// shape 2 with runs that follow others and runs of callbacks, of which a release of shape 2 knows nothing.
+    /// shape 2 with what a release of shape 2 knows nothing of: runs that follow others, runs of callbacks, and another try at a run that
+    /// failed, whose maker it would take for one that goes on with it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let origin = self.key.run_key().origin;
         let names_one = |key: RunKey| matches!(key.origin, Origin::Follow | Origin::Callback);
-        let shape = match origin {
+        let shape = match (origin, self.parent) {
+            (Origin::Redrive, Some(_)) => 3,
             _ if names_one(self.key.run_key()) || self.parent.is_some_and(names_one) => 3,
-            Origin::Task | Origin::Resume => 2,
-            _ if self.parent.is_some() => 2,
-            Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Follow | Origin::Callback => 1,
+            (Origin::Task | Origin::Resume, _) | (_, Some(_)) => 2,
+            (_, None) => 1,
         };
         match writer.form() {
-            Form::Bytes if shape > 1 => writer.shape(shape, &in_shape::<TimerV2, _>(self)),
-            Form::Bytes => writer.shape(1, &in_shape::<TimerV1, _>(self)),
+            Form::Bytes if shape == 1 => writer.shape(1, &in_shape::<TimerV1, _>(self)),
+            Form::Bytes => writer.shape(shape, &in_shape::<TimerV2, _>(self)),
             Form::Attributes => writer.shape(shape, &AttributesV2::of(self)),
         }
     }

@@ -1,0 +1,73 @@
+//! The documentation of the routes of dead letters.
+
+use http::StatusCode;
+use minutehand_wire::{
+    DismissManyRequest, GroupsQuery, GroupsView, LettersDoneView, LettersQuery, NoteRequest, Page, RedriveManyRequest,
+    RedriveRequest, RunView,
+};
+
+use super::operation_doc::AnswerHeader::Replayed;
+use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
+use crate::problem::Kind;
+
+pub(crate) fn list_letters() -> OperationDoc {
+    OperationDoc::new(Tag::DeadLetters, "list_dead_letters", "List dead letters")
+        .more(
+            "Runs that failed or timed out for good and were neither tried again nor dismissed, newest first, of the last thirty days \
+             unless `from` says more. All filters that are given must hold.",
+        )
+        .query::<LettersQuery>()
+        .shows(ResponseDoc::json::<Page<RunView>>(StatusCode::OK, "A page of runs."))
+}
+
+pub(crate) fn group_letters() -> OperationDoc {
+    OperationDoc::new(Tag::DeadLetters, "group_dead_letters", "Group dead letters by what they died of")
+        .more(
+            "By job, code and message, in which numbers, ids and what stands in quotes are `#`. The newest five thousand letters are read: \
+             where there are more, or more groups than asked for, the answer is not `complete`.",
+        )
+        .query::<GroupsQuery>()
+        .shows(ResponseDoc::json::<GroupsView>(StatusCode::OK, "The groups, the largest first."))
+}
+
+pub(crate) fn redrive_letter() -> OperationDoc {
+    OperationDoc::new(Tag::DeadLetters, "redrive_dead_letter", "Try a dead letter again")
+        .more(
+            "A new run that names the old one, and is named by it; with an edited payload if one is given. However often it is asked for, \
+             it is one run: to have another, retry the run.",
+        )
+        .may_take::<RedriveRequest>()
+        .refuses(Kind::Conflict)
+        .shows(ResponseDoc::json::<RunView>(StatusCode::ACCEPTED, "The run: it is queued.").makes("run_id"))
+        .shows(
+            ResponseDoc::json::<RunView>(StatusCode::OK, "The run that it was tried again as before.").with(Replayed),
+        )
+}
+
+pub(crate) fn dismiss_letter() -> OperationDoc {
+    OperationDoc::new(Tag::DeadLetters, "dismiss_dead_letter", "Dismiss a dead letter")
+        .more("It leaves the list, and stays to be read as a run. Who dismisses it first stands.")
+        .may_take::<NoteRequest>()
+        .refuses(Kind::Conflict)
+        .shows(ResponseDoc::json::<RunView>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
+}
+
+pub(crate) fn redrive_letters() -> OperationDoc {
+    OperationDoc::new(Tag::DeadLetters, "redrive_dead_letters", "Try many dead letters again")
+        .more(
+            "Up to a hundred that are named, or the newest hundred that a filter finds, each answered on its own. `next_cursor` leads to \
+             those that the filter finds beyond them.",
+        )
+        .takes::<RedriveManyRequest>()
+        .shows(ResponseDoc::json::<LettersDoneView>(StatusCode::OK, "What each was answered with."))
+}
+
+pub(crate) fn dismiss_letters() -> OperationDoc {
+    OperationDoc::new(Tag::DeadLetters, "dismiss_dead_letters", "Dismiss many dead letters")
+        .more(
+            "Up to a hundred that are named, or the newest hundred that a filter finds, each answered on its own. `next_cursor` leads to \
+             those that the filter finds beyond them.",
+        )
+        .takes::<DismissManyRequest>()
+        .shows(ResponseDoc::json::<LettersDoneView>(StatusCode::OK, "What each was answered with."))
+}

@@ -1,0 +1,122 @@
+//! Dead letters: a run that failed or timed out for good is tried again, or dismissed. Each may be asked for twice: what was done before is
+//! answered as it was.
+
+use minutehand_domain::body::Body;
+use minutehand_domain::id::{RunKey, Tenant};
+use minutehand_domain::job::{Job, JobRefusal, Status};
+use minutehand_domain::lane::Lane;
+use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
+use minutehand_domain::run::{Edit, NotALetter, NotEdited, Run, Said};
+use minutehand_io::chance::Chance as _;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports};
+
+use crate::aftermath::{Made, Try, make_sure, try_again};
+use crate::bodies;
+use crate::lookup::job_of;
+
+/// Tries against others who do something to the same run.
+const TRIES: u32 = 8;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Redriven {
+    /// This is the other try.
+    Queued(Run),
+    /// It was tried again before, as this.
+    Already(Run),
+    Refused(NotALetter),
+    /// What it is to be given cannot be made of what it was given.
+    NotEdited(NotEdited),
+    Job(JobRefusal),
+    NotFound,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dismissed {
+    Done(Run),
+    /// It was dismissed before.
+    Already(Run),
+    Refused(NotALetter),
+    NotFound,
+}
+
+/// Tries a dead letter again, with its payload or an edited one. Rule **one of the two**: however often it is asked for, it is one run.
+pub async fn redrive<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    key: RunKey,
+    edit: &Edit,
+    said: Said<'_>,
+) -> Result<Redriven, Fault> {
+    for _ in 0..TRIES {
+        let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Redriven::NotFound) };
+        match seen.item.letter() {
+            Ok(()) => {}
+            Err(NotALetter::Redriven(_)) => {
+                let there = make_sure(ports, &seen.item).await?;
+                return Ok(there.map_or(Redriven::NotFound, |made| Redriven::Already(made.run())));
+            }
+            Err(no) => return Ok(Redriven::Refused(no)),
+        }
+        let Some(job) = job_of(ports, tenant, key.job).await? else { return Ok(Redriven::NotFound) };
+        if job.status == Status::Cancelled {
+            return Ok(Redriven::Job(JobRefusal::Cancelled));
+        }
+        let payload = match edited(ports, &job, &seen.item, edit).await? {
+            Ok(payload) => payload,
+            Err(no) => return Ok(Redriven::NotEdited(no)),
+        };
+        let other = RunKey::redrive(key.job, ports.clock().now(), ports.chance().number().max(1));
+        let lane = Lane::of(seen.item.priority, &job.definition.terms);
+        let other = Try { key: other, payload: payload.as_ref(), said, lane };
+        match try_again(ports, &seen, other).await? {
+            Some(Made::Now(run)) => return Ok(Redriven::Queued(run)),
+            // A look was faster, and made what was asked for here.
+            Some(Made::Before(run)) => return Ok(Redriven::Queued(run)),
+            None => {}
+        }
+    }
+    Err(Fault::unavailable("run", "it is being changed by too many at once"))
+}
+
+/// What the other try is given in place of the same, kept where it can be found.
+async fn edited<D: Ports>(ports: &D, job: &Job, run: &Run, edit: &Edit) -> Result<Result<Option<Body>, NotEdited>, Fault> {
+    let given = match edit {
+        Edit::Patch(_) => given(ports, job, run).await?,
+        Edit::AsItWas | Edit::Payload(_) => None,
+    };
+    let json = match edit.applied(given.as_ref()) {
+        Ok(json) => json,
+        Err(no) => return Ok(Err(no)),
+    };
+    match json {
+        None => Ok(Ok(None)),
+        Some(json) => {
+            let body = bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?;
+            Ok(Ok(Some(body)))
+        }
+    }
+}
+
+/// What a run was given: its own, or its job's as it is by now.
+pub async fn given<D: Ports>(ports: &D, job: &Job, run: &Run) -> Result<Option<minutehand_domain::body::Json>, Fault> {
+    let body = run.payload.as_ref().unwrap_or(&job.definition.payload);
+    bodies::fetch(ports, &run.tenant, run.key.job, body).await
+}
+
+/// Lets a dead letter rest. The first who does stands.
+pub async fn dismiss<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, said: Said<'_>) -> Result<Dismissed, Fault> {
+    for _ in 0..TRIES {
+        let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Dismissed::NotFound) };
+        let dismissed = match seen.item.dismissed(said, ports.clock().now()) {
+            Ok(dismissed) => dismissed,
+            Err(NotALetter::Dismissed) => return Ok(Dismissed::Already(seen.item)),
+            Err(no) => return Ok(Dismissed::Refused(no)),
+        };
+        if ports.store().put(tenant, key, &dismissed, seen.guard()).await?.is_written() {
+            return Ok(Dismissed::Done(dismissed));
+        }
+    }
+    Err(Fault::unavailable("run", "it is being changed by too many at once"))
+}
