@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Moment;
 use crate::id::{JobId, RunKey, Tenant};
+use crate::operation::OperationId;
 use crate::pace;
 
 /// What a timer asks to be looked at.
@@ -16,6 +17,8 @@ pub enum Obligation {
     MovedOccurrence(JobId, Moment),
     /// This run: a lease to check, a backoff to end, a manual run to start.
     Run(RunKey),
+    /// This operation: its next steps.
+    Operation(OperationId),
 }
 
 /// Where a timer stands: its instant, then what it asks for.
@@ -44,12 +47,13 @@ pub struct TimerStamp {
 }
 
 impl Obligation {
-    /// The run a timer at `due` is about.
+    /// The run a timer at `due` is about. An operation's is about none: what stands here instead names no run that there can be.
     pub fn run_at(&self, due: Moment) -> RunKey {
         match *self {
             Self::Occurrence(job) => RunKey::occurrence(job, due),
             Self::MovedOccurrence(job, at) => RunKey::occurrence(job, at),
             Self::Run(key) => key,
+            Self::Operation(id) => id.no_run(),
         }
     }
 
@@ -58,6 +62,7 @@ impl Obligation {
         let job = match self {
             Self::Occurrence(job) | Self::MovedOccurrence(job, _) => job,
             Self::Run(key) => &key.job,
+            Self::Operation(id) => &id.place(),
         };
         let digest = Sha256::digest(job.as_bytes());
         u16::from_be_bytes([digest[0], digest[1]]) % shards.max(1)
@@ -71,6 +76,10 @@ impl TimerKey {
 
     pub fn run(key: RunKey, due: Moment) -> Self {
         Self { due, obligation: Obligation::Run(key) }
+    }
+
+    pub fn operation(id: OperationId, due: Moment) -> Self {
+        Self { due, obligation: Obligation::Operation(id) }
     }
 
     pub fn minute(&self) -> i64 {
@@ -88,7 +97,7 @@ impl TimerKey {
         let obligation = match self.obligation {
             Obligation::Occurrence(job) if due == self.due => Obligation::Occurrence(job),
             Obligation::Occurrence(job) => Obligation::MovedOccurrence(job, self.due),
-            other @ (Obligation::MovedOccurrence(..) | Obligation::Run(_)) => other,
+            other @ (Obligation::MovedOccurrence(..) | Obligation::Run(_) | Obligation::Operation(_)) => other,
         };
         Self { due, obligation }
     }

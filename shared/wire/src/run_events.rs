@@ -67,15 +67,17 @@ fn begin(run: &Run) -> RunEventView {
     let kind = match run.key.origin {
         Origin::Schedule => "scheduled",
         Origin::Manual => "asked",
+        Origin::Backfill => "backfilled",
         Origin::Redrive => "asked_again",
         Origin::Task => "task",
         Origin::Resume => "resumed",
     };
     let by = run.asked_by.as_ref().map(|by| by.as_str().to_owned());
     let words = if run.key.origin == Origin::Resume { "goes on with" } else { "another try at" };
-    let detail = run.redrive_of.map(|former| format!("{words} {former}"));
+    let made = run.made.map(|made| format!("by {}", made.by));
+    let detail = run.redrive_of.map(|former| format!("{words} {former}")).or(made);
     let resumed = run.last_remark(Remarked::Resumed);
-    let (at, note) = resumed.map_or((run.key.at, None), |remark| (remark.at, remark.note.clone()));
+    let (at, note) = resumed.map_or((run.could_begin_at(), None), |remark| (remark.at, remark.note.clone()));
     RunEventView { by, note, detail, ..RunEventView::new(at, kind) }
 }
 

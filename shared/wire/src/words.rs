@@ -36,7 +36,7 @@ words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
     "How much of a delay is chance: none of it, half, all, or a walk between the first delay and three times the last one.");
 words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
     "The method of the call.");
-words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive, Task, Resume;
+words!(OriginWord = "Origin", Origin: Schedule, Manual, Backfill, Redrive, Task, Resume;
     "What brought a run about: its job's schedule, somebody who wanted it now or wanted another try, the workflow that it is a task \
      of, or somebody who went on with a workflow's run that had failed.");
 words!(RoleWord = "Role", Role: Viewer, Operator, Admin, Host;

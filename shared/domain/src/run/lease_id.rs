@@ -46,7 +46,8 @@ impl fmt::Display for LeaseId {
         let kind: u8 = match self.timer.obligation {
             Obligation::Occurrence(_) => 0,
             Obligation::MovedOccurrence(..) => 1,
-            Obligation::Run(_) => 2,
+            // Nobody holds a run by the timer of an operation.
+            Obligation::Run(_) | Obligation::Operation(_) => 2,
         };
         let mut bytes = Vec::with_capacity(BYTES);
         bytes.extend(self.run.to_bytes());

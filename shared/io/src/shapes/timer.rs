@@ -2,6 +2,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::timer::{Obligation, TimerKey, TimerStamp};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,8 @@ pub(crate) enum ObligationV1 {
     #[serde(rename = "again")]
     MovedOccurrence(JobId, Moment),
     Run(#[serde(with = "RunKeyV1")] RunKey),
+    /// From shape 3 of a timer on.
+    Operation(OperationId),
 }
 
 #[derive(Serialize, Deserialize)]

@@ -14,6 +14,7 @@ mod join;
 mod key_use;
 mod logbook;
 mod offer;
+mod operation;
 mod pace;
 mod pool;
 mod quota;

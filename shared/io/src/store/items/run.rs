@@ -8,9 +8,10 @@ use minutehand_domain::access::{By, SecretHash};
 use minutehand_domain::body::Body;
 use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Remark, Remarked, Run, Skip,
+    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, Remark, Remarked, Run, Skip,
     SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
@@ -74,19 +75,21 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 7;
+    const NEWEST: u8 = 8;
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
-    /// taken it on, and shape 6 but that it met others of its job.
+    /// taken it on, shape 6 but that it met others of its job, and shape 7 but what made it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
+            (Form::Bytes, 8..) => writer.shape(8, &in_shape::<RunV7, _>(self)),
             (Form::Bytes, shape @ 6..) => writer.shape(shape, &in_shape::<RunV6, _>(self)),
             (Form::Bytes, 5) => writer.shape(5, &in_shape::<RunV5, _>(self)),
             (Form::Bytes, 4) => writer.shape(4, &in_shape::<RunV4, _>(self)),
             (Form::Bytes, 3) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             (Form::Bytes, _) => writer.shape(2, &in_shape::<RunV2, _>(self)),
+            (Form::Attributes, 8..) => writer.shape(8, &InAWord { run: in_shape::<RunV7, _>(self), status }),
             (Form::Attributes, shape @ 6..) => {
                 writer.shape(shape, &InAWord { run: in_shape::<RunV6, _>(self), status })
             }
@@ -106,6 +109,7 @@ impl Stored for Run {
             4 => reader.shape::<Of<RunV4, _>>().map(|of| of.0),
             5 => reader.shape::<Of<RunV5, _>>().map(|of| of.0),
             6 | 7 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
+            8 => reader.shape::<Of<RunV7, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -115,7 +119,9 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if met_others_of_its_job(run) {
+    if is_of_operations(run) {
+        8
+    } else if met_others_of_its_job(run) {
         7
     } else if !run.admission.is_empty() || run.sla.is_some() || matches!(holder, Some(Holder::Target(_))) {
         6
@@ -130,6 +136,12 @@ fn shape_of(run: &Run) -> u8 {
     } else {
         1
     }
+}
+
+/// Whether an operation made it, or it is another try at the run of a backfill.
+fn is_of_operations(run: &Run) -> bool {
+    let keys = [Some(&run.key), run.redrive_of.as_ref()];
+    run.made.is_some() || keys.into_iter().flatten().any(|key| key.origin == Origin::Backfill)
 }
 
 /// Whether it says that it waits for others of its job, has a place among them, or has made way: a release of shape 6 has no words for that.
@@ -174,6 +186,8 @@ shapes! {
     RunV4 => Run,
     RunV5 => Run,
     RunV6 => Run,
+    RunV7 => Run,
+    MadeV7 => Made,
     AdmissionV6 => Admission,
     BoundV6 => Bound,
     SlotNameV6 => SlotName,
@@ -245,6 +259,8 @@ struct RunV1 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -284,6 +300,8 @@ struct RunV2 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -493,6 +511,8 @@ struct RunV3 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 /// It has remarks.
@@ -531,6 +551,8 @@ struct RunV4 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -743,6 +765,8 @@ struct RunV5 {
     admission: Admission,
     #[serde(skip)]
     sla: Option<Sla>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -781,6 +805,55 @@ struct RunV6 {
     admission: Admission,
     #[serde(default, with = "Maybe::<SlaV6>")]
     sla: Option<Sla>,
+    #[serde(skip)]
+    made: Option<Made>,
+}
+
+/// An operation made it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV7 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV6")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+    #[serde(with = "Many::<RemarkV4>")]
+    remarks: Vec<Remark>,
+    #[serde(with = "AdmissionV6")]
+    admission: Admission,
+    #[serde(default, with = "Maybe::<SlaV6>")]
+    sla: Option<Sla>,
+    #[serde(default, with = "Maybe::<MadeV7>")]
+    made: Option<Made>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Made")]
+struct MadeV7 {
+    by: OperationId,
+    at: Moment,
 }
 
 /// The target of a call may have taken it on.
