@@ -19,6 +19,7 @@ use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::run::Said;
+use minutehand_domain::operation::JobFilter;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
@@ -28,7 +29,7 @@ use minutehand_wire::{BodyView, DeleteJobQuery, JobView, JobsQuery, NoteRequest,
 
 pub(crate) use self::batch::batch;
 pub(crate) use self::create::create;
-pub(crate) use self::filter::JobFilter;
+pub(crate) use self::filter::filter_of;
 use self::newest::{Newest, expanded};
 pub(crate) use self::patch::patch;
 use crate::app_state::AppState;
@@ -55,7 +56,7 @@ pub(crate) async fn list<D: Ports>(
     Params(params): Params<JobsQuery>,
 ) -> Result<Response, Problem> {
     let limit = limit_of(params.limit)?.min(params.expand.map_or(PAGE, |_| EXPANDED));
-    let (filter, now) = (JobFilter::of(&params)?, app.ports.clock().now());
+    let (filter, now) = (filter_of(&params)?, app.ports.clock().now());
     let scope = Scope::new(caller.tenant(), &format!("jobs {filter:?}"));
     let after = params.cursor.map(|cursor| scope.open(&cursor)).transpose()?.map(JobId::from_bytes);
     let page = looked_through(&*app.ports, caller.tenant(), after, &filter, limit, now).await?;

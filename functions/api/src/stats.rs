@@ -78,7 +78,7 @@ async fn by_status<D: Ports>(
 }
 
 fn lag_of(runs: &[Run]) -> Option<LagView> {
-    let lag = |run: &Run| u64::try_from(run.started_at?.since(run.key.at).as_millis()).ok();
+    let lag = |run: &Run| u64::try_from(run.started_at?.since(run.could_begin_at()).as_millis()).ok();
     let mut lags: Vec<u64> = runs.iter().filter_map(lag).collect();
     lags.sort_unstable();
     let at = |share: usize| lags.get((lags.len() * share / 100).min(lags.len().saturating_sub(1))).copied();

@@ -41,13 +41,17 @@ pub(crate) async fn start_over<E: Engine>(ports: &Local<Embedded<E>>) -> Result<
 pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: Drain) {
     loop {
         let pass = async {
-            if let Err(fault) = tick(&*ports).await {
-                tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
-            }
+            let carries_on = match tick(&*ports).await {
+                Ok(pass) => pass.carries_on,
+                Err(fault) => {
+                    tracing::warn!(%fault, "a pass of the sweep failed; the next one starts where it did");
+                    None
+                }
+            };
             if let Err(fault) = ports.store().sweep_expired(ports.clock().now(), EXPIRED_AT_ONCE).await {
                 tracing::warn!(%fault, "what has expired was not deleted; the next pass tries again");
             }
-            rest(&ports).await;
+            rest(&ports, carries_on).await;
         };
         tokio::select! {
             biased;
@@ -76,8 +80,23 @@ pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) 
     }
 }
 
-/// Sleeps until a timer could be due.
-async fn rest<E: Engine>(ports: &Local<Embedded<E>>) {
+/// Sleeps until a timer could be due, or an operation is to be carried on, or one is promised.
+async fn rest<E: Engine>(ports: &Local<Embedded<E>>, carries_on: Option<Moment>) {
+    let clock = ports.clock();
+    let carried_on = async {
+        match carries_on {
+            Some(at) => no_longer_than_planned(clock, at, clock.sleep_until(at)).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = until_a_timer_is_due(ports) => {}
+        () = carried_on => {}
+        () = ports.store().operation_promised() => {}
+    }
+}
+
+async fn until_a_timer_is_due<E: Engine>(ports: &Local<Embedded<E>>) {
     let Ok(first) = ports.store().first_timer() else {
         return tokio::time::sleep(pace::TICK).await;
     };

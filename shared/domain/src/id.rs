@@ -114,6 +114,8 @@ pub enum Origin {
     Schedule,
     /// Somebody asked for it now; the discriminator keeps two askings apart.
     Manual,
+    /// Somebody asked for what a span of the past had been due: (job, instant) makes it exist once here too.
+    Backfill,
     /// Somebody asked for another try at a run that came to nothing.
     Redrive,
     /// A task of a workflow's run: the discriminator says which, and which try at it.
@@ -131,6 +133,7 @@ impl Origin {
         match self {
             Self::Schedule => "schedule",
             Self::Manual => "manual",
+            Self::Backfill => "backfill",
             Self::Redrive => "redrive",
             Self::Task => "task",
             Self::Callback => "callback",
@@ -143,7 +146,7 @@ impl Origin {
         match self {
             Self::Schedule => 0,
             Self::Manual => 1,
-            // Two is a backfill's.
+            Self::Backfill => 2,
             Self::Redrive => 3,
             Self::Task => 4,
             Self::Callback => 5,
@@ -156,6 +159,7 @@ impl Origin {
         match code {
             0 => Some(Self::Schedule),
             1 => Some(Self::Manual),
+            2 => Some(Self::Backfill),
             3 => Some(Self::Redrive),
             4 => Some(Self::Task),
             6 => Some(Self::Follow),
@@ -195,6 +199,11 @@ impl RunKey {
         Self { job, at, origin: Origin::Manual, discriminator }
     }
 
+    /// The run that makes up for an occurrence because somebody asked for its span. `turn` counts those before it of which none began.
+    pub fn backfill(job: JobId, at: Moment, turn: u64) -> Self {
+        Self { job, at, origin: Origin::Backfill, discriminator: turn }
+    }
+
     pub fn redrive(job: JobId, at: Moment, discriminator: u64) -> Self {
         Self { job, at, origin: Origin::Redrive, discriminator }
     }
@@ -232,9 +241,12 @@ impl RunKey {
 
     pub fn owner(&self) -> Owner {
         match self.origin {
-            Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Resume | Origin::Follow => {
-                Owner::Job(self.job)
-            }
+            Origin::Schedule
+            | Origin::Manual
+            | Origin::Backfill
+            | Origin::Redrive
+            | Origin::Resume
+            | Origin::Follow => Owner::Job(self.job),
             Origin::Task | Origin::Callback => Owner::Parent,
         }
     }
@@ -244,6 +256,7 @@ impl RunKey {
         match self.origin {
             Origin::Schedule => self.discriminator == 0,
             Origin::Manual
+            | Origin::Backfill
             | Origin::Redrive
             | Origin::Task
             | Origin::Callback
@@ -392,6 +405,7 @@ mod tests {
         let origin = prop_oneof![
             Just(Origin::Schedule),
             Just(Origin::Manual),
+            Just(Origin::Backfill),
             Just(Origin::Redrive),
             Just(Origin::Task),
             Just(Origin::Callback),

@@ -239,7 +239,7 @@ impl Job {
     /// A run of this job that nobody has touched yet.
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
-            Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
+            Origin::Schedule | Origin::Backfill => self.nominal(key.at).filter(|nominal| *nominal != key.at),
             Origin::Manual
             | Origin::Redrive
             | Origin::Task

@@ -203,3 +203,29 @@ pub const PATCH_STEPS: usize = 100;
 pub const POINTER_CHARS: usize = 1_000;
 /// How deep lists and objects lie in each other in what comes of a patch: as deep as those that are sent.
 pub const JSON_DEPTH: usize = 127;
+/// Things that one step of an operation acts on: they stand in its item before it acts, which stays below 8 KB so.
+pub const OPERATION_BATCH: usize = 50;
+/// Jobs or runs that one step looks at, whether they match or not.
+pub const OPERATION_LOOKS: usize = 500;
+/// Steps of one look: a thousand things, some seconds of a store that is far away. And of the request that asks for it.
+pub const OPERATION_STEPS: usize = 20;
+pub const OPERATION_FIRST_STEPS: usize = 3;
+/// Of what could not be done so many are told of, with why.
+pub const OPERATION_REASONS: usize = 5;
+/// Jobs or runs that a dry run looks at, and those of what it would do that it shows.
+pub const OPERATION_DRY_LOOKS: usize = 10_000;
+pub const OPERATION_SAMPLE: usize = 20;
+/// Operations of a tenant that are not over: each is looked at each second or minute.
+pub const OPERATIONS_AT_ONCE: usize = 20;
+/// Occurrences that one backfill makes up for, and where nobody says how many: counting them takes milliseconds, and making them at
+/// `BACKFILL_RUNS_PER_MINUTE` a quarter of an hour.
+pub const BACKFILL_RUNS: u32 = 10_000;
+pub const DEFAULT_BACKFILL_RUNS: u32 = 1000;
+/// Of those so many are shown.
+pub const BACKFILL_FIRES_SHOWN: usize = 20;
+/// How fast a backfill makes its runs: a tenth of what one machine carries out, so that it floods nobody.
+pub const BACKFILL_RUNS_PER_MINUTE: u32 = 600;
+/// Runs on record that are counted to say how many occurrences of a span have run: one query.
+pub const BACKFILL_COUNTED: usize = 1000;
+/// How often an occurrence may be made up for anew after backfills that were cancelled before its run began.
+pub const BACKFILL_TURNS: u64 = 16;

@@ -36,6 +36,16 @@ impl Default for Overlap {
 }
 
 impl Overlap {
+    /// The same for a run that makes up for what was due long ago: it waits for its place, whatever the others do. It would be skipped
+    /// otherwise, or cancelled by the next one of its own backfill.
+    #[must_use]
+    pub fn patient(self) -> Self {
+        match self {
+            Self::Allow { max } => Self::Allow { max },
+            Self::Skip | Self::Queue { .. } | Self::CancelPrevious => Self::Allow { max: Some(1) },
+        }
+    }
+
     /// The places of its runs under way; none where they are not counted, and cost nothing.
     pub fn places(self, job: JobId) -> Option<Bound> {
         let width = match self {

@@ -6,7 +6,7 @@ use crate::Moment;
 use crate::body::Body;
 use crate::callback::CallbackOwner;
 use crate::hook::BeforeHook;
-use crate::id::RunKey;
+use crate::id::{Origin, RunKey};
 use crate::job::{Job, Status};
 use crate::lane::Lane;
 use crate::order::{Order, TaskName, Terms};
@@ -91,6 +91,15 @@ impl Undertaking {
 }
 
 impl RunOwner {
+    /// As a run sees it whose operation was cancelled: it is not begun, and not tried again.
+    #[must_use]
+    pub fn withdrawn(self) -> Self {
+        match self {
+            Self::Job(job) => Self::Job(Job { status: Status::Cancelled, ..job }),
+            Self::Parent(task) => Self::Parent(TaskOwner { is_wanted: false, ..task }),
+        }
+    }
+
     /// What its runs carry out.
     pub fn order(self) -> Order {
         match self {
@@ -141,9 +150,10 @@ impl RunOwner {
         of_its_job.into_iter().chain(self.bounds().places(&self.undertaking(), quota)).collect()
     }
 
-    /// What becomes of a run of it that comes while others are under way.
-    pub fn overlap(&self) -> Overlap {
+    /// What becomes of this run of it where others are under way.
+    pub fn overlap(&self, key: RunKey) -> Overlap {
         match self {
+            Self::Job(job) if key.origin == Origin::Backfill => job.definition.overlap.patient(),
             Self::Job(job) => job.definition.overlap,
             Self::Parent(_) | Self::Told(_) => Overlap::default(),
         }

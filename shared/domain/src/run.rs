@@ -38,10 +38,11 @@ pub use self::waiting::{Branches, Graph, Stop, Tasks, Waiting};
 use crate::Moment;
 use crate::access::{By, SecretHash};
 use crate::body::Body;
-use crate::follow::{Follower, Follows};
 use crate::callback::Callback;
+use crate::follow::{Follower, Follows};
 use crate::hook::Given;
-use crate::id::{RunKey, Tenant, Worker};
+use crate::id::{Origin, RunKey, Tenant, Worker};
+use crate::operation::OperationId;
 use crate::order::Terms;
 use crate::pace;
 use crate::priority::Priority;
@@ -98,6 +99,15 @@ pub struct Run {
     pub given: Option<Given>,
     /// What became of it after it came to nothing.
     pub aftermath: Option<Aftermath>,
+    /// The operation that made it, where one did.
+    pub made: Option<Made>,
+}
+
+/// What made a run, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    pub by: OperationId,
+    pub at: Moment,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -425,12 +435,28 @@ impl Run {
             callback_of: None,
             given: None,
             aftermath: None,
+            made: None,
         }
     }
 
     /// When it was meant to start, before its schedule spread it.
     pub fn nominal(&self) -> Moment {
         self.nominal.unwrap_or(self.key.at)
+    }
+
+    /// From when on somebody could begin it: its instant, unless that was past when it was made.
+    pub fn could_begin_at(&self) -> Moment {
+        match (self.key.origin, self.made) {
+            (Origin::Backfill, Some(made)) => made.at,
+            _ => self.key.at,
+        }
+    }
+
+    /// The run that makes up for an occurrence: due when it is made, and to have ended as long after that as its job says.
+    #[must_use]
+    pub fn backfilled(self, priority: Priority, made: Made) -> Self {
+        let sla = self.sla_from(made.at);
+        Self { priority, sla, state: State::Scheduled { due: made.at }, made: Some(made), ..self }
     }
 
     /// The record that it did not fire.

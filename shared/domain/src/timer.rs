@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Moment;
 use crate::id::{JobId, RunKey, Tenant};
+use crate::operation::OperationId;
 use crate::pace;
 
 /// What a timer asks to be looked at.
@@ -18,6 +19,8 @@ pub enum Obligation {
     Run(RunKey),
     /// A change of the calendar with this place, on its way to the jobs that heed it.
     Calendar(JobId),
+    /// This operation: its next steps.
+    Operation(OperationId),
 }
 
 /// Where a timer stands: its instant, then what it asks for.
@@ -46,13 +49,14 @@ pub struct TimerStamp {
 }
 
 impl Obligation {
-    /// The run a timer at `due` is about.
+    /// The run a timer at `due` is about. An operation's is about none: what stands here instead names no run that there can be.
     pub fn run_at(&self, due: Moment) -> RunKey {
         match *self {
             Self::Occurrence(job) => RunKey::occurrence(job, due),
             Self::MovedOccurrence(job, at) => RunKey::occurrence(job, at),
             Self::Run(key) => key,
             Self::Calendar(place) => RunKey::occurrence(place, due), // there is none: it is no job's
+            Self::Operation(id) => id.no_run(),
         }
     }
 
@@ -61,6 +65,7 @@ impl Obligation {
         let job = match self {
             Self::Occurrence(job) | Self::MovedOccurrence(job, _) | Self::Calendar(job) => job,
             Self::Run(key) => &key.job,
+            Self::Operation(id) => &id.place(),
         };
         let digest = Sha256::digest(job.as_bytes());
         u16::from_be_bytes([digest[0], digest[1]]) % shards.max(1)
@@ -80,6 +85,10 @@ impl TimerKey {
         Self { due, obligation: Obligation::Calendar(place) }
     }
 
+    pub fn operation(id: OperationId, due: Moment) -> Self {
+        Self { due, obligation: Obligation::Operation(id) }
+    }
+
     pub fn minute(&self) -> i64 {
         pace::minute_of(self.due)
     }
@@ -95,7 +104,10 @@ impl TimerKey {
         let obligation = match self.obligation {
             Obligation::Occurrence(job) if due == self.due => Obligation::Occurrence(job),
             Obligation::Occurrence(job) => Obligation::MovedOccurrence(job, self.due),
-            other @ (Obligation::MovedOccurrence(..) | Obligation::Run(_) | Obligation::Calendar(_)) => other,
+            other @ (Obligation::MovedOccurrence(..)
+            | Obligation::Run(_)
+            | Obligation::Calendar(_)
+            | Obligation::Operation(_)) => other,
         };
         Self { due, obligation }
     }

@@ -1,8 +1,9 @@
 //! Looking a job up, or the owner of a run: what every flow and every route about one begins with.
 
 use minutehand_domain::head::Head;
-use minutehand_domain::id::{JobId, Owner, RunKey, Tenant};
+use minutehand_domain::id::{JobId, Origin, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
+use minutehand_domain::operation::OperationHead;
 use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::run::{Run, TaskPlace};
 use minutehand_io::store::{Seen, Store as _};
@@ -18,13 +19,24 @@ pub async fn job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<O
 /// Who gives this run its order: read after it.
 pub async fn owner_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<RunOwner>, Fault> {
     match (run.key.owner(), &run.task) {
-        (Owner::Job(id), _) => Ok(job_of(ports, &run.tenant, id).await?.map(RunOwner::Job)),
+        (Owner::Job(id), _) => {
+            let owner = job_of(ports, &run.tenant, id).await?.map(RunOwner::Job);
+            if is_withdrawn(ports, run).await? { Ok(owner.map(RunOwner::withdrawn)) } else { Ok(owner) }
+        }
         (Owner::Parent, Some(task)) => parent_of(ports, run, task.parent).await,
         (Owner::Parent, None) => match run.callback_of {
             Some(of) => Ok(callback::owner_of(ports, run, of).await?.map(RunOwner::Told)),
             None => Ok(None),
         },
     }
+}
+
+/// Whether the backfill that made it was cancelled, and nothing of it is to begin any more. Read after the run, as its job is: who
+/// cancels a backfill need not find each of its runs.
+async fn is_withdrawn<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
+    let (Origin::Backfill, Some(made)) = (run.key.origin, run.made) else { return Ok(false) };
+    let seen = ports.store().get::<OperationHead>(&run.tenant, made.by).await?;
+    Ok(seen.and_then(|seen| seen.item.operation()).is_some_and(|operation| !operation.wants_its_runs()))
 }
 
 async fn parent_of<D: Ports>(ports: &D, run: &Run, parent: RunKey) -> Result<Option<RunOwner>, Fault> {

@@ -24,6 +24,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer};
@@ -37,6 +38,7 @@ pub use self::pass::{Pass, Swept};
 use self::unreadable::{keeps_its_bucket, put_off, put_off_until};
 use crate::chain::dispatch::{Dispatched, dispatch};
 use crate::graph::owed::owes;
+use crate::operation::carry::look;
 use crate::sweep::overdue::inspect_overdue;
 use crate::timers::hinting::hint;
 use crate::timers::promise::move_to;
@@ -95,6 +97,8 @@ enum Done {
     Nothing,
     Hinted,
     Inspected,
+    /// An operation: whether it was carried on, and when it is to be the next time.
+    CarriedOn(bool, Option<Moment>),
     Moved,
     PutOff,
     Later,
@@ -274,6 +278,9 @@ impl<D: Ports> Sweep<'_, D> {
             move_to(self.ports, timer, self.ports.clock().now() + pace::PROMISE_AGAIN).await?;
             return Ok(Done::Moved);
         }
+        if let Obligation::Operation(id) = timer.key.obligation {
+            return self.carry_on(timer, id).await;
+        }
         if !self.is_hinted_at(timer.key.due) {
             inspect_overdue(self.ports, timer, self.horizon, &self.dispatched).await?;
             return Ok(Done::Inspected);
@@ -293,9 +300,18 @@ impl<D: Ports> Sweep<'_, D> {
             }
             Obligation::Calendar(_) => Ok(Done::Nothing),
             Obligation::Run(_) => self.hint_run(timer, Hint::of(timer)).await,
+            Obligation::Operation(_) => Ok(Done::Nothing),
             // It may also be the promise of a change: this hint's run must not erase it.
             Obligation::MovedOccurrence(..) => self.hint_run(timer, Hint::behind(timer, timer.key.run_key(), 0)).await,
         }
+    }
+
+    /// Nobody is hinted of an operation: whoever sweeps carries it on, once its time has come.
+    async fn carry_on(&self, timer: &Timer, id: OperationId) -> Result<Done, Fault> {
+        if timer.key.due > self.ports.clock().now() {
+            return Ok(Done::CarriedOn(false, Some(timer.key.due)));
+        }
+        Ok(Done::CarriedOn(true, Box::pin(look(self.ports, timer, id)).await?))
     }
 
     /// A lease or a backoff ends at the timer's own time. What has no record is looked at when it is overdue.
@@ -344,6 +360,10 @@ fn note(pass: &mut Pass, done: &Done) {
         Done::Nothing | Done::Left => {}
         Done::Hinted => pass.hinted += 1,
         Done::Inspected => pass.looked_at += 1,
+        Done::CarriedOn(is_looked_at, again) => {
+            pass.looked_at += u64::from(*is_looked_at);
+            pass.carries_on = [pass.carries_on, *again].into_iter().flatten().min();
+        }
         Done::Moved => pass.moved += 1,
         Done::PutOff => pass.corrupt += 1,
         Done::Later => pass.later += 1,

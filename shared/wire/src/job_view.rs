@@ -168,7 +168,7 @@ impl JobView {
         let next = next_occurrence(job, now);
         Self {
             job_id: job.id.to_string(),
-            status: JobStatus::of(job, now).into(),
+            status: JobStatus::of(job, now),
             generation: job.generation,
             name: definition.name.clone(),
             owner: definition.owner.clone(),
@@ -216,12 +216,17 @@ fn next_occurrence(job: &Job, now: Moment) -> Option<Moment> {
 }
 
 impl JobStatus {
-    pub fn of(job: &Job, now: Moment) -> Self {
-        match job.status {
-            Status::Active if job.is_completed(now) => Self::Completed,
-            Status::Active => Self::Active,
-            Status::Paused => Self::Paused,
-            Status::Cancelled => Self::Cancelled,
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
         }
+    }
+
+    /// As the domain says it.
+    pub fn of(job: &Job, now: Moment) -> Word<Self> {
+        Word::read(job.status_word(now))
     }
 }

@@ -67,6 +67,7 @@ fn begin(run: &Run) -> RunEventView {
     let kind = match run.key.origin {
         Origin::Schedule => "scheduled",
         Origin::Manual => "asked",
+        Origin::Backfill => "backfilled",
         Origin::Redrive => "asked_again",
         Origin::Task => "task",
         Origin::Callback => "callback",
@@ -77,9 +78,10 @@ fn begin(run: &Run) -> RunEventView {
     let words = if run.key.origin == Origin::Resume { "goes on with" } else { "another try at" };
     let follows = run.follows.filter(|_| run.key.origin == Origin::Follow);
     let follows = follows.map(|follows| format!("follows {}", follows.run));
-    let detail = run.redrive_of.map(|former| format!("{words} {former}")).or(follows);
+    let made = run.made.map(|made| format!("by {}", made.by));
+    let detail = run.redrive_of.map(|former| format!("{words} {former}")).or(follows).or(made);
     let resumed = run.last_remark(Remarked::Resumed).or_else(|| run.last_remark(Remarked::AskedAgain));
-    let (at, note) = resumed.map_or((run.key.at, None), |remark| (remark.at, remark.note.clone()));
+    let (at, note) = resumed.map_or((run.could_begin_at(), None), |remark| (remark.at, remark.note.clone()));
     RunEventView { by, note, detail, ..RunEventView::new(at, kind) }
 }
 

@@ -39,7 +39,7 @@ words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
     "How much of a delay is chance: none of it, half, all, or a walk between the first delay and three times the last one.");
 words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
     "The method of the call.");
-words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive, Task, Callback, Resume, Follow;
+words!(OriginWord = "Origin", Origin: Schedule, Manual, Backfill, Redrive, Task, Callback, Resume, Follow;
     "What brought a run about: its job's schedule, somebody who wanted it now or wanted another try, the workflow that it is a task \
      of, the end of a run that it tells of, somebody who went on with a workflow's run that had failed, or the end of a run of the job that \
      its job runs behind.");

@@ -9,6 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::PAGE;
+use minutehand_domain::operation::JobFilter;
 use minutehand_domain::workflow::{Workflow, WorkflowId};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
@@ -18,7 +19,7 @@ use minutehand_wire::{Page, WorkflowView, WorkflowsQuery};
 
 use crate::app_state::AppState;
 use crate::cursor::Scope;
-use crate::jobs::JobFilter;
+use crate::jobs::filter_of;
 use crate::keyring::Caller;
 use crate::params::{Params, limit_of};
 use crate::problem::Problem;
@@ -35,7 +36,7 @@ pub(crate) async fn list<D: Ports>(
     Params(params): Params<WorkflowsQuery>,
 ) -> Result<Response, Problem> {
     let limit = limit_of(params.limit)?;
-    let (filter, now) = (JobFilter::of(&params.of_jobs())?, app.ports.clock().now());
+    let (filter, now) = (filter_of(&params.of_jobs())?, app.ports.clock().now());
     let scope = Scope::new(caller.tenant(), &format!("workflows {filter:?}"));
     let after = params.cursor.map(|cursor| scope.open(&cursor)).transpose()?.map(WorkflowId::from_bytes);
     let (items, last) = looked_through(&*app.ports, caller.tenant(), after, &filter, limit, now).await?;

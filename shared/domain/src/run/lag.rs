@@ -128,7 +128,7 @@ impl Lag {
 impl Run {
     /// Where its time went until `now`, with all its attempts, oldest first.
     pub fn lag(&self, attempts: &[Attempt], now: Moment) -> Lag {
-        let mut lag = Lag { due: self.key.at, stages: Vec::new() };
+        let mut lag = Lag { due: self.could_begin_at(), stages: Vec::new() };
         let mut former = None;
         for attempt in attempts {
             self.waited_for(&mut lag, attempt, former);

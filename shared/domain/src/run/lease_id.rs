@@ -46,8 +46,8 @@ impl fmt::Display for LeaseId {
         let kind: u8 = match self.timer.obligation {
             Obligation::Occurrence(_) => 0,
             Obligation::MovedOccurrence(..) => 1,
-            Obligation::Run(_) => 2,
-            Obligation::Calendar(_) => 3, // no lease stands on one
+            // Nobody holds a run by the timer of a calendar or of an operation.
+            Obligation::Run(_) | Obligation::Calendar(_) | Obligation::Operation(_) => 2,
         };
         let mut bytes = Vec::with_capacity(BYTES);
         bytes.extend(self.run.to_bytes());

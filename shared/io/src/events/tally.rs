@@ -61,7 +61,7 @@ impl<E: Events> Tally<E> {
         } else if run.lease().is_some_and(|lease| !lease.cancelled) {
             self.attempts.inc();
             if let (1, Some(started)) = (run.fence, run.started_at) {
-                self.lag.observe(started.since(run.key.at).as_secs_f64());
+                self.lag.observe(started.since(run.could_begin_at()).as_secs_f64());
             }
         }
     }

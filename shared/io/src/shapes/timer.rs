@@ -2,6 +2,7 @@
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey};
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::timer::{Obligation, TimerKey, TimerStamp};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,8 @@ pub(crate) enum ObligationV1 {
     Run(#[serde(with = "RunKeyV1")] RunKey),
     /// Where a release knows of calendars.
     Calendar(JobId),
+    /// From shape 3 of a timer on.
+    Operation(OperationId),
 }
 
 #[derive(Serialize, Deserialize)]

@@ -17,7 +17,9 @@ use minutehand_domain::id::{RunKey, Tenant, base32, from_base32};
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::survey::Found;
-use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
+use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
+
+use tokio::sync::Notify;
 
 use self::alarm::Alarm;
 pub use self::codec::Codec;
@@ -48,6 +50,8 @@ pub struct Embedded<E> {
     codec: Codec,
     shards: u16,
     alarm: Alarm,
+    /// The timer of an operation was put: nobody is hinted of it, and a host that sleeps would find it a minute later.
+    operations: Notify,
     reads: AtomicU64,
     writes: AtomicU64,
     later: AtomicU64,
@@ -89,7 +93,8 @@ impl<E: Engine> Embedded<E> {
 
     fn over(engine: Arc<E>, shards: u16, codec: Codec) -> Self {
         let [reads, writes, later, corrupt] = [0; 4].map(AtomicU64::new);
-        Self { engine, codec, shards, alarm: Alarm::default(), reads, writes, later, corrupt }
+        let (alarm, operations) = (Alarm::default(), Notify::new());
+        Self { engine, codec, shards, alarm, operations, reads, writes, later, corrupt }
     }
 
     /// The same items as a process sees them that reads and writes with this codec.
@@ -175,6 +180,11 @@ impl<E: Engine> Embedded<E> {
         let change = Change::Guarded(seen, Made::default());
         self.apply(Write { table: Table::Expiring, key: entry, change }).await?;
         Ok(false)
+    }
+
+    /// Waits until the timer of an operation is put, or returns at once where one was since the last wait.
+    pub async fn operation_promised(&self) {
+        self.operations.notified().await;
     }
 
     /// Waits until there is a timer due before `t`, and says when. A host that sleeps until the first timer wakes by this
@@ -291,6 +301,9 @@ impl<E: Engine> Embedded<E> {
             Applied::Conflict(Some(standing)) => self.timer_at(&keys::timer(&timer.key), &standing),
             Applied::Done | Applied::Computed(_) | Applied::Conflict(None) => {
                 self.alarm.put(timer.key.due);
+                if matches!(timer.key.obligation, Obligation::Operation(_)) {
+                    self.operations.notify_one();
+                }
                 Ok(timer.clone())
             }
         }

@@ -15,6 +15,7 @@ mod join;
 mod key_use;
 mod logbook;
 mod offer;
+mod operation;
 mod pace;
 mod pool;
 mod quota;

@@ -103,11 +103,11 @@ async fn unless_its_own_are_in_the_way<D: Ports>(
         State::Waiting(Waiting::Slot { .. }) => true,
         _over_or_under_way => false,
     };
-    if !could_begin || owner.overlap() == Overlap::default() {
+    if !could_begin || owner.overlap(entrant.run.key) == Overlap::default() {
         return Ok(Ok(entrant.run));
     }
     let places = owner.places(quota_of(ports, &entrant.run.tenant).await);
-    let needs = Needs { places, overlap: owner.overlap(), rate: owner.rate(), lane: owner.lane() };
+    let needs = Needs { places, overlap: owner.overlap(entrant.run.key), rate: owner.rate(), lane: owner.lane() };
     let passed = Box::pin(pass_its_own(ports, told, &needs, entrant)).await?;
     Ok(passed.map(|entrant| entrant.run))
 }

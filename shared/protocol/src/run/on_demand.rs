@@ -130,7 +130,8 @@ async fn make_run<D: Ports>(
     }))
 }
 
-async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
+/// Promises the run, writes it and hints it. `named`: whoever asks for the same names the same run.
+pub(crate) async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
     let now = ports.clock().now();
     let timer = promise(ports, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
     match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {

@@ -51,6 +51,6 @@ pub(crate) fn tell_of_a_late_promise<D: Ports>(ports: &D, promised: &Timer, job:
 pub(crate) fn told_of(unborn: Run, timer: &TimerKey, stamp: TimerStamp) -> Run {
     match timer.obligation {
         Obligation::MovedOccurrence(..) => unborn.timed(stamp.written),
-        Obligation::Occurrence(_) | Obligation::Run(_) | Obligation::Calendar(_) => unborn,
+        Obligation::Occurrence(_) | Obligation::Run(_) | Obligation::Calendar(_) | Obligation::Operation(_) => unborn,
     }
 }

@@ -144,7 +144,7 @@ async fn begin<D: Ports>(
     let own = graph.slot.map(of_the_workflow);
     let mut places: Vec<Bound> = own.into_iter().chain(owner.places(None)).collect();
     places.sort();
-    let needs = Needs { places, overlap: owner.overlap(), rate: owner.rate(), lane: owner.lane() };
+    let needs = Needs { places, overlap: owner.overlap(run.key), rate: owner.rate(), lane: owner.lane() };
     let entrant = Entrant { run, guard, read_at };
     let Entered { run, guard, places } = match enter(ports, hint, needs, entrant).await? {
         Ok(entered) => entered,

@@ -21,9 +21,10 @@ use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
 use crate::chain::passing_over::{ensure_successor, erase_unless_change_pending, pass_over};
 use crate::chain::standing::{Asked, Standing, standing};
-use crate::graph::attend::{attend, let_go, look, touch};
+use crate::graph::attend::{attend, let_go, look as look_below, touch};
 use crate::graph::settle::{Settled, settle};
 use crate::lookup::job_of;
+use crate::operation::carry::look;
 use crate::run::sla::note_missed_sla;
 use crate::sweep::orphan::{inspect_orphaned_occurrence, inspect_orphaned_run};
 use crate::timers::hinting::hint;
@@ -46,6 +47,7 @@ pub async fn inspect_overdue<D: Ports>(
         Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) => {
             inspect_link(ports, timer, timer.key.run_key(), horizon, dispatched).await
         }
+        Obligation::Operation(id) => Box::pin(look(ports, timer, id)).await.map(|_again| ()),
     }
 }
 
@@ -164,7 +166,7 @@ async fn move_far<D: Ports>(ports: &D, timer: &Timer, seen: &Seen<Run>, due: Mom
 
 /// Whatever is missing below a run that waits for its tasks is begun, and its timer moves far.
 async fn look_after_tasks<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>) -> Result<(), Fault> {
-    match Box::pin(look(ports, seen)).await? {
+    match Box::pin(look_below(ports, seen)).await? {
         Some(again) => move_to(ports, timer, again).await.map(|_moved| ()),
         None => Ok(()),
     }

@@ -20,6 +20,8 @@ pub struct Pass {
     pub overtaken: u64,
     /// Since when the first bucket of a shard is searched for.
     pub searching: Option<Moment>,
+    /// When the first operation is to be carried on that was met: nobody is hinted of it.
+    pub carries_on: Option<Moment>,
 }
 
 /// How it went with a shard.
@@ -63,6 +65,7 @@ impl Pass {
             unfinished: self.unfinished + other.unfinished,
             overtaken: self.overtaken + other.overtaken,
             searching: self.searching.max(other.searching),
+            carries_on: [self.carries_on, other.carries_on].into_iter().flatten().min(),
         }
     }
 

@@ -6,7 +6,7 @@
 //! | run | state | `{tenant}#{job}` | `run#{instant}#{origin}#{discriminator}` |
 //! | attempt that stands outside | state | `{tenant}#{job}` | `attempt#{run's}#{number}` |
 //! | body kept apart | state | `{tenant}#{job}` | `body#{digest}` |
-//! | document | state | `{tenant}#{kind}` | `{name}` |
+//! | document, operation | state | `{tenant}#{kind}` | `{name}` |
 //! | what else belongs to a job | state | `{tenant}#{job}` | `{kind}#…` |
 //! | timer | timers | `{minute}#{shard}` | `{instant}#{kind}#{job}…` |
 //! | cursor | timers | `cursor#{shard}` | `cursor` |
@@ -354,8 +354,18 @@ pub(super) fn bucket_of(partition: &str) -> Option<Bucket> {
 /// The timer that lies in a bucket under this; none where it is none of ours.
 pub(super) fn timer_of(sort: &str) -> Option<TimerKey> {
     let mut parts = sort.split(SEPARATOR);
-    let (due, kind, job) = (Moment::parse(parts.next()?)?, parts.next()?, parts.next()?.parse().ok()?);
+    let (due, kind, thing) = (Moment::parse(parts.next()?)?, parts.next()?, parts.next()?);
+    let job = thing.parse();
     let obligation = match kind {
+        "3" => Obligation::Operation(thing.parse().ok()?),
+        kind => link_or_run(kind, job.ok()?, parts)?,
+    };
+    let key = TimerKey { due, obligation };
+    (within_bucket(&key) == sort).then_some(key)
+}
+
+fn link_or_run<'a>(kind: &str, job: JobId, mut parts: impl Iterator<Item = &'a str>) -> Option<Obligation> {
+    Some(match kind {
         "0" => Obligation::Occurrence(job),
         "1" => Obligation::MovedOccurrence(job, Moment::parse(parts.next()?)?),
         "2" => {
@@ -365,9 +375,7 @@ pub(super) fn timer_of(sort: &str) -> Option<TimerKey> {
         }
         "3" => Obligation::Calendar(job),
         _ => return None,
-    };
-    let key = TimerKey { due, obligation };
-    (within_bucket(&key) == sort).then_some(key)
+    })
 }
 
 /// By instant, origin, discriminator: as run keys of one job compare.
@@ -383,6 +391,7 @@ fn within_bucket(key: &TimerKey) -> String {
         Obligation::MovedOccurrence(job, at) => format!("{due}#1#{job}#{at}"),
         Obligation::Run(run) => format!("{due}#2#{}#{}", run.job, within_history(run)),
         Obligation::Calendar(place) => format!("{due}#3#{place}"),
+        Obligation::Operation(id) => format!("{due}#3#{id}"),
     }
 }
 
@@ -395,6 +404,7 @@ fn hash(bytes: &[u8]) -> u16 {
 mod tests {
     use minutehand_domain::access::{ApiKey, KeyId};
     use minutehand_domain::head::Head;
+    use minutehand_domain::operation::OperationId;
     use minutehand_domain::run::Run;
 
     use super::*;
@@ -503,6 +513,7 @@ mod tests {
                 keys.extend(obligations.map(|obligation| TimerKey { due, obligation }));
             }
             keys.extend([TimerKey::run(run, due), TimerKey::run(RunKey::occurrence(JOB, at(9)), due)]);
+            keys.push(TimerKey::operation(OperationId::from_bytes([9; 16]), due));
         }
         for a in &keys {
             assert_eq!(timer_of(&timer(a, 1).sort), Some(*a));

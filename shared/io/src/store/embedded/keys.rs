@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant, from_base32};
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, TimerKey};
 
@@ -146,6 +147,10 @@ pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
             bytes.push(3);
             bytes.extend_from_slice(place.as_bytes());
         }
+        Obligation::Operation(id) => {
+            bytes.push(3);
+            bytes.extend_from_slice(id.as_bytes());
+        }
     }
     bytes
 }
@@ -162,6 +167,7 @@ pub(super) fn timer_of(bytes: &[u8]) -> Option<TimerKey> {
         }
         2 => Obligation::Run(RunKey::from_bytes(rest.try_into().ok()?)?),
         3 => Obligation::Calendar(JobId::from_bytes(rest.try_into().ok()?)),
+        3 => Obligation::Operation(OperationId::from_bytes(rest.try_into().ok()?)),
         _ => return None,
     };
     let key = TimerKey { due, obligation };
@@ -336,6 +342,7 @@ mod tests {
                 );
             }
             keys.extend([TimerKey::run(run, due), TimerKey::run(RunKey::occurrence(JOB, late), due)]);
+            keys.push(TimerKey::operation(OperationId::from_bytes([9; 16]), due));
         }
 
         for a in &keys {

@@ -11,9 +11,10 @@ use minutehand_domain::callback::Callback;
 use minutehand_domain::hook::Given;
 use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark, Remarked, Run, Skip,
+    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark, Remarked, Run, Skip,
     SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
@@ -89,7 +90,8 @@ impl Stored for Run {
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
     /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, that it
-    /// waits for its turn in catching up, who is told of its end and asked before it, and what became of it after it came to nothing.
+    /// waits for its turn in catching up, who is told of its end and asked before it, what became of it after it came to nothing, and which
+    /// operation made it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
@@ -162,6 +164,12 @@ fn says_what_became_of_it(run: &Run) -> bool {
     run.aftermath.is_some() || run.remarks.iter().any(is_about_that)
 }
 
+/// Whether an operation made it, or it is another try at the run of a backfill.
+fn is_of_operations(run: &Run) -> bool {
+    let keys = [Some(&run.key), run.redrive_of.as_ref()];
+    run.made.is_some() || keys.into_iter().flatten().any(|key| key.origin == Origin::Backfill)
+}
+
 /// Whether it says that it waits for others of its job, has a place among them, or has made way: a release of shape 6 has no words for that.
 fn met_others_of_its_job(run: &Run) -> bool {
     let of_a_job = |bound: &Bound| matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
@@ -172,7 +180,7 @@ fn met_others_of_its_job(run: &Run) -> bool {
 fn says_more_than_7(run: &Run) -> bool {
     let is_of_calendars = matches!(run.state, State::Skipped { why: Skip::Calendar, .. });
     let is_of_one_kind = is_of_followers(run) || has_to_do_with_callbacks(run) || says_what_became_of_it(run);
-    is_of_one_kind || is_of_calendars || run.made_up.is_some()
+    is_of_one_kind || is_of_operations(run) || is_of_calendars || run.made_up.is_some()
 }
 
 /// Whether it follows another, another try at one that does among them, or others follow it.
@@ -223,6 +231,7 @@ shapes! {
     MadeUpV7 => MadeUp,
     GivenV7 => Given,
     AftermathV7 => Aftermath,
+    MadeV7 => Made,
     AdmissionV6 => Admission,
     BoundV6 => Bound,
     SlotNameV6 => SlotName,
@@ -308,6 +317,8 @@ struct RunV1 {
     given: Option<Given>,
     #[serde(skip)]
     aftermath: Option<Aftermath>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -361,6 +372,8 @@ struct RunV2 {
     given: Option<Given>,
     #[serde(skip)]
     aftermath: Option<Aftermath>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -589,6 +602,8 @@ struct RunV3 {
     given: Option<Given>,
     #[serde(skip)]
     aftermath: Option<Aftermath>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 /// It has remarks.
@@ -641,6 +656,8 @@ struct RunV4 {
     given: Option<Given>,
     #[serde(skip)]
     aftermath: Option<Aftermath>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -876,6 +893,8 @@ struct RunV5 {
     given: Option<Given>,
     #[serde(skip)]
     aftermath: Option<Aftermath>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -924,6 +943,7 @@ struct RunV6 {
 /// Made up for, it may wait for its turn.
 /// Somebody is told of its end, or it tells of one itself; a hook was asked before it.
 /// It says what became of it after it came to nothing.
+/// An operation made it.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Run")]
 struct RunV7 {
@@ -973,6 +993,8 @@ struct RunV7 {
     given: Option<Given>,
     #[serde(default, with = "Maybe::<AftermathV7>")]
     aftermath: Option<Aftermath>,
+    #[serde(default, with = "Maybe::<MadeV7>")]
+    made: Option<Made>,
 }
 
 
@@ -1012,6 +1034,16 @@ enum AftermathV7 {
         payload: Option<Body>,
     },
     Dismissed,
+    #[serde(skip)]
+    made: Option<Made>,
+}
+
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Made")]
+struct MadeV7 {
+    by: OperationId,
+    at: Moment,
 }
 
 /// The target of a call may have taken it on.

@@ -15,17 +15,10 @@ impl Stored for Timer {
     const NEWEST: u8 = 3;
 
     /// Shape 1 says everything but what workflows brought: runs of tasks, whose parents are named, and runs that go on with others. Shape 3 is
-    /// shape 2 with what a release of shape 2 knows nothing of: runs that follow others, runs of callbacks, and another try at a run that
-    /// failed, whose maker it would take for one that goes on with it.
+    /// shape 2 with what a release of shape 2 knows nothing of: operations and calendars, runs of backfills, runs that follow others, runs of
+    /// callbacks, and another try at a run that failed, whose maker it would take for one that goes on with it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        let origin = self.key.run_key().origin;
-        let names_one = |key: RunKey| matches!(key.origin, Origin::Follow | Origin::Callback);
-        let shape = match (origin, self.parent) {
-            (Origin::Redrive, Some(_)) => 3,
-            _ if names_one(self.key.run_key()) || self.parent.is_some_and(names_one) => 3,
-            (Origin::Task | Origin::Resume, _) | (_, Some(_)) => 2,
-            (_, None) => 1,
-        };
+        let shape = shape_of(self);
         match writer.form() {
             Form::Bytes if shape == 1 => writer.shape(1, &in_shape::<TimerV1, _>(self)),
             Form::Bytes => writer.shape(shape, &in_shape::<TimerV2, _>(self)),
@@ -40,6 +33,17 @@ impl Stored for Timer {
             (1..=3, Form::Attributes) => reader.shape::<AttributesV2>().map(AttributesV2::timer),
             (later, _) => Err(unknown_shape("timer", later, Self::NEWEST)),
         }
+    }
+}
+
+/// The oldest that says it all.
+fn shape_of(timer: &Timer) -> u8 {
+    let is_new = |key: RunKey| matches!(key.origin, Origin::Backfill | Origin::Follow | Origin::Callback);
+    match (timer.key.obligation, timer.key.run_key().origin, timer.parent) {
+        (Obligation::Operation(_) | Obligation::Calendar(_), ..) | (_, Origin::Redrive, Some(_)) => 3,
+        _ if is_new(timer.key.run_key()) || timer.parent.is_some_and(is_new) => 3,
+        (_, Origin::Task | Origin::Resume, _) | (.., Some(_)) => 2,
+        (.., None) => 1,
     }
 }
 

@@ -1,0 +1,138 @@
+//! A backfill: the occurrences of a span of the past, made up for as one operation. The schedule that is in force when it is asked for says
+//! which instants those are; what was in force then does not matter.
+
+use thiserror::Error;
+
+use crate::Moment;
+use crate::id::{JobId, RunKey};
+use crate::job::{Job, Status};
+use crate::limits::{BACKFILL_FIRES_SHOWN, BACKFILL_TURNS};
+use crate::priority::Priority;
+use crate::run::{Run, Skip, State};
+use crate::schedule::{Schedule, When};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backfill {
+    pub job: JobId,
+    /// The schedule whose instants are made up for, as it was when it was asked for.
+    pub schedule: Schedule,
+    /// The first instant that may be among them, and the first that may not any more.
+    pub from: Moment,
+    pub until: Moment,
+    /// How many instants it is about.
+    pub runs: u32,
+    pub priority: Priority,
+}
+
+/// What a span comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fires {
+    pub count: u32,
+    /// The first of them.
+    pub first: Vec<Moment>,
+    /// Where the next one begins that goes on behind the last of these, where there are more than may be.
+    pub next: Option<Moment>,
+}
+
+/// Why nothing can be made up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NoBackfill {
+    #[error("the job was deleted")]
+    Deleted,
+    #[error("the job has no schedule: it runs only when it is asked to")]
+    OnDemand,
+    #[error("the schedule of the job fires at no instant of this span")]
+    Nothing,
+}
+
+impl Fires {
+    /// The instants of this span, `most` at most. A span of any length is counted no further than that.
+    pub fn of(schedule: &Schedule, from: Moment, until: Moment, most: u32) -> Self {
+        let (mut count, mut first, mut past) = (0, Vec::new(), from.just_before());
+        loop {
+            let Some(at) = schedule.next_after(past).filter(|at| *at < until) else {
+                return Self { count, first, next: None };
+            };
+            if count == most {
+                return Self { count, first, next: Some(at) };
+            }
+            if first.len() < BACKFILL_FIRES_SHOWN {
+                first.push(at);
+            }
+            (count, past) = (count + 1, at);
+        }
+    }
+}
+
+impl Backfill {
+    /// What may be made up for of this job in this span. A paused job's runs are made as those that are asked for one by one.
+    pub fn of(
+        job: &Job,
+        (from, until): (Moment, Moment),
+        most: u32,
+        priority: Priority,
+    ) -> Result<(Self, Fires), NoBackfill> {
+        if job.status == Status::Cancelled {
+            return Err(NoBackfill::Deleted);
+        }
+        if job.schedule.when == When::OnDemand {
+            return Err(NoBackfill::OnDemand);
+        }
+        let fires = Fires::of(&job.schedule, from, until, most);
+        if fires.count == 0 {
+            return Err(NoBackfill::Nothing);
+        }
+        let until = fires.next.unwrap_or(until);
+        let schedule = job.schedule.clone();
+        Ok((Self { job: job.id, schedule, from, until, runs: fires.count, priority }, fires))
+    }
+
+    /// Its instants past this one, so many at most, and whether these are the last.
+    pub fn next(&self, past: Moment, most: usize) -> (Vec<Moment>, bool) {
+        let mut instants = Vec::new();
+        let mut last = past;
+        while let Some(at) = self.schedule.next_after(last).filter(|at| *at < self.until) {
+            if instants.len() == most {
+                return (instants, false);
+            }
+            instants.push(at);
+            last = at;
+        }
+        (instants, true)
+    }
+}
+
+/// What the record at an occurrence's own key means to who would make up for it.
+pub fn has_run(record: &Run) -> bool {
+    match record.state {
+        State::Skipped { .. } => false,
+        State::Scheduled { .. }
+        | State::Waiting(_)
+        | State::Running(_)
+        | State::Succeeded { .. }
+        | State::Failed { .. }
+        | State::TimedOut { .. }
+        | State::Cancelled { .. } => true,
+    }
+}
+
+/// Whether a run that was made to make up for an occurrence is over without having begun, so that another may be made in its stead: its
+/// backfill was cancelled, or its maker never wrote it. Nothing can begin it any more.
+pub fn never_begins(made: &Run) -> bool {
+    match made.state {
+        State::Cancelled { .. } => made.fence == 0 && made.started_at.is_none(),
+        State::Skipped { why: Skip::Abandoned, .. } => true,
+        State::Skipped { .. }
+        | State::Scheduled { .. }
+        | State::Waiting(_)
+        | State::Running(_)
+        | State::Succeeded { .. }
+        | State::Failed { .. }
+        | State::TimedOut { .. } => false,
+    }
+}
+
+/// The keys under which an occurrence may be made up for, one after the other.
+pub fn keys(job: JobId, at: Moment) -> impl Iterator<Item = RunKey> {
+    (0..BACKFILL_TURNS).map(move |turn| RunKey::backfill(job, at, turn))
+}

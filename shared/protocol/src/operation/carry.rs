@@ -1,0 +1,162 @@
+//! Carrying on: the look at an operation's timer, and the steps that it makes.
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use minutehand_domain::Moment;
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::limits::OPERATION_STEPS;
+use minutehand_domain::operation::{Acted, Operation, OperationHead, OperationId, Position, State, Subject, Work};
+use minutehand_domain::pace;
+use minutehand_domain::timer::Timer;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use super::acts::{act_on_job, act_on_run};
+use super::find::find;
+use super::making::{make, withdraw};
+use crate::lookup::job_of;
+use crate::timers::promise::{erase, move_to};
+
+/// Things acted on at once: a step of fifty takes as long as seven of them.
+const AT_ONCE: usize = 8;
+
+/// How far an operation was carried on.
+pub struct Carried {
+    /// As it was written last; none where another carries it on as well, and was faster.
+    pub seen: Option<Seen<Operation>>,
+    /// When it is to be looked at again, where it goes on.
+    pub again: Moment,
+}
+
+/// The look at an operation's timer: so many steps, and then the timer moves on, or goes where nothing is left to do. When it is looked at
+/// again.
+pub async fn look<D: Ports>(ports: &D, timer: &Timer, id: OperationId) -> Result<Option<Moment>, Fault> {
+    let Some(seen) = ports.store().get::<OperationHead>(&timer.tenant, id).await? else {
+        return inspect_orphan(ports, timer, id).await.map(|()| None);
+    };
+    let Seen { item: OperationHead::Operation(operation), version } = seen else {
+        return erase(ports, timer).await.map(|()| None);
+    };
+    let carried = carry(ports, Seen { item: *operation, version }, OPERATION_STEPS).await?;
+    match carried.seen {
+        Some(seen) if !seen.item.goes_on() => let_go(ports, timer, &seen).await.map(|()| None),
+        Some(_) | None => move_to(ports, timer, whole_second(carried.again)).await.map(|moved| Some(moved.key.due)),
+    }
+}
+
+/// Two looks at once move it to one place.
+fn whole_second(at: Moment) -> Moment {
+    Moment::from_millis((at.millis() + 999) / 1000 * 1000)
+}
+
+/// Erases the timer of what does not go on. Rule **touch**: one that is paused is written unchanged first, so that whoever promised a look
+/// before this, to resume it after this, is refused and promises again.
+pub async fn let_go<D: Ports>(ports: &D, timer: &Timer, seen: &Seen<Operation>) -> Result<(), Fault> {
+    if seen.item.state == State::Paused && !written(ports, &seen.item, seen.guard()).await?.is_written() {
+        return Ok(()); // the next look sees what became of it
+    }
+    erase(ports, timer).await
+}
+
+/// An operation that was promised and is not there: its asker may be slow. At the second look it is refused by a tombstone.
+async fn inspect_orphan<D: Ports>(ports: &D, timer: &Timer, id: OperationId) -> Result<(), Fault> {
+    let now = ports.clock().now();
+    if now.since(timer.stamp.written) < pace::ORPHAN {
+        return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
+    }
+    let tombstone = OperationHead::Tombstone { tenant: timer.tenant.clone(), id };
+    match ports.store().put(&timer.tenant, id, &tombstone, Guard::Absent).await? {
+        Put::Written(_) => erase(ports, timer).await,
+        Put::Conflict(_) => Ok(()), // the next look carries it on
+    }
+}
+
+/// So many steps at most. It rests where its pace or an occurrence that is waited for lets it do no more.
+pub async fn carry<D: Ports>(ports: &D, seen: Seen<Operation>, steps: usize) -> Result<Carried, Fault> {
+    let mut seen = seen;
+    for _ in 0..steps {
+        let now = ports.clock().now();
+        if !seen.item.goes_on() || rests(&seen.item, now) {
+            break;
+        }
+        let next = step(ports, &seen.item).await?;
+        match written(ports, &next, seen.guard()).await? {
+            Put::Written(version) => seen = Seen { item: next, version },
+            Put::Conflict(_) => return Ok(Carried { seen: None, again: now + pace::PROMISE_AGAIN }),
+        }
+        if seen.item.held_since.is_some() {
+            break;
+        }
+    }
+    let again = seen.item.looks_again(ports.clock().now());
+    Ok(Carried { seen: Some(seen), again })
+}
+
+/// Whether a step would do nothing.
+fn rests(operation: &Operation, now: Moment) -> bool {
+    operation.state == State::Running
+        && operation.batch.is_empty()
+        && operation.position != Position::End
+        && operation.may_find(0, now) == 0
+}
+
+async fn written<D: Ports>(ports: &D, operation: &Operation, guard: Guard) -> Result<Put<OperationHead>, Fault> {
+    let head = OperationHead::Operation(Box::new(operation.clone()));
+    ports.store().put(&operation.tenant, operation.id, &head, guard).await
+}
+
+/// What a step makes of it: acts on its batch, and finds the next. Nothing of it is written yet.
+async fn step<D: Ports>(ports: &D, operation: &Operation) -> Result<Operation, Fault> {
+    let job = match &operation.work {
+        Work::Jobs { .. } | Work::Runs { .. } => None,
+        Work::Backfill(backfill) => match job_of(ports, &operation.tenant, backfill.job).await? {
+            Some(job) if job.status != Status::Cancelled || operation.state == State::Cancelling => Some(job),
+            _ => return Ok(operation.given_up("its job was deleted", ports.clock().now())),
+        },
+    };
+    if operation.state == State::Cancelling {
+        let (withdrawn, position) = withdraw(ports, operation).await?;
+        return Ok(operation.withdrew(withdrawn, position, ports.clock().now()));
+    }
+    let acted = act_on_all(ports, operation, job.as_ref()).await?;
+    let held = acted.iter().filter(|(_, acted)| *acted == Acted::Held).count();
+    let now = ports.clock().now();
+    let found = find(ports, operation, operation.may_find(held, now)).await?;
+    Ok(operation.stepped(&acted, found, now))
+}
+
+async fn act_on_all<D: Ports>(
+    ports: &D,
+    operation: &Operation,
+    job: Option<&Job>,
+) -> Result<Vec<(Subject, Acted)>, Fault> {
+    let each = |subject: Subject| {
+        Box::pin(async move {
+            match act(ports, operation, job, subject).await {
+                Ok(acted) => Ok((subject, acted)),
+                // What is wrong with one item stops nothing beside it.
+                Err(fault) if fault.is_of_an_item() => Ok((subject, Acted::Refused(fault.to_string()))),
+                Err(fault) => Err(fault),
+            }
+        })
+    };
+    stream::iter(operation.batch.iter().copied().map(each)).buffered(AT_ONCE).try_collect().await
+}
+
+async fn act<D: Ports>(
+    ports: &D,
+    operation: &Operation,
+    job: Option<&Job>,
+    subject: Subject,
+) -> Result<Acted, Fault> {
+    match (&operation.work, subject, job) {
+        (Work::Jobs { act, .. }, Subject::Job(id, generation), _) => {
+            act_on_job(ports, &operation.tenant, *act, id, generation).await
+        }
+        (Work::Runs { act, .. }, Subject::Run(key), _) => act_on_run(ports, operation, *act, key).await,
+        (Work::Backfill(backfill), Subject::Occurrence(at), Some(job)) => {
+            make(ports, operation, backfill, job, at).await
+        }
+        _ => Ok(Acted::Refused("it is none of what the operation is about".to_owned())),
+    }
+}

@@ -1,0 +1,203 @@
+//! Finding: which jobs, runs or instants an operation acts on next. Those count that match when they are looked at, and none that came about after it was asked for.
+
+use std::ops::Range;
+
+use minutehand_domain::Moment;
+use minutehand_domain::access::By;
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::job::{Job, Status};
+use minutehand_domain::limits::{OPERATION_DRY_LOOKS, OPERATION_LOOKS, OPERATION_SAMPLE};
+use minutehand_domain::operation::{
+    Found, JobAct, JobFilter, Operation, OperationId, Position, RunAct, RunFilter, Subject, Work,
+};
+use minutehand_domain::run::Run;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Across, RunsOf, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::lookup::job_of;
+
+/// Hours of the index that one step goes back through, where they are empty.
+const HOURS: usize = 72;
+const HOUR: i64 = 3_600_000;
+
+/// What an operation would act on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dry {
+    pub count: usize,
+    /// There are more than were looked at.
+    pub more: bool,
+    pub sample: Vec<Subject>,
+}
+
+/// Whether the runs of all jobs can be looked through at all: else a job is to be named.
+pub async fn can_be_found<D: Ports>(ports: &D, tenant: &Tenant, work: &Work) -> Result<bool, Fault> {
+    match work {
+        Work::Runs { act, filter } if filter.job.is_none() => {
+            let window = filter.window.start..filter.window.start;
+            Ok(ports.store().runs_across(tenant, which(*act, filter), window, None, 1).await?.is_some())
+        }
+        Work::Jobs { .. } | Work::Runs { .. } | Work::Backfill(_) => Ok(true),
+    }
+}
+
+/// Looks through what an operation would be about, and does nothing.
+pub async fn dry<D: Ports>(ports: &D, tenant: &Tenant, work: Work) -> Result<Dry, Fault> {
+    let now = ports.clock().now();
+    let mut would = Operation::new(tenant.clone(), OperationId::from_bytes([0; 16]), work, By::overlap(), now);
+    let mut dry = Dry { count: 0, more: true, sample: Vec::new() };
+    for _ in 0..OPERATION_DRY_LOOKS / OPERATION_LOOKS {
+        let found = find(ports, &would, OPERATION_LOOKS).await?;
+        dry.count += found.subjects.len();
+        let room = OPERATION_SAMPLE - dry.sample.len();
+        dry.sample.extend(found.subjects.into_iter().take(room));
+        would.position = found.position;
+        if would.position == Position::End {
+            dry.more = false;
+            break;
+        }
+    }
+    Ok(dry)
+}
+
+/// The next ones, `most` at most.
+pub(super) async fn find<D: Ports>(ports: &D, operation: &Operation, most: usize) -> Result<Found, Fault> {
+    match (&operation.work, operation.position) {
+        (_, position) if most == 0 => Ok(Found { subjects: Vec::new(), position }),
+        (Work::Jobs { act, filter }, Position::Jobs { past }) => {
+            jobs(ports, operation, (*act, filter), past, most).await
+        }
+        (Work::Runs { act, filter }, Position::Runs { end, before }) => {
+            let search = Search { ports, operation, act: *act, filter, most };
+            search.runs(end, before).await
+        }
+        (Work::Backfill(backfill), Position::Instants { past }) => {
+            let (instants, is_last) = backfill.next(past, most);
+            let past = instants.last().copied().unwrap_or(past);
+            let position = if is_last { Position::End } else { Position::Instants { past } };
+            Ok(Found { subjects: instants.into_iter().map(Subject::Occurrence).collect(), position })
+        }
+        _ => Ok(Found { subjects: Vec::new(), position: Position::End }),
+    }
+}
+
+async fn jobs<D: Ports>(
+    ports: &D,
+    operation: &Operation,
+    (act, filter): (JobAct, &JobFilter),
+    past: Option<JobId>,
+    most: usize,
+) -> Result<Found, Fault> {
+    let now = ports.clock().now();
+    let heads = ports.store().list::<Head>(&operation.tenant, (), past, OPERATION_LOOKS).await?.items;
+    let (is_last, mut subjects, mut past) = (heads.len() < OPERATION_LOOKS, Vec::new(), past);
+    for head in heads {
+        if subjects.len() == most {
+            return Ok(Found { subjects, position: Position::Jobs { past } });
+        }
+        past = Some(head.id());
+        if let Some(job) = head.into_job()
+            && is_meant(act, &job)
+            && operation.is_older(job.created_at)
+            && filter.admits(&job, now)
+        {
+            subjects.push(Subject::Job(job.id, job.generation));
+        }
+    }
+    let position = if is_last { Position::End } else { Position::Jobs { past } };
+    Ok(Found { subjects, position })
+}
+
+/// Whether the act would change it. A workflow's own job is deleted as its workflow is.
+fn is_meant(act: JobAct, job: &Job) -> bool {
+    match act {
+        JobAct::Pause => job.status == Status::Active,
+        JobAct::Resume => job.status == Status::Paused,
+        JobAct::Cancel => job.status != Status::Cancelled && job.workflow().is_none(),
+    }
+}
+
+/// Which list they stand in.
+fn which(act: RunAct, filter: &RunFilter) -> Across {
+    let needs_attention = |status: &str| matches!(status, "failed" | "timed_out");
+    match &filter.status {
+        Some(status) if needs_attention(status) => Across::NeedingAttention,
+        None if act == RunAct::Retry => Across::NeedingAttention,
+        Some(_) | None => Across::All,
+    }
+}
+
+struct Search<'a, D> {
+    ports: &'a D,
+    operation: &'a Operation,
+    act: RunAct,
+    filter: &'a RunFilter,
+    most: usize,
+}
+
+impl<D: Ports> Search<'_, D> {
+    /// From the newest back. What is left out takes as many looks as what is not.
+    async fn runs(&self, mut end: Moment, mut before: Option<RunKey>) -> Result<Found, Fault> {
+        let start = self.filter.window.start;
+        let mut subjects = Vec::new();
+        for _ in 0..HOURS {
+            let window = self.slice(start, end);
+            let begins = window.start;
+            let Some(read) = self.read(window, before).await? else { break };
+            let is_all = read.len() < OPERATION_LOOKS;
+            for run in read.into_iter() {
+                if subjects.len() == self.most {
+                    return Ok(Found { subjects, position: Position::Runs { end, before } });
+                }
+                before = Some(run.key);
+                if self.wants(&run).await? {
+                    subjects.push(Subject::Run(run.key));
+                }
+            }
+            if !is_all {
+                return Ok(Found { subjects, position: Position::Runs { end, before } });
+            }
+            end = begins;
+            if end <= start {
+                return Ok(Found { subjects, position: Position::End });
+            }
+        }
+        Ok(Found { subjects, position: Position::Runs { end, before } })
+    }
+
+    /// The index of all runs is by the hour.
+    fn slice(&self, start: Moment, end: Moment) -> Range<Moment> {
+        let by_the_hour = self.filter.job.is_none() && which(self.act, self.filter) == Across::All;
+        let hour = Moment::from_millis(end.just_before().millis() / HOUR * HOUR);
+        if by_the_hour { start.max(hour)..end } else { start..end }
+    }
+
+    async fn read(&self, window: Range<Moment>, before: Option<RunKey>) -> Result<Option<Vec<Run>>, Fault> {
+        let (store, tenant) = (self.ports.store(), &self.operation.tenant);
+        match self.filter.job {
+            Some(job) => {
+                let within = RunsOf { job, window };
+                let page = store.list::<Run>(tenant, within, before, OPERATION_LOOKS).await?;
+                Ok(Some(page.items))
+            }
+            None => store.runs_across(tenant, which(self.act, self.filter), window, before, OPERATION_LOOKS).await,
+        }
+    }
+
+    async fn wants(&self, run: &Run) -> Result<bool, Fault> {
+        let status = run.status(self.ports.clock().now());
+        let is_meant = match &self.filter.status {
+            Some(wanted) => wanted == status,
+            None => self.act.can_be_done_to(status),
+        };
+        if !is_meant || !self.filter.admits(run) || !self.operation.is_older(run.could_begin_at()) {
+            return Ok(false);
+        }
+        if !self.filter.asks_the_job() {
+            return Ok(true);
+        }
+        let job = job_of(self.ports, &self.operation.tenant, run.key.job).await?;
+        Ok(job.is_some_and(|job| self.filter.admits_job(&job)))
+    }
+}

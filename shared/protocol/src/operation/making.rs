@@ -1,0 +1,148 @@
+//! Making the runs of a backfill, and withdrawing them.
+//!
+//! Rule **closed first**: an occurrence gets its backfilled run only when the run that its schedule could have is out of the question: the record at its own key says that it did not
+//! fire, and is put there first where none is. So no hint that was long on its way can begin a second one.
+//!
+//! Rule **one key**: the key of the run follows from the occurrence. Another is taken only where a run under the one before it is over without having begun.
+
+use minutehand_domain::Moment;
+use minutehand_domain::hint::Hint;
+use minutehand_domain::id::{Origin, RunKey};
+use minutehand_domain::job::Job;
+use minutehand_domain::lane::Lane;
+use minutehand_domain::limits::OPERATION_LOOKS;
+use minutehand_domain::operation::backfill::{has_run, keys, never_begins};
+use minutehand_domain::operation::{Acted, Backfill, Operation, Position, Work};
+use minutehand_domain::run::{Covered, Made, Run, Skip, SkippedSpan, State, Waiting};
+use minutehand_domain::timer::TimerKey;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
+use minutehand_io::store::{Guard, Put, RunsOf, Store as _};
+use minutehand_io::{Fault, Ports};
+
+use crate::chain::passing_over::{ensure_successor, skip};
+use crate::chain::standing::{Asked, Standing, standing};
+use crate::run::cancel::{Cancelled, cancel_with};
+use crate::timers::hinting::hint;
+use crate::timers::promise::promise;
+
+/// Makes the run that makes up for an occurrence, unless it has one.
+pub(super) async fn make<D: Ports>(
+    ports: &D,
+    operation: &Operation,
+    backfill: &Backfill,
+    job: &Job,
+    at: Moment,
+) -> Result<Acted, Fault> {
+    match close(ports, operation, job, at).await? {
+        Closed::Yes => {}
+        Closed::HasRun => return Ok(Acted::Already),
+        Closed::NotYet if operation.waits_no_more(ports.clock().now()) => {
+            return Ok(Acted::Refused("its schedule has not decided about it yet, and may start it still".to_owned()));
+        }
+        Closed::NotYet => return Ok(Acted::Held),
+    }
+    for key in keys(job.id, at) {
+        match ports.store().get::<Run>(&operation.tenant, key).await?.map(|seen| seen.item) {
+            Some(run) if is_its(&run, operation) => return Ok(Acted::Done),
+            Some(run) if never_begins(&run) => continue,
+            Some(_) => return Ok(Acted::Already),
+            None => {}
+        }
+        match put(ports, operation, backfill, job, key).await? {
+            Ok(()) => return Ok(Acted::Done),
+            Err(there) if is_its(&there, operation) => return Ok(Acted::Done),
+            Err(there) if never_begins(&there) => {}
+            Err(_) => return Ok(Acted::Already),
+        }
+    }
+    Ok(Acted::Refused("it was made up for and cancelled too often".to_owned()))
+}
+
+/// Made by this operation, and not withdrawn from it since: one that was promised and given up is nobody's.
+fn is_its(run: &Run, operation: &Operation) -> bool {
+    run.made.is_some_and(|made| made.by == operation.id)
+}
+
+/// Whether the schedule can start an occurrence no more.
+enum Closed {
+    Yes,
+    /// It has started it, or somebody called it off.
+    HasRun,
+    /// It may yet.
+    NotYet,
+}
+
+/// Rule **closed first**.
+async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment) -> Result<Closed, Fault> {
+    let key = RunKey::occurrence(job.id, at);
+    let closed = match standing(ports, &operation.tenant, key, Asked::ByAnyone).await? {
+        Standing::Recorded(seen) if has_run(&seen.item) => return Ok(Closed::HasRun),
+        Standing::Recorded(_) => return Ok(Closed::Yes),
+        Standing::Unborn(_) => return Ok(Closed::NotYet),
+        Standing::Covered(job, coverage) => {
+            ensure_successor(ports, &job, at).await?;
+            skip(ports, job.run(key), coverage.covered.why, Some(rest_of(coverage.covered))).await?
+        }
+        // Before it was made nobody can have been hinted of it.
+        Standing::NotAdmitted(_) if at < job.created_at => true,
+        Standing::NotAdmitted(why) => skip(ports, job.run(key), why.into(), None).await?,
+        Standing::NoJob | Standing::NoRecord => return Ok(Closed::NotYet),
+    };
+    // Where a record came meanwhile, the next step sees it.
+    Ok(if closed { Closed::Yes } else { Closed::NotYet })
+}
+
+/// What the record that spoke for this one speaks for behind it: it is looked for a few records back, and those of a backfill lie between.
+fn rest_of(Covered { why, until }: Covered) -> SkippedSpan {
+    let until = if why == Skip::Coalesced { until } else { until.just_before() };
+    SkippedSpan { until, count: None }
+}
+
+/// Promise, act: where somebody was faster, what is there.
+async fn put<D: Ports>(
+    ports: &D,
+    operation: &Operation,
+    backfill: &Backfill,
+    job: &Job,
+    key: RunKey,
+) -> Result<Result<(), Run>, Fault> {
+    let now = ports.clock().now();
+    let timer = promise(ports, &operation.tenant, TimerKey::run(key, now), job.generation).await?;
+    let made = Made { by: operation.id, at: now };
+    let run = Run { asked_by: Some(operation.by.clone()), ..job.run(key).backfilled(backfill.priority, made) };
+    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
+        Put::Written(_) => {
+            ports.events().emit(&Event::Run { run: &run, from: "none", now });
+            let lane = Lane::of(run.priority, &job.definition.terms);
+            let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
+            Ok(Ok(()))
+        }
+        Put::Conflict(Some(there)) => Ok(Err(there.item)),
+        Put::Conflict(None) => Err(Fault::unavailable("store", "a run came and went")),
+    }
+}
+
+/// Cancels a page of what a backfill has made and nobody has begun: how many, and where it goes on.
+pub(super) async fn withdraw<D: Ports>(ports: &D, operation: &Operation) -> Result<(u64, Position), Fault> {
+    let (Work::Backfill(backfill), Position::Made { before }) = (&operation.work, operation.position) else {
+        return Ok((0, Position::End));
+    };
+    let within = RunsOf { job: backfill.job, window: backfill.from..backfill.until };
+    let page = ports.store().list::<Run>(&operation.tenant, within, before, OPERATION_LOOKS).await?.items;
+    let is_last = page.len() < OPERATION_LOOKS;
+    let last = page.last().map(|run| run.key);
+    let mut withdrawn = 0;
+    for run in page.iter().filter(|run| run.key.origin == Origin::Backfill && is_its(run, operation) && waits(run)) {
+        let note = Some("its backfill was cancelled");
+        let cancelled = cancel_with(ports, &operation.tenant, run.key, &operation.by, note).await?;
+        withdrawn += u64::from(matches!(cancelled, Cancelled::Done(_)));
+    }
+    Ok((withdrawn, if is_last { Position::End } else { Position::Made { before: last } }))
+}
+
+/// Nobody has begun it.
+fn waits(run: &Run) -> bool {
+    let is_waiting = matches!(run.state, State::Scheduled { .. } | State::Waiting(Waiting::Slot { .. }));
+    is_waiting && run.fence == 0
+}
