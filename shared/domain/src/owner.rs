@@ -97,6 +97,8 @@ impl RunOwner {
         match self {
             Self::Job(job) => Self::Job(Job { status: Status::Cancelled, ..job }),
             Self::Parent(task) => Self::Parent(TaskOwner { is_wanted: false, ..task }),
+            // Who is told of an end is told of it, whatever made the run that ended.
+            Self::Told(callback) => Self::Told(callback),
         }
     }
 
