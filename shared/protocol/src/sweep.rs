@@ -301,6 +301,8 @@ impl<D: Ports> Sweep<'_, D> {
             Obligation::Calendar(_) => Ok(Done::Nothing),
             Obligation::Run(_) => self.hint_run(timer, Hint::of(timer)).await,
             Obligation::Operation(_) => Ok(Done::Nothing),
+            // This pass has put it off, and hinted it where its turn is near.
+            Obligation::MovedOccurrence(job, at) if self.dispatched.contains(job, at) => Ok(Done::Nothing),
             // It may also be the promise of a change: this hint's run must not erase it.
             Obligation::MovedOccurrence(..) => self.hint_run(timer, Hint::behind(timer, timer.key.run_key(), 0)).await,
         }
@@ -317,6 +319,8 @@ impl<D: Ports> Sweep<'_, D> {
     /// A lease or a backoff ends at the timer's own time. What has no record is looked at when it is overdue.
     async fn hint_run(&self, timer: &Timer, told: Hint) -> Result<Done, Fault> {
         match self.ports.store().get::<Run>(&timer.tenant, told.run).await? {
+            // Its turn has come before, and its look hints it ever less often.
+            Some(run) if run.item.is_put_off() && run.item.is_due_before(timer.key.due) => Ok(Done::Nothing),
             // One that is over is hinted where its end may owe something: who ended it may have died before all was paid.
             Some(run) if !run.item.is_finished() || owes(&run.item) => {
                 hint(self.ports, run.item.priority.into(), &told, timer.key.due).await?;

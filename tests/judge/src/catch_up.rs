@@ -13,7 +13,7 @@ pub enum CatchUp {
 }
 
 /// How many milliseconds lie between two of so many in a minute, rounded up.
-pub fn apart(a_minute: i64) -> i64 {
+pub(crate) fn apart(a_minute: i64) -> i64 {
     (60_000 + a_minute - 1) / a_minute
 }
 

@@ -80,8 +80,10 @@ fn after_four_hours_nothing_floods_and_what_is_due_is_on_time() {
         late.len(),
     );
 
-    assert!(made_up <= limit + limit / 10 + 2, "{made_up} a minute, and {limit} are allowed");
-    assert!(peak <= normal + limit + limit / 10 + 2, "{peak} a minute, and {normal} before");
+    // Jobs with a pace of their own may use a turn of their tenant's later than it was given.
+    let most_made_up = limit + limit / 2;
+    assert!(made_up <= most_made_up, "{made_up} a minute, and {limit} are allowed");
+    assert!(peak <= normal + most_made_up, "{peak} a minute, and {normal} before");
     assert!(slowest.is_some_and(|late| late <= 1), "{slowest:?}");
     each_policy_is_kept(&late, schedules);
     what_is_urgent_comes_first(&late);

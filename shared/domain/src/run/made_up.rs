@@ -14,8 +14,6 @@ use crate::target::Target;
 const FOUND: Duration = Duration::from_secs(120);
 /// A turn holds for as long as it takes until the next one comes, and at least for this: hints come by the second.
 const TURN: Duration = Duration::from_secs(5);
-/// Who has waited for so long lets nobody go first any more, however urgent: what is made up for last is made up for all the same.
-pub const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// The turn of a run that is made up for, until it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +34,6 @@ pub enum Late {
     Asks,
     /// It has its turn, and lets what is more urgent go first.
     InTurn,
-    /// It has its turn, and has waited for long enough.
-    AtLast,
 }
 
 impl MadeUp {
@@ -52,6 +48,11 @@ impl Run {
     pub fn is_put_off(&self) -> bool {
         let is_at_its_beginning = self.fence == 0 && self.admission.is_empty();
         self.made_up.is_some() && is_at_its_beginning && matches!(self.state, State::Scheduled { .. })
+    }
+
+    /// Whether it could have been claimed before then.
+    pub fn is_due_before(&self, t: Moment) -> bool {
+        matches!(self.state, State::Scheduled { due } if due < t)
     }
 }
 
@@ -73,7 +74,6 @@ impl Job {
         }
         match run.made_up.filter(|_| run.is_put_off()) {
             Some(made_up) if !made_up.holds(now) => Late::Asks,
-            Some(made_up) if now.since(made_up.since) > PATIENCE => Late::AtLast,
             Some(_) => Late::InTurn,
             None if !is_on_record && self.makes_up_for(run.key.at, now) => Late::Asks,
             None => Late::Not,
@@ -155,19 +155,6 @@ mod tests {
 
             assert_eq!(late, [Late::InTurn, Late::Asks], "{per_minute} a minute");
         }
-    }
-
-    #[test]
-    fn who_has_waited_for_a_quarter_of_an_hour_lets_nobody_go_first() {
-        let job = job(Target::Noop, None);
-        let again = |since, turn| {
-            let first = put_off(&job, since, since + 1, 600);
-            first.after(&Event::MakeUp { turn: at(turn), per_minute: 600 }, at(since + 1)).unwrap()
-        };
-
-        let late = [900, 901].map(|waited| job.late(&again(95, 95 + waited), true, at(95 + waited)));
-
-        assert_eq!(late, [Late::InTurn, Late::AtLast]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::slots::turns::{TooLate, Turns, is_behind_others, turn};
 /// The run, if it may begin now; or why not.
 pub(super) async fn in_turn<D: Ports>(ports: &D, told: &Hint, ready: Ready) -> Result<Result<Ready, NotIn>, Fault> {
     match lateness(ports, &ready) {
-        Late::Not | Late::AtLast => Ok(Ok(ready)),
+        Late::Not => Ok(Ok(ready)),
         late @ (Late::Asks | Late::InTurn) => Box::pin(behind_others(ports, told, ready, late)).await, // apart: few are late
     }
 }

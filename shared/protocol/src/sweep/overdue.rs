@@ -39,6 +39,10 @@ pub async fn inspect_overdue<D: Ports>(
 ) -> Result<(), Fault> {
     match timer.key.obligation {
         Obligation::Run(key) => match ports.store().get::<Run>(&timer.tenant, key).await? {
+            Some(seen) if seen.item.is_put_off() => {
+                let job = job_of(ports, &timer.tenant, key.job).await?;
+                inspect_run(ports, timer, seen, job).await
+            }
             Some(seen) => inspect_run(ports, timer, seen, None).await,
             None if key.is_occurrence() => inspect_unrecorded(ports, timer, key).await,
             None => inspect_orphaned_run(ports, timer, key).await,
