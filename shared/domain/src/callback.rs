@@ -205,7 +205,7 @@ mod tests {
         let [callback, after] = CallbackPlace::ALL.map(|place| of.telling(place, AT));
 
         let keys = [callback.key, after.key, RunKey::asking(of.key)];
-        assert_eq!(std::collections::BTreeSet::from(keys).len(), 3);
+        assert_eq!(BTreeSet::from(keys).len(), 3);
         assert_eq!((callback.key.job, callback.key.origin), (after.key.job, Origin::Callback));
         assert_ne!(callback.key.job, of.key.job);
         assert_eq!((callback.callback_of, callback.callbacks.len()), (Some(of.key), 0));

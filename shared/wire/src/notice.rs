@@ -129,7 +129,7 @@ impl RunNotice {
         let finished_at = run.finished_at()?;
         Some(Self {
             tenant: run.tenant.as_str().to_owned(),
-            job_id: run.key.job.to_string(),
+            job_id: run.callback_of.unwrap_or(run.key).job.to_string(),
             run_id: run.key.to_string(),
             status: RunStatus::of(run, now),
             reason: run.reason().map(ToOwned::to_owned),

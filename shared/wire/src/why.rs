@@ -177,7 +177,7 @@ impl RunWhyView {
     pub fn of(run: &Run, lag: &Lag, now: Moment) -> Self {
         Self {
             run_id: run.key.to_string(),
-            job_id: run.key.job.to_string(),
+            job_id: run.callback_of.unwrap_or(run.key).job.to_string(),
             status: RunStatus::of(run, now),
             reason: run.reason().map(ToOwned::to_owned),
             due_at: Instant(lag.due),

@@ -40,6 +40,8 @@ pub struct Teller {
     pub run: String,
     pub of: String,
     pub status: String,
+    /// Why it failed: one whose executors were lost, over and over, has not had its tries.
+    pub reason: Option<String>,
 }
 
 /// A call of whoever is told.
@@ -122,13 +124,14 @@ impl Account {
             let was_heard = calls.iter().any(|told| told.heard);
             let holds = match teller.status.as_str() {
                 "succeeded" => was_heard,
-                "failed" | "timed_out" => calls.iter().filter(|told| !told.heard).count() >= 1,
+                "failed" if !has_had_its_tries(teller) => true,
+                "failed" | "timed_out" => calls.iter().any(|told| !told.heard),
                 _not_over => false,
             };
             if !holds {
                 found.push(broken("whoever is to be told is called until it hears, or has had its tries", format!("{teller:?}: {calls:?}")));
             }
-            if teller.status == "failed" && !was_heard && calls.len() < self.tries {
+            if teller.status == "failed" && has_had_its_tries(teller) && !was_heard && calls.len() < self.tries {
                 let lost = calls.len();
                 found.push(broken("a callback has its tries", format!("{teller:?} had {lost}")));
             }
@@ -160,6 +163,10 @@ impl Account {
     }
 }
 
+fn has_had_its_tries(teller: &Teller) -> bool {
+    !matches!(teller.reason.as_deref(), Some("lost" | "poison"))
+}
+
 fn broken(rule: &'static str, detail: impl Into<String>) -> Violation {
     Violation { rule, job: 0, instant: 0, detail: detail.into() }
 }
@@ -182,7 +189,7 @@ mod tests {
             End { run: run.to_owned(), status: status.to_owned(), reason, at: 100 }
         };
         let told = |of: &str, kind: &str, at, heard| Told { of: of.to_owned(), kind: kind.to_owned(), at, heard };
-        let teller = |of: &str| Teller { run: format!("cb-{of}"), of: of.to_owned(), status: "succeeded".to_owned() };
+        let teller = |of: &str| Teller { run: format!("cb-{of}"), of: of.to_owned(), status: "succeeded".to_owned(), reason: None };
         let asked = |run: &str, said| Asked { run: run.to_owned(), fence: 1, at: 50, said };
         let called = |run: &str| Called { run: run.to_owned(), fence: 1, at: 60 };
         Account {

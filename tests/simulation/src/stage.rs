@@ -627,6 +627,7 @@ impl Stage {
             run: teller.key.to_string(),
             of: teller.callback_of.map(|of| of.to_string()).unwrap_or_default(),
             status: teller.status(now).to_owned(),
+            reason: teller.reason().map(ToOwned::to_owned),
         });
         let on = self.wish.told.iter().flat_map(|(_, on)| on.iter().map(|end| end.as_str().to_owned()));
         callbacks::Account {

@@ -4,6 +4,7 @@ use minutehand_domain::callback::{CallbackPlace, End};
 use minutehand_domain::hook::OnError;
 use minutehand_domain::id::Origin;
 use minutehand_domain::job::Change;
+use minutehand_domain::overlap::Overlap;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::Timer;
 use minutehand_executor::Executed;
@@ -209,6 +210,33 @@ fn who_cannot_be_reached_is_tried_three_times_and_tells_of_nothing_itself() {
         assert!(CallbackPlace::ALL.iter().all(|place| stage.teller(key, *place).is_none()));
     }
     assert!(!stage.timers().iter().any(is_a_callbacks));
+}
+
+/// It is a call as any other where a tenant may have one run under way, and needs no place of its job, nor of a key: the next run of its job
+/// begins while it is called.
+#[test]
+fn a_callback_counts_for_the_quota_of_its_tenant_and_for_no_limit_of_its_job() {
+    let first = Stage::new(told(), []);
+    let second = first.beside(Wish { takes: 60, ..Wish::once(11) });
+    first.limit_tenant(0, 1);
+    first.create(0, "creator");
+    second.create(0, "creator");
+    let slow = Telling { takes: 25_000, ..Telling::HEARS };
+    let own = Wish { overlap: Overlap::Skip, told: Some((slow, vec![End::Succeeded])), ..Wish::every(10, 10) };
+    let own = Stage::new(own.at_once("key", 1), []);
+    own.create(0, "creator");
+    own.sweep_each_minute(0..600);
+    first.sweep_each_minute(0..600);
+
+    first.play_to(50);
+    let meanwhile = (status(&first, teller(&first, 10).as_ref()), second.state(11));
+    first.play_to(600);
+    own.play_to(95);
+
+    assert_eq!(meanwhile, ("waiting", "running".to_owned()));
+    assert_eq!(heard(&first, 10, "run.succeeded"), 1);
+    assert_eq!(own.called(), (10..95).step_by(10).collect::<Vec<_>>(), "none was skipped, and none waited");
+    assert_eq!(own.starts().iter().filter(|(instant, at)| instant != at).count(), 0);
 }
 
 /// A callback cannot be told of before the end is there, whatever else fails.
