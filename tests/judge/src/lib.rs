@@ -8,6 +8,7 @@ use std::ops::Range;
 
 mod catch_up;
 pub mod graph;
+pub mod letters;
 mod schedule;
 mod verdict;
 pub mod workers;

@@ -6,6 +6,7 @@
 mod damage;
 mod elsewhere;
 pub mod graphs;
+mod letters;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -244,6 +245,8 @@ pub struct Stage {
     number: u32,
     wish: Wish,
     driven: Arc<Mutex<Driven>>,
+    /// What clerks have asked for.
+    acts: Arc<Mutex<Vec<minutehand_judge::letters::Act>>>,
 }
 
 impl Stage {
@@ -289,7 +292,7 @@ impl Stage {
         let id = JobId::from_key(&tenant, &key);
         let behaviour = Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } };
         world.introduce(&tenant, id, number, behaviour);
-        Self { sim, world, tenant, id, number, wish, driven: Arc::default() }
+        Self { sim, world, tenant, id, number, wish, driven: Arc::default(), acts: Arc::default() }
     }
 
     /// The workflow that its job carries out.

@@ -14,6 +14,7 @@ mod erasing;
 mod graphs;
 mod hinting;
 mod judging;
+mod letters;
 mod long_calls;
 mod looking;
 mod on_demand;
