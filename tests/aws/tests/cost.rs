@@ -315,12 +315,14 @@ async fn listing() -> Vec<(&'static str, Cost)> {
     let by_job = asked(&stage, stage.ask("GET", &of_the_job, None)).await;
     let across = asked(&stage, stage.ask("GET", &of_the_hour, None)).await;
     let failed = asked(&stage, stage.ask("GET", &format!("{of_the_hour}&status=failed"), None)).await;
+    let letters = asked(&stage, stage.ask("GET", "/v1/dead-letters", None)).await;
     let nothing = asked(&stage, stage.ask("GET", &of_a_day, None)).await;
 
     vec![
         ("`GET /v1/jobs/{id}/runs`, twenty of them", by_job),
         ("`GET /v1/runs` within one hour, the same twenty", across),
         ("`GET /v1/runs?status=failed` of it, without any", failed),
+        ("`GET /v1/dead-letters`, without any", letters),
         ("`GET /v1/runs` of a day without any", nothing),
     ]
 }

@@ -10,6 +10,7 @@ pub mod callbacks;
 mod catch_up;
 pub mod followers;
 pub mod graph;
+pub mod letters;
 mod schedule;
 mod verdict;
 pub mod workers;

@@ -7,6 +7,7 @@ mod damage;
 mod elsewhere;
 mod following;
 pub mod graphs;
+mod letters;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -280,6 +281,8 @@ pub struct Stage {
     number: u32,
     wish: Wish,
     driven: Arc<Mutex<Driven>>,
+    /// What clerks have asked for.
+    acts: Arc<Mutex<Vec<minutehand_judge::letters::Act>>>,
 }
 
 impl Stage {
@@ -325,7 +328,7 @@ impl Stage {
         let id = JobId::from_key(&tenant, &key);
         let behaviour = Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } };
         world.introduce(&tenant, id, number, behaviour);
-        Self { sim, world, tenant, id, number, wish, driven: Arc::default() }
+        Self { sim, world, tenant, id, number, wish, driven: Arc::default(), acts: Arc::default() }
     }
 
     /// The workflow that its job carries out.

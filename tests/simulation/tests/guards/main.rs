@@ -16,6 +16,7 @@ mod following;
 mod graphs;
 mod hinting;
 mod judging;
+mod letters;
 mod long_calls;
 mod looking;
 mod on_demand;
