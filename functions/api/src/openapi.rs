@@ -12,6 +12,7 @@ mod keys;
 mod leases;
 mod operation;
 mod operation_doc;
+mod operations;
 mod patch;
 mod problems;
 mod quotas;
@@ -52,6 +53,9 @@ pub(crate) mod doc_of {
     pub(crate) use super::leases::{
         claim_effect, complete_lease, complete_leases, fail_lease, hand_back_lease, keep_lease, lease_runs, list_pools,
         list_workers,
+    };
+    pub(crate) use super::operations::{
+        backfill_job, cancel_operation, get_operation, list_operations, pause_operation, resume_operation, start_operation,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{

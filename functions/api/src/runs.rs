@@ -18,7 +18,7 @@ use minutehand_protocol::run::cancel::{Cancelled, cancel as cancel_run};
 
 pub(crate) use self::effects::{claim_effect, list_effects};
 pub(crate) use self::full_run::FullRun;
-pub(crate) use self::list::{across, of_job, page};
+pub(crate) use self::list::{across, no_index, of_job, page};
 pub(crate) use self::logs::logs;
 pub(crate) use self::on_demand::{admit, answer, retry, run_now};
 use crate::app_state::AppState;

@@ -2,12 +2,12 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
     CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteWorkflowQuery, DiffQuery, EffectAnswerView,
     EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, HandBackRequest, HealthView,
     HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
     LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
-    OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
+    OneWorkflowVersionView, OneWorkflowView, OperationAnswerView, OperationRequest, OperationView, OperationsQuery, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
     QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
     StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView,
@@ -203,6 +203,36 @@ pub fn fail_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest
 /// One verdict on the branches of a `for_each` that are held, as far as one request comes: the answer says where to go on.
 pub fn decide_held_branches(run: &str, task: &str, request: &HeldRequest) -> Call<HeldDecidedView> {
     Call::post(&["workflow-runs", run, "tasks", task, "branches", "held"]).json(request)
+}
+
+/// Begins it, or says what it would do.
+pub fn start_operation(request: &OperationRequest) -> Call<OperationAnswerView> {
+    Call::post(&["operations"]).json(request)
+}
+
+pub fn list_operations(query: &OperationsQuery) -> Call<Page<OperationView>> {
+    Call::get(&["operations"]).query(query)
+}
+
+pub fn get_operation(operation: &str) -> Call<OperationView> {
+    Call::get(&["operations", operation])
+}
+
+pub fn pause_operation(operation: &str) -> Call<OperationView> {
+    Call::post(&["operations", operation, "pause"])
+}
+
+pub fn resume_operation(operation: &str) -> Call<OperationView> {
+    Call::post(&["operations", operation, "resume"])
+}
+
+pub fn cancel_operation(operation: &str) -> Call<OperationView> {
+    Call::post(&["operations", operation, "cancel"])
+}
+
+/// Begins it, or says what it would make.
+pub fn backfill_job(job: &str, request: &BackfillRequest) -> Call<BackfillView> {
+    Call::post(&["jobs", job, "backfill"]).json(request)
 }
 
 /// One page of what fires next, of all jobs.

@@ -42,7 +42,7 @@ pub enum Outcome {
     NotDone,
 }
 
-/// What an admin does; and what people decide about runs of workflows.
+/// What an admin does; what people decide about runs of workflows, and what they do to many things at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     CreateKey,
@@ -61,10 +61,14 @@ pub enum Deed {
     SkipTask,
     SucceedTask,
     FailTask,
+    StartOperation,
+    PauseOperation,
+    ResumeOperation,
+    CancelOperation,
 }
 
 impl Deed {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -81,6 +85,10 @@ impl Deed {
         Self::SkipTask,
         Self::SucceedTask,
         Self::FailTask,
+        Self::StartOperation,
+        Self::PauseOperation,
+        Self::ResumeOperation,
+        Self::CancelOperation,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -101,6 +109,10 @@ impl Deed {
             Self::SkipTask => "task.skip",
             Self::SucceedTask => "task.succeed",
             Self::FailTask => "task.fail",
+            Self::StartOperation => "operation.start",
+            Self::PauseOperation => "operation.pause",
+            Self::ResumeOperation => "operation.resume",
+            Self::CancelOperation => "operation.cancel",
         }
     }
 }

@@ -13,6 +13,7 @@ mod object;
 
 pub mod approval_request;
 pub mod audit;
+pub mod backfill;
 pub mod batch;
 pub mod body;
 pub mod bounds;
@@ -38,6 +39,7 @@ pub mod kinds;
 pub mod lease;
 pub mod log;
 pub mod notice;
+pub mod operation;
 pub mod overlap;
 pub mod page;
 pub mod preview;
@@ -75,6 +77,7 @@ pub mod workflow_run_view;
 pub mod workflow_view;
 
 pub use self::audit::{ActOutcome, ActView, AuditQuery};
+pub use self::backfill::{BackfillRequest, BackfillView};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
 pub use self::bounds::{ConcurrencySpec, RateSpec};
@@ -97,6 +100,10 @@ pub use self::lease::{
 };
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
+pub use self::operation::{
+    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest, OperationState, OperationView,
+    OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
+};
 pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};

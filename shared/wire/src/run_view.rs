@@ -13,7 +13,7 @@ use crate::body::BodyView;
 use crate::instant::Instant;
 use crate::log::LateAnswerView;
 use crate::run_status::RunStatus;
-use crate::texts::{JobIdText, RunIdText, TaskKeyText};
+use crate::texts::{JobIdText, OperationIdText, RunIdText, TaskKeyText};
 use crate::word::Word;
 use crate::words::{ErrorCodeWord, OriginWord, OutcomeWord, PriorityWord};
 use crate::workflow_run_view::TaskOfView;
@@ -66,6 +66,10 @@ pub struct RunView {
     /// The run that this one is another try at.
     #[schemars(with = "Option<RunIdText>")]
     pub redrive_of: Option<String>,
+    /// The operation that made it: a backfill, or one that retried many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<OperationIdText>")]
+    pub operation_id: Option<String>,
     /// Of a task's run: the run of the workflow that it is a task of.
     #[schemars(with = "Option<RunIdText>")]
     pub workflow_run_id: Option<String>,
@@ -158,6 +162,7 @@ impl RunView {
             attempts: attempts.iter().map(AttemptView::of).collect(),
             origin: run.key.origin.into(),
             redrive_of: run.redrive_of.map(|key| key.to_string()),
+            operation_id: run.made.map(|made| made.by.to_string()),
             workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
             task: None,

@@ -37,8 +37,8 @@ words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
 words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
     "The method of the call.");
 words!(OriginWord = "Origin", Origin: Schedule, Manual, Backfill, Redrive, Task, Resume;
-    "What brought a run about: its job's schedule, somebody who wanted it now or wanted another try, the workflow that it is a task \
-     of, or somebody who went on with a workflow's run that had failed.");
+    "What brought a run about: its job's schedule, somebody who wanted it now, or what a span of the past had been due, or another try, the \
+     workflow that it is a task of, or somebody who went on with a workflow's run that had failed.");
 words!(RoleWord = "Role", Role: Viewer, Operator, Admin, Host;
     "What a key may do; each may also do what those before it may. `host` is the deployment's own key.");
 words!(DayRuleWord = "Days", DayRule: Either, Both;

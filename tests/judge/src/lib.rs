@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+pub mod backfill;
 mod catch_up;
 pub mod graph;
 mod schedule;

@@ -30,6 +30,7 @@ pub(crate) struct OperationDoc {
 pub(crate) enum Tag {
     Jobs,
     Runs,
+    Operations,
     Workflows,
     WorkflowRuns,
     Leases,
@@ -198,9 +199,10 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Jobs,
         Self::Runs,
+        Self::Operations,
         Self::Workflows,
         Self::WorkflowRuns,
         Self::Leases,
@@ -217,6 +219,7 @@ impl Tag {
         match self {
             Self::Jobs => "Jobs",
             Self::Runs => "Runs",
+            Self::Operations => "Operations",
             Self::Workflows => "Workflows",
             Self::WorkflowRuns => "Workflow runs",
             Self::Leases => "Leases",
@@ -234,6 +237,7 @@ impl Tag {
         match self {
             Self::Jobs => "What to do, when, and how failure is treated.",
             Self::Runs => "One occurrence of a job being carried out, with every attempt.",
+            Self::Operations => "What is done to many jobs or runs at once, by filter, and how far that has come.",
             Self::Workflows => "Graphs of tasks: their versions, and their runs.",
             Self::WorkflowRuns => {
                 "A workflow being carried out: its tasks, what they wait for, and what people decide about them."

@@ -17,6 +17,7 @@ mod judging;
 mod long_calls;
 mod looking;
 mod on_demand;
+mod operating;
 mod orphans;
 mod overlapping;
 mod partitions;
