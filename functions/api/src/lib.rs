@@ -28,6 +28,7 @@ mod merge;
 mod meters;
 mod metrics;
 mod openapi;
+mod operations;
 mod params;
 mod pools;
 mod precondition;

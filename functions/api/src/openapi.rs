@@ -14,6 +14,7 @@ mod leases;
 mod letters;
 mod operation;
 mod operation_doc;
+mod operations;
 mod patch;
 mod problems;
 mod quotas;
@@ -60,6 +61,9 @@ pub(crate) mod doc_of {
     };
     pub(crate) use super::letters::{
         dismiss_letter, dismiss_letters, group_letters, list_letters, redrive_letter, redrive_letters,
+    };
+    pub(crate) use super::operations::{
+        backfill_job, cancel_operation, get_operation, list_operations, pause_operation, resume_operation, start_operation,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{

@@ -8,6 +8,7 @@ use minutehand_domain::access::KeyId;
 use minutehand_domain::calendar::{CalendarName, NotACalendarName};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::run::effect::{EffectName, NotAnEffectName};
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::secret::{NotASecretName, SecretName};
@@ -27,6 +28,9 @@ pub(crate) struct WorkflowPath(pub WorkflowId);
 
 /// The workflow and the number of one of its versions.
 pub(crate) struct VersionPath(pub WorkflowId, pub u32);
+
+/// The operation named by the path.
+pub(crate) struct OperationPath(pub OperationId);
 
 /// The run named by the path.
 pub(crate) struct RunPath(pub RunKey);
@@ -80,6 +84,14 @@ impl<S: Send + Sync> FromRequestParts<S> for VersionPath {
         let id = id.parse().map_err(|_| Problem::no_workflow())?;
         let no_version = |_| Problem::new(Kind::NotFound, "versions are numbered from 1");
         Ok(Self(id, version.parse().map_err(no_version)?))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for OperationPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        named(parts, state).await.map(Self).ok_or_else(Problem::no_operation)
     }
 }
 

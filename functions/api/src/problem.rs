@@ -66,6 +66,10 @@ impl Problem {
         Self::new(Kind::NotFound, "there is no such run")
     }
 
+    pub(crate) fn no_operation() -> Self {
+        Self::new(Kind::NotFound, "there is no such operation")
+    }
+
     pub(crate) fn no_lease() -> Self {
         Self::new(Kind::NotFound, "there is no such lease")
     }

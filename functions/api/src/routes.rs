@@ -16,7 +16,7 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, calendars, fires, health, jobs, keys, leases, letters, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
+    audit, calendars, fires, health, jobs, keys, leases, letters, openapi, operations, pools, quotas, repair, runs, schedules, scrape, secrets,
     signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
@@ -128,7 +128,8 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         open(Method::GET, "/v1/health", health::health::<D>, doc_of::health),
         open(Method::GET, "/openapi.json", openapi::show, doc_of::openapi),
     ];
-    of_jobs.into_iter().chain(of_letters()).chain(of_workflow_runs()).chain(of_workers()).collect()
+    let of_jobs = of_jobs.into_iter().chain(of_letters()).chain(of_operations());
+    of_jobs.chain(of_workflow_runs()).chain(of_workers()).collect()
 }
 
 /// Those of dead letters.
@@ -143,6 +144,23 @@ fn of_letters<D: Ports>() -> Vec<Route<D>> {
         route(M::POST, "/v1/dead-letters/dismiss", Operator, letters::dismiss_many::<D>, doc_of::dismiss_letters),
         route(M::POST, "/v1/dead-letters/{run_id}/redrive", Operator, letters::redrive::<D>, doc_of::redrive_letter),
         route(M::POST, "/v1/dead-letters/{run_id}/dismiss", Operator, letters::dismiss::<D>, doc_of::dismiss_letter),
+    ]
+}
+
+/// Those of what is done to many at once.
+fn of_operations<D: Ports>() -> Vec<Route<D>> {
+    use Method as M;
+    use Role::{Operator, Viewer};
+    use operations as ops;
+
+    vec![
+        route(M::POST, "/v1/operations", Operator, ops::start::<D>, doc_of::start_operation),
+        route(M::GET, "/v1/operations", Viewer, ops::list::<D>, doc_of::list_operations),
+        route(M::GET, "/v1/operations/{operation_id}", Viewer, ops::show::<D>, doc_of::get_operation),
+        route(M::POST, "/v1/operations/{operation_id}/pause", Operator, ops::pause::<D>, doc_of::pause_operation),
+        route(M::POST, "/v1/operations/{operation_id}/resume", Operator, ops::resume::<D>, doc_of::resume_operation),
+        route(M::POST, "/v1/operations/{operation_id}/cancel", Operator, ops::cancel::<D>, doc_of::cancel_operation),
+        route(M::POST, "/v1/jobs/{job_id}/backfill", Operator, ops::backfill::<D>, doc_of::backfill_job),
     ]
 }
 

@@ -20,7 +20,7 @@ use minutehand_wire::NoteRequest;
 
 pub(crate) use self::effects::{claim_effect, list_effects};
 pub(crate) use self::full_run::FullRun;
-pub(crate) use self::list::{across, of_job, page};
+pub(crate) use self::list::{across, no_index, of_job, page};
 pub(crate) use self::logs::logs;
 pub(crate) use self::on_demand::{admit, answer, queued, retry, run_now, whole};
 use crate::app_state::AppState;

@@ -72,7 +72,7 @@ async fn by_status<D: Ports>(
     let page = jobs_of(ports, tenant, None, PAGE).await?;
     let mut counts = BTreeMap::new();
     for job in &page {
-        *counts.entry(JobStatus::of(job, now).into()).or_default() += 1;
+        *counts.entry(JobStatus::of(job, now)).or_default() += 1;
     }
     Ok((counts, page.len() < PAGE))
 }

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::id::{Origin, RunKey, Tenant};
+use minutehand_domain::operation::backfill::{has_run, keys, never_begins};
 use minutehand_domain::run::{Run, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::why::{Known, Question};
@@ -27,7 +28,8 @@ use crate::runs::FullRun;
 /// that lie behind many others.
 const RECORDS_BACK: usize = 500;
 
-/// What an instant of a job came to, or will. Reads the job, at most three records, and one page of those before.
+/// What an instant of a job came to, or will. Reads the job, at most three records, those of backfills at these instants, and one page of those
+/// before.
 pub(crate) async fn of_instant<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
@@ -42,9 +44,10 @@ pub(crate) async fn of_instant<D: Ports>(
         Some(_) => Vec::new(),
         None => earlier_than(ports, tenant, &question).await?,
     };
+    let backfilled = backfilled(ports, tenant, &question, run.as_ref()).await?;
     let place = awaited_by(ports, run.as_ref()).await?;
     let place = place.as_ref().map(|(bound, taken)| (bound, *taken));
-    let answer = question.answer(&Known { run: run.as_ref(), earlier: &earlier, place });
+    let answer = question.answer(&Known { run: run.as_ref(), earlier: &earlier, backfilled: backfilled.as_ref(), place });
     Ok(Json(WhyView::of(&question, answer)).into_response())
 }
 
@@ -78,6 +81,28 @@ async fn followed_at<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<'
     let within = RunsOf { job: question.job.id, window };
     let runs = ports.store().list::<Run>(tenant, within, None, RECORDS_BACK).await?.whole()?;
     Ok(runs.into_iter().rfind(|run| run.key.origin == Origin::Follow))
+}
+
+/// The run by which a backfill has made up for what did not fire.
+async fn backfilled<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    question: &Question<'_>,
+    run: Option<&Run>,
+) -> Result<Option<Run>, Fault> {
+    if question.now <= question.at || run.is_some_and(has_run) {
+        return Ok(None);
+    }
+    for at in question.instants() {
+        for key in keys(question.job.id, at) {
+            match ports.store().get::<Run>(tenant, key).await?.map(|seen| seen.item) {
+                None => break,
+                Some(made) if never_begins(&made) => {}
+                Some(made) => return Ok(Some(made)),
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Of what is to come no record tells.

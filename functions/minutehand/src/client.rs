@@ -4,6 +4,8 @@
 //! `connection` names; its answer is shown as a `table`, or is a `failure`. Each command has a module of its own.
 
 mod audit;
+mod backfill;
+mod bulk;
 mod cells;
 mod clock;
 mod completion;
@@ -16,6 +18,7 @@ mod instant;
 mod jobs;
 mod keys;
 mod list;
+mod operations;
 mod preview;
 mod problem;
 mod quotas;
@@ -43,12 +46,14 @@ use minutehand_client::is_id;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::bulk::Bulk;
 use self::completion::Completion;
 pub(crate) use self::connection::Connection;
 use self::dead::Dead;
 pub(crate) use self::failure::{EXIT_CODES, Failure};
 use self::jobs::Jobs;
 use self::keys::Keys;
+use self::operations::Operations;
 use self::quotas::Quotas;
 use self::runs::Runs;
 use self::secrets::Secrets;
@@ -114,6 +119,21 @@ Examples:
   minutehand fires --from 6h --to 10h --per-job 100
   minutehand fires --per-job 1 --json | jq -r '.items[] | [.effective_at, .job_id] | @tsv'")]
     Fires(fires::Ask),
+    /// Make up for what a job was due in a span of the past
+    #[command(after_help = "\
+By the schedule that is in force now. What has run is not run again.
+
+Examples:
+  minutehand backfill job_06gzmvcpq5xc3xgyx14fxfeyh0 --from 7d --dry-run
+  minutehand backfill job_06gzmvcpq5xc3xgyx14fxfeyh0 --from 2030-01-01T00:00:00Z --to 2030-02-01T00:00:00Z --wait
+  minutehand operations cancel op_06gzmvcpq5xc3xgyx14fxfeyh0")]
+    Backfill(backfill::Ask),
+    /// Pause, resume or cancel many jobs, cancel or retry many runs
+    #[command(after_help = EXIT_CODES)]
+    Bulk(Group<Bulk>),
+    /// Show, pause, resume and cancel what is done to many at once, backfills among them
+    #[command(visible_alias = "ops", after_help = EXIT_CODES)]
+    Operations(Group<Operations>),
     /// Make, list, revoke and rotate API keys
     #[command(after_help = EXIT_CODES)]
     Keys(Group<Keys>),
@@ -211,6 +231,9 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Preview(preview) => preview.execute().await,
         Command::Why(why) => why.execute().await,
         Command::Fires(fires) => fires.execute().await,
+        Command::Backfill(backfill) => backfill.execute().await,
+        Command::Bulk(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Operations(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -238,6 +261,9 @@ impl Command {
             Self::Preview(preview) => Some(&preview.connection),
             Self::Why(why) => Some(&why.connection),
             Self::Fires(fires) => Some(&fires.connection),
+            Self::Backfill(backfill) => Some(&backfill.connection),
+            Self::Bulk(group) => Some(&group.connection),
+            Self::Operations(group) => Some(&group.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),
             Self::Secrets(group) => Some(&group.connection),

@@ -2,13 +2,9 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
-    CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery, DismissManyRequest, EffectAnswerView,
-    EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery, DismissManyRequest, EffectAnswerView, EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView,
     HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
-    OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
-    QuotaView, RedriveManyRequest, RedriveRequest, RepairRequest, RepairView, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
+    LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView, OperationAnswerView, OperationRequest, OperationView, OperationsQuery, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RepairRequest, RepairView, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
     StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView,
     WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest,
@@ -229,6 +225,36 @@ pub fn fail_task(run: &str, task: &str, branch: &BranchQuery, note: &NoteRequest
 /// One verdict on the branches of a `for_each` that are held, as far as one request comes: the answer says where to go on.
 pub fn decide_held_branches(run: &str, task: &str, request: &HeldRequest) -> Call<HeldDecidedView> {
     Call::post(&["workflow-runs", run, "tasks", task, "branches", "held"]).json(request)
+}
+
+/// Begins it, or says what it would do.
+pub fn start_operation(request: &OperationRequest) -> Call<OperationAnswerView> {
+    Call::post(&["operations"]).json(request)
+}
+
+pub fn list_operations(query: &OperationsQuery) -> Call<Page<OperationView>> {
+    Call::get(&["operations"]).query(query)
+}
+
+pub fn get_operation(operation: &str) -> Call<OperationView> {
+    Call::get(&["operations", operation])
+}
+
+pub fn pause_operation(operation: &str) -> Call<OperationView> {
+    Call::post(&["operations", operation, "pause"])
+}
+
+pub fn resume_operation(operation: &str) -> Call<OperationView> {
+    Call::post(&["operations", operation, "resume"])
+}
+
+pub fn cancel_operation(operation: &str) -> Call<OperationView> {
+    Call::post(&["operations", operation, "cancel"])
+}
+
+/// Begins it, or says what it would make.
+pub fn backfill_job(job: &str, request: &BackfillRequest) -> Call<BackfillView> {
+    Call::post(&["jobs", job, "backfill"]).json(request)
 }
 
 /// One page of what fires next, of all jobs.

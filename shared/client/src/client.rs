@@ -7,12 +7,7 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    ActView, AuditQuery, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest,
-    CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DismissManyRequest, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery,
-    FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest,
-    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView,
-    LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView,
-    QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DismissManyRequest, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OperationAnswerView, OperationRequest, OperationView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
     TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView,
     WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
@@ -175,6 +170,20 @@ impl Client {
 
     pub async fn explain_instant(&self, job: &str, query: &WhyQuery) -> Result<WhyView> {
         self.read(&calls::explain_instant(job, query)).await
+    }
+
+    /// Begins a backfill, or says what it would make.
+    pub async fn backfill_job(&self, job: &str, request: &BackfillRequest) -> Result<BackfillView> {
+        self.read(&calls::backfill_job(job, request)).await
+    }
+
+    /// Begins what is to be done to many, or says what it would be done to.
+    pub async fn start_operation(&self, request: &OperationRequest) -> Result<OperationAnswerView> {
+        self.read(&calls::start_operation(request)).await
+    }
+
+    pub async fn operation(&self, operation: &str) -> Result<OperationView> {
+        self.read(&calls::get_operation(operation)).await
     }
 
     /// One page of what fires next, of all jobs.

@@ -44,7 +44,7 @@ pub enum Outcome {
     NotDone,
 }
 
-/// What an admin does; and what people do to jobs and runs, which schedules and retries do not.
+/// What an admin does; and what people do to jobs and runs, one or many at once, which schedules and retries do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     CreateKey,
@@ -72,10 +72,14 @@ pub enum Deed {
     RetryRun,
     RedriveLetter,
     DismissLetter,
+    StartOperation,
+    PauseOperation,
+    ResumeOperation,
+    CancelOperation,
 }
 
 impl Deed {
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 29] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -101,6 +105,10 @@ impl Deed {
         Self::RetryRun,
         Self::RedriveLetter,
         Self::DismissLetter,
+        Self::StartOperation,
+        Self::PauseOperation,
+        Self::ResumeOperation,
+        Self::CancelOperation,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -130,6 +138,10 @@ impl Deed {
             Self::RetryRun => "run.retry",
             Self::RedriveLetter => "dead_letter.redrive",
             Self::DismissLetter => "dead_letter.dismiss",
+            Self::StartOperation => "operation.start",
+            Self::PauseOperation => "operation.pause",
+            Self::ResumeOperation => "operation.resume",
+            Self::CancelOperation => "operation.cancel",
         }
     }
 }

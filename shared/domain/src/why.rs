@@ -32,6 +32,8 @@ pub struct Known<'a> {
     pub run: Option<&'a Run>,
     /// The records before it, newest first: as many as anybody looks through.
     pub earlier: &'a [Run],
+    /// The run by which a backfill has made up for it.
+    pub backfilled: Option<&'a Run>,
     /// The place that the run waits for, and how many of those are taken.
     pub place: Option<(&'a Bound, usize)>,
 }

@@ -14,6 +14,7 @@ mod object;
 pub mod after;
 pub mod approval_request;
 pub mod audit;
+pub mod backfill;
 pub mod batch;
 pub mod body;
 pub mod bounds;
@@ -43,6 +44,7 @@ pub mod lease;
 pub mod letter;
 pub mod log;
 pub mod notice;
+pub mod operation;
 pub mod overlap;
 pub mod page;
 pub mod preview;
@@ -81,6 +83,7 @@ pub mod workflow_view;
 
 pub use self::after::{AfterSpec, FollowedByView};
 pub use self::audit::{ActOutcome, ActView, AuditQuery};
+pub use self::backfill::{BackfillRequest, BackfillView};
 pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
 pub use self::bounds::{ConcurrencySpec, RateSpec};
@@ -113,6 +116,10 @@ pub use self::letter::{
 };
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
+pub use self::operation::{
+    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest, OperationState, OperationView,
+    OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
+};
 pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};

@@ -24,7 +24,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scheduled => "scheduled",
             Self::Queued => "queued",

@@ -15,7 +15,7 @@ use crate::callback::CallbackRunView;
 use crate::instant::Instant;
 use crate::log::LateAnswerView;
 use crate::run_status::RunStatus;
-use crate::texts::{JobIdText, RunIdText, TaskKeyText};
+use crate::texts::{JobIdText, OperationIdText, RunIdText, TaskKeyText};
 use crate::word::Word;
 use crate::words::{ErrorCodeWord, OriginWord, OutcomeWord, PriorityWord};
 use crate::workflow_run_view::TaskOfView;
@@ -98,6 +98,10 @@ pub struct RunView {
     /// What was done to it, with the notes of who did it, and noticed of it: the newest few, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<RemarkView>,
+    /// The operation that made it: a backfill, or one that retried many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<OperationIdText>")]
+    pub operation_id: Option<String>,
     /// Of a task's run: the run of the workflow that it is a task of.
     #[schemars(with = "Option<RunIdText>")]
     pub workflow_run_id: Option<String>,
@@ -211,6 +215,7 @@ impl RunView {
             redriven_as: run.redriven_as().map(|key| key.to_string()),
             dismissed_at: dismissed_at(run),
             remarks: run.remarks.iter().map(RemarkView::of).collect(),
+            operation_id: run.made.map(|made| made.by.to_string()),
             workflow_run_id: run.task.as_ref().map(|task| task.parent.to_string()),
             task_key: None,
             task: None,

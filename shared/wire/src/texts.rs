@@ -23,6 +23,10 @@ component!(
     WorkflowIdText = "WorkflowId",
     json_schema!({ "type": "string", "pattern": id_pattern("wf", &[16]), "description": "Which workflow." })
 );
+component!(
+    OperationIdText = "OperationId",
+    json_schema!({ "type": "string", "pattern": id_pattern("op", &[16]), "description": "Which operation." })
+);
 component!(TaskKeyText = "TaskKey", key_like("What a task is called in its workflow."));
 component!(
     ExpressionText = "Expression",

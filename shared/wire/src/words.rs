@@ -40,9 +40,9 @@ words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
 words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
     "The method of the call.");
 words!(OriginWord = "Origin", Origin: Schedule, Manual, Backfill, Redrive, Task, Callback, Resume, Follow;
-    "What brought a run about: its job's schedule, somebody who wanted it now or wanted another try, the workflow that it is a task \
-     of, the end of a run that it tells of, somebody who went on with a workflow's run that had failed, or the end of a run of the job that \
-     its job runs behind.");
+    "What brought a run about: its job's schedule, somebody who wanted it now, or what a span of the past had been due, or another try, the \
+     workflow that it is a task of, the end of a run that it tells of, somebody who went on with a workflow's run that had failed, or the end \
+     of a run of the job that its job runs behind.");
 words!(EndWord = "End", End: Succeeded, Failed, TimedOut, Cancelled, Skipped;
     "How a run ended.");
 words!(OnErrorWord = "OnError", OnError: Fail, GoOn;

@@ -16,7 +16,7 @@ use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_domain::workflow::edge::On;
 use minutehand_wire::batch::BatchResultView;
-use minutehand_wire::{AfterHookSpec, BeforeHookSpec, CallbackRunView, CallbackSpec, HooksView, 
+use minutehand_wire::{OperationAnswerView, OperationView, AfterHookSpec, BeforeHookSpec, CallbackRunView, CallbackSpec, HooksView, 
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
     ConcurrencySpec, DefinitionView, DurationView, FieldError, FireView, FiresView, HeaderSpec, HealthView, HttpTarget,
     Instant, JobFireView, JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget,
@@ -301,6 +301,7 @@ fn run() -> impl Strategy<Value = RunView> {
                 status,
                 after: None,
                 hook_payload: checkpoint.clone(),
+                operation_id: redrive_of.clone(),
                 redrive_of,
                 workflow_run_id,
                 task_key,
@@ -478,6 +479,35 @@ fn a_workflows_run_reads_back_as_it_was_written() {
 
     assert_eq!(run.tasks[0].branches.as_ref().unwrap().counts.len(), 2);
     reads_back(&run);
+}
+
+#[test]
+fn an_operation_reads_back_as_it_was_written() {
+    let at = "2027-01-15T08:00:00.000Z";
+    let of = |state: &str, kind: &str, more: Value| {
+        let mut operation = json!({
+            "operation_id": "op_1", "kind": kind, "state": state, "note": "x", "by": "key_1", "asked_at": at, "changed_at": at,
+            "finished_at": null,
+            "progress": {"expected": 3, "seen": 2, "done": 1, "already": 0, "refused": 1, "withdrawn": 0,
+                         "reasons": [{"subject": at, "detail": "no"}]},
+        });
+        operation.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value::<OperationView>(operation).unwrap()
+    };
+    let jobs = json!({"jobs": {"tag": "a", "status": "a_later_word", "priority": "low", "name": null, "owner": null}});
+    let runs = json!({"runs": {"job_id": "job_1", "tag": null, "status": "failed", "priority": null, "from": at, "to": at}});
+    let backfill = json!({"backfill": {"job_id": "job_1", "from": at, "to": at, "priority": "low"}});
+
+    for (state, kind, more) in
+        [("running", "pause_jobs", jobs), ("a_later_state", "a_later_kind", runs), ("done", "backfill", backfill)]
+    {
+        reads_back(&of(state, kind, more));
+    }
+    let dry = json!({"dry_run": true, "kind": "retry_runs", "count": 1, "more": true, "sample": ["run_1"]});
+    let answer: OperationAnswerView = serde_json::from_value(dry).unwrap();
+    assert!(matches!(answer, OperationAnswerView::Dry(_)));
+    reads_back(&answer);
+    reads_back(&OperationAnswerView::Begun(Box::new(of("paused", "cancel_runs", json!({})))));
 }
 
 /// What the properties above stand on: without a later field they would show nothing of later servers.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 pub mod callbacks;
+pub mod backfill;
 mod catch_up;
 pub mod followers;
 pub mod graph;

@@ -431,6 +431,7 @@ fn call_of<T: Item>(verb: Verb) -> &'static str {
         (Verb::Put, "cursor") => "put_cursor",
         (Verb::Put, "waiter") => "put_waiter",
         (Verb::Put, "pace") => "put_pace",
+        (Verb::Put, "operation") => "put_operation",
         (Verb::Put, _) => "put_document",
         (Verb::Update, _) => "update",
         (Verb::Delete, _) => "delete",

@@ -8,6 +8,7 @@ mod elsewhere;
 mod following;
 pub mod graphs;
 mod letters;
+mod operations;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

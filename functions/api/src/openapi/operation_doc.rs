@@ -31,6 +31,7 @@ pub(crate) enum Tag {
     Jobs,
     Runs,
     DeadLetters,
+    Operations,
     Workflows,
     WorkflowRuns,
     Leases,
@@ -204,6 +205,7 @@ impl Tag {
         Self::Jobs,
         Self::Runs,
         Self::DeadLetters,
+        Self::Operations,
         Self::Workflows,
         Self::WorkflowRuns,
         Self::Leases,
@@ -222,6 +224,7 @@ impl Tag {
             Self::Jobs => "Jobs",
             Self::Runs => "Runs",
             Self::DeadLetters => "Dead letters",
+            Self::Operations => "Operations",
             Self::Workflows => "Workflows",
             Self::WorkflowRuns => "Workflow runs",
             Self::Leases => "Leases",
@@ -241,6 +244,7 @@ impl Tag {
             Self::Jobs => "What to do, when, and how failure is treated.",
             Self::Runs => "One occurrence of a job being carried out, with every attempt.",
             Self::DeadLetters => "Runs that failed for good, until somebody tries them again or dismisses them.",
+            Self::Operations => "What is done to many jobs or runs at once, by filter, and how far that has come.",
             Self::Workflows => "Graphs of tasks: their versions, and their runs.",
             Self::WorkflowRuns => {
                 "A workflow being carried out: its tasks, what they wait for, and what people decide about them."

@@ -164,7 +164,12 @@ async fn a_tenant_sees_nothing_of_another() {
         world.send(request)
     };
 
+    let operation = world.post("/v1/operations", json!({"act": "resume", "jobs": {}})).await.word("/operation_id");
     for (method, path) in [
+        ("GET", format!("/v1/operations/{operation}")),
+        ("POST", format!("/v1/operations/{operation}/pause")),
+        ("POST", format!("/v1/operations/{operation}/resume")),
+        ("POST", format!("/v1/operations/{operation}/cancel")),
         ("GET", format!("/v1/jobs/{job}")),
         ("DELETE", format!("/v1/jobs/{job}")),
         ("POST", format!("/v1/jobs/{job}/pause")),
@@ -180,6 +185,7 @@ async fn a_tenant_sees_nothing_of_another() {
         ask(method, path).await.problem(404, "not-found");
     }
     assert_eq!(ask("GET", "/v1/jobs".to_owned()).await.field("/items"), json!([]));
+    assert_eq!(ask("GET", "/v1/operations".to_owned()).await.field("/items"), json!([]));
     assert_eq!(world.get(&format!("/v1/jobs/{job}")).await.field("/status"), "active");
 }
 

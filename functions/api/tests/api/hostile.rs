@@ -77,6 +77,15 @@ fn good_body(method: &str, route: &str, key: &str) -> Option<Value> {
         ("POST", "/v1/jobs/{job_id}/run" | "/v1/runs/{run_id}/retry") => {
             json!({"payload": {"a": 1}, "idempotency_key": key})
         }
+        ("POST", "/v1/operations") => {
+            json!({
+                "act": "retry", "note": "n", "dry_run": true, "idempotency_key": key,
+                "runs": {"tag": "a", "status": "failed", "priority": "low", "from": at(0), "to": at(60)},
+            })
+        }
+        ("POST", "/v1/jobs/{job_id}/backfill") => {
+            json!({"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T00:00:00Z", "max_runs": 5, "priority": "high", "note": "n"})
+        }
         ("PUT", _) => {
             let many = 1_000_000;
             json!({

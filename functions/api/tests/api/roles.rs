@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 81] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 88] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -90,6 +90,13 @@ pub(crate) const ROUTES: [(&str, &str, &str); 81] = [
     ("GET", "/v1/workers", "viewer"),
     ("GET", "/v1/pools", "viewer"),
     ("GET", "/v1/targets", "viewer"),
+    ("POST", "/v1/operations", "operator"),
+    ("GET", "/v1/operations", "viewer"),
+    ("GET", "/v1/operations/{operation_id}", "viewer"),
+    ("POST", "/v1/operations/{operation_id}/pause", "operator"),
+    ("POST", "/v1/operations/{operation_id}/resume", "operator"),
+    ("POST", "/v1/operations/{operation_id}/cancel", "operator"),
+    ("POST", "/v1/jobs/{job_id}/backfill", "operator"),
 ];
 
 /// Those that need none.

@@ -115,7 +115,7 @@ fn a_record_says_what_became_of_its_instant() {
     ];
     for (run, bound, wanted) in rows {
         let place = bound.as_ref().map(|bound| (bound, 2));
-        let answer = ask(&each_minute, at(60), at(100), &Known { run: Some(&run), earlier: &[], place });
+        let answer = ask(&each_minute, at(60), at(100), &Known { run: Some(&run), place, ..Known::default() });
 
         assert_eq!(words(&answer), wanted, "{:?}", run.state);
         assert_eq!(answer.run, Some(run.key));

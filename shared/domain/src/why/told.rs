@@ -11,6 +11,14 @@ const MINUTE_MILLIS: i64 = 60_000;
 
 impl Question<'_> {
     pub(super) fn told(&self, why: &Why<'_>, known: &Known<'_>, around: [Option<Occurrence>; 2]) -> String {
+        let of_itself = self.told_of_it(why, known, around);
+        match known.backfilled {
+            Some(run) => format!("{of_itself}; a backfill makes up for it by {}, which is {}", run.key, run.status(self.now)),
+            None => of_itself,
+        }
+    }
+
+    fn told_of_it(&self, why: &Why<'_>, known: &Known<'_>, around: [Option<Occurrence>; 2]) -> String {
         let more = |words: String| [words, self.jittered(), self.turned_in_words()].concat();
         match why {
             Why::Recorded(run) => more(self.of_record(run, known) + &self.what_brought_it(run)),

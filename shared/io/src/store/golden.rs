@@ -21,6 +21,10 @@ use minutehand_domain::hook::{BeforeHook, Given, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Definition, Job, Noted, Status};
+use minutehand_domain::operation::{
+    Backfill, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress as Came, Reason, RunAct, RunFilter,
+    State as OperationState, Subject, Work,
+};
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::pool::presence::{Hold, Presence};
@@ -32,8 +36,7 @@ use minutehand_domain::run::attempt::Ended;
 use minutehand_domain::run::effect::{Claimed, Effect, RequestMark, Told};
 use minutehand_domain::run::logbook::{Checkpoint, LateAnswer, LateWord, Lines, LogPiece, Logbook, Progress};
 use minutehand_domain::run::{
-    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark,
-    Remarked, Run, Said, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
+    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark, Remarked, Run, Said, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
@@ -58,6 +61,7 @@ use super::{Seen, Version};
 const AT: Moment = Moment::from_millis(1_800_000_000_123);
 const JOB: JobId = JobId::from_bytes([7; 16]);
 const VERSION: Version = Version(9);
+const OPERATION: OperationId = OperationId::from_bytes([7; 16]);
 
 #[test]
 fn every_shape_is_to_the_byte_what_it_was() {
@@ -224,6 +228,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     let (pool, handler) = ("web1".parse().unwrap(), "invoice.send".parse().unwrap());
     see("offer", &Offer { pool, handler, priority: Priority::High, since: AT, hint });
     each_of_workers(see);
+    each_of_operations(see);
     for (name, ended) in endings() {
         see(&format!("attempt {name}"), &Attempt { ended, ..attempt(4) });
     }
@@ -270,6 +275,8 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         ("occurrence", Obligation::Occurrence(JOB)),
         ("moved", Obligation::MovedOccurrence(JOB, Moment::EPOCH)),
         ("run", Obligation::Run(manual())),
+        ("operation", Obligation::Operation(OPERATION)),
+        ("run of a backfill", Obligation::Run(RunKey::backfill(JOB, AT, 1))),
     ] {
         let (key, stamp) = (TimerKey { due: AT, obligation }, TimerStamp { generation: 300, written: AT });
         see(&format!("timer {name}"), &GoldenTimer(Timer { key, tenant: tenant(), stamp, parent: None }));
@@ -286,6 +293,55 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
             &format!("timer {name}"),
             &GoldenTimer(Timer { key: TimerKey::run(run, AT), tenant: tenant(), stamp, parent }),
         );
+    }
+}
+
+fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
+    let made = Some(Made { by: OPERATION, at: AT });
+    see("run of a backfill", &Run { made, ..Run::new(tenant(), RunKey::backfill(JOB, AT, 0), Priority::Low) });
+    see("run retried by many", &Run { made, redrive_of: Some(manual()), ..Run::new(tenant(), redrive(), Priority::High) });
+    see("operation tombstone", &OperationHead::Tombstone { tenant: tenant(), id: OPERATION });
+    let priority = Some(Priority::Low);
+    let some = |word: &str| Some(word.to_owned());
+    let jobs = JobFilter { tag: some("a"), status: some("active"), priority, name: some("n"), owner: some("o") };
+    let runs = RunFilter { job: Some(JOB), tag: some("a"), status: some("failed"), priority, window: Moment::EPOCH..AT };
+    let (schedule, until) = (on_demand(), Moment::END);
+    let backfill = Backfill { job: JOB, schedule, from: Moment::EPOCH, until, runs: 300, priority: Priority::Low };
+    let works = [
+        Work::Jobs { act: JobAct::Pause, filter: jobs },
+        Work::Jobs { act: JobAct::Resume, filter: JobFilter::default() },
+        Work::Jobs { act: JobAct::Cancel, filter: JobFilter::default() },
+        Work::Runs { act: RunAct::Cancel, filter: runs.clone() },
+        Work::Runs { act: RunAct::Retry, filter: RunFilter { job: None, tag: None, status: None, priority: None, ..runs } },
+        Work::Backfill(backfill),
+    ];
+    let positions = [
+        Position::Jobs { past: Some(JOB) },
+        Position::Jobs { past: None },
+        Position::End,
+        Position::Runs { end: AT, before: Some(manual()) },
+        Position::Made { before: Some(manual()) },
+        Position::Instants { past: AT },
+    ];
+    let states = OperationState::ALL.into_iter().chain([OperationState::Running]);
+    let states = states.map(|state| (state, state == OperationState::Done));
+    for ((work, position), (state, is_over)) in works.into_iter().zip(positions).zip(states) {
+        let kind = work.kind();
+        let batch = vec![Subject::Job(JOB, 300), Subject::Run(manual()), Subject::Occurrence(AT)];
+        let reasons = vec![Reason { subject: "x".to_owned(), why: "y".to_owned() }];
+        let whole = Operation {
+            note: Some("ü".to_owned()),
+            state,
+            changed_at: Moment::END,
+            finished_at: is_over.then_some(AT),
+            progress: Came { expected: Some(300), seen: 6, done: 3, already: 2, refused: 1, withdrawn: 4, reasons },
+            position,
+            batch: if is_over { Vec::new() } else { batch },
+            held_since: Some(AT),
+            fingerprint: Some(fingerprint()),
+            ..Operation::new(tenant(), OPERATION, work, By::overlap(), AT)
+        };
+        see(&format!("operation {kind}"), &OperationHead::Operation(Box::new(whole)));
     }
 }
 

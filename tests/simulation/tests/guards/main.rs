@@ -20,6 +20,7 @@ mod letters;
 mod long_calls;
 mod looking;
 mod on_demand;
+mod operating;
 mod orphans;
 mod overlapping;
 mod partitions;

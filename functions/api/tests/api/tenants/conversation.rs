@@ -36,6 +36,7 @@ struct Known {
     workflows: Vec<String>,
     runs: Vec<String>,
     workflow_runs: Vec<String>,
+    operations: Vec<String>,
     keys: Vec<String>,
     /// Leases, with their tokens.
     leases: Vec<(String, String)>,
@@ -79,7 +80,10 @@ impl Conversation {
         self.asked[about as usize] += 1;
         // Where jobs are made both are given chance of their own: timers lie together, each under its job's id, which nobody
         // can choose and chance does not give twice. With the same ids this test saw one's timer overwrite the other's.
-        let makes_jobs = matches!((method, route), ("POST", "/v1/jobs" | "/v1/jobs/batch" | "/v1/workflows"));
+        let makes_jobs = matches!((method, route), (
+            "POST",
+            "/v1/jobs" | "/v1/jobs/batch" | "/v1/workflows" | "/v1/operations" | "/v1/jobs/{job_id}/backfill"
+        ));
         let own = if makes_jobs { about as u64 + 1 } else { 0 };
         let chance = (own << 32) + self.epoch * 1000 + self.asked[about as usize];
         let by_host = if role == "host" {
@@ -171,6 +175,7 @@ impl Conversation {
         let id = match route {
             "/v1/jobs/{job_id}/run" if self.random.one_in(2) => Some(workflow_id(about.workflow()).job().to_string()),
             route if route.starts_with("/v1/jobs/{") => self.of(about, |known| &known.jobs),
+            route if route.starts_with("/v1/operations/{") => self.of(about, |known| &known.operations),
             route if route.starts_with("/v1/workflow-runs/{") => self.of(about, |known| &known.workflow_runs),
             route if route.starts_with("/v1/workflows/{") => self.of(about, |known| &known.workflows),
             EFFECT => {
@@ -215,6 +220,7 @@ impl Conversation {
                     | "/v1/workflows"
                     | "/v1/fires"
                     | "/v1/runs"
+                    | "/v1/operations"
                     | "/v1/keys"
                     | "/v1/secrets"
                     | "/v1/audit"
@@ -297,6 +303,14 @@ impl Conversation {
                 let back = Duration::from_secs(*self.random.pick(&[10, 5000, 400_000]));
                 said.push(format!("from={}", now - back));
             }
+            "/v1/operations" => {
+                if self.random.one_in(4) {
+                    said.push(format!("kind={}", self.random.pick(&["backfill", "pause_jobs", "retry_runs"])));
+                }
+                if self.random.one_in(4) {
+                    said.push(format!("state={}", self.random.pick(&["done", "running", "cancelled"])));
+                }
+            }
             "/v1/secrets" | "/v1/audit" => {}
             "/v1/stats" if self.random.one_in(2) => said.push("minutes=1440".to_owned()),
             _ => return String::new(),
@@ -346,6 +360,11 @@ impl Conversation {
             ("POST", "/v1/jobs/{job_id}/run" | "/v1/runs/{run_id}/retry") => self.wish(about),
             ("POST", "/v1/keys/{key_id}/rotate" | "/v1/signing-secret/rotate") => {
                 json!({"grace_seconds": self.random.pick(&[0, 60, 3600])})
+            }
+            ("POST", "/v1/operations") => self.operation(),
+            ("POST", "/v1/jobs/{job_id}/backfill") => {
+                let back = Duration::from_secs(*self.random.pick(&[60, 600, 5000]));
+                json!({"from": now - back, "to": now, "max_runs": 1 + self.random.below(5), "dry_run": self.random.one_in(3)})
             }
             ("PUT", "/v1/secrets/{secret}") => json!({"value": format!("of {}", about.tenant())}),
             ("PUT", _) => self.quota(),
@@ -451,6 +470,26 @@ impl Conversation {
         wish.into()
     }
 
+    fn operation(&mut self) -> Value {
+        let (act, what) = *self.random.pick(&[
+            ("pause", "jobs"),
+            ("resume", "jobs"),
+            ("cancel", "jobs"),
+            ("cancel", "runs"),
+            ("retry", "runs"),
+        ]);
+        let mut filter = Map::new();
+        if self.random.one_in(2) {
+            filter.insert("tag".to_owned(), json!(self.random.pick(&WORDS)));
+        }
+        let mut asked = json!({"act": act, "dry_run": self.random.one_in(3)});
+        asked[what] = filter.into();
+        if self.random.one_in(3) {
+            asked["idempotency_key"] = json!(self.idempotency_key());
+        }
+        asked
+    }
+
     fn new_key(&mut self) -> Value {
         let mut key =
             json!({"name": self.random.pick(&WORDS), "role": self.random.pick(&["viewer", "operator", "admin"])});
@@ -510,6 +549,7 @@ impl Known {
                         ("workflow_id", Some(id)) => remember(&mut self.workflows, id.to_owned()),
                         ("run_id" | "next_run_id", Some(id)) => remember(&mut self.runs, id.to_owned()),
                         ("workflow_run_id", Some(id)) => remember(&mut self.workflow_runs, id.to_owned()),
+                        ("operation_id" | "backfill_id", Some(id)) => remember(&mut self.operations, id.to_owned()),
                         ("key_id", Some(id)) => remember(&mut self.keys, id.to_owned()),
                         ("name", Some(name)) if fields.contains_key("rotated_at") => {
                             remember(&mut self.names, name.to_owned());

@@ -1,0 +1,128 @@
+//! `minutehand backfill`: what a job was due in a span of the past is made up for.
+
+use clap::Args;
+use minutehand_client::wire::{BackfillRequest, BackfillView, Instant};
+use minutehand_client::{Call, calls};
+use minutehand_domain::Moment;
+use minutehand_domain::limits::BACKFILL_RUNS;
+use minutehand_domain::priority::Priority;
+
+use super::cells::counted;
+use super::connection::Connection;
+use super::failure::Failure;
+use super::instant::{Since, now, short};
+use super::operations::until_over;
+use super::session::{Paper, Session};
+use super::{id, one_of};
+
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// The job
+    #[arg(value_name = "JOB", value_parser = id)]
+    job: String,
+    /// The first instant that may be among them, or how long ago: 2030-01-01T00:00:00Z, 2h, 7d
+    #[arg(long, value_name = "INSTANT")]
+    from: Since,
+    /// The first that may not any more; now without
+    #[arg(long, value_name = "INSTANT")]
+    to: Option<Since>,
+    /// How many at most, from the first on; 1,000 without
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=u64::from(BACKFILL_RUNS)))]
+    max_runs: Option<u64>,
+    /// Of its runs; low without
+    #[arg(long, value_parser = one_of::<Priority>(Priority::ALL.map(Priority::as_str)))]
+    priority: Option<Priority>,
+    /// Why: it stands with the operation
+    #[arg(long)]
+    note: Option<String>,
+    /// Count what would be made, show the first, and make nothing
+    #[arg(long, conflicts_with_all = ["wait", "idempotency_key"])]
+    dry_run: bool,
+    /// Asked again with the same key, the same backfill is answered instead of a second one
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Wait until all its runs are made, and exit with 5 if some could not be; they may go on
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+impl Ask {
+    pub(crate) async fn execute(self) -> Result<(), Failure> {
+        let session = Session::open(&self.connection)?;
+        let answer = session.send(&self.call(now())).await?;
+        match answer.read()?.backfill_id.filter(|_| self.wait) {
+            Some(operation) => until_over(&session, &operation).await,
+            None => session.show(&answer, view),
+        }
+    }
+
+    fn call(&self, now: Moment) -> Call<BackfillView> {
+        let request = BackfillRequest {
+            from: Instant(self.from.seen_from(now)),
+            to: Instant(self.to.map_or(now, |to| to.seen_from(now))),
+            max_runs: self.max_runs,
+            priority: self.priority,
+            note: self.note.clone(),
+            dry_run: self.dry_run,
+            idempotency_key: None,
+        };
+        calls::backfill_job(&self.job, &request).once(self.idempotency_key.as_deref())
+    }
+}
+
+fn view(backfill: &BackfillView, _paper: Paper) -> String {
+    let runs = counted(backfill.runs.into(), "instant");
+    let mut said = match &backfill.backfill_id {
+        Some(operation) => format!("{operation} makes up for {runs}\n"),
+        None => format!("It would make up for {runs}\n"),
+    };
+    if backfill.already > 0 {
+        said += &format!("{} of them have run already, and do not run again\n", backfill.already);
+    }
+    for fire in &backfill.fires {
+        said += &format!("  {}  {}\n", short(fire.effective_at.0), fire.local);
+    }
+    let shown = u32::try_from(backfill.fires.len()).unwrap_or(u32::MAX);
+    if shown < backfill.runs {
+        said += &format!("  and {} more\n", backfill.runs - shown);
+    }
+    if let Some(next) = &backfill.next_from {
+        said += &format!("There are more: --from {}\n", next.0);
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use url::Url;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        ask: Ask,
+    }
+
+    fn sent(words: &[&str]) -> Result<(String, String), clap::Error> {
+        let line = Line::try_parse_from([&["minutehand"], words].concat())?;
+        let call = line.ask.call(Moment::from_secs(86_400));
+        let url = call.url(&Url::parse("http://h").unwrap());
+        Ok((url.as_str()[8..].to_owned(), call.body().unwrap_or_default().to_owned()))
+    }
+
+    #[test]
+    fn a_span_is_said_by_instants_or_by_how_long_ago() {
+        let (address, body) = sent(&["job_1", "--from=2h", "--dry-run", "--max-runs=5", "--priority=high"]).unwrap();
+
+        assert_eq!(address, "/v1/jobs/job_1/backfill");
+        let (from, to) = ("1970-01-01T22:00:00.000Z", "1970-01-02T00:00:00.000Z");
+        assert_eq!(body, format!(r#"{{"from":"{from}","to":"{to}","max_runs":5,"priority":"high","dry_run":true}}"#));
+        for wrong in [&["job_1"][..], &["--from=2h"], &["job_1", "--from=2h", "--max-runs=10001"], &["..", "--from=2h"]] {
+            assert!(sent(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
