@@ -99,6 +99,7 @@ async fn played() -> Stage {
     ask_everything(&stage, &cron).await;
     administer(&stage).await;
     leave_an_orphan(&stage).await;
+    do_to_many(&stage).await;
     graphs::play(&stage).await;
     stage.search().await;
     stage
@@ -203,6 +204,22 @@ async fn administer(stage: &Stage) {
     let (status, repaired) = stage.ask("POST", "/v1/repair", Some(&json!({}))).await;
     assert!(status.is_success(), "{repaired}");
     stage.create(&job(&json!({"after_seconds": 3600}), 10)).await;
+}
+
+/// Acts on many runs, of all and of those that failed, whose asker is so slow that the sweeper does all of it.
+async fn do_to_many(stage: &Stage) {
+    let from = stage.now() - Duration::from_secs(3600);
+    for act in ["cancel", "retry"] {
+        stage.everybody_takes(Duration::from_secs(6));
+        let asked = json!({"act": act, "runs": {"from": from.to_string()}});
+        let (status, operation) = stage.ask("POST", "/v1/operations", Some(&asked)).await;
+        stage.everybody_takes(Duration::ZERO);
+        assert_eq!(status, 202, "{operation}");
+        let id = operation["operation_id"].as_str().expect("an operation").parse().expect("an id");
+        stage.live_until(stage.now() + 2 * MINUTE, Obligation::Operation(id).shard(64)).await;
+        let (_, operation) = stage.ask("GET", &format!("/v1/operations/{id}"), None).await;
+        assert_eq!(operation["state"], "done", "{operation}");
+    }
 }
 
 /// The sweeper closes what points at nothing.

@@ -13,6 +13,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{RunKey, Tenant, Worker};
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::run::{Attempt, Holder, Lease, Run, State};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::Fault;
@@ -388,6 +389,7 @@ fn any_key() -> impl Strategy<Value = TimerKey> {
         any_job().prop_map(|job| Obligation::Occurrence(job_id(job))),
         (any_job(), 0..2_u64).prop_map(|(job, minute)| Obligation::MovedOccurrence(job_id(job), at(minute * 60))),
         any_run().prop_map(Obligation::Run),
+        any_job().prop_map(|number| Obligation::Operation(OperationId::from_bytes(*job_id(number).as_bytes()))),
     ];
     (prop_oneof![Just(59_u64), Just(60), Just(90), Just(119), Just(120)], obligation)
         .prop_map(|(due, obligation)| TimerKey { due: at(due), obligation })

@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt as _;
 use minutehand_client::wire::{
-    BatchRequest, Instant, JobPatch, JobRequest, JobStatus, JobsQuery, Json, KeyRequest, KeysQuery, NextQuery,
+    BackfillRequest, BatchRequest, Instant, JobPatch, JobRequest, JobStatus, JobsQuery, Json, KeyRequest, KeysQuery, NextQuery,
     PreviewRequest, QuotaRequest, RoleRequest, RotateRequest, RunRequest, RunsAcrossQuery, RunsQuery, ScheduleSpec,
     StatsQuery, TargetSpec, TenantQuery, WhyQuery,
 };
@@ -93,6 +93,12 @@ async fn whatever_else_the_api_answers_is_read() {
     let at = "2150-01-01T02:30:00Z".parse().expect("an instant");
     let why = client.explain_instant(&job, &WhyQuery { at: Instant(at) }).await.expect("an answer");
     assert_eq!((why.verdict.as_str(), why.rule.as_str()), ("will_fire", "schedule"));
+    let instant = |text: &str| Instant(text.parse().expect("an instant"));
+    let (from, to) = (instant("2026-01-01T00:00:00Z"), instant("2026-01-03T00:00:00Z"));
+    let span = BackfillRequest { from, to, max_runs: None, priority: None, note: None, dry_run: false, idempotency_key: None };
+    let backfill = client.backfill_job(&job, &span).await.expect("it is begun");
+    let operation = client.operation(&backfill.backfill_id.expect("it is no dry run")).await.expect("it is there");
+    assert_eq!((backfill.runs, operation.kind.as_str(), operation.progress.done), (2, "backfill", 2));
 
     let (name, role) = ("ci".to_owned(), RoleRequest::Viewer);
     let key = KeyRequest { name, role, tenant: None, expires_at: None, pools: None, idempotency_key: None };

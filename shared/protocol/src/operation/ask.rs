@@ -131,7 +131,7 @@ pub async fn begin<D: Ports>(
     };
     // What is begun here and fails is gone on with by the first look.
     let asked = seen.item.clone();
-    let carried = match Box::pin(carry(ports, seen, OPERATION_FIRST_STEPS)).await {
+    let carried = match Box::pin(carry(ports, seen, OPERATION_FIRST_STEPS, now + pace::HEAD_START)).await {
         Ok(Carried { seen: Some(seen), .. }) => seen,
         Ok(Carried { seen: None, .. }) | Err(_) => return Ok(Begun::New(asked)),
     };
@@ -156,7 +156,8 @@ pub async fn order<D: Ports>(ports: &D, tenant: &Tenant, id: OperationId, order:
         }
         let head = OperationHead::Operation(Box::new(next.clone()));
         if let Put::Written(version) = ports.store().put(tenant, id, &head, seen.guard()).await? {
-            let begun = Box::pin(carry(ports, Seen { item: next.clone(), version }, OPERATION_FIRST_STEPS)).await;
+            let (written, until) = (Seen { item: next.clone(), version }, now + pace::HEAD_START);
+            let begun = Box::pin(carry(ports, written, OPERATION_FIRST_STEPS, until)).await;
             let now_there = begun.ok().and_then(|carried| carried.seen);
             return Ok(Ordered::Done(now_there.map_or(next, |seen| seen.item)));
         }

@@ -1,5 +1,7 @@
 //! Carrying on: the look at an operation's timer, and the steps that it makes.
 
+use std::time::Duration;
+
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::job::{Job, Status};
@@ -17,6 +19,8 @@ use super::making::{make, withdraw};
 use crate::lookup::job_of;
 use crate::timers::promise::{erase, move_to};
 
+/// How long one look goes on with one operation: others of its shard wait for it.
+const LOOK_LASTS: Duration = Duration::from_secs(20);
 /// Things acted on at once: a step of fifty takes as long as seven of them.
 const AT_ONCE: usize = 8;
 
@@ -37,7 +41,8 @@ pub async fn look<D: Ports>(ports: &D, timer: &Timer, id: OperationId) -> Result
     let Seen { item: OperationHead::Operation(operation), version } = seen else {
         return erase(ports, timer).await.map(|()| None);
     };
-    let carried = carry(ports, Seen { item: *operation, version }, OPERATION_STEPS).await?;
+    let until = ports.clock().now() + LOOK_LASTS;
+    let carried = carry(ports, Seen { item: *operation, version }, OPERATION_STEPS, until).await?;
     match carried.seen {
         Some(seen) if !seen.item.goes_on() => let_go(ports, timer, &seen).await.map(|()| None),
         Some(_) | None => move_to(ports, timer, whole_second(carried.again)).await.map(|moved| Some(moved.key.due)),
@@ -71,12 +76,17 @@ async fn inspect_orphan<D: Ports>(ports: &D, timer: &Timer, id: OperationId) -> 
     }
 }
 
-/// So many steps at most. It rests where its pace or an occurrence that is waited for lets it do no more.
-pub async fn carry<D: Ports>(ports: &D, seen: Seen<Operation>, steps: usize) -> Result<Carried, Fault> {
+/// So many steps at most, none of which begins from `until` on. It rests where its pace or an occurrence that is waited for lets it do no more.
+pub async fn carry<D: Ports>(
+    ports: &D,
+    seen: Seen<Operation>,
+    steps: usize,
+    until: Moment,
+) -> Result<Carried, Fault> {
     let mut seen = seen;
     for _ in 0..steps {
         let now = ports.clock().now();
-        if !seen.item.goes_on() || rests(&seen.item, now) {
+        if !seen.item.goes_on() || rests(&seen.item, now) || now >= until {
             break;
         }
         let next = step(ports, &seen.item).await?;

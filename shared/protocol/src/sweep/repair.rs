@@ -8,6 +8,7 @@
 
 mod gaps;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -17,6 +18,8 @@ use minutehand_domain::cursor::Cursor;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::{Change, Job, Status};
+use minutehand_domain::limits::PAGE;
+use minutehand_domain::operation::OperationHead;
 use minutehand_domain::pace;
 use minutehand_domain::repair::{Finding, Found, Subject, Summary};
 use minutehand_domain::run::{Look, Run};
@@ -117,6 +120,10 @@ impl<D: Ports> Repairing<'_, D> {
         let (ports, check) = (self.ports, self.call.check);
         page.unreadable.iter().for_each(|left| self.list(left));
         let jobs: Vec<Job> = page.heads.into_iter().filter_map(Head::into_job).collect();
+        let tenants: BTreeSet<Tenant> = jobs.iter().map(|job| job.tenant.clone()).collect();
+        for tenant in tenants.into_iter().filter(|_| !check) {
+            promise_operations(ports, &tenant).await?;
+        }
         let (over, runs): (Vec<Run>, Vec<Run>) = page.runs.into_iter().partition(Run::is_finished);
         self.repaired.summary.jobs += jobs.len() as u64;
         self.repaired.summary.runs += runs.len() as u64;
@@ -190,6 +197,16 @@ impl<D: Ports> Repairing<'_, D> {
         self.repaired.summary.note(&found);
         self.repaired.findings.push(Finding { subject: Subject::Item(left.key.clone()), found });
     }
+}
+
+/// Of the operations of a tenant that has jobs, and without jobs there is nothing to do, those that go on are looked at now, whether their
+/// timers stand or not: what finds nothing to do erases its timer.
+async fn promise_operations<D: Ports>(ports: &D, tenant: &Tenant) -> Result<(), Fault> {
+    let newest = ports.store().list::<OperationHead>(tenant, (), None, PAGE).await?.items;
+    for operation in newest.iter().filter_map(OperationHead::as_operation).filter(|operation| operation.goes_on()) {
+        promise(ports, tenant, TimerKey::operation(operation.id, ports.clock().now()), 0).await?;
+    }
+    Ok(())
 }
 
 /// Looks after a job; changes nothing where it is only checked. Says of each kind of finding the first.

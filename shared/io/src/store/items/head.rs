@@ -150,7 +150,6 @@ shapes! {
     JobV3 => Job,
     JobV4 => Job,
     JobV5 => Job,
-    JobV5 => Job,
     NotedV5 => Noted,
     StatusV1 => Status,
     BeforeV1 => Before,
@@ -360,9 +359,6 @@ struct NotedV5 {
     note: String,
 }
 
-
-
-
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Status", rename_all = "snake_case")]
 enum StatusV1 {
@@ -541,7 +537,6 @@ struct DefinitionV5 {
     #[serde(with = "HooksV1")]
     hooks: Hooks,
 }
-
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Overlap", rename_all = "snake_case")]

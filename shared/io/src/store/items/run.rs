@@ -937,6 +937,18 @@ struct RunV6 {
     follows: Option<Follows>,
     #[serde(skip)]
     followers: Vec<Follower>,
+    #[serde(skip)]
+    made_up: Option<MadeUp>,
+    #[serde(skip)]
+    callbacks: Vec<Callback>,
+    #[serde(skip)]
+    callback_of: Option<RunKey>,
+    #[serde(skip)]
+    given: Option<Given>,
+    #[serde(skip)]
+    aftermath: Option<Aftermath>,
+    #[serde(skip)]
+    made: Option<Made>,
 }
 
 /// It follows another, or others follow it.
@@ -997,21 +1009,13 @@ struct RunV7 {
     made: Option<Made>,
 }
 
-
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "MadeUp")]
 struct MadeUpV7 {
     since: Moment,
     turn: Moment,
     per_minute: u32,
-    #[serde(skip)]
-    callbacks: Vec<Callback>,
-    #[serde(skip)]
-    callback_of: Option<RunKey>,
-    #[serde(skip)]
-    given: Option<Given>,
 }
-
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Given")]
@@ -1019,10 +1023,7 @@ struct GivenV7 {
     attempt: u32,
     #[serde(with = "BodyV1")]
     payload: Body,
-    #[serde(skip)]
-    aftermath: Option<Aftermath>,
 }
-
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Aftermath", rename_all = "snake_case")]
@@ -1034,10 +1035,7 @@ enum AftermathV7 {
         payload: Option<Body>,
     },
     Dismissed,
-    #[serde(skip)]
-    made: Option<Made>,
 }
-
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Made")]
