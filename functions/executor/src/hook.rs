@@ -58,6 +58,7 @@ async fn answer<D: Ports>(ports: &D, claimed: &ClaimedRun, before: &BeforeHook) 
         scheduled_at: run.nominal(),
         now,
         payload: Some(&told),
+        follows: run.follows.map(|follows| follows.run),
         task: order.task.as_ref(),
         material: hook,
         timeout: before.timeout,

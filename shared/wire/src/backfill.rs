@@ -100,7 +100,7 @@ impl BackfillView {
             dry_run: id.is_none(),
             job_id: job.id.to_string(),
             runs: fires.count,
-            fires: fires.first.iter().map(|at| FireView::new(&backfill.schedule, *at)).collect(),
+            fires: fires.first.iter().map(|at| FireView::new(&backfill.schedule, *at, job.nominal_of(*at))).collect(),
             already,
             next_from: fires.next.map(Instant),
             priority: backfill.priority.into(),

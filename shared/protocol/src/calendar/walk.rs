@@ -154,7 +154,11 @@ async fn change_of<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Ta
     }
     match change(ports, &news.shared.tenant, id, news).await? {
         Changed::Done(_) => Ok(Taken::Changed),
-        Changed::AsItWas(_) | Changed::Refused(..) | Changed::NotHeeded(_) | Changed::NotFound => Ok(Taken::AsItWas),
+        Changed::AsItWas(_)
+        | Changed::Refused(..)
+        | Changed::NotHeeded(_)
+        | Changed::NotToFollow(_)
+        | Changed::NotFound => Ok(Taken::AsItWas),
     }
 }
 

@@ -52,6 +52,8 @@ pub(super) async fn act_on_job<D: Ports>(
         Changed::Refused(JobRefusal::Cancelled, _) if act == JobAct::Cancel => Acted::Done,
         Changed::AsItWas(_) => Acted::Refused("it has been changed since it was looked at".to_owned()),
         Changed::Refused(why, _) => Acted::Refused(why.to_string()),
+        // Only another schedule can be refused so.
+        Changed::NotHeeded(_) | Changed::NotToFollow(_) => Acted::Refused("its schedule cannot be kept".to_owned()),
         Changed::NotFound => Acted::Refused("it is not there".to_owned()),
     })
 }

@@ -160,7 +160,7 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
 async fn record_what_was_taken<D: Ports>(ports: &D, hint: &Hint, reading: &Reading) -> Result<(), Fault> {
     match (&reading.run, &reading.owner) {
         (None, RunOwner::Job(job)) => record_taken(ports, job, hint.run.at).await,
-        (Some(_), _) | (None, RunOwner::Parent(_)) => Ok(()),
+        (Some(_), _) | (None, RunOwner::Parent(_) | RunOwner::Told(_)) => Ok(()),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) async fn in_turn<D: Ports>(ports: &D, told: &Hint, ready: Ready) -> R
 fn lateness<D: Ports>(ports: &D, ready: &Ready) -> Late {
     match &ready.owner {
         RunOwner::Job(job) => job.late(&ready.run, matches!(ready.guard, Guard::Seen(_)), ports.clock().now()),
-        RunOwner::Parent(_) => Late::Not,
+        RunOwner::Parent(_) | RunOwner::Told(_) => Late::Not,
     }
 }
 
