@@ -201,7 +201,7 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Jobs,
         Self::Runs,
         Self::DeadLetters,
