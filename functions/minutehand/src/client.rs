@@ -4,6 +4,7 @@
 //! `connection` names; its answer is shown as a `table`, or is a `failure`. Each command has a module of its own.
 
 mod audit;
+mod calendars;
 mod cells;
 mod clock;
 mod completion;
@@ -49,6 +50,7 @@ use self::jobs::Jobs;
 use self::keys::Keys;
 use self::quotas::Quotas;
 use self::runs::Runs;
+use self::calendars::Calendars;
 use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
@@ -115,6 +117,9 @@ Examples:
     /// Show and set a tenant's limits
     #[command(after_help = EXIT_CODES)]
     Quotas(Group<Quotas>),
+    /// Write, show, import and delete calendars: when nothing fires of the jobs that heed them
+    #[command(after_help = EXIT_CODES)]
+    Calendars(Group<Calendars>),
     /// Write, list and delete what calls need and nobody is shown
     #[command(after_help = EXIT_CODES)]
     Secrets(Group<Secrets>),
@@ -207,6 +212,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Fires(fires) => fires.execute().await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Calendars(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Audit(audit) => audit.execute().await,
         Command::SigningSecret(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -233,6 +239,7 @@ impl Command {
             Self::Fires(fires) => Some(&fires.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),
+            Self::Calendars(group) => Some(&group.connection),
             Self::Secrets(group) => Some(&group.connection),
             Self::Audit(audit) => Some(&audit.connection),
             Self::SigningSecret(group) => Some(&group.connection),

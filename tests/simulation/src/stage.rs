@@ -349,7 +349,7 @@ impl Stage {
             stage.know(|driven| match created {
                 Created::New(_) => (driven.acknowledged, driven.creations) = (true, driven.creations + 1),
                 Created::Replayed(_) => driven.acknowledged = true,
-                Created::Taken | Created::TooSlow => {}
+                Created::Taken | Created::TooSlow | Created::NotHeeded(_) => {}
             });
             Ok(created)
         })

@@ -6,6 +6,7 @@ mod audit;
 mod auth;
 mod bad_input;
 mod batch;
+mod calendars;
 mod creating;
 mod effects;
 mod events;
