@@ -4,6 +4,7 @@
 
 mod admitting;
 mod batches;
+mod calendars;
 mod catching_up;
 mod claiming;
 mod clocks;
