@@ -6,6 +6,7 @@
 mod audit;
 mod backfill;
 mod bulk;
+mod calendars;
 mod cells;
 mod clock;
 mod completion;
@@ -56,6 +57,7 @@ use self::keys::Keys;
 use self::operations::Operations;
 use self::quotas::Quotas;
 use self::runs::Runs;
+use self::calendars::Calendars;
 use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
@@ -140,6 +142,9 @@ Examples:
     /// Show and set a tenant's limits
     #[command(after_help = EXIT_CODES)]
     Quotas(Group<Quotas>),
+    /// Write, show, import and delete calendars: when nothing fires of the jobs that heed them
+    #[command(after_help = EXIT_CODES)]
+    Calendars(Group<Calendars>),
     /// Write, list and delete what calls need and nobody is shown
     #[command(after_help = EXIT_CODES)]
     Secrets(Group<Secrets>),
@@ -236,6 +241,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Operations(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Calendars(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Audit(audit) => audit.execute().await,
         Command::SigningSecret(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -266,6 +272,7 @@ impl Command {
             Self::Operations(group) => Some(&group.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),
+            Self::Calendars(group) => Some(&group.connection),
             Self::Secrets(group) => Some(&group.connection),
             Self::Audit(audit) => Some(&audit.connection),
             Self::SigningSecret(group) => Some(&group.connection),

@@ -2,7 +2,7 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery, DismissManyRequest, EffectAnswerView, EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CalendarChangeView, CalendarQuery, CalendarView, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteCalendarQuery, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery, DismissManyRequest, EffectAnswerView, EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, ImportRequest,
     HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
     LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView, OperationAnswerView, OperationRequest, OperationView, OperationsQuery, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RepairRequest, RepairView, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
@@ -292,6 +292,34 @@ pub fn get_quota(tenant: Option<&str>) -> Call<QuotaView> {
 
 pub fn put_quota(tenant: &str, quota: &QuotaRequest) -> Call<QuotaView> {
     Call::new(Method::PUT, &["quotas", tenant]).json(quota)
+}
+
+pub fn list_calendars() -> Call<Page<CalendarView>> {
+    Call::get(&["calendars"])
+}
+
+pub fn get_calendar(calendar: &str) -> Call<CalendarView> {
+    Call::get(&["calendars", calendar])
+}
+
+/// A [`minutehand_wire::CalendarRequest`], or JSON that is to be one: the whole of it.
+pub fn put_calendar(calendar: &str, request: &impl Serialize, query: &CalendarQuery) -> Call<CalendarChangeView> {
+    Call::new(Method::PUT, &["calendars", calendar]).query(query).json(request)
+}
+
+pub fn import_calendar(calendar: &str, request: &ImportRequest, query: &CalendarQuery) -> Call<CalendarChangeView> {
+    Call::post(&["calendars", calendar, "import"]).query(query).json(request)
+}
+
+/// Without an answer, unless it is a dry run: [`would_delete_calendar`].
+pub fn delete_calendar(calendar: &str, query: &DeleteCalendarQuery) -> Call<()> {
+    Call::new(Method::DELETE, &["calendars", calendar]).query(query)
+}
+
+/// What deleting it would touch.
+pub fn would_delete_calendar(calendar: &str) -> Call<CalendarChangeView> {
+    let query = DeleteCalendarQuery { dry_run: true, force: false };
+    Call::new(Method::DELETE, &["calendars", calendar]).query(&query)
 }
 
 pub fn list_secrets(query: &SecretsQuery) -> Call<Page<SecretView>> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DismissManyRequest, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OperationAnswerView, OperationRequest, OperationView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery, CalendarChangeView, CalendarQuery, CalendarRequest, CalendarView, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteCalendarQuery, DeleteJobQuery, DismissManyRequest, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, ImportRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OperationAnswerView, OperationRequest, OperationView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
     TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView,
     WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
@@ -374,7 +374,7 @@ impl Client {
     }
 }
 
-/// Keys, quotas, secrets, the audit, the signing secret, and how things go.
+/// Keys, quotas, calendars, secrets, the audit, the signing secret, and how things go.
 impl Client {
     pub async fn create_key(&self, key: &KeyRequest, idempotency_key: Option<&str>) -> Result<KeyView> {
         self.read(&calls::create_key(key).once(idempotency_key)).await
@@ -403,6 +403,39 @@ impl Client {
     }
 
     /// One page.
+    pub async fn calendars(&self) -> Result<Page<CalendarView>> {
+        self.read(&calls::list_calendars()).await
+    }
+
+    pub async fn calendar(&self, calendar: &str) -> Result<CalendarView> {
+        self.read(&calls::get_calendar(calendar)).await
+    }
+
+    /// The whole of it; or only what that would touch.
+    pub async fn set_calendar(
+        &self,
+        calendar: &str,
+        request: &CalendarRequest,
+        query: &CalendarQuery,
+    ) -> Result<CalendarChangeView> {
+        self.read(&calls::put_calendar(calendar, request, query)).await
+    }
+
+    /// The all-day events of an iCalendar file, among its dates.
+    pub async fn import_calendar(
+        &self,
+        calendar: &str,
+        request: &ImportRequest,
+        query: &CalendarQuery,
+    ) -> Result<CalendarChangeView> {
+        self.read(&calls::import_calendar(calendar, request, query)).await
+    }
+
+    /// Refused while jobs heed it, unless by force.
+    pub async fn delete_calendar(&self, calendar: &str, force: bool) -> Result<()> {
+        self.done(&calls::delete_calendar(calendar, &DeleteCalendarQuery { dry_run: false, force })).await
+    }
+
     pub async fn secrets(&self, query: &SecretsQuery) -> Result<Page<SecretView>> {
         self.read(&calls::list_secrets(query)).await
     }

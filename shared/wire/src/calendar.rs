@@ -70,7 +70,7 @@ pub struct CalendarRequest {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ExcludedDate", deny_unknown_fields)]
+#[schemars(rename = "ExcludedDateRequest", deny_unknown_fields)]
 pub struct DateSpec {
     #[schemars(with = "DateText")]
     pub date: String,
@@ -81,7 +81,7 @@ pub struct DateSpec {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TimeOfTheWeek", deny_unknown_fields)]
+#[schemars(rename = "TimeOfTheWeekRequest", deny_unknown_fields)]
 pub struct TimeSpec {
     /// The days on which it begins: each if they are not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub struct TimeSpec {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MaintenanceWindow", deny_unknown_fields)]
+#[schemars(rename = "MaintenanceWindowRequest", deny_unknown_fields)]
 pub struct MaintenanceSpec {
     /// An instant, or what the calendar's clock shows then: `2027-01-15T22:00`. Shown as an instant.
     pub from: String,

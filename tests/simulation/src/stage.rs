@@ -20,6 +20,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::body::Json;
 use minutehand_domain::callback::{Callback, CallbackPlace, End};
+use minutehand_domain::calendar::{CalendarName, Goes, Rules, Shared};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
@@ -47,6 +48,9 @@ use minutehand_io::queues::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::{Violation, callbacks};
+use minutehand_protocol::calendar::change::{
+    Gone, Put as PutCalendar, delete as delete_calendar, put as put_calendar,
+};
 use minutehand_protocol::job::change::{Changed, change};
 use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_protocol::run::cancel::{Cancelled, cancel};
@@ -389,7 +393,7 @@ impl Stage {
             stage.know(|driven| match created {
                 Created::New(_) => (driven.acknowledged, driven.creations) = (true, driven.creations + 1),
                 Created::Replayed(_) => driven.acknowledged = true,
-                Created::Taken | Created::TooSlow | Created::NotToFollow(_) => {}
+                Created::Taken | Created::TooSlow | Created::NotHeeded(_) | Created::NotToFollow(_) => {}
             });
             Ok(created)
         })
@@ -398,6 +402,24 @@ impl Stage {
     pub fn change(&self, at: i64, name: &'static str, wish: Change) -> Answer<Changed> {
         let stage = self.clone();
         self.act(at, name, move |ports| async move { change(&ports, &stage.tenant, stage.id, &wish).await })
+    }
+
+    /// A calendar of the tenant's says this from then on.
+    pub fn calendar(&self, at: i64, name: &'static str, calendar: &str, rules: Rules) -> Answer<bool> {
+        let (tenant, calendar) = (self.tenant.clone(), calendar.parse().expect("a name"));
+        self.act(at, name, move |ports| async move {
+            let put = put_calendar(&ports, &tenant, &calendar, &rules, None).await?;
+            Ok(matches!(put, PutCalendar::Done { .. }))
+        })
+    }
+
+    /// A calendar of the tenant's goes: unless a job heeds it, or in any case. Whether it does.
+    pub fn remove_calendar(&self, at: i64, name: &'static str, calendar: &str, in_any_case: bool) -> Answer<bool> {
+        let (tenant, calendar) = (self.tenant.clone(), calendar.parse().expect("a name"));
+        let goes = if in_any_case { Goes::InAnyCase } else { Goes::IfUnused };
+        self.act(at, name, move |ports| async move {
+            Ok(matches!(delete_calendar(&ports, &tenant, &calendar, goes, None).await?, Gone::Done { .. }))
+        })
     }
 
     /// Its job becomes what is wished here.
@@ -653,6 +675,23 @@ impl Stage {
         let Some(run) = self.run(instant) else { return "no record".to_owned() };
         let status = run.status(Moment::from_millis(self.sim.now()));
         run.reason().map_or_else(|| status.to_owned(), |reason| format!("{status}: {reason}"))
+    }
+
+    /// What the run at this instant was meant for.
+    pub fn nominal(&self, instant: i64) -> Option<i64> {
+        self.run(instant).map(|run| second(run.nominal().millis()))
+    }
+
+    /// What else the record of an instant stands for: until when, and how many.
+    pub fn spanned(&self, instant: i64) -> Option<(i64, u64)> {
+        let span = self.run(instant)?.skipped_span()?;
+        Some((second(span.until.millis()), span.count?))
+    }
+
+    /// Whether the tenant has a calendar of this name, though it may be about to go.
+    pub fn has_calendar(&self, name: &str) -> bool {
+        let name: CalendarName = name.parse().expect("a name");
+        at_once(self.world.whole_store().get::<Shared>(&self.tenant, name.place())).expect("memory").is_some()
     }
 
     /// The link of the chain at this instant.

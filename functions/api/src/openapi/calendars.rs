@@ -48,6 +48,7 @@ pub(crate) fn import_calendar() -> OperationDoc {
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::CREATED, "It is made.").with(AnswerHeader::ETag))
         .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::OK, "It is written anew, or would be.").with(AnswerHeader::ETag))
+        .example("a holiday", json!({ "ics": ICS, "timezone": "America/New_York" }), StatusCode::CREATED, imported())
 }
 
 pub(crate) fn delete_calendar() -> OperationDoc {
@@ -58,6 +59,14 @@ pub(crate) fn delete_calendar() -> OperationDoc {
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::nothing(StatusCode::NO_CONTENT, "It is gone."))
         .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::OK, "What that would touch; nothing was changed."))
+}
+
+const ICS: &str = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20270704\r\nSUMMARY:Independence Day\r\nEND:VEVENT\r\nEND:VCALENDAR";
+
+fn imported() -> Value {
+    let mut imported = made();
+    imported["calendar"]["excluded_dates"] = json!([{ "date": "2027-07-04", "reason": "Independence Day" }]);
+    imported
 }
 
 fn holidays() -> Value {

@@ -7,6 +7,7 @@ mod auth;
 mod bad_input;
 mod backfills;
 mod batch;
+mod calendars;
 mod creating;
 mod effects;
 mod events;

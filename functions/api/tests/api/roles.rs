@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 88] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 93] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -63,6 +63,11 @@ pub(crate) const ROUTES: [(&str, &str, &str); 88] = [
     ("POST", "/v1/workflows/{workflow_id}/resume", "operator"),
     ("GET", "/v1/fires", "viewer"),
     ("POST", "/v1/schedules/preview", "viewer"),
+    ("GET", "/v1/calendars", "viewer"),
+    ("GET", "/v1/calendars/{calendar}", "viewer"),
+    ("PUT", "/v1/calendars/{calendar}", "operator"),
+    ("DELETE", "/v1/calendars/{calendar}", "operator"),
+    ("POST", "/v1/calendars/{calendar}/import", "operator"),
     ("POST", "/v1/keys", "admin"),
     ("GET", "/v1/keys", "admin"),
     ("DELETE", "/v1/keys/{key_id}", "admin"),

@@ -12,6 +12,7 @@ use minutehand_domain::access::{ApiKey, By, KeyId, KeyUse, Role, SecretHash};
 use minutehand_domain::audit::{Act, ActKey, Deed, Outcome};
 use minutehand_domain::body::{Body, Digest, Json};
 use minutehand_domain::callback::{Callback, CallbackPlace, End};
+use minutehand_domain::calendar::{CalendarUse, CalendarVersion, Goes, Shared, Walk};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::follow::{Follower, Follows, Listed};
@@ -20,7 +21,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::hook::{BeforeHook, Given, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
-use minutehand_domain::job::{Before, Definition, Job, Noted, Status};
+use minutehand_domain::job::{Before, Carried, Definition, Job, Noted, Status};
 use minutehand_domain::operation::{
     Backfill, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress as Came, Reason, RunAct, RunFilter,
     State as OperationState, Subject, Work,
@@ -39,7 +40,7 @@ use minutehand_domain::run::{
     Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark, Remarked, Run, Said, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
-use minutehand_domain::schedule::{Plan, Schedule, Spread};
+use minutehand_domain::schedule::{OnExcluded, Plan, Schedule, Spread};
 use minutehand_domain::secret::{Label, Sealed, Secret};
 use minutehand_domain::signing::SigningSecrets;
 use minutehand_domain::slot::{Admission, Bound, Bounds, Concurrency, Pace, Rate, Slot, SlotName, Waiter};
@@ -55,7 +56,7 @@ use minutehand_domain::workflow::{Workflow, WorkflowId};
 
 use super::embedded::Codec;
 use super::item::Item;
-use super::items::{DefinitionPiece, KeptBody};
+use super::items::{DefinitionPiece, KeptBody, KeptRules};
 use super::{Seen, Version};
 
 const AT: Moment = Moment::from_millis(1_800_000_000_123);
@@ -247,6 +248,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     see("secret rotated", &secret.written(sealed, AT));
     see("secret deleted", &secret.deleted(AT));
     see("secret", &secret);
+    each_of_calendars(see);
     let limits = Limits {
         max_jobs: Some(1),
         max_fires_per_minute: Some(200),
@@ -277,6 +279,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         ("run", Obligation::Run(manual())),
         ("operation", Obligation::Operation(OPERATION)),
         ("run of a backfill", Obligation::Run(RunKey::backfill(JOB, AT, 1))),
+        ("calendar", Obligation::Calendar(JOB)),
     ] {
         let (key, stamp) = (TimerKey { due: AT, obligation }, TimerStamp { generation: 300, written: AT });
         see(&format!("timer {name}"), &GoldenTimer(Timer { key, tenant: tenant(), stamp, parent: None }));
@@ -345,6 +348,17 @@ fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
     }
 }
 
+fn each_of_calendars(see: &mut dyn FnMut(&str, &dyn Golden)) {
+    let name = "us-holidays".parse().unwrap();
+    let shared = Shared::new(tenant(), name, CalendarVersion::of(b"{}"), AT);
+    see("calendar", &shared.walked(None));
+    see("calendar on its way", &shared.walked(Some(Walk { past: Some(JOB), goes: None })));
+    see("calendar that goes", &shared.going(Goes::InAnyCase, Moment::END));
+    see("calendar that goes unless used", &shared.going(Goes::IfUnused, Moment::END));
+    see("calendar's rules", &KeptRules { text: "{\"ä\":1}".to_owned() });
+    see("calendar's use", &CalendarUse { job: JOB, written: AT });
+}
+
 fn jobs() -> Vec<(String, Job)> {
     let mut jobs = Vec::new();
     for (name, schedule) in schedules() {
@@ -357,7 +371,7 @@ fn jobs() -> Vec<(String, Job)> {
         status: Status::Paused,
         generation: 300,
         epoch: 7,
-        before: Some(Before { schedule: on_demand(), since: Moment::EPOCH }),
+        before: Some(Before { schedule: on_demand(), since: Moment::EPOCH, carried: None }),
         changed_at: Moment::END,
         fingerprint: Some(fingerprint()),
         ..job(on_demand(), Definition::default())
@@ -372,7 +386,32 @@ fn jobs() -> Vec<(String, Job)> {
         since: AT,
     });
     jobs.push(("followed".to_owned(), Job { followers: listed.to_vec(), ..job(on_demand(), Definition::default()) }));
+    jobs.extend(jobs_with_calendars());
     jobs
+}
+
+fn jobs_with_calendars() -> Vec<(String, Job)> {
+    let heeding = |names: &[&str], on_excluded| {
+        let calendars = names.iter().map(|name| name.parse().unwrap()).collect();
+        let plan = Plan { every_seconds: Some(90), calendars, on_excluded: Some(on_excluded), ..Plan::default() };
+        let mut schedule = Schedule::new(&plan, AT).unwrap();
+        for heeded in &mut schedule.observance.as_mut().unwrap().calendars {
+            heeded.version = Some(CalendarVersion::of(b"{}"));
+        }
+        schedule
+    };
+    let (skipping, moving) = (heeding(&["us-holidays"], OnExcluded::Skip), heeding(&["a", "b"], OnExcluded::Move));
+    let carried = Some(Carried { nominal: AT, at: Moment::END });
+    let changed = Job {
+        before: Some(Before { schedule: moving.clone(), since: Moment::EPOCH, carried }),
+        carried,
+        ..job(on_demand(), Definition::default())
+    };
+    vec![
+        ("calendars".to_owned(), job(skipping, Definition::default())),
+        ("calendars moving".to_owned(), job(moving, Definition::default())),
+        ("calendars before".to_owned(), changed),
+    ]
 }
 
 fn schedules() -> Vec<(&'static str, Schedule)> {
@@ -611,6 +650,9 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("given much by a hook", Run { given: given(Body::Apart(Digest([7; 16]))), ..run(manual()) }));
     let vetoed = Run { told: Some("not today".to_owned()), ..run(scheduled()) };
     runs.push(("vetoed", vetoed.skipped(Skip::Vetoed, None, AT)));
+    let taken = Run { told: Some("calendar us-holidays (Christmas)".to_owned()), ..run(scheduled()) };
+    let row = Some(SkippedSpan { until: Moment::END, count: Some(300) });
+    runs.push(("skipped calendar", taken.skipped(Skip::Calendar, row, AT)));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let made_up = Some(MadeUp { since: AT, turn: AT, per_minute: 30 });
     runs.push(("put off", Run { made_up, state: State::Scheduled { due: AT }, ..run(scheduled()) }));

@@ -5,6 +5,7 @@
 mod admitting;
 mod batches;
 mod callbacks;
+mod calendars;
 mod catching_up;
 mod claiming;
 mod clocks;

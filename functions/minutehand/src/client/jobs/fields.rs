@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::super::clock::{CLOCK_FIELDS, ClockFlags};
 use super::super::failure::Failure;
+use super::super::id;
 use super::super::input::{Json, Source};
 use super::super::instant::instant;
 use super::super::span::Span;
@@ -22,6 +23,7 @@ const ENDS_OF_BEFORE: [&str; 3] = ["success", "failure", "finished"];
 const ENDS: [&str; 5] = ["succeeded", "failed", "timed_out", "cancelled", "skipped"];
 const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
 const CATCH_UPS: [&str; 3] = ["last", "none", "all"];
+const ON_EXCLUDED: [&str; 2] = ["skip", "move"];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// What people write by hand. Everything else a job can have is said in a file.
@@ -51,6 +53,12 @@ pub(crate) struct JobFlags {
     /// At most so much later than it says, the same for each time: spreads many jobs of one instant
     #[arg(long, value_name = "SPAN", conflicts_with = "on_demand", help_heading = "When")]
     jitter: Option<Span>,
+    /// Heed this calendar: what it takes does not fire then; can be given again
+    #[arg(long, value_name = "NAME", value_parser = id, conflicts_with = "on_demand", help_heading = "When")]
+    calendar: Vec<String>,
+    /// What becomes of what a calendar takes: it is skipped, or moves to the next instant that all of them allow; `skip` without
+    #[arg(long, value_name = "POLICY", value_parser = ON_EXCLUDED, help_heading = "When")]
+    on_excluded: Option<String>,
     /// Which of the times that could not be met are made up for; `last` without
     #[arg(long, value_name = "POLICY", value_parser = CATCH_UPS, help_heading = "When")]
     catch_up: Option<String>,
@@ -218,7 +226,11 @@ impl JobFlags {
     }
 
     fn has_schedule(&self) -> bool {
-        self.when().is_some() || self.clock.is_given() || self.jitter.is_some()
+        self.when().is_some()
+            || self.clock.is_given()
+            || self.jitter.is_some()
+            || !self.calendar.is_empty()
+            || self.on_excluded.is_some()
     }
 
     /// A clock is a cron expression's and goes with it.
@@ -235,6 +247,12 @@ impl JobFlags {
         self.clock.onto(schedule);
         if let Some(Span(seconds)) = self.jitter {
             schedule.insert("jitter_seconds".to_owned(), json!(seconds));
+        }
+        if !self.calendar.is_empty() {
+            schedule.insert("calendars".to_owned(), json!(self.calendar));
+        }
+        if let Some(policy) = &self.on_excluded {
+            schedule.insert("on_excluded".to_owned(), json!(policy));
         }
     }
 

@@ -1,0 +1,183 @@
+//! Calendars that change under the jobs that heed them: no fire is lost by it, none is doubled, and what a calendar took is on record.
+
+use minutehand_domain::calendar::{Maintenance, Rules};
+use minutehand_domain::schedule::cron::zone;
+use minutehand_domain::schedule::{OnExcluded, Plan};
+use minutehand_protocol::job::create::Created;
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, moment, sleeps_before};
+
+/// Every ten minutes from the tenth on, but for what the calendar takes.
+fn heeding(on_excluded: OnExcluded) -> Wish {
+    let calendars = vec!["works".parse().unwrap()];
+    Wish::of(Plan { calendars, on_excluded: Some(on_excluded), ..every(600, 600) })
+}
+
+/// Nothing fires from the one second to the other.
+fn shut(from: i64, until: i64) -> Rules {
+    let maintenance = vec![Maintenance { from: moment(from), until: moment(until), reason: Some("moving".to_owned()) }];
+    Rules { maintenance, ..open() }
+}
+
+fn open() -> Rules {
+    Rules::none(zone("UTC").expect("a zone"))
+}
+
+/// Guard **the walk is promised**: who changes a calendar dies once that is written.
+///
+/// Removed: the look behind the walk erases its timer. The job stayed pinned to what the calendar had said, and fired nothing for an hour in
+/// which it should have.
+#[test]
+fn a_change_reaches_its_jobs_though_who_made_it_died() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [dies_after("changer", "put_calendar")]);
+    stage.calendar(0, "maker", "works", shut(0, 7200));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.calendar(900, "changer", "works", open());
+    stage.play_to(3000);
+
+    assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
+}
+
+/// Guard **use before pin**: that a job heeds a calendar is written before the calendar is read for it.
+///
+/// Removed: it is not written. A change of the calendar did not find the job.
+#[test]
+fn a_change_reaches_the_jobs_that_heed_the_calendar() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), []);
+    stage.calendar(0, "maker", "works", shut(0, 7200));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.calendar(900, "changer", "works", open());
+    stage.play_to(2000);
+    stage.calendar(2000, "changer", "works", shut(2100, 3200));
+    stage.play_to(4000);
+
+    assert_eq!(stage.called(), [1200, 1800, 3600]);
+    assert_eq!(stage.state(2400), "skipped: calendar");
+}
+
+/// Whoever changes a calendar may die at any step: what it says is as it was for all, or as it is to be.
+#[test]
+fn a_changer_of_a_calendar_may_die_at_any_step() {
+    let ports = ["put_rules", "put_timer", "put_calendar", "put_head", "erase_timer"];
+    let mut changed = 0;
+    for port in ports {
+        for dies in [dies_before, dies_after] {
+            let stage = Stage::new(heeding(OnExcluded::Skip), [dies("changer", port)]);
+            stage.calendar(0, "maker", "works", shut(0, 4500));
+            stage.create(10, "creator");
+            stage.sweep_each_minute(60..9000);
+
+            stage.calendar(900, "changer", "works", open());
+            stage.play_to(9000);
+
+            let all: Vec<i64> = (2..=15).map(|n| n * 600).collect();
+            let called = stage.called();
+            changed += u32::from(called == all);
+            assert!(called == all || called == all[6..], "{port}: {called:?}");
+        }
+    }
+    assert!((3..10).contains(&changed), "both were met: {changed}");
+}
+
+/// Guard **who is about to is refused**: a creator has read the calendar, sleeps, and the calendar is changed meanwhile.
+///
+/// Removed: who has not written yet is passed over. His job was pinned to what the calendar had said, and nobody told it otherwise.
+#[test]
+fn who_read_a_calendar_before_its_change_reads_it_again() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [sleeps_before("creator", "put_head", 60)]);
+    stage.calendar(0, "maker", "works", shut(0, 7200));
+    let created = stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.calendar(30, "changer", "works", open());
+    stage.play_to(1500);
+
+    assert!(matches!(created.given(), Created::New(_)), "{created:?}", created = created.given());
+    assert_eq!(stage.called(), [600, 1200]);
+}
+
+/// Guard **a moved fire is carried on**: its calendar is changed before it has begun, twice.
+///
+/// Removed: the change carries nothing on. What had been due was due no more, and never ran.
+#[test]
+fn a_moved_fire_outlives_two_changes_of_its_calendar() {
+    let stage = Stage::new(heeding(OnExcluded::Move), []);
+    stage.calendar(0, "maker", "works", shut(500, 1500));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.calendar(700, "changer", "works", shut(500, 1000));
+    stage.calendar(800, "changer", "works", open());
+    stage.play_to(1900);
+
+    let begun: Vec<i64> = stage.starts().into_iter().map(|(_, at)| at).collect();
+    assert_eq!(begun, [800, 1200, 1800]);
+    assert_eq!(stage.nominal(800), Some(600), "it was meant for 600");
+}
+
+/// Guard **told before what follows**: what a calendar took is on record before the run behind it.
+///
+/// Removed: the claim records nothing. Nobody could find out what had become of two fires.
+#[test]
+fn what_a_calendar_took_is_on_record_before_the_run_behind_it() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), []);
+    stage.calendar(0, "maker", "works", shut(1100, 1900));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.play_to(3000);
+
+    assert_eq!(stage.called(), [600, 2400, 3000]);
+    assert_eq!((stage.state(1200), stage.spanned(1200)), ("skipped: calendar".to_owned(), Some((1800, 2))));
+    assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3000)), "{:?}", stage.timers());
+}
+
+/// A hint that was given before a calendar took its instant starts nothing.
+#[test]
+fn an_old_hint_of_what_a_calendar_takes_by_now_starts_nothing() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), []);
+    stage.calendar(0, "maker", "works", open());
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.calendar(590, "changer", "works", shut(595, 700));
+    stage.play_to(3000);
+
+    assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
+    assert_eq!(stage.state(600), "skipped: calendar");
+}
+
+/// A calendar goes with its jobs going on without it; and where jobs heed it, it does not go.
+#[test]
+fn a_calendar_that_goes_leaves_its_jobs_whole() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [dies_after("remover", "put_calendar")]);
+    stage.calendar(0, "maker", "works", shut(0, 7200));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    let held = stage.remove_calendar(300, "holder", "works", false);
+    stage.play_to(800);
+    assert_eq!((held.given(), stage.called()), (false, vec![]));
+    stage.remove_calendar(900, "remover", "works", true);
+    stage.play_to(2000);
+
+    assert_eq!(stage.called(), [1200, 1800]);
+    assert!(!stage.has_calendar("works"), "it is gone");
+}
+
+/// What nobody changes is not touched: a calendar that is put again as it is changes no job.
+#[test]
+fn a_calendar_that_says_the_same_again_touches_no_job() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [dies_before("again", "put_head")]);
+    stage.calendar(0, "maker", "works", shut(1100, 1900));
+    stage.create(10, "creator");
+    stage.play_to(100);
+
+    stage.calendar(200, "again", "works", shut(1100, 1900));
+    stage.play_to(300);
+
+    assert_eq!(stage.job().map(|job| job.generation), Some(1));
+}
