@@ -326,7 +326,7 @@ impl Operation {
         let paced_to = self.paced_from(now) + PER_RUN * u32::try_from(found.subjects.len()).unwrap_or(u32::MAX);
         let batch: Vec<_> = held.chain(found.subjects).collect();
         let is_held = acted.iter().any(|(_, acted)| *acted == Acted::Held);
-        let held_since = if is_held { self.held_since.or(Some(now)) } else { None };
+        let held_since = if is_held { self.held_from(now).or(Some(now)) } else { None };
         let position = found.position;
         let next = Self { progress, batch, held_since, position, paced_to, changed_at: now, ..self.clone() };
         let is_at_its_end = next.batch.is_empty() && next.position == Position::End;
@@ -369,7 +369,12 @@ impl Operation {
 
     /// Whether an occurrence that its schedule may still start is waited for no more.
     pub fn waits_no_more(&self, now: Moment) -> bool {
-        self.held_since.is_some_and(|since| now.since(since) >= pace::BACKFILL_HOLD)
+        self.held_from(now).is_some_and(|since| now.since(since) >= pace::BACKFILL_HOLD)
+    }
+
+    /// Since when it waits. While nobody looked, nobody decided about that occurrence either: then it waits from now on.
+    fn held_from(&self, now: Moment) -> Option<Moment> {
+        self.held_since.filter(|_| now.since(self.changed_at) < 2 * pace::TICK)
     }
 
     /// When it is looked at again.

@@ -44,9 +44,9 @@ pub const CALL_MARGIN: Duration = Duration::from_secs(5);
 pub const CANCEL_GRACE: Duration = Duration::from_secs(30);
 /// A late promise is put again this far ahead.
 pub const PROMISE_AGAIN: Duration = Duration::from_secs(1);
-/// How long a backfill waits for an occurrence that its schedule may still start, before it leaves it to that: an overdue look comes within two
-/// ticks, and decides.
-pub const BACKFILL_HOLD: Duration = Duration::from_secs(180);
+/// How long a backfill waits for an occurrence that its schedule may still start, before it leaves it to that: whatever the job's catch-up says, it
+/// is decided when normal recovery is over, and that is twice as long.
+pub const BACKFILL_HOLD: Duration = Duration::from_secs(2 * RECOVERY.as_secs());
 /// Whoever asks for an operation begins it himself: for so long nobody else does.
 pub const HEAD_START: Duration = Duration::from_secs(5);
 /// A tick of the sweeper.

@@ -110,13 +110,18 @@ fn what_is_not_decided_is_looked_at_again_and_not_for_ever() {
     let one = Subject::Occurrence(NOW);
     let end = || Found { subjects: vec![], position: Position::End };
 
-    let held = backfill().stepped(&[(one, Acted::Held)], end(), NOW);
-    let again = held.stepped(&[(one, Acted::Held)], end(), after(100));
+    let held = |operation: &Operation, seconds: u64| operation.stepped(&[(one, Acted::Held)], end(), after(seconds));
+    let mut waits = held(&backfill(), 0);
+    for minute in 1..=10 {
+        assert!(!waits.waits_no_more(after(60 * minute - 1)), "{minute}");
+        waits = held(&waits, 60 * minute);
+    }
 
-    assert_eq!((held.state, held.batch.as_slice(), held.progress.seen), (State::Running, &[one][..], 0));
-    assert_eq!(again.held_since, Some(NOW));
-    assert!(!again.waits_no_more(after(179)) && again.waits_no_more(after(180)));
-    let decided = again.stepped(&[(one, Acted::Done)], end(), after(101));
+    assert_eq!((waits.state, waits.batch.as_slice(), waits.progress.seen), (State::Running, &[one][..], 0));
+    assert!(waits.waits_no_more(after(600)));
+    assert!(!waits.waits_no_more(after(3600)), "nobody looked for an hour");
+    assert_eq!(held(&waits, 3600).held_since, Some(after(3600)));
+    let decided = waits.stepped(&[(one, Acted::Done)], end(), after(601));
     assert_eq!((decided.held_since, decided.state), (None, State::Done));
 }
 
