@@ -21,7 +21,7 @@ pub struct Account {
 /// On which ends the job is to run, and while what it is stood.
 #[derive(Clone, Debug)]
 pub struct Watch {
-    /// `success`, `failure` or `finished`.
+    /// `success`, `failure`, `finished`; or `changed`, where it was one and then another.
     pub on: String,
     /// Its creator had been told that it is there.
     pub from: i64,
@@ -57,6 +57,8 @@ enum Due {
     /// A record that it did not run.
     Record,
     Nothing,
+    /// Nobody knows.
+    Something,
 }
 
 impl Account {
@@ -97,7 +99,7 @@ impl Account {
             (None, None) => return,
             (Some(at), None) => {
                 let was_there = end.meant_for > self.watch.from + CHANGE_TOLERANCE && at < self.watch.until - SEEN_TO;
-                if due != Due::Nothing && was_there {
+                if matches!(due, Due::Run | Due::Record) && was_there {
                     found.push(broken(
                         "what follows a run is there",
                         &end.run,
@@ -117,7 +119,7 @@ impl Account {
                     &format!("{} is {}", made.run, made.status),
                 ));
             }
-            Due::Record | Due::Run => {}
+            Due::Record | Due::Run | Due::Something => {}
         }
         let stood = at < self.watch.until - SEEN_TO;
         if due == Due::Run && skipped && stood && made.reason.as_deref() != Some("overlap") {
@@ -144,6 +146,7 @@ impl Account {
         let passed_over = matches!(end.reason.as_deref(), Some("overlap" | "missed" | "upstream" | "vetoed"));
         match (self.watch.on.as_str(), end.status.as_str()) {
             ("success" | "finished", "succeeded") | ("failure" | "finished", "failed" | "timed_out") => Due::Run,
+            ("changed", _) => Due::Something,
             ("finished", "skipped") if passed_over => Due::Run,
             ("success", "failed" | "timed_out") => Due::Record,
             ("success", "skipped") if passed_over => Due::Record,

@@ -35,7 +35,11 @@ async fn a_job_shows_behind_which_it_runs_and_has_no_next_run() {
     assert!(listed.iter().any(|job| job["schedule"]["after"]["job"] == json!(front)));
     let fires = world.get("/v1/fires").await;
     assert_eq!(fires.items("items"), [json!(null); 0], "what runs behind another is not forecast");
-    assert_eq!(world.get(&format!("/v1/jobs/{front}")).await.header("etag"), "\"1\"", "who follows changes nothing of it");
+    assert_eq!(
+        world.get(&format!("/v1/jobs/{front}")).await.header("etag"),
+        "\"1\"",
+        "who follows changes nothing of it"
+    );
 }
 
 #[tokio::test]
@@ -53,10 +57,18 @@ async fn what_followed_what_is_on_both_runs() {
     let after = world.get(&format!("/v1/runs/{run}")).await;
     let second = after.word("/followed_by/0/run_id");
     let shown = world.get(&format!("/v1/runs/{second}")).await;
-    assert_eq!((shown.word("/status"), shown.word("/origin")), ("succeeded".to_owned(), "follow".to_owned()), "{}", shown.text);
+    assert_eq!(
+        (shown.word("/status"), shown.word("/origin")),
+        ("succeeded".to_owned(), "follow".to_owned()),
+        "{}",
+        shown.text
+    );
     assert_eq!((shown.word("/follows"), shown.word("/job_id")), (run.clone(), follower.clone()));
     let events = world.get(&format!("/v1/runs/{second}/events")).await;
-    assert_eq!((events.word("/items/0/type"), events.word("/items/0/detail")), ("follows".to_owned(), format!("follows {run}")));
+    assert_eq!(
+        (events.word("/items/0/type"), events.word("/items/0/detail")),
+        ("follows".to_owned(), format!("follows {run}"))
+    );
     let why = world.get(&format!("/v1/jobs/{follower}/why?at={}", shown.word("/effective_at"))).await;
     assert_eq!((why.word("/verdict"), why.word("/rule")), ("fired".to_owned(), "after".to_owned()), "{}", why.text);
     assert!(why.word("/detail").contains(&format!("it follows {run}")), "{}", why.text);
@@ -177,10 +189,14 @@ async fn a_preview_says_what_is_followed_and_forecasts_nothing() {
     let world = World::new();
     let (front, _) = two(&world, "success").await;
 
-    let shown = world.post("/v1/schedules/preview", json!({"schedule": {"after": {"job": front, "on": "finished"}}})).await;
+    let shown =
+        world.post("/v1/schedules/preview", json!({"schedule": {"after": {"job": front, "on": "finished"}}})).await;
 
     assert_eq!(shown.status, 200, "{}", shown.text);
-    assert_eq!((shown.word("/description"), shown.field("/fires")), (format!("follows {front}, on finished"), json!([])));
+    assert_eq!(
+        (shown.word("/description"), shown.field("/fires")),
+        (format!("follows {front}, on finished"), json!([]))
+    );
 }
 
 /// The front job is deleted: that is allowed, and who is behind it shows that it runs behind a job that is gone.
@@ -212,7 +228,12 @@ async fn another_try_is_followed_as_the_first_was() {
 
     let runs = world.get(&format!("/v1/jobs/{follower}/runs?to=2027-01-16T00:00:00Z&from=2027-01-15T00:00:00Z")).await;
     let said: Vec<_> = runs.items("items").iter().map(|run| (run["status"].clone(), run["follows"].clone())).collect();
-    assert_eq!(said, [(json!("succeeded"), json!(again.word("/run_id"))), (json!("skipped"), json!(run))], "{}", runs.text);
+    assert_eq!(
+        said,
+        [(json!("succeeded"), json!(again.word("/run_id"))), (json!("skipped"), json!(run))],
+        "{}",
+        runs.text
+    );
     assert!(world.now() > START);
 }
 

@@ -26,7 +26,8 @@ pub(super) async fn let_follow<D: Ports>(ports: &D, run: &Run, work: &mut Work) 
     for (follower, _) in run.followed_by() {
         let Some(job) = job_of(ports, &run.tenant, follower.job).await? else { continue };
         let made = job.after_the_end_of(run, follower.on, ports.clock().now());
-        if made.is_none() || job.status == Status::Cancelled {
+        let is_behind = job.follows().is_some_and(|(front, _)| front == run.key.job);
+        if !is_behind || job.status == Status::Cancelled {
             leave(ports, &job, run.key.job).await?;
         }
         if let Some(made) = made {

@@ -16,60 +16,70 @@ use minutehand_io::{Fault, Ports};
 
 use crate::lookup::{job_of, seen_job_of};
 
-/// Tries against others who change the same job at the same time.
-const TRIES: u32 = 8;
+/// Tries against others who change the same job at the same time: as many as may come into one list, and some.
+const TRIES: u32 = 32;
 
-/// Whether a job may run behind `front`: that is there, and neither behind it already nor so far behind others that it would be too many. Two
-/// who ask at once may both be told so and close a cycle between them: its runs end by their depth.
+/// Whether a job may run behind `front`: that is there, and neither behind it already nor so far behind others that it would be too many.
 pub async fn may_follow<D: Ports>(
     ports: &D,
     tenant: &Tenant,
     job: JobId,
     front: JobId,
 ) -> Result<Result<(), NotToFollow>, Fault> {
-    let (mut chain, mut next) = (vec![job], Some(front));
-    while let Some(id) = next {
+    Ok(walk(ports, tenant, job, front).await?.map(|_front| ()))
+}
+
+/// The job in front as it was seen, if all before it lets this one behind it. Of two jobs that would run behind each other one is refused, as
+/// whoever writes its entry has seen that nobody changed the job in front; a larger circle may be closed by two who write at once, and its runs
+/// end by their depth.
+async fn walk<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    job: JobId,
+    front: JobId,
+) -> Result<Result<Seen<Job>, NotToFollow>, Fault> {
+    if front == job {
+        return Ok(Err(NotToFollow::Cycle(vec![job, job])));
+    }
+    let Some(seen) = seen_job_of(ports, tenant, front).await? else { return Ok(Err(NotToFollow::NoJob(front))) };
+    if seen.item.status == Status::Cancelled {
+        return Ok(Err(NotToFollow::Deleted(front)));
+    }
+    let (mut chain, mut next) = (vec![job, front], seen.item.follows());
+    while let Some((id, _)) = next {
+        chain.push(id);
         if id == job {
-            chain.push(id);
             return Ok(Err(NotToFollow::Cycle(chain)));
         }
-        if chain.len() > usize::from(FOLLOW_DEPTH) {
+        if chain.len() > usize::from(FOLLOW_DEPTH) + 1 {
             return Ok(Err(NotToFollow::TooDeep));
         }
-        next = match job_of(ports, tenant, id).await? {
-            None if id == front => return Ok(Err(NotToFollow::NoJob(id))),
-            Some(there) if id == front && there.status == Status::Cancelled => {
-                return Ok(Err(NotToFollow::Deleted(id)));
-            }
-            there => there.and_then(|there| there.follows()).map(|(front, _)| front),
-        };
-        chain.push(id);
+        next = job_of(ports, tenant, id).await?.and_then(|there| there.follows());
     }
-    Ok(Ok(()))
+    Ok(Ok(seen))
 }
 
 /// Puts a job that is to run behind another into that one's list, before the head that says so. A job that runs behind none is in no list.
 pub(super) async fn list_first<D: Ports>(ports: &D, next: &Job) -> Result<Result<(), NotToFollow>, Fault> {
     let Some((front, on)) = next.follows() else { return Ok(Ok(())) };
-    if let Err(no) = may_follow(ports, &next.tenant, next.id, front).await? {
-        return Ok(Err(no));
-    }
+    let (follower, generation) = (Follower { job: next.id, on }, next.generation);
     for _ in 0..TRIES {
-        let Some(seen) = seen_job_of(ports, &next.tenant, front).await? else {
-            return Ok(Err(NotToFollow::NoJob(front)));
+        let seen = match walk(ports, &next.tenant, next.id, front).await? {
+            Ok(seen) => seen,
+            Err(no) => return Ok(Err(no)),
         };
-        let entry =
-            Listed { follower: Follower { job: next.id, on }, generation: next.generation, since: ports.clock().now() };
+        let entry = Listed { follower, generation, since: ports.clock().now() };
         let listing = match seen.item.listing(entry) {
             Err(_full) => with_room(ports, &seen.item).await?.listing(entry),
             listing => listing,
         };
-        let listing = match listing {
-            Ok(listing) => listing,
+        match listing {
             Err(no) => return Ok(Err(no)),
-        };
-        if put(ports, listing, seen.guard()).await? {
-            return Ok(Ok(()));
+            Ok(listing) => {
+                if put(ports, listing, seen.guard()).await? {
+                    return Ok(Ok(()));
+                }
+            }
         }
     }
     Err(Fault::unavailable("job", "its followers are being changed by too many at once"))

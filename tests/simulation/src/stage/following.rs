@@ -1,11 +1,14 @@
 //! Jobs that run behind others on a stage.
 
 use minutehand_domain::Moment;
+use minutehand_domain::follow::{Follower, Listed};
+use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey};
+use minutehand_domain::job::{Change, Job};
 use minutehand_domain::run::Run;
-use minutehand_domain::schedule::Plan;
+use minutehand_domain::schedule::{Plan, Schedule};
 use minutehand_domain::workflow::edge::On;
-use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::store::{RunsOf, Seen, Store as _};
 use minutehand_judge::followers::{self as judge, Account, Watch};
 
 use super::{Stage, Wish, moment};
@@ -57,6 +60,29 @@ impl Stage {
         let timer = self.timer(instant).expect("it stands there");
         let erased = at_once(self.world.whole_store().erase_timer(&timer.key, timer.stamp));
         assert!(erased.expect("memory"));
+    }
+
+    /// Its job runs behind that one, whatever circle that closes: as two who write at once may leave it.
+    pub fn close_circle(&self, at: i64, front: &Self, on: On) {
+        let (stage, front) = (self.clone(), front.clone());
+        self.sim.at(moment(at).millis(), move |_| {
+            let (Some(own), Some(first)) = (stage.seen_job(), front.seen_job()) else { return };
+            let schedule = Schedule::new(&behind(&front, on), moment(at)).expect("a plan");
+            let next = own.item.after(&Change::reschedule(schedule), moment(at)).expect("it was not deleted");
+            let entry =
+                Listed { follower: Follower { job: next.id, on }, generation: next.generation, since: moment(at) };
+            let listing = first.item.listing(entry).expect("there is room");
+            for (job, guard) in [(listing, first.guard()), (next, own.guard())] {
+                let (tenant, id) = (job.tenant.clone(), job.id);
+                let put = stage.world.whole_store().put(&tenant, id, &Head::Job(job), guard);
+                assert!(at_once(put).expect("memory").is_written());
+            }
+        });
+    }
+
+    fn seen_job(&self) -> Option<Seen<Job>> {
+        let seen = at_once(self.world.whole_store().get::<Head>(&self.tenant, self.id)).expect("memory")?;
+        Some(Seen { version: seen.version, item: seen.item.into_job()? })
     }
 
     /// Who stands in its job's list.

@@ -438,6 +438,9 @@ mod tests {
             (vec!["--after=5m"], json!({"schedule": {"after_seconds": 300}})),
             (vec!["--at=2030-01-01T01:00:00+01:00"], json!({"schedule": {"at": "2030-01-01T00:00:00.000Z"}})),
             (vec!["--on-demand"], json!({"schedule": {"on_demand": true}})),
+            (vec!["--after=90s"], json!({"schedule": {"after_seconds": 90}})),
+            (vec!["--after=job_06b"], json!({"schedule": {"after": {"job": "job_06b"}}})),
+            (vec!["--after=job_06b:failure"], json!({"schedule": {"after": {"job": "job_06b", "on": "failure"}}})),
             (vec!["--cron=0 2 * * *"], json!({"schedule": {"cron": "0 2 * * *"}})),
             (
                 vec!["--cron=0 2 * * *", "--tz=Europe/Paris"],

@@ -252,6 +252,7 @@ mod tests {
             (json!({"after_seconds": 300}), "once, 5m after creation"),
             (json!({"at": "2030-01-01T00:00:00.000Z"}), "once, 2030-01-01 00:00:00Z"),
             (json!({"on_demand": true}), "on demand"),
+            (json!({"after": {"job": "job_06b", "on": "failure"}}), "follows job_06b, on failure"),
             (
                 json!({"every_seconds": 60, "start_at": "2030-01-01T00:00:00Z", "end_at": "2031-01-01T00:00:00Z"}),
                 "every 1m, from 2030-01-01 00:00:00Z, until 2031-01-01 00:00:00Z",
