@@ -3,16 +3,18 @@
 use http::Method;
 use minutehand_wire::{
     ActView, AuditQuery, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
-    CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery, DismissManyRequest, EffectAnswerView,
-    EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView,
-    HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
+    CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery,
+    DismissManyRequest, EffectAnswerView, EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView,
+    GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldDecidedView,
+    HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView,
+    LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
     OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
-    QuotaView, RedriveManyRequest, RedriveRequest, RepairRequest, RepairView, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
-    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
-    StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView,
-    WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest,
-    WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
+    QuotaView, RedriveManyRequest, RedriveRequest, RepairRequest, RepairView, RetryRequest, RotateRequest,
+    RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery,
+    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest, TargetsQuery,
+    TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowDiffView,
+    WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView,
+    WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 

@@ -2,7 +2,8 @@
 
 use http::StatusCode;
 use minutehand_wire::{
-    BatchRequest, BatchView, DeleteJobQuery, JobRequest, JobView, JobsQuery, ListedJobView, NoteRequest, OneJobView, Page,
+    BatchRequest, BatchView, DeleteJobQuery, JobRequest, JobView, JobsQuery, ListedJobView, NoteRequest, OneJobView,
+    Page,
 };
 use serde_json::{Value, json};
 

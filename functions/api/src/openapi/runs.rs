@@ -3,8 +3,7 @@
 use http::StatusCode;
 use minutehand_wire::{
     EffectView, EffectsQuery, LogsQuery, LogsView, NoteRequest, Page, RetryRequest, RunEventsView, RunRequest, RunView,
-    RunWhyView,
-    RunsAcrossQuery, RunsQuery,
+    RunWhyView, RunsAcrossQuery, RunsQuery,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};

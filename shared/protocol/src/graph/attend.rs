@@ -147,7 +147,11 @@ pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKe
         return Ok(if is_made { Derived::Made } else { Derived::Unknown });
     }
     let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(Derived::Unknown) };
-    if key.origin == Origin::Redrive { derive_try(ports, &before, key).await } else { derive_resumed(ports, &before).await }
+    if key.origin == Origin::Redrive {
+        derive_try(ports, &before, key).await
+    } else {
+        derive_resumed(ports, &before).await
+    }
 }
 
 /// Rule **promise, mark, make**: before a promise goes of which the old run says nothing, that is written unchanged.

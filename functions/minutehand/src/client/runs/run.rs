@@ -1,8 +1,6 @@
 //! A run as its reader sees it.
 
-use minutehand_client::wire::{
-    AttemptErrorView, AttemptView, Instant, RemarkView, RunStatus, RunView, SlaView, Word,
-};
+use minutehand_client::wire::{AttemptErrorView, AttemptView, Instant, RemarkView, RunStatus, RunView, SlaView, Word};
 use minutehand_domain::Moment;
 
 use super::super::cells::{counted, or_dash, painted, shortened, status};
