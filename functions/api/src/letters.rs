@@ -111,12 +111,7 @@ impl<'a> Asked<'a> {
 }
 
 /// Thirty days until now, where nothing else is said.
-fn window_of(
-    from: Option<Instant>,
-    to: Option<Instant>,
-    before: &str,
-    now: Moment,
-) -> Result<Range<Moment>, Problem> {
+fn window_of(from: Option<Instant>, to: Option<Instant>, before: &str, now: Moment) -> Result<Range<Moment>, Problem> {
     window_between(from, to, Duration::from_secs(LETTERS_SECONDS), &format!("{before}from"), now)
 }
 

@@ -250,7 +250,9 @@ impl Node {
     fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
-            Self::Object(fields) => 1 + fields.iter().map(|(name, value)| name.len() + 4 + value.bytes()).sum::<usize>(),
+            Self::Object(fields) => {
+                1 + fields.iter().map(|(name, value)| name.len() + 4 + value.bytes()).sum::<usize>()
+            }
             Self::Array(items) => 1 + items.iter().map(|item| 1 + item.bytes()).sum::<usize>(),
         }
     }
@@ -286,7 +288,8 @@ impl Node {
 
 /// As the RFC writes one: no sign, no zero before other digits.
 fn index(token: &str) -> Option<usize> {
-    let is_plain = !token.is_empty() && token.bytes().all(|b| b.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
+    let is_plain =
+        !token.is_empty() && token.bytes().all(|b| b.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
     token.parse().ok().filter(|_| is_plain)
 }
 
@@ -466,7 +469,11 @@ mod tests {
                 Ok(r#"{"baz":"qux","foo":["a",2,"c"]}"#),
             ),
             (r#"{"baz":"qux"}"#, vec![test("/baz", r#""bar""#)], Err(NotPatched::Differs(0))),
-            (r#"{"foo":"bar"}"#, vec![add("/child", r#"{"grandchild":{}}"#)], Ok(r#"{"foo":"bar","child":{"grandchild":{}}}"#)),
+            (
+                r#"{"foo":"bar"}"#,
+                vec![add("/child", r#"{"grandchild":{}}"#)],
+                Ok(r#"{"foo":"bar","child":{"grandchild":{}}}"#),
+            ),
             (r#"{"foo":"bar"}"#, vec![add("/baz/bat", r#""qux""#)], Err(NotPatched::Nothing(0))),
             (r#"{"/":9,"~1":10}"#, vec![test("/~01", "10")], Ok(r#"{"/":9,"~1":10}"#)),
             (r#"{"/":9,"~1":10}"#, vec![test("/~01", r#""10""#)], Err(NotPatched::Differs(0))),
@@ -480,7 +487,11 @@ mod tests {
             (r#"{"a":{"b":1}}"#, vec![shift("/a", "/a/b")], Err(NotPatched::IntoItself(0))),
             (r#"{"a":1}"#, vec![shift("/a", "/a")], Ok(r#"{"a":1}"#)),
             (r#"{"a":1}"#, vec![shift("/b", "/b")], Err(NotPatched::Nothing(0))),
-            (r#"{"a":{"x":[1]}}"#, vec![copy("/a", "/b"), add("/b/x/-", "2")], Ok(r#"{"a":{"x":[1]},"b":{"x":[1,2]}}"#)),
+            (
+                r#"{"a":{"x":[1]}}"#,
+                vec![copy("/a", "/b"), add("/b/x/-", "2")],
+                Ok(r#"{"a":{"x":[1]},"b":{"x":[1,2]}}"#),
+            ),
             (r#"{"a":1}"#, vec![remove("")], Ok("null")),
             (r#"{"":1}"#, vec![replace("/", "2")], Ok(r#"{"":2}"#)),
         ] {

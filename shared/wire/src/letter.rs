@@ -6,7 +6,9 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Origin, RunKey};
 use minutehand_domain::json_patch::{Patch, Pointer, Step};
 use minutehand_domain::letters::Group;
-use minutehand_domain::limits::{LETTERS_AT_ONCE, NOTE_CHARS, PAGE, PATCH_STEPS, PAYLOAD_BYTES, POINTER_CHARS, WORD_CHARS};
+use minutehand_domain::limits::{
+    LETTERS_AT_ONCE, NOTE_CHARS, PAGE, PATCH_STEPS, PAYLOAD_BYTES, POINTER_CHARS, WORD_CHARS,
+};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Edit, Run, State};
 use minutehand_domain::{body, secret};
@@ -489,15 +491,20 @@ mod tests {
     #[test]
     fn an_edit_is_a_payload_or_a_patch() {
         assert_eq!(redrive("{}"), Ok(Edit::AsItWas));
-        assert_eq!(redrive(r#"{"payload": {"a": 1}}"#), Ok(Edit::Payload(body::Json::of(&serde_json::json!({"a": 1})))));
+        assert_eq!(
+            redrive(r#"{"payload": {"a": 1}}"#),
+            Ok(Edit::Payload(body::Json::of(&serde_json::json!({"a": 1}))))
+        );
         assert!(matches!(redrive(r#"{"patch": [{"op": "add", "path": "/a", "value": null}]}"#), Ok(Edit::Patch(_))));
         for (text, pointers) in [
             (r#"{"payload": 1, "patch": [{"op": "remove", "path": "/a"}]}"#, &["/patch"][..]),
             (r#"{"patch": []}"#, &["/patch"]),
             (r#"{"patch": [{"op": "add", "path": "/a"}]}"#, &["/patch/0/value"]),
             (r#"{"patch": [{"op": "remove", "path": "/a", "value": 1}]}"#, &["/patch/0/value"]),
-            (r#"{"patch": [{"op": "move", "path": "/a"}, {"op": "copy", "from": "x", "path": "~"}]}"#,
-             &["/patch/0/from", "/patch/1/path", "/patch/1/from"]),
+            (
+                r#"{"patch": [{"op": "move", "path": "/a"}, {"op": "copy", "from": "x", "path": "~"}]}"#,
+                &["/patch/0/from", "/patch/1/path", "/patch/1/from"],
+            ),
             (r#"{"payload": {"secret": "no name"}}"#, &["/payload"]),
         ] {
             assert_eq!(redrive(text), Err(pointers.iter().map(|one| (*one).to_owned()).collect()), "{text}");

@@ -31,6 +31,7 @@ pub struct RunRequest {
 /// Another try at a run that came to nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "RetryRunRequest")]
 pub struct RetryRequest {
     /// Any JSON; what the run was given, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]

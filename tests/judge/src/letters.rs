@@ -58,7 +58,12 @@ impl Account {
             wrong.push("a letter is listed twice".to_owned());
         }
         wrong.extend(listed.difference(&self.failed).map(|run| format!("{run:?} is listed and did not fail")));
-        wrong.extend(tries.keys().filter(|of| !self.failed.contains(of)).map(|of| format!("{of:?} did not fail, and was tried again")));
+        wrong.extend(
+            tries
+                .keys()
+                .filter(|of| !self.failed.contains(of))
+                .map(|of| format!("{of:?} did not fail, and was tried again")),
+        );
         for run in &self.failed {
             let tries = tries.get(run).map_or(&[][..], Vec::as_slice);
             let said = self.one(*run, listed.contains(run), tries);
@@ -70,10 +75,12 @@ impl Account {
     /// What is wrong with one letter.
     fn one(&self, run: RunId, is_listed: bool, tries: &[RunId]) -> Vec<String> {
         let acts = || self.acts.iter().filter(|act| act.run == run);
-        let done = |what| acts().filter(move |act| act.what == what).filter_map(|act| match act.told {
-            Some(Told::Done(run)) => Some(run),
-            Some(Told::Refused) | None => None,
-        });
+        let done = |what| {
+            acts().filter(move |act| act.what == what).filter_map(|act| match act.told {
+                Some(Told::Done(run)) => Some(run),
+                Some(Told::Refused) | None => None,
+            })
+        };
         let redriven: BTreeSet<Option<RunId>> = done(What::Redrive).collect();
         let is_dismissed = done(What::Dismiss).next().is_some();
         let may_be_dismissed = acts().any(|act| act.what == What::Dismiss);
@@ -83,7 +90,10 @@ impl Account {
                 wrong.push(what.to_owned());
             }
         };
-        say(is_listed && (is_dismissed || !redriven.is_empty()), "is listed, and somebody was told that it was seen to");
+        say(
+            is_listed && (is_dismissed || !redriven.is_empty()),
+            "is listed, and somebody was told that it was seen to",
+        );
         say(is_listed && !tries.is_empty(), "is listed, and was tried again");
         say(!is_listed && tries.is_empty() && !may_be_dismissed, "is not listed, and nothing was done about it");
         say(is_dismissed && !redriven.is_empty(), "was both dismissed and tried again");
@@ -142,8 +152,14 @@ mod tests {
             (Account { acts: vec![act(What::Redrive, None)], ..account() }, "is not listed, and nothing was done"),
             (Account { listed: vec![LETTER, TRY], ..account() }, "is listed and did not fail"),
             (Account { listed: vec![LETTER, LETTER], ..account() }, "is listed twice"),
-            (Account { listed: vec![LETTER], acts: vec![dismissed.clone()], ..account() }, "was told that it was seen to"),
-            (Account { listed: vec![LETTER], tries: vec![(LETTER, TRY)], ..account() }, "is listed, and was tried again"),
+            (
+                Account { listed: vec![LETTER], acts: vec![dismissed.clone()], ..account() },
+                "was told that it was seen to",
+            ),
+            (
+                Account { listed: vec![LETTER], tries: vec![(LETTER, TRY)], ..account() },
+                "is listed, and was tried again",
+            ),
             (
                 Account { acts: vec![dismissed.clone(), redriven(TRY)], tries: vec![(LETTER, TRY)], ..account() },
                 "was both dismissed and tried again",
@@ -155,11 +171,11 @@ mod tests {
                 "as more than one run",
             ),
             (Account { acts: vec![redriven(TRY)], ..account() }, "as a run that there is not"),
+            (Account { tries: vec![(LETTER, TRY)], over: [LETTER].into(), ..account() }, "does not come to its end"),
             (
-                Account { tries: vec![(LETTER, TRY)], over: [LETTER].into(), ..account() },
-                "does not come to its end",
+                Account { failed: BTreeSet::new(), tries: vec![(LETTER, TRY)], ..account() },
+                "did not fail, and was tried",
             ),
-            (Account { failed: BTreeSet::new(), tries: vec![(LETTER, TRY)], ..account() }, "did not fail, and was tried"),
         ] {
             let wrong = account.judge();
             assert!(wrong.iter().any(|said| said.contains(what)), "{what}: {wrong:?}");

@@ -45,8 +45,13 @@ fn no_history_of_dead_letters_breaks_a_rule() {
 
         assert_eq!(wrong, [""; 0], "seed {seed}");
         assert_eq!(stage.judge(), [], "seed {seed}");
-        for word in ["clerk: redrive 202", "clerk: redrive 200", "clerk: redrive 409", "clerk: dismiss 200", "clerk: dismiss 409"]
-        {
+        for word in [
+            "clerk: redrive 202",
+            "clerk: redrive 200",
+            "clerk: redrive 409",
+            "clerk: dismiss 200",
+            "clerk: dismiss 409",
+        ] {
             *met.entry(word).or_default() += stage.counted(word);
         }
     }

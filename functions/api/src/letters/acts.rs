@@ -17,7 +17,9 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::job_of;
-use minutehand_protocol::run::letter::{Dismissed, Redriven, dismiss as dismiss_letter, given, redrive as redrive_letter};
+use minutehand_protocol::run::letter::{
+    Dismissed, Redriven, dismiss as dismiss_letter, given, redrive as redrive_letter,
+};
 use minutehand_wire::letter::{Which, secrets_of};
 use minutehand_wire::{
     DismissManyRequest, LetterDoneView, LettersDoneView, NoteRequest, RedriveManyRequest, RedriveRequest, RunView,

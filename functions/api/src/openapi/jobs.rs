@@ -2,7 +2,8 @@
 
 use http::StatusCode;
 use minutehand_wire::{
-    BatchRequest, BatchView, DeleteJobQuery, JobRequest, JobView, JobsQuery, ListedJobView, NoteRequest, OneJobView, Page,
+    BatchRequest, BatchView, DeleteJobQuery, JobRequest, JobView, JobsQuery, ListedJobView, NoteRequest, OneJobView,
+    Page,
 };
 use serde_json::{Value, json};
 
@@ -90,6 +91,7 @@ pub(crate) fn pause_job() -> OperationDoc {
         .if_match()
         .refuses(Kind::Conflict)
         .shows(changed())
+        .example("with a note", json!({ "note": "until the bank answers" }), StatusCode::OK, noted(2, "paused", "until the bank answers"))
 }
 
 pub(crate) fn resume_job() -> OperationDoc {
@@ -99,6 +101,7 @@ pub(crate) fn resume_job() -> OperationDoc {
         .if_match()
         .refuses(Kind::Conflict)
         .shows(changed())
+        .example("with a note", json!({ "note": "it answers" }), StatusCode::OK, noted(3, "active", "it answers"))
 }
 
 fn changed() -> ResponseDoc {
@@ -181,6 +184,15 @@ fn on_demand_made() -> Value {
     let mut made = plain();
     made["schedule"] = on_demand()["schedule"].take();
     made
+}
+
+/// The same, paused or resumed.
+fn noted(generation: u64, status: &str, note: &str) -> Value {
+    let mut job = on_demand_made();
+    job["generation"] = generation.into();
+    job["status"] = status.into();
+    job["last_change"] = json!({ "at": "2027-01-15T08:00:00.000Z", "by": "deployment", "note": note });
+    job
 }
 
 fn each_night() -> Value {

@@ -5,9 +5,11 @@ use minutehand_wire::{
     DismissManyRequest, GroupsQuery, GroupsView, LettersDoneView, LettersQuery, NoteRequest, Page, RedriveManyRequest,
     RedriveRequest, RunView,
 };
+use serde_json::{Value, json};
 
 use super::operation_doc::AnswerHeader::Replayed;
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
+use super::runs::{redriven, remarks};
 use crate::problem::Kind;
 
 pub(crate) fn list_letters() -> OperationDoc {
@@ -42,6 +44,7 @@ pub(crate) fn redrive_letter() -> OperationDoc {
         .shows(
             ResponseDoc::json::<RunView>(StatusCode::OK, "The run that it was tried again as before.").with(Replayed),
         )
+        .example("with another payload", patch(), StatusCode::ACCEPTED, again())
 }
 
 pub(crate) fn dismiss_letter() -> OperationDoc {
@@ -50,6 +53,7 @@ pub(crate) fn dismiss_letter() -> OperationDoc {
         .may_take::<NoteRequest>()
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::json::<RunView>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
+        .example("with a note", json!({ "note": "sent by hand" }), StatusCode::OK, dismissed())
 }
 
 pub(crate) fn redrive_letters() -> OperationDoc {
@@ -60,6 +64,7 @@ pub(crate) fn redrive_letters() -> OperationDoc {
         )
         .takes::<RedriveManyRequest>()
         .shows(ResponseDoc::json::<LettersDoneView>(StatusCode::OK, "What each was answered with."))
+        .example("those that a filter finds", found(&patch()), StatusCode::OK, done(StatusCode::ACCEPTED, again()))
 }
 
 pub(crate) fn dismiss_letters() -> OperationDoc {
@@ -70,4 +75,61 @@ pub(crate) fn dismiss_letters() -> OperationDoc {
         )
         .takes::<DismissManyRequest>()
         .shows(ResponseDoc::json::<LettersDoneView>(StatusCode::OK, "What each was answered with."))
+        .example(
+            "those that a filter finds",
+            found(&json!({ "note": "sent by hand" })),
+            StatusCode::OK,
+            done(StatusCode::OK, dismissed()),
+        )
+}
+
+/// Of a run that was given nothing.
+fn patch() -> Value {
+    json!({ "patch": [{ "op": "add", "path": "", "value": { "month": "2027-01" } }], "note": "the month was missing" })
+}
+
+fn found(more: &Value) -> Value {
+    let mut request = json!({ "filter": { "error": "http_4xx" } });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        request[name] = value.clone();
+    }
+    request
+}
+
+fn done(status: StatusCode, run: Value) -> Value {
+    let run_id = "run_06hhgq2g003ha8atdy39qcp9x40t662wa00022880w30a10308";
+    json!({ "results": [{ "run_id": run_id, "status": status.as_u16(), "run": run }], "next_cursor": null })
+}
+
+fn again() -> Value {
+    let mut run = redriven();
+    run["remarks"] = remarks("asked_again", "the month was missing");
+    run
+}
+
+fn dismissed() -> Value {
+    let at = "2027-01-15T08:00:00.000Z";
+    let error = json!({ "code": "http_4xx", "message": "422 Unprocessable Content", "retryable": false });
+    json!({
+        "run_id": "run_06hhgq2g003ha8atdy39qcp9x40t662wa00022880w30a10308",
+        "job_id": "job_06hhgq2g003ha8atdy39qcp9x4",
+        "status": "failed",
+        "reason": "error",
+        "scheduled_at": at,
+        "effective_at": at,
+        "started_at": at,
+        "finished_at": at,
+        "priority": "normal",
+        "result": null,
+        "progress": null,
+        "attempts": [{
+            "number": 1, "started_at": at, "finished_at": at, "worker": "worker_0000000000002", "outcome": "failed", "error": error,
+        }],
+        "origin": "manual",
+        "redrive_of": null,
+        "dismissed_at": at,
+        "remarks": remarks("dismissed", "sent by hand"),
+        "workflow_run_id": null,
+        "task_key": null,
+    })
 }

@@ -3,8 +3,7 @@
 use http::StatusCode;
 use minutehand_wire::{
     EffectView, EffectsQuery, LogsQuery, LogsView, NoteRequest, Page, RetryRequest, RunEventsView, RunRequest, RunView,
-    RunWhyView,
-    RunsAcrossQuery, RunsQuery,
+    RunWhyView, RunsAcrossQuery, RunsQuery,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -109,6 +108,20 @@ pub(crate) fn cancel_run() -> OperationDoc {
         .may_take::<NoteRequest>()
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::json::<RunView>(StatusCode::OK, "The run as it is now.").leads_on("run_id"))
+        .example("with a note", json!({ "note": "wrong day" }), StatusCode::OK, cancelled())
+}
+
+fn cancelled() -> Value {
+    let mut run = requested();
+    run["status"] = "cancelled".into();
+    run["finished_at"] = "2027-01-15T08:00:00.000Z".into();
+    run["payload"] = Value::Null;
+    run["remarks"] = remarks("cancel_asked", "wrong day");
+    run
+}
+
+pub(super) fn remarks(what: &str, note: &str) -> Value {
+    json!([{ "at": "2027-01-15T08:00:00.000Z", "what": what, "by": "deployment", "note": note }])
 }
 
 fn requested() -> Value {
@@ -133,7 +146,7 @@ fn requested() -> Value {
     })
 }
 
-fn redriven() -> Value {
+pub(super) fn redriven() -> Value {
     let mut run = requested();
     run["redrive_of"] = run["run_id"].take();
     run["run_id"] = "run_06hhgq2g003ha8atdy39qcp9x40t662wa00060820c20a1g710".into();

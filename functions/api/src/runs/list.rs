@@ -101,7 +101,8 @@ pub(crate) async fn page<D: Ports>(
         Some(cursor) => Position::open(&scope, cursor, job)?,
         None => Position { window: window_of(params.from, params.to, now)?, before: None },
     };
-    let query = Query { tenant: caller.tenant(), status: params.status, version, workflows: None, letters: None, limit, now };
+    let query =
+        Query { tenant: caller.tenant(), status: params.status, version, workflows: None, letters: None, limit, now };
     let Found { runs, next } = match job {
         Some(id) => {
             job_of(ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;

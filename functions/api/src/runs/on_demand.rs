@@ -69,8 +69,7 @@ pub(crate) async fn retry<D: Ports>(
     }
     let acting = acting.noting(request.note.as_deref());
     let retrying = async { not_refused(redrive(&*app.ports, &run, request).await?, Problem::no_run) };
-    let answered =
-        acting.on_record(&*app.ports, caller.tenant(), Deed::RetryRun, &of.to_string(), retrying).await?;
+    let answered = acting.on_record(&*app.ports, caller.tenant(), Deed::RetryRun, &of.to_string(), retrying).await?;
     answer(&*app.ports, answered, Problem::no_run).await
 }
 

@@ -43,8 +43,7 @@ async fn redrive(world: &World, run: &str, body: Value) -> Answer {
 async fn a_run_that_failed_for_good_is_listed_until_it_is_tried_again_or_dismissed() {
     let world = World::new();
     let job = job(&world, &json!({})).await;
-    let (first, second, third) =
-        (letter(&world, &job).await, letter(&world, &job).await, letter(&world, &job).await);
+    let (first, second, third) = (letter(&world, &job).await, letter(&world, &job).await, letter(&world, &job).await);
     let fine = world.run_of(&job).await;
     world.work(|_, _| succeeded()).await;
     assert_eq!(letters(&world, "").await, [&*third, &second, &first]);
@@ -268,10 +267,10 @@ async fn letters_that_died_of_the_same_are_one_group() {
     let groups = world.get("/v1/dead-letters/groups").await;
 
     assert_eq!(groups.items("count"), [2, 1]);
-    assert_eq!((groups.word("/items/0/error"), groups.word("/items/0/message")), (
-        "http_5xx".to_owned(),
-        "# order #: \"#\"".to_owned()
-    ));
+    assert_eq!(
+        (groups.word("/items/0/error"), groups.word("/items/0/message")),
+        ("http_5xx".to_owned(), "# order #: \"#\"".to_owned())
+    );
     assert_eq!((groups.word("/items/0/job_id"), groups.word("/items/0/sample_run_id")), (one, samples[1].clone()));
     assert!(groups.word("/items/0/first_at") < groups.word("/items/0/last_at"));
     assert_eq!((groups.field("/letters"), groups.field("/complete")), (3.into(), true.into()));
@@ -416,10 +415,10 @@ async fn notes_are_kept_with_who_and_when_and_stand_in_the_audit() {
     let retried = act("POST", format!("/v1/runs/{run}/retry"), Some("the disk is free")).await;
     act("DELETE", format!("/v1/jobs/{job}?note=nobody%20needs%20it"), None).await;
 
-    assert_eq!((paused.word("/last_change/note"), twice.word("/last_change/note")), (
-        "until Monday".to_owned(),
-        "until Monday".to_owned()
-    ));
+    assert_eq!(
+        (paused.word("/last_change/note"), twice.word("/last_change/note")),
+        ("until Monday".to_owned(), "until Monday".to_owned())
+    );
     assert!(paused.word("/last_change/by").contains(&by) && paused.field("/last_change/at").is_string());
     assert!(resumed.json().get("last_change").is_none());
     assert_eq!(cancelled.word("/remarks/0/note"), "wrong day");

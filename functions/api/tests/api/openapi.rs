@@ -221,6 +221,9 @@ async fn address(world: &World, path: &str) -> String {
     let mut path = path.replace("{tenant}", "acme").replace("{secret}", "billing").replace("{calendar}", "us-holidays");
     if path.contains("{job_id}") {
         let job = world.job(json!({ "on_demand": true })).await;
+        if path.ends_with("/resume") {
+            world.tell(&format!("/v1/jobs/{job}/pause")).await;
+        }
         path = path.replace("{job_id}", &job);
     }
     if path.contains("{workflow_id}") {
@@ -228,10 +231,19 @@ async fn address(world: &World, path: &str) -> String {
         let made = world.post("/v1/workflows", json!({ "name": "nightly", "tasks": tasks })).await;
         path = path.replace("{workflow_id}", &made.word("/workflow_id"));
     }
+    if path.starts_with("/v1/dead-letters/") {
+        let job = world.job(json!({ "on_demand": true })).await;
+        let run = world.run_of(&job).await;
+        let error = ErrorCode::Http4xx.error("422 Unprocessable Content");
+        world.work(|_, _| Outcome::Failed { error: error.clone(), retry_after: None }).await;
+        path = path.replace("{run_id}", &run);
+    }
     if path.contains("{run_id}") {
         let job = world.job(json!({ "on_demand": true })).await;
         let run = world.run_of(&job).await;
-        world.tell(&format!("/v1/runs/{run}/cancel")).await;
+        if !path.ends_with("/cancel") {
+            world.tell(&format!("/v1/runs/{run}/cancel")).await;
+        }
         path = path.replace("{run_id}", &run);
     }
     if path.contains("{key_id}") {
@@ -262,7 +274,7 @@ async fn address_in_a_workflow(world: &World, path: &str) -> String {
 fn unnamed(value: Value) -> Value {
     match value {
         Value::String(text) => {
-            let kinds = ["job_", "run_", "wf_", "key_", "req_", "mh_acme_", "whsec_", "lease_"];
+            let kinds = ["job_", "run_", "wf_", "key_", "req_", "mh_acme_", "whsec_", "lease_", "worker_"];
             let kind = kinds.into_iter().find(|kind| text.starts_with(kind));
             kind.map_or(Value::String(text), Value::from)
         }

@@ -81,7 +81,12 @@ pub async fn redrive<D: Ports>(
 }
 
 /// What the other try is given in place of the same, kept where it can be found.
-async fn edited<D: Ports>(ports: &D, job: &Job, run: &Run, edit: &Edit) -> Result<Result<Option<Body>, NotEdited>, Fault> {
+async fn edited<D: Ports>(
+    ports: &D,
+    job: &Job,
+    run: &Run,
+    edit: &Edit,
+) -> Result<Result<Option<Body>, NotEdited>, Fault> {
     let given = match edit {
         Edit::Patch(_) => given(ports, job, run).await?,
         Edit::AsItWas | Edit::Payload(_) => None,

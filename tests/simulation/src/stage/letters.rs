@@ -29,7 +29,8 @@ impl Stage {
         let (stage, key) = (self.clone(), self.key(instant));
         self.act(at, name, move |ports| async move {
             let by = By::host();
-            let redriven = redrive(&ports, &stage.tenant, key, &Edit::AsItWas, Said { by: Some(&by), note: None }).await?;
+            let redriven =
+                redrive(&ports, &stage.tenant, key, &Edit::AsItWas, Said { by: Some(&by), note: None }).await?;
             if let Redriven::Queued(run) = &redriven {
                 stage.know(|driven| driven.tell_of(run.key, None));
             }
@@ -142,11 +143,7 @@ impl Stage {
     }
 }
 
-async fn ports_run(
-    ports: &crate::ports::SimPorts,
-    stage: &Stage,
-    key: RunKey,
-) -> Result<Run, minutehand_io::Fault> {
+async fn ports_run(ports: &crate::ports::SimPorts, stage: &Stage, key: RunKey) -> Result<Run, minutehand_io::Fault> {
     use minutehand_io::Ports as _;
 
     let seen = ports.store().get::<Run>(&stage.tenant, key).await?;

@@ -35,6 +35,8 @@ struct Known {
     jobs: Vec<String>,
     workflows: Vec<String>,
     runs: Vec<String>,
+    /// Runs that failed.
+    letters: Vec<String>,
     workflow_runs: Vec<String>,
     operations: Vec<String>,
     keys: Vec<String>,
@@ -134,6 +136,10 @@ impl Conversation {
             }
             2 => ("POST", "/v1/jobs/{job_id}/run"),
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
+            3 if self.random.one_in(3) => {
+                let of_letters = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/dead-letters"));
+                return **self.random.pick(&of_letters.collect::<Vec<_>>());
+            }
             4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
             5 if self.random.one_in(8) => ("DELETE", "/v1/keys/{key_id}"),
             5 if self.random.one_in(4) => ("POST", "/v1/keys/{key_id}/rotate"),
@@ -184,6 +190,10 @@ impl Conversation {
                 lease.parse::<LeaseId>().ok().map(|lease| lease.run.to_string())
             }
             route if route.starts_with("/v1/runs/{") => self.of(about, |known| &known.runs),
+            route if route.starts_with("/v1/dead-letters/{") && self.random.one_in(6) => {
+                self.of(about, |known| &known.runs)
+            }
+            route if route.starts_with("/v1/dead-letters/{") => self.of(about, |known| &known.letters),
             route if route.starts_with("/v1/leases/{") => {
                 let lease = self.lease(about);
                 self.token.clone_from(&lease.1);
@@ -221,6 +231,7 @@ impl Conversation {
                     | "/v1/fires"
                     | "/v1/runs"
                     | "/v1/operations"
+                    | "/v1/dead-letters"
                     | "/v1/keys"
                     | "/v1/secrets"
                     | "/v1/audit"
@@ -278,6 +289,17 @@ impl Conversation {
                     said.push(format!("from={}", now - back));
                 }
                 if route == "/v1/runs" && self.random.one_in(3) {
+                    said.extend(self.of(about, |known| &known.jobs).map(|job| format!("job_id={job}")));
+                }
+            }
+            "/v1/dead-letters" | "/v1/dead-letters/groups" => {
+                if self.random.one_in(4) {
+                    said.push(format!("tag={}", word(&mut self.random)));
+                }
+                if self.random.one_in(4) {
+                    said.push(format!("error={}", self.random.pick(&["http_5xx", "connect", "dns"])));
+                }
+                if self.random.one_in(4) {
                     said.extend(self.of(about, |known| &known.jobs).map(|job| format!("job_id={job}")));
                 }
             }
@@ -339,6 +361,11 @@ impl Conversation {
                     json!({"note": self.random.pick(&WORDS)})
                 }
             }
+            ("POST", "/v1/dead-letters/redrive" | "/v1/dead-letters/dismiss") => self.many(about),
+            ("POST", "/v1/dead-letters/{run_id}/redrive") if self.random.one_in(2) => {
+                json!({"patch": [{"op": "add", "path": "", "value": about.tenant()}], "note": self.random.pick(&WORDS)})
+            }
+            ("POST", route) if route.starts_with("/v1/dead-letters/{") => json!({"note": about.tenant()}),
             ("POST", "/v1/leases") => {
                 json!({"pool": "web1", "worker_id": self.random.pick(&WORDS), "wait_seconds": 0, "max": 1 + self.random.below(2)})
             }
@@ -490,6 +517,17 @@ impl Conversation {
         asked
     }
 
+    /// Letters by their ids, some of them the other's, or by a filter.
+    fn many(&mut self, about: Who) -> Value {
+        let note = about.tenant();
+        let named: Vec<String> = (0..3).filter_map(|_| self.of(about, |known| &known.letters)).collect();
+        if named.is_empty() || self.random.one_in(2) {
+            json!({"filter": {}, "note": note})
+        } else {
+            json!({"run_ids": named, "note": note})
+        }
+    }
+
     fn new_key(&mut self) -> Value {
         let mut key =
             json!({"name": self.random.pick(&WORDS), "role": self.random.pick(&["viewer", "operator", "admin"])});
@@ -538,6 +576,10 @@ impl Known {
                     && let Some(run) = fields.get("run_id").and_then(Value::as_str)
                 {
                     remember(&mut self.workflow_runs, run.to_owned());
+                }
+                let has_failed = fields.get("status").is_some_and(|status| status == "failed");
+                if let Some(run) = fields.get("run_id").and_then(Value::as_str).filter(|_| has_failed) {
+                    remember(&mut self.letters, run.to_owned());
                 }
                 let text = |name| fields.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
                 if let Some(lease) = text("lease_id").zip(text("token")) {

@@ -14,8 +14,7 @@ use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::operation::OperationId;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark, Remarked, Run, Skip,
-    SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
+    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark, Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
 use minutehand_domain::workflow::WorkflowId;
@@ -158,9 +157,8 @@ fn has_to_do_with_callbacks(run: &Run) -> bool {
 
 /// Whether it says what became of it after it came to nothing, or has a remark about that: a release of shape 7 has no words for it.
 fn says_what_became_of_it(run: &Run) -> bool {
-    let is_about_that = |remark: &Remark| {
-        matches!(remark.what, Remarked::Redriven | Remarked::Dismissed | Remarked::AskedAgain)
-    };
+    let is_about_that =
+        |remark: &Remark| matches!(remark.what, Remarked::Redriven | Remarked::Dismissed | Remarked::AskedAgain);
     run.aftermath.is_some() || run.remarks.iter().any(is_about_that)
 }
 
