@@ -64,7 +64,7 @@ pub(crate) fn redrive_letters() -> OperationDoc {
         )
         .takes::<RedriveManyRequest>()
         .shows(ResponseDoc::json::<LettersDoneView>(StatusCode::OK, "What each was answered with."))
-        .example("those that a filter finds", found(&patch()), StatusCode::OK, done(StatusCode::ACCEPTED, again()))
+        .example("those that a filter finds", found(&patch()), StatusCode::OK, done(StatusCode::ACCEPTED, &again()))
 }
 
 pub(crate) fn dismiss_letters() -> OperationDoc {
@@ -79,7 +79,7 @@ pub(crate) fn dismiss_letters() -> OperationDoc {
             "those that a filter finds",
             found(&json!({ "note": "sent by hand" })),
             StatusCode::OK,
-            done(StatusCode::OK, dismissed()),
+            done(StatusCode::OK, &dismissed()),
         )
 }
 
@@ -96,7 +96,7 @@ fn found(more: &Value) -> Value {
     request
 }
 
-fn done(status: StatusCode, run: Value) -> Value {
+fn done(status: StatusCode, run: &Value) -> Value {
     let run_id = "run_06hhgq2g003ha8atdy39qcp9x40t662wa00022880w30a10308";
     json!({ "results": [{ "run_id": run_id, "status": status.as_u16(), "run": run }], "next_cursor": null })
 }

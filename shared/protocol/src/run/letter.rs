@@ -1,7 +1,7 @@
 //! Dead letters: a run that failed or timed out for good is tried again, or dismissed. Each may be asked for twice: what was done before is
 //! answered as it was.
 
-use minutehand_domain::body::Body;
+use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::{Job, JobRefusal, Status};
 use minutehand_domain::lane::Lane;
@@ -12,7 +12,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
-use crate::aftermath::{Made, Try, make_sure, try_again};
+use crate::aftermath::{Try, make_sure, try_again};
 use crate::bodies;
 use crate::lookup::job_of;
 
@@ -71,9 +71,8 @@ pub async fn redrive<D: Ports>(
         let lane = Lane::of(seen.item.priority, &job.definition.terms);
         let other = Try { key: other, payload: payload.as_ref(), said, lane };
         match try_again(ports, &seen, other).await? {
-            Some(Made::Now(run)) => return Ok(Redriven::Queued(run)),
-            // A look was faster, and made what was asked for here.
-            Some(Made::Before(run)) => return Ok(Redriven::Queued(run)),
+            // A look may have been faster, and have made what was asked for here.
+            Some(made) => return Ok(Redriven::Queued(made.run())),
             None => {}
         }
     }
@@ -105,7 +104,7 @@ async fn edited<D: Ports>(
 }
 
 /// What a run was given: its own, or its job's as it is by now.
-pub async fn given<D: Ports>(ports: &D, job: &Job, run: &Run) -> Result<Option<minutehand_domain::body::Json>, Fault> {
+pub async fn given<D: Ports>(ports: &D, job: &Job, run: &Run) -> Result<Option<Json>, Fault> {
     let body = run.payload.as_ref().unwrap_or(&job.definition.payload);
     bodies::fetch(ports, &run.tenant, run.key.job, body).await
 }

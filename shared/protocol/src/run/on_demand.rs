@@ -123,10 +123,9 @@ async fn make_run<D: Ports>(
     let lane = Lane::of(run.priority, &job.definition.terms);
     let other = Try { key: run.key, payload: payload.as_ref(), said, lane };
     Ok(try_again(ports, of, other).await?.map(|made| match made {
-        Made::Now(run) => Answered::Queued(run),
         Made::Before(run) if named => Answered::Replayed(run),
-        // A look was faster, and made what was asked for here.
-        Made::Before(run) => Answered::Queued(run),
+        // A look may have been faster, and have made what was asked for here.
+        made => Answered::Queued(made.run()),
     }))
 }
 

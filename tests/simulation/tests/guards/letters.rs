@@ -4,7 +4,7 @@ use minutehand_domain::run::{NotALetter, Run};
 use minutehand_protocol::run::letter::{Dismissed, Redriven};
 use minutehand_protocol::run::on_demand::Answered;
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, sleeps_before};
+use minutehand_simulation::stage::{Answer, Stage, Wish, dies_after, dies_before, sleeps_before};
 
 /// Due at 10, and failed a second later.
 fn in_vain() -> Wish {
@@ -98,7 +98,7 @@ fn of_racing_clerks_one_makes_the_other_try() {
 
     stage.play_to(3600);
 
-    let made: Vec<_> = answers.iter().map(|answer| answer.given()).collect();
+    let made: Vec<_> = answers.iter().map(Answer::given).collect();
     assert_eq!(made.iter().filter_map(queued).count(), 1);
     assert_eq!(made.iter().filter(|answer| matches!(answer, Redriven::Already(_))).count(), 23);
     assert_eq!((stage.tries_at(10).len(), stage.timers(), stage.judge()), (1, vec![], vec![]));
