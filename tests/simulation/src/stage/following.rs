@@ -73,8 +73,8 @@ impl Stage {
                 Listed { follower: Follower { job: next.id, on }, generation: next.generation, since: moment(at) };
             let listing = first.item.listing(entry).expect("there is room");
             for (job, guard) in [(listing, first.guard()), (next, own.guard())] {
-                let (tenant, id) = (job.tenant.clone(), job.id);
-                let put = stage.world.whole_store().put(&tenant, id, &Head::Job(job), guard);
+                let (tenant, id, head) = (job.tenant.clone(), job.id, Head::Job(job));
+                let put = stage.world.whole_store().put(&tenant, id, &head, guard);
                 assert!(at_once(put).expect("memory").is_written());
             }
         });
