@@ -18,8 +18,8 @@ use minutehand_protocol::calendar::change::{Gone, Put, delete as let_go, put as 
 use minutehand_protocol::calendar::touched::{Touch, Touched, touched};
 use minutehand_protocol::job::heed::{NotHeeded, known, there};
 use minutehand_wire::{
-    CalendarChangeView, CalendarQuery, CalendarRequest, CalendarView, DeleteCalendarQuery, ImportRequest, Instant, Page,
-    PassedOverView, TouchView, TouchesView,
+    CalendarChangeView, CalendarQuery, CalendarRequest, CalendarView, DeleteCalendarQuery, ImportRequest, Instant,
+    Page, PassedOverView, TouchView, TouchesView,
 };
 
 use crate::app_state::AppState;
@@ -238,7 +238,8 @@ pub(crate) fn not_heeded(why: &NotHeeded) -> Problem {
             Problem::field(Kind::Invalid, pointer, format!("there is no calendar `{name}`"))
         }
         NotHeeded::NothingLeft(taken) => {
-            let detail = format!("the calendars leave no instant at which this schedule fires: the first goes to {taken}");
+            let detail =
+                format!("the calendars leave no instant at which this schedule fires: the first goes to {taken}");
             Problem::field(Kind::Invalid, "/schedule/calendars", detail)
         }
     }

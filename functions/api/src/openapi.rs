@@ -47,9 +47,7 @@ use self::schemas::Schemas;
 /// The documentation of each route.
 pub(crate) mod doc_of {
     pub(crate) use super::audit::list_audit;
-    pub(crate) use super::calendars::{
-        delete_calendar, get_calendar, import_calendar, list_calendars, put_calendar,
-    };
+    pub(crate) use super::calendars::{delete_calendar, get_calendar, import_calendar, list_calendars, put_calendar};
     pub(crate) use super::deployment::{health, list_targets, metrics, openapi, repair, stats};
     pub(crate) use super::jobs::{
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
@@ -63,7 +61,8 @@ pub(crate) mod doc_of {
         dismiss_letter, dismiss_letters, group_letters, list_letters, redrive_letter, redrive_letters,
     };
     pub(crate) use super::operations::{
-        backfill_job, cancel_operation, get_operation, list_operations, pause_operation, resume_operation, start_operation,
+        backfill_job, cancel_operation, get_operation, list_operations, pause_operation, resume_operation,
+        start_operation,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{

@@ -48,6 +48,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::bulk::Bulk;
+use self::calendars::Calendars;
 use self::completion::Completion;
 pub(crate) use self::connection::Connection;
 use self::dead::Dead;
@@ -57,7 +58,6 @@ use self::keys::Keys;
 use self::operations::Operations;
 use self::quotas::Quotas;
 use self::runs::Runs;
-use self::calendars::Calendars;
 use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;

@@ -248,7 +248,8 @@ impl Date {
     pub fn parse(text: &str) -> Option<Self> {
         // A year that has each date there is.
         let of_a_leap_year = |rest: &str| NaiveDate::parse_from_str(&format!("2000-{rest}"), "%Y-%m-%d").ok();
-        let has_length = |length| text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let has_length =
+            |length| text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         match text.strip_prefix("--") {
             Some(rest) if has_length(7) => of_a_leap_year(rest).map(Self::yearly),
             None if has_length(10) => NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().map(Self::Once),

@@ -96,9 +96,7 @@ impl Run {
                 | Skip::Superseded
                 | Skip::Abandoned
                 | Skip::Calendar
-                | Skip::Cycle => {
-                    None
-                }
+                | Skip::Cycle => None,
             },
         }
     }

@@ -240,12 +240,9 @@ impl Job {
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
             Origin::Schedule | Origin::Backfill => self.nominal(key.at).filter(|nominal| *nominal != key.at),
-            Origin::Manual
-            | Origin::Redrive
-            | Origin::Task
-            | Origin::Callback
-            | Origin::Resume
-            | Origin::Follow => None,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Callback | Origin::Resume | Origin::Follow => {
+                None
+            }
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
         let (callbacks, followers) = (self.definition.callbacks(), self.pinned());

@@ -39,7 +39,10 @@ spelled_for_people!(OperationId);
 pub enum OperationHead {
     Operation(Box<Operation>),
     /// It was promised and never written: its asker is refused, should he wake up after all.
-    Tombstone { tenant: Tenant, id: OperationId },
+    Tombstone {
+        tenant: Tenant,
+        id: OperationId,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,13 +134,22 @@ pub struct Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// Past this job.
-    Jobs { past: Option<JobId> },
+    Jobs {
+        past: Option<JobId>,
+    },
     /// Before this run, of those whose instant lies before `end`.
-    Runs { end: Moment, before: Option<RunKey> },
+    Runs {
+        end: Moment,
+        before: Option<RunKey>,
+    },
     /// Past this instant.
-    Instants { past: Moment },
+    Instants {
+        past: Moment,
+    },
     /// Past this run, of those that it has made: they are being cancelled.
-    Made { before: Option<RunKey> },
+    Made {
+        before: Option<RunKey>,
+    },
     End,
 }
 

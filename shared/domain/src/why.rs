@@ -96,7 +96,8 @@ impl<'a> Question<'a> {
     pub fn instants(&self) -> Vec<Moment> {
         let mut instants = vec![self.at];
         let spread = self.schedules().map(|(schedule, _)| schedule.effective(self.at));
-        for at in spread.chain(self.job.carried.filter(|carried| carried.nominal == self.at).map(|carried| carried.at)) {
+        for at in spread.chain(self.job.carried.filter(|carried| carried.nominal == self.at).map(|carried| carried.at))
+        {
             if !instants.contains(&at) {
                 instants.push(at);
             }

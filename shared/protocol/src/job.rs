@@ -2,5 +2,5 @@
 
 pub mod change;
 pub mod create;
-pub mod heed;
 pub mod following;
+pub mod heed;

@@ -26,8 +26,8 @@ use minutehand_domain::workflow::{Workflow, WorkflowId};
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports, plans};
 
-use crate::job::heed::NotHeeded;
 use crate::job::create::{Created as CreatedJob, NewJob, create as create_job};
+use crate::job::heed::NotHeeded;
 
 /// What a client asks for, parsed and compiled once.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use chrono_tz::Tz;
 use minutehand_domain::Moment;
 use minutehand_domain::calendar::{
-    self, Calendar, Date, ExcludedDate, Maintenance, MINUTES_OF_A_DAY, Rules, Shared, Time, WeekDays, Weekday, letters_of,
+    self, Calendar, Date, ExcludedDate, MINUTES_OF_A_DAY, Maintenance, Rules, Shared, Time, WeekDays, Weekday,
+    letters_of,
 };
 use minutehand_domain::limits::{
     CALENDAR_DATES, CALENDAR_MAINTENANCE, CALENDAR_TIMES, ICS_BYTES, NOTE_CHARS, REASON_CHARS,
@@ -371,7 +372,8 @@ fn days_of(pointer: &str, words: &[Word<DayOfWeek>], errors: &mut FieldErrors) -
     if words.is_empty() {
         errors.add(pointer, "at least one day");
     }
-    let days = words.iter().enumerate().filter_map(|(number, word)| errors.word(&format!("{pointer}/{number}"), Some(word)));
+    let days =
+        words.iter().enumerate().filter_map(|(number, word)| errors.word(&format!("{pointer}/{number}"), Some(word)));
     days.map(DayOfWeek::day).collect()
 }
 
@@ -385,7 +387,8 @@ fn maintenance(specs: &[MaintenanceSpec], zone: Tz, errors: &mut FieldErrors) ->
         let instant = |field: &str, text: &str, errors: &mut FieldErrors| {
             let instant = Moment::parse(text).or_else(|| cron::instant_shown(zone, text));
             if instant.is_none() {
-                let detail = format!("`{text:.40}` is no instant such as 2027-01-15T22:00:00Z, or 2027-01-15T22:00 in its zone");
+                let detail =
+                    format!("`{text:.40}` is no instant such as 2027-01-15T22:00:00Z, or 2027-01-15T22:00 in its zone");
                 errors.add(format!("{pointer}/{field}"), detail);
             }
             instant
@@ -426,7 +429,8 @@ impl CalendarView {
 
 impl CalendarRules {
     pub fn of(rules: &Rules) -> Self {
-        let date = |excluded: &ExcludedDate| DateSpec { date: excluded.date.to_string(), reason: excluded.reason.clone() };
+        let date =
+            |excluded: &ExcludedDate| DateSpec { date: excluded.date.to_string(), reason: excluded.reason.clone() };
         let time = |time: &Time| TimeSpec {
             days: Some(time.days.iter().map(DayOfWeek::of).collect()),
             from: text_of(time.from),
@@ -503,11 +507,20 @@ mod tests {
             (r#"{"excluded_dates": [{"date": "2027-02-30"}]}"#, &["/excluded_dates/0/date"]),
             (r#"{"excluded_dates": [{"date": "--12-25"}, {"date": "--12-25"}]}"#, &["/excluded_dates/1/date"]),
             (r#"{"excluded_dates": [{"date": "--12-25", "reason": ""}]}"#, &["/excluded_dates/0/reason"]),
-            (r#"{"excluded_times": [{"from": "24:00", "to": "9:00"}]}"#, &["/excluded_times/0/from", "/excluded_times/0/to"]),
-            (r#"{"excluded_times": [{"days": ["FUN"], "from": "10:00", "to": "11:00"}]}"#, &["/excluded_times/0/days/0"]),
+            (
+                r#"{"excluded_times": [{"from": "24:00", "to": "9:00"}]}"#,
+                &["/excluded_times/0/from", "/excluded_times/0/to"],
+            ),
+            (
+                r#"{"excluded_times": [{"days": ["FUN"], "from": "10:00", "to": "11:00"}]}"#,
+                &["/excluded_times/0/days/0"],
+            ),
             (r#"{"allowed_times": [{"days": [], "from": "10:00", "to": "11:00"}]}"#, &["/allowed_times/0/days"]),
             (r#"{"business_days": []}"#, &["/business_days"]),
-            (r#"{"maintenance": [{"from": "2027-01-15T22:00Z", "to": "yesterday"}]}"#, &["/maintenance/0/from", "/maintenance/0/to"]),
+            (
+                r#"{"maintenance": [{"from": "2027-01-15T22:00Z", "to": "yesterday"}]}"#,
+                &["/maintenance/0/from", "/maintenance/0/to"],
+            ),
             (r#"{"maintenance": [{"from": "2027-01-15T22:00", "to": "2027-01-15T22:00"}]}"#, &["/maintenance/0/to"]),
             (r#"{"excluded_times": [{"from": "00:00", "to": "24:00"}]}"#, &[""]),
         ];

@@ -88,8 +88,8 @@ pub use self::batch::{BatchRequest, BatchView};
 pub use self::body::{BodyView, Json};
 pub use self::bounds::{ConcurrencySpec, RateSpec};
 pub use self::calendar::{
-    CalendarChangeView, CalendarQuery, CalendarRequest, CalendarRules, CalendarView, DateSpec, DayOfWeek, DeleteCalendarQuery, ImportRequest,
-    MaintenanceSpec, PassedOverView, TimeSpec, TouchView, TouchesView,
+    CalendarChangeView, CalendarQuery, CalendarRequest, CalendarRules, CalendarView, DateSpec, DayOfWeek,
+    DeleteCalendarQuery, ImportRequest, MaintenanceSpec, PassedOverView, TimeSpec, TouchView, TouchesView,
 };
 pub use self::callback::{CallbackRunView, CallbackSpec, RunToldView};
 pub use self::catch_up::{CatchUpPolicy, CatchUpSpec};
@@ -117,8 +117,8 @@ pub use self::letter::{
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
 pub use self::operation::{
-    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest, OperationState, OperationView,
-    OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
+    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest,
+    OperationState, OperationView, OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
 };
 pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;

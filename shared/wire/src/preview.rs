@@ -137,11 +137,6 @@ impl FireView {
     pub(crate) fn new(schedule: &Schedule, t: Moment, at: Moment) -> Self {
         let is_moved = at != schedule.before_jitter(t);
         let note = if is_moved { Some(Note::Moved) } else { schedule.note_at(t) };
-        Self {
-            at: Instant(at),
-            effective_at: Instant(t),
-            local: schedule.local(at),
-            note: note.map(Word::from),
-        }
+        Self { at: Instant(at), effective_at: Instant(t), local: schedule.local(at), note: note.map(Word::from) }
     }
 }

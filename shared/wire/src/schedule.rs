@@ -85,8 +85,18 @@ pub struct ScheduleSpec {
 }
 
 const BOUNDS: &[&str] = &["start_at", "end_at", "max_fires", "jitter_seconds", "calendars", "on_excluded"];
-const CRON: &[&str] =
-    &["start_at", "end_at", "max_fires", "jitter_seconds", "calendars", "on_excluded", "timezone", "days", "dst_gap", "dst_overlap"];
+const CRON: &[&str] = &[
+    "start_at",
+    "end_at",
+    "max_fires",
+    "jitter_seconds",
+    "calendars",
+    "on_excluded",
+    "timezone",
+    "days",
+    "dst_gap",
+    "dst_overlap",
+];
 const ONCE: &[&str] = &["jitter_seconds", "calendars", "on_excluded"];
 pub const SCHEDULE_KINDS: [Kind; 7] = [
     Kind { title: "once, now", named: None, with: ONCE },
@@ -125,9 +135,10 @@ impl ScheduleSpec {
             end_at: schedule.end_at.map(Instant),
             max_fires: schedule.max_fires,
             jitter_seconds: schedule.jitter.map(|jitter| jitter.most_seconds),
-            calendars: schedule.observance.as_ref().map(|observance| {
-                observance.calendars.iter().map(|heeded| heeded.name.to_string()).collect()
-            }),
+            calendars: schedule
+                .observance
+                .as_ref()
+                .map(|observance| observance.calendars.iter().map(|heeded| heeded.name.to_string()).collect()),
             on_excluded: schedule.observance.as_ref().map(|observance| observance.on_excluded.into()),
             ..Self::default()
         };

@@ -16,14 +16,15 @@ use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_domain::workflow::edge::On;
 use minutehand_wire::batch::BatchResultView;
-use minutehand_wire::{OperationAnswerView, OperationView, AfterHookSpec, BeforeHookSpec, CallbackRunView, CallbackSpec, HooksView, 
-    ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
-    ConcurrencySpec, DefinitionView, DurationView, FieldError, FireView, FiresView, HeaderSpec, HealthView, HttpTarget,
-    Instant, JobFireView, JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget,
-    LateAnswerView, ListedJobView, NoopTarget, OccurrenceView, OneJobView, OverlapSpec, Page, PreviewView, Problem,
-    QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView, RunWhyView,
-    ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec, TimeoutsSpec,
-    WhyView, Word, WorkflowRequest, WorkflowRunView,
+use minutehand_wire::{
+    ActOutcome, ActView, AfterHookSpec, AttemptErrorView, AttemptView, BatchView, BeforeHookSpec, BodyView,
+    CallbackRunView, CallbackSpec, CatchUpPolicy, CatchUpSpec, ConcurrencySpec, DefinitionView, DurationView,
+    FieldError, FireView, FiresView, HeaderSpec, HealthView, HooksView, HttpTarget, Instant, JobFireView,
+    JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView,
+    ListedJobView, NoopTarget, OccurrenceView, OneJobView, OperationAnswerView, OperationView, OverlapSpec, Page,
+    PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView,
+    RunWhyView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec,
+    TimeoutsSpec, WhyView, Word, WorkflowRequest, WorkflowRunView,
 };
 use minutehand_wire::{AfterSpec, FollowedByView};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -164,13 +165,14 @@ fn retry() -> impl Strategy<Value = RetrySpec> {
 }
 
 fn catch_up() -> impl Strategy<Value = CatchUpSpec> {
-    (of(word(&[CatchUpPolicy::Last, CatchUpPolicy::All])), of(any::<u64>()), of(any::<u64>()))
-        .prop_map(|(policy, max_runs, window_seconds)| CatchUpSpec {
+    (of(word(&[CatchUpPolicy::Last, CatchUpPolicy::All])), of(any::<u64>()), of(any::<u64>())).prop_map(
+        |(policy, max_runs, window_seconds)| CatchUpSpec {
             policy,
             max_runs,
             window_seconds,
             rate_per_minute: max_runs,
-        })
+        },
+    )
 }
 
 fn concurrency() -> impl Strategy<Value = ConcurrencySpec> {
@@ -495,7 +497,8 @@ fn an_operation_reads_back_as_it_was_written() {
         serde_json::from_value::<OperationView>(operation).unwrap()
     };
     let jobs = json!({"jobs": {"tag": "a", "status": "a_later_word", "priority": "low", "name": null, "owner": null}});
-    let runs = json!({"runs": {"job_id": "job_1", "tag": null, "status": "failed", "priority": null, "from": at, "to": at}});
+    let runs =
+        json!({"runs": {"job_id": "job_1", "tag": null, "status": "failed", "priority": null, "from": at, "to": at}});
     let backfill = json!({"backfill": {"job_id": "job_1", "from": at, "to": at, "priority": "low"}});
 
     for (state, kind, more) in

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-pub mod callbacks;
 pub mod backfill;
+pub mod callbacks;
 mod catch_up;
 pub mod followers;
 pub mod graph;

@@ -19,8 +19,8 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::body::Json;
-use minutehand_domain::callback::{Callback, CallbackPlace, End};
 use minutehand_domain::calendar::{CalendarName, Goes, Rules, Shared};
+use minutehand_domain::callback::{Callback, CallbackPlace, End};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
 use minutehand_domain::hint::Hint;
@@ -48,9 +48,7 @@ use minutehand_io::queues::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::{Violation, callbacks};
-use minutehand_protocol::calendar::change::{
-    Gone, Put as PutCalendar, delete as delete_calendar, put as put_calendar,
-};
+use minutehand_protocol::calendar::change::{Gone, Put as PutCalendar, delete as delete_calendar, put as put_calendar};
 use minutehand_protocol::job::change::{Changed, change};
 use minutehand_protocol::job::create::{Created, NewJob, create};
 use minutehand_protocol::run::cancel::{Cancelled, cancel};

@@ -53,7 +53,8 @@ pub(crate) fn get_operation() -> OperationDoc {
 }
 
 pub(crate) fn pause_operation() -> OperationDoc {
-    changes("pause_operation", "Pause an operation").more("What it has begun to act on is finished. Pausing twice is pausing once.")
+    changes("pause_operation", "Pause an operation")
+        .more("What it has begun to act on is finished. Pausing twice is pausing once.")
 }
 
 pub(crate) fn resume_operation() -> OperationDoc {

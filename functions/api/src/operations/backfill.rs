@@ -43,8 +43,7 @@ pub(crate) async fn backfill<D: Ports>(
     let once = once(header, request.idempotency_key.clone(), &address, &body)?;
     let (span, most, priority, note) = request.checked(ports.clock().now())?;
     let job = job_of(ports, tenant, id).await?.ok_or_else(Problem::no_job)?;
-    let (backfill, fires) =
-        Backfill::of(&job, span, most, priority).map_err(|no| Problem::conflict(no.to_string()))?;
+    let (backfill, fires) = Backfill::of(&job, span, most, priority).map_err(|no| Problem::conflict(no.to_string()))?;
     let already = already(ports, tenant, &backfill).await?;
     if request.dry_run {
         return Ok(Json(BackfillView::of(None, &job, &backfill, &fires, already)).into_response());
@@ -82,12 +81,7 @@ async fn already<D: Ports>(ports: &D, tenant: &Tenant, backfill: &Backfill) -> R
     let is_one = |run: &&Run| match run.key.origin {
         Origin::Schedule => has_run(run),
         Origin::Backfill => !never_begins(run),
-        Origin::Manual
-        | Origin::Redrive
-        | Origin::Task
-        | Origin::Callback
-        | Origin::Resume
-        | Origin::Follow => false,
+        Origin::Manual | Origin::Redrive | Origin::Task | Origin::Callback | Origin::Resume | Origin::Follow => false,
     };
     let instants: std::collections::BTreeSet<_> = runs.iter().filter(is_one).map(|run| run.key.at).collect();
     let named = instants.into_iter().filter(|at| backfill.schedule.fires_at(*at));

@@ -16,8 +16,8 @@ use super::called::they_must_be_there;
 use super::create::{about, understood as read};
 use super::{Whole, deleted};
 use crate::app_state::AppState;
-use crate::calendars::{heeded, not_heeded};
 use crate::body::DefinitionBody;
+use crate::calendars::{heeded, not_heeded};
 use crate::following::{it_may_follow, not_to_follow};
 use crate::keyring::Caller;
 use crate::params::WorkflowPath;
@@ -73,7 +73,8 @@ async fn wanted<D: Ports>(
     }
     let (spread, now) = (Spread::of(there.job.id), ports.clock().now());
     let check = &|target: &_| app.target_check.check(tenant, target);
-    let checked = request.unmasked(&there.definition, &there.job.definition).checked(spread, now, Some(schedule), check)?;
+    let checked =
+        request.unmasked(&there.definition, &there.job.definition).checked(spread, now, Some(schedule), check)?;
     secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
     let _known = heeded(ports, tenant, checked.schedule.clone()).await?;

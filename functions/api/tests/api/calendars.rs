@@ -48,7 +48,10 @@ async fn a_calendar_is_made_shown_listed_changed_and_deleted() {
     assert_eq!(listed.field("/items"), json!([shown.json()]));
     assert_eq!((same.status.as_u16(), same.field("/calendar/generation")), (200, json!(1)), "nothing was changed");
     assert_eq!((changed.status.as_u16(), changed.field("/calendar/generation")), (200, json!(2)), "{}", changed.text);
-    assert_eq!((changed.field("/calendar/business_days"), changed.field("/calendar/timezone")), (json!(["MON"]), json!("UTC")));
+    assert_eq!(
+        (changed.field("/calendar/business_days"), changed.field("/calendar/timezone")),
+        (json!(["MON"]), json!("UTC"))
+    );
     assert_eq!(stale.status, 412, "{}", stale.text);
     assert_eq!(gone.status, 204, "{}", gone.text);
     assert_eq!(world.get("/v1/calendars/us-holidays").await.status, 404);
@@ -67,18 +70,35 @@ async fn what_a_calendar_takes_is_skipped_or_moves_and_everybody_says_so() {
     let preview = world.post("/v1/schedules/preview", json!({"schedule": mornings("move"), "count": 5})).await;
     let fires = world.get("/v1/fires?to=2027-01-20T00:00:00Z").await;
 
-    assert_eq!(days(&skipped), ["2027-01-15T14:00", "2027-01-16T14:00", "2027-01-17T14:00", "2027-01-19T14:00", "2027-01-20T14:00"]);
-    assert_eq!(days(&moved), ["2027-01-15T14:00", "2027-01-16T14:00", "2027-01-17T14:00", "2027-01-19T05:00", "2027-01-19T14:00"]);
+    assert_eq!(
+        days(&skipped),
+        ["2027-01-15T14:00", "2027-01-16T14:00", "2027-01-17T14:00", "2027-01-19T14:00", "2027-01-20T14:00"]
+    );
+    assert_eq!(
+        days(&moved),
+        ["2027-01-15T14:00", "2027-01-16T14:00", "2027-01-17T14:00", "2027-01-19T05:00", "2027-01-19T14:00"]
+    );
     assert_eq!((&moved[3]["at"], &moved[3]["note"]), (&json!("2027-01-18T14:00:00.000Z"), &json!("moved")));
     assert_eq!(preview.field("/fires"), json!(moved));
-    let notes: Vec<_> = fires.field("/items").as_array().unwrap().iter().filter(|fire| fire["note"] == "moved").cloned().collect();
+    let notes: Vec<_> =
+        fires.field("/items").as_array().unwrap().iter().filter(|fire| fire["note"] == "moved").cloned().collect();
     assert_eq!((notes.len(), &notes[0]["job_id"]), (1, &json!(moves)));
 
     let why = |job: &str| format!("/v1/jobs/{job}/why?at=2027-01-18T14:00:00Z");
     let (of_skips, of_moves) = (world.get(&why(&skips)).await, world.get(&why(&moves)).await);
-    assert_eq!((of_skips.field("/verdict"), of_skips.field("/rule")), (json!("not_an_occurrence"), json!("calendar")), "{}", of_skips.text);
+    assert_eq!(
+        (of_skips.field("/verdict"), of_skips.field("/rule")),
+        (json!("not_an_occurrence"), json!("calendar")),
+        "{}",
+        of_skips.text
+    );
     assert!(of_skips.word("/detail").contains("calendar us-holidays (Martin Luther King Day)"), "{}", of_skips.text);
-    assert_eq!((of_moves.field("/verdict"), of_moves.field("/rule")), (json!("will_fire"), json!("calendar")), "{}", of_moves.text);
+    assert_eq!(
+        (of_moves.field("/verdict"), of_moves.field("/rule")),
+        (json!("will_fire"), json!("calendar")),
+        "{}",
+        of_moves.text
+    );
     let job = world.get(&format!("/v1/jobs/{moves}")).await;
     assert_eq!(job.field("/schedule/calendars"), json!(["us-holidays"]));
     assert_eq!(job.field("/schedule/on_excluded"), json!("move"));
@@ -88,7 +108,8 @@ async fn what_a_calendar_takes_is_skipped_or_moves_and_everybody_says_so() {
 async fn a_job_cannot_heed_what_is_not_there_or_leaves_it_nothing() {
     let world = World::new();
     put(&world, "weekends", json!({"business_days": ["SAT", "SUN"]})).await;
-    let naming = |calendars: Value| json!({"schedule": {"cron": "0 9 * * MON", "calendars": calendars}, "target": {"noop": {}}});
+    let naming =
+        |calendars: Value| json!({"schedule": {"cron": "0 9 * * MON", "calendars": calendars}, "target": {"noop": {}}});
     let pointer = |answer: &crate::world::Answer| (answer.status.as_u16(), answer.field("/errors/0/pointer"));
 
     let unknown = world.post("/v1/jobs", naming(json!(["weekends", "weekdays"]))).await;
@@ -120,15 +141,24 @@ async fn a_change_reaches_the_jobs_that_heed_the_calendar_and_is_asked_first_wha
     let world = World::new();
     put(&world, "us-holidays", holidays()).await;
     let (skips, moves) = (world.job(mornings("skip")).await, world.job(mornings("move")).await);
-    let wider = json!({"timezone": "America/New_York", "excluded_dates": [{"date": "2027-01-18"}, {"date": "2027-01-19"}]});
+    let wider =
+        json!({"timezone": "America/New_York", "excluded_dates": [{"date": "2027-01-18"}, {"date": "2027-01-19"}]});
 
     let asked = world.put("/v1/calendars/us-holidays?dry_run=true", wider.clone()).await;
     let before = next(&world, &skips, 4).await;
     let changed = world.put("/v1/calendars/us-holidays", wider).await;
 
     let touches = asked.field("/touches");
-    assert_eq!((&touches["jobs"], &touches["jobs_touched"], &touches["complete"]), (&json!(2), &json!(2), &json!(true)), "{touches}");
-    assert_eq!((&touches["skipped"], &touches["added"], &touches["moved"]), (&json!(2), &json!(0), &json!(1)), "{touches}");
+    assert_eq!(
+        (&touches["jobs"], &touches["jobs_touched"], &touches["complete"]),
+        (&json!(2), &json!(2), &json!(true)),
+        "{touches}"
+    );
+    assert_eq!(
+        (&touches["skipped"], &touches["added"], &touches["moved"]),
+        (&json!(2), &json!(0), &json!(1)),
+        "{touches}"
+    );
     assert_eq!(asked.field("/calendar"), Value::Null);
     assert_eq!(days(&before)[3], "2027-01-19T14:00", "nothing was changed by asking");
     assert_eq!((changed.field("/jobs_changed"), changed.field("/calendar/under_way")), (json!(2), json!(false)));
@@ -175,11 +205,17 @@ async fn an_ics_file_is_taken_among_the_dates_and_what_is_not_understood_is_told
     let broken = world.post("/v1/calendars/new/import", json!({"ics": "hello"})).await;
     let replaced = world.post("/v1/calendars/us-holidays/import", json!({"ics": ics, "replace": true})).await;
 
-    let dates = json!([{"date": "2027-01-18", "reason": "Martin Luther King Day"}, {"date": "--12-25", "reason": "Christmas"}]);
+    let dates =
+        json!([{"date": "2027-01-18", "reason": "Martin Luther King Day"}, {"date": "--12-25", "reason": "Christmas"}]);
     assert_eq!(imported.field("/calendar/excluded_dates"), dates, "{}", imported.text);
     assert_eq!(imported.field("/passed_over"), json!([{"event": "Brunch", "why": "it is not of whole days"}]));
     assert_eq!((asked.field("/passed_over"), asked.field("/dry_run")), (imported.field("/passed_over"), json!(true)));
-    assert_eq!((fresh.status.as_u16(), fresh.field("/calendar/timezone")), (201, json!("Europe/Paris")), "{}", fresh.text);
+    assert_eq!(
+        (fresh.status.as_u16(), fresh.field("/calendar/timezone")),
+        (201, json!("Europe/Paris")),
+        "{}",
+        fresh.text
+    );
     assert_eq!((broken.status.as_u16(), broken.field("/errors/0/pointer")), (422, json!("/ics")), "{}", broken.text);
     assert_eq!(replaced.field("/calendar/excluded_dates"), json!([{"date": "--12-25", "reason": "Christmas"}]));
 }
@@ -204,11 +240,14 @@ async fn a_preview_of_calendars_that_leave_nearly_nothing_is_cheap() {
     let world = World::new();
     let mut names = Vec::new();
     for number in 0..8_u32 {
-        let times: Vec<_> = (0..30).filter(|slice| (slice, number) != (&0, 0)).map(|slice| {
-            let from = (slice * 8 + number) * 6;
-            let text = |minute: u32| format!("{:02}:{:02}", minute / 60, minute % 60);
-            json!({"from": text(from), "to": text((from + 6).min(1440))})
-        }).collect();
+        let times: Vec<_> = (0..30)
+            .filter(|slice| (slice, number) != (&0, 0))
+            .map(|slice| {
+                let from = (slice * 8 + number) * 6;
+                let text = |minute: u32| format!("{:02}:{:02}", minute / 60, minute % 60);
+                json!({"from": text(from), "to": text((from + 6).min(1440))})
+            })
+            .collect();
         put(&world, &format!("c{number}"), json!({"excluded_times": times, "timezone": "America/New_York"})).await;
         names.push(format!("c{number}"));
     }

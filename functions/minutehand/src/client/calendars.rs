@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use minutehand_client::wire::{
-    CalendarChangeView, CalendarQuery, CalendarView, DeleteCalendarQuery, ImportRequest, Json, Page, TimeSpec, TouchView,
-    TouchesView, Word,
+    CalendarChangeView, CalendarQuery, CalendarView, DeleteCalendarQuery, ImportRequest, Json, Page, TimeSpec,
+    TouchView, TouchesView, Word,
 };
 use minutehand_client::{Call, calls};
 

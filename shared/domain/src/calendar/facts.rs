@@ -31,7 +31,8 @@ fn stretch(from: &str, until: &str) -> Option<Exclusion> {
 
 #[test]
 fn a_date_is_a_day_of_the_calendars_own_zone() {
-    let calendar = calendar(Rules { dates: vec![date("2027-07-04", "Independence Day"), date("--12-25", "")], ..new_york() });
+    let calendar =
+        calendar(Rules { dates: vec![date("2027-07-04", "Independence Day"), date("--12-25", "")], ..new_york() });
     let fourth = stretch("2027-07-04T04:00:00Z", "2027-07-05T04:00:00Z");
 
     assert_eq!(calendar.exclusion_at(at("2027-07-04T03:59:59.999Z")), None);
@@ -46,7 +47,8 @@ fn a_date_is_a_day_of_the_calendars_own_zone() {
 
 #[test]
 fn dates_in_a_row_are_one_stretch() {
-    let calendar = calendar(Rules { dates: vec![date("2027-12-24", ""), date("--12-25", ""), date("--12-26", "")], ..new_york() });
+    let calendar =
+        calendar(Rules { dates: vec![date("2027-12-24", ""), date("--12-25", ""), date("--12-26", "")], ..new_york() });
 
     let stretch = stretch("2027-12-24T05:00:00Z", "2027-12-27T05:00:00Z");
 
@@ -58,7 +60,10 @@ fn dates_in_a_row_are_one_stretch() {
 #[test]
 fn a_day_on_which_midnight_does_not_exist_begins_where_the_clock_resumes() {
     let rules = Rules { dates: vec![date("2018-11-04", "")], ..Rules::none(Tz::America__Sao_Paulo) };
-    assert_eq!(calendar(rules).exclusion_at(at("2018-11-04T03:00:00Z")), stretch("2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"));
+    assert_eq!(
+        calendar(rules).exclusion_at(at("2018-11-04T03:00:00Z")),
+        stretch("2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z")
+    );
 }
 
 #[test]
@@ -103,25 +108,39 @@ fn times_that_are_allowed_exclude_all_others() {
 fn on_other_days_than_business_days_nothing_fires() {
     let business_days = Some([Mon, Tue, Wed, Thu, Fri].into_iter().collect());
     let calendar = calendar(Rules { business_days, ..new_york() });
-    assert_eq!(calendar.exclusion_at(at("2027-01-09T12:00:00Z")), stretch("2027-01-09T05:00:00Z", "2027-01-11T05:00:00Z"));
+    assert_eq!(
+        calendar.exclusion_at(at("2027-01-09T12:00:00Z")),
+        stretch("2027-01-09T05:00:00Z", "2027-01-11T05:00:00Z")
+    );
     assert_eq!(calendar.reason_at(at("2027-01-09T12:00:00Z")), "SAT is no business day");
     assert!(!business_days.unwrap().has(Sat));
 }
 
 #[test]
 fn maintenance_is_from_one_instant_to_another() {
-    let window = Maintenance { from: at("2027-01-05T22:00:00Z"), until: at("2027-01-06T02:00:00Z"), reason: Some("upgrade".to_owned()) };
+    let window = Maintenance {
+        from: at("2027-01-05T22:00:00Z"),
+        until: at("2027-01-06T02:00:00Z"),
+        reason: Some("upgrade".to_owned()),
+    };
     let calendar = calendar(Rules { maintenance: vec![window], ..new_york() });
-    assert_eq!(calendar.exclusion_at(at("2027-01-06T01:59:59.999Z")), stretch("2027-01-05T22:00:00Z", "2027-01-06T02:00:00Z"));
+    assert_eq!(
+        calendar.exclusion_at(at("2027-01-06T01:59:59.999Z")),
+        stretch("2027-01-05T22:00:00Z", "2027-01-06T02:00:00Z")
+    );
     assert_eq!(calendar.exclusion_at(at("2027-01-06T02:00:00Z")), None);
     assert_eq!(calendar.reason_at(at("2027-01-06T01:00:00Z")), "upgrade");
 }
 
 #[test]
 fn a_calendar_that_leaves_nothing_of_the_week_is_refused() {
-    let halves = vec![time([Mon, Tue, Wed, Thu, Fri, Sat, Sun], 0, 12), time([Mon, Tue, Wed, Thu, Fri, Sat, Sun], 12, 24)];
+    let halves =
+        vec![time([Mon, Tue, Wed, Thu, Fri, Sat, Sun], 0, 12), time([Mon, Tue, Wed, Thu, Fri, Sat, Sun], 12, 24)];
     assert_eq!(Calendar::new(Rules { excluded: halves, ..new_york() }), Err(CalendarRefusal::AllTheTime));
-    assert_eq!(Calendar::new(Rules { business_days: Some(WeekDays::default()), ..new_york() }), Err(CalendarRefusal::AllTheTime));
+    assert_eq!(
+        Calendar::new(Rules { business_days: Some(WeekDays::default()), ..new_york() }),
+        Err(CalendarRefusal::AllTheTime)
+    );
 }
 
 #[test]
@@ -129,7 +148,18 @@ fn a_date_is_read_as_it_is_written() {
     for text in ["2027-07-04", "--12-25", "--02-29"] {
         assert_eq!(Date::parse(text).unwrap().to_string(), text);
     }
-    for text in ["", "--", "2027-7-4", "2027-02-29", "--02-30", "--2-3", "12-25", "2027-07-04T00:00:00Z", "+027-07-04", "--٠٢-٠٣"] {
+    for text in [
+        "",
+        "--",
+        "2027-7-4",
+        "2027-02-29",
+        "--02-30",
+        "--2-3",
+        "12-25",
+        "2027-07-04T00:00:00Z",
+        "+027-07-04",
+        "--٠٢-٠٣",
+    ] {
         assert_eq!(Date::parse(text), None, "{text}");
     }
 }

@@ -93,7 +93,11 @@ pub fn parse(text: &str) -> Result<Imported, NotAnIcs> {
             _of_another_component => {}
         }
     }
-    if open.is_empty() { Ok(imported) } else { Err(NotAnIcs::Broken { line: text.lines().count(), what: "it ends in the middle" }) }
+    if open.is_empty() {
+        Ok(imported)
+    } else {
+        Err(NotAnIcs::Broken { line: text.lines().count(), what: "it ends in the middle" })
+    }
 }
 
 /// The lines, where one that begins with a blank goes on with the one before; each with the number that it begins at.
@@ -289,7 +293,10 @@ mod tests {
         let rows = [
             ("DTSTART:20270704T120000Z\nSUMMARY:Lunch", "it is not of whole days"),
             ("DTSTART;VALUE=DATE:20270704\nDTEND;VALUE=DATE:20270704", "its DTEND is not after its DTSTART"),
-            ("DTSTART;VALUE=DATE:20271125\nRRULE:FREQ=YEARLY;BYDAY=4TH", "RRULE FREQ=YEARLY;BYDAY=4TH is not understood"),
+            (
+                "DTSTART;VALUE=DATE:20271125\nRRULE:FREQ=YEARLY;BYDAY=4TH",
+                "RRULE FREQ=YEARLY;BYDAY=4TH is not understood",
+            ),
             ("DTSTART;VALUE=DATE:20271125\nRRULE:FREQ=WEEKLY", "RRULE FREQ=WEEKLY is not understood"),
             ("DTSTART;VALUE=DATE:20271125\nRRULE:COUNT=3", "RRULE COUNT=3 is not understood"),
             ("DTSTART;VALUE=DATE:20271125\nEXDATE;VALUE=DATE:20281125", "EXDATE is not understood"),

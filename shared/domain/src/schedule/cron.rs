@@ -104,7 +104,9 @@ pub enum Note {
 
 /// The instant at which a zone's clock shows this, such as `2027-01-15T22:00`; the first of two, and what comes after a gap.
 pub fn instant_shown(zone: Tz, text: &str) -> Option<Moment> {
-    let shown = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"].iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())?;
+    let shown = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
+        .iter()
+        .find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())?;
     let at = Moment::from(clock::Shown::at(zone, shown).first());
     (at > Moment::EPOCH && at < Moment::END).then_some(at)
 }

@@ -27,8 +27,8 @@ use super::judge::going_on_with;
 use super::settle::{Due, Settled, Work, settle};
 use super::stalling::stall_of;
 use super::values::latest;
-use crate::run::callback;
 use crate::aftermath::{Try, make_sure, mark};
+use crate::run::callback;
 
 /// How often a run that waits for its tasks is looked at: what died on its way is found then.
 const LOOK_AGAIN: Duration = Duration::from_secs(15 * 60);
@@ -152,7 +152,9 @@ pub async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key: RunKe
         Origin::Callback => callback::derive(ports, timer, from, key).await.map(made),
         Origin::Follow => derive_follower(ports, timer, from, key).await.map(made),
         origin => {
-            let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(Derived::Unknown) };
+            let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else {
+                return Ok(Derived::Unknown);
+            };
             let is_try = origin == Origin::Redrive;
             if is_try { derive_try(ports, &before, key).await } else { derive_resumed(ports, &before).await }
         }

@@ -14,8 +14,8 @@ use minutehand_io::{Fault, Ports, plans};
 
 use super::{About, job_of, own_job};
 use crate::job::change::{Changed as ChangedJob, Want, change as change_job};
-use crate::job::heed::NotHeeded;
 use crate::job::create::{Created as CreatedJob, create as create_job};
+use crate::job::heed::NotHeeded;
 
 /// Numbers of versions that a writer passes over which another left half written.
 const TRIES: u32 = 8;

@@ -4,8 +4,8 @@
 
 mod admitting;
 mod batches;
-mod callbacks;
 mod calendars;
+mod callbacks;
 mod catching_up;
 mod claiming;
 mod clocks;

@@ -1,7 +1,8 @@
 //! A run as its reader sees it.
 
 use minutehand_client::wire::{
-    AttemptErrorView, AttemptView, CallbackRunView, FollowedByView, Instant, RemarkView, RunStatus, RunView, SlaView, Word,
+    AttemptErrorView, AttemptView, CallbackRunView, FollowedByView, Instant, RemarkView, RunStatus, RunView, SlaView,
+    Word,
 };
 use minutehand_domain::Moment;
 

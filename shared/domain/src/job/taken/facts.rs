@@ -123,7 +123,11 @@ fn another_schedule_and_a_pause_do() {
     let paused = job.after(&Change::Pause, half_past(4)).unwrap();
     let resumed = paused.after(&Change::Resume, at(5).just_after()).unwrap();
     assert_eq!(resumed.next_after(at(5).just_after()), Some(half_past(7)));
-    assert_eq!(resumed.run(RunKey::occurrence(job.id, half_past(7))).nominal(), at(6), "what came after the resume moves");
+    assert_eq!(
+        resumed.run(RunKey::occurrence(job.id, half_past(7))).nominal(),
+        at(6),
+        "what came after the resume moves"
+    );
 }
 
 #[test]

@@ -73,7 +73,10 @@ fn or_it_moves_to_the_next_instant_that_all_calendars_allow() {
 
 #[test]
 fn what_moves_onto_one_instant_is_one() {
-    let schedule = heeding(&plan("0 * * * *", OnExcluded::Move), vec![maintenance("2027-01-01T01:30:00Z", "2027-01-01T05:30:00Z")]);
+    let schedule = heeding(
+        &plan("0 * * * *", OnExcluded::Move),
+        vec![maintenance("2027-01-01T01:30:00Z", "2027-01-01T05:30:00Z")],
+    );
 
     assert_eq!(fires(&schedule, START, 3), ["2027-01-01T01:00", "2027-01-01T05:30", "2027-01-01T06:00"]);
     assert_eq!(schedule.nominal(at("2027-01-01T05:30:00Z")), at("2027-01-01T02:00:00Z"), "the first of them");
@@ -81,7 +84,10 @@ fn what_moves_onto_one_instant_is_one() {
 
 #[test]
 fn what_moves_onto_a_regular_fire_is_that_fire() {
-    let schedule = heeding(&plan("0 * * * *", OnExcluded::Move), vec![maintenance("2027-01-01T01:30:00Z", "2027-01-01T04:00:00Z")]);
+    let schedule = heeding(
+        &plan("0 * * * *", OnExcluded::Move),
+        vec![maintenance("2027-01-01T01:30:00Z", "2027-01-01T04:00:00Z")],
+    );
 
     assert_eq!(fires(&schedule, START, 3), ["2027-01-01T01:00", "2027-01-01T04:00", "2027-01-01T05:00"]);
     assert_eq!(schedule.note_at(at("2027-01-01T04:00:00Z")), None);
@@ -89,7 +95,8 @@ fn what_moves_onto_a_regular_fire_is_that_fire() {
 
 #[test]
 fn what_was_named_before_the_schedule_was_in_force_does_not_move() {
-    let schedule = heeding(&plan("0 9 * * *", OnExcluded::Move), vec![dates(&["2027-01-01"])]).counted_from(at("2027-01-01T12:00:00Z"));
+    let schedule = heeding(&plan("0 9 * * *", OnExcluded::Move), vec![dates(&["2027-01-01"])])
+        .counted_from(at("2027-01-01T12:00:00Z"));
     assert_eq!(fires(&schedule, at("2027-01-01T12:00:00Z"), 1), ["2027-01-02T09:00"]);
 }
 
@@ -115,7 +122,10 @@ fn jitter_comes_on_top_of_what_calendars_leave() {
 #[test]
 fn calendars_count_among_what_max_fires_counts() {
     let plan = Plan { max_fires: Some(3), ..plan("0 9 * * *", OnExcluded::Skip) };
-    assert_eq!(fires(&heeding(&plan, vec![dates(&["2027-01-02"])]), START, 5), ["2027-01-01T09:00", "2027-01-03T09:00"]);
+    assert_eq!(
+        fires(&heeding(&plan, vec![dates(&["2027-01-02"])]), START, 5),
+        ["2027-01-01T09:00", "2027-01-03T09:00"]
+    );
 }
 
 /// Eight calendars, interleaved, leave one minute of the day, or nothing: to find that out takes no time.
@@ -132,7 +142,10 @@ fn a_walk_through_what_calendars_leave_nothing_of_gives_up() {
 
     assert_eq!(never.next_within(START, &mut patience), None);
     assert!(patience.is_spent());
-    let moves = Schedule { observance: never.observance.clone().map(|it| Box::new(Observance { on_excluded: OnExcluded::Move, ..*it })), ..never };
+    let moves = Schedule {
+        observance: never.observance.clone().map(|it| Box::new(Observance { on_excluded: OnExcluded::Move, ..*it })),
+        ..never
+    };
     assert_eq!(moves.next_after(START), None);
 }
 
@@ -143,7 +156,10 @@ fn calendars_go_with_what_fires_by_itself_and_each_is_named_once() {
     let nine = (0..9).map(|n| name(&format!("c{n}"))).collect();
     let on_demand = Plan { on_demand: true, calendars: vec![name("a")], ..Plan::default() };
     assert_eq!(refused(on_demand), ScheduleRefusal::CalendarsOnDemand);
-    assert_eq!(refused(Plan { on_excluded: Some(OnExcluded::Move), ..Plan::default() }), ScheduleRefusal::WithoutCalendars);
+    assert_eq!(
+        refused(Plan { on_excluded: Some(OnExcluded::Move), ..Plan::default() }),
+        ScheduleRefusal::WithoutCalendars
+    );
     assert_eq!(refused(Plan { calendars: nine, ..Plan::default() }), ScheduleRefusal::TooManyCalendars { given: 9 });
     let twice = Plan { calendars: vec![name("a"), name("a")], ..Plan::default() };
     assert_eq!(refused(twice), ScheduleRefusal::CalendarTwice(name("a")));

@@ -6,15 +6,16 @@ use std::ops::Range;
 use minutehand_domain::Moment;
 use minutehand_domain::access::{By, SecretHash};
 use minutehand_domain::body::Body;
-use minutehand_domain::follow::{Follower, Follows};
 use minutehand_domain::callback::Callback;
+use minutehand_domain::follow::{Follower, Follows};
 use minutehand_domain::hook::Given;
 use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::operation::OperationId;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark, Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
+    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark,
+    Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
 use minutehand_domain::workflow::WorkflowId;
@@ -25,8 +26,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::attempt::AttemptV1;
 use crate::Fault;
 use crate::shapes::body::BodyV1;
-use crate::shapes::follow::{FollowerV1, FollowsV1};
 use crate::shapes::callback::CallbackV1;
+use crate::shapes::follow::{FollowerV1, FollowsV1};
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::run_key::RunKeyV1;
 use crate::shapes::{Many, Maybe, Of, Shape, in_shape, shapes};
