@@ -11,7 +11,7 @@ use minutehand_domain::job::Status;
 use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter};
-use minutehand_domain::schedule::Spread;
+use minutehand_domain::schedule::{OnExcluded, Spread};
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_domain::workflow::edge::On;
@@ -26,7 +26,7 @@ use minutehand_wire::{
     RunWhyView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec,
     TimeoutsSpec, WhyView, Word, WorkflowRequest, WorkflowRunView,
 };
-use minutehand_wire::{AfterSpec, FollowedByView};
+use minutehand_wire::{AfterSpec, FollowedByView, JobChangeView, RemarkView};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -112,6 +112,8 @@ fn schedule() -> impl Strategy<Value = ScheduleSpec> {
             after: on_demand.map(|_| AfterSpec { job: "job_1".to_owned(), on: Some(On::Failure.into()) }),
             on_demand,
             jitter_seconds,
+            calendars: jitter_seconds.map(|_| vec!["holidays".to_owned()]),
+            on_excluded: jitter_seconds.map(|_| OnExcluded::Move.into()),
         }
     })
 }
@@ -222,10 +224,15 @@ fn job() -> impl Strategy<Value = JobView> {
             rate,
             created_at,
             updated_at,
+            last_change: next_run_at.map(changed),
             next_run_at,
             next_run_id,
         }
     })
+}
+
+fn changed(at: Instant) -> JobChangeView {
+    JobChangeView { at, by: "key_1".to_owned(), note: "so be it".to_owned() }
 }
 
 fn callback() -> CallbackSpec {
@@ -304,6 +311,9 @@ fn run() -> impl Strategy<Value = RunView> {
                 after: None,
                 hook_payload: checkpoint.clone(),
                 operation_id: redrive_of.clone(),
+                redriven_as: redrive_of.clone(),
+                dismissed_at: finished_at,
+                remarks: finished_at.map(remark).into_iter().collect(),
                 redrive_of,
                 workflow_run_id,
                 task_key,
@@ -315,6 +325,10 @@ fn run() -> impl Strategy<Value = RunView> {
             }
         },
     )
+}
+
+fn remark(at: Instant) -> RemarkView {
+    RemarkView { at, what: "dismissed".to_owned(), by: None, note: Some("so be it".to_owned()) }
 }
 
 fn problem() -> impl Strategy<Value = Problem> {
@@ -408,7 +422,7 @@ proptest! {
         reads_back(&SecretView { name: name.clone(), version: 7, created_at, rotated_at });
         reads_back(&ActView {
             at: created_at, by: key_id.clone(), by_name: secret.clone(), deed: name.clone(), subject: tenant.clone(),
-            outcome: ActOutcome::NotDone.into(), request_id: key_id.clone(),
+            outcome: ActOutcome::NotDone.into(), request_id: key_id.clone(), note: secret.clone(),
         });
         let pools = secret.clone().map(|pool| vec![pool]);
         reads_back(&KeyView {

@@ -63,10 +63,10 @@ impl Stage {
     /// The other tries at the run of this instant.
     pub fn tries_at(&self, instant: i64) -> Vec<Run> {
         let of = self.key(instant);
-        self.all_runs().into_iter().filter(|run| run.redrive_of == Some(of)).collect()
+        self.every_run().into_iter().filter(|run| run.redrive_of == Some(of)).collect()
     }
 
-    fn all_runs(&self) -> Vec<Run> {
+    fn every_run(&self) -> Vec<Run> {
         let all = RunsOf { job: self.id, window: Moment::EPOCH..Moment::END };
         at_once(self.world.whole_store().list::<Run>(&self.tenant, all, None, 10_000)).expect("memory").items
     }
@@ -80,7 +80,7 @@ impl Stage {
             let letters: Vec<RunKey> = keys(&listed.body["items"]);
             let Some(key) = letters.get(place % letters.len().max(1)).copied() else { return Ok(()) };
             let (run, word) = (id_of(key), if what == What::Redrive { "redrive" } else { "dismiss" });
-            let number = stage.begin(letters::Act { run, what, told: None });
+            let number = stage.acts(letters::Act { run, what, told: None });
             let answer = client().command("POST", &format!("/v1/dead-letters/{key}/{word}")).await;
             let made = answer.body["run_id"].as_str().and_then(|id| id.parse().ok());
             let told = match (answer.status.as_u16(), what) {
@@ -91,7 +91,7 @@ impl Stage {
                 (other, _) => panic!("a clerk was answered with {other}: {}", answer.body),
             };
             stage.sim.count(format!("clerk: {word} {}", answer.status.as_u16()));
-            stage.end(number, told);
+            stage.was_answered(number, told);
             if let (202, Some(key)) = (answer.status.as_u16(), made) {
                 stage.know(|driven| driven.tell_of(key, None));
             }
@@ -118,7 +118,7 @@ impl Stage {
     /// What the judge of letters is told, with what a list showed last.
     pub fn account_of_letters(&self, listed: Vec<RunId>) -> letters::Account {
         let mut account = letters::Account { listed, ..letters::Account::default() };
-        for run in self.all_runs() {
+        for run in self.every_run() {
             let id = id_of(run.key);
             if matches!(run.state, State::Failed { .. } | State::TimedOut { .. }) {
                 account.failed.insert(id);
@@ -132,13 +132,13 @@ impl Stage {
         account
     }
 
-    fn begin(&self, act: letters::Act) -> usize {
+    fn acts(&self, act: letters::Act) -> usize {
         let mut acts = self.acts.lock().unwrap_or_else(PoisonError::into_inner);
         acts.push(act);
         acts.len() - 1
     }
 
-    fn end(&self, number: usize, told: Told) {
+    fn was_answered(&self, number: usize, told: Told) {
         self.acts.lock().unwrap_or_else(PoisonError::into_inner)[number].told = Some(told);
     }
 }

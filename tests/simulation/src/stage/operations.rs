@@ -163,7 +163,7 @@ impl Stage {
         let of_operations = |timer: &minutehand_domain::timer::Timer| match timer.key.obligation {
             Obligation::Operation(_) => true,
             Obligation::Run(key) => key.origin == Origin::Backfill,
-            Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) => false,
+            Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) | Obligation::Calendar(_) => false,
         };
         judge::Account {
             first: moment(first).millis(),
