@@ -55,7 +55,8 @@ pub(crate) mod doc_of {
         list_workers,
     };
     pub(crate) use super::operations::{
-        backfill_job, cancel_operation, get_operation, list_operations, pause_operation, resume_operation, start_operation,
+        backfill_job, cancel_operation, get_operation, list_operations, pause_operation, resume_operation,
+        start_operation,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{

@@ -47,7 +47,8 @@ pub(crate) async fn of_instant<D: Ports>(
     let backfilled = backfilled(ports, tenant, &question, run.as_ref()).await?;
     let place = awaited_by(ports, run.as_ref()).await?;
     let place = place.as_ref().map(|(bound, taken)| (bound, *taken));
-    let answer = question.answer(&Known { run: run.as_ref(), earlier: &earlier, backfilled: backfilled.as_ref(), place });
+    let answer =
+        question.answer(&Known { run: run.as_ref(), earlier: &earlier, backfilled: backfilled.as_ref(), place });
     Ok(Json(WhyView::of(&question, answer)).into_response())
 }
 

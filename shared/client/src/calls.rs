@@ -2,17 +2,18 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CompleteRequest,
-    CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteWorkflowQuery, DiffQuery, EffectAnswerView,
-    EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, HandBackRequest, HealthView,
-    HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
-    OneWorkflowVersionView, OneWorkflowView, OperationAnswerView, OperationRequest, OperationView, OperationsQuery, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
-    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
-    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
-    StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView,
-    WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest,
-    WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView,
+    BranchesQuery, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView,
+    DeleteWorkflowQuery, DiffQuery, EffectAnswerView, EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery,
+    FiresView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView,
+    JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery,
+    LogsView, NextQuery, NoteRequest, OneJobView, OneWorkflowVersionView, OneWorkflowView, OperationAnswerView,
+    OperationRequest, OperationView, OperationsQuery, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView,
+    QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
+    RunWhyView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery,
+    SigningSecretView, StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery,
+    WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem,
+    WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 

@@ -7,15 +7,16 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery, CompleteRequest, CompletionsRequest,
-    CompletionsView, DecidedView, DeclaredView, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery,
-    FiresView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest,
-    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, ListedJobView,
-    LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OperationAnswerView, OperationRequest, OperationView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView,
-    QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
-    RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
-    TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView,
-    WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery,
+    CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, EffectAnswerView, EffectView,
+    EffectsQuery, FailRequest, FiresQuery, FiresView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView,
+    HeldRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView,
+    LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OperationAnswerView,
+    OperationRequest, OperationView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
+    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsQuery,
+    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery,
+    TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView,
+    WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;

@@ -206,7 +206,9 @@ impl RunKey {
 
     pub fn owner(&self) -> Owner {
         match self.origin {
-            Origin::Schedule | Origin::Manual | Origin::Backfill | Origin::Redrive | Origin::Resume => Owner::Job(self.job),
+            Origin::Schedule | Origin::Manual | Origin::Backfill | Origin::Redrive | Origin::Resume => {
+                Owner::Job(self.job)
+            }
             Origin::Task => Owner::Parent,
         }
     }

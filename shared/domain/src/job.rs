@@ -181,8 +181,8 @@ impl Job {
     /// A run of this job that nobody has touched yet.
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
-            Origin::Schedule | Origin::Backfill => self.nominal(key.at).filter(|nominal| *nominal != key.at),
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => None,
+            Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
+            Origin::Manual | Origin::Backfill | Origin::Redrive | Origin::Task | Origin::Resume => None,
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
         Run { nominal, sla, ..Run::new(self.tenant.clone(), key, self.definition.priority) }

@@ -1,5 +1,6 @@
-//! An operation: what somebody asked to have done to many things at once, and how far it has come. It is carried on by looks, in steps that may each be done twice: a step pins what it
-//! is about to act on before it acts, so that whoever repeats it counts nothing twice and leaves alone what has been changed since.
+//! An operation: what somebody asked to have done to many things at once, and how far it has come. It is carried on by looks, in steps that may each
+//! be done twice: a step pins what it is about to act on before it acts, so that whoever repeats it counts nothing twice and leaves alone what has
+//! been changed since.
 //!
 //! [`backfill`] is the one that makes runs, [`filter`] says which jobs or runs the others are about.
 
@@ -39,7 +40,10 @@ spelled_for_people!(OperationId);
 pub enum OperationHead {
     Operation(Box<Operation>),
     /// It was promised and never written: its asker is refused, should he wake up after all.
-    Tombstone { tenant: Tenant, id: OperationId },
+    Tombstone {
+        tenant: Tenant,
+        id: OperationId,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,13 +135,22 @@ pub struct Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// Past this job.
-    Jobs { past: Option<JobId> },
+    Jobs {
+        past: Option<JobId>,
+    },
     /// Before this run, of those whose instant lies before `end`.
-    Runs { end: Moment, before: Option<RunKey> },
+    Runs {
+        end: Moment,
+        before: Option<RunKey>,
+    },
     /// Past this instant.
-    Instants { past: Moment },
+    Instants {
+        past: Moment,
+    },
     /// Past this run, of those that it has made: they are being cancelled.
-    Made { before: Option<RunKey> },
+    Made {
+        before: Option<RunKey>,
+    },
     End,
 }
 

@@ -147,6 +147,13 @@ impl Schedule {
         jitter.effective(nominal)
     }
 
+    /// The same instants, and those that it would have fired before it was made: only jitter knows when that was.
+    #[must_use]
+    pub fn of_the_past(&self) -> Self {
+        let jitter = self.jitter.map(|jitter| Jitter { from: Moment::EPOCH, ..jitter });
+        Self { jitter, ..self.clone() }
+    }
+
     /// The nominal instant of the occurrence at `t`, before jitter.
     pub fn nominal(&self, t: Moment) -> Moment {
         self.jitter.as_ref().map_or(t, |jitter| jitter.nominal(t))

@@ -101,8 +101,8 @@ pub use self::lease::{
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
 pub use self::operation::{
-    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest, OperationState, OperationView,
-    OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
+    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest,
+    OperationState, OperationView, OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
 };
 pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;

@@ -13,14 +13,14 @@ use minutehand_domain::schedule::Spread;
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_wire::batch::BatchResultView;
-use minutehand_wire::{OperationAnswerView, OperationView, 
+use minutehand_wire::{
     ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
     ConcurrencySpec, DefinitionView, DurationView, FieldError, FireView, FiresView, HeaderSpec, HealthView, HttpTarget,
     Instant, JobFireView, JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget,
-    LateAnswerView, ListedJobView, NoopTarget, OccurrenceView, OneJobView, OverlapSpec, Page, PreviewView, Problem,
-    QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView, RunWhyView,
-    ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec, TimeoutsSpec,
-    WhyView, Word, WorkflowRequest, WorkflowRunView,
+    LateAnswerView, ListedJobView, NoopTarget, OccurrenceView, OneJobView, OperationAnswerView, OperationView,
+    OverlapSpec, Page, PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice,
+    RunStatus, RunView, RunWhyView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView,
+    StatsView, TargetSpec, TimeoutsSpec, WhyView, Word, WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -465,7 +465,8 @@ fn an_operation_reads_back_as_it_was_written() {
         serde_json::from_value::<OperationView>(operation).unwrap()
     };
     let jobs = json!({"jobs": {"tag": "a", "status": "a_later_word", "priority": "low", "name": null, "owner": null}});
-    let runs = json!({"runs": {"job_id": "job_1", "tag": null, "status": "failed", "priority": null, "from": at, "to": at}});
+    let runs =
+        json!({"runs": {"job_id": "job_1", "tag": null, "status": "failed", "priority": null, "from": at, "to": at}});
     let backfill = json!({"backfill": {"job_id": "job_1", "from": at, "to": at, "priority": "low"}});
 
     for (state, kind, more) in

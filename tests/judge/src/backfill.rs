@@ -115,8 +115,15 @@ mod tests {
 
     /// Due at 60, 120, 180 and so on; asked for from 60 to 200.
     fn right() -> Account {
-        let asked =
-            Asked { span: 60_000..200_000, most: 10, cancelled_at: None, is_over: true, done: 2, already: 1, refused: 0 };
+        let asked = Asked {
+            span: 60_000..200_000,
+            most: 10,
+            cancelled_at: None,
+            is_over: true,
+            done: 2,
+            already: 1,
+            refused: 0,
+        };
         Account {
             first: 60_000,
             period: 60_000,
@@ -155,7 +162,10 @@ mod tests {
         );
         assert_eq!(changed(|it| it.asked[0].is_over = false), ["an operation comes to its end"]);
         assert_eq!(changed(|it| it.asked[0].done = 3), ["each is counted once"]);
-        assert_eq!(changed(|it| it.asked[0].most = 2), ["nothing is made up for that nobody asked for", "each is counted once"]);
+        assert_eq!(
+            changed(|it| it.asked[0].most = 2),
+            ["nothing is made up for that nobody asked for", "each is counted once"]
+        );
         assert_eq!(changed(|it| it.unended.push(60_000)), ["every run comes to its end"]);
         assert_eq!(changed(|it| it.timers = 1), ["no timer is left"]);
     }

@@ -76,7 +76,8 @@ fn each_occurrence_is_begun_once_whoever_makes_up_for_it() {
         let cancelled: Vec<_> = cancelled.then_some((0, 2 * HOUR)).into_iter().collect();
         cancels += usize::from(told);
         let account = stage.account_of_backfills(-HOUR, 60, &cancelled);
-        (begun, made) = (begun + account.begun.len(), made + account.begun.iter().filter(|run| run.by.is_some()).count());
+        (begun, made) =
+            (begun + account.begun.len(), made + account.begun.iter().filter(|run| run.by.is_some()).count());
         assert_eq!(account.judge(), [], "seed {seed}");
         assert!(!account.asked.is_empty(), "seed {seed}: nobody was answered");
     }
@@ -143,9 +144,10 @@ fn an_act_on_many_jobs_is_done_to_each_once() {
             paused += u64::from(is_older);
         }
         assert_eq!((operation.progress.done, operation.progress.seen), (paused, paused), "seed {seed}: {operation:?}");
-        let left = stages[0].timers().into_iter().filter(|timer| {
-            matches!(timer.key.obligation, minutehand_domain::timer::Obligation::Operation(_))
-        });
+        let left = stages[0]
+            .timers()
+            .into_iter()
+            .filter(|timer| matches!(timer.key.obligation, minutehand_domain::timer::Obligation::Operation(_)));
         assert_eq!(left.count(), 0, "seed {seed}");
     }
     assert!(jobs_seen > 300, "only {jobs_seen}");

@@ -43,8 +43,7 @@ pub(crate) async fn backfill<D: Ports>(
     let once = once(header, request.idempotency_key.clone(), &address, &body)?;
     let (span, most, priority, note) = request.checked(ports.clock().now())?;
     let job = job_of(ports, tenant, id).await?.ok_or_else(Problem::no_job)?;
-    let (backfill, fires) =
-        Backfill::of(&job, span, most, priority).map_err(|no| Problem::conflict(no.to_string()))?;
+    let (backfill, fires) = Backfill::of(&job, span, most, priority).map_err(|no| Problem::conflict(no.to_string()))?;
     let already = already(ports, tenant, &backfill).await?;
     if request.dry_run {
         return Ok(Json(BackfillView::of(None, &job, &backfill, &fires, already)).into_response());

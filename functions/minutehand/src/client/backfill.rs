@@ -121,7 +121,8 @@ mod tests {
         assert_eq!(address, "/v1/jobs/job_1/backfill");
         let (from, to) = ("1970-01-01T22:00:00.000Z", "1970-01-02T00:00:00.000Z");
         assert_eq!(body, format!(r#"{{"from":"{from}","to":"{to}","max_runs":5,"priority":"high","dry_run":true}}"#));
-        for wrong in [&["job_1"][..], &["--from=2h"], &["job_1", "--from=2h", "--max-runs=10001"], &["..", "--from=2h"]] {
+        for wrong in [&["job_1"][..], &["--from=2h"], &["job_1", "--from=2h", "--max-runs=10001"], &["..", "--from=2h"]]
+        {
             assert!(sent(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -213,7 +213,10 @@ mod tests {
             (&["pause-jobs", "--tag=a", "--dry-run"][..], r#"{"act":"pause","jobs":{"tag":"a"},"dry_run":true}"#),
             (&["resume-jobs", "--every"], r#"{"act":"resume","jobs":{}}"#),
             (&["cancel-jobs", "--owner=o", "--note=n"], r#"{"act":"cancel","jobs":{"owner":"o"},"note":"n"}"#),
-            (&["cancel-runs", "--job=job_1", "--status=queued"], r#"{"act":"cancel","runs":{"job_id":"job_1","status":"queued"}}"#),
+            (
+                &["cancel-runs", "--job=job_1", "--status=queued"],
+                r#"{"act":"cancel","runs":{"job_id":"job_1","status":"queued"}}"#,
+            ),
             (&["retry-runs", "--from=1h"], r#"{"act":"retry","runs":{"from":"1970-01-01T23:00:00.000Z"}}"#),
         ] {
             assert_eq!(sent(words).unwrap(), body, "{words:?}");
@@ -222,7 +225,8 @@ mod tests {
 
     #[test]
     fn all_is_said_and_not_left_out() {
-        for words in [&["pause-jobs"][..], &["retry-runs", "--wait"], &["pause-jobs", "--every", "--dry-run", "--wait"]] {
+        for words in [&["pause-jobs"][..], &["retry-runs", "--wait"], &["pause-jobs", "--every", "--dry-run", "--wait"]]
+        {
             assert!(sent(words).is_err(), "{words:?}");
         }
     }

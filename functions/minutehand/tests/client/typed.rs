@@ -2,9 +2,9 @@
 
 use futures_util::StreamExt as _;
 use minutehand_client::wire::{
-    BackfillRequest, BatchRequest, Instant, JobPatch, JobRequest, JobStatus, JobsQuery, Json, KeyRequest, KeysQuery, NextQuery,
-    PreviewRequest, QuotaRequest, RoleRequest, RotateRequest, RunRequest, RunsAcrossQuery, RunsQuery, ScheduleSpec,
-    StatsQuery, TargetSpec, TenantQuery, WhyQuery,
+    BackfillRequest, BatchRequest, Instant, JobPatch, JobRequest, JobStatus, JobsQuery, Json, KeyRequest, KeysQuery,
+    NextQuery, PreviewRequest, QuotaRequest, RoleRequest, RotateRequest, RunRequest, RunsAcrossQuery, RunsQuery,
+    ScheduleSpec, StatsQuery, TargetSpec, TenantQuery, WhyQuery,
 };
 use minutehand_client::{Client, ClientError};
 
@@ -95,7 +95,8 @@ async fn whatever_else_the_api_answers_is_read() {
     assert_eq!((why.verdict.as_str(), why.rule.as_str()), ("will_fire", "schedule"));
     let instant = |text: &str| Instant(text.parse().expect("an instant"));
     let (from, to) = (instant("2026-01-01T00:00:00Z"), instant("2026-01-03T00:00:00Z"));
-    let span = BackfillRequest { from, to, max_runs: None, priority: None, note: None, dry_run: false, idempotency_key: None };
+    let span =
+        BackfillRequest { from, to, max_runs: None, priority: None, note: None, dry_run: false, idempotency_key: None };
     let backfill = client.backfill_job(&job, &span).await.expect("it is begun");
     let operation = client.operation(&backfill.backfill_id.expect("it is no dry run")).await.expect("it is there");
     assert_eq!((backfill.runs, operation.kind.as_str(), operation.progress.done), (2, "backfill", 2));

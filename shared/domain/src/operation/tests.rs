@@ -26,7 +26,11 @@ fn bulk() -> Operation {
 }
 
 fn every(seconds: u64) -> Schedule {
-    Schedule::new(&Plan { every_seconds: Some(seconds), start_at: Some(Moment::EPOCH), ..Plan::default() }, Moment::EPOCH).unwrap()
+    Schedule::new(
+        &Plan { every_seconds: Some(seconds), start_at: Some(Moment::EPOCH), ..Plan::default() },
+        Moment::EPOCH,
+    )
+    .unwrap()
 }
 
 fn job(schedule: Schedule) -> Job {
@@ -159,7 +163,8 @@ fn another_try_of_one_run_by_one_operation_is_one() {
     let other = Operation { id: OperationId::from_bytes([8; 16]), ..bulk() };
 
     assert_eq!(bulk().retry_of(run, 0), bulk().retry_of(run, 0));
-    for different in [bulk().retry_of(run, 1), bulk().retry_of(RunKey::manual(JOB, NOW, 2), 0), other.retry_of(run, 0)] {
+    for different in [bulk().retry_of(run, 1), bulk().retry_of(RunKey::manual(JOB, NOW, 2), 0), other.retry_of(run, 0)]
+    {
         assert_ne!(different, bulk().retry_of(run, 0));
     }
 }
@@ -214,7 +219,8 @@ fn what_cannot_be_made_up_for_is_refused() {
 #[test]
 fn the_run_of_a_backfill_is_due_when_it_is_made() {
     let key = RunKey::backfill(JOB, NOW - Duration::from_secs(86_400), 0);
-    let of_job = Job { definition: Definition { sla: Some(Duration::from_secs(60)), ..Definition::default() }, ..job(every(1)) };
+    let of_job =
+        Job { definition: Definition { sla: Some(Duration::from_secs(60)), ..Definition::default() }, ..job(every(1)) };
 
     let run: Run = of_job.run(key).backfilled(Priority::Low, Made { by: ID, at: NOW });
 

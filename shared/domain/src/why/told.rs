@@ -12,7 +12,9 @@ impl Question<'_> {
     pub(super) fn told(&self, why: &Why<'_>, known: &Known<'_>, around: [Option<Occurrence>; 2]) -> String {
         let of_itself = self.told_of_it(why, known, around);
         match known.backfilled {
-            Some(run) => format!("{of_itself}; a backfill makes up for it by {}, which is {}", run.key, run.status(self.now)),
+            Some(run) => {
+                format!("{of_itself}; a backfill makes up for it by {}, which is {}", run.key, run.status(self.now))
+            }
             None => of_itself,
         }
     }

@@ -36,8 +36,8 @@ struct PartsV1 {
     discriminator: u64,
 }
 
-/// Two came with workflows, and one with backfills after them. Whatever can name such a run is written in a later shape of its own where it does, so that a
-/// release that knows neither says that it is a later one's.
+/// Two came with workflows, and one with backfills after them. Whatever can name such a run is written in a later shape of its own where it does, so
+/// that a release that knows neither says that it is a later one's.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Origin", rename_all = "snake_case")]
 enum OriginV1 {

@@ -19,8 +19,8 @@ use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Definition, Job, Status};
 use minutehand_domain::operation::{
-    Backfill, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress as Came, Reason, RunAct, RunFilter,
-    State as OperationState, Subject, Work,
+    Backfill, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress as Came, Reason, RunAct,
+    RunFilter, State as OperationState, Subject, Work,
 };
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::overlap::Overlap;
@@ -33,8 +33,8 @@ use minutehand_domain::run::attempt::Ended;
 use minutehand_domain::run::effect::{Claimed, Effect, RequestMark, Told};
 use minutehand_domain::run::logbook::{Checkpoint, LateAnswer, LateWord, Lines, LogPiece, Logbook, Progress};
 use minutehand_domain::run::{
-    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Made, Remark, Remarked,
-    Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
+    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Made, Remark,
+    Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{Plan, Schedule, Spread};
@@ -289,12 +289,16 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
 fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
     let made = Some(Made { by: OPERATION, at: AT });
     see("run of a backfill", &Run { made, ..Run::new(tenant(), RunKey::backfill(JOB, AT, 0), Priority::Low) });
-    see("run retried by many", &Run { made, redrive_of: Some(manual()), ..Run::new(tenant(), redrive(), Priority::High) });
+    see(
+        "run retried by many",
+        &Run { made, redrive_of: Some(manual()), ..Run::new(tenant(), redrive(), Priority::High) },
+    );
     see("operation tombstone", &OperationHead::Tombstone { tenant: tenant(), id: OPERATION });
     let priority = Some(Priority::Low);
     let some = |word: &str| Some(word.to_owned());
     let jobs = JobFilter { tag: some("a"), status: some("active"), priority, name: some("n"), owner: some("o") };
-    let runs = RunFilter { job: Some(JOB), tag: some("a"), status: some("failed"), priority, window: Moment::EPOCH..AT };
+    let runs =
+        RunFilter { job: Some(JOB), tag: some("a"), status: some("failed"), priority, window: Moment::EPOCH..AT };
     let (schedule, until) = (on_demand(), Moment::END);
     let backfill = Backfill { job: JOB, schedule, from: Moment::EPOCH, until, runs: 300, priority: Priority::Low };
     let works = [
@@ -302,7 +306,10 @@ fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
         Work::Jobs { act: JobAct::Resume, filter: JobFilter::default() },
         Work::Jobs { act: JobAct::Cancel, filter: JobFilter::default() },
         Work::Runs { act: RunAct::Cancel, filter: runs.clone() },
-        Work::Runs { act: RunAct::Retry, filter: RunFilter { job: None, tag: None, status: None, priority: None, ..runs } },
+        Work::Runs {
+            act: RunAct::Retry,
+            filter: RunFilter { job: None, tag: None, status: None, priority: None, ..runs },
+        },
         Work::Backfill(backfill),
     ];
     let positions = [

@@ -111,12 +111,7 @@ async fn is_one_too_many<D: Ports>(ports: &D, tenant: &Tenant) -> Result<bool, F
 }
 
 /// Promises its first look, writes it, and begins it: what is small is done when this answers.
-pub async fn begin<D: Ports>(
-    ports: &D,
-    tenant: &Tenant,
-    id: OperationId,
-    new: NewOperation,
-) -> Result<Begun, Fault> {
+pub async fn begin<D: Ports>(ports: &D, tenant: &Tenant, id: OperationId, new: NewOperation) -> Result<Begun, Fault> {
     let now = ports.clock().now();
     let timer = promise(ports, tenant, TimerKey::operation(id, now + pace::HEAD_START), 0).await?;
     let NewOperation { work, note, by, fingerprint } = new;

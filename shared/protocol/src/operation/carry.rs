@@ -77,12 +77,7 @@ async fn inspect_orphan<D: Ports>(ports: &D, timer: &Timer, id: OperationId) -> 
 }
 
 /// So many steps at most, none of which begins from `until` on. It rests where its pace or an occurrence that is waited for lets it do no more.
-pub async fn carry<D: Ports>(
-    ports: &D,
-    seen: Seen<Operation>,
-    steps: usize,
-    until: Moment,
-) -> Result<Carried, Fault> {
+pub async fn carry<D: Ports>(ports: &D, seen: Seen<Operation>, steps: usize, until: Moment) -> Result<Carried, Fault> {
     let mut seen = seen;
     for _ in 0..steps {
         let now = ports.clock().now();
@@ -153,12 +148,7 @@ async fn act_on_all<D: Ports>(
     stream::iter(operation.batch.iter().copied().map(each)).buffered(AT_ONCE).try_collect().await
 }
 
-async fn act<D: Ports>(
-    ports: &D,
-    operation: &Operation,
-    job: Option<&Job>,
-    subject: Subject,
-) -> Result<Acted, Fault> {
+async fn act<D: Ports>(ports: &D, operation: &Operation, job: Option<&Job>, subject: Subject) -> Result<Acted, Fault> {
     match (&operation.work, subject, job) {
         (Work::Jobs { act, .. }, Subject::Job(id, generation), _) => {
             act_on_job(ports, &operation.tenant, *act, id, generation).await

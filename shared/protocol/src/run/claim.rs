@@ -288,7 +288,12 @@ pub(super) async fn entered<D: Ports>(
     if !owner.carries_on() {
         return Ok(Ok(entrant.passing()));
     }
-    let needs = Needs { places: owner.places(quota), overlap: owner.overlap(entrant.run.key), rate: owner.rate(), lane: owner.lane() };
+    let needs = Needs {
+        places: owner.places(quota),
+        overlap: owner.overlap(entrant.run.key),
+        rate: owner.rate(),
+        lane: owner.lane(),
+    };
     enter(ports, hint, needs, entrant).await
 }
 

@@ -56,10 +56,10 @@ fn an_asker_of_an_operation_may_die_at_any_step() {
 /// Removed (`operation-touch`): a look at what is paused erases its timer. It was resumed, and nobody went on with it.
 #[test]
 fn a_word_that_slept_through_its_look_is_refused() {
-    let stage = Stage::new(each_minute(), [
-        sleeps_before("boss", "put_operation", 70),
-        Line { nth: 2, ..dies_after("boss", "put_operation") },
-    ]);
+    let stage = Stage::new(
+        each_minute(),
+        [sleeps_before("boss", "put_operation", 70), Line { nth: 2, ..dies_after("boss", "put_operation") }],
+    );
     stage.create(0, "creator");
     stage.sweep_each_minute(0..HOUR);
     stage.backfill(10, "asker", -HOUR..0);

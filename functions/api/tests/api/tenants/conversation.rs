@@ -80,10 +80,10 @@ impl Conversation {
         self.asked[about as usize] += 1;
         // Where jobs are made both are given chance of their own: timers lie together, each under its job's id, which nobody
         // can choose and chance does not give twice. With the same ids this test saw one's timer overwrite the other's.
-        let makes_jobs = matches!((method, route), (
-            "POST",
-            "/v1/jobs" | "/v1/jobs/batch" | "/v1/workflows" | "/v1/operations" | "/v1/jobs/{job_id}/backfill"
-        ));
+        let makes_jobs = matches!(
+            (method, route),
+            ("POST", "/v1/jobs" | "/v1/jobs/batch" | "/v1/workflows" | "/v1/operations" | "/v1/jobs/{job_id}/backfill")
+        );
         let own = if makes_jobs { about as u64 + 1 } else { 0 };
         let chance = (own << 32) + self.epoch * 1000 + self.asked[about as usize];
         let by_host = if role == "host" {
