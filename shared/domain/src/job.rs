@@ -239,10 +239,14 @@ impl Job {
     /// A run of this job that nobody has touched yet.
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
-            Origin::Schedule | Origin::Backfill => self.nominal(key.at).filter(|nominal| *nominal != key.at),
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Callback | Origin::Resume | Origin::Follow => {
-                None
-            }
+            Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
+            Origin::Manual
+            | Origin::Backfill
+            | Origin::Redrive
+            | Origin::Task
+            | Origin::Callback
+            | Origin::Resume
+            | Origin::Follow => None,
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
         let (callbacks, followers) = (self.definition.callbacks(), self.pinned());

@@ -1,5 +1,6 @@
-//! An operation: what somebody asked to have done to many things at once, and how far it has come. It is carried on by looks, in steps that may each be done twice: a step pins what it
-//! is about to act on before it acts, so that whoever repeats it counts nothing twice and leaves alone what has been changed since.
+//! An operation: what somebody asked to have done to many things at once, and how far it has come. It is carried on by looks, in steps that may each
+//! be done twice: a step pins what it is about to act on before it acts, so that whoever repeats it counts nothing twice and leaves alone what has
+//! been changed since.
 //!
 //! [`backfill`] is the one that makes runs, [`filter`] says which jobs or runs the others are about.
 

@@ -173,6 +173,13 @@ impl Schedule {
         self.next_within(t, &mut Patience::default())
     }
 
+    /// The same instants, and those that it would have fired before it was made: only jitter knows when that was.
+    #[must_use]
+    pub fn of_the_past(&self) -> Self {
+        let jitter = self.jitter.map(|jitter| Jitter { from: Moment::EPOCH, ..jitter });
+        Self { jitter, ..self.clone() }
+    }
+
     /// The same for one of many walks, which share their patience.
     pub fn next_within(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
         self.spread_after(t, |t| self.next_heeded_after(t, patience))

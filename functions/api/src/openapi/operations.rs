@@ -95,6 +95,23 @@ pub(crate) fn backfill_job() -> OperationDoc {
             )
             .with(Replayed),
         )
+        .example("a night that was missed", night(), StatusCode::OK, what_it_was_due())
+}
+
+fn night() -> Value {
+    json!({ "from": "2026-11-20T01:00:00+01:00", "to": "2026-11-20T03:00:00+01:00", "dry_run": true })
+}
+
+fn what_it_was_due() -> Value {
+    let fire = |hour: u8| {
+        let at = format!("2026-11-20T{hour:02}:00:00.000Z");
+        let local = format!("2026-11-20T{hour:02}:00:00+00:00");
+        json!({ "at": at, "effective_at": at, "local": local, "note": null })
+    };
+    json!({
+        "backfill_id": null, "dry_run": true, "job_id": "job_06hhgq2g003ha8atdy39qcp9x4", "runs": 2,
+        "fires": [fire(0), fire(1)], "already": 0, "next_from": null, "priority": "low",
+    })
 }
 
 fn retry() -> Value {

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
 use minutehand_wire::texts::{
-    CalendarNameText, EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, RunIdText, SecretNameText, TaskKeyText,
-    TenantText, WorkflowIdText, header_key,
+    CalendarNameText, EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, OperationIdText, RunIdText, SecretNameText, TaskKeyText, TenantText, WorkflowIdText, header_key,
 };
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
@@ -18,6 +17,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
             "name": "version", "in": "path", "required": true, "schema": { "type": "integer", "minimum": 1, "maximum": u32::MAX },
         },
         "run_id": in_path::<RunIdText>("run_id", schemas),
+        "operation_id": in_path::<OperationIdText>("operation_id", schemas),
         "effect": in_path::<EffectText>("effect", schemas),
         "task_key": in_path::<TaskKeyText>("task_key", schemas),
         "lease_id": in_path::<LeaseIdText>("lease_id", schemas),

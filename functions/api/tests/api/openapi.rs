@@ -220,7 +220,9 @@ async fn address(world: &World, path: &str) -> String {
     }
     let mut path = path.replace("{tenant}", "acme").replace("{secret}", "billing").replace("{calendar}", "us-holidays");
     if path.contains("{job_id}") {
-        let job = world.job(json!({ "on_demand": true })).await;
+        let schedule =
+            if path.ends_with("/backfill") { json!({ "cron": "0 * * * *" }) } else { json!({ "on_demand": true }) };
+        let job = world.job(schedule).await;
         if path.ends_with("/resume") {
             world.tell(&format!("/v1/jobs/{job}/pause")).await;
         }

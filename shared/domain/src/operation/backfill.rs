@@ -78,13 +78,18 @@ impl Backfill {
         if job.schedule.when == When::OnDemand {
             return Err(NoBackfill::OnDemand);
         }
-        let fires = Fires::of(&job.schedule, from, until, most);
+        let schedule = job.schedule.of_the_past();
+        let fires = Fires::of(&schedule, from, until, most);
         if fires.count == 0 {
             return Err(NoBackfill::Nothing);
         }
         let until = fires.next.unwrap_or(until);
-        let schedule = job.schedule.clone();
         Ok((Self { job: job.id, schedule, from, until, runs: fires.count, priority }, fires))
+    }
+
+    /// What one of its instants was meant for, where jitter moves it.
+    pub fn nominal(&self, at: Moment) -> Option<Moment> {
+        Some(self.schedule.nominal(at)).filter(|nominal| *nominal != at)
     }
 
     /// Its instants past this one, so many at most, and whether these are the last.

@@ -1,4 +1,5 @@
-//! Finding: which jobs, runs or instants an operation acts on next. Those count that match when they are looked at, and none that came about after it was asked for.
+//! Finding: which jobs, runs or instants an operation acts on next. Those count that match when they are looked at, and none that came about after it
+//! was asked for.
 
 use std::ops::Range;
 

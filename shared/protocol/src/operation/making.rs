@@ -1,9 +1,10 @@
 //! Making the runs of a backfill, and withdrawing them.
 //!
-//! Rule **closed first**: an occurrence gets its backfilled run only when the run that its schedule could have is out of the question: the record at its own key says that it did not
-//! fire, and is put there first where none is. So no hint that was long on its way can begin a second one.
+//! Rule **closed first**: an occurrence gets its backfilled run only when the run that its schedule could have is out of the question: the record at
+//! its own key says that it did not fire, and is put there first where none is. So no hint that was long on its way can begin a second one.
 //!
-//! Rule **one key**: the key of the run follows from the occurrence. Another is taken only where a run under the one before it is over without having begun.
+//! Rule **one key**: the key of the run follows from the occurrence. Another is taken only where a run under the one before it is over without having
+//! begun.
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
@@ -110,7 +111,8 @@ async fn put<D: Ports>(
     let now = ports.clock().now();
     let timer = promise(ports, &operation.tenant, TimerKey::run(key, now), job.generation).await?;
     let made = Made { by: operation.id, at: now };
-    let run = Run { asked_by: Some(operation.by.clone()), ..job.run(key).backfilled(backfill.priority, made) };
+    let (asked_by, nominal) = (Some(operation.by.clone()), backfill.nominal(key.at));
+    let run = Run { asked_by, nominal, ..job.run(key).backfilled(backfill.priority, made) };
     match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
         Put::Written(_) => {
             ports.events().emit(&Event::Run { run: &run, from: "none", now });
