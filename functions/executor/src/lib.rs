@@ -69,9 +69,7 @@ async fn execute_claimed<D: Ports>(
         return Ok(Executed::GaveUp);
     }
     let finished = match call_unless(leaving, ask_and_call(ports, claimed)).await {
-        Some(Called::Answered(answer, given)) => {
-            record(ports, claimed, Ended::Answered(answer, given), gone).await?
-        }
+        Some(Called::Answered(answer, given)) => record(ports, claimed, Ended::Answered(answer, given), gone).await?,
         Some(Called::Vetoed(told)) => record(ports, claimed, Ended::Vetoed(told), gone).await?,
         Some(Called::TooLate) => return Ok(Executed::GaveUp),
         None => hand_back_claimed(ports, claimed).await?,

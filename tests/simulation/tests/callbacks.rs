@@ -21,7 +21,8 @@ fn wish(dice: &mut Dice) -> Wish {
     let (takes, fails, retries) = (dice.within(1..40), dice.chance(0.3), 1);
     let on: Vec<End> = End::ALL.into_iter().filter(|_| dice.chance(0.7)).collect();
     let on = if on.is_empty() { vec![End::Skipped] } else { on };
-    let telling = Telling { takes: dice.pick(&[50, 5_000, 31_000]), fails: dice.pick(&[0, 0, 30, 100]), ..Telling::HEARS };
+    let telling =
+        Telling { takes: dice.pick(&[50, 5_000, 31_000]), fails: dice.pick(&[0, 0, 30, 100]), ..Telling::HEARS };
     let asking = Telling {
         takes: dice.pick(&[50, 5_000, 29_000, 31_000]),
         fails: dice.pick(&[0, 30]),

@@ -37,8 +37,21 @@ use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
 const STRUCTS: [&str; 15] = [
-    "schedule", "target", "http", "noop", "workflow", "worker", "retry", "catch_up", "overlap", "concurrency", "rate", "callback",
-    "hooks", "before", "after",
+    "schedule",
+    "target",
+    "http",
+    "noop",
+    "workflow",
+    "worker",
+    "retry",
+    "catch_up",
+    "overlap",
+    "concurrency",
+    "rate",
+    "callback",
+    "hooks",
+    "before",
+    "after",
 ];
 
 pub(crate) async fn patch<D: Ports>(

@@ -54,7 +54,8 @@ pub(crate) async fn retry<D: Ports>(
     may_run(&app, caller.tenant(), &request, &secrets).await?;
     let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
     if let Some(of) = run.callback_of {
-        let detail = format!("this run tells of the end of {of}, and has had its tries: read that run, or run its job again");
+        let detail =
+            format!("this run tells of the end of {of}, and has had its tries: read that run, or run its job again");
         return Err(Problem::new(Kind::Conflict, detail));
     }
     if run.task.is_some() {

@@ -69,7 +69,8 @@ async fn wanted<D: Ports>(
     }
     let (spread, now) = (Spread::of(there.job.id), ports.clock().now());
     let check = &|target: &_| app.target_check.check(tenant, target);
-    let checked = request.unmasked(&there.definition, &there.job.definition).checked(spread, now, Some(schedule), check)?;
+    let checked =
+        request.unmasked(&there.definition, &there.job.definition).checked(spread, now, Some(schedule), check)?;
     secrets::they_must_be_there(ports, tenant, &checked.secrets_at).await?;
     they_must_be_there(ports, tenant, &checked.calls).await?;
     app.pools.note(ports, tenant, checked.definition.pools()).await;

@@ -103,7 +103,10 @@ async fn a_wrong_type_or_a_missing_field_is_pointed_at() {
         (with("callback", json!({"url": "https://example.com/", "on": ["never"]})), "/callback/on/0"),
         (with("callback", json!({"url": "https://example.com/", "tries": 3})), "/callback/tries"),
         (with("hooks", json!({"during": {}})), "/hooks/during"),
-        (with("hooks", json!({"before": {"url": "https://example.com/", "timeout_seconds": 31}})), "/hooks/before/timeout_seconds"),
+        (
+            with("hooks", json!({"before": {"url": "https://example.com/", "timeout_seconds": 31}})),
+            "/hooks/before/timeout_seconds",
+        ),
         (with("hooks", json!({"before": {"url": "https://example.com/", "on_error": "no"}})), "/hooks/before/on_error"),
         (with("hooks", json!({"before": {"url": "no"}})), "/hooks/before/url"),
         (with("hooks", json!({"after": {"url": "https://example.com/", "on": ["failed"]}})), "/hooks/after/on"),

@@ -32,7 +32,8 @@ async fn a_callback_is_shown_changed_and_taken_back() {
 
     let made = world.post("/v1/jobs", json!({"target": {"noop": {}}, "callback": {"url": TOLD}})).await;
     let path = format!("/v1/jobs/{}", made.word("/job_id"));
-    let fewer = world.patch(&path, json!({"callback": {"on": ["failed"], "headers": {"authorization": "Bearer 7"}}})).await;
+    let fewer =
+        world.patch(&path, json!({"callback": {"on": ["failed"], "headers": {"authorization": "Bearer 7"}}})).await;
     let elsewhere = world.patch(&path, json!({"callback": {"url": TARGET}})).await;
     let shown_again = world.patch(&path, json!({"callback": elsewhere.field("/callback")})).await;
     let taken_back = world.patch(&path, json!({"callback": null})).await;
@@ -61,7 +62,12 @@ async fn hooks_are_shown_changed_and_taken_back() {
     let usual = json!({"url": TOLD, "timeout_seconds": 10, "on_error": "fail", "headers": {}});
     assert_eq!(made.field("/hooks"), json!({"before": usual}), "{}", made.text);
     let goes_on = json!({"url": TOLD, "timeout_seconds": 10, "on_error": "go_on", "headers": {}});
-    assert_eq!(both.field("/hooks"), json!({"before": goes_on, "after": {"url": TARGET, "headers": {}}}), "{}", both.text);
+    assert_eq!(
+        both.field("/hooks"),
+        json!({"before": goes_on, "after": {"url": TARGET, "headers": {}}}),
+        "{}",
+        both.text
+    );
     assert_eq!(one.field("/hooks"), json!({"after": {"url": TARGET, "headers": {}}}), "{}", one.text);
     assert_eq!(none.json().get("hooks"), None, "{}", none.text);
 }
@@ -177,7 +183,10 @@ async fn a_workflow_has_a_callback_and_a_hook_after_it() {
     let refused = world.post("/v1/workflows", asking).await;
 
     assert_eq!(made.field("/callback/on"), json!(["succeeded"]), "{}", made.text);
-    assert_eq!((shown.word("/status"), shown.word("/callback/status")), ("succeeded".to_owned(), "succeeded".to_owned()));
+    assert_eq!(
+        (shown.word("/status"), shown.word("/callback/status")),
+        ("succeeded".to_owned(), "succeeded".to_owned())
+    );
     assert_eq!(shown.word("/after/status"), "succeeded", "{}", shown.text);
     assert_eq!((without.json().get("callback"), without.json().get("hooks")), (None, None), "{}", without.text);
     assert_eq!(refused.problem(422, "invalid"), ["/hooks/before"]);

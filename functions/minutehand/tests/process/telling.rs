@@ -54,7 +54,10 @@ async fn a_hook_is_asked_the_target_called_and_the_callback_told() {
     let run = finished_runs(&client, &job, 1).await.remove(0);
 
     let [asked, called, told] = &calls[..] else { panic!("{calls:?}") };
-    assert_eq!((&body(asked)["type"], &body(asked)["data"]["payload"]), (&json!("run.starting"), &json!({ "key": secret })));
+    assert_eq!(
+        (&body(asked)["type"], &body(asked)["data"]["payload"]),
+        (&json!("run.starting"), &json!({ "key": secret }))
+    );
     assert_eq!(body(called), json!({ "given": 1.5 }));
     assert_eq!((&body(told)["type"], &body(told)["data"]["run_id"]), (&json!("run.succeeded"), &run["run_id"]));
     assert_eq!(told.authorization, TEXT);
@@ -75,6 +78,9 @@ async fn a_run_whose_hook_answers_409_is_vetoed() {
     let calls = calls(&target, 2).await;
     let run = finished_runs(&server.client(), &job, 1).await.remove(0);
 
-    assert_eq!((&run["status"], &run["reason"], &run["detail"]), (&json!("skipped"), &json!("vetoed"), &json!("the books are closed")));
+    assert_eq!(
+        (&run["status"], &run["reason"], &run["detail"]),
+        (&json!("skipped"), &json!("vetoed"), &json!("the books are closed"))
+    );
     assert_eq!(calls.iter().map(|call| text(&body(call), "type")).collect::<Vec<_>>(), ["run.starting", "run.skipped"]);
 }

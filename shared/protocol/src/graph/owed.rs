@@ -74,7 +74,9 @@ pub async fn is_unpaid<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     if !owes(run) || !run.is_finished() {
         return Ok(false);
     }
-    Ok(holds_a_place(ports, run).await? || is_untold(ports, run).await? || Box::pin(left_its_parent(ports, run)).await?)
+    Ok(holds_a_place(ports, run).await?
+        || is_untold(ports, run).await?
+        || Box::pin(left_its_parent(ports, run)).await?)
 }
 
 async fn holds_a_place<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {

@@ -83,11 +83,7 @@ pub(crate) async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key
 }
 
 /// Who gives a callback its order: the run that it tells of, as it is now.
-pub(crate) async fn owner_of<D: Ports>(
-    ports: &D,
-    callback: &Run,
-    of: RunKey,
-) -> Result<Option<CallbackOwner>, Fault> {
+pub(crate) async fn owner_of<D: Ports>(ports: &D, callback: &Run, of: RunKey) -> Result<Option<CallbackOwner>, Fault> {
     let of = ports.store().get::<Run>(&callback.tenant, of).await?;
     Ok(of.and_then(|of| CallbackOwner::of(&of.item, callback.key)))
 }

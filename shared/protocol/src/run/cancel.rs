@@ -66,7 +66,11 @@ pub async fn cancel_with<D: Ports>(
         if let Some(end) = next.grace_ends(&run) {
             promise_look_at(ports, &run, end).await?;
         }
-        let look = if owes(&run) || owes(&next) || run.tasks().is_some() { Some(promise_look(ports, &run).await?) } else { None };
+        let look = if owes(&run) || owes(&next) || run.tasks().is_some() {
+            Some(promise_look(ports, &run).await?)
+        } else {
+            None
+        };
         if ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
             ports.events().changed(&run, &next, now);
             let _whoever_walks_its_lines_passes_it_over = Box::pin(leave_all_lines(ports, &run)).await;

@@ -193,14 +193,16 @@ fn the_record_of_an_outage_is_told_of() {
 
     stage.play_to(3 * HOUR);
 
-    let coalesced = (60..1000).step_by(60).find(|instant| stage.state(*instant) == "skipped: coalesced").expect("one is");
+    let coalesced =
+        (60..1000).step_by(60).find(|instant| stage.state(*instant) == "skipped: coalesced").expect("one is");
     assert_eq!(heard(&stage, coalesced, "run.skipped"), 1);
 }
 
 #[test]
 fn who_cannot_be_reached_is_tried_three_times_and_tells_of_nothing_itself() {
     let deaf = Telling { fails: 100, ..Telling::HEARS };
-    let stage = played(Wish { told: Some((deaf, End::ALL.to_vec())), after: Some(Telling::HEARS), ..Wish::once(10) }, []);
+    let stage =
+        played(Wish { told: Some((deaf, End::ALL.to_vec())), after: Some(Telling::HEARS), ..Wish::once(10) }, []);
 
     let of = stage.key(10);
     let (callback, after) = (teller(&stage, 10), stage.teller(of, CallbackPlace::After));

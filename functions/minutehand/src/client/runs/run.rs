@@ -1,6 +1,8 @@
 //! A run as its reader sees it.
 
-use minutehand_client::wire::{AttemptErrorView, AttemptView, CallbackRunView, Instant, RunStatus, RunView, SlaView, Word};
+use minutehand_client::wire::{
+    AttemptErrorView, AttemptView, CallbackRunView, Instant, RunStatus, RunView, SlaView, Word,
+};
 use minutehand_domain::Moment;
 
 use super::super::cells::{counted, or_dash, painted, shortened, status};
