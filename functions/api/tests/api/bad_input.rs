@@ -103,11 +103,9 @@ async fn a_wrong_type_or_a_missing_field_is_pointed_at() {
         (with("callback", json!("https://example.com/")), "/callback"),
         (with("callback", json!({"on": ["failed"]})), "/callback/url"),
         (with("callback", json!({"url": "gopher://example.com"})), "/callback/url"),
-        (with("callback", json!({"url": "https://169.254.169.254/"})), "/callback/url"),
         (with("callback", json!({"url": "https://example.com/", "on": []})), "/callback/on"),
         (with("callback", json!({"url": "https://example.com/", "on": ["never"]})), "/callback/on/0"),
         (with("callback", json!({"url": "https://example.com/", "tries": 3})), "/callback/tries"),
-        (with("callback", json!({"url": "https://example.com/", "headers": {"host": "x"}})), "/callback/headers"),
         (with("hooks", json!({"during": {}})), "/hooks/during"),
         (
             with("hooks", json!({"before": {"url": "https://example.com/", "timeout_seconds": 31}})),

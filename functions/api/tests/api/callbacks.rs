@@ -1,6 +1,9 @@
 //! Callbacks and hooks, as clients ask for them and as they see who was told of what.
 
+use minutehand_api::{Keyring, TargetCheck};
+use minutehand_domain::id::Tenant;
 use minutehand_domain::run::{ErrorCode, Outcome};
+use minutehand_io::targets::http::{Reach, check_target};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, OTHER_KEY, World, failed, succeeded};
@@ -202,6 +205,29 @@ async fn what_a_callback_names_must_be_there() {
 
         assert_eq!(refused.status, 422, "{wish}: {}", refused.text);
         assert!(refused.text.contains("nowhere"), "{}", refused.text);
+    }
+}
+
+/// They go where targets may go, and set the headers that targets may set.
+#[tokio::test]
+async fn whoever_is_told_or_asked_is_reached_as_a_target_is() {
+    let check = TargetCheck::new(|target| check_target(target, Reach::Public));
+    let world = World::whole(Keyring::single("k", Tenant::deployment()), check, None);
+    let metadata = json!({"url": "https://169.254.169.254/"});
+    let ours = json!({"url": TOLD, "headers": {"webhook-id": "x"}});
+    for (wish, pointer) in [
+        (json!({"callback": metadata}), "/callback/url"),
+        (json!({"callback": ours}), "/callback/headers"),
+        (json!({"hooks": {"before": metadata}}), "/hooks/before/url"),
+        (json!({"hooks": {"after": metadata}}), "/hooks/after/url"),
+        (json!({"hooks": {"after": ours}}), "/hooks/after/headers"),
+    ] {
+        let mut job = json!({"target": {"noop": {}}});
+        job.as_object_mut().unwrap().extend(wish.as_object().unwrap().clone());
+
+        let refused = world.by("k", "POST", "/v1/jobs", Some(job)).await;
+
+        assert_eq!(refused.problem(422, "invalid"), [pointer], "{wish}");
     }
 }
 

@@ -9,6 +9,7 @@ mod bad_input;
 mod batch;
 mod calendars;
 mod callbacks;
+mod callbacks;
 mod creating;
 mod effects;
 mod events;
