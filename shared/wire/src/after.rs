@@ -1,11 +1,14 @@
 //! Behind another job: which, and for which ends of its runs; and of a run, what it followed and what follows it.
 
+use std::collections::BTreeMap;
+
 use minutehand_domain::follow::Follower;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::run::Run;
 use minutehand_domain::workflow::edge::On;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::field_errors::FieldErrors;
 use crate::texts::{JobIdText, RunIdText};
@@ -14,7 +17,7 @@ use crate::words::OnWord;
 
 /// Behind which job's runs it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "After", deny_unknown_fields)]
+#[schemars(rename = "AfterRequest", deny_unknown_fields)]
 pub struct AfterSpec {
     /// A job of the same tenant; that of a workflow's own too.
     #[schemars(with = "JobIdText")]
@@ -23,14 +26,22 @@ pub struct AfterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<OnWord>", extend("default" = On::default()))]
     pub on: Option<Word<On>>,
+    /// What a later server says more; in a request there is none.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub others: BTreeMap<String, Value>,
 }
 
 impl AfterSpec {
     pub fn of(job: JobId, on: On) -> Self {
-        Self { job: job.to_string(), on: Some(on.into()) }
+        Self { job: job.to_string(), on: Some(on.into()), others: BTreeMap::new() }
     }
 
     pub(crate) fn checked(&self, errors: &mut FieldErrors) -> Option<(JobId, On)> {
+        for name in self.others.keys() {
+            let at = format!("/schedule/after/{}", name.replace('~', "~0").replace('/', "~1"));
+            errors.add(at, "is not known here: there are `job` and `on`");
+        }
         let on = errors.word("/schedule/after/on", self.on.as_ref()).unwrap_or_default();
         match self.job.parse() {
             Ok(job) => Some((job, on)),

@@ -37,8 +37,8 @@ use serde_json::{Value, json};
 
 /// Fields whose objects have names that are not ours: any JSON, headers, a kind of target, counts by status. A count of jobs
 /// or runs is told from a list of them by being no array.
-const FREE: [&str; 10] =
-    ["payload", "result", "checkpoint", "params", "output", "headers", "target", "runs", "jobs", "counts"];
+const FREE: [&str; 11] =
+    ["payload", "result", "checkpoint", "params", "output", "headers", "target", "runs", "jobs", "counts", "after"];
 
 fn text() -> impl Strategy<Value = String> {
     "\\PC{0,12}"
@@ -109,7 +109,11 @@ fn schedule() -> impl Strategy<Value = ScheduleSpec> {
             start_at,
             end_at,
             max_fires,
-            after: on_demand.map(|_| AfterSpec { job: "job_1".to_owned(), on: Some(On::Failure.into()) }),
+            after: on_demand.map(|_| AfterSpec {
+                job: "job_1".to_owned(),
+                on: Some(On::Failure.into()),
+                others: [].into(),
+            }),
             on_demand,
             jitter_seconds,
             calendars: jitter_seconds.map(|_| vec!["holidays".to_owned()]),
