@@ -67,7 +67,11 @@ impl QuotaRequest {
             max_fires_per_minute: limit("/max_fires_per_minute", self.max_fires_per_minute, any),
             max_concurrent_runs: limit("/max_concurrent_runs", self.max_concurrent_runs, some.clone()),
             max_requests_per_second: limit("/max_requests_per_second", self.max_requests_per_second, some),
-            max_catch_up_per_minute: limit("/max_catch_up_per_minute", self.max_catch_up_per_minute, 1..=RATE_PER_MINUTE),
+            max_catch_up_per_minute: limit(
+                "/max_catch_up_per_minute",
+                self.max_catch_up_per_minute,
+                1..=RATE_PER_MINUTE,
+            ),
         };
         errors.settle(Some(limits))
     }

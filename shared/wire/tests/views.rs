@@ -159,13 +159,14 @@ fn retry() -> impl Strategy<Value = RetrySpec> {
 }
 
 fn catch_up() -> impl Strategy<Value = CatchUpSpec> {
-    (of(word(&[CatchUpPolicy::Last, CatchUpPolicy::All])), of(any::<u64>()), of(any::<u64>()))
-        .prop_map(|(policy, max_runs, window_seconds)| CatchUpSpec {
+    (of(word(&[CatchUpPolicy::Last, CatchUpPolicy::All])), of(any::<u64>()), of(any::<u64>())).prop_map(
+        |(policy, max_runs, window_seconds)| CatchUpSpec {
             policy,
             max_runs,
             window_seconds,
             rate_per_minute: max_runs,
-        })
+        },
+    )
 }
 
 fn concurrency() -> impl Strategy<Value = ConcurrencySpec> {

@@ -71,7 +71,8 @@ fn after_four_hours_nothing_floods_and_what_is_due_is_on_time() {
     let all = begun(&stages);
     let (late, on_time): (Vec<_>, Vec<_>) = all.iter().copied().partition(|(due, at, _)| at - due > LATE);
     let normal = most(&a_minute(on_time.iter().filter(|(_, at, _)| *at < DOWN.start)));
-    let (peak, made_up) = (most(&a_minute(all.iter().filter(|(_, at, _)| *at >= DOWN.end))), most(&a_minute(late.iter())));
+    let (peak, made_up) =
+        (most(&a_minute(all.iter().filter(|(_, at, _)| *at >= DOWN.end))), most(&a_minute(late.iter())));
     let last = late.iter().map(|(_, at, _)| (at - DOWN.end) / MINUTE).max().unwrap_or_default();
     let slowest = on_time.iter().filter(|(due, ..)| *due > DOWN.end + MINUTE).map(|(due, at, _)| at - due).max();
     println!(

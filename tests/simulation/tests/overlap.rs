@@ -29,8 +29,11 @@ fn policy(dice: &mut Dice) -> (Overlap, usize) {
 fn wish(dice: &mut Dice, overlap: Overlap) -> Wish {
     let every = dice.pick(&[10, 20, 60]);
     let (takes, fails, retries) = (dice.within(1..50), dice.chance(0.2), 1);
-    let catch_up =
-        dice.pick(&[CatchUp::default(), CatchUp::None, CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None }]);
+    let catch_up = dice.pick(&[
+        CatchUp::default(),
+        CatchUp::None,
+        CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None },
+    ]);
     Wish { takes, fails, retries, overlap, catch_up, ..Wish::every(every, 10) }
 }
 

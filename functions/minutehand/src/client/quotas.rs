@@ -9,13 +9,8 @@ use super::id;
 use super::session::{Paper, Session};
 use super::table::{Card, Cell};
 
-const LIMITS: [&str; 5] = [
-    "max_jobs",
-    "max_fires_per_minute",
-    "max_concurrent_runs",
-    "max_requests_per_second",
-    "max_catch_up_per_minute",
-];
+const LIMITS: [&str; 5] =
+    ["max_jobs", "max_fires_per_minute", "max_concurrent_runs", "max_requests_per_second", "max_catch_up_per_minute"];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Quotas {

@@ -27,7 +27,14 @@ fn a_limit_that_is_not_named_stays_as_it_is() {
     let here = Here::start();
 
     here.ok(&["quotas", "set", "acme", "--max-jobs=5", "--max-requests-per-second=50"]);
-    here.ok(&["quotas", "set", "acme", "--max-jobs=unlimited", "--max-concurrent-runs=2", "--max-catch-up-per-minute=30"]);
+    here.ok(&[
+        "quotas",
+        "set",
+        "acme",
+        "--max-jobs=unlimited",
+        "--max-concurrent-runs=2",
+        "--max-catch-up-per-minute=30",
+    ]);
 
     let limits = here.json(&["quotas", "show", "acme"]);
     let wanted = [Value::Null, json!(50), json!(2), Value::Null, json!(30)];

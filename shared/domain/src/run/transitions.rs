@@ -128,7 +128,14 @@ impl Run {
             (Scheduled { .. } | State::Waiting(Tasks(_) | Answer { .. } | Slot { .. }), Tend(_))
             | (
                 Running(_),
-                Unfold { .. } | Ask { .. } | AwaitSlot | Yield(_) | Postpone { .. } | MakeUp { .. } | Unmake(_) | Tend(_),
+                Unfold { .. }
+                | Ask { .. }
+                | AwaitSlot
+                | Yield(_)
+                | Postpone { .. }
+                | MakeUp { .. }
+                | Unmake(_)
+                | Tend(_),
             ) => Err(Refusal::NotWaiting),
             (State::Waiting(Answer { .. }), Judge(judgement)) => self.answered(judgement, now),
             (Scheduled { .. } | State::Waiting(Tasks(_) | Slot { .. }) | Running(_), Judge(_)) => {

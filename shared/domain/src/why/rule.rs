@@ -1,7 +1,7 @@
 //! The words for programs: what an instant came to, and the rule that decided. Each is stable.
 
-use super::{Known, NotAdmitted, Question, Run, Silence, Skip, State, Turned, Waiting, Why};
 use super::told::fires_in_time;
+use super::{Known, NotAdmitted, Question, Run, Silence, Skip, State, Turned, Waiting, Why};
 use crate::slot::SlotName;
 
 /// What an instant came to, or will.

@@ -165,10 +165,10 @@ mod tests {
     use super::super::edge::{Ended, On, Rule};
     use super::super::plan::Plan;
     use super::*;
-    use crate::run::MadeUp;
     use crate::access::Role;
     use crate::id::{JobId, RunKey, Tenant};
     use crate::priority::Priority;
+    use crate::run::MadeUp;
     use crate::slot::{Admission, SlotName};
 
     /// 2027-01-15T09:12:00Z.

@@ -48,7 +48,8 @@ pub(crate) async fn put_off<D: Ports>(
         Err(TooLate(turn)) => Ok(job.too_late_for(t, turn, now).map_or(Comes::InTurn, Comes::TooLate)),
         Ok(turn) => {
             let run = told_of(job.run(key), &timer.key, timer.stamp);
-            let _the_next_look_sees_who_was_faster = write(ports, &Hint::of(timer), job, (&run, Guard::Absent), turn).await?;
+            let _the_next_look_sees_who_was_faster =
+                write(ports, &Hint::of(timer), job, (&run, Guard::Absent), turn).await?;
             Ok(Comes::InTurn)
         }
     }

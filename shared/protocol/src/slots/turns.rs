@@ -55,7 +55,8 @@ pub async fn turn<D: Ports>(ports: &D, job: &Job, t: Moment, of_pass: &Turns) ->
     let Some(of_job) = job.definition.catch_up.per_minute() else {
         return Ok(Ok(Turn { at: among_all, per_minute }));
     };
-    let asked = Asked { tenant: &job.tenant, id: Pace::of_job(job.id, &job.tenant), from: among_all, per_minute: of_job };
+    let asked =
+        Asked { tenant: &job.tenant, id: Pace::of_job(job.id, &job.tenant), from: among_all, per_minute: of_job };
     let own = put_by(ports, asked, 1, |at| !job.is_too_late(t, at)).await?;
     Ok(own.map(|at| Turn { at, per_minute: of_job.min(per_minute) }))
 }

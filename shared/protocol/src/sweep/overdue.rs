@@ -113,13 +113,7 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: O
 }
 
 /// What was put off and is not to begin any more is recorded so.
-async fn give_up<D: Ports>(
-    ports: &D,
-    timer: &Timer,
-    seen: &Seen<Run>,
-    job: &Job,
-    why: GivenUp,
-) -> Result<(), Fault> {
+async fn give_up<D: Ports>(ports: &D, timer: &Timer, seen: &Seen<Run>, job: &Job, why: GivenUp) -> Result<(), Fault> {
     let now = ports.clock().now();
     let why = match why {
         GivenUp::TooLate => Skip::Missed,

@@ -364,5 +364,9 @@ fn a_backlog_of_which_each_is_made_up_for_is_hinted_ever_less_often() {
     stage.play_to(4000);
 
     let minutes_late: Vec<_> = stage.hinted(900).into_iter().filter(|at| *at > 900).map(|at| (at - 900) / 60).collect();
-    assert_eq!(minutes_late, [1, 2, 3, 4, 5, 7, 11, 19, 35], "after three minutes it has its turn, from which it counts anew");
+    assert_eq!(
+        minutes_late,
+        [1, 2, 3, 4, 5, 7, 11, 19, 35],
+        "after three minutes it has its turn, from which it counts anew"
+    );
 }

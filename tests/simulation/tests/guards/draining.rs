@@ -89,5 +89,9 @@ fn a_backlog_is_hinted_after_1_2_4_minutes_and_not_each_minute() {
     stage.play_to(4000);
 
     let minutes_late: Vec<_> = stage.hinted(60).into_iter().filter(|at| *at > 60).map(|at| (at - 60) / 60).collect();
-    assert_eq!(minutes_late, [1, 2, 3, 4, 5, 7, 11, 19, 35, 63], "after three minutes it has its turn, from which it counts anew");
+    assert_eq!(
+        minutes_late,
+        [1, 2, 3, 4, 5, 7, 11, 19, 35, 63],
+        "after three minutes it has its turn, from which it counts anew"
+    );
 }

@@ -151,7 +151,9 @@ fn the_run_of_a_workflow_has_the_sla_of_the_job_that_calls_it() {
 /// Removed (`sla-told-with-a-late-promise`): nobody tells with that. Nothing was told of what began half an hour late.
 #[test]
 fn what_is_made_up_for_is_told_of() {
-    for catch_up in [CatchUp::default(), CatchUp::All { window: Duration::from_secs(86_400), max_runs: 10, per_minute: None }] {
+    for catch_up in
+        [CatchUp::default(), CatchUp::All { window: Duration::from_secs(86_400), max_runs: 10, per_minute: None }]
+    {
         let stage = Stage::new(Wish { sla: Some(600), catch_up, ..Wish::every(3600, 3600) }, []);
         stage.create(0, "creator");
         stage.sweep_each_minute(12_600..14_000);

@@ -10,8 +10,8 @@ use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark, Remarked, Run, Skip,
-    SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
+    Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp, Remark, Remarked, Run,
+    Skip, SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
 use minutehand_domain::workflow::WorkflowId;
