@@ -118,6 +118,7 @@ async fn what_waits_for_its_turn_in_catching_up_says_so() {
 
     let waits = why(&world, &job, &at(3000)).await;
     let run = world.get(&format!("/v1/runs/{}", waits.word("/run_id"))).await;
+    world.pass(5);
     let lag = world.get(&format!("/v1/runs/{}/why", waits.word("/run_id"))).await;
 
     assert_eq!([waits.word("/verdict"), waits.word("/rule")], ["waiting", "catch_up"], "{}", waits.text);
