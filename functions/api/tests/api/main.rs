@@ -9,7 +9,6 @@ mod bad_input;
 mod batch;
 mod calendars;
 mod callbacks;
-mod callbacks;
 mod creating;
 mod effects;
 mod events;

@@ -3,7 +3,6 @@
 use super::told::fires_in_time;
 use super::{Known, NotAdmitted, Question, Run, Silence, Skip, State, Turned, Waiting, Why};
 use crate::id::Origin;
-use super::{Known, NotAdmitted, Question, Run, Silence, Skip, State, Turned, Waiting, Why};
 use crate::slot::SlotName;
 
 /// What an instant came to, or will.
