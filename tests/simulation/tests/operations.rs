@@ -6,13 +6,15 @@ use std::ops::Range;
 
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::{Change, Status};
-use minutehand_domain::operation::{Order, State};
+use minutehand_domain::operation::{Operation, Order, State};
 use minutehand_protocol::operation::ask::Ordered;
 use minutehand_simulation::dice::Dice;
 use minutehand_simulation::stage::{Stage, Wish};
 
 const SEEDS: u64 = 150;
 const HOUR: i64 = 3600;
+/// Of a list of jobs, and what clocks differ.
+const LIST_LAG: i64 = 65_000;
 /// From when until when things go wrong.
 const ROUGH: Range<i64> = 5..1800;
 
@@ -72,8 +74,12 @@ fn each_occurrence_is_begun_once_whoever_makes_up_for_it() {
         let answered = cancel.and_then(|answer| answer.so_far()).and_then(Result::ok).flatten();
         let told = matches!(answered, Some(Ordered::Done(_) | Ordered::AsItWas(_)));
         // When it was answered is known only to be before the end of the rough times; what began by then is no wrong.
-        let cancelled = stage.operations().last().is_some_and(|oldest| oldest.state == State::Cancelled);
-        let cancelled: Vec<_> = cancelled.then_some((0, 2 * HOUR)).into_iter().collect();
+        let mut operations = stage.operations();
+        operations.reverse();
+        let is_cancelled =
+            |(number, one): (usize, &Operation)| (one.state == State::Cancelled).then_some((number, 2 * HOUR));
+        let cancelled: Vec<_> = operations.iter().enumerate().filter_map(is_cancelled).collect();
+        assert!(cancelled.len() <= 1, "seed {seed}: one word ended {cancelled:?}");
         cancels += usize::from(told);
         let account = stage.account_of_backfills(-HOUR, 60, &cancelled);
         (begun, made) =
@@ -107,7 +113,7 @@ fn the_judge_notices_an_occurrence_that_is_begun_twice() {
 /// Many jobs are paused by one word. Each is paused once, and counted once; whoever is made later goes on.
 #[test]
 fn an_act_on_many_jobs_is_done_to_each_once() {
-    let mut jobs_seen = 0;
+    let (mut jobs_seen, mut sure) = (0, 0);
     for seed in 0..SEEDS {
         let mut dice = Dice::new(!seed);
         let first = Stage::rough(seed, Wish::every(600, 10_000), ROUGH);
@@ -117,10 +123,8 @@ fn an_act_on_many_jobs_is_done_to_each_once() {
             stages.push(next);
         }
         let asked_at = dice.within(100..1000);
-        let mut later = Vec::new();
         for stage in &stages {
             let at = if dice.chance(0.8) { dice.within(0..60) } else { asked_at + dice.within(500..700) };
-            later.push(at > asked_at);
             stage.create(at, "creator");
             stage.create(at + 30, "creator");
         }
@@ -137,11 +141,15 @@ fn an_act_on_many_jobs_is_done_to_each_once() {
         let mut paused = 0;
         for stage in &stages {
             let Some(job) = stage.job() else { continue };
-            let is_older = job.created_at <= operation.asked_at;
             jobs_seen += 1;
-            assert_eq!(job.status == Status::Paused, is_older, "seed {seed}: {job:?}, {operation:?}");
-            assert_eq!(job.generation, 1 + u64::from(is_older), "seed {seed}");
-            paused += u64::from(is_older);
+            let is_paused = job.status == Status::Paused;
+            // It matches when it is looked at: a list of jobs may be a minute behind, and whoever made one slow to write it.
+            let was_there = stage.first_written().is_some_and(|at| at + LIST_LAG < operation.asked_at.millis());
+            assert!(is_paused || !was_there, "seed {seed}: {job:?}, {operation:?}");
+            assert!(!is_paused || job.created_at <= operation.asked_at, "seed {seed}: {job:?}, {operation:?}");
+            assert_eq!(job.generation, 1 + u64::from(is_paused), "seed {seed}");
+            sure += u64::from(was_there);
+            paused += u64::from(is_paused);
         }
         assert_eq!((operation.progress.done, operation.progress.seen), (paused, paused), "seed {seed}: {operation:?}");
         let left = stages[0]
@@ -150,5 +158,5 @@ fn an_act_on_many_jobs_is_done_to_each_once() {
             .filter(|timer| matches!(timer.key.obligation, minutehand_domain::timer::Obligation::Operation(_)));
         assert_eq!(left.count(), 0, "seed {seed}");
     }
-    assert!(jobs_seen > 300, "only {jobs_seen}");
+    assert!(jobs_seen > 300 && sure > 200, "only {jobs_seen}, {sure}");
 }

@@ -92,6 +92,11 @@ impl Stage {
         at_once(list).expect("memory").items.into_iter().filter_map(OperationHead::operation).collect()
     }
 
+    /// When its job was written for the first time.
+    pub fn first_written(&self) -> Option<i64> {
+        self.world.seen().jobs.get(&self.id)?.versions.first().map(|version| version.at)
+    }
+
     /// All records of its job.
     pub fn records(&self) -> Vec<Run> {
         let all = RunsOf { job: self.id, window: moment(-1_000_000)..moment(1_000_000) };
