@@ -122,6 +122,13 @@ impl Conversation {
     /// Most of the time something is made to speak of.
     fn route(&mut self) -> (&'static str, &'static str, &'static str) {
         let wanted = match self.random.below(8) {
+            0 if self.random.one_in(2) => {
+                let of_letters = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/dead-letters"));
+                // Of one, whoever is second is refused.
+                let often = |route: &str| if route.contains('{') { 4 } else { 1 };
+                let of_letters: Vec<_> = of_letters.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
+                return **self.random.pick(&of_letters);
+            }
             0 | 1 => ("POST", "/v1/jobs"),
             2 | 3 if self.random.one_in(3) => {
                 let acts = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/workflow-runs"));
@@ -136,10 +143,6 @@ impl Conversation {
             }
             2 => ("POST", "/v1/jobs/{job_id}/run"),
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
-            3 if self.random.one_in(3) => {
-                let of_letters = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/dead-letters"));
-                return **self.random.pick(&of_letters.collect::<Vec<_>>());
-            }
             4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
             5 if self.random.one_in(8) => ("DELETE", "/v1/keys/{key_id}"),
             5 if self.random.one_in(4) => ("POST", "/v1/keys/{key_id}/rotate"),
@@ -151,7 +154,11 @@ impl Conversation {
                 let of_leases =
                     ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/leases/") || *route == EFFECT);
                 // An effect is claimed by whoever has the run at that moment alone.
-                let often = |route: &str| if route == EFFECT { 4 } else { 1 };
+                let often = |route: &str| match route {
+                    EFFECT => 4,
+                    route if route.ends_with("/heartbeat") => 2,
+                    _ => 1,
+                };
                 let of_leases: Vec<_> = of_leases.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
                 return **self.random.pick(&of_leases);
             }
