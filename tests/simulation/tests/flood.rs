@@ -81,10 +81,14 @@ fn after_four_hours_nothing_floods_and_what_is_due_is_on_time() {
         late.len(),
     );
 
-    // Jobs with a pace of their own may use a turn of their tenant's later than it was given.
-    let most_made_up = limit + limit / 2;
-    assert!(made_up <= most_made_up, "{made_up} a minute, and {limit} are allowed");
-    assert!(peak <= normal + most_made_up, "{peak} a minute, and {normal} before");
+    let of_the_tenant_alone = most(&a_minute(late.iter().filter(|(.., job)| job % 4 != 3)));
+    println!("of jobs without a pace of their own at most {of_the_tenant_alone} a minute");
+
+    // In the minute in which something urgent is found two priorities may begin at once; and jobs with a pace of their own may use a turn of
+    // their tenant's later than it was given.
+    assert!(of_the_tenant_alone <= limit + limit / 2, "{of_the_tenant_alone} a minute, and {limit} are allowed");
+    assert!(made_up <= 2 * limit, "{made_up} a minute, and {limit} are allowed");
+    assert!(peak <= normal + 2 * limit, "{peak} a minute, and {normal} before");
     assert!(slowest.is_some_and(|late| late <= 1), "{slowest:?}");
     each_policy_is_kept(&late, schedules);
     what_is_urgent_comes_first(&late);

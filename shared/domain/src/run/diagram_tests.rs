@@ -120,6 +120,7 @@ impl World {
             ("await a place", Event::AwaitSlot),
             ("yield", Event::Yield("run 1 of its job is under way")),
             ("postpone", Event::Postpone { until: now + LONG }),
+            ("make up", Event::MakeUp { turn: now + LONG, per_minute: 600 }),
             ("cannot be made", Event::Unmake("there is no such thing")),
         ]);
         events.extend(self.tendings.iter().map(|(word, tending)| (*word, Event::Tend(tending))));
