@@ -102,7 +102,8 @@ pub struct Wish {
 const POOL: &str = "staged";
 
 impl Wish {
-    fn of(plan: Plan) -> Self {
+    /// By this plan.
+    pub fn of(plan: Plan) -> Self {
         let catch_up = CatchUp::default();
         let (bounds, priority, by_a_worker) = (Bounds::default(), Priority::default(), false);
         Self {
