@@ -114,6 +114,7 @@ pub struct Wish {
 const POOL: &str = "staged";
 
 impl Wish {
+    /// By this plan.
     pub fn of(plan: Plan) -> Self {
         let catch_up = CatchUp::default();
         let (bounds, priority, by_a_worker) = (Bounds::default(), Priority::default(), false);

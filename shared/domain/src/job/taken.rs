@@ -31,9 +31,11 @@ impl Job {
         })
     }
 
-    /// The fires between two instants, neither included, that calendars took and that no later run stands for: as many as one record tells of.
+    /// What calendars took between a fire, or what is told of behind it, and an instant, neither included, and that no later run stands for: as
+    /// many as one record tells of. What moves to the next fire is told of by that, though it may come after the instant.
     pub fn taken_between(&self, after: Moment, until: Moment) -> Option<Taken> {
-        let (floor, stands_for) = (self.remembered_since().just_before(), self.moved_from(until));
+        let floor = self.remembered_since().just_before();
+        let stands_for = self.next_after(after).and_then(|next| self.moved_from(next));
         let next = |t: Moment| self.next_named_after(t).filter(|next| *next < until);
         let mut taken: Option<Taken> = None;
         let mut named = next(after.max(floor));

@@ -140,6 +140,7 @@ impl Schedule {
 
     /// What is named inside of a stretch that is excluded fires at its end; and those are one.
     fn next_moved_after(&self, observance: &Observance, t: Moment, patience: &mut Patience) -> Option<Moment> {
+        patience.take()?;
         let mut t = t;
         if observance.exclusion_at(t).is_some() {
             let end = observance.allowed_from(t, patience)?;

@@ -15,6 +15,8 @@ use minutehand_io::{Fault, Ports};
 
 /// Records of one look: between two fires there is one row, or as many as were cut by a change.
 const ROWS: usize = 16;
+/// Fires that are passed on the way to a row: in an outage there may be many, and nothing was taken between most of them.
+const FIRES: usize = 10_000;
 
 /// Records what calendars took before the fire at `t`, behind the one before it.
 pub async fn record_taken<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(), Fault> {
@@ -38,13 +40,14 @@ pub async fn record_taken_between<D: Ports>(ports: &D, job: &Job, from: Moment, 
 /// A row ends before the next fire: what was taken behind that is another.
 fn next_row(job: &Job, from: Moment, until: Moment) -> Option<Taken> {
     let mut from = from;
-    loop {
+    for _ in 0..FIRES {
         let next = job.next_after(from).filter(|next| *next < until);
         if let Some(taken) = job.taken_between(from, next.unwrap_or(until)) {
             return Some(taken);
         }
         from = next?;
     }
+    None
 }
 
 /// Up to where a record tells what was taken.

@@ -63,6 +63,14 @@ fn of_what_moves_onto_one_instant_the_others_are_taken() {
     assert_eq!(half.run(RunKey::occurrence(half.id, half_past(5))).nominal(), at(3));
 }
 
+#[test]
+fn what_is_about_to_move_is_not_taken() {
+    let job = job_closed_until_half_past(7);
+    assert_eq!(job.taken_between(at(2), half_past(3)), None, "it fires at half past seven");
+    let others = job.taken_between(at(2), half_past(5)).map(|taken| (taken.first, taken.last, taken.count));
+    assert_eq!(others, Some((at(4), at(5), 2)));
+}
+
 fn job_closed_until_half_past(hour: i64) -> Job {
     let mut schedule = hourly(OnExcluded::Move, &[]);
     schedule.observance.as_mut().unwrap().calendars[0].known = Some(closed(at(3), half_past(hour)));

@@ -1,0 +1,117 @@
+//! Histories of a job that heeds a calendar which is changed while all goes wrong. What may have been in force when is worked out from who asked
+//! for what, by arithmetic of its own: nothing begins that everything that may have been said then excludes, what nothing excludes comes to its
+//! end or is on record, and once all is calm the last word counts to the second.
+
+use std::ops::Range;
+
+use minutehand_domain::calendar::{Maintenance, Rules};
+use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::job::Change;
+use minutehand_domain::run::{Run, Skip, State};
+use minutehand_domain::schedule::cron::zone;
+use minutehand_domain::schedule::{OnExcluded, Plan};
+use minutehand_simulation::dice::Dice;
+use minutehand_simulation::stage::{Stage, Wish, every, moment};
+
+const SEEDS: u64 = 60;
+const HOUR: i64 = 3600;
+const EVERY: i64 = 60;
+/// From when until when things go wrong.
+const ROUGH: Range<i64> = 5..1500;
+/// The last word, when nothing goes wrong any more, and what it excludes.
+const LAST: i64 = 2400;
+const SHUT: Range<i64> = 2700..3000;
+const PAUSED: i64 = 3605;
+
+fn rules(shut: &Range<i64>) -> Rules {
+    let maintenance = vec![Maintenance { from: moment(shut.start), until: moment(shut.end), reason: None }];
+    Rules { maintenance, ..Rules::none(zone("UTC").expect("a zone")) }
+}
+
+fn drawn(dice: &mut Dice) -> Range<i64> {
+    let from = i64::try_from(dice.within(0..2000)).expect("it is small");
+    from..from + i64::try_from(dice.within(30..900)).expect("it is small")
+}
+
+/// What was said, and from when on it may have counted.
+fn played(seed: u64, on_excluded: OnExcluded) -> (Stage, Vec<(i64, Range<i64>)>) {
+    let mut dice = Dice::new(!seed);
+    let calendars = vec!["works".parse().expect("a name")];
+    let plan = Plan { calendars, on_excluded: Some(on_excluded), ..every(60, EVERY) };
+    let catch_up = CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 100 };
+    let stage = Stage::rough(seed, Wish { catch_up, ..Wish::of(plan) }, ROUGH);
+    let mut said = vec![(0, drawn(&mut dice))];
+    let mut at = 0;
+    for _ in 0..4 {
+        at += i64::try_from(dice.within(60..380)).expect("it is small");
+        said.push((at, drawn(&mut dice)));
+    }
+    said.push((LAST, SHUT));
+    for (at, shut) in &said {
+        stage.calendar(*at, if *at == 0 { "maker" } else { "changer" }, "works", rules(shut));
+    }
+    stage.create(1, "creator");
+    stage.change(PAUSED, "pauser", Change::Pause);
+    stage.sweep_each_minute(0..4 * HOUR);
+    stage.play_to(4 * HOUR);
+    (stage, said)
+}
+
+fn instants() -> impl Iterator<Item = i64> {
+    (EVERY..PAUSED).step_by(60)
+}
+
+/// The records of what a calendar took: from where to where.
+fn taken(stage: &Stage) -> Vec<(i64, i64)> {
+    let is_taken = |run: &Run| matches!(run.state, State::Skipped { why: Skip::Calendar, .. });
+    let of = |at| Some((at, stage.run(at).filter(is_taken).map(|_| stage.spanned(at).map_or(at, |(until, _)| until))?));
+    instants().filter_map(of).collect()
+}
+
+#[test]
+fn no_history_of_a_changing_calendar_loses_a_fire_or_begins_one_that_it_takes() {
+    let (mut taken_in_all, mut called_in_all) = (0, 0);
+    for seed in 0..SEEDS {
+        let (stage, said) = played(seed, OnExcluded::Skip);
+        let (called, taken) = (stage.called(), taken(&stage));
+        for t in instants() {
+            let may_count: Vec<_> = said.iter().filter(|(at, _)| *at <= t).map(|(_, shut)| shut.contains(&t)).collect();
+            let is_called = called.contains(&t);
+            let is_taken = taken.iter().any(|(from, until)| (*from..=*until).contains(&t));
+            if may_count.iter().all(|is_shut| *is_shut) {
+                assert!(!is_called, "seed {seed}: {t} began, and all that was said excludes it: {said:?}");
+            }
+            if !may_count.contains(&true) {
+                let run = stage.run(t);
+                let is_told = run.as_ref().is_some_and(Run::is_finished);
+                assert!(is_called || is_told, "seed {seed}: nothing became of {t}: {run:?} {said:?}");
+            }
+            if t > LAST + 5 {
+                assert_eq!((is_called, is_taken), (!SHUT.contains(&t), SHUT.contains(&t)), "seed {seed}: {t}");
+            }
+            (taken_in_all, called_in_all) = (taken_in_all + u32::from(is_taken), called_in_all + u32::from(is_called));
+        }
+        assert_eq!(stage.timers(), [], "seed {seed}");
+    }
+    assert!(taken_in_all > 300 && called_in_all > 1000, "{taken_in_all} taken, {called_in_all} called");
+}
+
+/// What moves is one run at the end of what is shut, which may be a regular one; and it is not lost by what is said meanwhile.
+#[test]
+fn no_history_of_a_changing_calendar_loses_what_it_moved() {
+    for seed in 0..SEEDS {
+        let (stage, said) = played(seed, OnExcluded::Move);
+        let starts = stage.starts();
+        for t in instants().filter(|t| *t > LAST + 5) {
+            let is_called = starts.iter().any(|(instant, _)| *instant == t);
+            assert_eq!(is_called, !SHUT.contains(&t), "seed {seed}: {t} {said:?}");
+        }
+        // Whatever was said, the job goes on: no two fires lie further apart than what was shut at most, and what repairs the worst.
+        let mut last = 0;
+        for (instant, _) in &starts {
+            assert!(instant - last <= 2400, "seed {seed}: nothing from {last} to {instant}: {said:?}");
+            last = *instant;
+        }
+        assert_eq!(stage.timers(), [], "seed {seed}");
+    }
+}
