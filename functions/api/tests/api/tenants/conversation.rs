@@ -149,6 +149,19 @@ impl Conversation {
             7 if self.random.one_in(6) => ("POST", "/v1/keys"),
             7 if self.random.one_in(5) => ("PUT", "/v1/secrets/{secret}"),
             7 if self.random.one_in(4) => ("GET", "/v1/secrets/{secret}"),
+            7 if self.random.one_in(2) => {
+                let of_operations = ROUTES
+                    .iter()
+                    .filter(|(_, route, _)| route.starts_with("/v1/operations") || route.ends_with("/backfill"));
+                // What small ones are asked for is done at once, and can be neither paused nor cancelled.
+                let often = |route: &str| match route.rsplit_once('/') {
+                    Some((_, "backfill")) => 12,
+                    Some((_, "pause" | "resume")) => 6,
+                    _ => 2,
+                };
+                let of_operations: Vec<_> = of_operations.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
+                return **self.random.pick(&of_operations);
+            }
             6 if self.random.one_in(2) => ("POST", "/v1/leases"),
             6 if self.random.one_in(2) => {
                 let of_leases =
@@ -397,8 +410,9 @@ impl Conversation {
             }
             ("POST", "/v1/operations") => self.operation(),
             ("POST", "/v1/jobs/{job_id}/backfill") => {
-                let back = Duration::from_secs(*self.random.pick(&[60, 600, 5000]));
-                json!({"from": now - back, "to": now, "max_runs": 1 + self.random.below(5), "dry_run": self.random.one_in(3)})
+                let back = Duration::from_secs(*self.random.pick(&[600, 5000, 500_000, 500_000]));
+                let most = *self.random.pick(&[3, 200, 200, 200]);
+                json!({"from": now - back, "to": now, "max_runs": most, "dry_run": self.random.one_in(6)})
             }
             ("PUT", "/v1/secrets/{secret}") => json!({"value": format!("of {}", about.tenant())}),
             ("PUT", _) => self.quota(),
