@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    fn failed(job: u8, second: u64, code: ErrorCode, message: &str) -> Run {
+    fn failed(job: u8, second: i64, code: ErrorCode, message: &str) -> Run {
         let at = Moment::from_secs(second);
         let key = RunKey::occurrence(JobId::from_bytes([job; 16]), at);
         let ended = Some(Ended { at, how: Ending::Failed(code.error(message)) });
