@@ -1,6 +1,7 @@
 //! Dead letters, grouped by what they died of: the same job, the same code, and messages that say the same but for numbers, ids and what
 //! they quote.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::Moment;
@@ -48,7 +49,7 @@ impl Groups {
     /// The largest first, of two that are as large the one seen last.
     pub fn largest_first(self) -> Vec<Group> {
         let mut groups: Vec<_> = self.0.into_values().collect();
-        groups.sort_by(|a, b| (b.count, b.last).cmp(&(a.count, a.last)));
+        groups.sort_by_key(|group| Reverse((group.count, group.last)));
         groups
     }
 }

@@ -236,7 +236,7 @@ proptest! {
 
 #[test]
 fn a_note_tells_of_the_pause_that_it_was_left_with_and_of_no_other() {
-    let by = crate::access::By::host();
+    let by = By::host();
     let said = |note| Said { by: Some(&by), note };
     let after = |job: Job, change: Change, note| job.after(&change, at(60)).unwrap().noted(&change, said(note));
     let note = |job: &Job| job.noted.as_ref().map(|noted| noted.note.clone());

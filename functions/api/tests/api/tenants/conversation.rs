@@ -169,7 +169,7 @@ impl Conversation {
                 // An effect is claimed by whoever has the run at that moment alone.
                 let often = |route: &str| match route {
                     EFFECT => 4,
-                    route if route.ends_with("/heartbeat") => 2,
+                    route if route.ends_with("/heartbeat") || route.ends_with("/hand-back") => 2,
                     _ => 1,
                 };
                 let of_leases: Vec<_> = of_leases.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
