@@ -8,13 +8,13 @@ mod known_secrets;
 mod known_values;
 mod material;
 mod secrets;
-mod veto;
 #[cfg(all(feature = "aws", feature = "http"))]
 pub mod services;
 #[cfg(feature = "http")]
 mod stamps;
 #[cfg(feature = "http")]
 mod trace;
+mod veto;
 
 pub use callers::{Callers, NoServices, Services, Transport};
 pub use declared::{DeclarationError, Declared};

@@ -155,7 +155,10 @@ pub(crate) fn with_time_for(hooks: &Hooks, target: Option<&Target>, terms: Terms
     let Some(before) = &hooks.before else { return terms };
     match target {
         Some(Target::Worker(_)) => {
-            errors.add("/hooks/before", "does not go with the target `worker`: a worker takes its run by itself, and asks whom it likes");
+            errors.add(
+                "/hooks/before",
+                "does not go with the target `worker`: a worker takes its run by itself, and asks whom it likes",
+            );
         }
         Some(Target::Workflow(_)) => {
             errors.add("/hooks/before", NOT_BEFORE_A_WORKFLOW);
@@ -165,7 +168,8 @@ pub(crate) fn with_time_for(hooks: &Hooks, target: Option<&Target>, terms: Terms
     let most = Duration::from_secs(TIMEOUT_SECONDS);
     if before.timeout + terms.call() > most {
         let left = TIMEOUT_SECONDS - before.timeout.as_secs();
-        errors.add("/timeout_seconds", format!("with a hook of {} s before it at most {left}", before.timeout.as_secs()));
+        errors
+            .add("/timeout_seconds", format!("with a hook of {} s before it at most {left}", before.timeout.as_secs()));
     }
     Terms { before: before.timeout, ..terms }
 }

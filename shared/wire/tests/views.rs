@@ -15,14 +15,15 @@ use minutehand_domain::schedule::Spread;
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap, Note};
 use minutehand_domain::target::Method;
 use minutehand_wire::batch::BatchResultView;
-use minutehand_wire::{AfterHookSpec, BeforeHookSpec, CallbackRunView, CallbackSpec, HooksView, 
-    ActOutcome, ActView, AttemptErrorView, AttemptView, BatchView, BodyView, CatchUpPolicy, CatchUpSpec,
-    ConcurrencySpec, DefinitionView, DurationView, FieldError, FireView, FiresView, HeaderSpec, HealthView, HttpTarget,
-    Instant, JobFireView, JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget,
-    LateAnswerView, ListedJobView, NoopTarget, OccurrenceView, OneJobView, OverlapSpec, Page, PreviewView, Problem,
-    QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView, RunWhyView,
-    ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec, TimeoutsSpec,
-    WhyView, Word, WorkflowRequest, WorkflowRunView,
+use minutehand_wire::{
+    ActOutcome, ActView, AfterHookSpec, AttemptErrorView, AttemptView, BatchView, BeforeHookSpec, BodyView,
+    CallbackRunView, CallbackSpec, CatchUpPolicy, CatchUpSpec, ConcurrencySpec, DefinitionView, DurationView,
+    FieldError, FireView, FiresView, HeaderSpec, HealthView, HooksView, HttpTarget, Instant, JobFireView,
+    JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView,
+    ListedJobView, NoopTarget, OccurrenceView, OneJobView, OverlapSpec, Page, PreviewView, Problem, QuotaView,
+    RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView, RunWhyView, ScheduleSpec,
+    SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec, TimeoutsSpec, WhyView, Word,
+    WorkflowRequest, WorkflowRunView,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;

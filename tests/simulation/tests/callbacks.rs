@@ -73,7 +73,8 @@ fn each_end_that_asked_for_it_is_told_of_and_nobody_is_called_after_a_no() {
         assert!(found.is_empty(), "seed {seed}: {found:#?}");
         let is_swept = |timer: &&Timer| timer.key.due >= moment(stage.oldest_bucket());
         let left = stage.timers();
-        let left: Vec<_> = left.iter().filter(is_swept).filter(|timer| timer.key.run_key().origin == Origin::Callback).collect();
+        let left: Vec<_> =
+            left.iter().filter(is_swept).filter(|timer| timer.key.run_key().origin == Origin::Callback).collect();
         assert!(left.is_empty(), "seed {seed}: {left:#?}");
         told += stage.told().len();
         vetoed += usize::from(stage.counted("run running -> skipped") > 0);

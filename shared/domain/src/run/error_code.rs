@@ -146,9 +146,12 @@ impl ErrorCode {
             Self::Secret => {
                 ("secret", ChangesNothing, Never, "A secret that the call names is not there, or cannot be opened.")
             }
-            Self::Hook => {
-                ("hook", MayHelp, Never, "Whoever is asked before the call did not say that it goes on: nothing was called.")
-            }
+            Self::Hook => (
+                "hook",
+                MayHelp,
+                Never,
+                "Whoever is asked before the call did not say that it goes on: nothing was called.",
+            ),
             Self::Vetoed => {
                 ("vetoed", ChangesNothing, Never, "Whoever is asked before the call said that it is not to be.")
             }

@@ -615,7 +615,10 @@ fn a_hook_has_its_time_and_its_say() {
 
     assert_eq!(claimed.lease().map(|lease| lease.until), Some(DUE + terms.timeout + Duration::from_secs(30 + 30)));
     assert!(matches!(again.state, State::Scheduled { .. }), "the target was not reached: {:?}", again.state);
-    assert_eq!((vetoed.reason(), vetoed.told.as_deref(), vetoed.tally), (Some("vetoed"), Some("not today"), claimed.tally));
+    assert_eq!(
+        (vetoed.reason(), vetoed.told.as_deref(), vetoed.tally),
+        (Some("vetoed"), Some("not today"), claimed.tally)
+    );
     assert_eq!(vetoed.attempts[0].error().map(|error| &*error.code), Some("vetoed"));
     let vetoed = cancelled.after(&Event::Veto { fence, told: "not today" }, DUE).unwrap();
     assert_eq!(vetoed.status(DUE), "cancelled");
