@@ -614,15 +614,6 @@ impl Stage {
         runs.items.into_iter().map(|run| run.key).collect()
     }
 
-    /// How many timers stand, long after they were due, behind runs that are over.
-    pub fn timers_of_runs_that_are_over(&self) -> usize {
-        let is_old = |timer: &Timer| timer.key.due + Duration::from_secs(1200) < self.now();
-        let store = self.world.whole_store();
-        let run = |timer: &Timer| at_once(store.get::<Run>(&timer.tenant, timer.key.run_key())).expect("memory");
-        let is_over = |timer: &Timer| run(timer).is_some_and(|seen| seen.item.is_finished());
-        self.timers().iter().filter(|timer| is_old(timer) && is_over(timer)).count()
-    }
-
     /// How much was written of a run and of its timers.
     pub fn written(&self, run: RunKey) -> u32 {
         self.world.seen().spent.get(&run).map(|spent| spent.writes).unwrap_or_default()
