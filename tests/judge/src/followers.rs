@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_was_changed_meanwhile_may_be_otherwise() {
-        let paused = Made { reason: Some("paused".to_owned()), ..made("skipped") };
+        let paused = Made { reason: Some("paused".to_owned()), first_call: None, ..made("skipped") };
         let late = End { meant_for: 3 * HOUR, at: Some(3 * HOUR), ..end("succeeded") };
 
         assert_eq!(rules("success", late.clone(), vec![paused]), [""; 0]);
