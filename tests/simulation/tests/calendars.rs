@@ -29,8 +29,8 @@ fn rules(shut: &Range<i64>) -> Rules {
 }
 
 fn drawn(dice: &mut Dice) -> Range<i64> {
-    let from = i64::try_from(dice.within(0..2000)).expect("it is small");
-    from..from + i64::try_from(dice.within(30..900)).expect("it is small")
+    let from = dice.within(0..2000);
+    from..from + dice.within(30..900)
 }
 
 /// What was said, and from when on it may have counted.
@@ -43,7 +43,7 @@ fn played(seed: u64, on_excluded: OnExcluded) -> (Stage, Vec<(i64, Range<i64>)>)
     let mut said = vec![(0, drawn(&mut dice))];
     let mut at = 0;
     for _ in 0..4 {
-        at += i64::try_from(dice.within(60..380)).expect("it is small");
+        at += dice.within(60..380);
         said.push((at, drawn(&mut dice)));
     }
     said.push((LAST, SHUT));
