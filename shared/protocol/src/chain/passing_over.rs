@@ -6,7 +6,6 @@
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, Status};
-use minutehand_domain::pace;
 use minutehand_domain::run::{Run, Skip, SkippedSpan};
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;

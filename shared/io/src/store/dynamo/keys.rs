@@ -357,7 +357,7 @@ pub(super) fn timer_of(sort: &str) -> Option<TimerKey> {
     let (due, kind, thing) = (Moment::parse(parts.next()?)?, parts.next()?, parts.next()?);
     let job = thing.parse();
     let obligation = match kind {
-        "3" => Obligation::Operation(thing.parse().ok()?),
+        "4" => Obligation::Operation(thing.parse().ok()?),
         kind => link_or_run(kind, job.ok()?, parts)?,
     };
     let key = TimerKey { due, obligation };
@@ -391,7 +391,7 @@ fn within_bucket(key: &TimerKey) -> String {
         Obligation::MovedOccurrence(job, at) => format!("{due}#1#{job}#{at}"),
         Obligation::Run(run) => format!("{due}#2#{}#{}", run.job, within_history(run)),
         Obligation::Calendar(place) => format!("{due}#3#{place}"),
-        Obligation::Operation(id) => format!("{due}#3#{id}"),
+        Obligation::Operation(id) => format!("{due}#4#{id}"),
     }
 }
 
@@ -513,6 +513,7 @@ mod tests {
                 keys.extend(obligations.map(|obligation| TimerKey { due, obligation }));
             }
             keys.extend([TimerKey::run(run, due), TimerKey::run(RunKey::occurrence(JOB, at(9)), due)]);
+            keys.push(TimerKey { due, obligation: Obligation::Calendar(JOB) });
             keys.push(TimerKey::operation(OperationId::from_bytes([9; 16]), due));
         }
         for a in &keys {

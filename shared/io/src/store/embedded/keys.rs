@@ -148,7 +148,7 @@ pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
             bytes.extend_from_slice(place.as_bytes());
         }
         Obligation::Operation(id) => {
-            bytes.push(3);
+            bytes.push(4);
             bytes.extend_from_slice(id.as_bytes());
         }
     }
@@ -167,7 +167,7 @@ pub(super) fn timer_of(bytes: &[u8]) -> Option<TimerKey> {
         }
         2 => Obligation::Run(RunKey::from_bytes(rest.try_into().ok()?)?),
         3 => Obligation::Calendar(JobId::from_bytes(rest.try_into().ok()?)),
-        3 => Obligation::Operation(OperationId::from_bytes(rest.try_into().ok()?)),
+        4 => Obligation::Operation(OperationId::from_bytes(rest.try_into().ok()?)),
         _ => return None,
     };
     let key = TimerKey { due, obligation };
@@ -342,6 +342,7 @@ mod tests {
                 );
             }
             keys.extend([TimerKey::run(run, due), TimerKey::run(RunKey::occurrence(JOB, late), due)]);
+            keys.push(TimerKey { due, obligation: Obligation::Calendar(JOB) });
             keys.push(TimerKey::operation(OperationId::from_bytes([9; 16]), due));
         }
 
