@@ -33,8 +33,11 @@ fn wish(dice: &mut Dice) -> Wish {
     };
     let on_error = dice.pick(&[OnError::Fail, OnError::GoOn]);
     let overlap = dice.pick(&[Overlap::default(), Overlap::default(), Overlap::Skip, Overlap::CancelPrevious]);
-    let catch_up =
-        dice.pick(&[CatchUp::default(), CatchUp::None, CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None }]);
+    let catch_up = dice.pick(&[
+        CatchUp::default(),
+        CatchUp::None,
+        CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None },
+    ]);
     Wish {
         takes,
         fails,

@@ -20,8 +20,11 @@ const ROUGH: Range<i64> = 5..1800;
 
 /// A job of each minute, of which an hour before it was made, and what it was due while things went wrong, is made up for.
 fn wish(dice: &mut Dice) -> Wish {
-    let catch_up =
-        dice.pick(&[CatchUp::default(), CatchUp::None, CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5 }]);
+    let catch_up = dice.pick(&[
+        CatchUp::default(),
+        CatchUp::None,
+        CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None },
+    ]);
     let (takes, fails, retries) = (dice.within(1..20), dice.chance(0.2), 1);
     Wish { takes, fails, retries, catch_up, ..Wish::every(60, -HOUR) }
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::attempt::Ended;
 use super::{
-    Attempt, AttemptError, CancelAsked, Claimant, Ending, ErrorCode, Event, Failure, Graph, Holder, Judgement, Lease, MadeUp, Outcome, Refusal, Run, Skip, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
+    Attempt, AttemptError, CancelAsked, Claimant, Ending, ErrorCode, Event, Failure, Graph, Holder, Judgement, Lease,
+    MadeUp, Outcome, Refusal, Run, Skip, State, Stop, Taker, Tasks, TasksEnded, Tending, Waiting, Word,
 };
 use crate::Moment;
 use crate::access::{By, SecretHash};

@@ -37,7 +37,8 @@ use minutehand_domain::run::attempt::Ended;
 use minutehand_domain::run::effect::{Claimed, Effect, RequestMark, Told};
 use minutehand_domain::run::logbook::{Checkpoint, LateAnswer, LateWord, Lines, LogPiece, Logbook, Progress};
 use minutehand_domain::run::{
-    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark, Remarked, Run, Said, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
+    Attempt, AttemptError, Branches, CancelAsked, Ending, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp,
+    Remark, Remarked, Run, Said, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskPlace, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::schedule::cron::{DayRule, DstGap, DstOverlap};
 use minutehand_domain::schedule::{OnExcluded, Plan, Schedule, Spread};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use minutehand_client::wire::{
-    AfterSpec, CallbackSpec, ConcurrencySpec, DurationView, HooksView, Instant, JobHealthView, JobView, ListedJobView, OneJobView, OverlapSpec, RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
+    AfterSpec, CallbackSpec, ConcurrencySpec, DurationView, HooksView, Instant, JobHealthView, JobView, ListedJobView,
+    OneJobView, OverlapSpec, RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
 };
 
 use super::super::cells::{counted, or_dash, status};

@@ -14,7 +14,8 @@ use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::operation::OperationId;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{
-    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark, Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
+    Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark,
+    Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
 use minutehand_domain::workflow::WorkflowId;
