@@ -38,7 +38,7 @@ fn played(seed: u64, on_excluded: OnExcluded) -> (Stage, Vec<(i64, Range<i64>)>)
     let mut dice = Dice::new(!seed);
     let calendars = vec!["works".parse().expect("a name")];
     let plan = Plan { calendars, on_excluded: Some(on_excluded), ..every(60, EVERY) };
-    let catch_up = CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 100 };
+    let catch_up = CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 100, per_minute: None };
     let stage = Stage::rough(seed, Wish { catch_up, ..Wish::of(plan) }, ROUGH);
     let mut said = vec![(0, drawn(&mut dice))];
     let mut at = 0;

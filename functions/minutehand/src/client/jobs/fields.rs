@@ -162,7 +162,7 @@ fn after(text: &str) -> Result<After, String> {
         return text.parse().map(After::Span).map_err(|why| format!("{why}; or give the id of a job"));
     }
     let (job, on) = text.split_once(':').map_or((text, None), |(job, on)| (job, Some(on)));
-    if let Some(on) = on.filter(|on| !ENDS.contains(on)) {
+    if let Some(on) = on.filter(|on| !ENDS_OF_BEFORE.contains(on)) {
         return Err(format!("a job ends in success or failure, or is finished either way: `{on}` is none of them"));
     }
     Ok(After::Job { job: job.to_owned(), on: on.map(ToOwned::to_owned) })
