@@ -143,7 +143,7 @@ fn what_was_put_off_by_who_knew_an_older_schedule_does_not_begin() {
 
     stage.play_to(900);
 
-    assert_eq!(stage.starts(), [(60, 310), (120, 340), (180, 370)]);
+    assert_eq!(stage.starts(), [(60, 310), (120, 340), (180, 370), (300, 311)]);
     assert_eq!(stage.state(240), "skipped: superseded");
 }
 
