@@ -304,6 +304,12 @@ impl Job {
         }
     }
 
+    /// Whether a schedule that it remembers was in force at `t` and does not fire then. Of the time before those it knows nothing.
+    pub(crate) fn is_known_not_to_fire_at(&self, t: Moment) -> bool {
+        let remembered = self.before.as_ref().map_or(self.since, |before| before.since);
+        t >= remembered.min(self.since) && !self.in_force_at(t)
+    }
+
     /// The first occurrence strictly after `t`: by the schedule that was in force until `since`, then by today's.
     pub fn next_after(&self, t: Moment) -> Option<Moment> {
         self.next_within(t, &mut Patience::default())

@@ -88,6 +88,10 @@ impl Job {
         match self.status {
             Status::Paused => Some(GivenUp::Refused(NotAdmitted::Paused)),
             Status::Cancelled => None, // its claim cancels it
+            // Whoever put it off knew its job as it was before a change that is in force since.
+            Status::Active if self.is_known_not_to_fire_at(run.key.at) => {
+                Some(GivenUp::Refused(NotAdmitted::Superseded))
+            }
             Status::Active => self.is_too_late(run.key.at, now).then_some(GivenUp::TooLate),
         }
     }
@@ -179,6 +183,15 @@ mod tests {
 
         assert_eq!(given_up, [None, Some(GivenUp::TooLate)]);
         assert_eq!(paused.gives_up(&run, at(121)), Some(GivenUp::Refused(NotAdmitted::Paused)));
+        let changed = |first: u64| {
+            let plan = Plan { every_seconds: Some(700), start_at: Some(at(5_000)), ..Plan::default() };
+            active.after(&Change::reschedule(Schedule::new(&plan, at(first)).unwrap()), at(first)).unwrap()
+        };
+        let superseded = Some(GivenUp::Refused(NotAdmitted::Superseded));
+        assert_eq!(changed(50).gives_up(&run, at(121)), superseded, "its change is older than it is");
+        assert_eq!(changed(70).gives_up(&run, at(121)), None);
+        let again = changed(70).after(&Change::reschedule(changed(70).schedule), at(90)).unwrap();
+        assert_eq!(again.gives_up(&run, at(121)), None, "what its job does not remember it does not refuse");
         assert_eq!(paused.gives_up(&of(&active), at(121)), None, "of what is not put off others decide");
     }
 }

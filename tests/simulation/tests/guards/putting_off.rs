@@ -132,6 +132,21 @@ fn a_job_that_is_changed_twice_keeps_what_was_put_off() {
     assert_eq!(stage.starts().into_iter().take(4).collect::<Vec<_>>(), [(60, 310), (120, 340), (180, 370), (240, 400)]);
 }
 
+/// A change is slow to be written, and a look puts off by the schedule before it what was due when the change was in force.
+///
+/// Removed (`catch-up-of-a-slow-change`): what is on record begins whatever its job knows of then. It began, and was no occurrence.
+#[test]
+fn what_was_put_off_by_who_knew_an_older_schedule_does_not_begin() {
+    let stage = after_an_outage(each_minute(Some(2)), 290, [sleeps_before("changer", "put_head", 80)]);
+    stage.reschedule(235, "changer", &minutehand_simulation::stage::every(600, 900));
+    stage.sweep_each_minute(310..1000);
+
+    stage.play_to(900);
+
+    assert_eq!(stage.starts(), [(60, 310), (120, 340), (180, 370), (300, 311)]);
+    assert_eq!(stage.state(240), "skipped: superseded");
+}
+
 /// An old hint of what waits for its turn comes, and one of what nobody has looked at yet.
 ///
 /// Removed (`catch-up-turn-at-the-claim`): a claim asks for no turn. It began beside another of its job.
