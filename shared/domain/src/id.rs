@@ -119,6 +119,8 @@ pub enum Origin {
     Task,
     /// Somebody asked to go on with a workflow's run that failed: what succeeded in it is not done again.
     Resume,
+    /// A rule of notifications tells of what happened in a window: the discriminator says how long that was.
+    Notification,
 }
 
 impl Origin {
@@ -129,6 +131,7 @@ impl Origin {
             Self::Redrive => "redrive",
             Self::Task => "task",
             Self::Resume => "resume",
+            Self::Notification => "notification",
         }
     }
 
@@ -141,6 +144,7 @@ impl Origin {
             Self::Task => 4,
             // Five is a callback's, six a follower's.
             Self::Resume => 7,
+            Self::Notification => 8,
         }
     }
 
@@ -151,6 +155,7 @@ impl Origin {
             3 => Some(Self::Redrive),
             4 => Some(Self::Task),
             7 => Some(Self::Resume),
+            8 => Some(Self::Notification),
             _ => None,
         }
     }
@@ -162,6 +167,8 @@ pub enum Owner {
     Job(JobId),
     /// The run that it is a task of: its record says which.
     Parent,
+    /// The rule of notifications of this id.
+    Rule(JobId),
 }
 
 /// Which run: its id spells this key out, so a run is found without an index.
@@ -199,6 +206,7 @@ impl RunKey {
         match self.origin {
             Origin::Schedule | Origin::Manual | Origin::Redrive | Origin::Resume => Owner::Job(self.job),
             Origin::Task => Owner::Parent,
+            Origin::Notification => Owner::Rule(self.job),
         }
     }
 
@@ -206,7 +214,7 @@ impl RunKey {
     pub fn is_occurrence(&self) -> bool {
         match self.origin {
             Origin::Schedule => self.discriminator == 0,
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => false,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume | Origin::Notification => false,
         }
     }
 

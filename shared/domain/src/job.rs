@@ -182,7 +182,7 @@ impl Job {
     pub fn run(&self, key: RunKey) -> Run {
         let nominal = match key.origin {
             Origin::Schedule => self.nominal(key.at).filter(|nominal| *nominal != key.at),
-            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume => None,
+            Origin::Manual | Origin::Redrive | Origin::Task | Origin::Resume | Origin::Notification => None,
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
         Run { nominal, sla, ..Run::new(self.tenant.clone(), key, self.definition.priority) }

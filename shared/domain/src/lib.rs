@@ -2,7 +2,7 @@
 //!
 //! Read it in this order: [`schedule`] says when, [`job`] which occurrences are true, [`order`] what a run carries out and
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
-//! who may ask, [`health`] how a job has been doing and [`forecast`] what comes next, [`workflow`] what a graph of tasks is, and
+//! who may ask, [`notification`] whom a tenant has told of what, [`health`] how a job has been doing and [`forecast`] what comes next, [`workflow`] what a graph of tasks is, and
 //! [`why`] what became of an instant and which rule decided.
 
 pub mod access;
@@ -20,6 +20,7 @@ pub mod job;
 pub mod lane;
 pub mod limits;
 pub mod moment;
+pub mod notification;
 pub mod order;
 pub mod overlap;
 pub mod owner;

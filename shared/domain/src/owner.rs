@@ -5,8 +5,10 @@ use crate::body::Body;
 use crate::id::RunKey;
 use crate::job::{Job, Status};
 use crate::lane::Lane;
+use crate::notification::Rule;
 use crate::order::{Order, TaskName, Terms};
 use crate::overlap::Overlap;
+use crate::priority::Priority;
 use crate::run::{Run, TaskPlace};
 use crate::slot::{Bound, Bounds, Rate};
 use crate::target::{Target, WorkerTarget, WorkflowTarget};
@@ -16,7 +18,7 @@ use crate::workflow::plan::{Node, Plan};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunOwner {
     Job(Job),
-    /// The run of a workflow, or of a `for_each`, whose task it is.
+    /// The run of a workflow, or of a `for_each`, whose task it is; or the rule whose message.
     Parent(TaskOwner),
 }
 
@@ -61,6 +63,21 @@ impl TaskOwner {
         let task = Some(TaskName { workflow_run, key: node.task.key.clone(), branch: place.branch });
         let order = Order { target, terms, payload: Body::Empty, priority, task };
         Some(Self { order, undertaking, bounds: node.task.bounds.clone(), is_wanted })
+    }
+}
+
+impl TaskOwner {
+    /// A rule of notifications, whose messages are calls like any other.
+    pub fn telling(rule: &Rule) -> Self {
+        let (undertaking, bounds) = (Undertaking::Call, Bounds::default());
+        Self { order: rule.order(), undertaking, bounds, is_wanted: rule.deleted_at.is_none() }
+    }
+
+    /// A rule that nothing is left of: what it was to tell is not wanted any more.
+    pub fn gone(priority: Priority) -> Self {
+        let order =
+            Order { target: Target::Noop, terms: Terms::default(), payload: Body::Empty, priority, task: None };
+        Self { order, undertaking: Undertaking::Call, bounds: Bounds::default(), is_wanted: false }
     }
 }
 

@@ -160,6 +160,8 @@ pub enum Skip {
     Condition,
     /// Others of its job were under way, and the job is not to overlap.
     Overlap,
+    /// Its rule had told of something shortly before.
+    Cooldown,
 }
 
 /// What a record of something that did not fire stands for beside its own instant.
@@ -521,7 +523,8 @@ impl Run {
             | Skip::Abandoned
             | Skip::Upstream
             | Skip::Condition
-            | Skip::Overlap => {
+            | Skip::Overlap
+            | Skip::Cooldown => {
                 return None;
             }
         };
@@ -660,6 +663,7 @@ impl Skip {
             Self::Upstream => "upstream",
             Self::Condition => "condition",
             Self::Overlap => "overlap",
+            Self::Cooldown => "cooldown",
         }
     }
 }

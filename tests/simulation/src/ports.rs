@@ -24,6 +24,7 @@ use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
@@ -62,6 +63,7 @@ pub struct SimPorts {
     clock: ProcessClock,
     plans: Arc<Plans>,
     quotas: Arc<Quotas>,
+    rules: Arc<Rules>,
 }
 
 #[derive(Clone)]
@@ -99,6 +101,7 @@ impl SimPorts {
             clock,
             plans: Arc::default(),
             quotas: Arc::default(),
+            rules: Arc::default(),
         }
     }
 }
@@ -184,6 +187,10 @@ impl Ports for SimPorts {
 
     fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.rules
     }
     fn me(&self) -> Claimant {
         self.port.world.claimant(&self.port.process)

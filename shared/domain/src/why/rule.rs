@@ -46,6 +46,8 @@ pub enum Rule {
     Condition,
     /// What becomes of runs of one job that meet.
     Overlap,
+    /// How long a rule of notifications says nothing after it has told of something.
+    Cooldown,
     /// Nobody has claimed it.
     Claim,
     Retry,
@@ -86,7 +88,7 @@ impl Verdict {
 }
 
 impl Rule {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Schedule,
         Self::DstGap,
         Self::DstOverlap,
@@ -103,6 +105,7 @@ impl Rule {
         Self::Upstream,
         Self::Condition,
         Self::Overlap,
+        Self::Cooldown,
         Self::Claim,
         Self::Retry,
         Self::Rate,
@@ -129,6 +132,7 @@ impl Rule {
             Self::Upstream => "upstream",
             Self::Condition => "condition",
             Self::Overlap => "overlap",
+            Self::Cooldown => "cooldown",
             Self::Claim => "claim",
             Self::Retry => "retry",
             Self::Rate => "rate",
@@ -149,6 +153,7 @@ impl Rule {
             Skip::Upstream => Self::Upstream,
             Skip::Condition => Self::Condition,
             Skip::Overlap => Self::Overlap,
+            Skip::Cooldown => Self::Cooldown,
         }
     }
 

@@ -111,6 +111,7 @@ fn a_record_says_what_became_of_its_instant() {
         (skipped(Skip::Upstream), None, ("skipped", "upstream")),
         (skipped(Skip::Condition), None, ("skipped", "condition")),
         (skipped(Skip::Overlap), None, ("skipped", "overlap")),
+        (skipped(Skip::Cooldown), None, ("skipped", "cooldown")),
     ];
     for (run, bound, wanted) in rows {
         let place = bound.as_ref().map(|bound| (bound, 2));

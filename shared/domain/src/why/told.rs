@@ -160,6 +160,7 @@ const fn said_of(why: Skip) -> &'static str {
         Skip::Upstream => "what it depends on did not end as it asks",
         Skip::Condition => "its condition is not true",
         Skip::Overlap => "others of its job were under way",
+        Skip::Cooldown => "its rule had told of something shortly before",
     }
 }
 

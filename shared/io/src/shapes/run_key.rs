@@ -36,8 +36,8 @@ struct PartsV1 {
     discriminator: u64,
 }
 
-/// The last two came with workflows. Whatever can name such a run is written in a later shape of its own where it does, so that a
-/// release that knows neither says that it is a later one's.
+/// Tasks and what goes on with another came with workflows, messages of notifications later still. Whatever can name such a run is written in a later shape of its own where it does, so that a
+/// release that knows none of them says that it is a later one's.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Origin", rename_all = "snake_case")]
 enum OriginV1 {
@@ -46,4 +46,5 @@ enum OriginV1 {
     Redrive,
     Task,
     Resume,
+    Notification,
 }

@@ -136,7 +136,7 @@ struct HttpTargetV2 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "HttpTarget")]
-struct HttpTargetV3 {
+pub(crate) struct HttpTargetV3 {
     url: String,
     #[serde(with = "MethodV1")]
     method: Method,

@@ -38,9 +38,10 @@ impl Item for Run {
         Place::new(Partition::History(key.job), parts_of(*key))
     }
 
-    /// The runs of tasks are found through their workflow's: in the list of all they would be most of it.
+    /// The runs of tasks are found through their workflow's: in the list of all they would be most of it. Messages are found through
+    /// their rule's: one that failed is nobody's dead letter.
     fn index(&self) -> Option<Indexed> {
-        if self.task.is_some() {
+        if self.task.is_some() || self.key.origin == Origin::Notification {
             return None;
         }
         let needs_attention = matches!(self.state, State::Failed { .. } | State::TimedOut { .. });
@@ -74,11 +75,11 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 7;
+    const NEWEST: u8 = 8;
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
-    /// taken it on, and shape 6 but that it met others of its job.
+    /// taken it on, shape 6 but that it met others of its job, and shape 7 but messages of notifications.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
@@ -105,7 +106,7 @@ impl Stored for Run {
             3 => reader.shape::<Of<RunV3, _>>().map(|of| of.0),
             4 => reader.shape::<Of<RunV4, _>>().map(|of| of.0),
             5 => reader.shape::<Of<RunV5, _>>().map(|of| of.0),
-            6 | 7 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
+            6..=8 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -115,7 +116,9 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if met_others_of_its_job(run) {
+    if tells_of_others(run) {
+        8
+    } else if met_others_of_its_job(run) {
         7
     } else if !run.admission.is_empty() || run.sla.is_some() || matches!(holder, Some(Holder::Target(_))) {
         6
@@ -136,6 +139,11 @@ fn shape_of(run: &Run) -> u8 {
 fn met_others_of_its_job(run: &Run) -> bool {
     let of_a_job = |bound: &Bound| matches!(bound.slot, SlotName::Job(_) | SlotName::Queue(_));
     matches!(run.state, State::Skipped { why: Skip::Overlap, .. }) || run.admission.places.iter().any(of_a_job)
+}
+
+/// Whether it is a message of a notification: a release of shape 7 has no word for where it comes from.
+fn tells_of_others(run: &Run) -> bool {
+    matches!(run.state, State::Skipped { why: Skip::Cooldown, .. }) || run.key.origin == Origin::Notification
 }
 
 /// Whether it says something that only workflows do.
@@ -433,6 +441,8 @@ enum SkipV1 {
     Condition,
     #[serde(skip)]
     Overlap,
+    #[serde(skip)]
+    Cooldown,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -705,6 +715,8 @@ enum SkipV3 {
     Condition,
     /// From shape 7 on.
     Overlap,
+    /// From shape 8 on.
+    Cooldown,
 }
 
 /// A worker elsewhere holds it, and shows that it does.

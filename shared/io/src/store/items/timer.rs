@@ -12,14 +12,19 @@ use crate::shapes::{Maybe, Of, in_shape, shapes};
 use crate::store::item::{Form, Reader, Stored, Writer, unknown_shape};
 
 impl Stored for Timer {
-    const NEWEST: u8 = 2;
+    const NEWEST: u8 = 3;
 
-    /// Shape 1 says everything but what workflows brought: runs of tasks, whose parents are named, and runs that go on with others.
+    /// Shape 1 says everything but what workflows brought: runs of tasks, whose parents are named, and runs that go on with others. A
+    /// message of a notification came with shape 3.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let origin = self.key.run_key().origin;
-        let shape = if self.parent.is_some() || matches!(origin, Origin::Task | Origin::Resume) { 2 } else { 1 };
+        let shape = match origin {
+            Origin::Notification => 3,
+            Origin::Task | Origin::Resume => 2,
+            Origin::Schedule | Origin::Manual | Origin::Redrive => 1 + u8::from(self.parent.is_some()),
+        };
         match writer.form() {
-            Form::Bytes if shape == 2 => writer.shape(2, &in_shape::<TimerV2, _>(self)),
+            Form::Bytes if shape >= 2 => writer.shape(shape, &in_shape::<TimerV2, _>(self)),
             Form::Bytes => writer.shape(1, &in_shape::<TimerV1, _>(self)),
             Form::Attributes => writer.shape(shape, &AttributesV2::of(self)),
         }
@@ -28,8 +33,8 @@ impl Stored for Timer {
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match (shape, reader.form()) {
             (1, Form::Bytes) => reader.shape::<Of<TimerV1, _>>().map(|of| of.0),
-            (2, Form::Bytes) => reader.shape::<Of<TimerV2, _>>().map(|of| of.0),
-            (1 | 2, Form::Attributes) => reader.shape::<AttributesV2>().map(AttributesV2::timer),
+            (2 | 3, Form::Bytes) => reader.shape::<Of<TimerV2, _>>().map(|of| of.0),
+            (1..=3, Form::Attributes) => reader.shape::<AttributesV2>().map(AttributesV2::timer),
             (later, _) => Err(unknown_shape("timer", later, Self::NEWEST)),
         }
     }
