@@ -24,6 +24,7 @@ mod location;
 mod merge;
 mod meters;
 mod metrics;
+mod notifications;
 mod openapi;
 mod params;
 mod pools;

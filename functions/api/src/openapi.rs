@@ -10,6 +10,7 @@ mod deployment;
 mod jobs;
 mod keys;
 mod leases;
+mod notifications;
 mod operation;
 mod operation_doc;
 mod patch;
@@ -52,6 +53,9 @@ pub(crate) mod doc_of {
     pub(crate) use super::leases::{
         claim_effect, complete_lease, complete_leases, fail_lease, hand_back_lease, keep_lease, lease_runs, list_pools,
         list_workers,
+    };
+    pub(crate) use super::notifications::{
+        delete_notification, get_notification, list_notifications, put_notification, try_notification,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{

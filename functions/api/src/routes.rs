@@ -16,7 +16,7 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, fires, health, jobs, keys, leases, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
+    audit, fires, health, jobs, keys, leases, notifications, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
     signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
@@ -117,7 +117,22 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         open(Method::GET, "/v1/health", health::health::<D>, doc_of::health),
         open(Method::GET, "/openapi.json", openapi::show, doc_of::openapi),
     ];
-    of_jobs.into_iter().chain(of_workflow_runs()).chain(of_workers()).collect()
+    of_jobs.into_iter().chain(of_notifications()).chain(of_workflow_runs()).chain(of_workers()).collect()
+}
+
+/// Those of rules of notifications.
+fn of_notifications<D: Ports>() -> Vec<Route<D>> {
+    use Method as M;
+    use Role::{Operator, Viewer};
+    use notifications as rules;
+
+    vec![
+        route(M::GET, "/v1/notifications", Viewer, rules::list::<D>, doc_of::list_notifications),
+        route(M::GET, "/v1/notifications/{notification}", Viewer, rules::show::<D>, doc_of::get_notification),
+        route(M::PUT, "/v1/notifications/{notification}", Operator, rules::put::<D>, doc_of::put_notification),
+        route(M::DELETE, "/v1/notifications/{notification}", Operator, rules::delete::<D>, doc_of::delete_notification),
+        route(M::POST, "/v1/notifications/{notification}/test", Operator, rules::try_out::<D>, doc_of::try_notification),
+    ]
 }
 
 /// Those of workers.

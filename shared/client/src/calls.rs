@@ -6,7 +6,8 @@ use minutehand_wire::{
     CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteWorkflowQuery, DiffQuery, EffectAnswerView,
     EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, HandBackRequest, HealthView,
     HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
+    LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, NotificationView,
+    NotificationsQuery, OneJobView,
     OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
     QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
@@ -260,6 +261,28 @@ pub fn delete_secret(secret: &str) -> Call<()> {
 
 pub fn list_audit(query: &AuditQuery) -> Call<Page<ActView>> {
     Call::get(&["audit"]).query(query)
+}
+
+pub fn list_notifications(query: &NotificationsQuery) -> Call<Page<NotificationView>> {
+    Call::get(&["notifications"]).query(query)
+}
+
+pub fn get_notification(notification: &str) -> Call<NotificationView> {
+    Call::get(&["notifications", notification])
+}
+
+/// A [`minutehand_wire::NotificationRequest`], or JSON that is to be one.
+pub fn put_notification(notification: &str, request: &impl Serialize) -> Call<NotificationView> {
+    Call::new(Method::PUT, &["notifications", notification]).json(request)
+}
+
+pub fn delete_notification(notification: &str) -> Call<()> {
+    Call::new(Method::DELETE, &["notifications", notification])
+}
+
+/// Not repeated by itself: each is a message.
+pub fn test_notification(notification: &str) -> Call<RunView> {
+    Call::post(&["notifications", notification, "test"])
 }
 
 pub fn get_signing_secret() -> Call<SigningSecretView> {

@@ -11,7 +11,7 @@ use minutehand_wire::{
     CompletionsView, DecidedView, DeclaredView, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery,
     FiresView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest,
     JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, ListedJobView,
-    LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView,
+    LogsQuery, LogsView, NextQuery, NoteRequest, NotificationRequest, NotificationView, NotificationsQuery, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView,
     QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
     RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
     TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView,
@@ -332,7 +332,7 @@ impl Client {
     }
 }
 
-/// Keys, quotas, secrets, the audit, the signing secret, and how things go.
+/// Keys, quotas, secrets, notifications, the audit, the signing secret, and how things go.
 impl Client {
     pub async fn create_key(&self, key: &KeyRequest, idempotency_key: Option<&str>) -> Result<KeyView> {
         self.read(&calls::create_key(key).once(idempotency_key)).await
@@ -381,6 +381,32 @@ impl Client {
     /// One page, newest first.
     pub async fn audit(&self, query: &AuditQuery) -> Result<Page<ActView>> {
         self.read(&calls::list_audit(query)).await
+    }
+
+    pub async fn notifications(&self, query: &NotificationsQuery) -> Result<Page<NotificationView>> {
+        self.read(&calls::list_notifications(query)).await
+    }
+
+    pub async fn notification(&self, notification: &str) -> Result<NotificationView> {
+        self.read(&calls::get_notification(notification)).await
+    }
+
+    /// Writes the whole of it: what is left out has its default.
+    pub async fn set_notification(
+        &self,
+        notification: &str,
+        request: &NotificationRequest,
+    ) -> Result<NotificationView> {
+        self.read(&calls::put_notification(notification, request)).await
+    }
+
+    pub async fn delete_notification(&self, notification: &str) -> Result<()> {
+        self.done(&calls::delete_notification(notification)).await
+    }
+
+    /// Sends a message that says that it is a test.
+    pub async fn test_notification(&self, notification: &str) -> Result<RunView> {
+        self.read(&calls::test_notification(notification)).await
     }
 
     pub async fn signing_secret(&self) -> Result<SigningSecretView> {

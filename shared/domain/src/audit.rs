@@ -52,6 +52,9 @@ pub enum Deed {
     DeleteSecret,
     SetQuota,
     RotateSigningSecret,
+    SetNotification,
+    DeleteNotification,
+    TestNotification,
     Repair,
     CancelWorkflowRun,
     ResumeWorkflowRun,
@@ -64,7 +67,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -72,6 +75,9 @@ impl Deed {
         Self::DeleteSecret,
         Self::SetQuota,
         Self::RotateSigningSecret,
+        Self::SetNotification,
+        Self::DeleteNotification,
+        Self::TestNotification,
         Self::Repair,
         Self::CancelWorkflowRun,
         Self::ResumeWorkflowRun,
@@ -92,6 +98,9 @@ impl Deed {
             Self::DeleteSecret => "secret.delete",
             Self::SetQuota => "quota.set",
             Self::RotateSigningSecret => "signing_secret.rotate",
+            Self::SetNotification => "notification.set",
+            Self::DeleteNotification => "notification.delete",
+            Self::TestNotification => "notification.test",
             Self::Repair => "repair",
             Self::CancelWorkflowRun => "workflow_run.cancel",
             Self::ResumeWorkflowRun => "workflow_run.resume",

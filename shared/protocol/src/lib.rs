@@ -4,7 +4,7 @@
 //! **Promise, act, erase**: the timer first, then the state that needs it, and the timer goes only when the table shows
 //! that its obligation is met. A crash between any two steps leaves a timer too many, never one too few.
 //!
-//! Who stands on whom, lowest first: [`timers`], [`slots`], [`chain`], [`run`] and [`job`], [`sweep`]; a module uses only those before it.
+//! Who stands on whom, lowest first: [`timers`], [`notifications`], [`slots`], [`chain`], [`run`] and [`job`], [`sweep`]; a module uses only those before it.
 //! [`amend`], [`bodies`] and [`lookup`] are everybody's.
 
 pub mod amend;
@@ -14,6 +14,7 @@ pub mod chain;
 pub mod graph;
 pub mod job;
 pub mod lookup;
+pub mod notifications;
 pub mod run;
 pub mod slots;
 pub mod sweep;

@@ -3,8 +3,10 @@
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
+use minutehand_domain::notification::Rule;
 use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::run::{Run, TaskPlace};
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -19,7 +21,18 @@ pub async fn owner_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<RunOwner>
         (Owner::Job(id), _) => Ok(job_of(ports, &run.tenant, id).await?.map(RunOwner::Job)),
         (Owner::Parent, Some(task)) => parent_of(ports, run, task.parent).await,
         (Owner::Parent, None) => Ok(None),
+        (Owner::Rule(id), _) => {
+            let rule = rule_of(ports, &run.tenant, id).await?;
+            let task = rule.map_or_else(|| TaskOwner::gone(run.priority), |rule| TaskOwner::telling(&rule));
+            Ok(Some(RunOwner::Parent(task)))
+        }
     }
+}
+
+/// The rule of notifications of this id, as it stands now.
+pub async fn rule_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Rule>, Fault> {
+    let rules = ports.rules().read(ports.store(), tenant, ports.clock().now()).await?;
+    Ok(rules.iter().find(|rule| rule.id == id).cloned())
 }
 
 async fn parent_of<D: Ports>(ports: &D, run: &Run, parent: RunKey) -> Result<Option<RunOwner>, Fault> {

@@ -38,6 +38,7 @@ pub mod kinds;
 pub mod lease;
 pub mod log;
 pub mod notice;
+pub mod notification;
 pub mod overlap;
 pub mod page;
 pub mod preview;
@@ -97,6 +98,10 @@ pub use self::lease::{
 };
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
+pub use self::notification::{
+    HostView, MessageErrorView, MessagesView, NotificationRequest, NotificationToSpec, NotificationToView,
+    NotificationView, NotificationsQuery, SlackSpec, TopicSpec, TopicView, WebhookSpec,
+};
 pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;
 pub use self::preview::{FireView, NextQuery, PreviewRequest, PreviewView};

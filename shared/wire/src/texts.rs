@@ -57,6 +57,7 @@ component!(
         "description": "What a run calls one of its effects: visible ASCII, and no `#`.",
     })
 );
+component!(NotificationText = "NotificationName", key_like("Which notification."));
 component!(SecretNameText = "SecretName", key_like("Which secret. Its name is no secret."));
 component!(
     TenantText = "Tenant",

@@ -3,6 +3,7 @@
 
 use minutehand_domain::access::Role;
 use minutehand_domain::id::Origin;
+use minutehand_domain::notification::When;
 use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter};
@@ -36,9 +37,13 @@ words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
     "How much of a delay is chance: none of it, half, all, or a walk between the first delay and three times the last one.");
 words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
     "The method of the call.");
-words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive, Task, Resume;
+words!(OriginWord = "Origin", Origin: Schedule, Manual, Redrive, Task, Resume, Notification;
     "What brought a run about: its job's schedule, somebody who wanted it now or wanted another try, the workflow that it is a task \
-     of, or somebody who went on with a workflow's run that had failed.");
+     of, somebody who went on with a workflow's run that had failed, or a notification that it is a message of.");
+words!(NotifiedOfWord = "NotifiedOf", When: Failed, DeadLetter, Missed, Late, Sla, Recovered;
+    "What is told of a run: `failed`: it failed or timed out, as often in a row as `after_in_a_row` says; `dead_letter`: the same, however \
+     often; `missed`: it did not fire, since it was too late or a later one fired in its stead; `late`: it began more than `late_seconds` \
+     after it was due; `sla`: it has missed its SLA; `recovered`: it succeeded after `after_in_a_row` failures in a row.");
 words!(RoleWord = "Role", Role: Viewer, Operator, Admin, Host;
     "What a key may do; each may also do what those before it may. `host` is the deployment's own key.");
 words!(DayRuleWord = "Days", DayRule: Either, Both;

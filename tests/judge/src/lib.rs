@@ -8,6 +8,7 @@ use std::ops::Range;
 
 mod catch_up;
 pub mod graph;
+pub mod notified;
 mod schedule;
 mod verdict;
 pub mod workers;

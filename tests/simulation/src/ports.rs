@@ -44,6 +44,7 @@ use crate::engine::{Process, Sim};
 use crate::fate::{Phase, Step};
 use crate::graphs::definition::{Calling, answer_json};
 use crate::history::BEGIN;
+use crate::notified::{self, Notified};
 use crate::queues::Receipt;
 use crate::setting::Host;
 use crate::throttle::{Place, Resource};
@@ -689,6 +690,9 @@ impl Transport for Port {
         if let Some(calling) = Calling::of(&target.url) {
             return self.call_of_a_graph(calling, call).await;
         }
+        if let Some(refusing) = notified::refusing(&target.url) {
+            return self.call_of_a_rule(refusing, &call).await;
+        }
         let (behaviour, _ends_when_dropped) = self.witness_call(&call);
         self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));
         let allowed = i64::try_from(call.timeout.as_millis()).unwrap_or(i64::MAX);
@@ -720,6 +724,17 @@ impl Drop for CallEnds {
 }
 
 impl Port {
+    /// Whoever is told notes it, also where the answer does not arrive.
+    async fn call_of_a_rule(&self, refusing: i64, call: &Call<'_>) -> Answer {
+        self.trace(|| format!("told {:?} attempt {}", call.run, call.attempt));
+        let sim = self.world.sim();
+        let noted = Notified::of(call, sim.now());
+        self.world.seen().notified.push(noted);
+        sim.sleep_until(sim.now() + 200).await;
+        let _a_call_has_no_fault = self.step("call", Phase::After).await;
+        notified::answer(sim.dice(|dice| dice.within(0..100)) < refusing)
+    }
+
     fn witness_call(&self, call: &Call<'_>) -> (Behaviour, CallEnds) {
         let (at, own_clock) = (self.world.sim().now(), self.process.now(self.world.sim()).millis());
         let mut seen = self.world.seen();

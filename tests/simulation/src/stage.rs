@@ -6,6 +6,7 @@
 mod damage;
 mod elsewhere;
 pub mod graphs;
+mod notified;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

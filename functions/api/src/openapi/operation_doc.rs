@@ -36,6 +36,7 @@ pub(crate) enum Tag {
     Schedules,
     Keys,
     Secrets,
+    Notifications,
     Audit,
     Signing,
     Quotas,
@@ -198,7 +199,7 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Jobs,
         Self::Runs,
         Self::Workflows,
@@ -207,6 +208,7 @@ impl Tag {
         Self::Schedules,
         Self::Keys,
         Self::Secrets,
+        Self::Notifications,
         Self::Audit,
         Self::Signing,
         Self::Quotas,
@@ -223,6 +225,7 @@ impl Tag {
             Self::Schedules => "Schedules",
             Self::Keys => "Keys",
             Self::Secrets => "Secrets",
+            Self::Notifications => "Notifications",
             Self::Audit => "Audit",
             Self::Signing => "Signing",
             Self::Quotas => "Quotas",
@@ -244,6 +247,7 @@ impl Tag {
             Self::Secrets => {
                 "What calls need and nobody is shown. A job names one, and it is put in when a call is made."
             }
+            Self::Notifications => "Whom a tenant has told of which ends of runs, in digests.",
             Self::Audit => "What admins did, when, and whose key it was.",
             Self::Signing => "The secret that a tenant's targets know our calls by, as Standard Webhooks say.",
             Self::Quotas => "How much of the deployment each tenant may use.",

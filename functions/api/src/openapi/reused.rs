@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
 use minutehand_wire::texts::{
-    EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, RunIdText, SecretNameText, TaskKeyText, TenantText,
+    EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, NotificationText, RunIdText, SecretNameText, TaskKeyText, TenantText,
     WorkflowIdText, header_key,
 };
 
@@ -22,6 +22,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
         "task_key": in_path::<TaskKeyText>("task_key", schemas),
         "lease_id": in_path::<LeaseIdText>("lease_id", schemas),
         "key_id": in_path::<KeyIdText>("key_id", schemas),
+        "notification": in_path::<NotificationText>("notification", schemas),
         "secret": in_path::<SecretNameText>("secret", schemas),
         "tenant": in_path::<TenantText>("tenant", schemas),
         "IdempotencyKey": {

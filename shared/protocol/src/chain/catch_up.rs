@@ -18,6 +18,7 @@ use minutehand_io::{Fault, Ports};
 use crate::chain::dispatch::{Dispatched, admitted, dispatch};
 use crate::chain::links::{first_gap, promise_gap};
 use crate::chain::passing_over::pass_over;
+use crate::notifications::telling::tell;
 use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};
@@ -107,10 +108,11 @@ pub(crate) async fn dispatch_replacement<D: Ports>(
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     let Some(at) = record.coalesced_until() else { return Ok(()) };
+    let is_told = tell(ports, record).await;
     let key = TimerKey::occurrence(record.key.job, at);
     let promised = promise(ports, &timer.tenant, key, timer.stamp.generation).await?;
     dispatch_from(ports, at, &promised, now, horizon, dispatched).await?;
-    erase(ports, timer).await
+    if is_told { erase(ports, timer).await } else { Ok(()) }
 }
 
 async fn dispatch_from<D: Ports>(

@@ -14,6 +14,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::chain::links::{forgone_gap, promise_gap};
 use crate::chain::pending_change::keep_promise_of_a_change;
+use crate::notifications::telling::tell;
 use crate::timers::promise::erase;
 
 /// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
@@ -29,10 +30,10 @@ pub async fn pass_over<D: Ports>(
     span: Option<SkippedSpan>,
 ) -> Result<(), Fault> {
     ensure_successor(ports, job, span.map_or(key.at, |span| span.until)).await?;
-    if skip(ports, job.run(key), why, span).await? {
-        erase_unless_change_pending(ports, timer, job).await
-    } else {
-        Ok(())
+    let run = job.run(key);
+    match skipped(ports, run, why, span).await? {
+        Some(record) if tell(ports, &record).await => erase_unless_change_pending(ports, timer, job).await,
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -67,11 +68,21 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
 
 /// Puts the record of what did not fire. False where a record is there already: the next look sees it.
 pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
+    Ok(skipped(ports, run, why, span).await?.is_some())
+}
+
+/// The record, where it was put.
+async fn skipped<D: Ports>(
+    ports: &D,
+    run: Run,
+    why: Skip,
+    span: Option<SkippedSpan>,
+) -> Result<Option<Run>, Fault> {
     let now = ports.clock().now();
     let record = run.skipped(why, span, now);
     let put = ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await?;
     if put.is_written() {
         ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
     }
-    Ok(put.is_written())
+    Ok(put.is_written().then_some(record))
 }

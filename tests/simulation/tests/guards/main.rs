@@ -16,6 +16,7 @@ mod hinting;
 mod judging;
 mod long_calls;
 mod looking;
+mod notifying;
 mod on_demand;
 mod orphans;
 mod overlapping;

@@ -13,7 +13,7 @@ use super::document::Filed;
 use crate::Fault;
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::HttpTargetV3;
-use crate::shapes::{Of, in_shape, shapes};
+use crate::shapes::{Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Partition, Place, Span};
 
