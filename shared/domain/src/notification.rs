@@ -212,7 +212,8 @@ impl Rule {
             return Vec::new();
         }
         let told = self.when.iter().filter_map(|when| self.told_as(*when, run));
-        let told: Vec<Told> = told.collect();
+        // What was before it is nobody's to be told of, however late it is settled.
+        let told: Vec<Told> = told.filter(|told| told.at >= self.created_at).collect();
         let failed_in_any_row = |told: &Told| told.when == When::Failed && told.failures_before == 0;
         let once = told.iter().any(failed_in_any_row); // a failure that is told as one is not told as a dead letter too
         told.into_iter().filter(|told| !(once && told.when == When::DeadLetter)).collect()

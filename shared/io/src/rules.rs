@@ -17,6 +17,8 @@ use crate::store::Store;
 pub const RULES_READ_AGAIN: Duration = Duration::from_secs(5);
 /// And of a tenant that has none, which most have: so long the first one takes. Such a tenant pays one read a minute and process.
 pub const NO_RULES_READ_AGAIN: Duration = Duration::from_secs(60);
+/// Rules that are read: those that may be, and as many that were written beside each other.
+const AT_MOST: usize = 2 * NOTIFICATIONS;
 /// Tenants of whom anything is remembered.
 const TENANTS: usize = 10_000;
 
@@ -52,7 +54,7 @@ impl Rules {
 
     /// The same, as they stand now.
     pub async fn read<S: Store>(&self, store: &S, tenant: &Tenant, now: Moment) -> Result<Arc<[Rule]>, Fault> {
-        let page = Box::pin(store.list::<Rule>(tenant, (), None, NOTIFICATIONS)).await?;
+        let page = Box::pin(store.list::<Rule>(tenant, (), None, AT_MOST)).await?;
         for left in &page.unreadable {
             tracing::error!(key = left.key, why = %left.why, "a notification that cannot be read tells nothing");
         }

@@ -77,6 +77,11 @@ fn good_body(method: &str, route: &str, key: &str) -> Option<Value> {
         ("POST", "/v1/jobs/{job_id}/run" | "/v1/runs/{run_id}/retry") => {
             json!({"payload": {"a": 1}, "idempotency_key": key})
         }
+        ("PUT", "/v1/notifications/{notification}") => json!({
+            "when": ["failed", "late"], "after_in_a_row": 2, "tags": ["a"], "late_seconds": 9, "digest_seconds": 30,
+            "cooldown_seconds": 90, "enabled": true,
+            "to": {"webhook": {"url": "https://a.example/hook", "headers": {"x-a": "1"}}},
+        }),
         ("PUT", _) => {
             let many = 1_000_000;
             json!({

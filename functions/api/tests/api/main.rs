@@ -19,6 +19,7 @@ mod jobs;
 mod keys;
 mod leases;
 mod limits;
+mod notifications;
 mod on_demand;
 mod openapi;
 mod overlap;

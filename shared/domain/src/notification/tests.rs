@@ -105,12 +105,13 @@ fn a_failure_that_waits_for_others_is_a_dead_letter_all_the_same() {
 }
 
 #[test]
-fn a_rule_without_force_and_one_of_other_jobs_tell_nothing() {
+fn a_rule_without_force_one_of_other_jobs_and_one_that_came_later_tell_nothing() {
     let other = Whose::Jobs([JobId::from_bytes([2; 16])].into());
     for rule in [
         Rule { enabled: false, ..rule(&When::ALL) },
         rule(&When::ALL).deleted(at(1)),
         Rule { whose: other, ..rule(&When::ALL) },
+        Rule { created_at: at(10), ..rule(&When::ALL) },
     ] {
         assert_eq!(rule.tells(&failed()), [], "{rule:?}");
     }

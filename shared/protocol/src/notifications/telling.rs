@@ -110,7 +110,10 @@ async fn put_into<D: Ports>(ports: &D, rule: &Rule, window: Window, entry: &Entr
         if there.is_none() && key == DigestKey::root(rule.id, window) {
             promise_message(ports, rule, window.run(rule.id)).await?;
         }
+        let is_open = there.as_ref().is_none_or(|digest| !digest.is_closed());
         match there.map_or(Found::Room, |digest| digest.finds(entry)) {
+            // Seldom asked twice: by who settles again, and by a repair, which may have lost the timer.
+            Found::Told if is_open => return promise_message(ports, rule, window.run(rule.id)).await.map(|()| true),
             Found::Told => return Ok(true),
             Found::Closed => return Ok(false),
             Found::Full => match key.node.below(entry) {

@@ -17,6 +17,7 @@ use minutehand_domain::cursor::Cursor;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Change, Job, Status};
+use minutehand_domain::limits::DIGEST_SECONDS;
 use minutehand_domain::pace;
 use minutehand_domain::repair::{Finding, Found, Subject, Summary};
 use minutehand_domain::run::{Look, Run};
@@ -29,6 +30,7 @@ use super::forget_hints;
 use crate::graph::owed::{is_unpaid, owes};
 use crate::graph::stop::promise_look_at;
 use crate::job::change::change;
+use crate::notifications::telling::tell;
 use crate::timers::promise::promise;
 
 /// Parts of the table that are read side by side.
@@ -40,6 +42,8 @@ const MOST_FINDINGS: usize = 1000;
 
 /// For so long after its end a run's executor, or the next look, may still be paying what it owes.
 const SETTLING: Duration = Duration::from_secs(120);
+/// For so long after an end a repair sees to it that its digest is told: the longest window that a rule may have.
+const TELLING: Duration = Duration::from_secs(DIGEST_SECONDS);
 
 /// What one call may do.
 #[derive(Clone, Copy, Debug)]
@@ -256,6 +260,9 @@ async fn repair_run<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
 async fn repair_end<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Option<Found>, Fault> {
     let now = ports.clock().now();
     let Some(over) = run.finished_at().filter(|over| now.since(*over) > SETTLING) else { return Ok(None) };
+    if !check && now.since(over) < TELLING {
+        let _whoever_asks_again_tells_it = tell(ports, run).await; // a digest whose timer is lost is promised again
+    }
     if !is_unpaid(ports, run).await? || !is_unpaid(ports, run).await? {
         return Ok(None);
     }

@@ -288,3 +288,21 @@ fn a_clock_that_is_set_back_tells_nothing_twice() {
     assert!(!wrong.iter().any(|wrong| wrong.contains("times") || wrong.contains("second message")), "{wrong:?}");
     assert!(ends.len() > 5, "{}", ends.len());
 }
+
+/// The table of timers is lost with a digest in its window, and repaired.
+///
+/// Removed (`notify-repaired`): a repair asks of no end whether its digest has a timer. It was told to nobody.
+#[test]
+fn a_digest_whose_timer_was_lost_is_told_after_a_repair() {
+    let stage = Stage::new(failing(), []);
+    let rule = Rule { digest: std::time::Duration::from_secs(3_600), ..stage.rule() };
+    stage.write_rule(0, rule.clone());
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..9_000);
+    stage.lose_timers(610);
+    stage.repair(905, "admin");
+
+    stage.play_to(9_000);
+
+    is_told_once(&stage, &rule);
+}

@@ -185,6 +185,8 @@ impl Conversation {
                 Some(lease.0)
             }
             route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
+            // Few names, so that both have the same.
+            route if route.starts_with("/v1/notifications/{") => Some((*self.random.pick(&WORDS)).to_owned()),
             route if route.starts_with("/v1/secrets/{") && method == "PUT" => {
                 Some((*self.random.pick(&WORDS)).to_owned())
             }
@@ -217,6 +219,7 @@ impl Conversation {
                     | "/v1/runs"
                     | "/v1/keys"
                     | "/v1/secrets"
+                    | "/v1/notifications"
                     | "/v1/audit"
                     | "/v1/jobs/{job_id}/runs"
                     | "/v1/workflow-runs"
@@ -297,7 +300,7 @@ impl Conversation {
                 let back = Duration::from_secs(*self.random.pick(&[10, 5000, 400_000]));
                 said.push(format!("from={}", now - back));
             }
-            "/v1/secrets" | "/v1/audit" => {}
+            "/v1/secrets" | "/v1/notifications" | "/v1/audit" => {}
             "/v1/stats" if self.random.one_in(2) => said.push("minutes=1440".to_owned()),
             _ => return String::new(),
         }
@@ -348,6 +351,9 @@ impl Conversation {
                 json!({"grace_seconds": self.random.pick(&[0, 60, 3600])})
             }
             ("PUT", "/v1/secrets/{secret}") => json!({"value": format!("of {}", about.tenant())}),
+            ("PUT", "/v1/notifications/{notification}") => {
+                json!({"when": ["failed"], "to": {"webhook": {"url": "https://a.example/", "headers": {"x-a": about.tenant()}}}})
+            }
             ("PUT", _) => self.quota(),
             _ => return None,
         };
