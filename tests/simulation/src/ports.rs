@@ -95,15 +95,8 @@ impl SimPorts {
     fn through(port: Port) -> Self {
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
         let clock = ProcessClock::of(port.world.sim(), &port.process);
-        Self {
-            port,
-            targets,
-            vault: Arc::new(KeyFile::in_memory()),
-            clock,
-            plans: Arc::default(),
-            quotas: Arc::default(),
-            rules: Arc::default(),
-        }
+        let vault = Arc::clone(port.world.vault());
+        Self { port, targets, vault, clock, plans: Arc::default(), quotas: Arc::default(), rules: Arc::default() }
     }
 }
 

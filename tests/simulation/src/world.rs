@@ -11,6 +11,7 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::run::Claimant;
 use minutehand_domain::timer::Timer;
 use minutehand_io::store::embedded::{Codec, MemoryStore};
+use minutehand_io::vault::key_file::KeyFile;
 use minutehand_judge::{Call, Head, Version};
 
 use crate::engine::{Process, Sim};
@@ -39,6 +40,8 @@ struct Inner {
     queues: Mutex<Queues>,
     invocations: Mutex<[Invocations; Lane::ALL.len()]>,
     machine: Mutex<Option<Machine>>,
+    /// What one process has sealed the others open.
+    vault: Arc<KeyFile>,
     /// Partitions of jobs that cannot be reached, and when.
     away: Mutex<Vec<(JobId, Range<i64>)>>,
     seen: Mutex<Seen>,
@@ -115,6 +118,7 @@ impl World {
             queues: Mutex::default(),
             invocations: Mutex::default(),
             machine: Mutex::default(),
+            vault: Arc::new(KeyFile::in_memory()),
             away: Mutex::default(),
             seen: Mutex::default(),
         }))
@@ -126,6 +130,10 @@ impl World {
 
     pub fn sim(&self) -> &Sim {
         &self.0.sim
+    }
+
+    pub(crate) fn vault(&self) -> &Arc<KeyFile> {
+        &self.0.vault
     }
 
     /// All there is, whichever release wrote it.
