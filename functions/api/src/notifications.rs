@@ -60,15 +60,13 @@ async fn must_have_room<D: Ports>(ports: &D, tenant: &Tenant) -> Result<(), Prob
     if rules.items.len() < NOTIFICATIONS {
         return Ok(());
     }
-    Err(Problem::new(Kind::Conflict, format!("there are {NOTIFICATIONS} notifications, and no more may be: delete one")))
+    Err(Problem::new(
+        Kind::Conflict,
+        format!("there are {NOTIFICATIONS} notifications, and no more may be: delete one"),
+    ))
 }
 
-async fn write<D: Ports>(
-    ports: &D,
-    tenant: &Tenant,
-    name: &RuleName,
-    checked: CheckedRule,
-) -> Result<Rule, Problem> {
+async fn write<D: Ports>(ports: &D, tenant: &Tenant, name: &RuleName, checked: CheckedRule) -> Result<Rule, Problem> {
     let now = ports.clock().now();
     let written = |there: Option<&Rule>| {
         let there = there.filter(|rule| rule.deleted_at.is_none());
@@ -138,9 +136,8 @@ pub(crate) async fn delete<D: Ports>(
     there(ports, tenant, &name).await?.ok_or_else(no_notification)?;
     let now = ports.clock().now();
     let deleting = async {
-        let deleted = |there: Option<&Rule>| {
-            there.filter(|rule| rule.deleted_at.is_none()).map(|rule| rule.deleted(now))
-        };
+        let deleted =
+            |there: Option<&Rule>| there.filter(|rule| rule.deleted_at.is_none()).map(|rule| rule.deleted(now));
         amend(ports, tenant, name.clone(), deleted).await?;
         Ok(StatusCode::NO_CONTENT)
     };

@@ -16,8 +16,8 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, fires, health, jobs, keys, leases, notifications, openapi, pools, quotas, repair, runs, schedules, scrape, secrets,
-    signing, stats, targets, why, workers, workflow_runs, workflows,
+    audit, fires, health, jobs, keys, leases, notifications, openapi, pools, quotas, repair, runs, schedules, scrape,
+    secrets, signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -131,7 +131,13 @@ fn of_notifications<D: Ports>() -> Vec<Route<D>> {
         route(M::GET, "/v1/notifications/{notification}", Viewer, rules::show::<D>, doc_of::get_notification),
         route(M::PUT, "/v1/notifications/{notification}", Operator, rules::put::<D>, doc_of::put_notification),
         route(M::DELETE, "/v1/notifications/{notification}", Operator, rules::delete::<D>, doc_of::delete_notification),
-        route(M::POST, "/v1/notifications/{notification}/test", Operator, rules::try_out::<D>, doc_of::try_notification),
+        route(
+            M::POST,
+            "/v1/notifications/{notification}/test",
+            Operator,
+            rules::try_out::<D>,
+            doc_of::try_notification,
+        ),
     ]
 }
 

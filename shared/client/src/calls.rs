@@ -6,14 +6,14 @@ use minutehand_wire::{
     CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteWorkflowQuery, DiffQuery, EffectAnswerView,
     EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, HandBackRequest, HealthView,
     HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery,
-    LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, NotificationView,
-    NotificationsQuery, OneJobView,
-    OneWorkflowVersionView, OneWorkflowView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest,
-    QuotaView, RepairRequest, RepairView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
-    RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView,
-    StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView,
-    WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest,
-    WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
+    LeaseRequest, LeasesView, LeftRunView, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest,
+    NotificationView, NotificationsQuery, OneJobView, OneWorkflowVersionView, OneWorkflowView, Page, PoolView,
+    PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RepairRequest, RepairView, RotateRequest,
+    RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery,
+    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest, TargetsQuery,
+    TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowDiffView,
+    WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView,
+    WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 

@@ -11,11 +11,11 @@ use minutehand_wire::{
     CompletionsView, DecidedView, DeclaredView, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery,
     FiresView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, JobPatch, JobRequest,
     JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, ListedJobView,
-    LogsQuery, LogsView, NextQuery, NoteRequest, NotificationRequest, NotificationView, NotificationsQuery, OneJobView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView,
-    QuotaRequest, QuotaView, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView,
-    RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView,
-    TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView,
-    WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    LogsQuery, LogsView, NextQuery, NoteRequest, NotificationRequest, NotificationView, NotificationsQuery, OneJobView,
+    Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RotateRequest, RunEventsView,
+    RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery,
+    SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView,
+    WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;

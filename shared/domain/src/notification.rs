@@ -129,8 +129,7 @@ impl fmt::Debug for SlackUrl {
 }
 
 impl When {
-    pub const ALL: [Self; 6] =
-        [Self::Failed, Self::DeadLetter, Self::Missed, Self::Late, Self::Sla, Self::Recovered];
+    pub const ALL: [Self; 6] = [Self::Failed, Self::DeadLetter, Self::Missed, Self::Late, Self::Sla, Self::Recovered];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -294,7 +293,9 @@ impl To {
                 headers: std::collections::BTreeMap::new(),
                 timeouts: Timeouts::default(),
             }),
-            Self::Sns(alias) => Target::Service(ServiceTarget { alias: alias.clone(), asks: Asks::Sns { group: None } }),
+            Self::Sns(alias) => {
+                Target::Service(ServiceTarget { alias: alias.clone(), asks: Asks::Sns { group: None } })
+            }
         }
     }
 }

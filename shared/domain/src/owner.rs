@@ -75,8 +75,7 @@ impl TaskOwner {
 
     /// A rule that nothing is left of: what it was to tell is not wanted any more.
     pub fn gone(priority: Priority) -> Self {
-        let order =
-            Order { target: Target::Noop, terms: Terms::default(), payload: Body::Empty, priority, task: None };
+        let order = Order { target: Target::Noop, terms: Terms::default(), payload: Body::Empty, priority, task: None };
         Self { order, undertaking: Undertaking::Call, bounds: Bounds::default(), is_wanted: false }
     }
 }

@@ -171,7 +171,8 @@ impl NotificationRequest {
             (Some(jobs), None) => {
                 some("/jobs", jobs.len(), errors);
                 let id = |(n, text): (usize, &String)| {
-                    let not_one = |why: minutehand_domain::id::NotAnId| errors.add(format!("/jobs/{n}"), why.to_string());
+                    let not_one =
+                        |why: minutehand_domain::id::NotAnId| errors.add(format!("/jobs/{n}"), why.to_string());
                     text.parse::<JobId>().map_err(not_one).ok()
                 };
                 Whose::Jobs(jobs.iter().enumerate().filter_map(id).collect())

@@ -126,7 +126,16 @@ impl Machine {
         let clock = SimClock(sim.clone());
         let queues = EmbeddedQueues::new(clock.clone());
         let (store, drawn, late) = (MemoryStore::in_memory(), AtomicU64::new(1), Mutex::default());
-        Self(Arc::new(Inside { store, queues, clock, drawn, plans: Plans::default(), quotas: Quotas::default(), rules: Rules::default(), late }))
+        Self(Arc::new(Inside {
+            store,
+            queues,
+            clock,
+            drawn,
+            plans: Plans::default(),
+            quotas: Quotas::default(),
+            rules: Rules::default(),
+            late,
+        }))
     }
 
     fn api_of(&self, tenant: &str) -> Router {

@@ -43,7 +43,9 @@ pub(crate) fn try_notification() -> OperationDoc {
     OperationDoc::new(Tag::Notifications, "test_notification", "Send a test message")
         .more("As a digest is sent, also where the notification is not enabled. The run says whether it was received.")
         .refuses(Kind::Conflict)
-        .shows(ResponseDoc::json::<RunView>(StatusCode::ACCEPTED, "The run of the message: it is queued.").makes("run_id"))
+        .shows(
+            ResponseDoc::json::<RunView>(StatusCode::ACCEPTED, "The run of the message: it is queued.").makes("run_id"),
+        )
 }
 
 fn asked() -> Value {

@@ -267,7 +267,8 @@ async fn jobs_and_tags_choose_whose_ends_are_told() {
 #[tokio::test]
 async fn failures_are_told_from_the_third_in_a_row_on_and_so_is_the_recovery() {
     let world = World::new();
-    written(&world, json!({"when": ["failed", "recovered"], "after_in_a_row": 3, "to": {"slack": {"url": SLACK}}})).await;
+    written(&world, json!({"when": ["failed", "recovered"], "after_in_a_row": 3, "to": {"slack": {"url": SLACK}}}))
+        .await;
     let job = job(&world, json!({})).await;
 
     let mut told = Vec::new();
@@ -349,11 +350,10 @@ async fn a_test_is_sent_at_once_and_its_run_can_be_seen() {
     let asked = world.post("/v1/notifications/on-call/test", json!({})).await;
     world.work(|_, _| succeeded()).await;
 
-    assert_eq!((asked.status.as_u16(), asked.word("/status"), asked.word("/origin")), (
-        202,
-        "queued".to_owned(),
-        "notification".to_owned()
-    ));
+    assert_eq!(
+        (asked.status.as_u16(), asked.word("/status"), asked.word("/origin")),
+        (202, "queued".to_owned(), "notification".to_owned())
+    );
     let run = world.get(&format!("/v1/runs/{}", asked.word("/run_id"))).await;
     assert_eq!(run.word("/status"), "succeeded");
     assert_eq!(run.field("/payload/text"), json!("Minutehand: a test of the notification on-call."));

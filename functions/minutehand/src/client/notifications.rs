@@ -139,9 +139,10 @@ fn told(card: Card, messages: &MessagesView, paper: Paper) -> Card {
     let MessagesView { sent, failed, suppressed, dropped, pending, .. } = messages;
     let counts =
         format!("{sent} sent, {failed} failed, {suppressed} suppressed, {dropped} dropped, {pending} under way");
-    let error = messages.last_error.as_ref().map(|error| {
-        format!("{} at {} ({})", error.code.as_deref().unwrap_or("unknown"), error.at, error.run_id)
-    });
+    let error = messages
+        .last_error
+        .as_ref()
+        .map(|error| format!("{} at {} ({})", error.code.as_deref().unwrap_or("unknown"), error.at, error.run_id));
     card.with("Messages", counts)
         .maybe("Last sent", messages.last_sent_at.map(|at| long(at.0, paper.now)))
         .maybe("Last error", error)

@@ -76,7 +76,8 @@ impl Node {
     pub fn below(self, entry: &Entry) -> Option<Self> {
         let level = self.level + 1;
         let width = u64::from(CHILDREN.pow(level.into()));
-        let index = u32::try_from(entry.run.chance(u32::from(entry.when.letter())) % width).expect("it is less than 4^5");
+        let index =
+            u32::try_from(entry.run.chance(u32::from(entry.when.letter())) % width).expect("it is less than 4^5");
         (level <= DEPTH).then_some(Self { level, index })
     }
 

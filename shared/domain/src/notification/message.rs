@@ -98,7 +98,8 @@ impl Message {
             Self::Test { .. } => return format!("Minutehand: a test of the notification {}.", name.as_str()),
             Self::Digest { entries, samples, .. } => (entries, samples),
         };
-        let counts: Vec<String> = counts(entries).into_iter().map(|(when, n)| format!("{n} {}", when.as_str())).collect();
+        let counts: Vec<String> =
+            counts(entries).into_iter().map(|(when, n)| format!("{n} {}", when.as_str())).collect();
         let mut text = format!("Minutehand {}: {}", name.as_str(), counts.join(", "));
         if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
             let _infallible = write!(text, " ({} to {})", first.at, last.at);

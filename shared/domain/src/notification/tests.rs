@@ -97,10 +97,10 @@ fn a_failure_that_waits_for_others_is_a_dead_letter_all_the_same() {
     let told = third.tells(&failed());
     let recovered = third.tells(&succeeded_run());
 
-    assert_eq!(told.iter().map(|told| (told.when, told.failures_before)).collect::<Vec<_>>(), [
-        (When::Failed, 2),
-        (When::DeadLetter, 0)
-    ]);
+    assert_eq!(
+        told.iter().map(|told| (told.when, told.failures_before)).collect::<Vec<_>>(),
+        [(When::Failed, 2), (When::DeadLetter, 0)]
+    );
     assert_eq!(recovered.iter().map(|told| told.failures_before).collect::<Vec<_>>(), [3]);
 }
 
@@ -145,10 +145,9 @@ fn digest(entries: u64) -> Message {
         ended: Some(Ended { at: at(1), how: Ending::Failed(error) }),
     };
     let run = Run { attempts: vec![attempt], ..failed() };
-    let samples = Message::named(&entries).iter().map(|entry| Sample {
-        job_name: Some("<!channel> & co".to_owned()),
-        ..Sample::of(*entry, Some(&run), None)
-    });
+    let samples = Message::named(&entries)
+        .iter()
+        .map(|entry| Sample { job_name: Some("<!channel> & co".to_owned()), ..Sample::of(*entry, Some(&run), None) });
     Message::Digest { window: Window::of(at(30), Duration::from_secs(60)), samples: samples.collect(), entries }
 }
 

@@ -39,7 +39,8 @@ impl Window {
     /// Where what belongs into this one is put, one after the other, where those before are closed: the same for whoever looks.
     pub fn and_later(self) -> impl Iterator<Item = Self> {
         let millis = millis_of(self.length);
-        let later = move |distance: i64| Self { end: Moment::from_millis(self.end.millis() + distance * millis), ..self };
+        let later =
+            move |distance: i64| Self { end: Moment::from_millis(self.end.millis() + distance * millis), ..self };
         std::iter::once(self).chain((0..DOUBLINGS).map(move |n| later(1 << n)))
     }
 

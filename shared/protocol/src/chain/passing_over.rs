@@ -72,12 +72,7 @@ pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<Skipped
 }
 
 /// The record, where it was put.
-async fn skipped<D: Ports>(
-    ports: &D,
-    run: Run,
-    why: Skip,
-    span: Option<SkippedSpan>,
-) -> Result<Option<Run>, Fault> {
+async fn skipped<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<Option<Run>, Fault> {
     let now = ports.clock().now();
     let record = run.skipped(why, span, now);
     let put = ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await?;

@@ -75,7 +75,14 @@ pub async fn settle<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
 
 impl Work {
     pub(super) fn of(tenant: &Tenant) -> Self {
-        Self { tenant: tenant.clone(), due: VecDeque::new(), steps: 0, paid: BTreeSet::new(), begun: BTreeSet::new(), untold: false }
+        Self {
+            tenant: tenant.clone(),
+            due: VecDeque::new(),
+            steps: 0,
+            paid: BTreeSet::new(),
+            begun: BTreeSet::new(),
+            untold: false,
+        }
     }
 
     pub(super) fn settle(&mut self, run: Run) {

@@ -52,12 +52,7 @@ pub async fn tell_of_window<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -
 }
 
 /// Closes a digest, from its root to wherever it is full, and answers with all that is in it, oldest first.
-async fn closed<D: Ports>(
-    ports: &D,
-    tenant: &Tenant,
-    rule: JobId,
-    window: Window,
-) -> Result<BTreeSet<Entry>, Fault> {
+async fn closed<D: Ports>(ports: &D, tenant: &Tenant, rule: JobId, window: Window) -> Result<BTreeSet<Entry>, Fault> {
     let (root, mut entries) = (DigestKey::root(rule, window), BTreeSet::new());
     let mut nodes = vec![Node::ROOT];
     while let Some(node) = nodes.pop() {

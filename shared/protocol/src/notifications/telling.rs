@@ -3,6 +3,7 @@
 //! Rule **promise**: the timer of a digest stands before anything is in it. Rule **closed**: nothing goes into a digest that is closed; what
 //! comes too late for its own goes into the first one after it that is open, and whoever tells it again finds it there.
 
+use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
@@ -15,7 +16,6 @@ use minutehand_domain::notification::{
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::TimerKey;
-use minutehand_domain::Moment;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _, TellOf};
 use minutehand_io::{Fault, Ports};

@@ -7,8 +7,8 @@ use minutehand_domain::Moment;
 use minutehand_domain::notification::{Rule, To, When, Whose, Window};
 use minutehand_domain::run::{Run, Skip, State};
 use minutehand_domain::target::{HttpTarget, Method, Timeouts};
-use minutehand_io::store::{Guard, KeptBody, RunsOf, Store as _};
 use minutehand_io::Ports as _;
+use minutehand_io::store::{Guard, KeptBody, RunsOf, Store as _};
 use minutehand_judge::notified as judge;
 use serde_json::Value;
 
@@ -24,12 +24,15 @@ impl Stage {
 
     /// The same, of whose messages so many in a hundred are refused.
     pub fn rule_refusing(&self, refused: u8) -> Rule {
-        let (name, http) = ("on-call".parse().expect("a name"), HttpTarget {
-            url: address(refused),
-            method: Method::Post,
-            headers: BTreeMap::new(),
-            timeouts: Timeouts::default(),
-        });
+        let (name, http) = (
+            "on-call".parse().expect("a name"),
+            HttpTarget {
+                url: address(refused),
+                method: Method::Post,
+                headers: BTreeMap::new(),
+                timeouts: Timeouts::default(),
+            },
+        );
         Rule {
             tenant: self.tenant.clone(),
             id: Rule::id_of(&self.tenant, &name, moment(0)),

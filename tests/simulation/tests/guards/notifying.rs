@@ -3,9 +3,7 @@
 use minutehand_domain::notification::{Rule, When};
 use minutehand_judge::notified::{End, judge};
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{
-    Stage, Wish, dies_after, dies_before, fails_before, sleeps_after, sleeps_before,
-};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_before, sleeps_after, sleeps_before};
 
 /// Due at 10, and fails: its window ends at 60.
 fn failing() -> Wish {
@@ -97,12 +95,12 @@ fn an_executor_may_die_at_any_step_of_a_message() {
     }
 }
 
-/// What is in a digest, and who put it there is gone; so is the hint.
+/// The end is settled and its timer gone, and the hint of the message is lost.
 ///
 /// Removed (`notify-promise`): the timer of a message is not put before anything is in its digest. It was told to nobody.
 #[test]
-fn a_digest_is_told_though_who_began_it_died() {
-    let stage = Stage::new(failing(), [dies_after("executor", "update")]);
+fn a_digest_is_told_though_the_hint_of_its_message_was_lost() {
+    let stage = Stage::new(failing(), []);
     let rule = stage.rule();
     stage.write_rule(0, rule.clone());
     stage.create(0, "creator");
@@ -130,8 +128,10 @@ fn what_comes_too_late_for_its_digest_is_in_a_later_one() {
 
     stage.play_to(900);
 
-    let ends = [stage.run(10), beside.run(20)].map(|run| {
-        End { what: "failed".to_owned(), run: run.expect("it has a record").key.to_string(), at: 0 }
+    let ends = [stage.run(10), beside.run(20)].map(|run| End {
+        what: "failed".to_owned(),
+        run: run.expect("it has a record").key.to_string(),
+        at: 0,
     });
     assert_eq!(judge(&ends, &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
     assert_eq!(told(&stage, &rule).iter().map(|(_, count)| *count).sum::<u64>(), 2);
@@ -174,8 +174,10 @@ fn what_comes_while_a_message_is_made_is_in_a_later_one() {
 
     stage.play_to(900);
 
-    let ends = [stage.run(10), beside.run(20)].map(|run| {
-        End { what: "failed".to_owned(), run: run.expect("it has a record").key.to_string(), at: 0 }
+    let ends = [stage.run(10), beside.run(20)].map(|run| End {
+        what: "failed".to_owned(),
+        run: run.expect("it has a record").key.to_string(),
+        at: 0,
     });
     assert_eq!(judge(&ends, &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
 }
@@ -281,9 +283,12 @@ fn a_clock_that_is_set_back_tells_nothing_twice() {
 
     stage.play_to(9_000);
 
-    let ends: Vec<End> = (10..4_300).step_by(60).filter_map(|at| stage.run(at)).filter(|run| {
-        matches!(run.state, minutehand_domain::run::State::Failed { .. })
-    }).map(|run| End { what: "failed".to_owned(), run: run.key.to_string(), at: 0 }).collect();
+    let ends: Vec<End> = (10..4_300)
+        .step_by(60)
+        .filter_map(|at| stage.run(at))
+        .filter(|run| matches!(run.state, minutehand_domain::run::State::Failed { .. }))
+        .map(|run| End { what: "failed".to_owned(), run: run.key.to_string(), at: 0 })
+        .collect();
     let wrong = judge(&ends, &stage.messages(&rule), &stage.sent(&rule));
     assert!(!wrong.iter().any(|wrong| wrong.contains("times") || wrong.contains("second message")), "{wrong:?}");
     assert!(ends.len() > 5, "{}", ends.len());

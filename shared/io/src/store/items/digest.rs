@@ -21,12 +21,10 @@ impl Item for Digest {
 
     fn place(DigestKey { rule, window, node }: &DigestKey) -> Place {
         let length = Part::Discriminator(window.length.as_secs());
-        Place::new(Partition::History(*rule), [
-            Part::Instant(window.end),
-            length,
-            Part::Code(node.level),
-            Part::Number(node.index),
-        ])
+        Place::new(
+            Partition::History(*rule),
+            [Part::Instant(window.end), length, Part::Code(node.level), Part::Number(node.index)],
+        )
     }
 
     fn expires_at(&self) -> Option<Moment> {
