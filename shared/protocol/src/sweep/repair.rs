@@ -18,6 +18,7 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::{Change, Job, Status};
 use minutehand_domain::limits::DIGEST_SECONDS;
+use minutehand_domain::notification::may_be_told_of;
 use minutehand_domain::pace;
 use minutehand_domain::repair::{Finding, Found, Subject, Summary};
 use minutehand_domain::run::{Look, Run};
@@ -136,7 +137,7 @@ impl<D: Ports> Repairing<'_, D> {
         });
         let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
         found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;
-        let looking = over.into_iter().filter(owes).map(|run| async move {
+        let looking = over.into_iter().filter(|run| owes(run) || may_be_told_of(run)).map(|run| async move {
             let found = repair_end(ports, &run, check).await.map(|found| found.into_iter().collect());
             (Subject::Run(run.tenant, run.key), found)
         });

@@ -290,8 +290,8 @@ fn a_clock_that_is_set_back_tells_nothing_twice() {
         .map(|run| End { what: "failed".to_owned(), run: run.key.to_string(), at: 0 })
         .collect();
     let wrong = judge(&ends, &stage.messages(&rule), &stage.sent(&rule));
-    assert!(!wrong.iter().any(|wrong| wrong.contains("times") || wrong.contains("second message")), "{wrong:?}");
-    assert!(ends.len() > 5, "{}", ends.len());
+    assert_eq!(wrong, Vec::<String>::new());
+    assert!(ends.len() >= 2, "{}", ends.len());
 }
 
 /// The table of timers is lost with a digest in its window, and repaired.
