@@ -5,6 +5,7 @@ use minutehand_wire::{NotificationRequest, NotificationView, NotificationsQuery,
 use serde_json::{Value, json};
 
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
+use crate::body::Nothing;
 use crate::problem::Kind;
 
 pub(crate) fn list_notifications() -> OperationDoc {
@@ -42,6 +43,7 @@ pub(crate) fn delete_notification() -> OperationDoc {
 pub(crate) fn try_notification() -> OperationDoc {
     OperationDoc::new(Tag::Notifications, "test_notification", "Send a test message")
         .more("As a digest is sent, also where the notification is not enabled. The run says whether it was received.")
+        .may_take::<Nothing>()
         .refuses(Kind::Conflict)
         .shows(
             ResponseDoc::json::<RunView>(StatusCode::ACCEPTED, "The run of the message: it is queued.").makes("run_id"),

@@ -218,7 +218,7 @@ async fn address(world: &World, path: &str) -> String {
     if path.starts_with("/v1/workflow-runs/{run_id}") {
         return address_in_a_workflow(world, path).await;
     }
-    let mut path = path.replace("{tenant}", "acme").replace("{secret}", "billing");
+    let mut path = path.replace("{tenant}", "acme").replace("{secret}", "billing").replace("{notification}", "on-call");
     if path.contains("{job_id}") {
         let job = world.job(json!({ "on_demand": true })).await;
         path = path.replace("{job_id}", &job);

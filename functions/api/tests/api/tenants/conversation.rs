@@ -128,6 +128,12 @@ impl Conversation {
                 let acts: Vec<_> = acts.flat_map(|act| std::iter::repeat_n(act, often(act.1))).collect();
                 return **self.random.pick(&acts);
             }
+            4 if self.random.one_in(5) => {
+                let often = |method: &str| if method == "PUT" { 3 } else { 1 };
+                let of_rules = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/notifications/"));
+                let of_rules: Vec<_> = of_rules.flat_map(|of| std::iter::repeat_n(of, often(of.0))).collect();
+                return **self.random.pick(&of_rules);
+            }
             2 => ("POST", "/v1/jobs/{job_id}/run"),
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
             4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
