@@ -24,10 +24,13 @@ const TENANTS: usize = 10_000;
 
 #[derive(Default)]
 pub struct Rules {
-    known: Mutex<BTreeMap<Tenant, (Arc<[Rule]>, Moment)>>,
+    known: Mutex<BTreeMap<Tenant, Known>>,
     /// Nobody makes any.
     are_none: bool,
 }
+
+/// A tenant's rules, and when they were read.
+type Known = (Arc<[Rule]>, Moment);
 
 impl Rules {
     /// Those of a deployment in which nobody makes any: nothing is read.

@@ -11,7 +11,7 @@ use minutehand_domain::limits::{
     LEAST_DIGEST_SECONDS, NOTIFICATION_HEADERS, NOTIFICATION_IN_A_ROW, NOTIFICATION_JOBS, PAGE, WORD_CHARS,
 };
 use minutehand_domain::notification::{Rule, SlackUrl, To, When, Whose};
-use minutehand_domain::run::{Run, Skip, State};
+use minutehand_domain::run::{Attempt, Run, Skip, State};
 use minutehand_domain::secret::SecretName;
 use minutehand_domain::target::{Header, Method, Target};
 use schemars::JsonSchema;
@@ -417,7 +417,7 @@ impl MessagesView {
 
 impl MessageErrorView {
     fn of(run: &Run, at: Moment) -> Self {
-        let error = run.attempts.last().and_then(|attempt| attempt.error());
+        let error = run.attempts.last().and_then(Attempt::error);
         Self { at: Instant(at), code: error.map(|error| error.code.clone().into_owned()), run_id: run.key.to_string() }
     }
 }

@@ -151,16 +151,18 @@ mod tests {
         assert_eq!(judge(&[], &[], &[]), Vec::<String>::new());
     }
 
+    type Row<'a> = (&'a str, &'a [End], &'a [Message], &'a [Sent]);
+
     #[test]
     fn each_wrong_is_found() {
         let ends = [end("a"), end("b")];
         let second = Message { key: "m2".to_owned(), ..message() };
         let later = Message { from: 60_000, to: 120_000, ..second.clone() };
         let one = Message { count: 1, named: message().named[..1].to_vec(), ..message() };
-        let rows: [(&str, &[End], &[Message], &[Sent]); 9] = [
+        let rows: [Row<'_>; 9] = [
             ("a second message of a window", &ends, &[message(), second], &[sent()]),
             ("told again in a later one", &ends, &[message(), later], &[sent()]),
-            ("not told", &ends, &[one.clone()], &[sent()]),
+            ("not told", &ends, std::slice::from_ref(&one), &[sent()]),
             ("told of what was not", &ends[..1], &[message()], &[sent()]),
             ("of nothing", &[], &[Message { count: 0, named: vec![], ..message() }], &[sent()]),
             ("never sent", &ends, &[message()], &[]),

@@ -37,8 +37,9 @@ fn ends_of(run: &Run) -> Vec<End> {
     let end = |what: &str| End { what: what.to_owned(), run: run.key.to_string(), at: run.key.at.millis() };
     let how = match &run.state {
         State::Failed { .. } | State::TimedOut { .. } => Some("failed"),
-        State::Skipped { why: Skip::Missed, .. } => Some("missed"),
-        State::Skipped { why: Skip::Coalesced, span: Some(_), .. } => Some("missed"),
+        State::Skipped { why: Skip::Missed, .. } | State::Skipped { why: Skip::Coalesced, span: Some(_), .. } => {
+            Some("missed")
+        }
         _other => None,
     };
     let began_late = run.started_at.is_some_and(|began| began.millis() > run.key.at.millis() + 5_000);

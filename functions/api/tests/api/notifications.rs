@@ -58,7 +58,7 @@ async fn messages(world: &World, tenant: &Tenant, name: &str) -> Vec<(String, Va
     let runs = world.ports.store().list::<Run>(tenant, within, None, 1_000).await.unwrap().items;
     let mut messages = Vec::new();
     for run in runs.into_iter().rev() {
-        let status = run.reason().map_or(run.status(world.now()).to_owned(), |reason| reason.to_owned());
+        let status = run.reason().map_or(run.status(world.now()).to_owned(), ToOwned::to_owned);
         let text = match run.payload.clone() {
             Some(Body::Inside(json)) => json,
             Some(Body::Apart(digest)) => {
@@ -320,7 +320,7 @@ async fn one_that_is_off_or_deleted_tells_nothing() {
     let within = RunsOf { job: rule.id, window: Moment::EPOCH..Moment::END };
     let runs = world.ports.store().list::<Run>(&acme(), within, None, 10).await.unwrap().items;
     assert_eq!(while_off, []);
-    assert_eq!(runs.iter().map(|run| run.reason()).collect::<Vec<_>>(), [Some("cancelled")]);
+    assert_eq!(runs.iter().map(Run::reason).collect::<Vec<_>>(), [Some("cancelled")]);
 }
 
 /// One that was made again under a name tells nothing that the one before had gathered.

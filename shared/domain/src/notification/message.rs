@@ -11,7 +11,7 @@ use crate::Moment;
 use crate::body::Json;
 use crate::job::Job;
 use crate::limits::NOTIFICATION_SAMPLE;
-use crate::run::Run;
+use crate::run::{Attempt, Run};
 
 /// What a message says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub struct Sample {
 impl Sample {
     /// `run` and `job` as they stand by now, where they do.
     pub fn of(entry: Entry, run: Option<&Run>, job: Option<&Job>) -> Self {
-        let error = run.and_then(|run| run.attempts.last()).and_then(|attempt| attempt.error());
-        let reason = || run.and_then(|run| run.reason()).map(ToOwned::to_owned);
+        let error = run.and_then(|run| run.attempts.last()).and_then(Attempt::error);
+        let reason = || run.and_then(Run::reason).map(ToOwned::to_owned);
         Self {
             entry,
             job_name: job.and_then(|job| job.definition.name.clone()),

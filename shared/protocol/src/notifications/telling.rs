@@ -59,7 +59,9 @@ async fn tell_all<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
 /// What was read for one end, for all rules.
 #[derive(Default)]
 struct Known {
-    job: Option<Option<Job>>,
+    /// None where it is not there, or was not asked for.
+    job: Option<Job>,
+    has_asked_for_job: bool,
     /// The newest runs before it, and how many were asked for.
     before: Option<(usize, Vec<Run>)>,
 }
@@ -69,10 +71,11 @@ impl Known {
         if !rule.whose.asks_the_job() {
             return Ok(rule.whose.may_be(run.key.job));
         }
-        if self.job.is_none() {
-            self.job = Some(job_of(ports, &run.tenant, run.key.job).await?);
+        if !self.has_asked_for_job {
+            self.job = job_of(ports, &run.tenant, run.key.job).await?;
+            self.has_asked_for_job = true;
         }
-        Ok(self.job.as_ref().and_then(Option::as_ref).is_some_and(|job| rule.whose.is(job)))
+        Ok(self.job.as_ref().is_some_and(|job| rule.whose.is(job)))
     }
 
     /// Whether so many of its job's runs before it failed, one after the other.
@@ -116,13 +119,13 @@ async fn put_into<D: Ports>(ports: &D, rule: &Rule, window: Window, entry: &Entr
             Found::Told if is_open => return promise_message(ports, rule, window.run(rule.id)).await.map(|()| true),
             Found::Told => return Ok(true),
             Found::Closed => return Ok(false),
-            Found::Full => match key.node.below(entry) {
-                Some(below) => key = key.at(below),
-                None => {
+            Found::Full => {
+                let Some(below) = key.node.below(entry) else {
                     tracing::warn!(rule = rule.name.as_str(), run = %entry.run, "a digest is full: this is told to nobody");
                     return Ok(true);
-                }
-            },
+                };
+                key = key.at(below);
+            }
             Found::Room => {
                 let telling = TellOf { entry: *entry, expires_at: key.expires_at() };
                 // Where it is refused, somebody was faster: what stands there now says which way it goes.
