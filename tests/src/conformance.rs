@@ -3,6 +3,7 @@
 
 pub mod across;
 pub mod agreement;
+pub mod digests;
 pub mod documents;
 pub mod graphs;
 pub mod guards;
@@ -79,6 +80,11 @@ macro_rules! store_facts {
             graphs::{
                 of_64_tasks_that_end_at_once_one_closes_the_last_edge_of_their_join,
                 of_64_runs_as_many_have_a_place_as_their_workflow_has,
+            }
+            digests::{
+                of_ends_that_are_told_while_a_digest_is_closed_it_says_just_those_that_came_before,
+                a_digest_takes_as_many_as_it_has_room_for_and_is_closed_once,
+                a_digest_in_which_nothing_is_can_be_closed,
             }
             kept::{
                 attempts_come_oldest_first,

@@ -27,6 +27,7 @@ mod location;
 mod merge;
 mod meters;
 mod metrics;
+mod notifications;
 mod openapi;
 mod operations;
 mod params;

@@ -12,6 +12,7 @@ mod jobs;
 mod keys;
 mod leases;
 mod letters;
+mod notifications;
 mod operation;
 mod operation_doc;
 mod operations;
@@ -63,6 +64,9 @@ pub(crate) mod doc_of {
     pub(crate) use super::operations::{
         backfill_job, cancel_operation, get_operation, list_operations, pause_operation, resume_operation,
         start_operation,
+    };
+    pub(crate) use super::notifications::{
+        delete_notification, get_notification, list_notifications, put_notification, try_notification,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{

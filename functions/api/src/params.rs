@@ -9,6 +9,7 @@ use minutehand_domain::calendar::{CalendarName, NotACalendarName};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::operation::OperationId;
+use minutehand_domain::notification::{NotARuleName, RuleName};
 use minutehand_domain::run::effect::{EffectName, NotAnEffectName};
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::secret::{NotASecretName, SecretName};
@@ -52,6 +53,9 @@ pub(crate) struct CalendarPath(pub CalendarName);
 
 /// The secret named by the path.
 pub(crate) struct SecretPath(pub SecretName);
+
+/// The rule of notifications named by the path.
+pub(crate) struct NotificationPath(pub RuleName);
 
 /// The tenant named by the path.
 pub(crate) struct TenantPath(pub Tenant);
@@ -164,6 +168,16 @@ impl<S: Send + Sync> FromRequestParts<S> for SecretPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let name = named::<S, SecretName>(parts, state).await;
         name.map(Self).ok_or_else(|| Problem::new(Kind::NotFound, NotASecretName.to_string()))
+    }
+}
+
+/// As with secrets.
+impl<S: Send + Sync> FromRequestParts<S> for NotificationPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let name = named::<S, RuleName>(parts, state).await;
+        name.map(Self).ok_or_else(|| Problem::new(Kind::NotFound, NotARuleName.to_string()))
     }
 }
 

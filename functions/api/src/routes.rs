@@ -16,8 +16,7 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, calendars, fires, health, jobs, keys, leases, letters, openapi, operations, pools, quotas, repair, runs,
-    schedules, scrape, secrets, signing, stats, targets, why, workers, workflow_runs, workflows,
+    audit, calendars, fires, health, jobs, keys, leases, letters, notifications, openapi, operations, pools, quotas, repair, runs, schedules, scrape, secrets, signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -129,7 +128,7 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         open(Method::GET, "/openapi.json", openapi::show, doc_of::openapi),
     ];
     let of_jobs = of_jobs.into_iter().chain(of_letters()).chain(of_operations());
-    of_jobs.chain(of_workflow_runs()).chain(of_workers()).collect()
+    of_jobs.chain(of_notifications()).chain(of_workflow_runs()).chain(of_workers()).collect()
 }
 
 /// Those of dead letters.
@@ -161,6 +160,27 @@ fn of_operations<D: Ports>() -> Vec<Route<D>> {
         route(M::POST, "/v1/operations/{operation_id}/resume", Operator, ops::resume::<D>, doc_of::resume_operation),
         route(M::POST, "/v1/operations/{operation_id}/cancel", Operator, ops::cancel::<D>, doc_of::cancel_operation),
         route(M::POST, "/v1/jobs/{job_id}/backfill", Operator, ops::backfill::<D>, doc_of::backfill_job),
+    ]
+}
+
+/// Those of rules of notifications.
+fn of_notifications<D: Ports>() -> Vec<Route<D>> {
+    use Method as M;
+    use Role::{Operator, Viewer};
+    use notifications as rules;
+
+    vec![
+        route(M::GET, "/v1/notifications", Viewer, rules::list::<D>, doc_of::list_notifications),
+        route(M::GET, "/v1/notifications/{notification}", Viewer, rules::show::<D>, doc_of::get_notification),
+        route(M::PUT, "/v1/notifications/{notification}", Operator, rules::put::<D>, doc_of::put_notification),
+        route(M::DELETE, "/v1/notifications/{notification}", Operator, rules::delete::<D>, doc_of::delete_notification),
+        route(
+            M::POST,
+            "/v1/notifications/{notification}/test",
+            Operator,
+            rules::try_out::<D>,
+            doc_of::try_notification,
+        ),
     ]
 }
 

@@ -20,6 +20,7 @@ mod jobs;
 mod keys;
 mod list;
 mod operations;
+mod notifications;
 mod preview;
 mod problem;
 mod quotas;
@@ -56,6 +57,7 @@ pub(crate) use self::failure::{EXIT_CODES, Failure};
 use self::jobs::Jobs;
 use self::keys::Keys;
 use self::operations::Operations;
+use self::notifications::Notifications;
 use self::quotas::Quotas;
 use self::runs::Runs;
 use self::secrets::Secrets;
@@ -148,6 +150,9 @@ Examples:
     /// Write, list and delete what calls need and nobody is shown
     #[command(after_help = EXIT_CODES)]
     Secrets(Group<Secrets>),
+    /// Write, list, try out and delete notifications: whom the ends of runs are told to, in digests
+    #[command(after_help = EXIT_CODES)]
+    Notifications(Group<Notifications>),
     /// Show what admins did to keys, secrets, quotas and the signing secret, what people did to jobs and runs, and repairs, newest first
     #[command(after_help = "\
 Examples:
@@ -243,6 +248,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Calendars(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Notifications(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Audit(audit) => audit.execute().await,
         Command::SigningSecret(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Stats(stats) => stats.execute().await,
@@ -274,6 +280,7 @@ impl Command {
             Self::Quotas(group) => Some(&group.connection),
             Self::Calendars(group) => Some(&group.connection),
             Self::Secrets(group) => Some(&group.connection),
+            Self::Notifications(group) => Some(&group.connection),
             Self::Audit(audit) => Some(&audit.connection),
             Self::SigningSecret(group) => Some(&group.connection),
             Self::Stats(stats) => Some(&stats.connection),

@@ -13,6 +13,7 @@ use minutehand_io::events::tally::Tally;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::Store;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
@@ -29,6 +30,7 @@ pub(crate) struct Local<S> {
     events: Tally<Log>,
     plans: Plans,
     quotas: Quotas,
+    rules: Rules,
     me: Claimant,
 }
 
@@ -45,6 +47,7 @@ impl<S: Store> Local<S> {
             events,
             plans: Plans::default(),
             quotas: Quotas::default(),
+            rules: Rules::default(),
             me,
         }
     }
@@ -93,6 +96,10 @@ impl<S: Store> Ports for Local<S> {
 
     fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     fn me(&self) -> Claimant {

@@ -2,20 +2,7 @@
 
 use http::Method;
 use minutehand_wire::{
-    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView,
-    BranchesQuery, CalendarChangeView, CalendarQuery, CalendarView, CompleteRequest, CompletionsRequest,
-    CompletionsView, DecidedView, DeclaredView, DeleteCalendarQuery, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery,
-    DismissManyRequest, EffectAnswerView, EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView,
-    GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldDecidedView,
-    HeldRequest, ImportRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView,
-    LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView,
-    OneWorkflowVersionView, OneWorkflowView, OperationAnswerView, OperationRequest, OperationView, OperationsQuery,
-    Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest,
-    RedriveRequest, RepairRequest, RepairView, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView,
-    RunView, RunWhyView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery,
-    SigningSecretView, StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery,
-    WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem,
-    WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView, BranchesQuery, CalendarChangeView, CalendarQuery, CalendarView, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteCalendarQuery, DeleteJobQuery, DeleteWorkflowQuery, DiffQuery, DismissManyRequest, EffectAnswerView, EffectRequest, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldDecidedView, HeldRequest, ImportRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, NotificationView, NotificationsQuery, OneJobView, OneWorkflowVersionView, OneWorkflowView, OperationAnswerView, OperationRequest, OperationView, OperationsQuery, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RepairRequest, RepairView, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsOfWorkflowQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, SuccessRequest, TargetsQuery, TasksQuery, TenantQuery, VersionsQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowDiffView, WorkflowRunEventView, WorkflowRunItem, WorkflowRunRequest, WorkflowRunView, WorkflowRunsQuery, WorkflowVersionView, WorkflowView, WorkflowsQuery,
 };
 use serde::Serialize;
 
@@ -347,6 +334,28 @@ pub fn delete_secret(secret: &str) -> Call<()> {
 
 pub fn list_audit(query: &AuditQuery) -> Call<Page<ActView>> {
     Call::get(&["audit"]).query(query)
+}
+
+pub fn list_notifications(query: &NotificationsQuery) -> Call<Page<NotificationView>> {
+    Call::get(&["notifications"]).query(query)
+}
+
+pub fn get_notification(notification: &str) -> Call<NotificationView> {
+    Call::get(&["notifications", notification])
+}
+
+/// A [`minutehand_wire::NotificationRequest`], or JSON that is to be one.
+pub fn put_notification(notification: &str, request: &impl Serialize) -> Call<NotificationView> {
+    Call::new(Method::PUT, &["notifications", notification]).json(request)
+}
+
+pub fn delete_notification(notification: &str) -> Call<()> {
+    Call::new(Method::DELETE, &["notifications", notification])
+}
+
+/// Not repeated by itself: each is a message.
+pub fn test_notification(notification: &str) -> Call<RunView> {
+    Call::post(&["notifications", notification, "test"])
 }
 
 pub fn get_signing_secret() -> Call<SigningSecretView> {

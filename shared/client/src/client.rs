@@ -7,18 +7,7 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery,
-    CalendarChangeView, CalendarQuery, CalendarRequest, CalendarView, CompleteRequest, CompletionsRequest,
-    CompletionsView, DecidedView, DeclaredView, DeleteCalendarQuery, DeleteJobQuery, DismissManyRequest,
-    EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView,
-    HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, ImportRequest, JobPatch, JobRequest,
-    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView,
-    LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, OneJobView, OperationAnswerView,
-    OperationRequest, OperationView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView,
-    RedriveManyRequest, RedriveRequest, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView,
-    RunWhyView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery,
-    StatsView, TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery,
-    WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery, CalendarChangeView, CalendarQuery, CalendarRequest, CalendarView, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteCalendarQuery, DeleteJobQuery, DismissManyRequest, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, ImportRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, NotificationRequest, NotificationView, NotificationsQuery, OneJobView, OperationAnswerView, OperationRequest, OperationView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -382,7 +371,7 @@ impl Client {
     }
 }
 
-/// Keys, quotas, calendars, secrets, the audit, the signing secret, and how things go.
+/// Keys, quotas, calendars, secrets, notifications, the audit, the signing secret, and how things go.
 impl Client {
     pub async fn create_key(&self, key: &KeyRequest, idempotency_key: Option<&str>) -> Result<KeyView> {
         self.read(&calls::create_key(key).once(idempotency_key)).await
@@ -464,6 +453,32 @@ impl Client {
     /// One page, newest first.
     pub async fn audit(&self, query: &AuditQuery) -> Result<Page<ActView>> {
         self.read(&calls::list_audit(query)).await
+    }
+
+    pub async fn notifications(&self, query: &NotificationsQuery) -> Result<Page<NotificationView>> {
+        self.read(&calls::list_notifications(query)).await
+    }
+
+    pub async fn notification(&self, notification: &str) -> Result<NotificationView> {
+        self.read(&calls::get_notification(notification)).await
+    }
+
+    /// Writes the whole of it: what is left out has its default.
+    pub async fn set_notification(
+        &self,
+        notification: &str,
+        request: &NotificationRequest,
+    ) -> Result<NotificationView> {
+        self.read(&calls::put_notification(notification, request)).await
+    }
+
+    pub async fn delete_notification(&self, notification: &str) -> Result<()> {
+        self.done(&calls::delete_notification(notification)).await
+    }
+
+    /// Sends a message that says that it is a test.
+    pub async fn test_notification(&self, notification: &str) -> Result<RunView> {
+        self.read(&calls::test_notification(notification)).await
     }
 
     pub async fn signing_secret(&self) -> Result<SigningSecretView> {

@@ -15,6 +15,7 @@ use minutehand_io::events::bridge::Bus;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::sqs::SqsQueues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::kms::Kms;
@@ -37,6 +38,7 @@ pub struct Cloud<T> {
     events: Bus,
     plans: Plans,
     quotas: Quotas,
+    rules: Rules,
     me: Claimant,
 }
 
@@ -61,6 +63,7 @@ impl<T> Cloud<T> {
             events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
             plans: Plans::default(),
             quotas: Quotas::default(),
+            rules: Rules::default(),
             me: Claimant { worker: Worker(SystemChance.number()), exclusive_store: false },
         }
     }
@@ -68,8 +71,8 @@ impl<T> Cloud<T> {
     /// These ports with targets over the same store.
     #[must_use]
     pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
-        let Self { store, queues, targets: _, vault, events, plans, quotas, me } = self;
-        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, plans, quotas, me }
+        let Self { store, queues, targets: _, vault, events, plans, quotas, rules, me } = self;
+        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, plans, quotas, rules, me }
     }
 
     /// Sends the buffered events, within a time by which an answer may be delayed. A function is frozen between two
@@ -124,6 +127,10 @@ impl<T: Targets> Ports for Cloud<T> {
 
     fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     fn me(&self) -> Claimant {

@@ -54,6 +54,9 @@ pub enum Deed {
     DeleteSecret,
     SetQuota,
     RotateSigningSecret,
+    SetNotification,
+    DeleteNotification,
+    TestNotification,
     Repair,
     SetCalendar,
     DeleteCalendar,
@@ -79,7 +82,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 32] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -87,6 +90,9 @@ impl Deed {
         Self::DeleteSecret,
         Self::SetQuota,
         Self::RotateSigningSecret,
+        Self::SetNotification,
+        Self::DeleteNotification,
+        Self::TestNotification,
         Self::Repair,
         Self::SetCalendar,
         Self::DeleteCalendar,
@@ -120,6 +126,9 @@ impl Deed {
             Self::DeleteSecret => "secret.delete",
             Self::SetQuota => "quota.set",
             Self::RotateSigningSecret => "signing_secret.rotate",
+            Self::SetNotification => "notification.set",
+            Self::DeleteNotification => "notification.delete",
+            Self::TestNotification => "notification.test",
             Self::Repair => "repair",
             Self::SetCalendar => "calendar.set",
             Self::DeleteCalendar => "calendar.delete",

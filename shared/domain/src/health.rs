@@ -79,7 +79,7 @@ impl Durations {
 }
 
 /// Whether a run came to what it was for; none where its end says neither, or it has not ended.
-fn succeeded(run: &Run) -> Option<bool> {
+pub(crate) fn succeeded(run: &Run) -> Option<bool> {
     match run.state {
         State::Succeeded { .. } => Some(true),
         State::Failed { .. } | State::TimedOut { .. } => Some(false),

@@ -126,6 +126,8 @@ pub enum Origin {
     Resume,
     /// A run of the job before it has ended: the discriminator says which.
     Follow,
+    /// A rule of notifications tells of what happened in a window: the discriminator says how long that was.
+    Notification,
 }
 
 impl Origin {
@@ -139,6 +141,7 @@ impl Origin {
             Self::Callback => "callback",
             Self::Resume => "resume",
             Self::Follow => "follow",
+            Self::Notification => "notification",
         }
     }
 
@@ -152,6 +155,7 @@ impl Origin {
             Self::Callback => 5,
             Self::Follow => 6,
             Self::Resume => 7,
+            Self::Notification => 8,
         }
     }
 
@@ -165,6 +169,7 @@ impl Origin {
             6 => Some(Self::Follow),
             5 => Some(Self::Callback),
             7 => Some(Self::Resume),
+            8 => Some(Self::Notification),
             _ => None,
         }
     }
@@ -176,6 +181,8 @@ pub enum Owner {
     Job(JobId),
     /// The run that it is a task of, or whose end it tells of: its record says which.
     Parent,
+    /// The rule of notifications of this id.
+    Rule(JobId),
 }
 
 /// Which run: its id spells this key out, so a run is found without an index.
@@ -248,6 +255,7 @@ impl RunKey {
             | Origin::Resume
             | Origin::Follow => Owner::Job(self.job),
             Origin::Task | Origin::Callback => Owner::Parent,
+            Origin::Notification => Owner::Rule(self.job),
         }
     }
 
@@ -261,7 +269,8 @@ impl RunKey {
             | Origin::Task
             | Origin::Callback
             | Origin::Resume
-            | Origin::Follow => false,
+            | Origin::Follow
+            | Origin::Notification => false,
         }
     }
 

@@ -246,7 +246,8 @@ impl Job {
             | Origin::Task
             | Origin::Callback
             | Origin::Resume
-            | Origin::Follow => None,
+            | Origin::Follow
+            | Origin::Notification => None,
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
         let (callbacks, followers) = (self.definition.callbacks(), self.pinned());

@@ -2,8 +2,9 @@
 //!
 //! Read it in this order: [`schedule`] says when and [`calendar`] when not, [`job`] which occurrences are true, [`order`] what a run carries out and
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
-//! who may ask, [`health`] how a job has been doing and [`forecast`] what comes next, [`letters`] what failures have in common, [`workflow`] what a
-//! graph of tasks is, [`operation`] what is done to many things at once, and [`why`] what became of an instant and which rule decided.
+//! who may ask, [`notification`] whom a tenant has told of what, [`health`] how a job has been doing and [`forecast`] what comes next, [`letters`]
+//! what failures have in common, [`workflow`] what a graph of tasks is, [`operation`] what is done to many things at once, and [`why`] what became
+//! of an instant and which rule decided.
 
 pub mod access;
 pub mod audit;
@@ -27,6 +28,7 @@ pub mod letters;
 pub mod limits;
 pub mod moment;
 pub mod operation;
+pub mod notification;
 pub mod order;
 pub mod overlap;
 pub mod owner;

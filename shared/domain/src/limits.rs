@@ -229,3 +229,23 @@ pub const BACKFILL_RUNS_PER_MINUTE: u32 = 600;
 pub const BACKFILL_COUNTED: usize = 1000;
 /// How often an occurrence may be made up for anew after backfills that were cancelled before its run began.
 pub const BACKFILL_TURNS: u64 = 16;
+/// Rules of notifications of one tenant: all are read together, and each is asked of each end.
+pub const NOTIFICATIONS: usize = 20;
+/// Jobs, or tags, that one rule names.
+pub const NOTIFICATION_JOBS: usize = 100;
+/// Failures in a row that a rule may wait for: one bounded query at each end.
+pub const NOTIFICATION_IN_A_ROW: u16 = 50;
+/// The window of a digest: long enough that messages are no flood, at most a day.
+pub const LEAST_DIGEST_SECONDS: u64 = 5;
+pub const DIGEST_SECONDS: u64 = 86_400;
+pub const DEFAULT_DIGEST_SECONDS: u64 = 60;
+pub const COOLDOWN_SECONDS: u64 = 86_400;
+/// How late a run may begin that nobody is told of, and where a rule does not say.
+pub const LATE_SECONDS: u64 = 86_400;
+pub const DEFAULT_LATE_SECONDS: u64 = 5;
+/// Runs that a message names; of the others it says how many there are.
+pub const NOTIFICATION_SAMPLE: usize = 20;
+/// A message is received at once or tried again.
+pub const NOTIFICATION_TIMEOUT_SECONDS: u64 = 30;
+/// Headers of a rule's webhook: an authorization and a few of a gateway's.
+pub const NOTIFICATION_HEADERS: usize = 8;

@@ -9,8 +9,10 @@ use crate::hook::BeforeHook;
 use crate::id::{Origin, RunKey};
 use crate::job::{Job, Status};
 use crate::lane::Lane;
+use crate::notification::Rule;
 use crate::order::{Order, TaskName, Terms};
 use crate::overlap::Overlap;
+use crate::priority::Priority;
 use crate::run::{Run, TaskPlace};
 use crate::slot::{Bound, Bounds, Rate};
 use crate::target::{Target, WorkerTarget, WorkflowTarget};
@@ -22,7 +24,7 @@ static NOTHING_SHARED: LazyLock<Bounds> = LazyLock::new(Bounds::default);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunOwner {
     Job(Job),
-    /// The run of a workflow, or of a `for_each`, whose task it is.
+    /// The run of a workflow, or of a `for_each`, whose task it is; or the rule whose message.
     Parent(TaskOwner),
     /// The run whose end it tells of.
     Told(CallbackOwner),
@@ -69,6 +71,20 @@ impl TaskOwner {
         let task = Some(TaskName { workflow_run, key: node.task.key.clone(), branch: place.branch });
         let order = Order { target, terms, payload: Body::Empty, priority, task, before: None };
         Some(Self { order, undertaking, bounds: node.task.bounds.clone(), is_wanted })
+    }
+}
+
+impl TaskOwner {
+    /// A rule of notifications, whose messages are calls like any other.
+    pub fn telling(rule: &Rule) -> Self {
+        let (undertaking, bounds) = (Undertaking::Call, Bounds::default());
+        Self { order: rule.order(), undertaking, bounds, is_wanted: rule.deleted_at.is_none() }
+    }
+
+    /// A rule that nothing is left of: what it was to tell is not wanted any more.
+    pub fn gone(priority: Priority) -> Self {
+        let order = Order { target: Target::Noop, terms: Terms::default(), payload: Body::Empty, priority, task: None };
+        Self { order, undertaking: Undertaking::Call, bounds: Bounds::default(), is_wanted: false }
     }
 }
 

@@ -199,6 +199,8 @@ pub enum Skip {
     Cycle,
     /// Whoever is asked before a run said that it is not to be.
     Vetoed,
+    /// Its rule had told of something shortly before.
+    Cooldown,
 }
 
 /// What a record of something that did not fire stands for beside its own instant.
@@ -610,7 +612,8 @@ impl Run {
             // Who is taken by a calendar is not admitted; and who is admitted by what the calendar says now is not taken.
             | Skip::Calendar
             | Skip::Cycle
-            | Skip::Vetoed => {
+            | Skip::Vetoed
+            | Skip::Cooldown => {
                 return None;
             }
         };
@@ -757,6 +760,7 @@ impl Skip {
             Self::Calendar => "calendar",
             Self::Cycle => "cycle",
             Self::Vetoed => "vetoed",
+            Self::Cooldown => "cooldown",
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod plans;
 pub mod ports;
 pub mod queues;
 pub mod quotas;
+pub mod rules;
 mod shapes;
 #[cfg(feature = "shares")]
 pub mod shares;

@@ -8,6 +8,7 @@ use crate::events::Events;
 use crate::plans::Plans;
 use crate::queues::Queues;
 use crate::quotas::Quotas;
+use crate::rules::Rules;
 use crate::store::Store;
 use crate::targets::Targets;
 use crate::vault::Vault;
@@ -32,6 +33,8 @@ pub trait Ports: Send + Sync + 'static {
     fn plans(&self) -> &Plans;
     /// What this process remembers of quotas.
     fn quotas(&self) -> &Quotas;
+    /// And of rules of notifications.
+    fn rules(&self) -> &Rules;
 
     /// This process as a claimant of runs, and whether it has the store to itself.
     fn me(&self) -> Claimant;

@@ -27,7 +27,7 @@ use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::item::{Item, Listed};
 pub use self::items::{
-    CloseEdge, DefinitionPiece, ExtendLease, Filed, KeptBody, KeptRules, Line, LogFrom, OfferKey, Release, RunsOf, Take,
+    CloseDigest, CloseEdge, DefinitionPiece, ExtendLease, Filed, KeptBody, KeptRules, Line, LogFrom, OfferKey, Release, RunsOf, Take, TellOf,
 };
 use self::update::Update;
 use crate::Fault;

@@ -4,8 +4,8 @@
 //! **Promise, act, erase**: the timer first, then the state that needs it, and the timer goes only when the table shows
 //! that its obligation is met. A crash between any two steps leaves a timer too many, never one too few.
 //!
-//! Who stands on whom, lowest first: [`timers`], [`slots`], [`chain`], [`run`] and [`job`], [`calendar`], [`operation`], [`sweep`]; a module uses
-//! only those before it. [`aftermath`], [`amend`], [`bodies`] and [`lookup`] are everybody's.
+//! Who stands on whom, lowest first: [`timers`], [`notifications`], [`slots`], [`chain`], [`run`] and [`job`], [`calendar`], [`operation`],
+//! [`sweep`]; a module uses only those before it. [`aftermath`], [`amend`], [`bodies`] and [`lookup`] are everybody's.
 
 pub mod aftermath;
 pub mod amend;
@@ -17,6 +17,7 @@ pub mod graph;
 pub mod job;
 pub mod lookup;
 pub mod operation;
+pub mod notifications;
 pub mod run;
 pub mod slots;
 pub mod sweep;

@@ -4,8 +4,10 @@ use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Origin, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::operation::OperationHead;
+use minutehand_domain::notification::Rule;
 use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::run::{Run, TaskPlace};
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -28,6 +30,11 @@ pub async fn owner_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<RunOwner>
             Some(of) => Ok(callback::owner_of(ports, run, of).await?.map(RunOwner::Told)),
             None => Ok(None),
         },
+        (Owner::Rule(id), _) => {
+            let rule = rule_of(ports, &run.tenant, id).await?;
+            let task = rule.map_or_else(|| TaskOwner::gone(run.priority), |rule| TaskOwner::telling(&rule));
+            Ok(Some(RunOwner::Parent(task)))
+        }
     }
 }
 
@@ -37,6 +44,12 @@ async fn is_withdrawn<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     let (Origin::Backfill, Some(made)) = (run.key.origin, run.made) else { return Ok(false) };
     let seen = ports.store().get::<OperationHead>(&run.tenant, made.by).await?;
     Ok(seen.and_then(|seen| seen.item.operation()).is_some_and(|operation| !operation.wants_its_runs()))
+}
+
+/// The rule of notifications of this id, as it stands now.
+pub async fn rule_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Rule>, Fault> {
+    let rules = ports.rules().read(ports.store(), tenant, ports.clock().now()).await?;
+    Ok(rules.iter().find(|rule| rule.id == id).cloned())
 }
 
 async fn parent_of<D: Ports>(ports: &D, run: &Run, parent: RunKey) -> Result<Option<RunOwner>, Fault> {

@@ -25,7 +25,9 @@ use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::operation::OperationId;
+use minutehand_domain::notification::Window;
 use minutehand_domain::pace;
+use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
@@ -324,6 +326,11 @@ impl<D: Ports> Sweep<'_, D> {
             // One that is over is hinted where its end may owe something: who ended it may have died before all was paid.
             Some(run) if !run.item.is_finished() || owes(&run.item) => {
                 hint(self.ports, run.item.priority.into(), &told, timer.key.due).await?;
+                Ok(Done::Hinted)
+            }
+            // A window that is over then: its message has no record before.
+            None if Window::told_by(told.run).is_some() => {
+                hint(self.ports, Priority::High.into(), &told, timer.key.due).await?;
                 Ok(Done::Hinted)
             }
             _ => Ok(Done::Nothing),

@@ -45,6 +45,7 @@ pub mod letter;
 pub mod log;
 pub mod notice;
 pub mod operation;
+pub mod notification;
 pub mod overlap;
 pub mod page;
 pub mod preview;
@@ -119,6 +120,10 @@ pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
 pub use self::operation::{
     ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest,
     OperationState, OperationView, OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
+};
+pub use self::notification::{
+    HostView, MessageErrorView, MessagesView, NotificationRequest, NotificationToSpec, NotificationToView,
+    NotificationView, NotificationsQuery, SlackSpec, TopicSpec, TopicView, WebhookSpec,
 };
 pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;

@@ -73,6 +73,7 @@ fn begin(run: &Run) -> RunEventView {
         Origin::Callback => "callback",
         Origin::Resume => "resumed",
         Origin::Follow => "follows",
+        Origin::Notification => "notification",
     };
     let by = run.asked_by.as_ref().map(|by| by.as_str().to_owned());
     let words = if run.key.origin == Origin::Resume { "goes on with" } else { "another try at" };

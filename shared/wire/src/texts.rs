@@ -62,6 +62,7 @@ component!(
     })
 );
 component!(CalendarNameText = "CalendarName", key_like("Which calendar."));
+component!(NotificationText = "NotificationName", key_like("Which notification."));
 component!(SecretNameText = "SecretName", key_like("Which secret. Its name is no secret."));
 component!(
     TenantText = "Tenant",

@@ -5,6 +5,7 @@ use minutehand_domain::access::Role;
 use minutehand_domain::callback::End;
 use minutehand_domain::hook::OnError;
 use minutehand_domain::id::Origin;
+use minutehand_domain::notification::When;
 use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
 use minutehand_domain::retry::{Backoff, Jitter};
@@ -39,15 +40,19 @@ words!(JitterWord = "Jitter", Jitter: None, Equal, Full, Decorrelated;
     "How much of a delay is chance: none of it, half, all, or a walk between the first delay and three times the last one.");
 words!(MethodWord = "HttpMethod", Method: Get, Post, Put, Patch, Delete;
     "The method of the call.");
-words!(OriginWord = "Origin", Origin: Schedule, Manual, Backfill, Redrive, Task, Callback, Resume, Follow;
+words!(OriginWord = "Origin", Origin: Schedule, Manual, Backfill, Redrive, Task, Callback, Resume, Follow, Notification;
     "What brought a run about: its job's schedule, somebody who wanted it now, or what a span of the past had been due, or another try, the \
-     workflow that it is a task of, the end of a run that it tells of, somebody who went on with a workflow's run that had failed, or the end \
-     of a run of the job that its job runs behind.");
+     workflow that it is a task of, the end of a run that it tells of, somebody who went on with a workflow's run that had failed, the end \
+     of a run of the job that its job runs behind, or a notification that it is a message of.");
 words!(EndWord = "End", End: Succeeded, Failed, TimedOut, Cancelled, Skipped;
     "How a run ended.");
 words!(OnErrorWord = "OnError", OnError: Fail, GoOn;
     "What becomes of an attempt whose hook answers neither that it goes on nor that it does not: the attempt has failed, or the \
      target is called all the same.");
+words!(NotifiedOfWord = "NotifiedOf", When: Failed, DeadLetter, Missed, Late, Sla, Recovered;
+    "What is told of a run: `failed`: it failed or timed out, as often in a row as `after_in_a_row` says; `dead_letter`: the same, however \
+     often; `missed`: it did not fire, since it was too late or a later one fired in its stead; `late`: it began more than `late_seconds` \
+     after it was due; `sla`: it has missed its SLA; `recovered`: it succeeded after `after_in_a_row` failures in a row.");
 words!(RoleWord = "Role", Role: Viewer, Operator, Admin, Host;
     "What a key may do; each may also do what those before it may. `host` is the deployment's own key.");
 words!(DayRuleWord = "Days", DayRule: Either, Both;

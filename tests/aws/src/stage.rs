@@ -25,6 +25,7 @@ use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::{EmbeddedQueues, Receipt};
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::dynamo::{DynamoStore, Listing, Operation, Resource, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -65,6 +66,7 @@ pub struct Function {
     clock: JumpingClock,
     plans: Plans,
     quotas: Quotas,
+    rules: Rules,
     me: Claimant,
 }
 
@@ -120,6 +122,7 @@ impl Stage {
                 plans: Plans::default(),
                 // What this would read once in five minutes is no run's own cost.
                 quotas: Quotas::none(),
+                rules: Rules::none(),
                 me,
             })
         };
@@ -360,6 +363,10 @@ impl Ports for Function {
 
     fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     fn me(&self) -> Claimant {

@@ -20,6 +20,7 @@ use minutehand_io::events::Log;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine};
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -42,6 +43,7 @@ pub struct World<E> {
     clock: HandClock,
     plans: Plans,
     quotas: Quotas,
+    rules: Rules,
 }
 
 /// The cost of a pass.
@@ -72,6 +74,7 @@ impl<E: Engine> World<E> {
             clock,
             plans: Plans::default(),
             quotas: Quotas::default(),
+            rules: Rules::default(),
         };
         stream::iter(0..pending).map(Ok).try_for_each_concurrent(AT_ONCE, |n| world.put_pending(n)).await?;
         for n in 0..due {
@@ -193,6 +196,10 @@ impl<E: Engine> Ports for World<E> {
 
     fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     fn me(&self) -> Claimant {

@@ -12,6 +12,7 @@ mod catch_up;
 pub mod followers;
 pub mod graph;
 pub mod letters;
+pub mod notified;
 mod schedule;
 mod verdict;
 pub mod workers;

@@ -16,6 +16,7 @@ pub mod graphs;
 pub mod history;
 mod hosting;
 mod machine;
+pub mod notified;
 pub mod ports;
 pub mod queues;
 pub mod setting;

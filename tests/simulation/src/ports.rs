@@ -24,6 +24,7 @@ use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
@@ -43,6 +44,7 @@ use crate::engine::{Process, Sim};
 use crate::fate::{Phase, Step};
 use crate::graphs::definition::{Calling, answer_json};
 use crate::history::BEGIN;
+use crate::notified::{self, Notified};
 use crate::queues::Receipt;
 use crate::setting::Host;
 use crate::telling::Telling;
@@ -63,6 +65,7 @@ pub struct SimPorts {
     clock: ProcessClock,
     plans: Arc<Plans>,
     quotas: Arc<Quotas>,
+    rules: Arc<Rules>,
 }
 
 #[derive(Clone)]
@@ -94,7 +97,7 @@ impl SimPorts {
         let targets = Arc::new(Callers::new(port.clone(), Arc::new(port.clone())));
         let clock = ProcessClock::of(port.world.sim(), &port.process);
         let vault = Arc::clone(port.world.vault());
-        Self { port, targets, vault, clock, plans: Arc::default(), quotas: Arc::default() }
+        Self { port, targets, vault, clock, plans: Arc::default(), quotas: Arc::default(), rules: Arc::default() }
     }
 }
 
@@ -179,6 +182,10 @@ impl Ports for SimPorts {
 
     fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.rules
     }
     fn me(&self) -> Claimant {
         self.port.world.claimant(&self.port.process)
@@ -688,6 +695,9 @@ impl Transport for Port {
         if let Some(calling) = Calling::of(&target.url) {
             return self.call_of_a_graph(calling, call).await;
         }
+        if let Some(refusing) = notified::refusing(&target.url) {
+            return self.call_of_a_rule(refusing, &call).await;
+        }
         let (behaviour, _ends_when_dropped) = self.witness_call(&call);
         self.world.seen().tellings.called(call.run, call.attempt, self.world.sim().now());
         self.trace(|| format!("call {:?} attempt {}", call.run, call.attempt));
@@ -720,6 +730,17 @@ impl Drop for CallEnds {
 }
 
 impl Port {
+    /// Whoever is told notes it, also where the answer does not arrive.
+    async fn call_of_a_rule(&self, refusing: i64, call: &Call<'_>) -> Answer {
+        self.trace(|| format!("told {:?} attempt {}", call.run, call.attempt));
+        let sim = self.world.sim();
+        let noted = Notified::of(call, sim.now());
+        self.world.seen().notified.push(noted);
+        sim.sleep_until(sim.now() + 200).await;
+        let _a_call_has_no_fault = self.step("call", Phase::After).await;
+        notified::answer(sim.dice(|dice| dice.within(0..100)) < refusing)
+    }
+
     fn witness_call(&self, call: &Call<'_>) -> (Behaviour, CallEnds) {
         let (at, own_clock) = (self.world.sim().now(), self.process.now(self.world.sim()).millis());
         let mut seen = self.world.seen();

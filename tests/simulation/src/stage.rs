@@ -9,6 +9,7 @@ mod following;
 pub mod graphs;
 mod letters;
 mod operations;
+mod notified;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -18,6 +18,7 @@ use crate::engine::{Process, Sim};
 use crate::graphs;
 use crate::hosting::Invocations;
 use crate::machine::Machine;
+use crate::notified::Notified;
 use crate::ports::SimPorts;
 use crate::queues::Queues;
 use crate::setting::Setting;
@@ -67,6 +68,8 @@ pub struct Seen {
     pub hints: Vec<(i64, RunKey)>,
     /// What became of graphs.
     pub graphs: graphs::telling::Seen,
+    /// What somebody was told by a rule.
+    pub notified: Vec<Notified>,
     /// What each run has cost.
     pub spent: BTreeMap<RunKey, Spent>,
     /// When each run was first written as over.

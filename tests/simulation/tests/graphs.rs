@@ -33,6 +33,7 @@ use minutehand_io::plans::Plans;
 use minutehand_io::queues::Inbox as _;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::targets::{Answer, Call, Targets};
@@ -582,6 +583,7 @@ struct Inside {
     drawn: AtomicU64,
     plans: Plans,
     quotas: Quotas,
+    rules: Rules,
     calls: Mutex<BTreeMap<RunKey, Value>>,
     named: Mutex<BTreeMap<String, u64>>,
     under_way: Mutex<(usize, usize)>,
@@ -603,6 +605,7 @@ impl World {
             drawn: AtomicU64::new(1),
             plans: Plans::default(),
             quotas: Quotas::default(),
+            rules: Rules::default(),
             calls: Mutex::default(),
             named: Mutex::default(),
             under_way: Mutex::default(),
@@ -842,6 +845,10 @@ impl Ports for World {
 
     fn quotas(&self) -> &Quotas {
         &self.0.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.0.rules
     }
 
     fn me(&self) -> Claimant {

@@ -23,6 +23,7 @@ use minutehand_io::events::{Event, Events};
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::update::Update;
@@ -120,6 +121,7 @@ struct Inside {
     state: MemoryStore,
     plans: Plans,
     quotas: Quotas,
+    rules: Rules,
     timers: Vec<MemoryStore>,
     seen: Mutex<Witnessed>,
 }
@@ -144,6 +146,7 @@ impl Aws {
             state,
             plans: Plans::default(),
             quotas: Quotas::default(),
+            rules: Rules::default(),
             timers,
             seen,
         }));
@@ -444,6 +447,10 @@ impl Ports for Aws {
 
     fn quotas(&self) -> &Quotas {
         &self.0.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.0.rules
     }
 }
 

@@ -22,6 +22,7 @@ use minutehand_io::plans::Plans;
 use minutehand_io::queues::Inbox as _;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::NoVault;
@@ -112,6 +113,7 @@ struct Inside {
     drawn: AtomicU64,
     plans: Plans,
     quotas: Quotas,
+    rules: Rules,
     /// Of the calm tenant's own calls.
     late: Mutex<Vec<i64>>,
 }
@@ -124,7 +126,16 @@ impl Machine {
         let clock = SimClock(sim.clone());
         let queues = EmbeddedQueues::new(clock.clone());
         let (store, drawn, late) = (MemoryStore::in_memory(), AtomicU64::new(1), Mutex::default());
-        Self(Arc::new(Inside { store, queues, clock, drawn, plans: Plans::default(), quotas: Quotas::default(), late }))
+        Self(Arc::new(Inside {
+            store,
+            queues,
+            clock,
+            drawn,
+            plans: Plans::default(),
+            quotas: Quotas::default(),
+            rules: Rules::default(),
+            late,
+        }))
     }
 
     fn api_of(&self, tenant: &str) -> Router {
@@ -217,6 +228,10 @@ impl Ports for Machine {
 
     fn quotas(&self) -> &Quotas {
         &self.0.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.0.rules
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) enum Tag {
     Calendars,
     Keys,
     Secrets,
+    Notifications,
     Audit,
     Signing,
     Quotas,
@@ -201,7 +202,7 @@ impl ResponseDoc {
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::Jobs,
         Self::Runs,
         Self::DeadLetters,
@@ -213,6 +214,7 @@ impl Tag {
         Self::Calendars,
         Self::Keys,
         Self::Secrets,
+        Self::Notifications,
         Self::Audit,
         Self::Signing,
         Self::Quotas,
@@ -232,6 +234,7 @@ impl Tag {
             Self::Calendars => "Calendars",
             Self::Keys => "Keys",
             Self::Secrets => "Secrets",
+            Self::Notifications => "Notifications",
             Self::Audit => "Audit",
             Self::Signing => "Signing",
             Self::Quotas => "Quotas",
@@ -256,6 +259,7 @@ impl Tag {
             Self::Secrets => {
                 "What calls need and nobody is shown. A job names one, and it is put in when a call is made."
             }
+            Self::Notifications => "Whom a tenant has told of which ends of runs, in digests.",
             Self::Audit => "What admins did, when, and whose key it was.",
             Self::Signing => "The secret that a tenant's targets know our calls by, as Standard Webhooks say.",
             Self::Quotas => "How much of the deployment each tenant may use.",

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
 use minutehand_wire::texts::{
-    CalendarNameText, EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, OperationIdText, RunIdText,
-    SecretNameText, TaskKeyText, TenantText, WorkflowIdText, header_key,
+    CalendarNameText, EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, NotificationText, OperationIdText, RunIdText, SecretNameText, TaskKeyText, TenantText, WorkflowIdText, header_key,
 };
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {
@@ -24,6 +23,7 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
         "lease_id": in_path::<LeaseIdText>("lease_id", schemas),
         "key_id": in_path::<KeyIdText>("key_id", schemas),
         "calendar": in_path::<CalendarNameText>("calendar", schemas),
+        "notification": in_path::<NotificationText>("notification", schemas),
         "secret": in_path::<SecretNameText>("secret", schemas),
         "tenant": in_path::<TenantText>("tenant", schemas),
         "IdempotencyKey": {

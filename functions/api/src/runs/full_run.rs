@@ -50,7 +50,7 @@ impl FullRun {
     /// A run that was just written, so that its job exists.
     pub(crate) async fn of<D: Ports>(ports: &D, run: Run) -> Result<Self, Fault> {
         match run.key.owner() {
-            Owner::Parent => Self::load(ports, run, None).await,
+            Owner::Parent | Owner::Rule(_) => Self::load(ports, run, None).await,
             Owner::Job(id) => match job_of(ports, &run.tenant, id).await? {
                 Some(job) => Self::load(ports, run, Some(&job)).await,
                 None => Err(Fault::unreadable("store", "a run's job is not there")),
@@ -58,7 +58,7 @@ impl FullRun {
         }
     }
 
-    /// `job`: none for a task's, which is born with all that it is given.
+    /// `job`: none for a task's and for a message, which are born with all that they are given.
     pub(crate) async fn load<D: Ports>(ports: &D, run: Run, job: Option<&Job>) -> Result<Self, Fault> {
         let payload = run.payload.as_ref().or(job.map(|job| &job.definition.payload));
         let payload = match payload {
@@ -189,7 +189,7 @@ pub(crate) async fn run_of<D: Ports>(
     key: RunKey,
 ) -> Result<Option<(Run, Option<Job>)>, Fault> {
     Ok(match (standing(ports, tenant, key, Asked::ByAnyone).await?, key.owner()) {
-        (Standings::Recorded(seen), Owner::Parent) => Some((seen.item, None)),
+        (Standings::Recorded(seen), Owner::Parent | Owner::Rule(_)) => Some((seen.item, None)),
         (Standings::Recorded(seen), Owner::Job(id)) => {
             job_of(ports, tenant, id).await?.map(|job| (seen.item, Some(job)))
         }

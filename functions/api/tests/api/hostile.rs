@@ -86,6 +86,11 @@ fn good_body(method: &str, route: &str, key: &str) -> Option<Value> {
         ("POST", "/v1/jobs/{job_id}/backfill") => {
             json!({"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T00:00:00Z", "max_runs": 5, "priority": "high", "note": "n"})
         }
+        ("PUT", "/v1/notifications/{notification}") => json!({
+            "when": ["failed", "late"], "after_in_a_row": 2, "tags": ["a"], "late_seconds": 9, "digest_seconds": 30,
+            "cooldown_seconds": 90, "enabled": true,
+            "to": {"webhook": {"url": "https://a.example/hook", "headers": {"x-a": "1"}}},
+        }),
         ("PUT", _) => {
             let many = 1_000_000;
             json!({

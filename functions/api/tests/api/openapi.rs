@@ -219,6 +219,7 @@ async fn address(world: &World, path: &str) -> String {
         return address_in_a_workflow(world, path).await;
     }
     let mut path = path.replace("{tenant}", "acme").replace("{secret}", "billing").replace("{calendar}", "us-holidays");
+    path = path.replace("{notification}", "on-call");
     if path.contains("{job_id}") {
         let schedule =
             if path.ends_with("/backfill") { json!({ "cron": "0 * * * *" }) } else { json!({ "on_demand": true }) };

@@ -16,6 +16,7 @@ use minutehand_io::events::Log;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::quotas::Quotas;
+use minutehand_io::rules::Rules;
 use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::key_file::KeyFile;
@@ -33,6 +34,7 @@ pub(crate) struct TestPorts {
     pub chance: TestChance,
     plans: Plans,
     quotas: Quotas,
+    rules: Rules,
 }
 
 pub(crate) struct TestClock(AtomicI64);
@@ -61,6 +63,7 @@ impl TestPorts {
             chance: TestChance::default(),
             plans: Plans::default(),
             quotas: Quotas::default(),
+            rules: Rules::default(),
         })
     }
 }
@@ -146,6 +149,10 @@ impl Ports for TestPorts {
 
     fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     fn me(&self) -> Claimant {

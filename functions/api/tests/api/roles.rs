@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 93] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 98] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -76,6 +76,11 @@ pub(crate) const ROUTES: [(&str, &str, &str); 93] = [
     ("GET", "/v1/secrets/{secret}", "operator"),
     ("PUT", "/v1/secrets/{secret}", "admin"),
     ("DELETE", "/v1/secrets/{secret}", "admin"),
+    ("GET", "/v1/notifications", "viewer"),
+    ("GET", "/v1/notifications/{notification}", "viewer"),
+    ("PUT", "/v1/notifications/{notification}", "operator"),
+    ("DELETE", "/v1/notifications/{notification}", "operator"),
+    ("POST", "/v1/notifications/{notification}/test", "operator"),
     ("GET", "/v1/audit", "admin"),
     ("GET", "/v1/signing-secret", "admin"),
     ("POST", "/v1/signing-secret/rotate", "admin"),

@@ -56,6 +56,8 @@ pub enum Rule {
     Cycle,
     /// Whoever is asked before a run.
     Hook,
+    /// How long a rule of notifications says nothing after it has told of something.
+    Cooldown,
     /// Nobody has claimed it.
     Claim,
     Retry,
@@ -96,7 +98,7 @@ impl Verdict {
 }
 
 impl Rule {
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Schedule,
         Self::DstGap,
         Self::DstOverlap,
@@ -117,6 +119,7 @@ impl Rule {
         Self::Calendar,
         Self::Cycle,
         Self::Hook,
+        Self::Cooldown,
         Self::Claim,
         Self::Retry,
         Self::Rate,
@@ -147,6 +150,7 @@ impl Rule {
             Self::Calendar => "calendar",
             Self::Cycle => "cycle",
             Self::Hook => "hook",
+            Self::Cooldown => "cooldown",
             Self::Claim => "claim",
             Self::Retry => "retry",
             Self::Rate => "rate",
@@ -170,6 +174,7 @@ impl Rule {
             Skip::Calendar => Self::Calendar,
             Skip::Cycle => Self::Cycle,
             Skip::Vetoed => Self::Hook,
+            Skip::Cooldown => Self::Cooldown,
         }
     }
 

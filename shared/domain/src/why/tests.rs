@@ -112,6 +112,7 @@ fn a_record_says_what_became_of_its_instant() {
         (skipped(Skip::Condition), None, ("skipped", "condition")),
         (skipped(Skip::Overlap), None, ("skipped", "overlap")),
         (skipped(Skip::Vetoed), None, ("skipped", "hook")),
+        (skipped(Skip::Cooldown), None, ("skipped", "cooldown")),
     ];
     for (run, bound, wanted) in rows {
         let place = bound.as_ref().map(|bound| (bound, 2));

@@ -197,6 +197,7 @@ const fn said_of(why: Skip) -> &'static str {
         Skip::Calendar => "a calendar took it",
         Skip::Cycle => "more runs stood one behind the other than may, as in a cycle",
         Skip::Vetoed => "whoever is asked before it said that it is not to be",
+        Skip::Cooldown => "its rule had told of something shortly before",
     }
 }
 

@@ -1,5 +1,6 @@
 //! A tally: counts events for Prometheus, and passes each to the next adapter.
 
+use minutehand_domain::id::Origin;
 use minutehand_domain::run::Run;
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts, Registry};
 
@@ -18,6 +19,7 @@ pub struct Tally<E> {
     stalls: IntCounter,
     slas_missed: IntCounter,
     prevented: IntCounter,
+    notifications: IntCounterVec,
 }
 
 impl<E: Events> Tally<E> {
@@ -25,11 +27,14 @@ impl<E: Events> Tally<E> {
     pub fn new(next: E, registry: &Registry) -> Result<Self, prometheus::Error> {
         let jobs = Opts::new("minutehand_job_changes_total", "Jobs created and changed, by what was done.");
         let runs = Opts::new("minutehand_runs_total", "Runs that ended, by the status they ended in.");
+        let notifications =
+            Opts::new("minutehand_notifications_total", "Messages of notifications, by the status they ended in.");
         let lag = HistogramOpts::new("minutehand_run_lag_seconds", "From when a run was due to its first attempt.");
         let tally = Self {
             next,
             jobs: IntCounterVec::new(jobs, &["what"])?,
             runs: IntCounterVec::new(runs, &["status"])?,
+            notifications: IntCounterVec::new(notifications, &["status"])?,
             attempts: IntCounter::new("minutehand_attempts_total", "Attempts that were started.")?,
             lag: Histogram::with_opts(lag.buckets(LAGS.to_vec()))?,
             stalls: IntCounter::new(
@@ -52,11 +57,16 @@ impl<E: Events> Tally<E> {
         registry.register(Box::new(tally.stalls.clone()))?;
         registry.register(Box::new(tally.slas_missed.clone()))?;
         registry.register(Box::new(tally.prevented.clone()))?;
+        registry.register(Box::new(tally.notifications.clone()))?;
         Ok(tally)
     }
 
     fn count_run(&self, run: &Run, status: &str) {
-        if run.is_finished() {
+        if run.key.origin == Origin::Notification {
+            if run.is_finished() {
+                self.notifications.with_label_values(&[status]).inc(); // nobody's run: it is among no others
+            }
+        } else if run.is_finished() {
             self.runs.with_label_values(&[status]).inc();
         } else if run.lease().is_some_and(|lease| !lease.cancelled) {
             self.attempts.inc();

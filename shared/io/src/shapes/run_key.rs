@@ -36,8 +36,9 @@ struct PartsV1 {
     discriminator: u64,
 }
 
-/// `Task` and `Resume` came with workflows, `Callback` with callbacks, `Follow` with jobs that follow others, `Backfill` with operations. Whatever
-/// can name such a run is written in a later shape of its own where it does, so that a release that knows none of them says that it is a later one's.
+/// `Task` and `Resume` came with workflows, `Callback` with callbacks, `Follow` with jobs that follow others, `Backfill` with operations,
+/// `Notification` with messages. Whatever can name such a run is written in a later shape of its own where it does, so that a release that knows
+/// none of them says that it is a later one's.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Origin", rename_all = "snake_case")]
 enum OriginV1 {
@@ -49,4 +50,5 @@ enum OriginV1 {
     Follow,
     Callback,
     Backfill,
+    Notification,
 }

@@ -22,6 +22,7 @@ use minutehand_domain::hook::{BeforeHook, Given, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Carried, Definition, Job, Noted, Status};
+use minutehand_domain::notification::{Digest as Digested, Entry, Rule, RuleName, SlackUrl, To, When, Whose, Window};
 use minutehand_domain::operation::{
     Backfill, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress as Came, Reason, RunAct,
     RunFilter, State as OperationState, Subject, Work,
@@ -225,6 +226,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     see("slot of none", &Slot::default());
     see("waiter", &Waiter { since: AT, run: manual() });
     see("pace", &Pace { next: AT, next_late: Moment::END });
+    each_of_notifications(see);
     let stamp = TimerStamp { generation: 300, written: AT };
     let hint = Hint { tenant: tenant(), run: manual(), timer: TimerKey::run(manual(), AT), stamp };
     let (pool, handler) = ("web1".parse().unwrap(), "invoice.send".parse().unwrap());
@@ -291,6 +293,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         ("following", RunKey::following(scheduled(), JOB, AT), Some(scheduled())),
         ("callback", RunKey::callback(scheduled(), CallbackPlace::After), Some(scheduled())),
         ("redriven", redrive(), Some(scheduled())),
+        ("notification", message(), None),
     ] {
         let stamp = TimerStamp { generation: 0, written: AT };
         see(
@@ -831,6 +834,48 @@ fn each_of_workers(see: &mut dyn FnMut(&str, &dyn Golden)) {
     };
     see("presence of who says nothing", &Presence { slots: None, handlers: None, holds: vec![], ..presence.clone() });
     see("presence", &presence);
+}
+
+fn each_of_notifications(see: &mut dyn FnMut(&str, &dyn Golden)) {
+    let name: RuleName = "on-call".parse().unwrap();
+    let rule = Rule {
+        tenant: tenant(),
+        id: JOB,
+        name,
+        when: When::ALL.into(),
+        whose: Whose::All,
+        in_a_row: 300,
+        late: Duration::from_secs(5),
+        digest: Duration::from_secs(60),
+        cooldown: Duration::from_secs(900),
+        to: To::Slack(SlackUrl("https://hooks.example/T0".to_owned())),
+        enabled: true,
+        created_at: Moment::EPOCH,
+        changed_at: AT,
+        deleted_at: None,
+    };
+    let headers = [("x-a".to_owned(), Header::from("a")), ("x-b".to_owned(), Header::Secret("b".parse().unwrap()))];
+    let http = HttpTarget {
+        url: "https://a.example/".to_owned(),
+        method: Method::Post,
+        headers: headers.into(),
+        timeouts: Timeouts::default(),
+    };
+    let (hook, topic) = (To::Webhook(http), To::Sns("alerts".parse().unwrap()));
+    see("notification of jobs", &Rule { whose: Whose::Jobs([JOB].into()), to: hook, ..rule.clone() });
+    see("notification of tags", &Rule { whose: Whose::Tags(["ä".to_owned()].into()), to: topic, ..rule.clone() });
+    see("notification deleted", &rule.deleted(AT));
+    see("notification", &rule);
+    let entries = When::ALL.map(|when| Entry { at: AT, when, run: manual() }.to_string());
+    let marks = [Digested::closing_word().to_owned()];
+    see("digest", &Digested { told: entries.into(), marks: marks.into(), expires_at: AT });
+    see("digest of nothing", &Digested::empty(AT));
+    see("run notification", &run(message()));
+    see("run skipped cooldown", &run(message()).skipped(Skip::Cooldown, None, AT));
+}
+
+fn message() -> RunKey {
+    Window::of(AT, Duration::from_secs(60)).run(JOB)
 }
 
 fn act(outcome: Option<Outcome>) -> Act {

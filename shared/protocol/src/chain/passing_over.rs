@@ -19,6 +19,7 @@ use crate::chain::taken::{record_taken, record_taken_between};
 use crate::graph::owed::owes;
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::promise_look;
+use crate::notifications::telling::tell;
 use crate::timers::promise::erase;
 
 /// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
@@ -38,10 +39,9 @@ pub async fn pass_over<D: Ports>(
     if let Some(span) = span {
         record_taken_between(ports, job, key.at, span.until).await?;
     }
-    if skip(ports, job.run(key), why, span).await? {
-        erase_unless_change_pending(ports, timer, job).await
-    } else {
-        Ok(())
+    match skipped(ports, job.run(key), why, span).await? {
+        Some(record) if tell(ports, &record).await => erase_unless_change_pending(ports, timer, job).await,
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -76,11 +76,18 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
 
 /// Puts the record of what did not fire. False where a record is there already: the next look sees it.
 pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
+    Ok(skipped(ports, run, why, span).await?.is_some())
+}
+
+/// The record, where it was put.
+async fn skipped<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<Option<Run>, Fault> {
     let record = run.skipped(why, span, ports.clock().now());
-    if owes(&record) {
-        return Box::pin(skip_and_settle(ports, &record)).await;
-    }
-    put_skipped(ports, &record).await
+    let is_put = if owes(&record) {
+        Box::pin(skip_and_settle(ports, &record)).await?
+    } else {
+        put_skipped(ports, &record).await?
+    };
+    Ok(is_put.then_some(record))
 }
 
 /// The same of a record whose end somebody is to be told of, or runs behind. It is born over: rule **nudge**, its look is promised before it is

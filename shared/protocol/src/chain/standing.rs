@@ -59,7 +59,7 @@ pub async fn standing<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, asked: 
     }
     match key.owner() {
         Owner::Job(_) | Owner::Parent if !key.is_occurrence() => Ok(Standing::NoRecord),
-        Owner::Parent => Ok(Standing::NoRecord),
+        Owner::Parent | Owner::Rule(_) => Ok(Standing::NoRecord),
         Owner::Job(id) => match job_of(ports, tenant, id).await? {
             Some(job) => unrecorded(ports, job, key, asked).await,
             None => Ok(Standing::NoJob),

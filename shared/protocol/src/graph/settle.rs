@@ -24,6 +24,7 @@ use super::owed::{Owed, owed, owes};
 use super::stop::{census, stop};
 use super::unfold::begin;
 use crate::run::callback::tell;
+use crate::notifications::telling::tell;
 use crate::slots::{Place, places_of, release};
 
 /// What one settling writes: then its timer looks again, so that no call lasts for as long as a graph is large. What was done before
@@ -57,12 +58,17 @@ pub(super) struct Work {
     /// What was paid for: many ways may lead to one that was skipped, and each would lead on to all behind it.
     paid: BTreeSet<RunKey>,
     begun: BTreeSet<RunKey>,
+    /// Somebody whom an end concerns could not be told.
+    untold: bool,
 }
 
-/// Pays what a finished run owes. One that owes nothing costs nothing.
+/// Pays what a finished run owes, and tells whom it concerns. One that owes nothing and concerns nobody costs nothing.
 pub async fn settle<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
-    if !owes(run) || !run.is_finished() {
+    if !run.is_finished() {
         return Ok(Settled::Paid);
+    }
+    if !owes(run) {
+        return Ok(if tell(ports, run).await { Settled::Paid } else { Settled::More });
     }
     let mut work = Work::of(&run.tenant);
     work.settle(run.clone());
@@ -71,7 +77,14 @@ pub async fn settle<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
 
 impl Work {
     pub(super) fn of(tenant: &Tenant) -> Self {
-        Self { tenant: tenant.clone(), due: VecDeque::new(), steps: 0, paid: BTreeSet::new(), begun: BTreeSet::new() }
+        Self {
+            tenant: tenant.clone(),
+            due: VecDeque::new(),
+            steps: 0,
+            paid: BTreeSet::new(),
+            begun: BTreeSet::new(),
+            untold: false,
+        }
     }
 
     pub(super) fn settle(&mut self, run: Run) {
@@ -101,7 +114,7 @@ impl Work {
                 Due::Settle(_) | Due::Begin(_) => {}
             }
         }
-        Ok(Settled::Paid)
+        Ok(if self.untold { Settled::More } else { Settled::Paid })
     }
 }
 
@@ -110,9 +123,10 @@ async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Faul
         release(ports, Place::of(run, bound)).await?;
     }
     let_follow(ports, run, work).await?;
-    for _ in 0..tell(ports, run).await? {
+    for _ in 0..call_back(ports, run).await? {
         work.step();
     }
+    work.untold |= !tell(ports, run).await;
     match &run.task {
         Some(task) => settle_task(ports, run, task.parent, work).await,
         None => Ok(()),

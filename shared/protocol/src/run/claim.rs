@@ -9,6 +9,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::NotAdmitted;
 use minutehand_domain::lane::Lane;
+use minutehand_domain::notification::Window;
 use minutehand_domain::order::Order;
 use minutehand_domain::owner::{RunOwner, Undertaking};
 use minutehand_domain::pace;
@@ -31,6 +32,7 @@ use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
 use crate::lookup::owner_of;
 use crate::run::callback::told_of as told_of_end;
+use crate::notifications::digest::{Digested, tell_of_window};
 use crate::run::entry::{Entered, Entrant, Needs, NotIn, enter};
 use crate::run::lateness::in_turn;
 use crate::run::offer::{given_up, offer};
@@ -129,6 +131,9 @@ const READINGS: usize = 4;
 /// Where each reading is stale before anything could be decided on it, the table or the vault is too slow: another reading would
 /// only ask more of it, and the hint is given back.
 pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment) -> Result<Claim, Fault> {
+    if let Some(nothing) = await_window(ports, hint, leaving).await? {
+        return Ok(nothing);
+    }
     for _ in 0..READINGS {
         let reading = match read(ports, hint).await? {
             Ok(reading) => reading,
@@ -161,6 +166,30 @@ async fn record_what_was_taken<D: Ports>(ports: &D, hint: &Hint, reading: &Readi
     match (&reading.run, &reading.owner) {
         (None, RunOwner::Job(job)) => record_taken(ports, job, hint.run.at).await,
         (Some(_), _) | (None, RunOwner::Parent(_) | RunOwner::Told(_)) => Ok(()),
+    }
+}
+
+/// What becomes of the hint of a message whose window has to be over first: it is waited for as a run is, and then has a record or tells of
+/// nothing. None of what is to be claimed.
+async fn await_window<D: Ports>(ports: &D, hint: &Hint, leaving: Moment) -> Result<Option<Claim>, Fault> {
+    if Window::told_by(hint.run).is_none() || ports.store().get::<Run>(&hint.tenant, hint.run).await?.is_some() {
+        return Ok(None);
+    }
+    let (due, now) = (hint.run.at, ports.clock().now());
+    if due.since(now) > pace::HOLD {
+        return Ok(Some(Claim::Dropped(Dropped::TooSoon)));
+    }
+    if due.max(now) > leaving {
+        return Ok(Some(Claim::NotYet(due)));
+    }
+    ports.clock().sleep_until(due).await;
+    match Box::pin(tell_of_window(ports, &hint.tenant, hint.run)).await? {
+        Digested::Born | Digested::NotADigest => Ok(None),
+        Digested::NotYet(due) => Ok(Some(Claim::NotYet(due))),
+        Digested::Empty => {
+            ports.store().erase_timer(&hint.timer, hint.stamp).await?;
+            Ok(Some(Claim::Dropped(Dropped::NoRecord)))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::notifications::telling::tell;
 use crate::timers::promise::move_to_next_hint;
 
 /// Writes down that a run has missed its SLA, where nobody has. None where somebody was faster: the next look sees what became of it.
@@ -22,6 +23,7 @@ pub(crate) async fn note_missed_sla<D: Ports>(ports: &D, seen: Seen<Run>) -> Res
     match ports.store().put(&run.tenant, run.key, &run, seen.guard()).await? {
         Put::Written(version) => {
             ports.events().emit(&Event::SlaMissed { run: &run });
+            let _its_end_tells_it_again = tell(ports, &run).await;
             Ok(Some(Seen { item: run, version }))
         }
         Put::Conflict(_) => Ok(None),

@@ -21,6 +21,7 @@ use crate::chain::pending_change::bump_epoch;
 use crate::chain::taken::record_taken;
 use crate::graph::attend::{Derived, derive};
 use crate::lookup::knowing;
+use crate::notifications::digest::{Digested, tell_of_window};
 use crate::timers::promise::{erase, move_to};
 
 /// An occurrence that its job does not know, or not any more.
@@ -46,6 +47,12 @@ pub async fn inspect_orphaned_occurrence<D: Ports>(
 /// nothing of it.
 pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
     let now = ports.clock().now();
+    match Box::pin(tell_of_window(ports, &timer.tenant, key)).await? {
+        Digested::Born => return move_to(ports, timer, now + pace::PROMISE_AGAIN).await.map(|_moved| ()),
+        Digested::NotYet(due) => return move_to(ports, timer, due).await.map(|_moved| ()),
+        Digested::Empty => return erase(ports, timer).await,
+        Digested::NotADigest => {}
+    }
     if let Some(from) = timer.parent {
         match Box::pin(derive(ports, timer, from, key)).await? {
             Derived::Made => return move_to(ports, timer, now + pace::PROMISE_AGAIN).await.map(|_moved| ()),

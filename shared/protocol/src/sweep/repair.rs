@@ -20,6 +20,8 @@ use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::{Change, Job, Status};
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::operation::OperationHead;
+use minutehand_domain::limits::DIGEST_SECONDS;
+use minutehand_domain::notification::may_be_told_of;
 use minutehand_domain::pace;
 use minutehand_domain::repair::{Finding, Found, Subject, Summary};
 use minutehand_domain::run::{Look, Run};
@@ -32,6 +34,7 @@ use super::forget_hints;
 use crate::graph::owed::{is_unpaid, owes};
 use crate::graph::stop::promise_look_at;
 use crate::job::change::change;
+use crate::notifications::telling::tell;
 use crate::timers::promise::{promise, promise_task};
 
 /// Parts of the table that are read side by side.
@@ -43,6 +46,8 @@ const MOST_FINDINGS: usize = 1000;
 
 /// For so long after its end a run's executor, or the next look, may still be paying what it owes.
 const SETTLING: Duration = Duration::from_secs(120);
+/// For so long after an end a repair sees to it that its digest is told: the longest window that a rule may have.
+const TELLING: Duration = Duration::from_secs(DIGEST_SECONDS);
 
 /// What one call may do.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +144,8 @@ impl<D: Ports> Repairing<'_, D> {
         });
         let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
         found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;
-        let looking = over.into_iter().filter(|run| owes(run) || run.redriven_as().is_some()).map(|run| async move {
+        let is_to_see_to = |run: &Run| owes(run) || run.redriven_as().is_some() || may_be_told_of(run);
+        let looking = over.into_iter().filter(is_to_see_to).map(|run| async move {
             let found = repair_end(ports, &run, check).await.map(|found| found.into_iter().collect());
             (Subject::Run(run.tenant, run.key), found)
         });
@@ -278,6 +284,9 @@ async fn repair_end<D: Ports>(ports: &D, run: &Run, check: bool) -> Result<Optio
             promise_task(ports, &run.tenant, TimerKey::run(other, now + pace::PROMISE_AGAIN), run.key).await?;
         }
         return Ok(Some(Found::Unsettled(over)));
+    }
+    if !check && now.since(over) < TELLING {
+        let _whoever_asks_again_tells_it = tell(ports, run).await; // a digest whose timer is lost is promised again
     }
     if !is_unpaid(ports, run).await? || !is_unpaid(ports, run).await? {
         return Ok(None);

@@ -20,6 +20,7 @@ mod judging;
 mod letters;
 mod long_calls;
 mod looking;
+mod notifying;
 mod on_demand;
 mod operating;
 mod orphans;

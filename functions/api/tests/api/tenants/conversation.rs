@@ -141,6 +141,12 @@ impl Conversation {
                 let acts: Vec<_> = acts.flat_map(|act| std::iter::repeat_n(act, often(act.1))).collect();
                 return **self.random.pick(&acts);
             }
+            4 if self.random.one_in(5) => {
+                let often = |method: &str| if method == "PUT" { 3 } else { 1 };
+                let of_rules = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/notifications/"));
+                let of_rules: Vec<_> = of_rules.flat_map(|of| std::iter::repeat_n(of, often(of.0))).collect();
+                return **self.random.pick(&of_rules);
+            }
             2 => ("POST", "/v1/jobs/{job_id}/run"),
             3 if self.random.one_in(2) => ("POST", "/v1/runs/{run_id}/retry"),
             4 if self.random.one_in(2) => ("POST", "/v1/workflows"),
@@ -220,6 +226,8 @@ impl Conversation {
                 Some(lease.0)
             }
             route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
+            // Few names, so that both have the same.
+            route if route.starts_with("/v1/notifications/{") => Some((*self.random.pick(&WORDS)).to_owned()),
             route if route.starts_with("/v1/secrets/{") && method == "PUT" => {
                 Some((*self.random.pick(&WORDS)).to_owned())
             }
@@ -254,6 +262,7 @@ impl Conversation {
                     | "/v1/dead-letters"
                     | "/v1/keys"
                     | "/v1/secrets"
+                    | "/v1/notifications"
                     | "/v1/audit"
                     | "/v1/jobs/{job_id}/runs"
                     | "/v1/workflow-runs"
@@ -353,7 +362,7 @@ impl Conversation {
                     said.push(format!("state={}", self.random.pick(&["done", "running", "cancelled"])));
                 }
             }
-            "/v1/secrets" | "/v1/audit" => {}
+            "/v1/secrets" | "/v1/notifications" | "/v1/audit" => {}
             "/v1/stats" if self.random.one_in(2) => said.push("minutes=1440".to_owned()),
             _ => return String::new(),
         }
@@ -415,6 +424,9 @@ impl Conversation {
                 json!({"from": now - back, "to": now, "max_runs": most, "dry_run": self.random.one_in(6)})
             }
             ("PUT", "/v1/secrets/{secret}") => json!({"value": format!("of {}", about.tenant())}),
+            ("PUT", "/v1/notifications/{notification}") => {
+                json!({"when": ["failed"], "to": {"webhook": {"url": "https://a.example/", "headers": {"x-a": about.tenant()}}}})
+            }
             ("PUT", _) => self.quota(),
             _ => return None,
         };

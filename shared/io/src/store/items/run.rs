@@ -44,9 +44,10 @@ impl Item for Run {
         Place::new(Partition::History(key.job), parts_of(*key))
     }
 
-    /// The runs of tasks are found through their workflow's: in the list of all they would be most of it.
+    /// The runs of tasks are found through their workflow's: in the list of all they would be most of it. Messages are found through
+    /// their rule's: one that failed is nobody's dead letter.
     fn index(&self) -> Option<Indexed> {
-        if self.task.is_some() {
+        if self.task.is_some() || self.key.origin == Origin::Notification {
             return None;
         }
         let failed = matches!(self.state, State::Failed { .. } | State::TimedOut { .. });
@@ -90,8 +91,8 @@ impl Stored for Run {
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
     /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, that it
-    /// waits for its turn in catching up, who is told of its end and asked before it, what became of it after it came to nothing, and which
-    /// operation made it.
+    /// waits for its turn in catching up, who is told of its end and asked before it, what became of it after it came to nothing, which
+    /// operation made it, and messages of notifications.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
@@ -179,7 +180,7 @@ fn met_others_of_its_job(run: &Run) -> bool {
 fn says_more_than_7(run: &Run) -> bool {
     let is_of_calendars = matches!(run.state, State::Skipped { why: Skip::Calendar, .. });
     let is_of_one_kind = is_of_followers(run) || has_to_do_with_callbacks(run) || says_what_became_of_it(run);
-    is_of_one_kind || is_of_operations(run) || is_of_calendars || run.made_up.is_some()
+    is_of_one_kind || tells_of_others(run) || is_of_operations(run) || is_of_calendars || run.made_up.is_some()
 }
 
 /// Whether it follows another, another try at one that does among them, or others follow it.
@@ -188,6 +189,11 @@ fn is_of_followers(run: &Run) -> bool {
     let keys = [Some(&run.key), run.redrive_of.as_ref()];
     let names_one = keys.into_iter().flatten().any(of_followers);
     names_one || run.follows.is_some() || !run.followers.is_empty()
+}
+
+/// Whether it is a message of a notification: a release of shape 7 has no word for where it comes from.
+fn tells_of_others(run: &Run) -> bool {
+    matches!(run.state, State::Skipped { why: Skip::Cooldown, .. }) || run.key.origin == Origin::Notification
 }
 
 /// Whether it says something that only workflows do.
@@ -527,6 +533,8 @@ enum SkipV1 {
     Cycle,
     #[serde(skip)]
     Vetoed,
+    #[serde(skip)]
+    Cooldown,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -840,6 +848,8 @@ enum SkipV3 {
     Cycle,
     /// From shape 8 on.
     Vetoed,
+    /// From shape 8 on.
+    Cooldown,
 }
 
 /// A worker elsewhere holds it, and shows that it does.

@@ -16,7 +16,7 @@ impl Stored for Timer {
 
     /// Shape 1 says everything but what workflows brought: runs of tasks, whose parents are named, and runs that go on with others. Shape 3 is
     /// shape 2 with what a release of shape 2 knows nothing of: operations and calendars, runs of backfills, runs that follow others, runs of
-    /// callbacks, and another try at a run that failed, whose maker it would take for one that goes on with it.
+    /// callbacks, messages of notifications, and another try at a run that failed, whose maker it would take for one that goes on with it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let shape = shape_of(self);
         match writer.form() {
@@ -38,7 +38,7 @@ impl Stored for Timer {
 
 /// The oldest that says it all.
 fn shape_of(timer: &Timer) -> u8 {
-    let is_new = |key: RunKey| matches!(key.origin, Origin::Backfill | Origin::Follow | Origin::Callback);
+    let is_new = |key: RunKey| matches!(key.origin, Origin::Backfill | Origin::Follow | Origin::Callback | Origin::Notification);
     match (timer.key.obligation, timer.key.run_key().origin, timer.parent) {
         (Obligation::Operation(_) | Obligation::Calendar(_), ..) | (_, Origin::Redrive, Some(_)) => 3,
         _ if is_new(timer.key.run_key()) || timer.parent.is_some_and(is_new) => 3,

@@ -1,0 +1,87 @@
+//! Histories of jobs that fail, are missed, are late, under a rule that tells of it: what goes wrong is drawn, and whatever it was, each end is
+//! told in one digest, each window has one message at most, and none tells of nothing. Another tenant's rule is told nothing.
+
+use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::job::Change;
+use minutehand_domain::notification::{Rule, When};
+use minutehand_domain::run::{Run, Skip, State};
+use minutehand_domain::timer::{Obligation, Timer};
+use minutehand_judge::notified::{End, judge};
+use minutehand_simulation::dice::Dice;
+use minutehand_simulation::stage::{Stage, Wish};
+
+const ROUGH_SEEDS: u64 = 150;
+const HOUR: i64 = 3600;
+/// From when until when things go wrong.
+const ROUGH: std::ops::Range<i64> = 5..900;
+const PAUSED: i64 = 1500;
+
+fn wish(dice: &mut Dice) -> Wish {
+    let every = dice.pick(&[20, 60, 90]);
+    let (takes, fails, retries) = (dice.within(1..20), dice.chance(0.7), 1);
+    let sla = dice.chance(0.5).then_some(30);
+    let catch_up =
+        dice.pick(&[CatchUp::default(), CatchUp::None, CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5 }]);
+    Wish { takes, fails, retries, catch_up, sla, ..Wish::every(every, 10) }
+}
+
+fn rule(stage: &Stage, dice: &mut Dice) -> Rule {
+    let refused = dice.pick(&[0, 0, 30, 100]);
+    let digest = std::time::Duration::from_secs(dice.pick(&[30, 60, 120]));
+    let when = [When::Failed, When::Missed, When::Late, When::Sla].into();
+    Rule { when, digest, ..stage.rule_refusing(refused) }
+}
+
+/// What a run is to be told as, by its record alone.
+fn ends_of(run: &Run) -> Vec<End> {
+    let end = |what: &str| End { what: what.to_owned(), run: run.key.to_string(), at: run.key.at.millis() };
+    let how = match &run.state {
+        State::Failed { .. } | State::TimedOut { .. } => Some("failed"),
+        State::Skipped { why: Skip::Missed, .. } | State::Skipped { why: Skip::Coalesced, span: Some(_), .. } => {
+            Some("missed")
+        }
+        _other => None,
+    };
+    let began_late = run.started_at.is_some_and(|began| began.millis() > run.key.at.millis() + 5_000);
+    let late = began_late.then_some("late");
+    let sla = run.sla_missed().is_some().then_some("sla");
+    how.into_iter().chain(late).chain(sla).map(end).collect()
+}
+
+fn runs(stage: &Stage) -> Vec<Run> {
+    (10..PAUSED).step_by(10).filter_map(|instant| stage.run(instant)).collect()
+}
+
+#[test]
+fn each_end_is_told_once_whatever_goes_wrong() {
+    let (mut told, mut messages, mut whats) = (0, 0, std::collections::BTreeSet::new());
+    for seed in 0..ROUGH_SEEDS {
+        let mut dice = Dice::new(!seed);
+        let stage = Stage::rough(seed, wish(&mut dice), ROUGH);
+        let rule = rule(&stage, &mut dice);
+        let neighbour = stage.beside_of("neighbour", Wish::once(5 * HOUR));
+        let theirs = Rule { when: When::ALL.into(), ..neighbour.rule() };
+        stage.write_rule(0, rule.clone());
+        neighbour.write_rule(0, theirs.clone());
+        stage.create(1, "creator");
+        stage.change(PAUSED, "pauser", Change::Pause);
+        stage.sweep_each_minute(0..3 * HOUR);
+
+        stage.play_to(3 * HOUR);
+
+        let all = runs(&stage);
+        assert!(all.iter().all(Run::is_finished), "seed {seed}");
+        let ends: Vec<End> = all.iter().flat_map(ends_of).collect();
+        let made = stage.messages(&rule);
+        let wrong = judge(&ends, &made, &stage.sent(&rule));
+        assert_eq!(wrong, Vec::<String>::new(), "seed {seed}");
+        assert_eq!(stage.messages(&theirs), [], "seed {seed}");
+        let of_messages = |timer: &&Timer| matches!(timer.key.obligation, Obligation::Run(_));
+        assert_eq!(stage.timers().iter().find(of_messages), None, "seed {seed}");
+        told += ends.len();
+        messages += made.len();
+        whats.extend(ends.into_iter().map(|end| end.what));
+    }
+    assert!(told > 3_000 && messages > 1_000, "{told} in {messages}");
+    assert_eq!(whats.len(), 4, "{whats:?}");
+}
