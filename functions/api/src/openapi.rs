@@ -61,12 +61,12 @@ pub(crate) mod doc_of {
     pub(crate) use super::letters::{
         dismiss_letter, dismiss_letters, group_letters, list_letters, redrive_letter, redrive_letters,
     };
+    pub(crate) use super::notifications::{
+        delete_notification, get_notification, list_notifications, put_notification, try_notification,
+    };
     pub(crate) use super::operations::{
         backfill_job, cancel_operation, get_operation, list_operations, pause_operation, resume_operation,
         start_operation,
-    };
-    pub(crate) use super::notifications::{
-        delete_notification, get_notification, list_notifications, put_notification, try_notification,
     };
     pub(crate) use super::quotas::{get_own_quota, get_quota, put_quota};
     pub(crate) use super::runs::{

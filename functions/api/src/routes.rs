@@ -16,7 +16,8 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, calendars, fires, health, jobs, keys, leases, letters, notifications, openapi, operations, pools, quotas, repair, runs, schedules, scrape, secrets, signing, stats, targets, why, workers, workflow_runs, workflows,
+    audit, calendars, fires, health, jobs, keys, leases, letters, notifications, openapi, operations, pools, quotas,
+    repair, runs, schedules, scrape, secrets, signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {

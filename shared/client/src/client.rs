@@ -7,7 +7,19 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
 use minutehand_wire::{
-    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery, CalendarChangeView, CalendarQuery, CalendarRequest, CalendarView, CompleteRequest, CompletionsRequest, CompletionsView, DecidedView, DeclaredView, DeleteCalendarQuery, DeleteJobQuery, DismissManyRequest, EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView, HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, ImportRequest, JobPatch, JobRequest, JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView, LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, NotificationRequest, NotificationView, NotificationsQuery, OneJobView, OperationAnswerView, OperationRequest, OperationView, Page, PoolView, PoolsQuery, PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RetryRequest, RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsQuery, SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery, TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView, WorkflowRunsQuery,
+    ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery,
+    CalendarChangeView, CalendarQuery, CalendarRequest, CalendarView, CompleteRequest, CompletionsRequest,
+    CompletionsView, DecidedView, DeclaredView, DeleteCalendarQuery, DeleteJobQuery, DismissManyRequest,
+    EffectAnswerView, EffectView, EffectsQuery, FailRequest, FiresQuery, FiresView, GroupsQuery, GroupsView,
+    HandBackRequest, HealthView, HeartbeatRequest, HeartbeatView, HeldRequest, ImportRequest, JobPatch, JobRequest,
+    JobView, JobsQuery, KeyRequest, KeyView, KeysQuery, LeaseRequest, LeasesView, LeftRunView, LettersDoneView,
+    LettersQuery, ListedJobView, LogsQuery, LogsView, NextQuery, NoteRequest, NotificationRequest, NotificationView,
+    NotificationsQuery, OneJobView, OperationAnswerView, OperationRequest, OperationView, Page, PoolView, PoolsQuery,
+    PreviewRequest, PreviewView, QuotaRequest, QuotaView, RedriveManyRequest, RedriveRequest, RetryRequest,
+    RotateRequest, RunEventsView, RunRequest, RunTaskView, RunView, RunWhyView, RunsAcrossQuery, RunsQuery,
+    SecretRequest, SecretView, SecretsQuery, SigningSecretView, StatsQuery, StatsView, TargetsQuery, TasksQuery,
+    TenantQuery, WhyQuery, WhyView, WorkerView, WorkersQuery, WorkflowRunEventView, WorkflowRunItem, WorkflowRunView,
+    WorkflowRunsQuery,
 };
 use serde::de::DeserializeOwned;
 use url::Url;

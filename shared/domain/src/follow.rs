@@ -96,6 +96,7 @@ impl Run {
                 | Skip::Superseded
                 | Skip::Abandoned
                 | Skip::Calendar
+                | Skip::Cooldown
                 | Skip::Cycle => None,
             },
         }

@@ -180,12 +180,9 @@ pub struct Told {
 /// Whether anybody may be told of this run, whatever the rules say: it is one of a job, and has ended or is late.
 pub fn may_be_told_of(run: &Run) -> bool {
     let of_a_job = match run.key.origin {
-        Origin::Schedule
-        | Origin::Manual
-        | Origin::Backfill
-        | Origin::Redrive
-        | Origin::Resume
-        | Origin::Follow => run.task.is_none(),
+        Origin::Schedule | Origin::Manual | Origin::Backfill | Origin::Redrive | Origin::Resume | Origin::Follow => {
+            run.task.is_none()
+        }
         // A task's end is told of as its workflow's run.
         Origin::Task | Origin::Callback | Origin::Notification => false,
     };
@@ -252,7 +249,7 @@ impl Rule {
         let terms = Terms { timeout, retry, ..Terms::default() };
         // Ahead of the backlog that it may be telling of.
         let priority = Priority::High;
-        Order { target: self.to.target(), terms, payload: Body::Empty, priority, task: None }
+        Order { target: self.to.target(), terms, payload: Body::Empty, priority, task: None, before: None }
     }
 
     /// This rule without effect.

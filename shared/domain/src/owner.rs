@@ -83,7 +83,14 @@ impl TaskOwner {
 
     /// A rule that nothing is left of: what it was to tell is not wanted any more.
     pub fn gone(priority: Priority) -> Self {
-        let order = Order { target: Target::Noop, terms: Terms::default(), payload: Body::Empty, priority, task: None };
+        let order = Order {
+            target: Target::Noop,
+            terms: Terms::default(),
+            payload: Body::Empty,
+            priority,
+            task: None,
+            before: None,
+        };
         Self { order, undertaking: Undertaking::Call, bounds: Bounds::default(), is_wanted: false }
     }
 }

@@ -3,8 +3,8 @@
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Origin, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
-use minutehand_domain::operation::OperationHead;
 use minutehand_domain::notification::Rule;
+use minutehand_domain::operation::OperationHead;
 use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::run::{Run, TaskPlace};
 use minutehand_io::clock::Clock as _;

@@ -54,7 +54,7 @@ impl FieldErrors {
     }
 
     /// The same of a part that is checked as what it is a part of elsewhere: `from` there is `to` here.
-    pub(crate) fn moved(&mut self, part: Self, from: &str, to: &str) {
+    pub(crate) fn checked_elsewhere(&mut self, part: Self, from: &str, to: &str) {
         let moved = part.0.into_iter().map(|FieldError { pointer, detail }| {
             let within = pointer.strip_prefix(from).map(|rest| to.to_owned() + rest);
             let pointer = within.unwrap_or_else(|| pointer.replacen("/target", "/to", 1));

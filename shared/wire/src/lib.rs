@@ -44,8 +44,8 @@ pub mod lease;
 pub mod letter;
 pub mod log;
 pub mod notice;
-pub mod operation;
 pub mod notification;
+pub mod operation;
 pub mod overlap;
 pub mod page;
 pub mod preview;
@@ -117,13 +117,13 @@ pub use self::letter::{
 };
 pub use self::log::{LateAnswerView, LogLineView, LogsQuery, LogsView};
 pub use self::notice::{JobNotice, RunNotice, SlaNotice, StallNotice};
-pub use self::operation::{
-    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest,
-    OperationState, OperationView, OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
-};
 pub use self::notification::{
     HostView, MessageErrorView, MessagesView, NotificationRequest, NotificationToSpec, NotificationToView,
     NotificationView, NotificationsQuery, SlackSpec, TopicSpec, TopicView, WebhookSpec,
+};
+pub use self::operation::{
+    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest,
+    OperationState, OperationView, OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
 };
 pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;

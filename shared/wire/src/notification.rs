@@ -216,7 +216,7 @@ impl NotificationToSpec {
             }
         };
         let kind = if self.webhook.is_some() { "webhook" } else { "slack" };
-        errors.moved(within, "/target/http", &format!("/to/{kind}"));
+        errors.checked_elsewhere(within, "/target/http", &format!("/to/{kind}"));
         to
     }
 }

@@ -8,8 +8,8 @@ mod elsewhere;
 mod following;
 pub mod graphs;
 mod letters;
-mod operations;
 mod notified;
+mod operations;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

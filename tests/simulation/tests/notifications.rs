@@ -20,8 +20,11 @@ fn wish(dice: &mut Dice) -> Wish {
     let every = dice.pick(&[20, 60, 90]);
     let (takes, fails, retries) = (dice.within(1..20), dice.chance(0.7), 1);
     let sla = dice.chance(0.5).then_some(30);
-    let catch_up =
-        dice.pick(&[CatchUp::default(), CatchUp::None, CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5 }]);
+    let catch_up = dice.pick(&[
+        CatchUp::default(),
+        CatchUp::None,
+        CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 5, per_minute: None },
+    ]);
     Wish { takes, fails, retries, catch_up, sla, ..Wish::every(every, 10) }
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::operation_doc::schema_of;
 use super::schemas::Schemas;
 use minutehand_wire::texts::{
-    CalendarNameText, EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, NotificationText, OperationIdText, RunIdText, SecretNameText, TaskKeyText, TenantText, WorkflowIdText, header_key,
+    CalendarNameText, EffectText, EtagText, JobIdText, KeyIdText, LeaseIdText, NotificationText, OperationIdText,
+    RunIdText, SecretNameText, TaskKeyText, TenantText, WorkflowIdText, header_key,
 };
 
 pub(super) fn parameters(schemas: &mut Schemas) -> Value {

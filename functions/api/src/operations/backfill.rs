@@ -81,7 +81,13 @@ async fn already<D: Ports>(ports: &D, tenant: &Tenant, backfill: &Backfill) -> R
     let is_one = |run: &&Run| match run.key.origin {
         Origin::Schedule => has_run(run),
         Origin::Backfill => !never_begins(run),
-        Origin::Manual | Origin::Redrive | Origin::Task | Origin::Callback | Origin::Resume | Origin::Follow => false,
+        Origin::Manual
+        | Origin::Redrive
+        | Origin::Task
+        | Origin::Callback
+        | Origin::Resume
+        | Origin::Follow
+        | Origin::Notification => false,
     };
     let instants: std::collections::BTreeSet<_> = runs.iter().filter(is_one).map(|run| run.key.at).collect();
     let named = instants.into_iter().filter(|at| backfill.schedule.fires_at(*at));

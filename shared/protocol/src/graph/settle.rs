@@ -23,8 +23,8 @@ use super::join::close;
 use super::owed::{Owed, owed, owes};
 use super::stop::{census, stop};
 use super::unfold::begin;
-use crate::run::callback::tell;
 use crate::notifications::telling::tell;
+use crate::run::callback::tell as call_back;
 use crate::slots::{Place, places_of, release};
 
 /// What one settling writes: then its timer looks again, so that no call lasts for as long as a graph is large. What was done before

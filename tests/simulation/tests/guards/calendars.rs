@@ -34,7 +34,7 @@ fn a_change_reaches_its_jobs_though_who_made_it_died() {
     stage.sweep_each_minute(60..7200);
 
     stage.calendar(900, "changer", "works", open());
-    stage.play_to(3000);
+    stage.play_to(3010);
 
     assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
 }
@@ -71,7 +71,7 @@ fn a_changer_of_a_calendar_may_die_at_any_step() {
             stage.sweep_each_minute(60..9000);
 
             stage.calendar(900, "changer", "works", open());
-            stage.play_to(9000);
+            stage.play_to(9010);
 
             let all: Vec<i64> = (2..=15).map(|n| n * 600).collect();
             let called = stage.called();
@@ -128,11 +128,11 @@ fn what_a_calendar_took_is_on_record_before_the_run_behind_it() {
     stage.create(10, "creator");
     stage.sweep_each_minute(60..7200);
 
-    stage.play_to(3000);
+    stage.play_to(3010);
 
     assert_eq!(stage.called(), [600, 2400, 3000]);
     assert_eq!((stage.state(1200), stage.spanned(1200)), ("skipped: calendar".to_owned(), Some((1800, 2))));
-    assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3000)), "{:?}", stage.timers());
+    assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3010)), "{:?}", stage.timers());
 }
 
 /// A hint that was given before a calendar took its instant starts nothing.
@@ -144,7 +144,7 @@ fn an_old_hint_of_what_a_calendar_takes_by_now_starts_nothing() {
     stage.sweep_each_minute(60..7200);
 
     stage.calendar(590, "changer", "works", shut(595, 700));
-    stage.play_to(3000);
+    stage.play_to(3010);
 
     assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
     assert_eq!(stage.state(600), "skipped: calendar");

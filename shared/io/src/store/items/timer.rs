@@ -38,7 +38,8 @@ impl Stored for Timer {
 
 /// The oldest that says it all.
 fn shape_of(timer: &Timer) -> u8 {
-    let is_new = |key: RunKey| matches!(key.origin, Origin::Backfill | Origin::Follow | Origin::Callback | Origin::Notification);
+    let is_new =
+        |key: RunKey| matches!(key.origin, Origin::Backfill | Origin::Follow | Origin::Callback | Origin::Notification);
     match (timer.key.obligation, timer.key.run_key().origin, timer.parent) {
         (Obligation::Operation(_) | Obligation::Calendar(_), ..) | (_, Origin::Redrive, Some(_)) => 3,
         _ if is_new(timer.key.run_key()) || timer.parent.is_some_and(is_new) => 3,
