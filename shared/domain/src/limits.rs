@@ -174,6 +174,8 @@ pub const CALENDARS_OF_A_JOB: usize = 8;
 pub const CALENDAR_DATES: usize = 500;
 /// Times of the week of one calendar, of either kind.
 pub const CALENDAR_TIMES: usize = 32;
+/// An instant as people write it, with or without an offset: `2027-01-15T22:00:00.000+01:00`.
+pub const LOCAL_INSTANT_CHARS: usize = 40;
 /// Maintenance windows of one calendar; those that have passed may be left out.
 pub const CALENDAR_MAINTENANCE: usize = 100;
 /// A reason stands in the record of what did not fire: a few words.

@@ -9,7 +9,7 @@ use minutehand_domain::calendar::{
     letters_of,
 };
 use minutehand_domain::limits::{
-    CALENDAR_DATES, CALENDAR_MAINTENANCE, CALENDAR_TIMES, ICS_BYTES, NOTE_CHARS, REASON_CHARS,
+    CALENDAR_DATES, CALENDAR_MAINTENANCE, CALENDAR_TIMES, ICS_BYTES, LOCAL_INSTANT_CHARS, NOTE_CHARS, REASON_CHARS,
 };
 use minutehand_domain::schedule::cron;
 use schemars::{JsonSchema, json_schema};
@@ -102,8 +102,10 @@ pub struct TimeSpec {
 #[schemars(rename = "MaintenanceWindowRequest", deny_unknown_fields)]
 pub struct MaintenanceSpec {
     /// An instant, or what the calendar's clock shows then: `2027-01-15T22:00`. Shown as an instant.
+    #[schemars(length(max = LOCAL_INSTANT_CHARS))]
     pub from: String,
     /// The first instant that is none of it.
+    #[schemars(length(max = LOCAL_INSTANT_CHARS))]
     pub to: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Line<REASON_CHARS>>")]
@@ -385,7 +387,8 @@ fn maintenance(specs: &[MaintenanceSpec], zone: Tz, errors: &mut FieldErrors) ->
     let window = |(number, spec): (usize, &MaintenanceSpec)| {
         let pointer = format!("/maintenance/{number}");
         let instant = |field: &str, text: &str, errors: &mut FieldErrors| {
-            let instant = Moment::parse(text).or_else(|| cron::instant_shown(zone, text));
+            let short = Some(text).filter(|text| text.len() <= LOCAL_INSTANT_CHARS);
+            let instant = short.and_then(|text| Moment::parse(text).or_else(|| cron::instant_shown(zone, text)));
             if instant.is_none() {
                 let detail =
                     format!("`{text:.40}` is no instant such as 2027-01-15T22:00:00Z, or 2027-01-15T22:00 in its zone");

@@ -140,6 +140,11 @@ impl World {
         &self.0.vault
     }
 
+    /// As this release writes it.
+    pub(crate) fn store_of_today(&self) -> &Arc<MemoryStore> {
+        &self.0.store
+    }
+
     /// All there is, whichever release wrote it.
     pub fn whole_store(&self) -> &Arc<MemoryStore> {
         &self.0.later_store

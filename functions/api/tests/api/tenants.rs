@@ -36,7 +36,7 @@ use crate::random::Random;
 use crate::roles::ROUTES;
 use crate::world::{Answer, World, failed, succeeded};
 
-const HISTORIES: u64 = 600;
+const HISTORIES: u64 = 1000;
 const STEPS: usize = 70;
 
 /// A world in which the deployment is a tenant of its own.

@@ -74,7 +74,7 @@ impl Stage {
             let listing = first.item.listing(entry).expect("there is room");
             for (job, guard) in [(listing, first.guard()), (next, own.guard())] {
                 let (tenant, id, head) = (job.tenant.clone(), job.id, Head::Job(job));
-                let put = stage.world.whole_store().put(&tenant, id, &head, guard);
+                let put = stage.world.store_of_today().put(&tenant, id, &head, guard);
                 assert!(at_once(put).expect("memory").is_written());
             }
         });

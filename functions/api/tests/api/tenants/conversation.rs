@@ -125,7 +125,7 @@ impl Conversation {
             0 if self.random.one_in(2) => {
                 let of_letters = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/dead-letters"));
                 // Of one, whoever is second is refused.
-                let often = |route: &str| if route.contains('{') { 4 } else { 1 };
+                let often = |route: &str| if route.contains('{') { 6 } else { 1 };
                 let of_letters: Vec<_> = of_letters.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
                 return **self.random.pick(&of_letters);
             }
@@ -141,9 +141,10 @@ impl Conversation {
                 let acts: Vec<_> = acts.flat_map(|act| std::iter::repeat_n(act, often(act.1))).collect();
                 return **self.random.pick(&acts);
             }
-            4 if self.random.one_in(5) => {
+            4 if self.random.one_in(3) => {
                 let often = |method: &str| if method == "PUT" { 3 } else { 1 };
-                let of_rules = ROUTES.iter().filter(|(_, route, _)| route.starts_with("/v1/notifications/"));
+                let is_of_one = |route: &str| ["/v1/notifications/", "/v1/calendars/"].iter().any(|of| route.starts_with(of));
+                let of_rules = ROUTES.iter().filter(|(_, route, _)| is_of_one(route));
                 let of_rules: Vec<_> = of_rules.flat_map(|of| std::iter::repeat_n(of, often(of.0))).collect();
                 return **self.random.pick(&of_rules);
             }
@@ -162,8 +163,8 @@ impl Conversation {
                 // What small ones are asked for is done at once, and can be neither paused nor cancelled.
                 let often = |route: &str| match route.rsplit_once('/') {
                     Some((_, "backfill")) => 12,
-                    Some((_, "pause" | "resume")) => 6,
-                    _ => 2,
+                    Some((_, "pause" | "resume" | "cancel")) => 30,
+                    _ => 5,
                 };
                 let of_operations: Vec<_> = of_operations.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
                 return **self.random.pick(&of_operations);
@@ -176,6 +177,7 @@ impl Conversation {
                 let often = |route: &str| match route {
                     EFFECT => 4,
                     route if route.ends_with("/heartbeat") || route.ends_with("/hand-back") => 2,
+                    route if route.ends_with("/complete") => 2,
                     _ => 1,
                 };
                 let of_leases: Vec<_> = of_leases.flat_map(|of| std::iter::repeat_n(of, often(of.1))).collect();
@@ -227,7 +229,9 @@ impl Conversation {
             }
             route if route.starts_with("/v1/keys/{") => self.of(about, |known| &known.keys),
             // Few names, so that both have the same.
-            route if route.starts_with("/v1/notifications/{") => Some((*self.random.pick(&WORDS)).to_owned()),
+            route if route.starts_with("/v1/notifications/{") || route.starts_with("/v1/calendars/{") => {
+                Some((*self.random.pick(&WORDS)).to_owned())
+            }
             route if route.starts_with("/v1/secrets/{") && method == "PUT" => {
                 Some((*self.random.pick(&WORDS)).to_owned())
             }
@@ -424,6 +428,13 @@ impl Conversation {
                 json!({"from": now - back, "to": now, "max_runs": most, "dry_run": self.random.one_in(6)})
             }
             ("PUT", "/v1/secrets/{secret}") => json!({"value": format!("of {}", about.tenant())}),
+            ("PUT", "/v1/calendars/{calendar}") => {
+                json!({"timezone": "UTC", "excluded_dates": [{"date": "2027-01-18", "reason": about.tenant()}]})
+            }
+            ("POST", "/v1/calendars/{calendar}/import") => {
+                let event = "BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20270704\r\nSUMMARY:".to_owned() + about.tenant();
+                json!({"ics": format!("BEGIN:VCALENDAR\r\n{event}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n")})
+            }
             ("PUT", "/v1/notifications/{notification}") => {
                 json!({"when": ["failed"], "to": {"webhook": {"url": "https://a.example/", "headers": {"x-a": about.tenant()}}}})
             }
