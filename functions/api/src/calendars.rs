@@ -207,8 +207,7 @@ fn etag(shared: &Shared) -> [(HeaderName, HeaderValue); 1] {
 }
 
 fn only_said(touched: &Touched, passed_over: Vec<PassedOverView>) -> CalendarChangeView {
-    let touches = Some(touches(touched));
-    CalendarChangeView { dry_run: true, calendar: None, jobs_changed: 0, touches, passed_over }
+    CalendarChangeView { dry_run: true, calendar: None, jobs_changed: 0, touches: Some(touches(touched)), passed_over }
 }
 
 fn touches(touched: &Touched) -> TouchesView {

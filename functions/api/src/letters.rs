@@ -141,7 +141,9 @@ pub(crate) async fn groups<D: Ports>(
     let asked = Asked::of(caller.tenant(), &params.filter(), None, "?", now)?;
     let Found { runs, next } = asked.page(ports, asked.position.clone(), LETTERS_GROUPED).await?;
     let mut groups = Groups::default();
-    runs.iter().for_each(|run| groups.add(run));
+    for run in &runs {
+        groups.add(run);
+    }
     // All letters of the last one's instant may not have been read: that instant is read again.
     let read_back_to = next.map(|next| next.before.map_or(next.window.end, |before| before.at.just_after()));
     Ok(Json(GroupsView::of(groups.largest_first(), limit, read_back_to)).into_response())

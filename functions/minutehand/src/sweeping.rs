@@ -83,7 +83,7 @@ pub(crate) async fn sweeping_each_minute<D: Ports>(ports: Arc<D>, drain: Drain) 
 /// Sleeps until a timer could be due, or an operation is to be carried on, or one is promised.
 async fn rest<E: Engine>(ports: &Local<Embedded<E>>, carries_on: Option<Moment>) {
     let clock = ports.clock();
-    let carried_on = async {
+    let until_then = async {
         match carries_on {
             Some(at) => no_longer_than_planned(clock, at, clock.sleep_until(at)).await,
             None => std::future::pending().await,
@@ -91,7 +91,7 @@ async fn rest<E: Engine>(ports: &Local<Embedded<E>>, carries_on: Option<Moment>)
     };
     tokio::select! {
         () = until_a_timer_is_due(ports) => {}
-        () = carried_on => {}
+        () = until_then => {}
         () = ports.store().operation_promised() => {}
     }
 }

@@ -147,6 +147,7 @@ impl Run {
     }
 
     /// The run of a callback of this run, not yet begun.
+    #[must_use]
     pub fn telling(&self, place: CallbackPlace, now: crate::Moment) -> Self {
         let key = RunKey::callback(self.key, place);
         let born = Self::new(self.tenant.clone(), key, self.priority);

@@ -72,10 +72,9 @@ impl Follower {
     /// What the end of `run` is to it. Where nobody failed it is no news to who waits for a failure.
     pub fn comes_of(self, run: &Run) -> Comes {
         match run.ended_for_followers() {
-            None => Comes::Nothing,
             Some(ended) if self.on.holds_for(ended) => Comes::Run,
             Some(_) if self.on == On::Success => Comes::Record,
-            Some(_) => Comes::Nothing,
+            Some(_) | None => Comes::Nothing,
         }
     }
 }

@@ -251,7 +251,7 @@ impl Job {
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
         let (callbacks, followers) = (self.definition.callbacks(), self.pinned());
-        Run { nominal, sla, callbacks, followers, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+        Run { nominal, sla, followers, callbacks, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
     }
 
     /// The workflow whose own job it is.

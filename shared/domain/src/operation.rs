@@ -270,7 +270,7 @@ impl Operation {
             progress: Progress { expected, ..Progress::default() },
             position,
             batch: Vec::new(),
-            paced_to: now - PER_RUN * OPERATION_BATCH as u32,
+            paced_to: now - PER_RUN * u32::try_from(OPERATION_BATCH).unwrap_or(u32::MAX),
             held_since: None,
             fingerprint: None,
         }
@@ -299,8 +299,9 @@ impl Operation {
     /// What it becomes by somebody's word; none where it is so already.
     pub fn ordered(&self, order: Order, now: Moment) -> Result<Option<Self>, OperationRefusal> {
         let state = match (self.state, order) {
-            (State::Running, Order::Resume) | (State::Paused, Order::Pause) => return Ok(None),
-            (State::Cancelling | State::Cancelled, Order::Cancel) => return Ok(None),
+            (State::Running, Order::Resume)
+            | (State::Paused, Order::Pause)
+            | (State::Cancelling | State::Cancelled, Order::Cancel) => return Ok(None),
             (State::Done, _) if !self.may_be_withdrawn(order) => return Err(OperationRefusal::Done),
             (State::Cancelling | State::Cancelled, _) => return Err(OperationRefusal::Cancelled),
             (State::Running, Order::Pause) => State::Paused,
@@ -330,6 +331,7 @@ impl Operation {
     }
 
     /// After a step: what came of its batch, and what the next one acts on. What is not decided is looked at again first.
+    #[must_use]
     pub fn stepped(&self, acted: &[(Subject, Acted)], found: Found, now: Moment) -> Self {
         let mut progress = self.progress.clone();
         for (subject, acted) in acted {
@@ -347,6 +349,7 @@ impl Operation {
     }
 
     /// After a step of what is being cancelled: so many runs were withdrawn, and from there it goes on.
+    #[must_use]
     pub fn withdrew(&self, runs: u64, position: Position, now: Moment) -> Self {
         let mut progress = self.progress.clone();
         progress.withdrawn += runs;
@@ -355,6 +358,7 @@ impl Operation {
     }
 
     /// What it is about is gone, so that it ends here.
+    #[must_use]
     pub fn given_up(&self, why: &str, now: Moment) -> Self {
         let mut progress = self.progress.clone();
         if let Work::Backfill(backfill) = &self.work {

@@ -300,9 +300,8 @@ impl<D: Ports> Sweep<'_, D> {
                 dispatch(self.ports, timer.key.due, timer, self.horizon, &self.dispatched).await?;
                 Ok(Done::Hinted)
             }
-            Obligation::Calendar(_) => Ok(Done::Nothing),
+            Obligation::Calendar(_) | Obligation::Operation(_) => Ok(Done::Nothing),
             Obligation::Run(_) => self.hint_run(timer, Hint::of(timer)).await,
-            Obligation::Operation(_) => Ok(Done::Nothing),
             // This pass has put it off, and hinted it where its turn is near.
             Obligation::MovedOccurrence(job, at) if self.dispatched.contains(job, at) => Ok(Done::Nothing),
             // It may also be the promise of a change: this hint's run must not erase it.

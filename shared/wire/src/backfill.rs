@@ -73,6 +73,7 @@ pub struct BackfillView {
 
 impl BackfillRequest {
     /// The span, how many at most and how urgent, and the note.
+    #[expect(clippy::type_complexity, reason = "four things, each of which its name says where it is taken")]
     pub fn checked(&self, now: Moment) -> Result<((Moment, Moment), u32, Priority, Option<String>), RequestRefusal> {
         let mut errors = FieldErrors::default();
         let (from, to) = (self.from.0, self.to.0);

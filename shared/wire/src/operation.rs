@@ -343,6 +343,7 @@ impl JobsFilter {
 }
 
 impl RunsFilter {
+    #[expect(clippy::unnecessary_wraps, reason = "as that of jobs, which may be none")]
     fn checked(&self, now: Moment, errors: &mut FieldErrors) -> Option<operation::RunFilter> {
         if let Some(tag) = &self.tag {
             errors.line("/runs/tag", tag, WORD_CHARS);

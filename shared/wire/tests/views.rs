@@ -37,8 +37,20 @@ use serde_json::{Value, json};
 
 /// Fields whose objects have names that are not ours: any JSON, headers, a kind of target, counts by status. A count of jobs
 /// or runs is told from a list of them by being no array.
-const FREE: [&str; 12] =
-    ["hook_payload", "payload", "result", "checkpoint", "params", "output", "headers", "target", "runs", "jobs", "counts", "after"];
+const FREE: [&str; 12] = [
+    "hook_payload",
+    "payload",
+    "result",
+    "checkpoint",
+    "params",
+    "output",
+    "headers",
+    "target",
+    "runs",
+    "jobs",
+    "counts",
+    "after",
+];
 
 fn text() -> impl Strategy<Value = String> {
     "\\PC{0,12}"

@@ -2,6 +2,8 @@
 //! time. A few hundred schedules with every test run, ten thousand by `FLOOD=10000 cargo test --release -p minutehand-simulation --test flood
 //! -- --nocapture`.
 
+#![expect(clippy::print_stdout, reason = "it tells what it measured")]
+
 use std::collections::BTreeMap;
 use std::env;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use minutehand_domain::job::Change;
 use minutehand_domain::limits::FOLLOW_DEPTH;
 use minutehand_domain::overlap::Overlap;
-use minutehand_domain::run::{Skip, State};
+use minutehand_domain::run::{Run, Skip, State};
 use minutehand_domain::workflow::edge::On;
 use minutehand_simulation::dice::Dice;
 use minutehand_simulation::stage::{Stage, Wish, behind};
@@ -118,7 +118,7 @@ fn no_cycle_goes_on_for_ever() {
         let runs = [one.runs(), other.runs(), between.runs()].concat();
         let is_cut = |why: &State| matches!(why, State::Skipped { why: Skip::Cycle, .. });
         let cut = runs.iter().filter(|run| is_cut(&run.state)).count();
-        assert!(runs.iter().all(|run| run.is_finished()), "seed {seed}");
+        assert!(runs.iter().all(Run::is_finished), "seed {seed}");
         assert!(runs.iter().all(|run| run.follows.is_none_or(|it| it.depth <= FOLLOW_DEPTH + 1)), "seed {seed}");
         assert!(cut <= 3 && runs.len() <= 3 * (usize::from(FOLLOW_DEPTH) + 2), "seed {seed}: {} runs", runs.len());
         closed += usize::from(cut > 0);

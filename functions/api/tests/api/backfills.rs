@@ -40,10 +40,10 @@ async fn made(world: &World, job: &str) -> Vec<(String, String)> {
     let runs = world.get(&format!("/v1/jobs/{job}/runs?from=2020-01-01T00:00:00Z&limit=1000")).await;
     let runs = runs.field("/items").as_array().unwrap().clone();
     let word = |run: &Value, field: &str| run[field].as_str().unwrap().to_owned();
-    let made = runs.iter().filter(|run| run["origin"] == "backfill");
-    let mut made: Vec<_> = made.map(|run| (word(run, "scheduled_at"), word(run, "status"))).collect();
-    made.sort();
-    made
+    let backfilled = runs.iter().filter(|run| run["origin"] == "backfill");
+    let mut instants: Vec<_> = backfilled.map(|run| (word(run, "scheduled_at"), word(run, "status"))).collect();
+    instants.sort();
+    instants
 }
 
 async fn carry_on(world: &World, looks: usize) {

@@ -63,10 +63,10 @@ async fn a_calendar_is_made_shown_listed_changed_and_deleted() {
 async fn what_a_calendar_takes_is_skipped_or_moves_and_everybody_says_so() {
     let world = World::new();
     put(&world, "us-holidays", holidays()).await;
-    let (skips, moves) = (world.job(mornings("skip")).await, world.job(mornings("move")).await);
+    let (skipping, moving) = (world.job(mornings("skip")).await, world.job(mornings("move")).await);
 
-    let skipped = next(&world, &skips, 5).await;
-    let moved = next(&world, &moves, 5).await;
+    let skipped = next(&world, &skipping, 5).await;
+    let moved = next(&world, &moving, 5).await;
     let preview = world.post("/v1/schedules/preview", json!({"schedule": mornings("move"), "count": 5})).await;
     let fires = world.get("/v1/fires?to=2027-01-20T00:00:00Z").await;
 
@@ -82,10 +82,10 @@ async fn what_a_calendar_takes_is_skipped_or_moves_and_everybody_says_so() {
     assert_eq!(preview.field("/fires"), json!(moved));
     let notes: Vec<_> =
         fires.field("/items").as_array().unwrap().iter().filter(|fire| fire["note"] == "moved").cloned().collect();
-    assert_eq!((notes.len(), &notes[0]["job_id"]), (1, &json!(moves)));
+    assert_eq!((notes.len(), &notes[0]["job_id"]), (1, &json!(moving)));
 
     let why = |job: &str| format!("/v1/jobs/{job}/why?at=2027-01-18T14:00:00Z");
-    let (of_skips, of_moves) = (world.get(&why(&skips)).await, world.get(&why(&moves)).await);
+    let (of_skips, of_moves) = (world.get(&why(&skipping)).await, world.get(&why(&moving)).await);
     assert_eq!(
         (of_skips.field("/verdict"), of_skips.field("/rule")),
         (json!("not_an_occurrence"), json!("calendar")),
@@ -99,7 +99,7 @@ async fn what_a_calendar_takes_is_skipped_or_moves_and_everybody_says_so() {
         "{}",
         of_moves.text
     );
-    let job = world.get(&format!("/v1/jobs/{moves}")).await;
+    let job = world.get(&format!("/v1/jobs/{moving}")).await;
     assert_eq!(job.field("/schedule/calendars"), json!(["us-holidays"]));
     assert_eq!(job.field("/schedule/on_excluded"), json!("move"));
 }

@@ -1,5 +1,7 @@
 //! `minutehand backfill`: what a job was due in a span of the past is made up for.
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use minutehand_client::wire::{BackfillRequest, BackfillView, Instant};
 use minutehand_client::{Call, calls};
@@ -79,17 +81,17 @@ fn view(backfill: &BackfillView, _paper: Paper) -> String {
         None => format!("It would make up for {runs}\n"),
     };
     if backfill.already > 0 {
-        said += &format!("{} of them have run already, and do not run again\n", backfill.already);
+        _ = writeln!(said, "{} of them have run already, and do not run again", backfill.already);
     }
     for fire in &backfill.fires {
-        said += &format!("  {}  {}\n", short(fire.effective_at.0), fire.local);
+        _ = writeln!(said, "  {}  {}", short(fire.effective_at.0), fire.local);
     }
     let shown = u32::try_from(backfill.fires.len()).unwrap_or(u32::MAX);
     if shown < backfill.runs {
-        said += &format!("  and {} more\n", backfill.runs - shown);
+        _ = writeln!(said, "  and {} more", backfill.runs - shown);
     }
     if let Some(next) = &backfill.next_from {
-        said += &format!("There are more: --from {}\n", next.0);
+        _ = writeln!(said, "There are more: --from {}", next.0);
     }
     said
 }

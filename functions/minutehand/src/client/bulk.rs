@@ -1,5 +1,7 @@
 //! `minutehand bulk`: one act on many jobs or runs, chosen by a filter.
 
+use std::fmt::Write as _;
+
 use clap::{ArgGroup, Args, Subcommand};
 use minutehand_client::wire::{
     ActWord, DryOperationView, Instant, JobStatus, JobsFilter, OperationAnswerView, OperationRequest, RunStatus,
@@ -185,7 +187,7 @@ fn would(dry: &DryOperationView) -> String {
     let what = dry.kind.replace('_', " ");
     let mut said = format!("It would {what}: {least}{}\n", dry.count);
     for one in &dry.sample {
-        said += &format!("  {one}\n");
+        _ = writeln!(said, "  {one}");
     }
     said
 }

@@ -1,5 +1,7 @@
 //! `minutehand calendars`: when nothing fires of the jobs that heed them.
 
+use std::fmt::Write as _;
+
 use clap::{Args, Subcommand};
 use minutehand_client::wire::{
     CalendarChangeView, CalendarQuery, CalendarView, DeleteCalendarQuery, ImportRequest, Json, Page, TimeSpec,
@@ -202,10 +204,10 @@ fn told(change: &CalendarChangeView, paper: Paper) -> String {
     if let Some(touches) = &change.touches {
         out.push_str(&touched(touches, paper));
     } else {
-        out.push_str(&format!("{} jobs go by it from now on.\n", change.jobs_changed));
+        _ = writeln!(out, "{} jobs go by it from now on.", change.jobs_changed);
     }
     for passed in &change.passed_over {
-        out.push_str(&format!("Passed over: {}: {}\n", passed.event, passed.why));
+        _ = writeln!(out, "Passed over: {}: {}", passed.event, passed.why);
     }
     out
 }

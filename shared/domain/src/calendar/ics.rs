@@ -260,7 +260,8 @@ mod tests {
     use super::*;
 
     fn file(events: &[&str]) -> String {
-        let events: String = events.iter().map(|event| format!("BEGIN:VEVENT\r\n{event}\r\nEND:VEVENT\r\n")).collect();
+        let events: Vec<_> = events.iter().map(|event| format!("BEGIN:VEVENT\r\n{event}\r\nEND:VEVENT\r\n")).collect();
+        let events = events.concat();
         format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{events}END:VCALENDAR\r\n")
     }
 

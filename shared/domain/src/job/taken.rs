@@ -27,7 +27,7 @@ impl Job {
     pub(crate) fn is_taken_at(&self, t: Moment) -> bool {
         let is_named = |schedule: &Schedule| t > Moment::EPOCH && schedule.next_named_after(t.just_before()) == Some(t);
         self.in_force(t).is_some_and(|schedule| {
-            schedule.observance.is_some() && is_named(schedule) && self.told_at(schedule, t).is_some()
+            schedule.observance.is_some() && is_named(schedule) && told_at(schedule, t).is_some()
         })
     }
 
@@ -45,8 +45,8 @@ impl Job {
             if Some(schedule.before_jitter(t)) == stands_for {
                 continue;
             }
-            let Some(told) = self.told_at(schedule, t) else { continue };
-            let taken = taken.get_or_insert_with(|| Taken { first: t, last: t, count: 0, told });
+            let Some(told) = told_at(schedule, t) else { continue };
+            let taken = taken.get_or_insert(Taken { first: t, last: t, count: 0, told });
             (taken.last, taken.count) = (t, taken.count + 1);
             if taken.count >= TAKEN_COUNT {
                 break;
@@ -91,11 +91,6 @@ impl Job {
         Some(Carried { nominal, at: schedule.carries_on_at(now)? })
     }
 
-    fn told_at(&self, schedule: &Schedule, t: Moment) -> Option<String> {
-        let (calendar, reason) = schedule.taken_by(schedule.before_jitter(t))?;
-        Some(format!("calendar {calendar} ({reason})"))
-    }
-
     fn next_named_after(&self, t: Moment) -> Option<Moment> {
         if t >= self.since {
             return self.schedule.next_named_after(t);
@@ -118,6 +113,11 @@ impl Job {
     fn remembered_since(&self) -> Moment {
         self.before.as_ref().map_or(self.since, |before| before.since)
     }
+}
+
+fn told_at(schedule: &Schedule, t: Moment) -> Option<String> {
+    let (calendar, reason) = schedule.taken_by(schedule.before_jitter(t))?;
+    Some(format!("calendar {calendar} ({reason})"))
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ impl Run {
         Ok(if matches!(event, Event::Heartbeat { .. }) { next } else { next.timed(now) })
     }
 
+    #[expect(clippy::too_many_lines, reason = "a state machine is one match that is seen whole")]
     fn next(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
         use Event::{
             Ask, AwaitSlot, Cancel, Claim, Entrust, Finish, HandBack, Heartbeat, Judge, MakeUp, Offer, Postpone, Take,

@@ -135,6 +135,7 @@ fn what_began_late_says_how_late() {
     assert_eq!(answer.detail, format!("fired as {}, 3.000 s after it was due, and succeeded", run.key));
 }
 
+#[expect(clippy::large_stack_arrays, reason = "a table of whole jobs")]
 #[test]
 fn without_a_record_the_job_says_what_becomes_of_an_instant() {
     let each_minute = || job(&every(60));

@@ -75,6 +75,7 @@ impl ZoneV1 {
 struct DateV1;
 
 impl DateV1 {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
     fn serialize<S: Serializer>(date: &Date, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(date)
     }

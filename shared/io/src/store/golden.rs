@@ -195,6 +195,7 @@ impl Golden for GoldenTimer {
 }
 
 /// Every variant of everything that is stored stands in at least one of them.
+#[expect(clippy::too_many_lines, reason = "a table: each line is one more thing that is stored")]
 fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     for (name, job) in jobs() {
         see(&format!("head {name}"), &Head::Job(job));
@@ -463,6 +464,7 @@ fn schedules() -> Vec<(&'static str, Schedule)> {
     plans.into_iter().map(|(name, plan)| (name, Schedule::new(&plan, AT).unwrap())).collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: each line is one more thing that is stored")]
 fn definitions() -> Vec<(&'static str, Definition)> {
     let with = |target| Definition { target, ..Definition::default() };
     let http = |method| {
@@ -571,6 +573,7 @@ fn definitions() -> Vec<(&'static str, Definition)> {
 }
 
 /// What workflows brought.
+#[expect(clippy::too_many_lines, reason = "a table: each line is one more thing that is stored")]
 fn runs_of_workflows() -> Vec<(String, Run)> {
     let parent = manual();
     let key = TaskPlace::branch(3, 9_999).key(parent, 16);
@@ -652,8 +655,8 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     let following = Run { follows, followers, ..run(RunKey::following(scheduled(), JOB, AT)) };
     runs.push(("skipped cycle", following.clone().skipped(Skip::Cycle, None, AT)));
     runs.push(("following", following));
-    let told = CallbackPlace::ALL.map(callback).to_vec();
-    runs.push(("with callbacks", Run { callbacks: told, ..run(scheduled()) }));
+    let callbacks = CallbackPlace::ALL.map(callback).to_vec();
+    runs.push(("with callbacks", Run { callbacks, ..run(scheduled()) }));
     let of = run(manual());
     runs.push(("of a callback", of.telling(CallbackPlace::After, AT)));
     let given = |payload| Some(Given { attempt: 2, payload });
@@ -661,9 +664,9 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("given much by a hook", Run { given: given(Body::Apart(Digest([7; 16]))), ..run(manual()) }));
     let vetoed = Run { told: Some("not today".to_owned()), ..run(scheduled()) };
     runs.push(("vetoed", vetoed.skipped(Skip::Vetoed, None, AT)));
-    let taken = Run { told: Some("calendar us-holidays (Christmas)".to_owned()), ..run(scheduled()) };
+    let by_a_calendar = Run { told: Some("calendar us-holidays (Christmas)".to_owned()), ..run(scheduled()) };
     let row = Some(SkippedSpan { until: Moment::END, count: Some(300) });
-    runs.push(("skipped calendar", taken.skipped(Skip::Calendar, row, AT)));
+    runs.push(("skipped calendar", by_a_calendar.skipped(Skip::Calendar, row, AT)));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let made_up = Some(MadeUp { since: AT, turn: AT, per_minute: 30 });
     runs.push(("put off", Run { made_up, state: State::Scheduled { due: AT }, ..run(scheduled()) }));

@@ -22,7 +22,6 @@ use crate::chain::putting_off::{Comes, put_off, record_too_late};
 use crate::chain::successor::promise_successor;
 use crate::chain::taken::{record_taken, record_taken_between};
 use crate::graph::settle::{Settled, settle};
-use crate::notifications::telling::tell;
 use crate::run::sla::{await_claim, tell_of_a_late_promise};
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise};

@@ -147,7 +147,7 @@ impl<D: Ports> Search<'_, D> {
             let begins = window.start;
             let Some(read) = self.read(window, before).await? else { break };
             let is_all = read.len() < OPERATION_LOOKS;
-            for run in read.into_iter() {
+            for run in read {
                 if subjects.len() == self.most {
                     return Ok(Found { subjects, position: Position::Runs { end, before } });
                 }

@@ -80,7 +80,6 @@ async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment
     let closed = match standing(ports, &operation.tenant, key, Asked::ByAnyone).await? {
         Standing::Recorded(seen) if has_run(&seen.item) => return Ok(Closed::HasRun),
         Standing::Recorded(_) => return Ok(Closed::Yes),
-        Standing::Unborn(_) => return Ok(Closed::NotYet),
         Standing::Covered(job, coverage) => {
             ensure_successor(ports, &job, at).await?;
             skip(ports, job.run(key), coverage.covered.why, Some(rest_of(coverage.covered))).await?
@@ -88,7 +87,7 @@ async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment
         // Before it was made nobody can have been hinted of it.
         Standing::NotAdmitted(_) if at < job.created_at => true,
         Standing::NotAdmitted(why) => skip(ports, job.run(key), why.into(), None).await?,
-        Standing::NoJob | Standing::NoRecord => return Ok(Closed::NotYet),
+        Standing::Unborn(_) | Standing::NoJob | Standing::NoRecord => return Ok(Closed::NotYet),
     };
     // Where a record came meanwhile, the next step sees it.
     Ok(if closed { Closed::Yes } else { Closed::NotYet })

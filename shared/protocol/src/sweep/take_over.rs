@@ -60,8 +60,8 @@ async fn take_over_bucket<D: Ports>(ports: &D, bucket: Bucket) -> Result<u64, Fa
 
 async fn take_over_run<D: Ports>(ports: &D, timer: &Timer) -> Result<bool, Fault> {
     let key = match timer.key.obligation {
-        Obligation::Occurrence(_) => return Ok(false), // no timer of a claimed run that was moved is a link
-        Obligation::Calendar(_) | Obligation::Operation(_) => return Ok(false),
+        // No timer of a claimed run that was moved is a link.
+        Obligation::Occurrence(_) | Obligation::Calendar(_) | Obligation::Operation(_) => return Ok(false),
         Obligation::MovedOccurrence(..) | Obligation::Run(_) => timer.key.run_key(),
     };
     let now = ports.clock().now();

@@ -128,7 +128,7 @@ impl Stage {
             }
             account.tries.extend(run.redrive_of.map(|of| (id_of(of), id)));
         }
-        account.acts = self.acts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        account.acts.clone_from(&self.acts.lock().unwrap_or_else(PoisonError::into_inner));
         account
     }
 

@@ -19,6 +19,7 @@ fn told() -> Wish {
     Wish { told: Some((Telling::HEARS, End::ALL.to_vec())), ..Wish::once(10) }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is made where it is given")]
 fn nth(nth: u32, line: Line) -> Line {
     Line { nth, ..line }
 }

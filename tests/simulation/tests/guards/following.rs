@@ -148,8 +148,8 @@ fn an_entry_that_a_slow_writer_is_about_to_need_stays() {
     // The run at 60 has pinned what the slow writer put there, and its end finds a job that does not follow.
     front.play_to(HOUR);
 
-    let followed = follower.followed();
-    assert!(followed.contains(&(HOUR - 60)), "{followed:?}");
+    let instants = follower.followed();
+    assert!(instants.contains(&(HOUR - 60)), "{instants:?}");
     assert_eq!(front.followers(), [follower.id()]);
 }
 

@@ -143,7 +143,8 @@ impl Conversation {
             }
             4 if self.random.one_in(3) => {
                 let often = |method: &str| if method == "PUT" { 3 } else { 1 };
-                let is_of_one = |route: &str| ["/v1/notifications/", "/v1/calendars/"].iter().any(|of| route.starts_with(of));
+                let is_of_one =
+                    |route: &str| ["/v1/notifications/", "/v1/calendars/"].iter().any(|of| route.starts_with(of));
                 let of_rules = ROUTES.iter().filter(|(_, route, _)| is_of_one(route));
                 let of_rules: Vec<_> = of_rules.flat_map(|of| std::iter::repeat_n(of, often(of.0))).collect();
                 return **self.random.pick(&of_rules);

@@ -117,7 +117,7 @@ pub(crate) struct JobFlags {
     /// Who is told of the end of a run: a URL
     #[arg(long, value_name = "URL")]
     callback: Option<String>,
-    /// The ends that it is told of, such as failed,timed_out; all but skipped where nothing is said
+    /// The ends that it is told of, such as `failed,timed_out`; all but `skipped` where nothing is said
     #[arg(long, value_name = "ENDS", value_delimiter = ',', value_parser = ENDS)]
     callback_on: Vec<String>,
     /// Who is asked before the target is called, and may hold it back: a URL
