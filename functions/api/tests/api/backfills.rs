@@ -37,10 +37,10 @@ async fn operation(world: &World, backfill: &Answer) -> Answer {
 
 /// The backfilled runs of a job, oldest first: each with its instant and status.
 async fn made(world: &World, job: &str) -> Vec<(String, String)> {
-    let runs = world.get(&format!("/v1/jobs/{job}/runs?from=2020-01-01T00:00:00Z&limit=1000")).await;
-    let runs = runs.field("/items").as_array().unwrap().clone();
+    let page = world.get(&format!("/v1/jobs/{job}/runs?from=2020-01-01T00:00:00Z&limit=1000")).await;
+    let items = page.field("/items").as_array().unwrap().clone();
     let word = |run: &Value, field: &str| run[field].as_str().unwrap().to_owned();
-    let backfilled = runs.iter().filter(|run| run["origin"] == "backfill");
+    let backfilled = items.iter().filter(|run| run["origin"] == "backfill");
     let mut instants: Vec<_> = backfilled.map(|run| (word(run, "scheduled_at"), word(run, "status"))).collect();
     instants.sort();
     instants

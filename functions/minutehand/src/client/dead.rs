@@ -405,7 +405,7 @@ mod tests {
         let drawn = strip_str(&groups_view(&serde_json::from_value(groups).unwrap(), paper)).to_string();
 
         assert!(drawn.starts_with("COUNT  ERROR     LAST"), "{drawn}");
-        assert!(drawn.contains("7      http_5xx  60s ago"), "{drawn}");
+        assert!(drawn.contains("7      http_5xx  1m ago"), "{drawn}");
         assert!(drawn.contains("job_1  run_1   # Busy"), "{drawn}");
     }
 }
