@@ -11,13 +11,14 @@ use minutehand_io::{Fault, Ports};
 use super::claim::{Dropped, Ready};
 use super::entry::NotIn;
 use crate::chain::putting_off::write;
-use crate::slots::turns::{TooLate, Turns, is_behind_others, turn};
+use crate::slots::turns::{TooLate, Turns, turn};
 
 /// The run, if it may begin now; or why not.
 pub(super) async fn in_turn<D: Ports>(ports: &D, told: &Hint, ready: Ready) -> Result<Result<Ready, NotIn>, Fault> {
     match lateness(ports, &ready) {
-        Late::Not => Ok(Ok(ready)),
-        late @ (Late::Asks | Late::InTurn) => Box::pin(behind_others(ports, told, ready, late)).await, // apart: few are late
+        // Whose turn has come does not ask again: what is more urgent by now would put it off for ever.
+        Late::Not | Late::InTurn => Ok(Ok(ready)),
+        Late::Asks => Box::pin(behind_others(ports, told, ready)).await, // apart: few are late
     }
 }
 
@@ -28,16 +29,8 @@ fn lateness<D: Ports>(ports: &D, ready: &Ready) -> Late {
     }
 }
 
-async fn behind_others<D: Ports>(
-    ports: &D,
-    told: &Hint,
-    ready: Ready,
-    late: Late,
-) -> Result<Result<Ready, NotIn>, Fault> {
+async fn behind_others<D: Ports>(ports: &D, told: &Hint, ready: Ready) -> Result<Result<Ready, NotIn>, Fault> {
     let (RunOwner::Job(job), t) = (&ready.owner, ready.run.key.at) else { return Ok(Ok(ready)) };
-    if late == Late::InTurn && !is_behind_others(ports, job).await? {
-        return Ok(ready.if_fresh(ports.clock().now()));
-    }
     if ready.guard == Guard::Absent && told.stamp.generation < job.generation {
         // Given before its job was changed: the look makes sure of what comes after it first.
         return Ok(Err(NotIn::Dropped(Dropped::TooSoon)));
