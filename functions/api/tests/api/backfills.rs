@@ -39,9 +39,9 @@ async fn operation(world: &World, backfill: &Answer) -> Answer {
 async fn made(world: &World, job: &str) -> Vec<(String, String)> {
     let page = world.get(&format!("/v1/jobs/{job}/runs?from=2020-01-01T00:00:00Z&limit=1000")).await;
     let items = page.field("/items").as_array().unwrap().clone();
-    let word = |run: &Value, field: &str| run[field].as_str().unwrap().to_owned();
+    let said = |run: &Value, field: &str| run[field].as_str().unwrap().to_owned();
     let backfilled = items.iter().filter(|run| run["origin"] == "backfill");
-    let mut instants: Vec<_> = backfilled.map(|run| (word(run, "scheduled_at"), word(run, "status"))).collect();
+    let mut instants: Vec<_> = backfilled.map(|run| (said(run, "scheduled_at"), said(run, "status"))).collect();
     instants.sort();
     instants
 }
