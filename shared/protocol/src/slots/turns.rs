@@ -61,6 +61,12 @@ pub async fn turn<D: Ports>(ports: &D, job: &Job, t: Moment, of_pass: &Turns) ->
     Ok(own.map(|at| Turn { at, per_minute: of_job.min(per_minute) }))
 }
 
+/// Whether something more urgent has turns that have not come yet.
+pub async fn is_behind_others<D: Ports>(ports: &D, job: &Job) -> Result<bool, Fault> {
+    let now = ports.clock().now();
+    Ok(after_what_is_more_urgent(ports, job, now).await? > now)
+}
+
 impl Turns {
     async fn next<D: Ports>(
         &self,
