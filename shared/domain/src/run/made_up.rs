@@ -67,9 +67,10 @@ impl Job {
         }
     }
 
-    /// How this run of it comes to its claim. One that is on record without a turn came in time.
+    /// How this run of it comes to its claim. One that is on record without a turn came in time; and one whose job is deleted waits for no turn, since
+    /// its claim cancels it.
     pub fn late(&self, run: &Run, is_on_record: bool, now: Moment) -> Late {
-        if !run.key.is_occurrence() || run.fence > 0 {
+        if !run.key.is_occurrence() || run.fence > 0 || self.status == Status::Cancelled {
             return Late::Not;
         }
         match run.made_up.filter(|_| run.is_put_off()) {
@@ -171,6 +172,18 @@ mod tests {
         });
 
         assert_eq!(late, [Late::Not, Late::Asks]);
+    }
+
+    /// Its claim would else drop it whenever no turn is left before its window is over, and nobody would cancel it.
+    #[test]
+    fn what_was_put_off_waits_for_no_turn_once_its_job_is_deleted() {
+        let active = job(Target::Noop, None);
+        let deleted = active.after(&Change::Delete, at(120)).unwrap();
+        let run = put_off(&active, 95, 100, 600);
+
+        let late = [&active, &deleted].map(|job| job.late(&run, true, at(700)));
+
+        assert_eq!((late, deleted.gives_up(&run, at(700))), ([Late::Asks, Late::Not], None));
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! Lateness: what comes before the claim of an occurrence that nobody began in time. It begins in its turn among what is made up for, behind
 //! what is more urgent; what came in time asks nothing and costs nothing.
 
-use std::time::Duration;
-
-use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::owner::RunOwner;
 use minutehand_domain::run::made_up::Late;
@@ -16,22 +13,12 @@ use super::entry::NotIn;
 use crate::chain::putting_off::write;
 use crate::slots::turns::{TooLate, Turns, is_behind_others, turn};
 
-/// How long what has its turn lets what is more urgent go before it.
-const PATIENCE: Duration = Duration::from_secs(300);
-
 /// The run, if it may begin now; or why not.
 pub(super) async fn in_turn<D: Ports>(ports: &D, told: &Hint, ready: Ready) -> Result<Result<Ready, NotIn>, Fault> {
     match lateness(ports, &ready) {
         Late::Not => Ok(Ok(ready)),
-        // Nobody is put off by what is more urgent for ever.
-        Late::InTurn if has_waited(&ready, ports.clock().now()) => Ok(Ok(ready)),
         late @ (Late::Asks | Late::InTurn) => Box::pin(behind_others(ports, told, ready, late)).await, // apart: few are late
     }
-}
-
-/// Whether its turn came so long ago that it asks for no other.
-fn has_waited(ready: &Ready, now: Moment) -> bool {
-    ready.run.made_up.as_ref().is_some_and(|made_up| now.since(made_up.turn) > PATIENCE)
 }
 
 fn lateness<D: Ports>(ports: &D, ready: &Ready) -> Late {
