@@ -16,10 +16,10 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{Run, Said};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::store::{Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::born;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise_task;
 
@@ -81,11 +81,8 @@ pub async fn make_sure<D: Ports>(ports: &D, marked: &Run) -> Result<Option<Made>
 async fn made<D: Ports>(ports: &D, marked: &Run) -> Result<Option<Made>, Fault> {
     let now = ports.clock().now();
     let Some(run) = marked.other_try(now) else { return Ok(None) };
-    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
-        Put::Written(_) => {
-            ports.events().emit(&Event::Run { run: &run, from: "none", now });
-            Ok(Some(Made::Now(run)))
-        }
+    match born(ports, &run, "none", now).await? {
+        Put::Written(_) => Ok(Some(Made::Now(run))),
         Put::Conflict(Some(there)) => Ok(Some(Made::Before(there.item))),
         Put::Conflict(None) => Err(Fault::unavailable("store", "a run came and went")),
     }

@@ -11,6 +11,7 @@ pub mod aftermath;
 pub mod amend;
 pub mod audit;
 pub mod bodies;
+mod born;
 pub mod calendar;
 pub mod chain;
 pub mod graph;

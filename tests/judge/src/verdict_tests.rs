@@ -331,7 +331,7 @@ fn a_catch_up_against_its_policy_is_reported() {
 /// At two a minute: three in a minute are one more than is even, four are too many.
 #[test]
 fn what_begins_faster_than_its_pace_is_reported() {
-    let rule = "nothing starts early";
+    let rule = "what is made up for begins at its pace";
     let begun_at = |a_minute, seconds: &[i64]| {
         let catch_up = CatchUp::All { window: 86_400_000, most: 30, a_minute };
         let heads = vec![Head { catch_up, ..head(T) }];

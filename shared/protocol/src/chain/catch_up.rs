@@ -11,10 +11,10 @@ use minutehand_domain::job::{Job, Missed};
 use minutehand_domain::run::{Run, Skip, SkippedSpan};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::Put;
 use minutehand_io::{Fault, Ports};
 
+use crate::born::born;
 use crate::chain::dispatch::{Dispatched, admitted, dispatch};
 use crate::chain::links::{first_gap, promise_gap};
 use crate::chain::passing_over::pass_over;
@@ -97,11 +97,8 @@ async fn decide<D: Ports>(
     record_taken(ports, job, key.at).await?;
     record_taken_between(ports, job, key.at, span.until).await?;
     let record = job.run(key).skipped(Skip::Coalesced, Some(span), now);
-    match ports.store().put(&record.tenant, record.key, &record, Guard::Absent).await? {
-        Put::Written(_) => {
-            ports.events().emit(&Event::Run { run: &record, from: "scheduled", now });
-            Ok(Some(record))
-        }
+    match born(ports, &record, "scheduled", now).await? {
+        Put::Written(_) => Ok(Some(record)),
         Put::Conflict(there) => Ok(there.map(|seen| seen.item).filter(|run| run.coalesced_until().is_some())),
     }
 }

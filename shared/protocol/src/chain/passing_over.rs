@@ -9,17 +9,15 @@ use minutehand_domain::job::{Job, Status};
 use minutehand_domain::run::{Run, Skip, SkippedSpan};
 use minutehand_domain::timer::Timer;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::born;
 use crate::chain::links::{forgone_gap, promise_gap};
 use crate::chain::pending_change::keep_promise_of_a_change;
 use crate::chain::taken::{record_taken, record_taken_between};
 use crate::graph::owed::owes;
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::promise_look;
-use crate::notifications::telling::tell;
 use crate::timers::promise::erase;
 
 /// Puts the record of what does not fire, after the timer of its successor. What another record speaks for gets its own all
@@ -39,9 +37,10 @@ pub async fn pass_over<D: Ports>(
     if let Some(span) = span {
         record_taken_between(ports, job, key.at, span.until).await?;
     }
-    match skipped(ports, job.run(key), why, span).await? {
-        Some(record) if tell(ports, &record).await => erase_unless_change_pending(ports, timer, job).await,
-        Some(_) | None => Ok(()),
+    if skip(ports, job.run(key), why, span).await? {
+        erase_unless_change_pending(ports, timer, job).await
+    } else {
+        Ok(())
     }
 }
 
@@ -74,40 +73,20 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
     Ok(())
 }
 
-/// Puts the record of what did not fire. False where a record is there already: the next look sees it.
+/// Puts the record of what did not fire. It is born over, so whoever bears it settles it; rule **nudge**: where it owes anything its look is
+/// promised before it is written, since the timer in hand need not be its own. False where a record is there already, or not all whom it
+/// concerns could be told: the next look sees to it.
 pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
-    Ok(skipped(ports, run, why, span).await?.is_some())
-}
-
-/// The record, where it was put.
-async fn skipped<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<Option<Run>, Fault> {
-    let record = run.skipped(why, span, ports.clock().now());
-    let is_put = if owes(&record) {
-        Box::pin(skip_and_settle(ports, &record)).await?
-    } else {
-        put_skipped(ports, &record).await?
-    };
-    Ok(is_put.then_some(record))
-}
-
-/// The same of a record whose end somebody is to be told of, or runs behind. It is born over: rule **nudge**, its look is promised before it is
-/// written, since the timer in hand need not be its own; and whoever bears it settles it.
-async fn skip_and_settle<D: Ports>(ports: &D, record: &Run) -> Result<bool, Fault> {
-    let look = promise_look(ports, record).await?;
-    if !put_skipped(ports, record).await? {
-        return Ok(false); // the look sees what is there
+    let now = ports.clock().now();
+    let record = run.skipped(why, span, now);
+    let look = if owes(&record) { Some(promise_look(ports, &record).await?) } else { None };
+    if !born(ports, &record, "scheduled", now).await?.is_written() {
+        return Ok(false);
     }
-    if settle(ports, record).await? == Settled::Paid {
-        erase(ports, &look).await?;
+    let is_settled = settle(ports, &record).await? == Settled::Paid;
+    match look {
+        Some(look) if is_settled => erase(ports, &look).await.map(|()| true),
+        Some(_it_sees_to_the_rest) => Ok(true),
+        None => Ok(is_settled),
     }
-    Ok(true)
-}
-
-async fn put_skipped<D: Ports>(ports: &D, record: &Run) -> Result<bool, Fault> {
-    let put = ports.store().put(&record.tenant, record.key, record, Guard::Absent).await?;
-    if put.is_written() {
-        let now = record.finished_at().unwrap_or_else(|| ports.clock().now());
-        ports.events().emit(&Event::Run { run: record, from: "scheduled", now });
-    }
-    Ok(put.is_written())
 }

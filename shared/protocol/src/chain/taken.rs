@@ -9,8 +9,7 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, Taken};
 use minutehand_domain::run::{Run, Skip, SkippedSpan, State};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::Put;
 use minutehand_io::{Fault, Ports};
 
 /// Records of one look: between two fires there is one row, or as many as were cut by a change.
@@ -56,11 +55,8 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
     let span = (taken.count > 1).then_some(SkippedSpan { until: taken.last, count: Some(taken.count) });
     let run = job.run(RunKey::occurrence(job.id, taken.first)).skipped(Skip::Calendar, span, now);
     let run = Run { told: Some(taken.told.clone()), sla: None, ..run };
-    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
-        Put::Written(_) => {
-            ports.events().emit(&Event::Run { run: &run, from: "scheduled", now });
-            Ok(taken.last)
-        }
+    match born(ports, &run, "scheduled", now).await? {
+        Put::Written(_) => Ok(taken.last),
         Put::Conflict(there) => Ok(there.map_or(taken.first, |seen| told_up_to(&seen.item))),
     }
 }
@@ -68,3 +64,4 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
 fn told_up_to(run: &Run) -> Moment {
     if matches!(run.state, State::Skipped { why: Skip::Calendar, .. }) { run.span_end() } else { run.key.at }
 }
+use crate::born::born;

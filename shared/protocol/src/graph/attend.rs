@@ -17,7 +17,7 @@ use minutehand_domain::workflow::join::{Join, JoinKey, Of, Tree};
 use minutehand_domain::workflow::plan::Node;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Seen, Store as _};
+use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::birth::made;
@@ -28,6 +28,7 @@ use super::settle::{Due, Settled, Work, settle};
 use super::stalling::stall_of;
 use super::values::latest;
 use crate::aftermath::{Try, make_sure, mark};
+use crate::born::born;
 use crate::run::callback;
 
 /// How often a run that waits for its tasks is looked at: what died on its way is found then.
@@ -207,10 +208,7 @@ async fn derive_task<D: Ports>(ports: &D, timer: &Timer, parent: RunKey, place: 
 }
 
 async fn put_derived<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
-    if ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?.is_written() {
-        ports.events().emit(&Event::Run { run, from: "none", now: ports.clock().now() });
-    }
-    Ok(())
+    born(ports, run, "none", ports.clock().now()).await.map(|_whoever_was_faster_made_the_same| ())
 }
 
 /// Whether a failure lies before a task that was decided to start, as its join or the one task before it says.

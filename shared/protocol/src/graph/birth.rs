@@ -19,13 +19,13 @@ use minutehand_domain::workflow::edge::{Decision, Ended, On};
 use minutehand_domain::workflow::path::Root;
 use minutehand_domain::workflow::plan::{Node, Phase};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::{Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::family::{Family, ItemsBefore};
 use super::settle::Work;
 use crate::bodies;
+use crate::born::born;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise_task;
 
@@ -85,17 +85,14 @@ async fn put<D: Ports>(family: &Family<'_, D>, run: Run) -> Result<Born, Fault> 
         let key = TimerKey::run(run.key, ports.clock().now());
         Some(promise_task(ports, &run.tenant, key, family.parent.item.key).await?)
     };
-    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
-        Put::Written(_) => {
-            ports.events().emit(&Event::Run { run: &run, from: "none", now: ports.clock().now() });
-            match timer {
-                Some(timer) => {
-                    hint_at_once(family, &run, &timer).await;
-                    Ok(Born { is_new: true, over: None })
-                }
-                None => Ok(Born { is_new: true, over: Some(run) }),
+    match born(ports, &run, "none", ports.clock().now()).await? {
+        Put::Written(_) => match timer {
+            Some(timer) => {
+                hint_at_once(family, &run, &timer).await;
+                Ok(Born { is_new: true, over: None })
             }
-        }
+            None => Ok(Born { is_new: true, over: Some(run) }),
+        },
         Put::Conflict(there) => {
             let over = there.map(|seen| seen.item).filter(|there| there.is_finished() && there.fence == 0);
             Ok(Born { is_new: false, over })

@@ -11,11 +11,11 @@ use minutehand_domain::job::{Job, Status};
 use minutehand_domain::run::{Run, Skip};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::{Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::settle::Work;
+use crate::born::born;
 use crate::job::following::leave;
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
@@ -46,9 +46,8 @@ async fn put<D: Ports>(ports: &D, before: &Run, (job, run): (&Job, Run), work: &
         let key = TimerKey::run(run.key, run.key.at.max(now));
         Some(promise_task(ports, &run.tenant, key, before.key).await?)
     };
-    let born = match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
+    let there = match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
-            ports.events().emit(&Event::Run { run: &run, from: "none", now });
             work.step();
             if let Some(timer) = timer {
                 let _a_lost_hint_is_found_overdue = hint(ports, job.lane(), &Hint::of(&timer), run.key.at).await;
@@ -57,7 +56,7 @@ async fn put<D: Ports>(ports: &D, before: &Run, (job, run): (&Job, Run), work: &
         }
         Put::Conflict(there) => there.map(|seen| seen.item),
     };
-    if let Some(over) = born.filter(|run| run.is_finished() && run.fence == 0) {
+    if let Some(over) = there.filter(|run| run.is_finished() && run.fence == 0) {
         work.settle(over);
     }
     Ok(())

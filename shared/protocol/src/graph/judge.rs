@@ -12,13 +12,14 @@ use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Rema
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::events::Events as _;
+use minutehand_io::store::{Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::attend::{approval_of, is_held};
 use super::settle::{Settled, settle};
 use crate::aftermath::{Try, mark};
+use crate::born::born;
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::{erase, promise_task};
@@ -128,9 +129,8 @@ async fn resume_as_seen<D: Ports>(ports: &D, seen: &Seen<Run>, said: Said<'_>) -
     if !is_there && mark(ports, seen, other).await?.is_none() {
         return Ok(None);
     }
-    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
+    match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
-            ports.events().emit(&Event::Run { run: &run, from: "none", now });
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Some(Resumed::Queued(run)))
         }

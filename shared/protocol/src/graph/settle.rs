@@ -24,7 +24,7 @@ use super::owed::{Owed, owed, owes};
 use super::stop::{census, stop};
 use super::unfold::begin;
 use crate::notifications::telling::tell;
-use crate::run::callback::tell as call_back;
+use crate::run::callback::call_back;
 use crate::slots::{Place, places_of, release};
 
 /// What one settling writes: then its timer looks again, so that no call lasts for as long as a graph is large. What was done before

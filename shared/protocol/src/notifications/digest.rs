@@ -13,11 +13,11 @@ use minutehand_domain::notification::{Digest, DigestKey, Entry, Message, Node, R
 use minutehand_domain::priority::Priority;
 use minutehand_domain::run::{Run, Skip, State};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{CloseDigest, Guard, RunsOf, Store as _, Updated};
+use minutehand_io::store::{CloseDigest, RunsOf, Store as _, Updated};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
+use crate::born::born;
 use crate::lookup::{job_of, rule_of};
 
 /// What a look at a message that has no record comes to.
@@ -44,10 +44,7 @@ pub async fn tell_of_window<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -
         return Ok(Digested::Empty);
     }
     let run = message(ports, tenant, key, window, entries).await?;
-    let now = ports.clock().now();
-    if ports.store().put(tenant, key, &run, Guard::Absent).await?.is_written() {
-        ports.events().emit(&Event::Run { run: &run, from: "none", now });
-    }
+    let _whoever_was_faster_made_the_same = born(ports, &run, "none", ports.clock().now()).await?;
     Ok(Digested::Born)
 }
 

@@ -10,11 +10,10 @@ use minutehand_domain::run::Run;
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
+use crate::born::born;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
 
@@ -26,10 +25,9 @@ pub async fn test<D: Ports>(ports: &D, rule: &Rule, by: By) -> Result<Option<Run
     let payload = bodies::keep(ports, &rule.tenant, rule.id, Some(body), INLINE_PAYLOAD_BYTES).await?;
     let run = Run { payload: Some(payload), asked_by: Some(by), ..Run::new(rule.tenant.clone(), key, order.priority) };
     let timer = promise(ports, &rule.tenant, TimerKey::run(key, now), 0).await?;
-    if !ports.store().put(&rule.tenant, key, &run, Guard::Absent).await?.is_written() {
+    if !born(ports, &run, "none", now).await?.is_written() {
         return Ok(None);
     }
-    ports.events().emit(&Event::Run { run: &run, from: "none", now });
     let lane = Lane::of(order.priority, &order.terms);
     let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
     Ok(Some(run))

@@ -17,10 +17,10 @@ use minutehand_domain::operation::{Acted, Backfill, Operation, Position, Work};
 use minutehand_domain::run::{Covered, Made, Run, Skip, SkippedSpan, State, Waiting};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, RunsOf, Store as _};
+use minutehand_io::store::{Put, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::born;
 use crate::chain::passing_over::{ensure_successor, skip};
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::run::cancel::{Cancelled, cancel_with};
@@ -112,9 +112,8 @@ async fn put<D: Ports>(
     let made = Made { by: operation.id, at: now };
     let (asked_by, nominal) = (Some(operation.by.clone()), backfill.nominal(key.at));
     let run = Run { asked_by, nominal, ..job.run(key).backfilled(backfill.priority, made) };
-    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
+    match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
-            ports.events().emit(&Event::Run { run: &run, from: "none", now });
             let lane = Lane::of(run.priority, &job.definition.terms);
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Ok(()))

@@ -12,18 +12,18 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{Event as RunEvent, Run};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Store as _};
+use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_wire::run_view::{Bodies, result_of};
 use minutehand_wire::{BodyView, RunToldView, RunView};
 
 use crate::bodies;
+use crate::born::born;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise_task;
 
 /// Makes the runs that tell of this end, where they are not there yet. Says how many it made.
-pub(crate) async fn tell<D: Ports>(ports: &D, of: &Run) -> Result<u32, Fault> {
+pub(crate) async fn call_back<D: Ports>(ports: &D, of: &Run) -> Result<u32, Fault> {
     let mut made = 0;
     for callback in of.callbacks_owed() {
         if lacks(ports, of, callback).await? {
@@ -54,19 +54,11 @@ async fn bear<D: Ports>(ports: &D, of: &Run, callback: &Callback) -> Result<(), 
     let now = ports.clock().now();
     let run = of.telling(callback.place, now);
     let timer = promise_task(ports, &run.tenant, TimerKey::run(run.key, now), of.key).await?;
-    if put(ports, &run).await? {
+    if born(ports, &run, "none", now).await?.is_written() {
         let lane = Lane::of(run.priority, &Callback::terms());
         let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
     }
     Ok(())
-}
-
-async fn put<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
-    let is_written = ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?.is_written();
-    if is_written {
-        ports.events().emit(&Event::Run { run, from: "none", now: ports.clock().now() });
-    }
-    Ok(is_written)
 }
 
 /// Makes the run of a callback whose timer alone is there: whoever promised it died. One that is not owed is recorded as cancelled. False
@@ -79,7 +71,7 @@ pub(crate) async fn derive<D: Ports>(ports: &D, timer: &Timer, from: RunKey, key
     let run = of.telling(callback.place, now);
     let is_owed = of.callbacks_owed().any(|owed| owed.place == callback.place);
     let run = if is_owed { run } else { run.after(&RunEvent::Cancel { by: None }, now).unwrap_or(run) };
-    put(ports, &run).await.map(|_a_record_is_there_now| true)
+    born(ports, &run, "none", now).await.map(|_a_record_is_there_now| true)
 }
 
 /// Who gives a callback its order: the run that it tells of, as it is now.

@@ -14,12 +14,12 @@ use minutehand_domain::run::{NotToRedo, Run, Said, Skip, State};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::aftermath::{Made, Try, try_again};
 use crate::bodies;
+use crate::born::born;
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
@@ -133,9 +133,8 @@ async fn make_run<D: Ports>(
 pub(crate) async fn queue<D: Ports>(ports: &D, job: &Job, run: Run, named: bool) -> Result<Answered, Fault> {
     let now = ports.clock().now();
     let timer = promise(ports, &run.tenant, TimerKey::run(run.key, now), job.generation).await?;
-    match ports.store().put(&run.tenant, run.key, &run, Guard::Absent).await? {
+    match born(ports, &run, "none", now).await? {
         Put::Written(_) => {
-            ports.events().emit(&Event::Run { run: &run, from: "none", now });
             let lane = Lane::of(run.priority, &job.definition.terms);
             let _a_lost_hint_is_found_overdue = hint(ports, lane, &Hint::of(&timer), now).await;
             Ok(Answered::Queued(run))

@@ -51,7 +51,7 @@ impl Verdict<'_> {
             let too_many = n.checked_sub(most).is_some_and(|before| at - begun[before].0 < MINUTE_OF_BEGINNINGS);
             if too_many {
                 let detail = format!("more than {most} in the minute until {at}");
-                self.report("nothing starts early", job.job, *instant, detail);
+                self.report("what is made up for begins at its pace", job.job, *instant, detail);
             }
         }
     }

@@ -248,3 +248,8 @@ fn a_catch_up_is_what_its_policy_says() {
 fn an_outage_is_over_before_it_is_recorded() {
     kept("an outage is over before it is recorded", 20);
 }
+
+#[test]
+fn what_is_made_up_for_begins_at_its_pace() {
+    kept("what is made up for begins at its pace", 150);
+}
