@@ -89,6 +89,9 @@ pub(crate) async fn import<D: Ports>(
     // What was read beside it is what it is laid over.
     let seen = present.map(|(_, shared)| shared.generation);
     precondition.check_tag(&tag_of(seen), "calendar")?;
+    if query.dry_run {
+        return change.only_said(ports, caller.tenant(), seen).await;
+    }
     change.make_as_seen(ports, &caller, &acting, seen).await
 }
 
@@ -109,7 +112,20 @@ impl Change<'_> {
     ) -> Result<Response, Problem> {
         let seen = there(ports, caller.tenant(), self.name).await?.map(|shared| shared.generation);
         precondition.check_tag(&tag_of(seen), "calendar")?;
+        if self.dry_run {
+            return self.only_said(ports, caller.tenant(), seen).await;
+        }
         self.make_as_seen(ports, caller, acting, seen.filter(|_| precondition.is_given())).await
+    }
+
+    /// With the tag of what is there, so that the change can be made of just that.
+    async fn only_said<D: Ports>(self, ports: &D, tenant: &Tenant, seen: Option<u64>) -> Result<Response, Problem> {
+        let touched = touched(ports, tenant, self.name, Some(self.calendar)).await?;
+        let mut response = Json(only_said(&touched, self.passed_over)).into_response();
+        if seen.is_some() {
+            response.headers_mut().insert(ETAG, tag_value(seen));
+        }
+        Ok(response)
     }
 
     async fn make_as_seen<D: Ports>(
@@ -120,10 +136,6 @@ impl Change<'_> {
         seen: Option<u64>,
     ) -> Result<Response, Problem> {
         let tenant = caller.tenant();
-        if self.dry_run {
-            let touched = touched(ports, tenant, self.name, Some(self.calendar)).await?;
-            return Ok(Json(only_said(&touched, self.passed_over)).into_response());
-        }
         let writing = async {
             match let_stand(ports, tenant, self.name, self.calendar.rules(), seen).await? {
                 Put::Done { shared, is_new, jobs } => Ok((shared, is_new, jobs)),
@@ -203,7 +215,11 @@ fn tag_of(generation: Option<u64>) -> String {
 }
 
 fn etag(shared: &Shared) -> [(HeaderName, HeaderValue); 1] {
-    [(ETAG, HeaderValue::try_from(tag_of(Some(shared.generation))).expect("digits in quotes"))]
+    [(ETAG, tag_value(Some(shared.generation)))]
+}
+
+fn tag_value(generation: Option<u64>) -> HeaderValue {
+    HeaderValue::try_from(tag_of(generation)).expect("digits in quotes")
 }
 
 fn only_said(touched: &Touched, passed_over: Vec<PassedOverView>) -> CalendarChangeView {

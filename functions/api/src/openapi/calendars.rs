@@ -32,7 +32,7 @@ pub(crate) fn put_calendar() -> OperationDoc {
         .if_match()
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::CREATED, "It is made.").with(AnswerHeader::ETag))
-        .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::OK, "It is written anew, or would be.").with(AnswerHeader::ETag))
+        .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::OK, "It is written anew, or would be.").with(AnswerHeader::ETagIfThere))
         .example("holidays", holidays(), StatusCode::CREATED, made())
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn import_calendar() -> OperationDoc {
         .if_match()
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::CREATED, "It is made.").with(AnswerHeader::ETag))
-        .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::OK, "It is written anew, or would be.").with(AnswerHeader::ETag))
+        .shows(ResponseDoc::json::<CalendarChangeView>(StatusCode::OK, "It is written anew, or would be.").with(AnswerHeader::ETagIfThere))
         .example("a holiday", json!({ "ics": ICS, "timezone": "America/New_York" }), StatusCode::CREATED, imported())
 }
 

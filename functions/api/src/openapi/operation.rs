@@ -204,6 +204,7 @@ impl AnswerHeader {
         match self {
             Self::Location => ("Location", "Location"),
             Self::ETag => ("ETag", "ETag"),
+            Self::ETagIfThere => ("ETag", "ETagIfThere"),
             Self::Replayed => ("Idempotency-Replayed", "IdempotencyReplayed"),
         }
     }

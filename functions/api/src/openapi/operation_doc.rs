@@ -81,6 +81,8 @@ pub(super) struct Content {
 pub(super) enum AnswerHeader {
     Location,
     ETag,
+    /// Of what may not be there yet, since it was only asked what would become of it.
+    ETagIfThere,
     Replayed,
 }
 

@@ -55,6 +55,7 @@ pub(super) fn headers(schemas: &mut Schemas) -> Value {
     json!({
         "RequestId": required("Names this request, in problems and in the log.", &json!({ "type": "string", "pattern": "^req_" })),
         "ETag": required("What `If-Match` and `If-None-Match` are given.", &etag),
+        "ETagIfThere": { "description": "Of the version that is there, if there is one.", "schema": etag },
         "Location": required("The address of what was made.", &json!({ "type": "string", "format": "uri-reference" })),
         "IdempotencyReplayed": required("This was done before.", &json!({ "type": "string", "const": "true" })),
         "RetryAfter": required("After so many seconds it is worth asking again.", &seconds),

@@ -64,9 +64,13 @@ pub fn parse(text: &str) -> Result<Imported, NotAnIcs> {
     if text.len() > ICS_BYTES {
         return Err(NotAnIcs::TooLong);
     }
+    let lines = unfolded(text);
+    if lines.is_empty() {
+        return Err(NotAnIcs::NoCalendar);
+    }
     let mut imported = Imported::default();
     let (mut open, mut event): (Vec<String>, Option<Event>) = (Vec::new(), None);
-    for (line, text) in unfolded(text) {
+    for (line, text) in lines {
         let broken = |what| NotAnIcs::Broken { line, what };
         let read = Line::of(&text).ok_or_else(|| broken("this has no colon"))?;
         match (read.name.as_str(), open.len()) {
@@ -317,6 +321,8 @@ mod tests {
     fn what_is_no_calendar_is_refused() {
         let broken = |line, what| Err(NotAnIcs::Broken { line, what });
         assert_eq!(parse("<html>:"), Err(NotAnIcs::NoCalendar));
+        assert_eq!(parse(""), Err(NotAnIcs::NoCalendar), "an empty file is no calendar without dates");
+        assert_eq!(parse(" \r\n"), Err(NotAnIcs::NoCalendar));
         assert_eq!(parse("BEGIN:VCARD\nEND:VCARD"), Err(NotAnIcs::NoCalendar));
         assert_eq!(parse("BEGIN:VCALENDAR\nhello\nEND:VCALENDAR"), broken(2, "this has no colon"));
         assert_eq!(parse("BEGIN:VCALENDAR\nBEGIN:VEVENT"), broken(2, "it ends in the middle"));
