@@ -1,5 +1,6 @@
 //! A hint: a message on a queue that says "this run may be due". It carries identities, never state, and has no authority.
 
+use crate::Moment;
 use crate::id::{RunKey, Tenant};
 use crate::timer::{Timer, TimerKey, TimerStamp};
 
@@ -10,12 +11,20 @@ pub struct Hint {
     /// The timer that stands behind this hint, and what was seen of it: the executor that finishes the run erases just that.
     pub timer: TimerKey,
     pub stamp: TimerStamp,
+    /// When it was sent; none before that, and where it waited in a line of workers since.
+    pub sent: Option<Moment>,
 }
 
 impl Hint {
     /// A hint for the run its timer is about.
     pub fn of(timer: &Timer) -> Self {
-        Self { tenant: timer.tenant.clone(), run: timer.key.run_key(), timer: timer.key, stamp: timer.stamp }
+        Self {
+            tenant: timer.tenant.clone(),
+            run: timer.key.run_key(),
+            timer: timer.key,
+            stamp: timer.stamp,
+            sent: None,
+        }
     }
 
     /// A hint for an occurrence of a job as it stands at `generation`. Where the timer was made from a later one, it is

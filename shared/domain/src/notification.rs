@@ -239,7 +239,7 @@ impl Rule {
 
     fn late_at(&self, run: &Run) -> Option<Moment> {
         let began = run.started_at?;
-        (began.since(run.key.at) > self.late).then(|| run.finished_at()).flatten()
+        (began.since(run.could_begin_at()) > self.late).then(|| run.finished_at()).flatten()
     }
 
     /// What its messages carry out: three tries within minutes.

@@ -19,7 +19,7 @@ pub use self::backfill::{Backfill, Fires, NoBackfill};
 pub use self::filter::{JobFilter, RunFilter};
 use crate::Moment;
 use crate::access::By;
-use crate::id::{JobId, NotAnId, RunKey, Tenant, base32, from_base32, time_first};
+use crate::id::{JobId, NotAnId, Origin, RunKey, Tenant, base32, from_base32, time_first};
 use crate::idempotency::Fingerprint;
 use crate::limits::{BACKFILL_RUNS_PER_MINUTE, OPERATION_BATCH, OPERATION_REASONS};
 use crate::pace;
@@ -93,6 +93,8 @@ pub enum JobAct {
 pub enum RunAct {
     Cancel,
     Retry,
+    /// Of dead letters.
+    Dismiss,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -217,7 +219,7 @@ impl OperationId {
 
     /// A key in the place of a run's that no run has: its job would be an operation.
     pub const fn no_run(self) -> RunKey {
-        RunKey { job: self.place(), at: Moment::EPOCH, origin: crate::id::Origin::Manual, discriminator: 0 }
+        RunKey { job: self.place(), at: Moment::EPOCH, origin: Origin::Manual, discriminator: 0 }
     }
 
     /// The operation that [`Self::no_run`] stands for.
@@ -400,16 +402,24 @@ impl Operation {
         if self.held_since.is_some() { now + in_a_while } else { now + pace::PROMISE_AGAIN }
     }
 
-    /// The key of another try at this run: the same, whoever makes it. `turn` counts those before it that were promised and given up.
-    pub fn retry_of(&self, run: RunKey, turn: u32) -> RunKey {
+    /// The key of another try at this run, made now: [`Self::has_tried`] knows it from any other's, whoever has made it. It is younger than the
+    /// operation, which is not to find it in its turn.
+    pub fn retry_of(&self, run: RunKey, now: Moment) -> RunKey {
+        RunKey::redrive(run.job, now.max(self.asked_at.just_after()), self.number_of(run))
+    }
+
+    /// Whether this is its try at that run.
+    pub fn has_tried(&self, run: RunKey, again: RunKey) -> bool {
+        again.origin == Origin::Redrive && again.discriminator == self.number_of(run)
+    }
+
+    fn number_of(&self, run: RunKey) -> u64 {
         let digest = Sha256::new()
-            .chain_update(b"minutehand retry of an operation 1\0")
+            .chain_update(b"minutehand retry of an operation 2\0")
             .chain_update(self.id.0)
             .chain_update(run.to_bytes())
-            .chain_update(turn.to_be_bytes())
             .finalize();
-        let number = u64::from_be_bytes(digest[..8].try_into().expect("a digest has 32 bytes"));
-        RunKey::redrive(run.job, self.asked_at, number.max(1))
+        u64::from_be_bytes(digest[..8].try_into().expect("a digest has 32 bytes")).max(1)
     }
 
     /// Whether something that came about at that moment was there when it was asked for.
@@ -440,8 +450,8 @@ impl Progress {
 }
 
 impl Work {
-    pub const KINDS: [&'static str; 6] =
-        ["pause_jobs", "resume_jobs", "cancel_jobs", "cancel_runs", "retry_runs", "backfill"];
+    pub const KINDS: [&'static str; 7] =
+        ["pause_jobs", "resume_jobs", "cancel_jobs", "cancel_runs", "retry_runs", "dismiss_runs", "backfill"];
 
     /// Its kind, in a word.
     pub const fn kind(&self) -> &'static str {
@@ -451,6 +461,7 @@ impl Work {
             Self::Jobs { act: JobAct::Cancel, .. } => "cancel_jobs",
             Self::Runs { act: RunAct::Cancel, .. } => "cancel_runs",
             Self::Runs { act: RunAct::Retry, .. } => "retry_runs",
+            Self::Runs { act: RunAct::Dismiss, .. } => "dismiss_runs",
             Self::Backfill(_) => "backfill",
         }
     }
@@ -478,12 +489,13 @@ impl JobAct {
 }
 
 impl RunAct {
-    pub const ALL: [Self; 2] = [Self::Cancel, Self::Retry];
+    pub const ALL: [Self; 3] = [Self::Cancel, Self::Retry, Self::Dismiss];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cancel => "cancel",
             Self::Retry => "retry",
+            Self::Dismiss => "dismiss",
         }
     }
 
@@ -491,7 +503,16 @@ impl RunAct {
     pub fn can_be_done_to(self, status: &str) -> bool {
         match self {
             Self::Cancel => matches!(status, "scheduled" | "queued" | "waiting" | "running"),
-            Self::Retry => matches!(status, "failed" | "timed_out"),
+            Self::Retry | Self::Dismiss => matches!(status, "failed" | "timed_out"),
+        }
+    }
+
+    /// Whether it is done to dead letters alone: to what failed and nobody has seen to, unless somebody says which are to be tried again.
+    pub fn is_of_letters(self, filter: &RunFilter) -> bool {
+        match self {
+            Self::Cancel => false,
+            Self::Retry => !filter.names_a_status(),
+            Self::Dismiss => true,
         }
     }
 

@@ -167,7 +167,7 @@ mod tests {
         let since = NOW - Duration::from_secs(waited);
         let run = RunKey::manual(JobId::from_bytes([1; 16]), since, number);
         let stamp = TimerStamp { generation: 0, written: since };
-        let hint = Hint { tenant: Tenant::deployment(), run, timer: TimerKey::run(run, since), stamp };
+        let hint = Hint { tenant: Tenant::deployment(), run, timer: TimerKey::run(run, since), stamp, sent: None };
         Offer { pool: "p".parse().unwrap(), handler: "h".parse().unwrap(), priority, since, hint }
     }
 

@@ -101,6 +101,8 @@ pub struct Run {
     pub aftermath: Option<Aftermath>,
     /// The operation that made it, where one did.
     pub made: Option<Made>,
+    /// When the hint was sent by which it was claimed last, where that was late: it says where the time went.
+    pub dispatched: Option<Moment>,
 }
 
 /// What made a run, and when.
@@ -438,6 +440,7 @@ impl Run {
             given: None,
             aftermath: None,
             made: None,
+            dispatched: None,
         }
     }
 
@@ -446,12 +449,15 @@ impl Run {
         self.nominal.unwrap_or(self.key.at)
     }
 
-    /// From when on somebody could begin it: its instant, unless that was past when it was made.
+    /// From when on somebody could begin it: its instant, unless that was past when it was made. One that goes on with another bears the
+    /// other's instant.
     pub fn could_begin_at(&self) -> Moment {
-        match (self.key.origin, self.made) {
-            (Origin::Backfill, Some(made)) => made.at,
-            _ => self.key.at,
-        }
+        let since = match self.key.origin {
+            Origin::Backfill => self.made.map(|made| made.at),
+            Origin::Resume => self.last_remark(Remarked::Resumed).map(|resumed| resumed.at),
+            _ => None,
+        };
+        since.unwrap_or(self.key.at)
     }
 
     /// The run that makes up for an occurrence: due when it is made, and to have ended as long after that as its job says.

@@ -13,6 +13,7 @@ use minutehand_domain::body::Body;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::lane::Lane;
+use minutehand_domain::operation::OperationId;
 use minutehand_domain::run::{Run, Said};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
@@ -38,6 +39,8 @@ pub struct Try<'a> {
     /// In place of the one's before.
     pub payload: Option<&'a Body>,
     pub said: Said<'a>,
+    /// The operation that asks for it, where one does.
+    pub operation: Option<OperationId>,
     /// How it travels.
     pub lane: Lane,
 }
@@ -64,7 +67,11 @@ pub async fn mark<D: Ports>(ports: &D, of: &Seen<Run>, other: Try<'_>) -> Result
         }
         None => {}
     }
-    let marked = before.tried_again(other.key, other.payload.cloned(), other.said, ports.clock().now());
+    let now = ports.clock().now();
+    let marked = match other.operation {
+        Some(operation) => before.tried_again_by(operation, other.key, other.said, now),
+        None => before.tried_again(other.key, other.payload.cloned(), other.said, now),
+    };
     let written = ports.store().put(&marked.tenant, marked.key, &marked, of.guard()).await?.is_written();
     Ok(written.then_some(marked))
 }

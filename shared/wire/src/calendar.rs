@@ -62,7 +62,7 @@ pub struct CalendarRequest {
     pub allowed_times: Option<Vec<TimeSpec>>,
     /// Where they are given, nothing fires on other days of the week.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<DayOfWeek>>", length(min = 1, max = 7))]
+    #[schemars(with = "Option<Vec<DayOfWeek>>", length(min = 1))]
     pub business_days: Option<Vec<Word<DayOfWeek>>>,
     /// Nothing fires between two instants.
     #[serde(default, deserialize_with = "maybe_objects", skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct DateSpec {
 pub struct TimeSpec {
     /// The days on which it begins: each if they are not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<DayOfWeek>>", length(min = 1, max = 7))]
+    #[schemars(with = "Option<Vec<DayOfWeek>>", length(min = 1))]
     pub days: Option<Vec<Word<DayOfWeek>>>,
     #[schemars(with = "TimeOfDayText")]
     pub from: String,

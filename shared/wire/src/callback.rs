@@ -32,7 +32,7 @@ pub struct CallbackSpec {
     pub url: String,
     /// The ends that it is told of. Without it all but `skipped`.
     #[serde(default)]
-    #[schemars(with = "AskedOrShown<Option<Vec<EndWord>>, Vec<EndWord>>", length(min = 1, max = 5))]
+    #[schemars(with = "AskedOrShown<Option<Vec<EndWord>>, Vec<EndWord>>", length(min = 1))]
     pub on: Option<Vec<Word<End>>>,
     /// As those of a target.
     #[serde(default)]

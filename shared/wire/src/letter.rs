@@ -20,6 +20,7 @@ use crate::decision_request::NoteRequest;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::instant::Instant;
 use crate::job_request::payload_of;
+use crate::object::maybe_object;
 use crate::page::DEFAULT_LIMIT;
 use crate::problem::Problem;
 use crate::run_view::RunView;
@@ -228,11 +229,12 @@ pub struct RedriveRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedriveManyRequest {
+    /// Each is answered on its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<RunIdText>>", length(min = 1, max = LETTERS_AT_ONCE))]
+    #[schemars(length(min = 1, max = LETTERS_AT_ONCE))]
     pub run_ids: Option<Vec<String>>,
     /// The newest hundred of these.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub filter: Option<LetterFilter>,
     /// Of a filter: where the answer before ended.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,11 +258,12 @@ pub struct RedriveManyRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DismissManyRequest {
+    /// Each is answered on its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<RunIdText>>", length(min = 1, max = LETTERS_AT_ONCE))]
+    #[schemars(length(min = 1, max = LETTERS_AT_ONCE))]
     pub run_ids: Option<Vec<String>>,
     /// The newest hundred of these.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub filter: Option<LetterFilter>,
     /// Of a filter: where the answer before ended.
     #[serde(skip_serializing_if = "Option::is_none")]

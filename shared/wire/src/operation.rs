@@ -17,6 +17,7 @@ use crate::component::component;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::instant::Instant;
 use crate::job_view::JobStatus;
+use crate::object::maybe_object;
 use crate::page::DEFAULT_LIMIT;
 use crate::run_status::RunStatus;
 use crate::texts::{CursorText, JobIdText, Line, OperationIdText};
@@ -43,6 +44,8 @@ pub enum ActWord {
     Cancel,
     /// Of runs.
     Retry,
+    /// Of runs: of dead letters.
+    Dismiss,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,10 +53,10 @@ pub enum ActWord {
 pub struct OperationRequest {
     pub act: ActWord,
     /// To which jobs. An empty filter is all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsFilter>,
     /// Or to which runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub runs: Option<RunsFilter>,
     /// Why: it stands with the operation, and in the events of runs that are cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +105,8 @@ pub struct RunsFilter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Line<WORD_CHARS>>")]
     pub tag: Option<String>,
-    /// If it is not given, those to which the act can be done: for `cancel` what is not over, for `retry` what failed or timed out.
+    /// If it is not given, those to which the act can be done: for `cancel` what is not over, for `retry` and `dismiss` what failed or timed
+    /// out and nobody has seen to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -290,7 +294,7 @@ impl OperationRequest {
             ActWord::Pause => Some(JobAct::Pause),
             ActWord::Resume => Some(JobAct::Resume),
             ActWord::Cancel => Some(JobAct::Cancel),
-            ActWord::Retry => None,
+            ActWord::Retry | ActWord::Dismiss => None,
         };
         if act.is_none() {
             errors.add("/act", format!("jobs can be: {}", JobAct::ALL.map(JobAct::as_str).join(", ")));
@@ -303,6 +307,7 @@ impl OperationRequest {
         let act = match self.act {
             ActWord::Cancel => Some(RunAct::Cancel),
             ActWord::Retry => Some(RunAct::Retry),
+            ActWord::Dismiss => Some(RunAct::Dismiss),
             ActWord::Pause | ActWord::Resume => None,
         };
         if act.is_none() {

@@ -78,6 +78,8 @@ pub struct RunWhyView {
     pub reason: Option<String>,
     /// When it was due.
     pub due_at: Instant,
+    /// When the hint was sent by which its last attempt was claimed; null where that began within a second, or a worker took it.
+    pub dispatched_at: Option<Instant>,
     /// When its first attempt started.
     pub started_at: Option<Instant>,
     /// Seconds from when it was due until it started; where it has not, until now or until its end.
@@ -132,8 +134,8 @@ component!(
     StageWord = "StageKind",
     json_schema!({
         "type": "string",
-        "description": "What a run's time went into: `queued`, it could have been claimed; `place`, it stood in line for one; `rate`, its \
-             turn had not come; `attempt`; `backoff`, between two attempts; `recovery`, whoever had it was gone and nobody had noticed; \
+        "description": "What a run's time went into: `dispatch`, it was due and nobody had been told; `queued`, it could have been \
+             claimed; `place`, it stood in line for one; `rate`, its turn had not come; `catch_up`, its turn in catching up had not; `attempt`; `backoff`, between two attempts; `recovery`, whoever had it was gone and nobody had noticed; \
              `tasks`; `answer`, somebody was asked; `undecided`, until it was recorded that it does not fire.",
         "enum": StageKind::ALL.map(StageKind::as_str),
     })
@@ -181,6 +183,7 @@ impl RunWhyView {
             status: RunStatus::of(run, now),
             reason: run.reason().map(ToOwned::to_owned),
             due_at: Instant(lag.due),
+            dispatched_at: run.dispatched.map(Instant),
             started_at: run.started_at.map(Instant),
             lag_seconds: lag.before_it_began().as_secs_f64(),
             total_seconds: lag.whole().as_secs_f64(),

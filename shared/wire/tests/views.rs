@@ -469,7 +469,8 @@ proptest! {
             stage: one.clone(), attempt: Some(1), at, until: at, seconds: runs_per_minute, detail: other.clone(),
         };
         reads_back(&RunWhyView {
-            run_id: one.clone(), job_id: other.clone(), status, reason: maybe.clone(), due_at: at, started_at: Some(at),
+            run_id: one.clone(), job_id: other.clone(), status, reason: maybe.clone(), due_at: at, dispatched_at: None,
+            started_at: Some(at),
             lag_seconds: runs_per_minute, total_seconds: runs_per_minute, stages: vec![stage],
         });
         let (job_id, name, priority) = (one.clone(), maybe.clone(), Priority::High.into());

@@ -180,7 +180,7 @@ pub async fn what_was_tried_again_or_dismissed_needs_no_attention<S: Store>(stor
     for run in [&oldest, &newest] {
         put_run(&*store, &failed(run.clone())).await;
     }
-    let redriven = Aftermath::Redriven { run: RunKey::redrive(job_id(1), at(90), 7), payload: None };
+    let redriven = Aftermath::Redriven { run: RunKey::redrive(job_id(1), at(90), 7), payload: None, by: None };
     for (run, aftermath) in [(&again, redriven), (&dismissed, Aftermath::Dismissed)] {
         let seen = put_run(&*store, &failed(run.clone())).await;
         let seen_to = Run { aftermath: Some(aftermath), ..failed(run.clone()) };

@@ -332,7 +332,13 @@ fn every_shape() -> Vec<Hint> {
         TimerKey::run(manual, Moment::END),
         TimerKey::run(RunKey::occurrence(job_id(0), Moment::END), Moment::EPOCH),
     ];
-    let of = |timer: TimerKey| Hint { tenant: tenant(), run: timer.run_key(), timer, stamp: stamp(1) };
+    let of = |timer: TimerKey| Hint {
+        tenant: tenant(),
+        run: timer.run_key(),
+        timer,
+        stamp: stamp(1),
+        sent: Some(Moment::from_secs(7)),
+    };
     let mut shapes = timers.map(of).to_vec();
     shapes.push(Hint { tenant: named(&"z-9".repeat(21)), ..shapes[0].clone() });
     shapes.push(Hint { stamp: TimerStamp { generation: u64::MAX, written: Moment::END }, ..shapes[0].clone() });

@@ -206,6 +206,7 @@ impl AnswerHeader {
             Self::ETag => ("ETag", "ETag"),
             Self::ETagIfThere => ("ETag", "ETagIfThere"),
             Self::Replayed => ("Idempotency-Replayed", "IdempotencyReplayed"),
+            Self::ReplayedIfSo => ("Idempotency-Replayed", "IdempotencyReplayedIfSo"),
         }
     }
 }

@@ -84,6 +84,8 @@ pub(super) enum AnswerHeader {
     /// Of what may not be there yet, since it was only asked what would become of it.
     ETagIfThere,
     Replayed,
+    /// Of what may also be a dry run.
+    ReplayedIfSo,
 }
 
 /// A request and its answer. A test runs each.

@@ -6,7 +6,7 @@ use minutehand_wire::{
 };
 use serde_json::{Value, json};
 
-use super::operation_doc::AnswerHeader::{Location, Replayed};
+use super::operation_doc::AnswerHeader::{Location, ReplayedIfSo};
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
 use crate::body::Nothing;
 use crate::problem::Kind;
@@ -35,7 +35,7 @@ pub(crate) fn start_operation() -> OperationDoc {
                 StatusCode::OK,
                 "What it would be, of a dry run; or the operation that the same request began before.",
             )
-            .with(Replayed),
+            .with(ReplayedIfSo),
         )
         .example("retry what failed today", retry(), StatusCode::OK, nothing_to_retry())
 }
@@ -93,7 +93,7 @@ pub(crate) fn backfill_job() -> OperationDoc {
                 StatusCode::OK,
                 "What would be made, of a dry run; or what the same request began before.",
             )
-            .with(Replayed),
+            .with(ReplayedIfSo),
         )
         .example("a night that was missed", night(), StatusCode::OK, what_it_was_due())
 }

@@ -58,6 +58,9 @@ pub(super) fn headers(schemas: &mut Schemas) -> Value {
         "ETagIfThere": { "description": "Of the version that is there, if there is one.", "schema": etag },
         "Location": required("The address of what was made.", &json!({ "type": "string", "format": "uri-reference" })),
         "IdempotencyReplayed": required("This was done before.", &json!({ "type": "string", "const": "true" })),
+        "IdempotencyReplayedIfSo": {
+            "description": "This was done before; without it, it was a dry run.", "schema": { "type": "string", "const": "true" },
+        },
         "RetryAfter": required("After so many seconds it is worth asking again.", &seconds),
         "WwwAuthenticate": required("How to send a key.", &json!({ "type": "string" })),
         "Allow": required("The methods that this address knows.", &json!({ "type": "string" })),

@@ -49,6 +49,11 @@ Examples:
   minutehand bulk retry-runs --tag etl --from 8h --dry-run
   minutehand bulk retry-runs --tag etl --from 8h --note 'the disk was full' --wait")]
     RetryRuns(OfRuns),
+    /// Dismiss dead letters: they are not to be tried again
+    #[command(after_help = "\
+Examples:
+  minutehand bulk dismiss-runs --tag etl --to 7d --note 'too old to matter'")]
+    DismissRuns(OfRuns),
 }
 
 #[derive(Debug, Args)]
@@ -142,6 +147,7 @@ impl Bulk {
             Self::CancelJobs(of) => (ActWord::Cancel, (Some(of.filter()), None), &of.manner),
             Self::CancelRuns(of) => (ActWord::Cancel, (None, Some(of.filter(now))), &of.manner),
             Self::RetryRuns(of) => (ActWord::Retry, (None, Some(of.filter(now))), &of.manner),
+            Self::DismissRuns(of) => (ActWord::Dismiss, (None, Some(of.filter(now))), &of.manner),
         };
         let (note, dry_run) = (manner.note.clone(), manner.dry_run);
         let request = OperationRequest { act, jobs, runs, note, dry_run, idempotency_key: None };
@@ -219,6 +225,7 @@ mod tests {
                 &["cancel-runs", "--job=job_1", "--status=queued"],
                 r#"{"act":"cancel","runs":{"job_id":"job_1","status":"queued"}}"#,
             ),
+            (&["dismiss-runs", "--tag=t"], r#"{"act":"dismiss","runs":{"tag":"t"}}"#),
             (&["retry-runs", "--from=1h"], r#"{"act":"retry","runs":{"from":"1970-01-01T23:00:00.000Z"}}"#),
         ] {
             assert_eq!(sent(words).unwrap(), body, "{words:?}");

@@ -75,6 +75,11 @@ impl RunFilter {
             && self.window.contains(&run.key.at)
     }
 
+    /// Whether it says how they stand.
+    pub fn names_a_status(&self) -> bool {
+        self.status.is_some()
+    }
+
     /// Whether its job is asked as well.
     pub fn asks_the_job(&self) -> bool {
         self.tag.is_some()

@@ -162,10 +162,12 @@ fn another_try_of_one_run_by_one_operation_is_one() {
     let run = RunKey::manual(JOB, NOW, 1);
     let other = Operation { id: OperationId::from_bytes([8; 16]), ..bulk() };
 
-    assert_eq!(bulk().retry_of(run, 0), bulk().retry_of(run, 0));
-    for different in [bulk().retry_of(run, 1), bulk().retry_of(RunKey::manual(JOB, NOW, 2), 0), other.retry_of(run, 0)]
-    {
-        assert_ne!(different, bulk().retry_of(run, 0));
+    for made in [bulk().retry_of(run, NOW), bulk().retry_of(run, NOW + Duration::from_secs(900))] {
+        assert!(bulk().has_tried(run, made), "whenever it was made");
+        assert!(!bulk().is_older(made.at), "{made}");
+    }
+    for different in [bulk().retry_of(RunKey::manual(JOB, NOW, 2), NOW), other.retry_of(run, NOW), run] {
+        assert!(!bulk().has_tried(run, different), "{different}");
     }
 }
 

@@ -3,11 +3,12 @@
 
 use thiserror::Error;
 
-use super::{Remark, Remarked, Run, State};
+use super::{Made, Remark, Remarked, Run, State};
 use crate::Moment;
 use crate::access::By;
 use crate::body::Body;
 use crate::id::{Origin, RunKey};
+use crate::operation::OperationId;
 
 /// What became of a run that came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub enum Aftermath {
         run: RunKey,
         /// What that is given, where it is not what this one was given.
         payload: Option<Body>,
+        /// The operation that asked for it, where one did.
+        by: Option<OperationId>,
     },
     /// It is not to be tried again.
     Dismissed,
@@ -40,6 +43,8 @@ pub enum NotALetter {
         "this is the run of a task: where its failure is held, its workflow's run takes a verdict; a run that has ended is resumed"
     )]
     OfATask,
+    #[error("this told of the end of another run, or was to: it is not tried again")]
+    OfACallback,
     #[error("it was tried again as {0}")]
     Redriven(RunKey),
     #[error("it was dismissed")]
@@ -47,7 +52,8 @@ pub enum NotALetter {
 }
 
 impl Run {
-    /// Whether it failed or timed out for good, and nobody has done anything about that. The failure of a task is its workflow's.
+    /// Whether it failed or timed out for good, and nobody has done anything about that. The failure of a task is its workflow's, and that
+    /// of a callback is shown with the run that it tells of.
     pub fn is_dead_letter(&self) -> bool {
         self.letter().is_ok()
     }
@@ -60,6 +66,9 @@ impl Run {
                 Err(NotALetter::DidNotFail)
             }
             (State::Failed { .. } | State::TimedOut { .. }, _) if self.task.is_some() => Err(NotALetter::OfATask),
+            (State::Failed { .. } | State::TimedOut { .. }, _) if self.callback_of.is_some() => {
+                Err(NotALetter::OfACallback)
+            }
             (State::Failed { .. } | State::TimedOut { .. }, Some(Aftermath::Redriven { run, .. })) => {
                 Err(NotALetter::Redriven(*run))
             }
@@ -85,18 +94,33 @@ impl Run {
     /// The same, tried again under this key; `payload`: in place of its own.
     #[must_use]
     pub fn tried_again(&self, run: RunKey, payload: Option<Body>, said: Said<'_>, now: Moment) -> Self {
-        let aftermath = Some(Aftermath::Redriven { run, payload });
+        let aftermath = Some(Aftermath::Redriven { run, payload, by: None });
         Self { aftermath, ..self.remarked_by(Remarked::Redriven, said, now) }
+    }
+
+    /// The same, where an operation tries it again.
+    #[must_use]
+    pub fn tried_again_by(&self, operation: OperationId, run: RunKey, said: Said<'_>, now: Moment) -> Self {
+        let aftermath = Some(Aftermath::Redriven { run, payload: None, by: Some(operation) });
+        Self { aftermath, ..self.remarked_by(Remarked::Redriven, said, now) }
+    }
+
+    /// Whether anything was done about it then or later.
+    pub fn was_seen_to_since(&self, since: Moment) -> bool {
+        let is_about_that = |remark: &&Remark| matches!(remark.what, Remarked::Redriven | Remarked::Dismissed);
+        self.aftermath.is_some()
+            && self.remarks.iter().rev().find(is_about_that).is_some_and(|remark| remark.at >= since)
     }
 
     /// The try that it says there is, as it is born: of whom asked for it, and why, this one has kept the word.
     pub fn other_try(&self, now: Moment) -> Option<Self> {
-        let Some(Aftermath::Redriven { run: key, payload }) = &self.aftermath else { return None };
+        let Some(Aftermath::Redriven { run: key, payload, by }) = &self.aftermath else { return None };
         let run = self.redriven(*key).ok()?;
         let asked = self.last_remark(Remarked::Redriven);
         let asked_by = asked.and_then(|remark| remark.by.clone());
         let payload = payload.clone().or_else(|| run.payload.clone());
-        let again = Self { payload, asked_by, ..run };
+        let made = by.map(|by| Made { by, at: now });
+        let again = Self { payload, asked_by, made, ..run };
         let noted = asked.filter(|remark| remark.note.is_some()).cloned();
         match (key.origin, noted) {
             // Its key is as old as the run that it goes on with.
@@ -159,7 +183,7 @@ mod tests {
     #[test]
     fn a_run_that_failed_for_good_is_a_dead_letter_until_something_is_done_about_it() {
         let task = TaskRun::new(run().key, 1, false);
-        let redriven = Aftermath::Redriven { run: again(), payload: None };
+        let redriven = Aftermath::Redriven { run: again(), payload: None, by: None };
         for (run, is) in [
             (failed(), Ok(())),
             (Run { state: State::TimedOut { at: AT }, ..run() }, Ok(())),

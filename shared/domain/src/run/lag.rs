@@ -9,6 +9,9 @@ use std::time::Duration;
 use super::{Attempt, Ending, Run, State, Waiting};
 use crate::Moment;
 
+/// What begins so long after it could have says when it was dispatched.
+const LATE: Duration = Duration::from_secs(1);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lag {
     pub due: Moment,
@@ -28,6 +31,8 @@ pub struct Stage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StageKind {
+    /// It was due, and nobody had been told.
+    Dispatch,
     /// It could have been claimed.
     Queued,
     /// It stood in a line for a place.
@@ -51,7 +56,8 @@ pub enum StageKind {
 }
 
 impl StageKind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
+        Self::Dispatch,
         Self::Queued,
         Self::Place,
         Self::Rate,
@@ -66,6 +72,7 @@ impl StageKind {
 
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Dispatch => "dispatch",
             Self::Queued => "queued",
             Self::Place => "place",
             Self::Rate => "rate",
@@ -83,7 +90,8 @@ impl StageKind {
     pub const fn is_work(self) -> bool {
         match self {
             Self::Attempt | Self::Tasks | Self::Answer => true,
-            Self::Queued
+            Self::Dispatch
+            | Self::Queued
             | Self::Place
             | Self::Rate
             | Self::CatchUp
@@ -126,6 +134,14 @@ impl Lag {
 }
 
 impl Run {
+    /// The same, about to be claimed by a hint that was sent then. What begins in time does not say it: it would be one more number in each
+    /// record.
+    #[must_use]
+    pub fn hinted(self, sent: Option<Moment>, now: Moment) -> Self {
+        let is_late = matches!(&self.state, State::Scheduled { due } if now.since(*due) >= LATE);
+        Self { dispatched: sent.filter(|_| is_late), ..self }
+    }
+
     /// Where its time went until `now`, with all its attempts, oldest first.
     pub fn lag(&self, attempts: &[Attempt], now: Moment) -> Lag {
         let mut lag = Lag { due: self.could_begin_at(), stages: Vec::new() };
@@ -147,20 +163,27 @@ impl Run {
     fn waited_for(&self, lag: &mut Lag, attempt: &Attempt, former: Option<&Attempt>) {
         let (until, number) = (attempt.started_at, Some(attempt.number));
         match former {
-            None => lag.goes_on(until, StageKind::Queued, number, self.queued()),
+            None => self.was_queued(lag, until, number),
             Some(former) if is_lost(former) => {
                 lag.goes_on(until, StageKind::Recovery, number, "until another took over");
             }
-            Some(_) => {
-                let what = "the wait between two attempts, and until the next was claimed";
-                lag.goes_on(until, StageKind::Backoff, number, what);
-            }
+            Some(_) => match self.dispatched_before(until).filter(|sent| *sent > lag.end()) {
+                Some(sent) => {
+                    let what = "the wait between two attempts, and until a hint of the next was sent";
+                    lag.goes_on(sent, StageKind::Backoff, number, what);
+                    lag.goes_on(until, StageKind::Queued, number, "until it was claimed");
+                }
+                None => {
+                    let what = "the wait between two attempts, and until the next was claimed";
+                    lag.goes_on(until, StageKind::Backoff, number, what);
+                }
+            },
         }
     }
 
     /// What was claimed and is not carried out by itself.
     fn waited_below(&self, lag: &mut Lag, began: Moment, now: Moment) {
-        lag.goes_on(began, StageKind::Queued, None, self.queued());
+        self.was_queued(lag, began, None);
         let until = self.finished_at().unwrap_or(now);
         if self.graph.is_some() {
             lag.goes_on(until, StageKind::Tasks, None, "its tasks were carried out");
@@ -212,6 +235,19 @@ impl Run {
             // Its attempt, or its tasks, are the last stage.
             State::Running(_) | State::Waiting(Waiting::Tasks(_) | Waiting::Answer { .. }) => {}
         }
+    }
+
+    /// Until it was claimed for the first time.
+    fn was_queued(&self, lag: &mut Lag, until: Moment, attempt: Option<u32>) {
+        if let Some(sent) = self.dispatched_before(until) {
+            lag.goes_on(sent, StageKind::Dispatch, attempt, "until a hint of it was sent");
+        }
+        lag.goes_on(until, StageKind::Queued, attempt, self.queued());
+    }
+
+    /// When the hint was sent of the claim at `claimed`, where that was the last one and late.
+    fn dispatched_before(&self, claimed: Moment) -> Option<Moment> {
+        self.dispatched.filter(|sent| *sent <= claimed)
     }
 
     /// Where it is over or under way, what it waited for before is not on its record.

@@ -55,7 +55,10 @@ fn the_time_of_a_run_goes_where_its_record_says() {
     let wait = |run: &Run, millis| run.after(&Event::AwaitSlot, at(millis)).unwrap();
     let postponed = due().after(&Event::Postpone { until: at(900) }, at(100)).unwrap();
     let lost = claimed(&claimed(&due(), 40), 200_000);
-    let rows: [Row<'_>; 13] = [
+    let told_late = due().hinted(Some(at(1500)), at(2000));
+    let told_in_time = due().hinted(Some(at(0) - Duration::from_secs(60)), at(2000));
+    let tried = |run: &Run| claimed(&run.clone().hinted(Some(at(68_000)), at(70_090)), 70_090);
+    let rows: [Row<'_>; 17] = [
         ("due later", Run { key: RunKey { at: at(5000), ..due().key }, ..due() }, 0, &[]),
         ("due, and nobody has claimed it", due(), 3200, &[("queued", 3200)]),
         ("in line", wait(&due(), 200), 3200, &[("queued", 200), ("place", 3000)]),
@@ -87,6 +90,25 @@ fn the_time_of_a_run_goes_where_its_record_says() {
             200_500,
             &[("queued", 40), ("attempt", 90_000), ("recovery", 109_960), ("attempt", 500)],
         ),
+        ("told of late", claimed(&told_late, 2000), 2100, &[("dispatch", 1500), ("queued", 500), ("attempt", 100)]),
+        (
+            "told of in time, and claimed late",
+            claimed(&told_in_time, 2000),
+            2100,
+            &[("queued", 2000), ("attempt", 100)],
+        ),
+        (
+            "told of late that it may be tried again",
+            tried(&failed(&claimed(&due(), 40), 90)),
+            70_100,
+            &[("queued", 40), ("attempt", 50), ("backoff", 67_910), ("queued", 2090), ("attempt", 10)],
+        ),
+        (
+            "told of late both times: only the last is kept",
+            tried(&failed(&claimed(&told_late, 2000), 2090)),
+            70_100,
+            &[("queued", 2000), ("attempt", 90), ("backoff", 65_910), ("queued", 2090), ("attempt", 10)],
+        ),
         ("skipped", due().skipped(Skip::Paused, None, at(930_000)), 999_999, &[("undecided", 930_000)]),
         (
             "began by a clock that was ahead",
@@ -98,6 +120,16 @@ fn the_time_of_a_run_goes_where_its_record_says() {
     for (what, run, now, wanted) in rows {
         assert_eq!(stages(&run, now), wanted, "{what}");
     }
+}
+
+#[test]
+fn what_begins_in_time_does_not_say_when_it_was_dispatched() {
+    let sent = Some(at(900));
+    for (now, kept) in [(950, None), (999, None), (1000, sent), (90_000, sent)] {
+        assert_eq!(due().hinted(sent, at(now)).dispatched, kept, "{now}");
+    }
+    let waits = due().after(&Event::AwaitSlot, at(100)).unwrap();
+    assert_eq!(waits.hinted(sent, at(90_000)).dispatched, None, "it stood in a line: that says more");
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl Run {
 
     /// The SLA of one that does the same again and is due then.
     pub fn sla_from(&self, due: Moment) -> Option<Sla> {
-        self.sla.map(|sla| Sla { until: due + sla.until.since(self.key.at), missed: None })
+        self.sla.map(|sla| Sla { until: due + sla.until.since(self.could_begin_at()), missed: None })
     }
 
     /// When it was found to have missed its SLA.

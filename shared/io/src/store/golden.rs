@@ -229,7 +229,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     see("pace", &Pace { next: AT, next_late: Moment::END });
     each_of_notifications(see);
     let stamp = TimerStamp { generation: 300, written: AT };
-    let hint = Hint { tenant: tenant(), run: manual(), timer: TimerKey::run(manual(), AT), stamp };
+    let hint = Hint { tenant: tenant(), run: manual(), timer: TimerKey::run(manual(), AT), stamp, sent: None };
     let (pool, handler) = ("web1".parse().unwrap(), "invoice.send".parse().unwrap());
     see("offer", &Offer { pool, handler, priority: Priority::High, since: AT, hint });
     each_of_workers(see);
@@ -358,6 +358,10 @@ fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
         };
         see(&format!("operation {kind}"), &OperationHead::Operation(Box::new(whole)));
     }
+    let filter = RunFilter { job: None, tag: None, status: None, priority: None, window: Moment::EPOCH..AT };
+    let dismissing = Work::Runs { act: RunAct::Dismiss, filter };
+    let dismissing = Operation::new(tenant(), OPERATION, dismissing, By::host(), AT);
+    see("operation dismiss_runs", &OperationHead::Operation(Box::new(dismissing)));
 }
 
 fn each_of_calendars(see: &mut dyn FnMut(&str, &dyn Golden)) {
@@ -669,6 +673,7 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("skipped calendar", by_a_calendar.skipped(Skip::Calendar, row, AT)));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let made_up = Some(MadeUp { since: AT, turn: AT, per_minute: 30 });
+    runs.push(("begun late", Run { dispatched: Some(AT), ..run(scheduled()) }));
     runs.push(("put off", Run { made_up, state: State::Scheduled { due: AT }, ..run(scheduled()) }));
     let taken_on = Lease { holder: Holder::Target(Worker(7)), ..held };
     let missed = Some(Sla { until: AT, missed: Some(AT) });
@@ -704,6 +709,7 @@ fn runs_that_came_to_nothing() -> Vec<(&'static str, Run)> {
     let edited = failed.tried_again(redrive(), payload, said, AT);
     let again = edited.other_try(AT).expect("there is one");
     vec![
+        ("retried by an operation", failed.tried_again_by(OperationId::from_bytes([7; 16]), redrive(), said, AT)),
         ("redriven", failed.tried_again(redrive(), None, Said { note: None, ..said }, AT)),
         ("redriven and edited", edited),
         ("asked again", again),

@@ -178,13 +178,23 @@ async fn derive_try<D: Ports>(ports: &D, before: &Seen<Run>, key: RunKey) -> Res
     Ok(if touch(ports, before).await? { Derived::Withdrawn } else { Derived::Busy })
 }
 
-/// Who asked for it may have died before the old run said so.
+/// Rule **promise, mark, make** here too, but that its look marks what nobody has seen to: who asked for it may have died before the old run
+/// said so. Where that was dismissed since, or is tried again otherwise, nothing comes of the promise.
 async fn derive_resumed<D: Ports>(ports: &D, before: &Seen<Run>) -> Result<Derived, Fault> {
     let now = ports.clock().now();
     let run = going_on_with(&before.item, None, now);
     let run = before.item.other_try(now).filter(|told| told.key == run.key).unwrap_or(run);
+    if before.item.aftermath.is_some() && before.item.redriven_as() != Some(run.key) {
+        return Ok(if touch(ports, before).await? { Derived::Withdrawn } else { Derived::Busy });
+    }
     if before.item.aftermath.is_none() {
-        let other = Try { key: run.key, payload: None, said: Said::default(), lane: Lane::short(run.priority) };
+        let other = Try {
+            key: run.key,
+            payload: None,
+            said: Said::default(),
+            operation: None,
+            lane: Lane::short(run.priority),
+        };
         if mark(ports, before, other).await?.is_none() {
             return Ok(Derived::Busy);
         }

@@ -125,7 +125,7 @@ async fn resume_as_seen<D: Ports>(ports: &D, seen: &Seen<Run>, said: Said<'_>) -
     let timer = promise_task(ports, &run.tenant, TimerKey::run(run.key, now), before.key).await?;
     let lane = Lane::short(run.priority);
     let is_there = before.aftermath.is_some() && ports.store().get::<Run>(&run.tenant, run.key).await?.is_some();
-    let other = Try { key: run.key, payload: None, said, lane };
+    let other = Try { key: run.key, payload: None, said, operation: None, lane };
     if !is_there && mark(ports, seen, other).await?.is_none() {
         return Ok(None);
     }

@@ -2,18 +2,21 @@
 
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal, Status};
-use minutehand_domain::operation::{Acted, JobAct, Operation, RunAct};
-use minutehand_domain::run::{Made, Refusal, Run, State};
-use minutehand_io::store::Store as _;
+use minutehand_domain::lane::Lane;
+use minutehand_domain::operation::{Acted, JobAct, Operation, RunAct, RunFilter};
+use minutehand_domain::run::{NotALetter, Refusal, Run, Said, State};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::aftermath::{Try, make_sure, try_again};
 use crate::job::change::{Changed, Want, change};
 use crate::lookup::job_of;
 use crate::run::cancel::{Cancelled, cancel_with};
-use crate::run::on_demand::{Answered, queue};
+use crate::run::letter::{self, Dismissed};
 
-/// How often a run is asked for that was promised and given up: each time the sweep was away for a quarter of an hour.
-const TURNS: u32 = 8;
+/// Tries against others who do something to the same run.
+const TRIES: u32 = 8;
 
 /// A change of a job that stands as it was looked at.
 struct AsSeen {
@@ -69,16 +72,23 @@ fn is_as_asked(act: JobAct, job: &Job) -> bool {
 pub(super) async fn act_on_run<D: Ports>(
     ports: &D,
     operation: &Operation,
-    act: RunAct,
+    (act, filter): (RunAct, &RunFilter),
     key: RunKey,
 ) -> Result<Acted, Fault> {
-    let Some(seen) = ports.store().get::<Run>(&operation.tenant, key).await? else {
-        return Ok(Acted::Refused("it is not there".to_owned()));
-    };
-    match act {
-        RunAct::Cancel => end(ports, operation, &seen.item).await,
-        RunAct::Retry => retry(ports, operation, &seen.item).await,
+    for _ in 0..TRIES {
+        let Some(seen) = ports.store().get::<Run>(&operation.tenant, key).await? else {
+            return Ok(Acted::Refused("it is not there".to_owned()));
+        };
+        let acted = match act {
+            RunAct::Cancel => Some(end(ports, operation, &seen.item).await?),
+            RunAct::Retry => retry(ports, operation, &seen, filter.names_a_status()).await?,
+            RunAct::Dismiss => Some(dismiss(ports, operation, &seen.item).await?),
+        };
+        if let Some(acted) = acted {
+            return Ok(acted);
+        }
     }
+    Ok(Acted::Refused("it is being changed by too many at once".to_owned()))
 }
 
 /// Somebody may have asked since the operation was: then it is done.
@@ -96,29 +106,57 @@ async fn end<D: Ports>(ports: &D, operation: &Operation, run: &Run) -> Result<Ac
     })
 }
 
-/// Another try, under a key that follows from the operation and the run: it is one, whoever makes it and however often.
-async fn retry<D: Ports>(ports: &D, operation: &Operation, run: &Run) -> Result<Acted, Fault> {
-    if run.task.is_some() {
-        return Ok(Acted::Refused("it is the run of a task: resume the run that it is a task of".to_owned()));
+/// Another try, by the rules of [`aftermath`](crate::aftermath): the old run says that this operation tried it again, so that it is one,
+/// whoever makes it and however often. What somebody has seen to is tried again only where its status was named, and not where that was
+/// after the operation was asked for. None where somebody was faster.
+async fn retry<D: Ports>(
+    ports: &D,
+    operation: &Operation,
+    seen: &Seen<Run>,
+    is_named: bool,
+) -> Result<Option<Acted>, Fault> {
+    let run = &seen.item;
+    if run.redriven_as().is_some_and(|again| operation.has_tried(run.key, again)) {
+        make_sure(ports, run).await?;
+        return Ok(Some(Acted::Done));
     }
-    let Some(job) = job_of(ports, &operation.tenant, run.key.job).await? else {
-        return Ok(Acted::Refused("its job is not there".to_owned()));
+    if run.aftermath.is_some() && (!is_named || run.was_seen_to_since(operation.asked_at)) {
+        return Ok(Some(Acted::Already));
+    }
+    let key = operation.retry_of(run.key, ports.clock().now());
+    if let Some(why) = not_to_retry(run, key) {
+        return Ok(Some(Acted::Refused(why)));
+    }
+    let job = match job_of(ports, &operation.tenant, run.key.job).await? {
+        Some(job) if job.status != Status::Cancelled => job,
+        Some(_) => return Ok(Some(Acted::Refused(JobRefusal::Cancelled.to_string()))),
+        None => return Ok(Some(Acted::Refused("its job is not there".to_owned()))),
     };
-    if job.status == Status::Cancelled {
-        return Ok(Acted::Refused(JobRefusal::Cancelled.to_string()));
+    let (said, lane) = (said(operation), Lane::of(run.priority, &job.definition.terms));
+    let other = Try { key, payload: None, said, operation: Some(operation.id), lane };
+    Ok(try_again(ports, seen, other).await?.map(|_made| Acted::Done))
+}
+
+fn not_to_retry(run: &Run, key: RunKey) -> Option<String> {
+    if run.task.is_some() {
+        return Some("it is the run of a task: resume the run that it is a task of".to_owned());
     }
-    for turn in 0..TURNS {
-        let again = match run.redriven(operation.retry_of(run.key, turn)) {
-            Ok(again) => again,
-            Err(why) => return Ok(Acted::Refused(why.to_string())),
-        };
-        let made = Some(Made { by: operation.id, at: operation.asked_at });
-        let again = Run { made, asked_by: Some(operation.by.clone()), ..again };
-        match queue(ports, &job, again, true).await? {
-            Answered::Queued(_) | Answered::Replayed(_) => return Ok(Acted::Done),
-            Answered::TooSlow => {}
-            _ => break,
-        }
+    if run.callback_of.is_some() {
+        return Some("it was to tell of the end of another run: it is not tried again".to_owned());
     }
-    Ok(Acted::Refused("it was promised and given up too often: ask again".to_owned()))
+    run.redriven(key).err().map(|why| why.to_string())
+}
+
+async fn dismiss<D: Ports>(ports: &D, operation: &Operation, run: &Run) -> Result<Acted, Fault> {
+    Ok(match letter::dismiss(ports, &operation.tenant, run.key, said(operation)).await? {
+        Dismissed::Done(_) => Acted::Done,
+        Dismissed::Already(run) if run.was_seen_to_since(operation.asked_at) => Acted::Done,
+        Dismissed::Already(_) | Dismissed::Refused(NotALetter::Redriven(_)) => Acted::Already,
+        Dismissed::Refused(why) => Acted::Refused(why.to_string()),
+        Dismissed::NotFound => Acted::Refused("it is not there".to_owned()),
+    })
+}
+
+fn said(operation: &Operation) -> Said<'_> {
+    Said { by: Some(&operation.by), note: operation.note.as_deref() }
 }

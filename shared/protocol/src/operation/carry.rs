@@ -153,7 +153,7 @@ async fn act<D: Ports>(ports: &D, operation: &Operation, job: Option<&Job>, subj
         (Work::Jobs { act, .. }, Subject::Job(id, generation), _) => {
             act_on_job(ports, &operation.tenant, *act, id, generation).await
         }
-        (Work::Runs { act, .. }, Subject::Run(key), _) => act_on_run(ports, operation, *act, key).await,
+        (Work::Runs { act, filter }, Subject::Run(key), _) => act_on_run(ports, operation, (*act, filter), key).await,
         (Work::Backfill(backfill), Subject::Occurrence(at), Some(job)) => {
             make(ports, operation, backfill, job, at).await
         }

@@ -121,12 +121,15 @@ fn is_meant(act: JobAct, job: &Job) -> bool {
 
 /// Which list they stand in.
 fn which(act: RunAct, filter: &RunFilter) -> Across {
-    let needs_attention = |status: &str| matches!(status, "failed" | "timed_out");
     match &filter.status {
-        Some(status) if needs_attention(status) => Across::NeedingAttention,
-        None if act == RunAct::Retry => Across::NeedingAttention,
+        _ if act.is_of_letters(filter) => Across::NeedingAttention,
+        Some(status) if has_failed(status) => Across::Failed,
         Some(_) | None => Across::All,
     }
+}
+
+fn has_failed(status: &str) -> bool {
+    matches!(status, "failed" | "timed_out")
 }
 
 struct Search<'a, D> {
@@ -192,6 +195,7 @@ impl<D: Ports> Search<'_, D> {
             Some(wanted) => wanted == status,
             None => self.act.can_be_done_to(status),
         };
+        let is_meant = is_meant && (!self.act.is_of_letters(self.filter) || run.is_dead_letter());
         if !is_meant || !self.filter.admits(run) || !self.operation.is_older(run.could_begin_at()) {
             return Ok(false);
         }

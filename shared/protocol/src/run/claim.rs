@@ -273,6 +273,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
         Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),
     };
     let now = ports.clock().now();
+    let run = run.hinted(hint.sent, now);
     let claim = RunEvent::Claim { by: ports.me(), terms: owner.terms() };
     let next = match claimed(&run, &claim, carries_on, now) {
         Ok(next) => next,

@@ -196,6 +196,6 @@ impl Shown<'_> {
     /// What brought the run to its holder, as the executor that called it would know it.
     fn behind(&self) -> Hint {
         let LeaseId { run, timer, stamp, .. } = self.lease;
-        Hint { tenant: self.tenant.clone(), run, timer, stamp }
+        Hint { tenant: self.tenant.clone(), run, timer, stamp, sent: None }
     }
 }

@@ -69,7 +69,7 @@ pub async fn redrive<D: Ports>(
         };
         let other = RunKey::redrive(key.job, ports.clock().now(), ports.chance().number().max(1));
         let lane = Lane::of(seen.item.priority, &job.definition.terms);
-        let other = Try { key: other, payload: payload.as_ref(), said, lane };
+        let other = Try { key: other, payload: payload.as_ref(), said, operation: None, lane };
         // A look may have been faster, and have made what was asked for here.
         if let Some(made) = try_again(ports, &seen, other).await? {
             return Ok(Redriven::Queued(made.run()));

@@ -121,7 +121,7 @@ async fn make_run<D: Ports>(
     };
     let said = Said { by: Some(&request.by), note: request.note.as_deref() };
     let lane = Lane::of(run.priority, &job.definition.terms);
-    let other = Try { key: run.key, payload: payload.as_ref(), said, lane };
+    let other = Try { key: run.key, payload: payload.as_ref(), said, operation: None, lane };
     Ok(try_again(ports, of, other).await?.map(|made| match made {
         Made::Before(run) if named => Answered::Replayed(run),
         // A look may have been faster, and have made what was asked for here.

@@ -39,7 +39,7 @@ pub(super) async fn undertake<D: Ports>(
         Err(dropped) => return Ok(Some(Claim::Dropped(dropped))),
     };
     let ready = match in_turn(ports, hint, ready).await? {
-        Ok(ready) => ready,
+        Ok(ready) => Ready { run: ready.run.hinted(hint.sent, now), ..ready },
         Err(NotIn::Stale) => return Ok(None),
         Err(NotIn::Dropped(dropped)) => return Ok(Some(Claim::Dropped(dropped))),
     };

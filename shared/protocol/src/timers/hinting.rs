@@ -14,7 +14,8 @@ use super::promise::written_now;
 /// Sends a hint. The queue may lose it: the timer behind it stays. Who knows a run and not its terms sends it as of a short
 /// call: the claim of a long one sends it on.
 pub async fn hint<D: Ports>(ports: &D, lane: Lane, hint: &Hint, at: Moment) -> Result<(), Fault> {
-    ports.queues().send(lane, hint, at).await
+    let sent = Some(ports.clock().now());
+    ports.queues().send(lane, &Hint { sent, ..hint.clone() }, at).await
 }
 
 /// A hint without a timer of its own: the one that stands behind the run is found by its look.

@@ -276,7 +276,7 @@ async fn send(queues: &EmbeddedQueues<TestClock>, tenant: &str, number: u64, due
 pub(super) fn hint(tenant: &str, number: u64) -> Hint {
     let timer = TimerKey::run(RunKey::manual(JobId::from_bytes([1; 16]), at(0), number), at(0));
     let tenant = Tenant::new(tenant).expect("a test names its tenants well");
-    Hint { tenant, run: timer.run_key(), timer, stamp: stamp(1) }
+    Hint { tenant, run: timer.run_key(), timer, stamp: stamp(1), sent: None }
 }
 
 fn tenants(deliveries: &[Delivery]) -> Vec<&str> {

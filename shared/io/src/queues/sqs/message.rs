@@ -1,5 +1,6 @@
 //! A hint as a message's body: JSON, so that an operator can read the messages of a queue.
 
+use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::timer::{TimerKey, TimerStamp};
@@ -36,6 +37,9 @@ struct HintV1 {
     timer: TimerKey,
     #[serde(rename = "mark", with = "TimerStampV1")]
     stamp: TimerStamp,
+    /// A release before this does not say it, and does not mind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sent: Option<Moment>,
 }
 
 const fn first() -> u16 {
@@ -66,7 +70,6 @@ pub fn read(body: &str) -> Result<Hint, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use minutehand_domain::Moment;
     use minutehand_domain::id::{JobId, RunKey};
     use minutehand_domain::timer::{Obligation, TimerKey, TimerStamp};
     use proptest::prelude::*;
@@ -101,9 +104,10 @@ mod tests {
             run in any_run(),
             (due, obligation) in (any_moment(), any_obligation()),
             (generation, written) in (any::<u64>(), any_moment()),
+            sent in proptest::option::of(any_moment()),
         ) -> Hint {
             let tenant = Tenant::new(&tenant).unwrap();
-            Hint { tenant, run, timer: TimerKey { due, obligation }, stamp: TimerStamp { generation, written } }
+            Hint { tenant, run, timer: TimerKey { due, obligation }, stamp: TimerStamp { generation, written }, sent }
         }
     }
 
@@ -112,7 +116,7 @@ mod tests {
     fn a_message_of_a_later_version_is_unreadable_and_one_that_says_none_is_of_the_first() {
         let key = TimerKey::occurrence(JOB, Moment::EPOCH);
         let stamp = TimerStamp { generation: 7, written: Moment::EPOCH };
-        let hint = Hint { tenant: Tenant::new("acme").unwrap(), run: key.run_key(), timer: key, stamp };
+        let hint = Hint { tenant: Tenant::new("acme").unwrap(), run: key.run_key(), timer: key, stamp, sent: None };
         let body = write(&hint).unwrap();
 
         assert!(!body.contains("version"), "{body}");
@@ -156,7 +160,7 @@ mod tests {
     fn a_hint_with_an_invalid_tenant_is_unreadable() {
         let timer = TimerKey::occurrence(JOB, Moment::EPOCH);
         let stamp = TimerStamp { generation: 1, written: Moment::EPOCH };
-        let hint = Hint { tenant: Tenant::new("acme").unwrap(), run: timer.run_key(), timer, stamp };
+        let hint = Hint { tenant: Tenant::new("acme").unwrap(), run: timer.run_key(), timer, stamp, sent: None };
 
         let forged = write(&hint).unwrap().replace("acme", "acme#other");
 

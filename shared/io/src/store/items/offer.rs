@@ -112,4 +112,6 @@ struct HintV1 {
     timer: TimerKey,
     #[serde(with = "TimerStampV1")]
     stamp: TimerStamp,
+    #[serde(skip)]
+    sent: Option<Moment>,
 }

@@ -45,16 +45,24 @@ impl Listed for OperationHead {
 }
 
 impl Stored for OperationHead {
+    const NEWEST: u8 = 2;
+
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
-        writer.shape(1, &Filed { document: in_shape::<HeadV1, _>(self) })
+        writer.shape(shape_of(self), &Filed { document: in_shape::<HeadV1, _>(self) })
     }
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 => reader.shape::<Filed<Of<HeadV1, _>>>().map(|filed| filed.document.0),
+            1 | 2 => reader.shape::<Filed<Of<HeadV1, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
+}
+
+/// Shape 1 has no word for what is dismissed.
+fn shape_of(head: &OperationHead) -> u8 {
+    let dismisses = |operation: &Operation| matches!(operation.work, Work::Runs { act: RunAct::Dismiss, .. });
+    if head.as_operation().is_some_and(dismisses) { 2 } else { 1 }
 }
 
 shapes! {
@@ -149,6 +157,8 @@ enum JobActV1 {
 enum RunActV1 {
     Cancel,
     Retry,
+    /// From shape 2 on.
+    Dismiss,
 }
 
 #[derive(Serialize, Deserialize)]
