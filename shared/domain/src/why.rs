@@ -121,11 +121,18 @@ impl<'a> Question<'a> {
 
     /// What the instant comes to.
     pub fn decide(&self, known: &Known<'a>) -> Why<'a> {
-        let Some(occurrence) = self.occurrence() else {
-            return known.run.map_or_else(|| self.no_occurrence(known), Why::Recorded);
+        let teller = |at| {
+            let tellers = known.earlier.iter().filter_map(move |run| Some((run, told_by(run, at)?)));
+            tellers.max_by_key(|(run, _)| run.skipped_span().map(|span| span.until))
         };
-        let teller = known.earlier.iter().filter_map(|run| Some((run, told_by(run, occurrence.effective)?)));
-        let teller = teller.max_by_key(|(run, _)| run.skipped_span().map(|span| span.until));
+        let Some(occurrence) = self.occurrence() else {
+            return match (known.run, teller(self.at)) {
+                (Some(run), _) => Why::Recorded(run),
+                (None, Some((record, Skip::Calendar))) if self.is_taken() => Why::Covered(record, Skip::Calendar),
+                (None, _) => self.no_occurrence(known),
+            };
+        };
+        let teller = teller(occurrence.effective);
         match (known.run, teller, self.job.admits(occurrence.effective)) {
             (Some(run), _, _) => Why::Recorded(run),
             (None, Some((record, why)), _) => Why::Covered(record, why),
@@ -145,6 +152,7 @@ impl<'a> Question<'a> {
                 let before = known.earlier.iter().find(|run| run.key.is_occurrence());
                 Why::Forgotten { since: remembered, before }
             }
+            Some(_) if self.is_taken() => Why::Silent(Silence::Taken),
             Some((_, in_force)) => match self.schedules().find(|(schedule, _)| self.is_named_by(schedule)) {
                 Some((_, since)) => {
                     let is_former = since < in_force;
@@ -153,6 +161,11 @@ impl<'a> Question<'a> {
                 None => Why::Silent(self.silence()),
             },
         }
+    }
+
+    /// Whether the schedule in force would name it, and a calendar takes that.
+    fn is_taken(&self) -> bool {
+        self.silence() == Silence::Taken
     }
 
     fn silence(&self) -> Silence {
@@ -172,7 +185,8 @@ impl<'a> Question<'a> {
     }
 
     fn is_named_by(&self, schedule: &Schedule) -> bool {
-        schedule.fires_at(self.at) || schedule.fires_at(schedule.effective(self.at))
+        let effective = schedule.effective(self.at);
+        schedule.fires_at(self.at) || (schedule.fires_at(effective) && schedule.nominal(effective) == self.at)
     }
 
     fn nominal(&self, effective: Moment) -> Moment {
@@ -210,6 +224,9 @@ impl<'a> Question<'a> {
         let recorded = |run: &Run| Occurrence { nominal: run.nominal(), effective: run.key.at };
         let occurrence = match &why {
             Why::Recorded(run) => Some(recorded(run)),
+            Why::Covered(_, Skip::Calendar) => {
+                self.occurrence().or(Some(Occurrence { nominal: self.at, effective: self.at }))
+            }
             Why::Covered(..) | Why::Coming | Why::Unclaimed | Why::TooLate | Why::Refused(_) => self.occurrence(),
             Why::BeforeCreation | Why::Forgotten { .. } | Why::NotInForce { .. } | Why::Silent(_) => None,
         };

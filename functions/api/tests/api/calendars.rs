@@ -168,6 +168,28 @@ async fn a_change_reaches_the_jobs_that_heed_the_calendar_and_is_asked_first_wha
     assert_eq!(shown.field("/generation"), json!(2), "it was changed as by its owner");
 }
 
+/// Removed: who looks for what a job fires looks on for ever, until no patience is left for any of them. It was said that nothing would be
+/// touched.
+#[tokio::test]
+async fn a_change_that_leaves_a_job_nothing_is_said_to_touch_each_of_its_fires() {
+    let world = World::new();
+    put(&world, "us-holidays", json!({"timezone": "America/New_York"})).await;
+    let jobs = [world.job(mornings("skip")).await, world.job(mornings("move")).await];
+    let at_noon = json!({"timezone": "America/New_York", "allowed_times": [{"from": "12:00", "to": "13:00"}]});
+
+    let asked = world.put("/v1/calendars/us-holidays?dry_run=true", at_noon.clone()).await;
+    world.put("/v1/calendars/us-holidays", at_noon).await;
+    let back = world.put("/v1/calendars/us-holidays?dry_run=true", json!({"timezone": "America/New_York"})).await;
+
+    let counted = |answer: &Answer| {
+        ["jobs_touched", "skipped", "moved", "added", "complete"]
+            .map(|field| answer.field(&format!("/touches/{field}")))
+    };
+    assert_eq!(counted(&asked), [json!(2), json!(30), json!(30), json!(0), json!(true)], "{}", asked.text);
+    assert_eq!(counted(&back), [json!(2), json!(0), json!(30), json!(30), json!(true)], "{}", back.text);
+    assert_eq!(world.get(&format!("/v1/jobs/{}", jobs[0])).await.word("/status"), "completed");
+}
+
 #[tokio::test]
 async fn a_calendar_that_jobs_heed_goes_only_by_force_and_they_go_on_without_it() {
     let world = World::new();

@@ -38,21 +38,33 @@ pub enum OnExcluded {
     Move,
 }
 
-/// How often calendars may still be asked: nobody walks for long through what they leave nothing of.
+/// How often calendars may still be asked, and up to when anybody cares: nobody walks for long through what they leave nothing of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience(u32);
+pub struct Patience {
+    steps: u32,
+    until: Moment,
+}
 
 impl Patience {
     pub const fn of(steps: u32) -> Self {
-        Self(steps)
+        Self { steps, until: Moment::END }
+    }
+
+    /// What lies then or later is not looked for.
+    #[must_use]
+    pub const fn until(self, until: Moment) -> Self {
+        Self { until, ..self }
     }
 
     pub const fn is_spent(self) -> bool {
-        self.0 == 0
+        self.steps == 0
     }
 
-    fn take(&mut self) -> Option<()> {
-        self.0 = self.0.checked_sub(1)?;
+    fn take(&mut self, at: Moment) -> Option<()> {
+        if at >= self.until {
+            return None;
+        }
+        self.steps = self.steps.checked_sub(1)?;
         Some(())
     }
 }
@@ -60,7 +72,7 @@ impl Patience {
 /// For one instant.
 impl Default for Patience {
     fn default() -> Self {
-        Self(CALENDAR_STEPS)
+        Self::of(CALENDAR_STEPS)
     }
 }
 
@@ -94,7 +106,7 @@ impl Observance {
     fn allowed_from(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
         let mut t = t;
         while let Some((_, _, exclusion)) = self.exclusion_at(t) {
-            patience.take()?;
+            patience.take(t)?;
             t = exclusion.until;
         }
         (t < Moment::END).then_some(t)
@@ -104,7 +116,7 @@ impl Observance {
     fn excluded_since(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
         let (mut t, mut since) = (t, t);
         while let Some((_, _, exclusion)) = self.exclusion_at(t) {
-            patience.take()?;
+            patience.take(t)?;
             since = exclusion.from;
             if since <= self.from {
                 return Some(self.from);
@@ -128,7 +140,7 @@ impl Schedule {
     fn next_left_after(&self, observance: &Observance, t: Moment, patience: &mut Patience) -> Option<Moment> {
         let mut t = t;
         loop {
-            patience.take()?;
+            patience.take(t)?;
             let named = self.next_nominal_after(t)?;
             let allowed = observance.allowed_from(named, patience)?;
             if allowed == named {
@@ -140,7 +152,7 @@ impl Schedule {
 
     /// What is named inside of a stretch that is excluded fires at its end; and those are one.
     fn next_moved_after(&self, observance: &Observance, t: Moment, patience: &mut Patience) -> Option<Moment> {
-        patience.take()?;
+        patience.take(t)?;
         let mut t = t;
         if observance.exclusion_at(t).is_some() {
             let end = observance.allowed_from(t, patience)?;

@@ -1,15 +1,17 @@
 //! Why: a table of histories of one job, and what each instant of them came to.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::calendar::{Calendar, CalendarVersion, Date, ExcludedDate, Rules};
 use crate::id::{JobId, Tenant, Worker};
 use crate::job::{Change, Definition};
 use crate::order::Terms;
 use crate::run::{Claimant, Event, Graph, Tasks};
 use crate::schedule::cron::DstGap;
-use crate::schedule::{Plan, Spread};
+use crate::schedule::{OnExcluded, Plan, Spread};
 use crate::slot::SlotName;
 use crate::workflow::WorkflowId;
 
@@ -289,4 +291,68 @@ fn each_word_is_its_own() {
     let rules: BTreeSet<&str> = Rule::ALL.into_iter().map(Rule::as_str).collect();
 
     assert_eq!((verdicts.len(), rules.len()), (Verdict::ALL.len(), Rule::ALL.len()));
+}
+
+fn without(days: &[&str]) -> Arc<Calendar> {
+    let excluded =
+        |day: &&str| ExcludedDate { date: Date::parse(day).unwrap(), reason: Some("Black Friday".to_owned()) };
+    let rules = Rules { dates: days.iter().map(excluded).collect(), ..Rules::none(chrono_tz::Tz::UTC) };
+    Arc::new(Calendar::new(rules).unwrap())
+}
+
+/// Daily at nine o'clock, but where a calendar takes that.
+fn heeding(on_excluded: OnExcluded, days: &[&str]) -> Job {
+    let calendars = vec!["h2".parse().unwrap()];
+    let daily =
+        Plan { cron: Some("0 9 * * *".to_owned()), calendars, on_excluded: Some(on_excluded), ..Plan::default() };
+    pinned(&job(&daily), days, START)
+}
+
+fn pinned(job: &Job, days: &[&str], now: Moment) -> Job {
+    let schedule = job.schedule.pinned_to(&"h2".parse().unwrap(), CalendarVersion::of(b"{}"), &without(days));
+    job.after(&Change::reschedule(schedule), now).unwrap()
+}
+
+fn day(text: &str) -> Moment {
+    Moment::parse(text).unwrap()
+}
+
+/// 2027-01-15 is the first day. Removed: the calendar is asked only after the schedules that name the instant, and whatever lies in a
+/// stretch that fires moved out of counts as named. Either answer blamed a change of the schedule that never was.
+#[test]
+fn what_a_calendar_takes_is_no_change_of_the_schedule() {
+    let moves = heeding(OnExcluded::Move, &["2027-01-20"]);
+    let known = Known::default();
+    for instant in ["2027-01-20T12:00:00Z", "2027-01-20T08:59:00Z"] {
+        assert_eq!(words(&ask(&moves, day(instant), START, &known)), ("not_an_occurrence", "schedule"), "{instant}");
+    }
+    let moved = ask(&moves, day("2027-01-20T09:00:00Z"), START, &known);
+    assert_eq!(moved.occurrence.map(|one| one.effective), Some(day("2027-01-21T00:00:00Z")), "{}", moved.detail);
+
+    let edited = pinned(&heeding(OnExcluded::Skip, &[]), &["2027-01-20"], at(60));
+    let taken = ask(&edited, day("2027-01-20T09:00:00Z"), at(61), &known);
+    assert_eq!(words(&taken), ("not_an_occurrence", "calendar"));
+    assert!(taken.detail.contains("h2 (Black Friday)"), "{}", taken.detail);
+}
+
+/// Removed: who asks about one that no schedule fires is not told of the record that tells of it.
+#[test]
+fn the_record_of_what_a_calendar_took_tells_of_each() {
+    let job = heeding(OnExcluded::Skip, &["2027-01-20", "2027-01-21", "2027-01-22"]);
+    let [first, second, noon, last] =
+        ["2027-01-20T09:00:00Z", "2027-01-21T09:00:00Z", "2027-01-21T12:00:00Z", "2027-01-22T09:00:00Z"].map(day);
+    let span = SkippedSpan { until: last, count: Some(3) };
+    let key = RunKey::occurrence(id(), first);
+    let record = Run { key, ..run() }.skipped(Skip::Calendar, Some(span), day("2027-01-23T09:00:00Z"));
+    let now = day("2027-01-24T00:00:00Z");
+
+    let of_first = ask(&job, first, now, &Known { run: Some(&record), ..Known::default() });
+    assert_eq!((words(&of_first), of_first.span), (("skipped", "calendar"), Some(span)), "{}", of_first.detail);
+    assert!(!of_first.detail.contains("no schedule that the job remembers"), "{}", of_first.detail);
+    let known = Known { earlier: std::slice::from_ref(&record), ..Known::default() };
+    for instant in [second, last] {
+        let answer = ask(&job, instant, now, &known);
+        assert_eq!((words(&answer), answer.run, answer.span), (("covered", "calendar"), Some(key), Some(span)));
+    }
+    assert_eq!(words(&ask(&job, noon, now, &known)), ("not_an_occurrence", "schedule"));
 }

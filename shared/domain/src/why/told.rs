@@ -151,7 +151,8 @@ impl Question<'_> {
     fn what_brought_it(&self, run: &Run) -> String {
         match run.follows {
             Some(follows) if run.key.origin == Origin::Follow => format!("; it follows {}", follows.run),
-            _ if self.occurrence().is_some() => String::new(),
+            // A calendar took it: no schedule names it, and there it is.
+            _ if self.occurrence().is_some() || self.is_taken() => String::new(),
             _ => "; no schedule that the job remembers for then names it".to_owned(),
         }
     }

@@ -1,6 +1,7 @@
 //! A dry run: which of the coming fires a change of a calendar would touch.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +60,9 @@ pub async fn touched<D: Ports>(
     name: &CalendarName,
     then: Option<Calendar>,
 ) -> Result<Touched, Fault> {
-    let (mut touched, mut patience, mut past) = (Touched::default(), PATIENCE, None);
+    let now = ports.clock().now();
+    let until = now + Duration::from_secs(DRY_RUN_SECONDS);
+    let (mut touched, mut patience, mut past) = (Touched::default(), PATIENCE.until(until), None);
     let then = then.map(Arc::new);
     loop {
         let uses = ports.store().list::<CalendarUse>(tenant, name.place(), past, PAGE).await?.items;
@@ -68,7 +71,7 @@ pub async fn touched<D: Ports>(
             let heeding = job.filter(|job| job.status != Status::Cancelled && job.schedule.heeded(name).is_some());
             let Some(job) = heeding else { continue };
             touched.jobs += 1;
-            touched.note(&job, name, then.as_ref(), (ports.clock().now(), &mut patience));
+            touched.note(&job, name, then.as_ref(), (now..until, &mut patience));
             if touched.jobs >= DRY_RUN_JOBS as u64 {
                 return Ok(Touched { is_partial: true, ..touched });
             }
@@ -95,12 +98,12 @@ impl Touched {
         job: &Job,
         name: &CalendarName,
         then: Option<&Arc<Calendar>>,
-        (now, patience): (Moment, &mut Patience),
+        (window, patience): (Range<Moment>, &mut Patience),
     ) {
-        let changed = changed(job, name, then, now).filter(|_| job.status == Status::Active);
+        let changed = changed(job, name, then, window.start).filter(|_| job.status == Status::Active);
         let Some(changed) = changed else { return };
-        let until = now + Duration::from_secs(DRY_RUN_SECONDS);
-        let (fires, would_fire) = (Fires::of(job, now, until, patience), Fires::of(&changed, now, until, patience));
+        let (fires, would_fire) = (Fires::of(job, &window, patience), Fires::of(&changed, &window, patience));
+        let until = window.end;
         // What was cut off of one is not compared with the other.
         let end = fires.end.min(would_fire.end);
         self.is_partial |= end < until;
@@ -131,9 +134,9 @@ struct Fires {
 }
 
 impl Fires {
-    fn of(job: &Job, now: Moment, until: Moment, patience: &mut Patience) -> Self {
-        let (mut at, mut last) = (BTreeMap::new(), now);
-        let mut next = job.next_within(now.just_before(), patience);
+    fn of(job: &Job, window: &Range<Moment>, patience: &mut Patience) -> Self {
+        let (mut at, mut last, until) = (BTreeMap::new(), window.start, window.end);
+        let mut next = job.next_within(window.start.just_before(), patience);
         while let Some(t) = next.filter(|t| *t < until) {
             if at.len() >= DRY_RUN_FIRES {
                 return Self { at, end: last };

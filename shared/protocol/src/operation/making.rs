@@ -133,12 +133,23 @@ pub(super) async fn withdraw<D: Ports>(ports: &D, operation: &Operation) -> Resu
     let is_last = page.len() < OPERATION_LOOKS;
     let last = page.last().map(|run| run.key);
     let mut withdrawn = 0;
-    for run in page.iter().filter(|run| run.key.origin == Origin::Backfill && is_its(run, operation) && waits(run)) {
-        let note = Some("its backfill was cancelled");
-        let cancelled = cancel_with(ports, &operation.tenant, run.key, &operation.by, note).await?;
-        withdrawn += u64::from(matches!(cancelled, Cancelled::Done(_)));
+    for run in page.into_iter().filter(|run| run.key.origin == Origin::Backfill && is_its(run, operation)) {
+        withdrawn += u64::from(is_withdrawn(ports, operation, run).await?);
     }
     Ok((withdrawn, if is_last { Position::End } else { Position::Made { before: last } }))
+}
+
+/// Cancels a run that nobody has begun. Of several who cancel the same page one is heard: each counts what is cancelled, whoever did it.
+async fn is_withdrawn<D: Ports>(ports: &D, operation: &Operation, run: Run) -> Result<bool, Fault> {
+    let was_never_begun = |run: &Run| run.fence == 0 && matches!(run.state, State::Cancelled { .. });
+    if !waits(&run) {
+        return Ok(was_never_begun(&run));
+    }
+    let note = Some("its backfill was cancelled");
+    Ok(match cancel_with(ports, &operation.tenant, run.key, &operation.by, note).await? {
+        Cancelled::Done(run) | Cancelled::Refused(_, run) => was_never_begun(&run),
+        Cancelled::NotFound => false,
+    })
 }
 
 /// Nobody has begun it.
