@@ -682,7 +682,8 @@ impl Stage {
     /// Whether the tenant has a calendar of this name, though it may be about to go.
     pub fn has_calendar(&self, name: &str) -> bool {
         let name: CalendarName = name.parse().expect("a name");
-        at_once(self.world.whole_store().get::<Shared>(&self.tenant, name.place())).expect("memory").is_some()
+        let place = name.place(&self.tenant);
+        at_once(self.world.whole_store().get::<Shared>(&self.tenant, place)).expect("memory").is_some()
     }
 
     /// The link of the chain at this instant.

@@ -87,7 +87,7 @@ pub async fn inspect_walk<D: Ports>(ports: &D, timer: &Timer, place: JobId) -> R
 
 /// All jobs were passed. False where somebody has changed the calendar again.
 async fn end<D: Ports>(ports: &D, seen: &Seen<Shared>) -> Result<bool, Fault> {
-    let (store, tenant, place) = (ports.store(), &seen.item.tenant, seen.item.name.place());
+    let (store, tenant, place) = (ports.store(), &seen.item.tenant, seen.item.name.place(&seen.item.tenant));
     if seen.item.is_there() {
         return Ok(store.put(tenant, place, &seen.item.walked(None), seen.guard()).await?.is_written());
     }
@@ -134,7 +134,7 @@ enum Taken {
 async fn take_to<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
     let (tenant, name) = (&news.shared.tenant, &news.shared.name);
     for _ in 0..TRIES {
-        let heeds = ports.store().get::<CalendarUse>(tenant, (name.place(), id)).await?;
+        let heeds = ports.store().get::<CalendarUse>(tenant, (name.place(tenant), id)).await?;
         let there = ports.store().get::<Head>(tenant, id).await?;
         let is_closed = match there.as_ref().and_then(|seen| seen.item.job()) {
             Some(job) if job.status == Status::Cancelled => true,
@@ -185,7 +185,8 @@ async fn forget_use<D: Ports>(
     heeds: Option<Seen<CalendarUse>>,
 ) -> Result<(), Fault> {
     let Some(heeds) = heeds else { return Ok(()) };
-    let key = (news.shared.name.place(), id);
-    let _or_it_was_written_anew = ports.store().delete::<CalendarUse>(&news.shared.tenant, key, heeds.version).await?;
+    let Shared { tenant, name, .. } = news.shared;
+    let _or_it_was_written_anew =
+        ports.store().delete::<CalendarUse>(tenant, (name.place(tenant), id), heeds.version).await?;
     Ok(())
 }
