@@ -54,7 +54,7 @@ pub async fn walk<D: Ports>(ports: &D, tenant: &Tenant, place: JobId) -> Result<
         let page = ports.store().list::<CalendarUse>(tenant, place, past, PAGE).await?.items;
         let news = News { shared: &seen.item, known: known(ports, &seen.item).await?, goes: walk.goes };
         let (ids, news) = (page.iter().map(|heeds| heeds.job).collect::<Vec<JobId>>(), &news);
-        let taking = ids.into_iter().map(|job| async move { take_to(ports, news, job).await });
+        let taking = ids.into_iter().map(|job| async move { take_or_pass(ports, news, job).await });
         let taken: Vec<Taken> = stream::iter(taking).buffered(AT_ONCE).try_collect().await?;
         changed += taken.iter().filter(|taken| **taken == Taken::Changed).count() as u64;
         if taken.contains(&Taken::Holds) {
@@ -129,6 +129,19 @@ enum Taken {
     AsItWas,
     /// It heeds the calendar that is to go.
     Holds,
+}
+
+/// What is wrong with one job stops nothing beside it: the calendar goes, or is changed, for all others. Where it is to go only if no job heeds
+/// it, it stays: nobody knows that this one does not.
+async fn take_or_pass<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
+    match take_to(ports, news, id).await {
+        Err(why) if why.is_of_an_item() => {
+            let (tenant, calendar) = (news.shared.tenant.as_str(), news.shared.name.as_str());
+            tracing::error!(tenant, calendar, job = %id, %why, "a change of a calendar does not reach a job that cannot be read");
+            Ok(if news.goes == Some(Goes::IfUnused) { Taken::Holds } else { Taken::AsItWas })
+        }
+        taken => taken,
+    }
 }
 
 async fn take_to<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {

@@ -181,3 +181,55 @@ fn a_calendar_that_says_the_same_again_touches_no_job() {
 
     assert_eq!(stage.job().map(|job| job.generation), Some(1));
 }
+
+/// Guard **one job stops no other**: the job behind which the walk of a change goes on cannot be read.
+///
+/// Removed: what cannot be read is a fault. The walk ended at that job each time, and no job behind it heard of the change.
+#[test]
+fn a_job_that_cannot_be_read_keeps_no_change_of_a_calendar_from_the_others() {
+    let (readable, damaged) = beside_a_damaged_one();
+
+    readable.calendar(900, "changer", "works", open());
+    readable.play_to(2000);
+
+    assert!(damaged.called().is_empty(), "nobody can read it: {:?}", damaged.called());
+    assert_eq!(readable.called(), [1200, 1800]);
+}
+
+/// Removed: what cannot be read is a fault. The calendar was about to go for ever.
+#[test]
+fn a_job_that_cannot_be_read_keeps_no_calendar_that_is_to_go_in_any_case() {
+    let (readable, _damaged) = beside_a_damaged_one();
+
+    readable.remove_calendar(900, "remover", "works", true);
+    readable.play_to(2000);
+
+    assert_eq!((readable.called(), readable.has_calendar("works")), (vec![1200, 1800], false));
+}
+
+/// Removed: what cannot be read counts as a job that does not heed the calendar. It was gone, and the job, once it could be read, named nothing.
+#[test]
+fn a_job_that_cannot_be_read_is_counted_among_those_that_heed_a_calendar() {
+    let damaged = Stage::new(heeding(OnExcluded::Skip), []);
+    damaged.calendar(0, "maker", "works", shut(0, 7200));
+    damaged.create(10, "creator");
+    damaged.damage_head(300);
+
+    let held = damaged.remove_calendar(900, "remover", "works", false);
+    damaged.play_to(1000);
+
+    assert_eq!((held.given(), damaged.has_calendar("works")), (false, true));
+}
+
+/// Two jobs that heed a calendar which shuts them for two hours; the walk comes to the one that cannot be read first.
+fn beside_a_damaged_one() -> (Stage, Stage) {
+    let one = Stage::new(heeding(OnExcluded::Skip), []);
+    let other = one.beside(heeding(OnExcluded::Skip));
+    let (readable, damaged) = if one.key(0).job < other.key(0).job { (other, one) } else { (one, other) };
+    readable.calendar(0, "maker", "works", shut(0, 7200));
+    readable.create(10, "creator");
+    damaged.create(11, "creator");
+    damaged.damage_head(300);
+    readable.sweep_each_minute(60..7200);
+    (readable, damaged)
+}
