@@ -1,10 +1,13 @@
 //! Calendars that change under the jobs that heed them: no fire is lost by it, none is doubled, and what a calendar took is on record.
 
 use minutehand_domain::calendar::{Maintenance, Rules};
+use minutehand_domain::callback::End;
+use minutehand_domain::job::Change;
 use minutehand_domain::schedule::cron::zone;
 use minutehand_domain::schedule::{OnExcluded, Plan};
 use minutehand_protocol::job::create::Created;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, moment, sleeps_before};
+use minutehand_simulation::telling::Telling;
 
 /// Every ten minutes from the tenth on, but for what the calendar takes.
 fn heeding(on_excluded: OnExcluded) -> Wish {
@@ -133,6 +136,47 @@ fn what_a_calendar_took_is_on_record_before_the_run_behind_it() {
     assert_eq!(stage.called(), [600, 2400, 3000]);
     assert_eq!((stage.state(1200), stage.spanned(1200)), ("skipped: calendar".to_owned(), Some((1800, 2))));
     assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3010)), "{:?}", stage.timers());
+}
+
+/// Who is told when a run is skipped is told of what a calendar took.
+///
+/// Removed: who puts the record settles nothing. Nobody was told of it.
+#[test]
+fn what_a_calendar_took_is_told_of() {
+    let stage = Stage::new(told_of_skips(), []);
+    stage.calendar(0, "maker", "works", shut(1100, 1900));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.play_to(3010);
+
+    assert_eq!((stage.state(1200).as_str(), heard_of_skips(&stage, 1200)), ("skipped: calendar", 1));
+    assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3010)), "{:?}", stage.timers());
+}
+
+/// Rule **nudge**: no timer of its own stands behind the record of what a calendar took, so that a look at it is promised before.
+///
+/// Removed: no look is promised. Nobody was told of it before the next thing of its job, which may be months away.
+#[test]
+fn what_a_calendar_took_is_told_of_though_who_recorded_it_died() {
+    let stage = Stage::new(told_of_skips(), [dies_after("pauser", "put_run")]);
+    stage.calendar(0, "maker", "works", shut(1100, 1900));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.change(2000, "pauser", Change::Pause);
+    stage.play_to(2350);
+
+    assert_eq!((stage.state(1200).as_str(), heard_of_skips(&stage, 1200)), ("skipped: calendar", 1));
+}
+
+fn told_of_skips() -> Wish {
+    Wish { told: Some((Telling::HEARS, vec![End::Skipped])), ..heeding(OnExcluded::Skip) }
+}
+
+fn heard_of_skips(stage: &Stage, instant: i64) -> usize {
+    let run = stage.key(instant).to_string();
+    stage.told().iter().filter(|(of, what)| *of == run && what == "run.skipped").count()
 }
 
 /// A hint that was given before a calendar took its instant starts nothing.
