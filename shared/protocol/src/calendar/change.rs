@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use minutehand_domain::calendar::{CalendarName, CalendarVersion, Goes, Rules, Shared, Walk};
+use minutehand_domain::calendar::{AsSeen, CalendarName, CalendarVersion, Goes, Rules, Shared, Walk};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::CALENDARS;
 use minutehand_domain::timer::{Timer, TimerKey};
@@ -44,19 +44,19 @@ pub enum Gone {
     NotFound,
 }
 
-/// Lets a calendar's name stand for this. `seen` is the generation that its writer has seen.
+/// Lets a calendar's name stand for this, if what it stands for is as its writer has seen it.
 pub async fn put<D: Ports>(
     ports: &D,
     tenant: &Tenant,
     name: &CalendarName,
     rules: &Rules,
-    seen: Option<u64>,
+    seen: AsSeen,
 ) -> Result<Put, Fault> {
     let version = calendars::write(ports.store(), tenant, name, rules).await?;
     for _ in 0..TRIES {
         let there = ports.store().get::<Shared>(tenant, name.place(tenant)).await?;
         let standing = there.as_ref().map(|there| &there.item).filter(|there| there.is_there());
-        if seen.is_some() && seen != standing.map(|standing| standing.generation) {
+        if !seen.admits(standing.map(|standing| standing.generation)) {
             return Ok(Put::NotAsSeen);
         }
         if there.is_none() && are_too_many(ports, tenant).await? {

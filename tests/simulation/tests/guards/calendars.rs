@@ -1,6 +1,6 @@
 //! Calendars that change under the jobs that heed them: no fire is lost by it, none is doubled, and what a calendar took is on record.
 
-use minutehand_domain::calendar::{Maintenance, Rules};
+use minutehand_domain::calendar::{AsSeen, Maintenance, Rules};
 use minutehand_domain::callback::End;
 use minutehand_domain::job::Change;
 use minutehand_domain::schedule::cron::zone;
@@ -192,6 +192,23 @@ fn an_old_hint_of_what_a_calendar_takes_by_now_starts_nothing() {
 
     assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
     assert_eq!(stage.state(600), "skipped: calendar");
+}
+
+/// Guard **as it was seen**: two make a calendar of one name, and neither has seen the other's. The second sleeps over the first.
+///
+/// Removed: who lost against another's write is not asked again what he has seen. He wrote over what the first had said.
+#[test]
+fn of_two_who_make_one_calendar_one_is_told_that_it_is_there() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [sleeps_before("second", "put_calendar", 60)]);
+
+    let second = stage.calendar_as_seen(0, "second", "works", shut(0, 7200), AsSeen::Absent);
+    let first = stage.calendar_as_seen(20, "first", "works", open(), AsSeen::Absent);
+    stage.create(100, "creator");
+    stage.sweep_each_minute(60..7200);
+    stage.play_to(1300);
+
+    assert_eq!((first.given(), second.given()), (true, false));
+    assert_eq!(stage.called(), [600, 1200], "what the first said");
 }
 
 /// A calendar goes with its jobs going on without it; and where jobs heed it, it does not go.
