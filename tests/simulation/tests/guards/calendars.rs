@@ -2,6 +2,7 @@
 
 use minutehand_domain::calendar::{AsSeen, Maintenance, Rules};
 use minutehand_domain::callback::End;
+use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::Change;
 use minutehand_domain::schedule::cron::zone;
 use minutehand_domain::schedule::{OnExcluded, Plan};
@@ -119,6 +120,27 @@ fn a_moved_fire_outlives_two_changes_of_its_calendar() {
     let begun: Vec<i64> = stage.starts().into_iter().map(|(_, at)| at).collect();
     assert_eq!(begun, [800, 1200, 1800]);
     assert!(stage.runs().iter().any(|run| run.nominal() == moment(600)), "one was meant for 600: {:?}", stage.runs());
+}
+
+/// Guard **what was said when it came**: nothing runs for half an hour, and the calendar is changed twice before what was due then begins. All
+/// that was said allows it.
+///
+/// Removed: a job remembers what its calendar said before the last change, and nothing before that. What had been due was skipped as
+/// superseded, and never ran.
+#[test]
+fn a_fire_that_waits_outlives_two_changes_of_its_calendar() {
+    let catch_up = CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 100, per_minute: None };
+    let stage = Stage::new(Wish { catch_up, ..heeding(OnExcluded::Skip) }, []);
+    stage.calendar(0, "maker", "works", shut(6000, 6100));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..1200);
+    stage.sweep_each_minute(3060..7200);
+
+    stage.calendar(2500, "changer", "works", shut(6000, 6200));
+    stage.calendar(2600, "changer", "works", shut(6000, 6300));
+    stage.play_to(3700);
+
+    assert_eq!(stage.called(), [600, 1200, 1800, 2400, 3000, 3600]);
 }
 
 /// Guard **told before what follows**: what a calendar took is on record before the run behind it.
