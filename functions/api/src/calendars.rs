@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::ETAG;
 use http::{HeaderName, HeaderValue, StatusCode};
 use minutehand_domain::audit::Deed;
-use minutehand_domain::calendar::{Calendar, CalendarName, Goes, Shared};
+use minutehand_domain::calendar::{AsSeen, Calendar, CalendarName, Goes, Shared};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::CALENDARS;
 use minutehand_io::store::Store as _;
@@ -29,6 +29,9 @@ use crate::keyring::Caller;
 use crate::params::{CalendarPath, Params};
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
+
+/// How often a file is laid over a calendar that others change at the same time.
+const IMPORT_TRIES: u32 = 8;
 
 /// All of the tenant's calendars, by name: there are few.
 pub(crate) async fn list<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
@@ -78,21 +81,68 @@ pub(crate) async fn import<D: Ports>(
     precondition: IfMatch,
     body: Body,
 ) -> Result<Response, Problem> {
-    let ports = &*app.ports;
+    let (ports, tenant) = (&*app.ports, caller.tenant());
     let request: ImportRequest = body.parse()?;
-    let present = match there(ports, caller.tenant(), &name).await? {
-        Some(shared) => Some((known(ports, &shared).await?, shared)),
-        None => None,
-    };
-    let (calendar, passed_over) = request.checked(present.as_ref().map(|(calendar, _)| calendar.rules()))?;
-    let change = Change { name: &name, calendar, passed_over, dry_run: query.dry_run };
-    // What was read beside it is what it is laid over.
-    let seen = present.map(|(_, shared)| shared.generation);
-    precondition.check_tag(&tag_of(seen), "calendar")?;
+    let laid = Laid::over_what_is_there(ports, tenant, &name, &request, &precondition).await?;
     if query.dry_run {
-        return change.only_said(ports, caller.tenant(), seen).await;
+        return laid.change.only_said(ports, tenant, laid.seen).await;
     }
-    change.make_as_seen(ports, &caller, &acting, seen).await
+    let importing = laid.written(ports, tenant, &request, &precondition);
+    let (change, made) = acting.on_record(ports, tenant, Deed::SetCalendar, name.as_str(), importing).await?;
+    change.shown(ports, tenant, made).await
+}
+
+/// A file's dates, laid over the calendar as it was read.
+struct Laid<'a> {
+    change: Change<'a>,
+    /// The generation that they were laid over; none where there was no calendar.
+    seen: Option<u64>,
+}
+
+impl<'a> Laid<'a> {
+    async fn over_what_is_there<D: Ports>(
+        ports: &D,
+        tenant: &Tenant,
+        name: &'a CalendarName,
+        request: &ImportRequest,
+        precondition: &IfMatch,
+    ) -> Result<Self, Problem> {
+        let present = match there(ports, tenant, name).await? {
+            Some(shared) => Some((known(ports, &shared).await?, shared)),
+            None => None,
+        };
+        let (calendar, passed_over) = request.checked(present.as_ref().map(|(calendar, _)| calendar.rules()))?;
+        let seen = present.map(|(_, shared)| shared.generation);
+        precondition.check_tag(&tag_of(seen), "calendar")?;
+        Ok(Self { change: Change { name, calendar, passed_over, dry_run: false }, seen })
+    }
+
+    /// Where another was faster it is laid over what he wrote, so that of two files the dates of both stand; unless it was to be laid over
+    /// one version and no other.
+    async fn written<D: Ports>(
+        self,
+        ports: &D,
+        tenant: &Tenant,
+        request: &ImportRequest,
+        precondition: &IfMatch,
+    ) -> Result<(Change<'a>, Made), Problem> {
+        let (mut laid, mut tries) = (self, 1);
+        loop {
+            match laid.change.let_stand(ports, tenant, AsSeen::just(laid.seen)).await? {
+                Some(made) => return Ok((laid.change, made)),
+                None if precondition.is_given() || tries >= IMPORT_TRIES => return Err(not_as_seen()),
+                None => tries += 1,
+            }
+            laid = Self::over_what_is_there(ports, tenant, laid.change.name, request, precondition).await?;
+        }
+    }
+}
+
+/// What came of a change that was written.
+struct Made {
+    shared: Shared,
+    is_new: bool,
+    jobs: u64,
 }
 
 struct Change<'a> {
@@ -115,7 +165,10 @@ impl Change<'_> {
         if self.dry_run {
             return self.only_said(ports, caller.tenant(), seen).await;
         }
-        self.make_as_seen(ports, caller, acting, seen.filter(|_| precondition.is_given())).await
+        let as_seen = seen.filter(|_| precondition.is_given()).map_or(AsSeen::Any, AsSeen::Generation);
+        let writing = async { self.let_stand(ports, caller.tenant(), as_seen).await?.ok_or_else(not_as_seen) };
+        let made = acting.on_record(ports, caller.tenant(), Deed::SetCalendar, self.name.as_str(), writing).await?;
+        self.shown(ports, caller.tenant(), made).await
     }
 
     /// With the tag of what is there, so that the change can be made of just that.
@@ -128,23 +181,17 @@ impl Change<'_> {
         Ok(response)
     }
 
-    async fn make_as_seen<D: Ports>(
-        self,
-        ports: &D,
-        caller: &Caller,
-        acting: &Acting,
-        seen: Option<u64>,
-    ) -> Result<Response, Problem> {
-        let tenant = caller.tenant();
-        let writing = async {
-            match let_stand(ports, tenant, self.name, self.calendar.rules(), seen).await? {
-                Put::Done { shared, is_new, jobs } => Ok((shared, is_new, jobs)),
-                Put::NotAsSeen => Err(not_as_seen()),
-                Put::TooMany => Err(Problem::conflict(format!("a tenant has at most {CALENDARS} calendars"))),
-            }
-        };
-        let (shared, is_new, jobs_changed) =
-            acting.on_record(ports, tenant, Deed::SetCalendar, self.name.as_str(), writing).await?;
+    /// None where the calendar is not as it was seen.
+    async fn let_stand<D: Ports>(&self, ports: &D, tenant: &Tenant, seen: AsSeen) -> Result<Option<Made>, Problem> {
+        match let_stand(ports, tenant, self.name, self.calendar.rules(), seen).await? {
+            Put::Done { shared, is_new, jobs } => Ok(Some(Made { shared, is_new, jobs })),
+            Put::NotAsSeen => Ok(None),
+            Put::TooMany => Err(Problem::conflict(format!("a tenant has at most {CALENDARS} calendars"))),
+        }
+    }
+
+    async fn shown<D: Ports>(self, ports: &D, tenant: &Tenant, made: Made) -> Result<Response, Problem> {
+        let Made { shared, is_new, jobs: jobs_changed } = made;
         // How far the walk has come by now.
         let shared = there(ports, tenant, self.name).await?.unwrap_or(shared);
         let view = CalendarChangeView {

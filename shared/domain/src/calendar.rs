@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-pub use self::shared::{CalendarUse, Goes, Shared, Walk};
+pub use self::shared::{AsSeen, CalendarUse, Goes, Shared, Walk};
 use self::week::Week;
 pub use self::week::{Days as WeekDays, MINUTES_OF_A_DAY, Time};
 use crate::Moment;
-use crate::id::{JobId, NotAnId, base32, from_base32};
+use crate::id::{JobId, NotAnId, Tenant, base32, from_base32};
 use crate::limits::WORD_CHARS;
 use crate::schedule::cron::clock::{Shown, local};
 use crate::spelled::{spelled_as_text, spelled_for_people};
@@ -118,8 +118,10 @@ impl FromStr for CalendarName {
 
 impl CalendarName {
     /// Where its versions lie, and who heeds it; and which shard its timer lies in. Spelled as a job's, for it lies where a job's history does.
-    pub fn place(&self) -> JobId {
-        let digest = Sha256::new().chain_update(b"calendar\0").chain_update(&self.0).finalize();
+    /// A tenant's own: the key of a timer names no tenant, and walks of two tenants that come to lie at one instant are two timers.
+    pub fn place(&self, tenant: &Tenant) -> JobId {
+        let named = Sha256::new().chain_update(b"calendar\0").chain_update(tenant.as_str());
+        let digest = named.chain_update(b"\0").chain_update(&self.0).finalize();
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&digest[..16]);
         JobId::from_bytes(bytes)

@@ -178,7 +178,7 @@ impl Job {
     /// Whether it runs behind that job as it is. None: it does not know of it.
     fn admits_after(&self, front: JobId, on: On) -> Result<(), Option<NotAdmitted>> {
         let is_behind = |when: &When| *when == When::Follows { job: front, on };
-        let was_behind = || self.before.as_ref().is_some_and(|before| is_behind(&before.schedule.when));
+        let was_behind = || self.before.iter().any(|before| is_behind(&before.schedule.when));
         match self.status {
             _ if !is_behind(&self.schedule.when) && !was_behind() => Err(None),
             Status::Cancelled => Err(Some(NotAdmitted::Cancelled)),

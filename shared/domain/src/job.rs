@@ -2,6 +2,7 @@
 //! instants are true. A timer or a hint has no authority: [`Job::admits`] has.
 
 mod catching_up;
+mod in_force;
 mod taken;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ use crate::slot::Bounds;
 use crate::target::Target;
 use crate::workflow::WorkflowId;
 
+pub use self::in_force::Before;
 pub use self::taken::Taken;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +46,8 @@ pub struct Job {
     pub schedule: Schedule,
     /// From when on `schedule` is in force: the writer's clock at create, resume or schedule change.
     pub since: Moment,
-    /// What was in force until then.
-    pub before: Option<Before>,
+    /// What was in force until then, the newest first: one schedule, and of its calendars as many versions as it remembers.
+    pub before: Vec<Before>,
     /// A fire that a calendar had moved and that had not begun when `schedule` came into force.
     pub carried: Option<Carried>,
     pub definition: Definition,
@@ -73,13 +75,6 @@ pub enum Status {
     Active,
     Paused,
     Cancelled,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Before {
-    pub schedule: Schedule,
-    pub since: Moment,
-    pub carried: Option<Carried>,
 }
 
 /// A fire that was moved, and outlives a change of its job.
@@ -131,14 +126,6 @@ impl Default for Definition {
             callback: None,
             hooks: Hooks::default(),
         }
-    }
-}
-
-impl Before {
-    /// How many of its occurrences lie between `first`, which is one, and `until`; capped at `COALESCE_COUNT`.
-    pub fn count(&self, first: Moment, until: Moment) -> u64 {
-        let next = |t: &Moment| self.schedule.next_after(*t).filter(|next| *next < until);
-        std::iter::successors(Some(first), next).zip(1..=COALESCE_COUNT).map(|(_, count)| count).last().unwrap_or(1)
     }
 }
 
@@ -214,7 +201,7 @@ impl Job {
             epoch,
             schedule,
             since: now,
-            before: None,
+            before: Vec::new(),
             carried: None,
             definition,
             created_at: now,
@@ -289,8 +276,7 @@ impl Job {
         if let Some(carried) = self.carried_to(t) {
             return Some(carried.nominal);
         }
-        let schedules =
-            || [Some(&self.schedule), self.before.as_ref().map(|before| &before.schedule)].into_iter().flatten();
+        let schedules = || self.schedules().map(|in_force| in_force.schedule);
         let is_spread = schedules().any(|schedule| schedule.jitter.is_some() || schedule.observance.is_some());
         let fires = |schedule: &&Schedule| schedule.fires_at(t);
         is_spread.then(|| schedules().find(fires)).flatten().map(|schedule| schedule.nominal(t))
@@ -298,34 +284,22 @@ impl Job {
 
     /// Whether `t` is an occurrence by the schedule that is, or was, in force then; whatever has become of the job since.
     pub(crate) fn in_force_at(&self, t: Moment) -> bool {
-        match &self.before {
-            _ if t >= self.since => fires_at(&self.schedule, self.carried, t),
-            Some(before) => t >= before.since && fires_at(&before.schedule, before.carried, t),
-            None => false,
-        }
+        self.in_force(t).is_some_and(|schedule| schedule.fires_at(t))
     }
 
     /// Whether a schedule that it remembers was in force at `t` and does not fire then. Of the time before those it knows nothing.
     pub(crate) fn is_known_not_to_fire_at(&self, t: Moment) -> bool {
-        let remembered = self.before.as_ref().map_or(self.since, |before| before.since);
-        t >= remembered.min(self.since) && !self.in_force_at(t)
+        t >= self.remembered_since().min(self.since) && !self.in_force_at(t)
     }
 
-    /// The first occurrence strictly after `t`: by the schedule that was in force until `since`, then by today's.
+    /// The first occurrence strictly after `t`: by the schedules that were in force until `since`, then by today's.
     pub fn next_after(&self, t: Moment) -> Option<Moment> {
         self.next_within(t, &mut Patience::default())
     }
 
     /// The same for one of many walks, which share their patience.
     pub fn next_within(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
-        if t >= self.since {
-            return next_after(&self.schedule, self.carried, t, patience);
-        }
-        let earlier = self.before.as_ref().and_then(|before| {
-            let next = before.next_within(t.max(before.since.just_before()), patience)?;
-            (next < self.since).then_some(next)
-        });
-        earlier.or_else(|| next_after(&self.schedule, self.carried, self.since.just_before(), patience))
+        self.next_in_force(t, |schedule, t| schedule.next_within(t, patience))
     }
 
     /// What this job becomes. The state machine of a job, whole.
@@ -338,15 +312,14 @@ impl Job {
             (Status::Active, Change::Pause) => next.status = Status::Paused,
             (Status::Paused, Change::Resume) => {
                 next.status = Status::Active;
-                (next.since, next.before, next.carried) = (now, None, None);
+                (next.since, next.before, next.carried) = (now, Vec::new(), None);
                 next.schedule = next.schedule.counted_from(now);
             }
             (Status::Active | Status::Paused, Change::Delete) => next.status = Status::Cancelled,
             // In a pause too: nothing of it fires, but what was due before the pause and did not fire is known by it.
             (Status::Active | Status::Paused, Change::Edit { schedule, definition }) => {
                 if let Some(schedule) = schedule {
-                    let (before, since) = (self.schedule.clone(), self.since);
-                    next.before = Some(Before { schedule: before, since, carried: self.carried });
+                    next.before = self.remembered_by_a_change();
                     next.carried = self.carried_into(schedule, now);
                     // What is carried fires as that, and not once more by what the schedule names.
                     next.since = if next.carried.is_some() { now } else { schedule.in_force_from(now) };
@@ -405,23 +378,21 @@ impl Job {
             Status::Paused => (self.next_after(t)?, self.changed_at, NotAdmitted::Paused),
             Status::Cancelled => (self.next_after(t)?, self.changed_at, NotAdmitted::Cancelled),
             Status::Active => {
-                let (schedule, carried, since) = match &self.before {
-                    Some(before) => (&before.schedule, before.carried, before.since),
-                    None => (&self.schedule, self.carried, self.since),
-                };
-                let next = next_after(schedule, carried, t, &mut Patience::default())?;
-                (next, since, NotAdmitted::Superseded)
+                let oldest = self.schedules().last()?;
+                let next = oldest.next_within(t, &mut Patience::default())?;
+                (next, oldest.since, NotAdmitted::Superseded)
             }
         };
         (next < until).then_some((next, why))
     }
 
-    /// The schedule that this job knows and that `next` does not any more, and why none of it can start then. A job remembers one
-    /// schedule beside today's; a resume forgets that one as well.
-    pub fn forgets(&self, next: &Self) -> Option<(&Before, NotAdmitted)> {
+    /// The schedules that this job remembers and that `next` does not any more, each with until when it was in force, and why none of it can
+    /// start then. A change forgets what does not ask for what the schedule before it asked for; a resume forgets all.
+    pub fn forgets(&self, next: &Self) -> (Vec<(&Before, Moment)>, NotAdmitted) {
         let why = if self.status == Status::Paused { NotAdmitted::Paused } else { NotAdmitted::Superseded };
-        let before = self.before.as_ref().filter(|_| next.before != self.before)?;
-        Some((before, why))
+        let ends = std::iter::once(self.since).chain(self.before.iter().map(|before| before.since));
+        let forgotten = self.before.iter().zip(ends).filter(|(before, _)| !next.before.contains(before));
+        (forgotten.collect(), why)
     }
 
     /// What the refusal of `t` stands for: `t` and all after it that cannot fire any more either.
@@ -431,10 +402,7 @@ impl Job {
                 let until = self.changed_at.max(t);
                 SkippedSpan { until, count: Some(self.missed(t, until).count) }
             }
-            NotAdmitted::Superseded => {
-                let in_force = self.before.as_ref().map_or(self.since, |before| before.since);
-                SkippedSpan { until: in_force.max(t), count: None }
-            }
+            NotAdmitted::Superseded => SkippedSpan { until: self.remembered_since().max(t), count: None },
             NotAdmitted::Excluded => SkippedSpan { until: t, count: Some(1) },
         }
     }
@@ -470,26 +438,6 @@ impl From<NotAdmitted> for Skip {
             NotAdmitted::Excluded => Self::Calendar,
         }
     }
-}
-
-impl Before {
-    pub fn next_after(&self, t: Moment) -> Option<Moment> {
-        self.next_within(t, &mut Patience::default())
-    }
-
-    fn next_within(&self, t: Moment, patience: &mut Patience) -> Option<Moment> {
-        next_after(&self.schedule, self.carried, t, patience)
-    }
-}
-
-/// The first instant strictly after `t` at which a schedule fires, or what was carried into it.
-fn next_after(schedule: &Schedule, carried: Option<Carried>, t: Moment, patience: &mut Patience) -> Option<Moment> {
-    let carried = carried.map(|carried| carried.at).filter(|at| *at > t);
-    [schedule.next_within(t, patience), carried].into_iter().flatten().min()
-}
-
-fn fires_at(schedule: &Schedule, carried: Option<Carried>, t: Moment) -> bool {
-    carried.is_some_and(|carried| carried.at == t) || schedule.fires_at(t)
 }
 
 #[cfg(test)]

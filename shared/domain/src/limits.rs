@@ -170,6 +170,9 @@ pub const REMARKS: usize = 4;
 pub const CALENDARS: usize = 100;
 /// Calendars that one job heeds: each is asked for each instant, and each is a read where a process does not know it yet.
 pub const CALENDARS_OF_A_JOB: usize = 8;
+/// Schedules before today's that a job remembers where they differ in the versions of its calendars alone: an operator may have to correct a
+/// maintenance window several times while nothing runs, and each is as large as the job's schedule.
+pub const VERSIONS_REMEMBERED: usize = 8;
 /// Dates of one calendar: the holidays of twenty countries, or of one in as many years.
 pub const CALENDAR_DATES: usize = 500;
 /// Times of the week of one calendar, of either kind.

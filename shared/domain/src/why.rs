@@ -172,11 +172,9 @@ impl<'a> Question<'a> {
         self.in_force().map_or(Silence::Unnamed, |(schedule, _)| schedule.silence_at(self.at))
     }
 
-    /// Today's schedule, and the one before it where the job remembers that; each with when it came into force.
+    /// Today's schedule, and those before it that the job remembers; each with when it came into force.
     fn schedules(&self) -> impl Iterator<Item = (&'a Schedule, Moment)> + use<'a> {
-        let job = self.job;
-        let before = job.before.as_ref().map(|before| (&before.schedule, before.since));
-        std::iter::once((&job.schedule, job.since)).chain(before)
+        self.job.schedules().map(|in_force| (in_force.schedule, in_force.since))
     }
 
     /// The schedule that is, or was, in force at the instant.

@@ -34,7 +34,7 @@ impl Calendars {
         if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Some(Arc::clone(known)));
         }
-        let Some(kept) = store.get::<KeptRules>(tenant, (name.place(), version)).await? else { return Ok(None) };
+        let Some(kept) = store.get::<KeptRules>(tenant, (name.place(tenant), version)).await? else { return Ok(None) };
         let calendar = Arc::new(calendar_of(name, &kept.item.text)?);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KNOWN {
@@ -66,7 +66,7 @@ pub async fn write<S: Store>(
     rules: &Rules,
 ) -> Result<CalendarVersion, Fault> {
     let (version, text) = version_of(rules)?;
-    let _put = store.put(tenant, (name.place(), version), &KeptRules { text }, Guard::Absent).await?;
+    let _put = store.put(tenant, (name.place(tenant), version), &KeptRules { text }, Guard::Absent).await?;
     Ok(version)
 }
 

@@ -106,3 +106,22 @@ impl<V> Many<V> {
         Ok(Vec::<Of<V, T>>::deserialize(deserializer)?.into_iter().map(|of| of.0).collect())
     }
 }
+
+/// The first of a list, in a shape that has room for one: whatever has more is written in another shape.
+pub(crate) struct First<V>(PhantomData<V>);
+
+impl<V> First<V> {
+    pub(crate) fn serialize<T, S: Serializer>(items: &[T], serializer: S) -> Result<S::Ok, S::Error>
+    where
+        V: Shape<T>,
+    {
+        items.first().map(in_shape::<V, T>).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, T, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error>
+    where
+        V: Shape<T>,
+    {
+        Ok(Option::<Of<V, T>>::deserialize(deserializer)?.into_iter().map(|of| of.0).collect())
+    }
+}

@@ -90,8 +90,12 @@ pub async fn seen_job_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Res
 /// A job as it was read from the store, with what the calendars say that it is pinned to: nothing of a job that heeds some may be asked
 /// before. One that heeds none costs nothing.
 pub async fn knowing<D: Ports>(ports: &D, mut job: Job) -> Result<Job, Fault> {
-    let before = job.before.as_mut().map(|before| &mut before.schedule);
-    for schedule in [Some(&mut job.schedule), before].into_iter().flatten() {
+    if !job.heeds_calendars() {
+        return Ok(job);
+    }
+    let mut schedules = vec![&mut job.schedule];
+    schedules.extend(job.before.iter_mut().map(|before| &mut before.schedule));
+    for schedule in schedules {
         let Some(observance) = &mut schedule.observance else { continue };
         for heeded in observance.calendars.iter_mut().filter(|heeded| heeded.known.is_none()) {
             let Some(version) = heeded.version else { continue };

@@ -20,7 +20,7 @@ use std::time::Duration;
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::body::Json;
-use minutehand_domain::calendar::{CalendarName, Goes, Rules, Shared};
+use minutehand_domain::calendar::{AsSeen, CalendarName, Goes, Rules, Shared};
 use minutehand_domain::callback::{Callback, CallbackPlace, End};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
@@ -406,9 +406,21 @@ impl Stage {
 
     /// A calendar of the tenant's says this from then on.
     pub fn calendar(&self, at: i64, name: &'static str, calendar: &str, rules: Rules) -> Answer<bool> {
+        self.calendar_as_seen(at, name, calendar, rules, AsSeen::Any)
+    }
+
+    /// The same of who has seen it like this. Whether it still was.
+    pub fn calendar_as_seen(
+        &self,
+        at: i64,
+        name: &'static str,
+        calendar: &str,
+        rules: Rules,
+        seen: AsSeen,
+    ) -> Answer<bool> {
         let (tenant, calendar) = (self.tenant.clone(), calendar.parse().expect("a name"));
         self.act(at, name, move |ports| async move {
-            let put = put_calendar(&ports, &tenant, &calendar, &rules, None).await?;
+            let put = put_calendar(&ports, &tenant, &calendar, &rules, seen).await?;
             Ok(matches!(put, PutCalendar::Done { .. }))
         })
     }
@@ -682,7 +694,8 @@ impl Stage {
     /// Whether the tenant has a calendar of this name, though it may be about to go.
     pub fn has_calendar(&self, name: &str) -> bool {
         let name: CalendarName = name.parse().expect("a name");
-        at_once(self.world.whole_store().get::<Shared>(&self.tenant, name.place())).expect("memory").is_some()
+        let place = name.place(&self.tenant);
+        at_once(self.world.whole_store().get::<Shared>(&self.tenant, place)).expect("memory").is_some()
     }
 
     /// The link of the chain at this instant.

@@ -1,10 +1,15 @@
 //! Calendars, as operators write them and as jobs heed them.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt as _;
+use minutehand_domain::calendar::{AsSeen, CalendarName, Date, ExcludedDate, Rules};
+use minutehand_domain::schedule::cron::zone;
+use minutehand_protocol::calendar::change;
 use serde_json::{Value, json};
 
-use crate::world::{ACME_KEY, OTHER_KEY, World};
+use crate::world::{ACME_KEY, OTHER_KEY, World, acme};
 
 fn holidays() -> Value {
     json!({"timezone": "America/New_York", "excluded_dates": [{"date": "2027-01-18", "reason": "Martin Luther King Day"}]})
@@ -110,7 +115,7 @@ async fn a_job_cannot_heed_what_is_not_there_or_leaves_it_nothing() {
     put(&world, "weekends", json!({"business_days": ["SAT", "SUN"]})).await;
     let naming =
         |calendars: Value| json!({"schedule": {"cron": "0 9 * * MON", "calendars": calendars}, "target": {"noop": {}}});
-    let pointer = |answer: &crate::world::Answer| (answer.status.as_u16(), answer.field("/errors/0/pointer"));
+    let pointer = |answer: &Answer| (answer.status.as_u16(), answer.field("/errors/0/pointer"));
 
     let unknown = world.post("/v1/jobs", naming(json!(["weekends", "weekdays"]))).await;
     let nothing = world.post("/v1/jobs", naming(json!(["weekends"]))).await;
@@ -240,6 +245,53 @@ async fn an_ics_file_is_taken_among_the_dates_and_what_is_not_understood_is_told
     );
     assert_eq!((broken.status.as_u16(), broken.field("/errors/0/pointer")), (422, json!("/ics")), "{}", broken.text);
     assert_eq!(replaced.field("/calendar/excluded_dates"), json!([{"date": "--12-25", "reason": "Christmas"}]));
+}
+
+/// Removed: who had seen no calendar wrote over whatever was there by then. Of the two files that made it, the dates of one were lost.
+#[tokio::test]
+async fn of_two_files_that_are_imported_at_once_the_dates_of_both_stand() {
+    let world = World::new();
+    let both = json!([{"date": "2027-07-04", "reason": "theirs"}, {"date": "--12-25", "reason": "Christmas"}]);
+
+    meanwhile_dated(&world, "new", "2027-07-04");
+    let made = world.post("/v1/calendars/new/import", json!({"ics": christmas()})).await;
+    put(&world, "old", holidays()).await;
+    meanwhile_dated(&world, "old", "2027-07-04");
+    let laid_over = world.post("/v1/calendars/old/import", json!({"ics": christmas()})).await;
+
+    assert_eq!((made.status.as_u16(), made.field("/calendar/excluded_dates")), (200, both.clone()), "{}", made.text);
+    assert_eq!((laid_over.status.as_u16(), laid_over.field("/calendar/excluded_dates")), (200, both));
+}
+
+/// Who names the version that a file is to be laid over is told that it is another.
+#[tokio::test]
+async fn a_file_is_laid_over_the_version_that_was_named_and_no_other() {
+    let world = World::new();
+    put(&world, "old", holidays()).await;
+
+    meanwhile_dated(&world, "old", "2027-07-04");
+    let import = Some(json!({"ics": christmas()}));
+    let refused = world.with(("If-Match", "\"1\""), "POST", "/v1/calendars/old/import", import).await;
+
+    assert_eq!(refused.status, 412, "{}", refused.text);
+    let shown = world.get("/v1/calendars/old").await;
+    assert_eq!(shown.field("/excluded_dates"), json!([{"date": "2027-07-04", "reason": "theirs"}]));
+}
+
+fn christmas() -> &'static str {
+    "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20271225\r\nRRULE:FREQ=YEARLY\r\nSUMMARY:Christmas\r\nEND:VEVENT\r\n\
+     END:VCALENDAR\r\n"
+}
+
+/// Somebody else lets a calendar have one date and nothing else, when the next act has been decided on.
+fn meanwhile_dated(world: &World, name: &str, date: &str) {
+    let (ports, name) = (Arc::clone(&world.ports), name.parse::<CalendarName>().unwrap());
+    let dates = vec![ExcludedDate { date: Date::parse(date).unwrap(), reason: Some("theirs".to_owned()) }];
+    let rules = Rules { dates, ..Rules::none(zone("UTC").unwrap()) };
+    world.ports.chance.before_the_next_act(move || {
+        let put = change::put(&*ports, &acme(), &name, &rules, AsSeen::Any).now_or_never();
+        put.expect("a store in memory lets nobody wait").unwrap();
+    });
 }
 
 #[tokio::test]

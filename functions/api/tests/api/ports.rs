@@ -48,7 +48,10 @@ pub(crate) struct TestQueues {
 
 /// The system's, until it is given a seed.
 #[derive(Default)]
-pub(crate) struct TestChance(Mutex<Option<Random>>);
+pub(crate) struct TestChance {
+    sown: Mutex<Option<Random>>,
+    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
 
 /// Nobody calls anything here: how an attempt ends is said by whoever carries it out.
 pub(crate) struct NoTargets;
@@ -98,7 +101,12 @@ impl TestChance {
 
     /// From here on the same as after every other sowing of this seed.
     pub(crate) fn sow(&self, seed: u64) {
-        *locked(&self.0) = Some(Random::of(seed));
+        *locked(&self.sown) = Some(Random::of(seed));
+    }
+
+    /// What somebody else does just before the next act goes on record: after it was decided on, and before it is done.
+    pub(crate) fn before_the_next_act(&self, act: impl FnOnce() + Send + 'static) {
+        *locked(&self.meanwhile) = Some(Box::new(act));
     }
 }
 
@@ -191,10 +199,19 @@ impl Queues for TestQueues {
 
 impl Chance for TestChance {
     fn bytes(&self) -> [u8; 16] {
-        match locked(&self.0).as_mut() {
+        match locked(&self.sown).as_mut() {
             Some(random) => (u128::from(random.number()) << 64 | u128::from(random.number())).to_be_bytes(),
             None => SystemChance.bytes(),
         }
+    }
+
+    fn number(&self) -> u64 {
+        let meanwhile = locked(&self.meanwhile).take();
+        if let Some(act) = meanwhile {
+            act();
+        }
+        let [a, b, c, d, e, f, g, h, ..] = self.bytes();
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 }
 

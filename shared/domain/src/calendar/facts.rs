@@ -30,6 +30,33 @@ fn stretch(from: &str, until: &str) -> Option<Exclusion> {
     Some(Exclusion { from: at(from), until: at(until) })
 }
 
+/// Removed: the place was of the name alone. Walks of two tenants that lay at one instant were one timer, and one of them was never gone on
+/// with.
+#[test]
+fn calendars_of_two_tenants_lie_in_two_places_though_they_are_called_the_same() {
+    let name: CalendarName = "us-holidays".parse().unwrap();
+    let place = |tenant| name.place(&Tenant::new(tenant).unwrap());
+
+    assert_eq!(place("acme"), place("acme"));
+    assert_ne!(place("acme"), place("other"));
+    assert_ne!(place("acme"), "us-holidays2".parse::<CalendarName>().unwrap().place(&Tenant::new("acme").unwrap()));
+}
+
+/// Removed: there was no `Absent`, and nothing seen was no condition. Of two who made one calendar at once, the later wrote over the other.
+#[test]
+fn a_calendar_is_written_over_what_its_writer_has_seen_and_nothing_else() {
+    let rows = [
+        (AsSeen::Any, [true, true, true]),
+        (AsSeen::Absent, [true, false, false]),
+        (AsSeen::Generation(1), [false, true, false]),
+        (AsSeen::Generation(2), [false, false, true]),
+    ];
+    for (seen, admits) in rows {
+        assert_eq!([None, Some(1), Some(2)].map(|generation| seen.admits(generation)), admits, "{seen:?}");
+    }
+    assert_eq!([None, Some(2)].map(AsSeen::just), [AsSeen::Absent, AsSeen::Generation(2)]);
+}
+
 #[test]
 fn a_date_is_a_day_of_the_calendars_own_zone() {
     let calendar =

@@ -36,6 +36,16 @@ pub enum Goes {
     InAnyCase,
 }
 
+/// As what a calendar's writer has seen what he writes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsSeen {
+    /// It may be anything.
+    Any,
+    /// There was none of its name.
+    Absent,
+    Generation(u64),
+}
+
 /// That a job heeds a calendar, or is about to: put before the calendar is read for it, so that whoever changes the calendar knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CalendarUse {
@@ -72,6 +82,18 @@ impl Shared {
     #[must_use]
     pub fn walked(&self, walk: Option<Walk>) -> Self {
         Self { walk, ..self.clone() }
+    }
+}
+
+impl AsSeen {
+    /// For who has read this generation, or that there is none.
+    pub fn just(generation: Option<u64>) -> Self {
+        generation.map_or(Self::Absent, Self::Generation)
+    }
+
+    /// Whether it may be written over this generation, or where there is none.
+    pub fn admits(self, generation: Option<u64>) -> bool {
+        self == Self::Any || self == Self::just(generation)
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn overdue_since(job: &Job, newest: &[Run], now: Moment) -> Option<Mo
 }
 
 fn begin(job: &Job, newest: &[Run]) -> Moment {
-    let in_force = job.before.as_ref().map_or(job.since, |before| before.since);
+    let in_force = job.remembered_since();
     let oldest_read = || newest.last().filter(|_| newest.len() >= HEALTH_RUNS);
     let oldest = newest.iter().rfind(|run| run.key.is_occurrence()).or_else(oldest_read);
     oldest.map_or(in_force, |run| in_force.max(run.key.at))

@@ -1,6 +1,7 @@
 //! What calendars take of a job: the instants that its schedule names and at which it does not fire, and what of a moved fire outlives a
 //! change.
 
+use super::in_force::InForce;
 use super::{Carried, Job, Status};
 use crate::Moment;
 use crate::limits::TAKEN_COUNT;
@@ -19,14 +20,13 @@ pub struct Taken {
 impl Job {
     /// Whether calendars may take anything of it.
     pub fn heeds_calendars(&self) -> bool {
-        self.schedule.observance.is_some()
-            || self.before.as_ref().is_some_and(|before| before.schedule.observance.is_some())
+        self.schedules().any(|in_force| in_force.schedule.observance.is_some())
     }
 
     /// Whether the schedule in force names `t`, and a calendar takes it.
     pub(crate) fn is_taken_at(&self, t: Moment) -> bool {
         let is_named = |schedule: &Schedule| t > Moment::EPOCH && schedule.next_named_after(t.just_before()) == Some(t);
-        self.in_force(t).is_some_and(|schedule| {
+        self.in_force(t).map(|in_force| in_force.schedule).is_some_and(|schedule| {
             schedule.observance.is_some() && is_named(schedule) && told_at(schedule, t).is_some()
         })
     }
@@ -41,7 +41,7 @@ impl Job {
         let mut named = next(after.max(floor));
         while let Some(t) = named {
             named = next(t);
-            let schedule = self.in_force(t)?;
+            let schedule = self.in_force(t)?.schedule;
             if Some(schedule.before_jitter(t)) == stands_for {
                 continue;
             }
@@ -65,18 +65,14 @@ impl Job {
     pub(crate) fn moved_from(&self, t: Moment) -> Option<Moment> {
         match self.carried_to(t) {
             Some(carried) => Some(carried.nominal),
-            None => self.in_force(t).filter(|schedule| schedule.fires_at(t))?.moved_from(t),
+            None => self.in_force(t).map(|in_force| in_force.schedule).filter(|of| of.fires_at(t))?.moved_from(t),
         }
     }
 
     /// What was carried into the schedule in force to fire at `t`, and would not fire then anyway: at most what moves there as well, and was
     /// named later.
     pub(super) fn carried_to(&self, t: Moment) -> Option<Carried> {
-        let (schedule, carried) = match &self.before {
-            _ if t >= self.since => (&self.schedule, self.carried),
-            Some(before) if t >= before.since => (&before.schedule, before.carried),
-            Some(_) | None => return None,
-        };
+        let InForce { schedule, carried, .. } = self.in_force(t)?;
         let is_regular = || schedule.fires_at(t) && schedule.moved_from(t).is_none();
         carried.filter(|carried| carried.at == t && !is_regular())
     }
@@ -92,26 +88,7 @@ impl Job {
     }
 
     fn next_named_after(&self, t: Moment) -> Option<Moment> {
-        if t >= self.since {
-            return self.schedule.next_named_after(t);
-        }
-        let earlier = self.before.as_ref().and_then(|before| {
-            let next = before.schedule.next_named_after(t.max(before.since.just_before()))?;
-            (next < self.since).then_some(next)
-        });
-        earlier.or_else(|| self.schedule.next_named_after(self.since.just_before()))
-    }
-
-    fn in_force(&self, t: Moment) -> Option<&Schedule> {
-        match &self.before {
-            _ if t >= self.since => Some(&self.schedule),
-            Some(before) if t >= before.since => Some(&before.schedule),
-            Some(_) | None => None,
-        }
-    }
-
-    fn remembered_since(&self) -> Moment {
-        self.before.as_ref().map_or(self.since, |before| before.since)
+        self.next_in_force(t, |in_force, t| in_force.schedule.next_named_after(t))
     }
 }
 

@@ -171,11 +171,12 @@ fn a_change_forgets_the_schedule_before_the_one_it_replaces() {
     let resumed = paused.after(&Change::Resume, at(300)).unwrap();
 
     let each_minute_was = Before { schedule: every(60), since: START, carried: None };
-    assert_eq!(rescheduled.forgets(&again), Some((&each_minute_was, NotAdmitted::Superseded)));
-    assert_eq!(paused.forgets(&resumed), Some((&each_minute_was, NotAdmitted::Paused)));
-    assert_eq!(each_minute().forgets(&rescheduled), None, "it knows both");
-    assert_eq!(rescheduled.forgets(&paused), None);
-    assert_eq!(rescheduled.forgets(&rescheduled.after(&Change::define(Definition::default()), at(200)).unwrap()), None);
+    let defined = rescheduled.after(&Change::define(Definition::default()), at(200)).unwrap();
+    assert_eq!(rescheduled.forgets(&again), (vec![(&each_minute_was, at(100))], NotAdmitted::Superseded));
+    assert_eq!(paused.forgets(&resumed), (vec![(&each_minute_was, at(100))], NotAdmitted::Paused));
+    assert!(each_minute().forgets(&rescheduled).0.is_empty(), "it knows both");
+    assert!(rescheduled.forgets(&paused).0.is_empty());
+    assert!(rescheduled.forgets(&defined).0.is_empty());
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn a_schedule_that_a_pause_found_in_force_is_known_when_another_is_set_in_it() {
 
     let edited = paused.after(&Change::reschedule(every(45)), at(200)).unwrap();
 
-    assert_eq!(edited.before, Some(Before { schedule: every(60), since: START, carried: None }));
+    assert_eq!(edited.before, [Before { schedule: every(60), since: START, carried: None }]);
     assert_eq!(edited.admits(at(60)), Err(NotAdmitted::Paused));
     assert_eq!(edited.forgone_after(START), Some((at(60), NotAdmitted::Paused)));
     assert_eq!(edited.first_promise(), None);

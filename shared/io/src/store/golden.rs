@@ -387,7 +387,7 @@ fn jobs() -> Vec<(String, Job)> {
         status: Status::Paused,
         generation: 300,
         epoch: 7,
-        before: Some(Before { schedule: on_demand(), since: Moment::EPOCH, carried: None }),
+        before: vec![Before { schedule: on_demand(), since: Moment::EPOCH, carried: None }],
         changed_at: Moment::END,
         fingerprint: Some(fingerprint()),
         ..job(on_demand(), Definition::default())
@@ -419,14 +419,17 @@ fn jobs_with_calendars() -> Vec<(String, Job)> {
     let (skipping, moving) = (heeding(&["us-holidays"], OnExcluded::Skip), heeding(&["a", "b"], OnExcluded::Move));
     let carried = Some(Carried { nominal: AT, at: Moment::END });
     let changed = Job {
-        before: Some(Before { schedule: moving.clone(), since: Moment::EPOCH, carried }),
+        before: vec![Before { schedule: moving.clone(), since: Moment::EPOCH, carried }],
         carried,
         ..job(on_demand(), Definition::default())
     };
+    let later = Before { schedule: moving.clone(), since: AT, carried: None };
+    let twice = Job { before: [vec![later], changed.before.clone()].concat(), ..changed.clone() };
     vec![
         ("calendars".to_owned(), job(skipping, Definition::default())),
         ("calendars moving".to_owned(), job(moving, Definition::default())),
         ("calendars before".to_owned(), changed),
+        ("calendars before that".to_owned(), twice),
     ]
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use minutehand_domain::calendar::{CalendarName, CalendarVersion, Goes, Rules, Shared, Walk};
+use minutehand_domain::calendar::{AsSeen, CalendarName, CalendarVersion, Goes, Rules, Shared, Walk};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::CALENDARS;
 use minutehand_domain::timer::{Timer, TimerKey};
@@ -44,19 +44,19 @@ pub enum Gone {
     NotFound,
 }
 
-/// Lets a calendar's name stand for this. `seen` is the generation that its writer has seen.
+/// Lets a calendar's name stand for this, if what it stands for is as its writer has seen it.
 pub async fn put<D: Ports>(
     ports: &D,
     tenant: &Tenant,
     name: &CalendarName,
     rules: &Rules,
-    seen: Option<u64>,
+    seen: AsSeen,
 ) -> Result<Put, Fault> {
     let version = calendars::write(ports.store(), tenant, name, rules).await?;
     for _ in 0..TRIES {
-        let there = ports.store().get::<Shared>(tenant, name.place()).await?;
+        let there = ports.store().get::<Shared>(tenant, name.place(tenant)).await?;
         let standing = there.as_ref().map(|there| &there.item).filter(|there| there.is_there());
-        if seen.is_some() && seen != standing.map(|standing| standing.generation) {
+        if !seen.admits(standing.map(|standing| standing.generation)) {
             return Ok(Put::NotAsSeen);
         }
         if there.is_none() && are_too_many(ports, tenant).await? {
@@ -107,7 +107,7 @@ pub async fn delete<D: Ports>(
     seen: Option<u64>,
 ) -> Result<Gone, Fault> {
     for _ in 0..TRIES {
-        let there = ports.store().get::<Shared>(tenant, name.place()).await?;
+        let there = ports.store().get::<Shared>(tenant, name.place(tenant)).await?;
         let Some(there) = there.filter(|there| there.item.is_there()) else { return Ok(Gone::NotFound) };
         if seen.is_some_and(|seen| seen != there.item.generation) {
             return Ok(Gone::NotAsSeen);
@@ -128,7 +128,7 @@ async fn written<D: Ports>(
     next: &Shared,
     there: Option<&Seen<Shared>>,
 ) -> Result<Option<(Walked, u64)>, Fault> {
-    let (tenant, place) = (&next.tenant, next.name.place());
+    let (tenant, place) = (&next.tenant, next.name.place(&next.tenant));
     let key = TimerKey::calendar(place, ports.clock().now() + WALKED_BY);
     let timer = promise(ports, tenant, key, next.generation).await?;
     let guard = there.map_or(Guard::Absent, Seen::guard);
@@ -140,7 +140,7 @@ async fn written<D: Ports>(
 
 /// A fault here is nobody's: the calendar is changed, and the look behind its walk goes on.
 async fn walked<D: Ports>(ports: &D, next: &Shared, timer: &Timer) -> Result<(Walked, u64), Fault> {
-    match walk(ports, &next.tenant, next.name.place()).await {
+    match walk(ports, &next.tenant, next.name.place(&next.tenant)).await {
         Ok(ended @ (Walked::Done, _)) => {
             erase(ports, timer).await?;
             Ok(ended)

@@ -63,9 +63,9 @@ pub async fn touched<D: Ports>(
     let now = ports.clock().now();
     let until = now + Duration::from_secs(DRY_RUN_SECONDS);
     let (mut touched, mut patience, mut past) = (Touched::default(), PATIENCE.until(until), None);
-    let then = then.map(Arc::new);
+    let (place, then) = (name.place(tenant), then.map(Arc::new));
     loop {
-        let uses = ports.store().list::<CalendarUse>(tenant, name.place(), past, PAGE).await?.items;
+        let uses = ports.store().list::<CalendarUse>(tenant, place, past, PAGE).await?.items;
         for heeds in &uses {
             let job = job_of(ports, tenant, heeds.job).await?;
             let heeding = job.filter(|job| job.status != Status::Cancelled && job.schedule.heeded(name).is_some());
@@ -77,7 +77,7 @@ pub async fn touched<D: Ports>(
             }
         }
         match uses.last().filter(|_| uses.len() == PAGE) {
-            Some(last) => past = Some((name.place(), last.job)),
+            Some(last) => past = Some((place, last.job)),
             None => return Ok(touched),
         }
     }

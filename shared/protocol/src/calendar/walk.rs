@@ -54,7 +54,7 @@ pub async fn walk<D: Ports>(ports: &D, tenant: &Tenant, place: JobId) -> Result<
         let page = ports.store().list::<CalendarUse>(tenant, place, past, PAGE).await?.items;
         let news = News { shared: &seen.item, known: known(ports, &seen.item).await?, goes: walk.goes };
         let (ids, news) = (page.iter().map(|heeds| heeds.job).collect::<Vec<JobId>>(), &news);
-        let taking = ids.into_iter().map(|job| async move { take_to(ports, news, job).await });
+        let taking = ids.into_iter().map(|job| async move { take_or_pass(ports, news, job).await });
         let taken: Vec<Taken> = stream::iter(taking).buffered(AT_ONCE).try_collect().await?;
         changed += taken.iter().filter(|taken| **taken == Taken::Changed).count() as u64;
         if taken.contains(&Taken::Holds) {
@@ -87,7 +87,7 @@ pub async fn inspect_walk<D: Ports>(ports: &D, timer: &Timer, place: JobId) -> R
 
 /// All jobs were passed. False where somebody has changed the calendar again.
 async fn end<D: Ports>(ports: &D, seen: &Seen<Shared>) -> Result<bool, Fault> {
-    let (store, tenant, place) = (ports.store(), &seen.item.tenant, seen.item.name.place());
+    let (store, tenant, place) = (ports.store(), &seen.item.tenant, seen.item.name.place(&seen.item.tenant));
     if seen.item.is_there() {
         return Ok(store.put(tenant, place, &seen.item.walked(None), seen.guard()).await?.is_written());
     }
@@ -131,10 +131,23 @@ enum Taken {
     Holds,
 }
 
+/// What is wrong with one job stops nothing beside it: the calendar goes, or is changed, for all others. Where it is to go only if no job heeds
+/// it, it stays: nobody knows that this one does not.
+async fn take_or_pass<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
+    match take_to(ports, news, id).await {
+        Err(why) if why.is_of_an_item() => {
+            let (tenant, calendar) = (news.shared.tenant.as_str(), news.shared.name.as_str());
+            tracing::error!(tenant, calendar, job = %id, %why, "a change of a calendar does not reach a job that cannot be read");
+            Ok(if news.goes == Some(Goes::IfUnused) { Taken::Holds } else { Taken::AsItWas })
+        }
+        taken => taken,
+    }
+}
+
 async fn take_to<D: Ports>(ports: &D, news: &News<'_>, id: JobId) -> Result<Taken, Fault> {
     let (tenant, name) = (&news.shared.tenant, &news.shared.name);
     for _ in 0..TRIES {
-        let heeds = ports.store().get::<CalendarUse>(tenant, (name.place(), id)).await?;
+        let heeds = ports.store().get::<CalendarUse>(tenant, (name.place(tenant), id)).await?;
         let there = ports.store().get::<Head>(tenant, id).await?;
         let is_closed = match there.as_ref().and_then(|seen| seen.item.job()) {
             Some(job) if job.status == Status::Cancelled => true,
@@ -185,7 +198,8 @@ async fn forget_use<D: Ports>(
     heeds: Option<Seen<CalendarUse>>,
 ) -> Result<(), Fault> {
     let Some(heeds) = heeds else { return Ok(()) };
-    let key = (news.shared.name.place(), id);
-    let _or_it_was_written_anew = ports.store().delete::<CalendarUse>(&news.shared.tenant, key, heeds.version).await?;
+    let Shared { tenant, name, .. } = news.shared;
+    let _or_it_was_written_anew =
+        ports.store().delete::<CalendarUse>(tenant, (name.place(tenant), id), heeds.version).await?;
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Forgetting: a job remembers one schedule beside the one in force, and a change may make it forget that one.
+//! Forgetting: a job remembers one schedule beside the one in force, with some versions of its calendars, and a change may make it forget
+//! that one.
 //!
 //! Rule **record what you forget**: a link that stands leads to what comes after it by the schedules that its job knows then. Where
 //! the hints of an older schedule began runs of this one before its chain did, nothing else leads to what follows them; so whoever
@@ -26,14 +27,18 @@ const MOST_HINTED: usize = 1_000;
 /// Records go after weeks; what was in force that long ago was swept, or its first timer still stands.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 
-/// Records what of a schedule that `next` does not know any more was to fire and cannot, if nothing stands for it.
+/// Records what of the schedules that `next` does not know any more was to fire and cannot, if nothing stands for it.
 pub async fn record_forgotten<D: Ports>(ports: &D, job: &Job, next: &Job) -> Result<(), Fault> {
-    let forgotten = job.forgets(next).filter(|(before, _)| ports.clock().now().since(before.since) <= REMEMBERED);
-    let Some((before, why)) = forgotten else { return Ok(()) };
-    if let Some(gap) = gap_in(ports, job, before).await? {
-        let span = SkippedSpan { until: job.since.max(gap), count: Some(before.count(gap, job.since)) };
-        let run = job.run(RunKey::occurrence(job.id, gap));
-        let _a_record_is_there_now = skip(ports, run, why.into(), Some(span)).await?;
+    let (forgotten, why) = job.forgets(next);
+    for (before, until) in forgotten {
+        if ports.clock().now().since(before.since) > REMEMBERED {
+            continue;
+        }
+        if let Some(gap) = gap_in(ports, job, (before, until)).await? {
+            let span = SkippedSpan { until: until.max(gap), count: Some(before.count(gap, until)) };
+            let run = job.run(RunKey::occurrence(job.id, gap));
+            let _a_record_is_there_now = skip(ports, run, why.into(), Some(span)).await?;
+        }
     }
     Ok(())
 }
@@ -42,10 +47,10 @@ pub async fn record_forgotten<D: Ports>(ports: &D, job: &Job, next: &Job) -> Res
 ///
 /// Hints of the schedule before it were given for a horizon ahead at most: a run later than that was hinted by its own chain,
 /// which goes on from there.
-async fn gap_in<D: Ports>(ports: &D, job: &Job, before: &Before) -> Result<Option<Moment>, Fault> {
+async fn gap_in<D: Ports>(ports: &D, job: &Job, (before, until): (&Before, Moment)) -> Result<Option<Moment>, Fault> {
     let hinted_until = before.since + pace::HORIZON + pace::SKEW;
-    let recorded = recorded_in(ports, job, before.since..hinted_until.min(job.since)).await?;
-    let next_after = |t| before.next_after(t).filter(|next| *next < job.since);
+    let recorded = recorded_in(ports, job, before.since..hinted_until.min(until)).await?;
+    let next_after = |t| before.next_after(t).filter(|next| *next < until);
     let mut next = next_after(before.since.just_before());
     while let Some(t) = next {
         let key = RunKey::occurrence(job.id, t);

@@ -3,6 +3,7 @@
 //! Rule **told before what follows**: a calendar decides of instants to come, and may be changed until they are past; so what it took is put
 //! on record once it is past, and before the next thing of its job: the run behind it, or a change of the job. Until then nobody misses it:
 //! the timer of that run stands. Each record is put where none is, so that it may be done twice.
+//! Rule **only settle erases** here too: others may be told of what was taken, or run behind it.
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
@@ -49,19 +50,38 @@ fn next_row(job: &Job, from: Moment, until: Moment) -> Option<Taken> {
     None
 }
 
-/// Up to where a record tells what was taken.
+/// Puts the record of a row, and says up to where it tells what was taken. It is born over, so whoever bears it settles it, and whoever finds
+/// it there settles it too: no timer of its own stands behind it. Rule **nudge**: where it owes anything its look is promised before.
 async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment, Fault> {
     let now = ports.clock().now();
-    let span = (taken.count > 1).then_some(SkippedSpan { until: taken.last, count: Some(taken.count) });
-    let run = job.run(RunKey::occurrence(job.id, taken.first)).skipped(Skip::Calendar, span, now);
-    let run = Run { told: Some(taken.told.clone()), sla: None, ..run };
-    match born(ports, &run, "scheduled", now).await? {
-        Put::Written(_) => Ok(taken.last),
-        Put::Conflict(there) => Ok(there.map_or(taken.first, |seen| told_up_to(&seen.item))),
+    let ours = record_of(job, taken, now);
+    let look = if owes(&ours) { Some(promise_look(ports, &ours).await?) } else { None };
+    let record = match born(ports, &ours, "scheduled", now).await? {
+        Put::Written(_) => ours,
+        Put::Conflict(Some(seen)) if is_of_a_calendar(&seen.item) => seen.item,
+        // The look that was promised finds what is there.
+        Put::Conflict(there) => return Ok(there.map_or(taken.first, |seen| seen.item.key.at)),
+    };
+    match (settle(ports, &record).await?, look) {
+        (Settled::Paid, Some(look)) => erase(ports, &look).await?,
+        // It sees to the rest; where nothing was owed, and somebody could not be told, it is promised now.
+        (Settled::More, None) => drop(promise_look(ports, &record).await?),
+        (Settled::Paid, None) | (Settled::More, Some(_)) => {}
     }
+    Ok(record.span_end())
 }
 
-fn told_up_to(run: &Run) -> Moment {
-    if matches!(run.state, State::Skipped { why: Skip::Calendar, .. }) { run.span_end() } else { run.key.at }
+fn record_of(job: &Job, taken: &Taken, now: Moment) -> Run {
+    let span = (taken.count > 1).then_some(SkippedSpan { until: taken.last, count: Some(taken.count) });
+    let run = job.run(RunKey::occurrence(job.id, taken.first)).skipped(Skip::Calendar, span, now);
+    Run { told: Some(taken.told.clone()), sla: None, ..run }
+}
+
+fn is_of_a_calendar(run: &Run) -> bool {
+    matches!(run.state, State::Skipped { why: Skip::Calendar, .. })
 }
 use crate::born::born;
+use crate::graph::owed::owes;
+use crate::graph::settle::{Settled, settle};
+use crate::graph::stop::promise_look;
+use crate::timers::promise::erase;

@@ -103,12 +103,12 @@ fn if_it_fires(schedule: Schedule, now: Moment) -> Result<Schedule, NotHeeded> {
 async fn write_use<D: Ports>(ports: &D, tenant: &Tenant, name: &CalendarName, job: JobId) -> Result<(), Fault> {
     let written = ports.clock().now();
     let rule = |_: Option<&CalendarUse>| Some(CalendarUse { job, written });
-    amend(ports, tenant, (name.place(), job), rule).await.map(|_written| ())
+    amend(ports, tenant, (name.place(tenant), job), rule).await.map(|_written| ())
 }
 
 /// The tenant's calendar of this name; one that goes is not there.
 pub async fn there<D: Ports>(ports: &D, tenant: &Tenant, name: &CalendarName) -> Result<Option<Shared>, Fault> {
-    let seen = ports.store().get::<Shared>(tenant, name.place()).await?;
+    let seen = ports.store().get::<Shared>(tenant, name.place(tenant)).await?;
     Ok(seen.map(|seen| seen.item).filter(Shared::is_there))
 }
 

@@ -1,10 +1,14 @@
 //! Calendars that change under the jobs that heed them: no fire is lost by it, none is doubled, and what a calendar took is on record.
 
-use minutehand_domain::calendar::{Maintenance, Rules};
+use minutehand_domain::calendar::{AsSeen, Maintenance, Rules};
+use minutehand_domain::callback::End;
+use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::job::Change;
 use minutehand_domain::schedule::cron::zone;
 use minutehand_domain::schedule::{OnExcluded, Plan};
 use minutehand_protocol::job::create::Created;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, moment, sleeps_before};
+use minutehand_simulation::telling::Telling;
 
 /// Every ten minutes from the tenth on, but for what the calendar takes.
 fn heeding(on_excluded: OnExcluded) -> Wish {
@@ -118,6 +122,27 @@ fn a_moved_fire_outlives_two_changes_of_its_calendar() {
     assert!(stage.runs().iter().any(|run| run.nominal() == moment(600)), "one was meant for 600: {:?}", stage.runs());
 }
 
+/// Guard **what was said when it came**: nothing runs for half an hour, and the calendar is changed twice before what was due then begins. All
+/// that was said allows it.
+///
+/// Removed: a job remembers what its calendar said before the last change, and nothing before that. What had been due was skipped as
+/// superseded, and never ran.
+#[test]
+fn a_fire_that_waits_outlives_two_changes_of_its_calendar() {
+    let catch_up = CatchUp::All { window: CatchUp::DEFAULT_WINDOW, max_runs: 100, per_minute: None };
+    let stage = Stage::new(Wish { catch_up, ..heeding(OnExcluded::Skip) }, []);
+    stage.calendar(0, "maker", "works", shut(6000, 6100));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..1200);
+    stage.sweep_each_minute(3060..7200);
+
+    stage.calendar(2500, "changer", "works", shut(6000, 6200));
+    stage.calendar(2600, "changer", "works", shut(6000, 6300));
+    stage.play_to(3700);
+
+    assert_eq!(stage.called(), [600, 1200, 1800, 2400, 3000, 3600]);
+}
+
 /// Guard **told before what follows**: what a calendar took is on record before the run behind it.
 ///
 /// Removed: the claim records nothing. Nobody could find out what had become of two fires.
@@ -135,6 +160,47 @@ fn what_a_calendar_took_is_on_record_before_the_run_behind_it() {
     assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3010)), "{:?}", stage.timers());
 }
 
+/// Who is told when a run is skipped is told of what a calendar took.
+///
+/// Removed: who puts the record settles nothing. Nobody was told of it.
+#[test]
+fn what_a_calendar_took_is_told_of() {
+    let stage = Stage::new(told_of_skips(), []);
+    stage.calendar(0, "maker", "works", shut(1100, 1900));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.play_to(3010);
+
+    assert_eq!((stage.state(1200).as_str(), heard_of_skips(&stage, 1200)), ("skipped: calendar", 1));
+    assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3010)), "{:?}", stage.timers());
+}
+
+/// Rule **nudge**: no timer of its own stands behind the record of what a calendar took, so that a look at it is promised before.
+///
+/// Removed: no look is promised. Nobody was told of it before the next thing of its job, which may be months away.
+#[test]
+fn what_a_calendar_took_is_told_of_though_who_recorded_it_died() {
+    let stage = Stage::new(told_of_skips(), [dies_after("pauser", "put_run")]);
+    stage.calendar(0, "maker", "works", shut(1100, 1900));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..7200);
+
+    stage.change(2000, "pauser", Change::Pause);
+    stage.play_to(2350);
+
+    assert_eq!((stage.state(1200).as_str(), heard_of_skips(&stage, 1200)), ("skipped: calendar", 1));
+}
+
+fn told_of_skips() -> Wish {
+    Wish { told: Some((Telling::HEARS, vec![End::Skipped])), ..heeding(OnExcluded::Skip) }
+}
+
+fn heard_of_skips(stage: &Stage, instant: i64) -> usize {
+    let run = stage.key(instant).to_string();
+    stage.told().iter().filter(|(of, what)| *of == run && what == "run.skipped").count()
+}
+
 /// A hint that was given before a calendar took its instant starts nothing.
 #[test]
 fn an_old_hint_of_what_a_calendar_takes_by_now_starts_nothing() {
@@ -148,6 +214,23 @@ fn an_old_hint_of_what_a_calendar_takes_by_now_starts_nothing() {
 
     assert_eq!(stage.called(), [1200, 1800, 2400, 3000]);
     assert_eq!(stage.state(600), "skipped: calendar");
+}
+
+/// Guard **as it was seen**: two make a calendar of one name, and neither has seen the other's. The second sleeps over the first.
+///
+/// Removed: who lost against another's write is not asked again what he has seen. He wrote over what the first had said.
+#[test]
+fn of_two_who_make_one_calendar_one_is_told_that_it_is_there() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), [sleeps_before("second", "put_calendar", 60)]);
+
+    let second = stage.calendar_as_seen(0, "second", "works", shut(0, 7200), AsSeen::Absent);
+    let first = stage.calendar_as_seen(20, "first", "works", open(), AsSeen::Absent);
+    stage.create(100, "creator");
+    stage.sweep_each_minute(60..7200);
+    stage.play_to(1300);
+
+    assert_eq!((first.given(), second.given()), (true, false));
+    assert_eq!(stage.called(), [600, 1200], "what the first said");
 }
 
 /// A calendar goes with its jobs going on without it; and where jobs heed it, it does not go.
@@ -180,4 +263,56 @@ fn a_calendar_that_says_the_same_again_touches_no_job() {
     stage.play_to(300);
 
     assert_eq!(stage.job().map(|job| job.generation), Some(1));
+}
+
+/// Guard **one job stops no other**: the job behind which the walk of a change goes on cannot be read.
+///
+/// Removed: what cannot be read is a fault. The walk ended at that job each time, and no job behind it heard of the change.
+#[test]
+fn a_job_that_cannot_be_read_keeps_no_change_of_a_calendar_from_the_others() {
+    let (readable, damaged) = beside_a_damaged_one();
+
+    readable.calendar(900, "changer", "works", open());
+    readable.play_to(2000);
+
+    assert!(damaged.called().is_empty(), "nobody can read it: {:?}", damaged.called());
+    assert_eq!(readable.called(), [1200, 1800]);
+}
+
+/// Removed: what cannot be read is a fault. The calendar was about to go for ever.
+#[test]
+fn a_job_that_cannot_be_read_keeps_no_calendar_that_is_to_go_in_any_case() {
+    let (readable, _damaged) = beside_a_damaged_one();
+
+    readable.remove_calendar(900, "remover", "works", true);
+    readable.play_to(2000);
+
+    assert_eq!((readable.called(), readable.has_calendar("works")), (vec![1200, 1800], false));
+}
+
+/// Removed: what cannot be read counts as a job that does not heed the calendar. It was gone, and the job, once it could be read, named nothing.
+#[test]
+fn a_job_that_cannot_be_read_is_counted_among_those_that_heed_a_calendar() {
+    let damaged = Stage::new(heeding(OnExcluded::Skip), []);
+    damaged.calendar(0, "maker", "works", shut(0, 7200));
+    damaged.create(10, "creator");
+    damaged.damage_head(300);
+
+    let held = damaged.remove_calendar(900, "remover", "works", false);
+    damaged.play_to(1000);
+
+    assert_eq!((held.given(), damaged.has_calendar("works")), (false, true));
+}
+
+/// Two jobs that heed a calendar which shuts them for two hours; the walk comes to the one that cannot be read first.
+fn beside_a_damaged_one() -> (Stage, Stage) {
+    let one = Stage::new(heeding(OnExcluded::Skip), []);
+    let other = one.beside(heeding(OnExcluded::Skip));
+    let (readable, damaged) = if one.key(0).job < other.key(0).job { (other, one) } else { (one, other) };
+    readable.calendar(0, "maker", "works", shut(0, 7200));
+    readable.create(10, "creator");
+    damaged.create(11, "creator");
+    damaged.damage_head(300);
+    readable.sweep_each_minute(60..7200);
+    (readable, damaged)
 }

@@ -32,7 +32,7 @@ use crate::shapes::schedule::{ScheduleV1, ScheduleV2};
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
 use crate::shapes::terms::{self, TermsV1, TermsV2, TermsV3};
-use crate::shapes::{Many, Maybe, Of, Shape as _, in_shape, shapes};
+use crate::shapes::{First, Many, Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place, Span};
 
@@ -134,9 +134,9 @@ fn says_more_than_6(job: &Job) -> bool {
 
 /// Whether others run behind it, or it runs behind another, or did until its last change.
 fn has_followers(job: &Job) -> bool {
-    let before = job.before.as_ref().map(|before| &before.schedule);
     let is_behind = |schedule: &Schedule| matches!(schedule.when, When::Follows { .. });
-    !job.followers.is_empty() || is_behind(&job.schedule) || before.is_some_and(is_behind)
+    let was_behind = || job.before.iter().any(|before| is_behind(&before.schedule));
+    !job.followers.is_empty() || is_behind(&job.schedule) || was_behind()
 }
 
 shapes! {
@@ -227,8 +227,8 @@ struct JobV1 {
     #[serde(with = "ScheduleV1")]
     schedule: Schedule,
     since: Moment,
-    #[serde(default, with = "Maybe::<BeforeV1>")]
-    before: Option<Before>,
+    #[serde(default, with = "First::<BeforeV1>")]
+    before: Vec<Before>,
     #[serde(skip)]
     carried: Option<Carried>,
     #[serde(with = "DefinitionV1")]
@@ -254,8 +254,8 @@ struct JobV2 {
     #[serde(with = "ScheduleV1")]
     schedule: Schedule,
     since: Moment,
-    #[serde(default, with = "Maybe::<BeforeV1>")]
-    before: Option<Before>,
+    #[serde(default, with = "First::<BeforeV1>")]
+    before: Vec<Before>,
     #[serde(skip)]
     carried: Option<Carried>,
     #[serde(with = "DefinitionV2")]
@@ -281,8 +281,8 @@ struct JobV3 {
     #[serde(with = "ScheduleV1")]
     schedule: Schedule,
     since: Moment,
-    #[serde(default, with = "Maybe::<BeforeV1>")]
-    before: Option<Before>,
+    #[serde(default, with = "First::<BeforeV1>")]
+    before: Vec<Before>,
     #[serde(skip)]
     carried: Option<Carried>,
     #[serde(with = "DefinitionV3")]
@@ -308,8 +308,8 @@ struct JobV4 {
     #[serde(with = "ScheduleV1")]
     schedule: Schedule,
     since: Moment,
-    #[serde(default, with = "Maybe::<BeforeV1>")]
-    before: Option<Before>,
+    #[serde(default, with = "First::<BeforeV1>")]
+    before: Vec<Before>,
     #[serde(skip)]
     carried: Option<Carried>,
     #[serde(with = "DefinitionV4")]
@@ -336,8 +336,8 @@ struct JobV5 {
     #[serde(with = "ScheduleV2")]
     schedule: Schedule,
     since: Moment,
-    #[serde(default, with = "Maybe::<BeforeV2>")]
-    before: Option<Before>,
+    #[serde(default, with = "Many::<BeforeV2>")]
+    before: Vec<Before>,
     #[serde(with = "DefinitionV5")]
     definition: Definition,
     created_at: Moment,

@@ -30,7 +30,7 @@ pub(super) async fn without_a_record<D: Ports>(ports: &D, job: &Job) -> Result<V
 
 /// From behind one record to the next newer one, newest first; a few of them hold an occurrence.
 async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Moment>>, Fault> {
-    let begin = job.before.as_ref().map_or(job.since, |before| before.since);
+    let begin = job.remembered_since();
     // To the end of time: one that was cancelled ahead of its time has a record there.
     let within = RunsOf { job: job.id, window: begin..Moment::END };
     let (mut gaps, mut newer, mut read, mut past) = (Vec::new(), Moment::END, 0, None);

@@ -1,0 +1,139 @@
+//! What a job remembers of its calendars, as facts.
+
+use std::sync::Arc;
+
+use chrono_tz::Tz;
+
+use super::*;
+use crate::calendar::{Calendar, Maintenance, Rules};
+use crate::id::{JobId, Tenant};
+use crate::job::{Change, Definition, NotAdmitted};
+use crate::schedule::{OnExcluded, Plan};
+
+const MORNING: i64 = 1_798_761_600; // 2027-01-01
+
+fn at(hours: i64) -> Moment {
+    Moment::from_secs(MORNING + hours * 3600)
+}
+
+fn past(hours: i64, minutes: i64) -> Moment {
+    Moment::from_secs(MORNING + hours * 3600 + minutes * 60)
+}
+
+fn shut(from: Moment, until: Moment) -> Arc<Calendar> {
+    let maintenance = vec![Maintenance { from, until, reason: None }];
+    Arc::new(Calendar::new(Rules { maintenance, ..Rules::none(Tz::UTC) }).unwrap())
+}
+
+/// Each hour by this cron text, but for what a calendar takes.
+fn heeding(cron: &str, on_excluded: OnExcluded, calendar: &Arc<Calendar>) -> Schedule {
+    let calendars = vec!["maint".parse().unwrap()];
+    let plan = Plan { cron: Some(cron.to_owned()), calendars, on_excluded: Some(on_excluded), ..Plan::default() };
+    let mut schedule = Schedule::new(&plan, at(0)).unwrap();
+    schedule.observance.as_mut().unwrap().calendars[0].known = Some(Arc::clone(calendar));
+    schedule
+}
+
+fn hourly(on_excluded: OnExcluded, calendar: &Arc<Calendar>) -> Job {
+    let schedule = heeding("0 * * * *", on_excluded, calendar).counted_from(at(0));
+    Job::new(Tenant::new("t").unwrap(), JobId::from_bytes([1; 16]), schedule, Definition::default(), 0, at(0))
+}
+
+/// The job once its calendar says something else.
+fn with(job: &Job, calendar: &Arc<Calendar>, now: Moment) -> Job {
+    let mut schedule = job.schedule.clone();
+    schedule.observance.as_mut().unwrap().calendars[0].known = Some(Arc::clone(calendar));
+    job.after(&Change::reschedule(schedule), now).unwrap()
+}
+
+/// Removed: a change of a calendar forgot what the calendar had said before the last one. The fire at nine was none of its job's any more.
+#[test]
+fn a_fire_that_waits_outlives_two_changes_of_its_calendar() {
+    let job = hourly(OnExcluded::Skip, &shut(at(20), at(21)));
+
+    let once = with(&job, &shut(at(20), at(22)), past(9, 10));
+    let twice = with(&once, &shut(at(20), at(23)), past(9, 20));
+
+    assert_eq!(twice.admits(at(9)), Ok(()));
+    assert_eq!([8, 9].map(|hour| twice.next_after(at(hour))), [9, 10].map(|hour| Some(at(hour))));
+    assert_eq!((twice.last_before(past(9, 5)), twice.remembered_since()), (Some(at(9)), at(0)));
+    assert!(once.forgets(&twice).0.is_empty());
+}
+
+/// What was said when it came decides of an instant: neither what was said before nor what is said now gives it back, or takes it away.
+#[test]
+fn each_instant_goes_by_what_was_said_when_it_came() {
+    let first = hourly(OnExcluded::Skip, &shut(past(2, 30), past(3, 30)));
+    let second = with(&first, &shut(past(1, 30), past(2, 30)), past(4, 10));
+    let third = with(&second, &shut(past(4, 30), past(5, 30)), past(5, 10));
+
+    let excluded = Err(NotAdmitted::Excluded);
+    let rows = [
+        (2, Ok(()), "the second, said later, takes it"),
+        (3, excluded, "the second and the third allow it"),
+        (4, Ok(()), "all allow it"),
+        (5, Ok(()), "the third, said later, takes it"),
+    ];
+    for (hour, admits, why) in rows {
+        assert_eq!(third.admits(at(hour)), admits, "{why}");
+    }
+    assert_eq!([1, 2, 4].map(|hour| third.next_after(at(hour))), [2, 4, 5].map(|hour| Some(at(hour))));
+    assert_eq!(third.taken_between(at(2), at(4)).map(|taken| taken.first), Some(at(3)));
+}
+
+/// What moved when it came fires where it moved to, once, whatever is said of it twice meanwhile.
+#[test]
+fn a_moved_fire_that_waits_outlives_two_changes_of_its_calendar_and_is_one() {
+    let job = hourly(OnExcluded::Move, &shut(past(2, 50), past(3, 30)));
+
+    let once = with(&job, &shut(at(20), at(21)), past(4, 10));
+    let twice = with(&once, &shut(at(20), at(22)), past(4, 20));
+
+    assert_eq!((twice.admits(past(3, 30)), twice.admits(at(3))), (Ok(()), Err(NotAdmitted::Excluded)));
+    assert_eq!(twice.next_after(at(2)), Some(past(3, 30)));
+    assert_eq!((twice.next_after(past(3, 30)), twice.nominal_of(past(3, 30))), (Some(at(4)), at(3)));
+}
+
+#[test]
+fn another_schedule_is_remembered_without_what_was_before_it() {
+    let job = hourly(OnExcluded::Skip, &shut(at(20), at(21)));
+    let once = with(&job, &shut(at(20), at(22)), past(9, 10));
+    let other = heeding("30 * * * *", OnExcluded::Skip, &shut(at(20), at(22)));
+
+    let rescheduled = once.after(&Change::reschedule(other), past(9, 20)).unwrap();
+    let again = with(&rescheduled, &shut(at(20), at(23)), past(9, 40));
+
+    assert_eq!(rescheduled.admits(at(9)), Ok(()), "the schedule before it, with all that its calendar said");
+    assert!(once.forgets(&rescheduled).0.is_empty());
+    assert_eq!(again.admits(at(9)), Err(NotAdmitted::Superseded));
+    let forgotten: Vec<Moment> = rescheduled.forgets(&again).0.into_iter().map(|(_, until)| until).collect();
+    assert_eq!(forgotten, [past(9, 20), past(9, 10)], "each until the next was in force");
+}
+
+#[test]
+fn a_schedule_without_calendars_is_remembered_once() {
+    let schedule = Schedule::new(&Plan { cron: Some("0 * * * *".to_owned()), ..Plan::default() }, at(0)).unwrap();
+    let job = Job { schedule: schedule.clone(), ..hourly(OnExcluded::Skip, &shut(at(20), at(21))) };
+
+    let once = job.after(&Change::reschedule(schedule.clone()), past(9, 10)).unwrap();
+    let twice = once.after(&Change::reschedule(schedule), past(9, 20)).unwrap();
+
+    assert_eq!((once.before.len(), twice.before.len()), (1, 1));
+}
+
+#[test]
+fn of_many_changes_the_oldest_version_is_forgotten() {
+    let mut job = hourly(OnExcluded::Skip, &shut(at(20), at(21)));
+    for minute in 1..=8 {
+        let next = with(&job, &shut(at(20), past(21, minute)), past(9, minute));
+        assert!(job.forgets(&next).0.is_empty(), "{minute}");
+        job = next;
+    }
+
+    let next = with(&job, &shut(at(20), at(22)), past(9, 9));
+
+    assert_eq!(next.before.len(), VERSIONS_REMEMBERED);
+    let forgotten: Vec<_> = job.forgets(&next).0.into_iter().map(|(before, until)| (before.since, until)).collect();
+    assert_eq!(forgotten, [(at(0), past(9, 1))]);
+    assert_eq!((job.admits(at(9)), next.admits(at(9))), (Ok(()), Err(NotAdmitted::Superseded)));
+}
