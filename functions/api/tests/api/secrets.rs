@@ -97,7 +97,7 @@ async fn what_is_no_secret_is_refused_without_being_quoted() {
     let world = World::new();
     let put = async |path: &str, body: Value| world.put(path, body).await;
 
-    put("/v1/secrets/a.b", json!({"value": TEXT})).await.problem(404, "not-found");
+    put("/v1/secrets/a.b", json!({"value": TEXT})).await.problem(422, "invalid");
     assert_eq!(put("/v1/secrets/a", json!({"value": ""})).await.problem(422, "invalid"), ["/value"]);
     assert_eq!(put("/v1/secrets/a", json!({"value": "v".repeat(4097)})).await.problem(422, "invalid"), ["/value"]);
     for body in [json!({"value": 5}), json!({"value": TEXT, "more": 1}), json!({}), json!({"value": [TEXT]})] {
