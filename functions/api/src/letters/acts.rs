@@ -74,6 +74,9 @@ impl<D: Ports> Doing<'_, D> {
                 Redriven::Refused(NotALetter::Dismissed) => Err(Problem::conflict(
                     "it was dismissed; POST /v1/runs/{run_id}/retry tries again what is no dead letter",
                 )),
+                Redriven::Otherwise(other) => Err(Problem::conflict(format!(
+                    "it was tried again as {other}, which was given something else; POST /v1/runs/{{run_id}}/retry makes another try"
+                ))),
                 Redriven::Refused(why) => Err(Problem::conflict(why.to_string())),
                 Redriven::NotEdited(why) => Err(Problem::field(Kind::Invalid, "/patch", why.to_string())),
                 Redriven::Job(why) => Err(Problem::conflict(why.to_string())),
