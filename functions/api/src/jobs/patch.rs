@@ -33,7 +33,7 @@ use crate::merge::{self, fields_of, without_excluded};
 use crate::params::JobPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
-use crate::secrets::must_be_there;
+use crate::secrets::{Naming, must_be_there};
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
@@ -104,7 +104,8 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
         && checked.definition.callback == job.definition.callback
         && checked.definition.hooks == job.definition.hooks;
     if !same_payload || !same_calls {
-        must_be_there(ports, &job.tenant, &checked.secrets).await?;
+        let naming = Naming { text: merged.get(), otherwise: "/payload" };
+        must_be_there(ports, &job.tenant, &checked.secrets, naming).await?;
         its_workflow_must_be_there(ports, &job.tenant, &checked.definition.target).await?;
         app.pools.note(ports, &job.tenant, checked.definition.target.pool()).await;
     }
