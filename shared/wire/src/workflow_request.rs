@@ -26,7 +26,6 @@ use minutehand_domain::workflow::plan::{BadGraph, Plan, Why};
 use minutehand_domain::workflow::template::Template;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::body::Json;
 use crate::callback::CallbackSpec;
