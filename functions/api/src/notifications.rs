@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::{StreamExt as _, TryStreamExt as _, iter};
 use http::StatusCode;
 use minutehand_domain::Moment;
 use minutehand_domain::audit::Deed;
-use minutehand_domain::id::Tenant;
+use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::limits::{HEALTH_RUNS, NOTIFICATIONS};
 use minutehand_domain::notification::{Rule, RuleName};
 use minutehand_domain::run::Run;
@@ -16,7 +17,9 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::amend::amend;
+use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::notifications::message;
+use minutehand_wire::form::MISTAKES;
 use minutehand_wire::notification::CheckedRule;
 use minutehand_wire::{NotificationRequest, NotificationView, NotificationsQuery, Page};
 
@@ -27,9 +30,12 @@ use crate::cursor::Scope;
 use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{NotificationPath, Params, limit_of};
-use crate::problem::{Kind, Problem};
+use crate::problem::{FieldError, Kind, Problem};
 use crate::runs::FullRun;
-use crate::secrets::must_be_there;
+use crate::secrets::{Naming, must_be_there};
+
+/// Jobs of one rule that are looked for side by side.
+const AT_ONCE: usize = 16;
 
 /// Writes a rule: a new one, or the same one again. The last writer wins.
 pub(crate) async fn put<D: Ports>(
@@ -42,7 +48,8 @@ pub(crate) async fn put<D: Ports>(
     let (ports, tenant) = (&*app.ports, caller.tenant());
     let request = body.parse::<NotificationRequest>()?;
     let checked = request.checked(&|target| app.target_check.check(tenant, target))?;
-    must_be_there(ports, tenant, &checked.secrets).await?;
+    must_be_there(ports, tenant, &checked.secrets, Naming { text: body.text(), otherwise: "/to" }).await?;
+    jobs_must_be_there(ports, tenant, &request).await?;
     let is_new = there(ports, tenant, &name).await?.is_none();
     if is_new {
         must_have_room(ports, tenant).await?;
@@ -52,6 +59,25 @@ pub(crate) async fn put<D: Ports>(
     ports.rules().forget(tenant);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(NotificationView::of(&rule))).into_response())
+}
+
+/// Refuses jobs that are not there, each where it is named. One that was deleted is on record, and may be named.
+async fn jobs_must_be_there<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    request: &NotificationRequest,
+) -> Result<(), Problem> {
+    let named = request.jobs.iter().flatten().enumerate();
+    let ids: Vec<(usize, JobId)> = named.filter_map(|(number, text)| Some((number, text.parse().ok()?))).collect();
+    let looks = ids.into_iter().map(|(number, id)| async move {
+        let is_there = job_of(ports, tenant, id).await?.is_some();
+        Ok::<_, Fault>((!is_there).then_some(number))
+    });
+    let looked: Vec<Option<usize>> = iter(looks).buffered(AT_ONCE).try_collect().await?;
+    let error =
+        |number: usize| FieldError { pointer: format!("/jobs/{number}"), detail: "there is no such job".to_owned() };
+    let errors: Vec<_> = looked.into_iter().flatten().take(MISTAKES).map(error).collect();
+    if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
 }
 
 /// Two that come at once may be one too many: the bound is for what each end costs, and not exact.

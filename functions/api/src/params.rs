@@ -1,8 +1,10 @@
 //! The parts of an address: ids in the path, parameters in the query.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path, Query};
+use http::Method;
 use http::request::Parts;
 use minutehand_domain::access::KeyId;
 use minutehand_domain::calendar::{CalendarName, NotACalendarName};
@@ -151,33 +153,35 @@ impl<S: Send + Sync> FromRequestParts<S> for KeyPath {
     }
 }
 
-/// A text that is no calendar's name names none. Where one is written, that is said.
+/// A text that is no calendar's name names none, and nobody can write one of that name.
 impl<S: Send + Sync> FromRequestParts<S> for CalendarPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // A file is taken in by POST.
+        let writes = [Method::PUT, Method::POST];
         let name = named::<S, CalendarName>(parts, state).await;
-        name.map(Self).ok_or_else(|| Problem::new(Kind::NotFound, NotACalendarName.to_string()))
+        name.map(Self).ok_or_else(|| no_name(parts, &writes, &NotACalendarName))
     }
 }
 
-/// A text that is no secret's name names none. Where one is written, that is said.
+/// As with calendars.
 impl<S: Send + Sync> FromRequestParts<S> for SecretPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let name = named::<S, SecretName>(parts, state).await;
-        name.map(Self).ok_or_else(|| Problem::new(Kind::NotFound, NotASecretName.to_string()))
+        name.map(Self).ok_or_else(|| no_name(parts, &[Method::PUT], &NotASecretName))
     }
 }
 
-/// As with secrets.
+/// As with calendars.
 impl<S: Send + Sync> FromRequestParts<S> for NotificationPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let name = named::<S, RuleName>(parts, state).await;
-        name.map(Self).ok_or_else(|| Problem::new(Kind::NotFound, NotARuleName.to_string()))
+        name.map(Self).ok_or_else(|| no_name(parts, &[Method::PUT], &NotARuleName))
     }
 }
 
@@ -189,6 +193,12 @@ impl<S: Send + Sync> FromRequestParts<S> for TenantPath {
         let no_tenant = || Problem::new(Kind::NotFound, "a tenant has from 1 to 64 of a-z, 0-9 and -");
         name.and_then(|name| Tenant::new(&name).ok()).map(Self).ok_or_else(no_tenant)
     }
+}
+
+/// Who reads or deletes finds nothing there; who writes is told that the name cannot be one.
+fn no_name(parts: &Parts, writes: &[Method], why: &impl Display) -> Problem {
+    let kind = if writes.contains(&parts.method) { Kind::Invalid } else { Kind::NotFound };
+    Problem::new(kind, why.to_string())
 }
 
 async fn named<S: Send + Sync, T: FromStr>(parts: &mut Parts, state: &S) -> Option<T> {
@@ -207,15 +217,39 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// Axum's text is `Failed to deserialize query string: limit: invalid digit found in string`.
+/// Axum's text is `Failed to deserialize query string: limit: invalid digit found in string`. Of a parameter that is missing, or there twice,
+/// it says no place, and its name in the sentence.
 fn explain(text: &str) -> Problem {
     let text = text.split_once(": ").map_or(text, |(_, rest)| rest);
-    let (pointer, detail) = match text.split_once(": ") {
-        Some((name, detail)) if !name.contains(' ') => suggestion::with_suggestion(format!("?{name}"), detail),
-        _ => (String::new(), text.to_owned()),
+    let (place, said) = match text.split_once(": ") {
+        Some((name, said)) if !name.contains(' ') => (Some(name), said),
+        _no_place => (None, text),
+    };
+    let (pointer, detail) = match (counted(said), place) {
+        (Some((name, detail)), _) => (format!("?{name}"), detail.to_owned()),
+        (None, Some(name)) => suggestion::with_suggestion(format!("?{name}"), in_words(said)),
+        (None, None) => (String::new(), text.to_owned()),
     };
     let short = |text: &str| text.chars().take(suggestion::DETAIL_CHARS).collect();
     Problem::invalid(vec![FieldError { pointer: short(&pointer), detail: short(&detail) }])
+}
+
+/// The parameter that is there too seldom or too often, and which of the two it is.
+fn counted(text: &str) -> Option<(&str, &'static str)> {
+    let named = |before: &str| text.strip_prefix(before)?.strip_suffix('`');
+    let missing = named("missing field `").map(|name| (name, "is required"));
+    missing.or_else(|| named("duplicate field `").map(|name| (name, "is there twice")))
+}
+
+/// What the standard library says of a text that is none of its values, as a person says it.
+fn in_words(detail: &str) -> &str {
+    match detail {
+        "invalid digit found in string" | "cannot parse integer from empty string" => "must be a whole number",
+        "number too large to fit in target type" => "is larger than any that is allowed",
+        "number too small to fit in target type" => "is smaller than any that is allowed",
+        "provided string was not `true` or `false`" => "must be true or false",
+        other => other,
+    }
 }
 
 /// The size of a page.

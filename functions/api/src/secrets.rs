@@ -17,6 +17,7 @@ use minutehand_io::vault::{Vault as _, VaultError, VaultRefusal};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::amend::amend;
 use minutehand_wire::form::MISTAKES;
+use minutehand_wire::secret::named_at;
 use minutehand_wire::workflow_request::SecretAt;
 use minutehand_wire::{Page, SecretRequest, SecretView, SecretsQuery};
 
@@ -106,23 +107,41 @@ async fn there<D: Ports>(ports: &D, tenant: &Tenant, name: &SecretName) -> Resul
     Ok(seen.filter(|seen| seen.item.sealed().is_some()))
 }
 
+/// Where a request names its secrets.
+#[derive(Clone, Copy)]
+pub(crate) struct Naming<'a> {
+    /// The request as JSON.
+    pub text: &'a str,
+    /// What is pointed at where none of that names the secret: it stands in what the request changes.
+    pub otherwise: &'static str,
+}
+
 /// Refuses a request that names secrets which are not there: a typo is found when it is made, not at night.
 pub(crate) async fn must_be_there<D: Ports>(
     ports: &D,
     tenant: &Tenant,
     names: &BTreeSet<SecretName>,
+    naming: Naming<'_>,
 ) -> Result<(), Problem> {
-    let mut missing = Vec::new();
-    for name in names {
-        if there(ports, tenant, name).await?.is_none() {
-            missing.push(format!("`{}`", name.as_str()));
-        }
-    }
-    if missing.is_empty() { Ok(()) } else { Err(Problem::new(Kind::Invalid, none_of(&missing))) }
+    let missing = missing(ports, tenant, names.iter().collect()).await?;
+    if missing.is_empty() { Ok(()) } else { Err(none_of(&missing, naming.errors(&missing))) }
 }
 
-fn none_of(missing: &[String]) -> String {
-    format!("there is no secret {}", missing.join(", and none "))
+impl Naming<'_> {
+    fn errors(&self, missing: &BTreeSet<&SecretName>) -> Vec<FieldError> {
+        let asked = serde_json::from_str(self.text).unwrap_or_default();
+        let named = named_at(&asked, String::new());
+        let error = |pointer: &str, name: &SecretName| {
+            let detail = format!("there is no secret `{}`", name.as_str());
+            FieldError { pointer: pointer.to_owned(), detail }
+        };
+        let at = |name: &SecretName| {
+            let places: Vec<_> = named.iter().filter(|(_, there)| there == name).collect();
+            let otherwise = places.is_empty().then(|| error(self.otherwise, name));
+            places.into_iter().map(|(pointer, name)| error(pointer, name)).chain(otherwise).collect::<Vec<_>>()
+        };
+        missing.iter().flat_map(|name| at(name)).take(MISTAKES).collect()
+    }
 }
 
 /// The same of a workflow's tasks, each with the place that names it.
@@ -131,23 +150,36 @@ pub(crate) async fn they_must_be_there<D: Ports>(
     tenant: &Tenant,
     places: &[SecretAt],
 ) -> Result<(), Problem> {
-    let names: BTreeSet<&SecretName> = places.iter().map(|at| &at.name).collect();
+    let missing = missing(ports, tenant, places.iter().map(|at| &at.name).collect()).await?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let of = |at: &SecretAt| FieldError {
+        pointer: at.pointer.clone(),
+        detail: format!("there is no secret `{}`, which the task `{}` needs", at.name.as_str(), at.task),
+    };
+    let errors = places.iter().filter(|at| missing.contains(&at.name)).take(MISTAKES).map(of).collect();
+    Err(none_of(&missing, errors))
+}
+
+async fn missing<'a, D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    names: BTreeSet<&'a SecretName>,
+) -> Result<BTreeSet<&'a SecretName>, Fault> {
     let mut missing = BTreeSet::new();
     for name in names {
         if there(ports, tenant, name).await?.is_none() {
             missing.insert(name);
         }
     }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let detail = none_of(&missing.iter().map(|name| format!("`{}`", name.as_str())).collect::<Vec<_>>());
-    let of = |at: &SecretAt| FieldError {
-        pointer: at.pointer.clone(),
-        detail: format!("there is no secret `{}`, which the task `{}` needs", at.name.as_str(), at.task),
-    };
-    let errors: Vec<_> = places.iter().filter(|at| missing.contains(&at.name)).take(MISTAKES).map(of).collect();
-    Err(Problem { errors, ..Problem::new(Kind::Invalid, detail) })
+    Ok(missing)
+}
+
+fn none_of(missing: &BTreeSet<&SecretName>, errors: Vec<FieldError>) -> Problem {
+    let names: Vec<_> = missing.iter().map(|name| format!("`{}`", name.as_str())).collect();
+    let detail = format!("there is no secret {}", names.join(", and none "));
+    Problem { errors, ..Problem::new(Kind::Invalid, detail) }
 }
 
 impl From<VaultError> for Problem {

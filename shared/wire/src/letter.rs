@@ -229,7 +229,7 @@ pub struct RedriveRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedriveManyRequest {
-    /// Each is answered on its own.
+    /// Each is answered on its own; an id that is named twice is answered once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = LETTERS_AT_ONCE))]
     pub run_ids: Option<Vec<String>>,
@@ -258,7 +258,7 @@ pub struct RedriveManyRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DismissManyRequest {
-    /// Each is answered on its own.
+    /// Each is answered on its own; an id that is named twice is answered once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = LETTERS_AT_ONCE))]
     pub run_ids: Option<Vec<String>>,
@@ -274,6 +274,10 @@ pub struct DismissManyRequest {
     #[schemars(with = "Option<Line<NOTE_CHARS>>")]
     pub note: Option<String>,
 }
+
+/// What brings a run about that can be a dead letter. The failure of a task is its workflow's, and what tells of others is never told of.
+pub const ORIGINS: [Origin; 6] =
+    [Origin::Schedule, Origin::Manual, Origin::Backfill, Origin::Redrive, Origin::Resume, Origin::Follow];
 
 /// Which letters a request is about.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -87,7 +87,7 @@ pub struct NotificationToSpec {
 pub struct WebhookSpec {
     #[schemars(with = "UrlText")]
     pub url: String,
-    /// Texts, or `{"secret": "name"}`.
+    /// Texts, or `{"secret": "name"}`. Answers mask every text; a mask that is sent back is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("maxProperties" = NOTIFICATION_HEADERS))]
     pub headers: Option<BTreeMap<String, HeaderSpec>>,
@@ -226,10 +226,27 @@ impl WebhookSpec {
         if self.headers.as_ref().is_some_and(|headers| headers.len() > NOTIFICATION_HEADERS) {
             errors.add("/target/http/headers", format!("has more than {NOTIFICATION_HEADERS}"));
         }
-        match http(&self.url, self.headers.clone()).checked(check, errors) {
+        match http(&self.url, self.unmasked(errors)).checked(check, errors) {
             Some(Target::Http(http)) => Some(To::Webhook(http)),
             _refused => None,
         }
+    }
+
+    /// The headers, without those that say the mask. It is shown in the place of every text here, whatever its header is called, so none of
+    /// them may be taken for what is meant.
+    fn unmasked(&self, errors: &mut FieldErrors) -> Option<BTreeMap<String, HeaderSpec>> {
+        let mut headers = self.headers.clone()?;
+        headers.retain(|name, header| {
+            let is_masked = *header == HeaderSpec::text(MASK);
+            if is_masked {
+                errors.add(
+                    format!("/target/http/headers/{}", name.replace('~', "~0").replace('/', "~1")),
+                    "is the mask that answers show: send the value, or name a secret, {\"secret\": \"name\"}",
+                );
+            }
+            !is_masked
+        });
+        Some(headers)
     }
 }
 
@@ -472,6 +489,17 @@ mod tests {
 
             assert_eq!(refused.errors[0].pointer, pointer, "{value}");
         }
+    }
+
+    #[test]
+    fn a_mask_is_no_headers_value_whatever_the_header_is_called() {
+        let headers = json!({"authorization": MASK, "x-a/b": MASK, "x-team": "ops"});
+        let to = json!({"webhook": {"url": "https://a.example", "headers": headers}});
+
+        let refused = request(json!({"when": ["failed"], "to": to})).checked(&|_| Ok(())).unwrap_err();
+
+        let pointers: Vec<_> = refused.errors.iter().map(|error| error.pointer.as_str()).collect();
+        assert_eq!(pointers, ["/to/webhook/headers/authorization", "/to/webhook/headers/x-a~1b"]);
     }
 
     #[test]

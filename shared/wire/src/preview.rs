@@ -3,7 +3,7 @@
 use minutehand_domain::Moment;
 use minutehand_domain::limits::{CALENDAR_STEPS_OF_A_REQUEST, PREVIEW_FIRES};
 use minutehand_domain::schedule::cron::Note;
-use minutehand_domain::schedule::{Patience, Schedule, Spread};
+use minutehand_domain::schedule::{Patience, Schedule, Spread, When};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub struct PreviewView {
     pub description: String,
     pub fires: Vec<FireView>,
     /// Nothing fires after these. Where it does not say so and there are fewer than asked for, the calendars leave so little that nobody
-    /// looked further.
+    /// looked further, or the schedule follows another job, whose runs nobody foretells.
     pub exhausted: bool,
 }
 
@@ -122,7 +122,8 @@ impl PreviewView {
             fires.push(FireView::new(schedule, at, nominal));
             upcoming = next(at, &mut patience);
         }
-        let exhausted = upcoming.is_none() && !patience.is_spent();
+        let is_foretold = !matches!(schedule.when, When::Follows { .. });
+        let exhausted = upcoming.is_none() && !patience.is_spent() && is_foretold;
         Self { description: schedule.describe(now), fires, exhausted }
     }
 

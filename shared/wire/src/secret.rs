@@ -3,9 +3,10 @@
 use std::fmt;
 
 use minutehand_domain::limits::{PAGE, SECRET_BYTES};
-use minutehand_domain::secret::{Secret, SecretValue};
+use minutehand_domain::secret::{Secret, SecretName, SecretValue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::field_errors::{FieldErrors, RequestRefusal};
@@ -70,5 +71,30 @@ impl SecretView {
             created_at: Instant(secret.created_at),
             rotated_at: secret.rotated_at.map(Instant),
         }
+    }
+}
+
+/// Each `{"secret": "name"}` in what stands at this place, with the place of its own.
+pub fn named_at(value: &Value, at: String) -> Vec<(String, SecretName)> {
+    let mut named = Vec::new();
+    gather(value, at, &mut named);
+    named
+}
+
+fn gather(value: &Value, at: String, named: &mut Vec<(String, SecretName)>) {
+    let below = |name: &str| format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+    match value {
+        Value::Object(fields) => {
+            let secret = fields.get("secret").filter(|_| fields.len() == 1).and_then(Value::as_str);
+            if let Some(Ok(name)) = secret.map(str::parse::<SecretName>) {
+                named.push((at, name));
+            } else {
+                fields.iter().for_each(|(name, field)| gather(field, below(name), named));
+            }
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, item)| gather(item, below(&index.to_string()), named));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

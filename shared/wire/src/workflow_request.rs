@@ -26,7 +26,6 @@ use minutehand_domain::workflow::plan::{BadGraph, Plan, Why};
 use minutehand_domain::workflow::template::Template;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::body::Json;
 use crate::callback::CallbackSpec;
@@ -39,6 +38,7 @@ use crate::object::{maybe_object, maybe_objects, objects};
 use crate::overlap::OverlapSpec;
 use crate::problem::FieldError;
 use crate::schedule::ScheduleSpec;
+use crate::secret::named_at;
 use crate::suggestion::nearest_of;
 use crate::target::TargetCheck;
 use crate::task_request::{TaskRequest, template};
@@ -363,31 +363,12 @@ fn secrets_of(list: &str, tasks: &[TaskRequest]) -> Vec<SecretAt> {
     for (index, task) in tasks.iter().enumerate() {
         let parts = [("target", serde_json::to_value(&task.target)), ("payload", serde_json::to_value(&task.payload))];
         for (field, part) in parts {
-            let mut named = Vec::new();
-            name_secrets(&part.unwrap_or_default(), format!("{list}/{index}/{field}"), &mut named);
+            let named = named_at(&part.unwrap_or_default(), format!("{list}/{index}/{field}"));
             let at = |(pointer, name)| SecretAt { pointer, task: task.key.clone(), name };
             places.extend(named.into_iter().map(at));
         }
     }
     places
-}
-
-fn name_secrets(value: &Value, at: String, named: &mut Vec<(String, SecretName)>) {
-    let below = |name: &str| format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
-    match value {
-        Value::Object(fields) => {
-            let secret = fields.get("secret").filter(|_| fields.len() == 1).and_then(Value::as_str);
-            if let Some(Ok(name)) = secret.map(str::parse::<SecretName>) {
-                named.push((at, name));
-            } else {
-                fields.iter().for_each(|(name, field)| name_secrets(field, below(name), named));
-            }
-        }
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, item)| name_secrets(item, below(&index.to_string()), named));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 /// Whether a place is one of these fields, or in one.

@@ -28,7 +28,7 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::precondition::etag;
 use crate::problem::Problem;
-use crate::secrets::must_be_there;
+use crate::secrets::{Naming, must_be_there};
 use crate::workflows::its_workflow_must_be_there;
 
 /// The address in the fingerprint of every request for a new job, alone or in a batch.
@@ -79,7 +79,7 @@ async fn made<D: Ports>(
         None => Identity { id: JobId::new(now, ports.chance().bytes()), fingerprint: None },
     };
     let admitted = match request.checked(identity.id, now, &|target| app.target_check.check(tenant, target)) {
-        Ok(checked) => admit(app, tenant, &identity, &checked).await.map(|()| checked),
+        Ok(checked) => admit(app, tenant, &identity, &checked, text).await.map(|()| checked),
         Err(refusal) => Err(refusal.into()),
     };
     if let Ok(checked) = &admitted {
@@ -97,9 +97,10 @@ async fn admit<D: Ports>(
     tenant: &Tenant,
     identity: &Identity,
     checked: &CheckedJob,
+    text: &str,
 ) -> Result<(), Problem> {
     let ports = &*app.ports;
-    must_be_there(ports, tenant, &checked.secrets).await?;
+    must_be_there(ports, tenant, &checked.secrets, Naming { text, otherwise: "" }).await?;
     its_workflow_must_be_there(ports, tenant, &checked.definition.target).await?;
     let may_be_there = identity.fingerprint.is_some() && app.meters.bounds_jobs(ports, tenant).await;
     if may_be_there && job_of(ports, tenant, identity.id).await?.is_some() {

@@ -33,7 +33,7 @@ use crate::merge::{self, fields_of, without_excluded};
 use crate::params::JobPath;
 use crate::precondition::IfMatch;
 use crate::problem::{Kind, Problem};
-use crate::secrets::must_be_there;
+use crate::secrets::{Naming, must_be_there};
 use crate::workflows::its_workflow_must_be_there;
 
 /// Parts of a job with known fields; a payload and headers may have any.
@@ -104,7 +104,8 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
         && checked.definition.callback == job.definition.callback
         && checked.definition.hooks == job.definition.hooks;
     if !same_payload || !same_calls {
-        must_be_there(ports, &job.tenant, &checked.secrets).await?;
+        let naming = Naming { text: merged.get(), otherwise: "/payload" };
+        must_be_there(ports, &job.tenant, &checked.secrets, naming).await?;
         its_workflow_must_be_there(ports, &job.tenant, &checked.definition.target).await?;
         app.pools.note(ports, &job.tenant, checked.definition.target.pool()).await;
     }
@@ -150,7 +151,7 @@ fn merged(asked: &RawValue, patch: &RawValue) -> Result<Box<RawValue>, Problem> 
         return Err(Problem::field(Kind::Invalid, "/idempotency_key", "belongs to the job's creation"));
     }
     let rests: [(&str, RestOf); 4] = [
-        ("schedule", |field, change| without_excluded(field, change, &SCHEDULE_KINDS)),
+        ("schedule", |field, change| without_calendars(&without_excluded(field, change, &SCHEDULE_KINDS), change)),
         ("target", |field, change| without_excluded(field, change, TARGET_KINDS)),
         ("catch_up", |field, change| without_fields_of_others(field, change, CatchUpPolicy::goes_without)),
         ("overlap", |field, change| without_fields_of_others(field, change, OverlapPolicy::goes_without)),
@@ -174,6 +175,18 @@ fn without_fields_of_others<P: Default + DeserializeOwned>(
     let named = changes.get("policy").and_then(|policy| serde_json::from_str::<Option<P>>(policy.get()).ok());
     for field in named.map(Option::unwrap_or_default).map_or(&[][..], goes_without) {
         fields.remove(field);
+    }
+    to_raw_value(&fields).expect("JSON of JSON")
+}
+
+/// What a job says of its schedule, without what becomes of what calendars take, where the patch takes its calendars away. An answer shows
+/// that word also where nobody asked for it.
+fn without_calendars(schedule: &RawValue, patch: &RawValue) -> Box<RawValue> {
+    let (Some(mut fields), Some(changes)) = (fields_of(schedule), fields_of(patch)) else { return schedule.to_owned() };
+    let calendars =
+        changes.get("calendars").and_then(|names| serde_json::from_str::<Option<Vec<Value>>>(names.get()).ok());
+    if calendars.is_some_and(|names| names.unwrap_or_default().is_empty()) {
+        fields.remove("on_excluded");
     }
     to_raw_value(&fields).expect("JSON of JSON")
 }

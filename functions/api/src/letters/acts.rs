@@ -35,7 +35,7 @@ use crate::keyring::Caller;
 use crate::params::RunPath;
 use crate::problem::{Kind, Problem};
 use crate::runs::{queued, whole};
-use crate::secrets::must_be_there;
+use crate::secrets::{Naming, must_be_there};
 
 /// Letters of one request that something is done to side by side.
 const AT_ONCE: usize = 16;
@@ -53,6 +53,8 @@ struct Doing<'a, D> {
     caller: &'a Caller,
     acting: Acting,
     note: Option<String>,
+    /// The request, to point into.
+    text: &'a str,
 }
 
 impl<D: Ports> Doing<'_, D> {
@@ -74,6 +76,9 @@ impl<D: Ports> Doing<'_, D> {
                 Redriven::Refused(NotALetter::Dismissed) => Err(Problem::conflict(
                     "it was dismissed; POST /v1/runs/{run_id}/retry tries again what is no dead letter",
                 )),
+                Redriven::Otherwise(other) => Err(Problem::conflict(format!(
+                    "it was tried again as {other}, which was given something else; POST /v1/runs/{{run_id}}/retry makes another try"
+                ))),
                 Redriven::Refused(why) => Err(Problem::conflict(why.to_string())),
                 Redriven::NotEdited(why) => Err(Problem::field(Kind::Invalid, "/patch", why.to_string())),
                 Redriven::Job(why) => Err(Problem::conflict(why.to_string())),
@@ -101,7 +106,8 @@ impl<D: Ports> Doing<'_, D> {
         };
         // What does not fit is refused by whoever does it.
         let Ok(json) = edit.applied(former.as_ref()) else { return Ok(()) };
-        must_be_there(ports, &run.tenant, &secrets_of(json.as_ref())).await
+        let naming = Naming { text: self.text, otherwise: "/patch" };
+        must_be_there(ports, &run.tenant, &secrets_of(json.as_ref()), naming).await
     }
 
     async fn dismiss(&self, key: RunKey) -> Result<Done, Problem> {
@@ -127,7 +133,8 @@ pub(crate) async fn redrive<D: Ports>(
 ) -> Result<Response, Problem> {
     let (edit, note) = body.parse_or_default::<RedriveRequest>()?.checked()?;
     let acting = acting.noting(note.as_deref());
-    let Done { run, status } = Doing { app: &app, caller: &caller, acting, note }.redrive(key, &edit).await?;
+    let Done { run, status } =
+        Doing { app: &app, caller: &caller, acting, note, text: body.text() }.redrive(key, &edit).await?;
     match status {
         StatusCode::ACCEPTED => queued(&*app.ports, run).await,
         _before => Ok((replayed(), whole(&*app.ports, run).await?).into_response()),
@@ -144,7 +151,7 @@ pub(crate) async fn dismiss<D: Ports>(
 ) -> Result<Response, Problem> {
     let note = body.parse_or_default::<NoteRequest>()?.checked()?;
     let acting = acting.noting(note.as_deref());
-    let Done { run, .. } = Doing { app: &app, caller: &caller, acting, note }.dismiss(key).await?;
+    let Done { run, .. } = Doing { app: &app, caller: &caller, acting, note, text: body.text() }.dismiss(key).await?;
     let now = app.ports.clock().now();
     // Its job may be gone, and a letter be dismissed all the same.
     Ok(Json(RunView::listed(&run, now)).into_response())
@@ -159,7 +166,7 @@ pub(crate) async fn redrive_many<D: Ports>(
 ) -> Result<Response, Problem> {
     let (which, edit, note) = body.parse::<RedriveManyRequest>()?.checked()?;
     let acting = acting.noting(note.as_deref());
-    let doing = Doing { app: &app, caller: &caller, acting, note };
+    let doing = Doing { app: &app, caller: &caller, acting, note, text: body.text() };
     let (letters, next_cursor) = named(&doing, which).await?;
     let done = iter(letters).map(async |(id, key)| {
         let done = match key {
@@ -181,7 +188,7 @@ pub(crate) async fn dismiss_many<D: Ports>(
 ) -> Result<Response, Problem> {
     let (which, note) = body.parse::<DismissManyRequest>()?.checked()?;
     let acting = acting.noting(note.as_deref());
-    let doing = Doing { app: &app, caller: &caller, acting, note };
+    let doing = Doing { app: &app, caller: &caller, acting, note, text: body.text() };
     let (letters, next_cursor) = named(&doing, which).await?;
     let done = iter(letters).map(async |(id, key)| {
         let done = match key {

@@ -36,7 +36,7 @@ pub(crate) fn redrive_letter() -> OperationDoc {
     OperationDoc::new(Tag::DeadLetters, "redrive_dead_letter", "Try a dead letter again")
         .more(
             "A new run that names the old one, and is named by it; with an edited payload if one is given. However often it is asked for, \
-             it is one run: to have another, retry the run.",
+             it is one run, and one that asks for another payload than that was given is refused: to have another, retry the run.",
         )
         .may_take::<RedriveRequest>()
         .refuses(Kind::Conflict)
@@ -59,8 +59,8 @@ pub(crate) fn dismiss_letter() -> OperationDoc {
 pub(crate) fn redrive_letters() -> OperationDoc {
     OperationDoc::new(Tag::DeadLetters, "redrive_dead_letters", "Try many dead letters again")
         .more(
-            "Up to a hundred that are named, or the newest hundred that a filter finds, each answered on its own. `next_cursor` leads to \
-             those that the filter finds beyond them.",
+            "Up to a hundred that are named, or the newest hundred that a filter finds, each answered on its own, and once where its id is \
+             named twice. `next_cursor` leads to those that the filter finds beyond them.",
         )
         .takes::<RedriveManyRequest>()
         .shows(ResponseDoc::json::<LettersDoneView>(StatusCode::OK, "What each was answered with."))
@@ -70,8 +70,8 @@ pub(crate) fn redrive_letters() -> OperationDoc {
 pub(crate) fn dismiss_letters() -> OperationDoc {
     OperationDoc::new(Tag::DeadLetters, "dismiss_dead_letters", "Dismiss many dead letters")
         .more(
-            "Up to a hundred that are named, or the newest hundred that a filter finds, each answered on its own. `next_cursor` leads to \
-             those that the filter finds beyond them.",
+            "Up to a hundred that are named, or the newest hundred that a filter finds, each answered on its own, and once where its id is \
+             named twice. `next_cursor` leads to those that the filter finds beyond them.",
         )
         .takes::<DismissManyRequest>()
         .shows(ResponseDoc::json::<LettersDoneView>(StatusCode::OK, "What each was answered with."))

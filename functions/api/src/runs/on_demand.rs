@@ -28,7 +28,7 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{JobPath, RunPath};
 use crate::problem::{Kind, Problem};
-use crate::secrets::must_be_there;
+use crate::secrets::{Naming, must_be_there};
 
 /// Queues a run of the job now.
 pub(crate) async fn run_now<D: Ports>(
@@ -39,7 +39,7 @@ pub(crate) async fn run_now<D: Ports>(
     body: Body,
 ) -> Result<Response, Problem> {
     let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
-    may_run(&app, caller.tenant(), &request, &secrets).await?;
+    may_run(&app, caller.tenant(), &request, &secrets, body.text()).await?;
     let answered = ask(&*app.ports, caller.tenant(), id, request).await?;
     answer(&*app.ports, answered, Problem::no_job).await
 }
@@ -56,7 +56,7 @@ pub(crate) async fn retry<D: Ports>(
     let (asked, note) = body.parse_or_default::<RetryRequest>()?.checked()?;
     let (request, secrets) = read(&caller, header, &body, asked, &format!("POST /v1/runs/{of}/retry"))?;
     let request = on_demand::RunRequest { note, ..request };
-    may_run(&app, caller.tenant(), &request, &secrets).await?;
+    may_run(&app, caller.tenant(), &request, &secrets, body.text()).await?;
     let (run, _job) = run_of(&*app.ports, caller.tenant(), of).await?.ok_or_else(Problem::no_run)?;
     if let Some(of) = run.callback_of {
         let detail =
@@ -93,8 +93,9 @@ async fn may_run<D: Ports>(
     tenant: &Tenant,
     request: &on_demand::RunRequest,
     secrets: &BTreeSet<SecretName>,
+    text: &str,
 ) -> Result<(), Problem> {
-    match admitted(app, tenant, secrets).await {
+    match admitted(app, tenant, secrets, text).await {
         Ok(()) => Ok(()),
         Err(no) => admit(app, tenant, request.once.as_ref(), no).await,
     }
@@ -114,8 +115,13 @@ pub(crate) async fn admit<D: Ports>(
     }
 }
 
-async fn admitted<D: Ports>(app: &AppState<D>, tenant: &Tenant, secrets: &BTreeSet<SecretName>) -> Result<(), Problem> {
-    must_be_there(&*app.ports, tenant, secrets).await?;
+async fn admitted<D: Ports>(
+    app: &AppState<D>,
+    tenant: &Tenant,
+    secrets: &BTreeSet<SecretName>,
+    text: &str,
+) -> Result<(), Problem> {
+    must_be_there(&*app.ports, tenant, secrets, Naming { text, otherwise: "/payload" }).await?;
     app.meters.admit_run(&*app.ports, tenant).await
 }
 

@@ -15,7 +15,10 @@ pub(crate) async fn its_workflow_must_be_there<D: Ports>(
 ) -> Result<(), Problem> {
     let Target::Workflow(called) = target else { return Ok(()) };
     match missing(ports, tenant, *called).await? {
-        Some((_field, why)) => Err(Problem::new(Kind::Invalid, why)),
+        Some((field, detail)) => {
+            let errors = vec![FieldError { pointer: format!("/target/workflow/{field}"), detail: detail.clone() }];
+            Err(Problem { errors, ..Problem::new(Kind::Invalid, detail) })
+        }
         None => Ok(()),
     }
 }

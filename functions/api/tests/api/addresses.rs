@@ -170,8 +170,49 @@ async fn a_cursor_that_is_none_of_this_list_is_refused() {
             assert_eq!(answer.problem(422, "invalid"), ["?cursor"], "{list} {cursor:.80}");
         }
         let twice = world.get(&format!("{list}?cursor={cursor}&cursor={cursor}")).await;
-        twice.problem(422, "invalid");
+        assert_eq!(twice.problem(422, "invalid"), ["?cursor"], "{list}");
     }
+}
+
+#[tokio::test]
+async fn a_parameter_that_is_missing_or_none_of_its_values_is_told_in_words() {
+    let world = World::new();
+    let job = world.job(json!({"every_seconds": 60})).await;
+    let calendar = world.put("/v1/calendars/h2", json!({"business_days": ["MON", "TUE", "WED", "THU", "FRI"]})).await;
+    assert_eq!(calendar.status, 201, "{}", calendar.text);
+    for (path, pointer, detail) in [
+        (format!("/v1/jobs/{job}/why"), "?at", "is required"),
+        ("/v1/jobs?limit=abc".to_owned(), "?limit", "must be a whole number"),
+        ("/v1/jobs?limit=".to_owned(), "?limit", "must be a whole number"),
+        ("/v1/jobs?limit=1&limit=2".to_owned(), "?limit", "is there twice"),
+    ] {
+        let refused = world.get(&path).await;
+
+        assert_eq!(refused.problem(422, "invalid"), [pointer], "{path}");
+        assert_eq!(refused.word("/errors/0/detail"), detail, "{path}");
+    }
+    let refused = world.delete("/v1/calendars/h2?dry_run=yes").await;
+    assert_eq!(refused.problem(422, "invalid"), ["?dry_run"]);
+    assert_eq!(refused.word("/errors/0/detail"), "must be true or false");
+}
+
+/// Who writes is told what a name looks like; who reads or deletes finds nothing of that name.
+#[tokio::test]
+async fn a_name_that_cannot_be_one_is_refused_where_it_is_written() {
+    let world = World::new();
+    for (path, body) in [
+        ("/v1/calendars/a.b", json!({"business_days": ["MON", "TUE", "WED", "THU", "FRI"]})),
+        ("/v1/notifications/a.b", json!({"when": ["failed"], "to": {"slack": {"url": "https://hooks.example/x"}}})),
+        ("/v1/secrets/a.b", json!({"value": "x"})),
+    ] {
+        let written = world.put(path, body).await;
+
+        assert_eq!(written.problem(422, "invalid"), [] as [&str; 0], "{path}");
+        assert!(written.word("/detail").contains("has from 1 to"), "{}", written.text);
+        world.get(path).await.problem(404, "not-found");
+        world.delete(path).await.problem(404, "not-found");
+    }
+    world.post("/v1/calendars/a.b/import", json!({"ics": "x"})).await.problem(422, "invalid");
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ async fn a_calendar_is_made_shown_listed_changed_and_deleted() {
     assert_eq!(gone.status, 204, "{}", gone.text);
     assert_eq!(world.get("/v1/calendars/us-holidays").await.status, 404);
     assert_eq!(world.delete("/v1/calendars/us-holidays").await.status, 404);
-    assert_eq!(world.put("/v1/calendars/a.b", json!({})).await.status, 404);
+    assert_eq!(world.put("/v1/calendars/a.b", json!({})).await.status, 422);
 }
 
 #[tokio::test]

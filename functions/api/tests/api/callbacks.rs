@@ -196,14 +196,14 @@ async fn a_workflow_has_a_callback_and_a_hook_after_it() {
 async fn what_a_callback_names_must_be_there() {
     let world = World::new();
     let headers = json!({"authorization": {"secret": "nowhere"}});
-    for wish in [
-        json!({"target": {"noop": {}}, "callback": {"url": TOLD, "headers": headers}}),
-        json!({"target": {"noop": {}}, "hooks": {"before": {"url": TOLD, "headers": headers}}}),
-        json!({"target": {"noop": {}}, "hooks": {"after": {"url": TOLD, "headers": headers}}}),
+    for (wish, at) in [
+        (json!({"target": {"noop": {}}, "callback": {"url": TOLD, "headers": headers}}), "/callback"),
+        (json!({"target": {"noop": {}}, "hooks": {"before": {"url": TOLD, "headers": headers}}}), "/hooks/before"),
+        (json!({"target": {"noop": {}}, "hooks": {"after": {"url": TOLD, "headers": headers}}}), "/hooks/after"),
     ] {
         let refused = world.post("/v1/jobs", wish.clone()).await;
 
-        assert_eq!(refused.status, 422, "{wish}: {}", refused.text);
+        assert_eq!(refused.problem(422, "invalid"), [format!("{at}/headers/authorization")], "{wish}");
         assert!(refused.text.contains("nowhere"), "{}", refused.text);
     }
 }

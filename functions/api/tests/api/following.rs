@@ -36,6 +36,7 @@ async fn a_job_shows_behind_which_it_runs_and_has_no_next_run() {
     let next = world.get(&format!("/v1/jobs/{id}/next")).await;
     assert_eq!(next.field("/fires"), json!([]), "{}", next.text);
     assert_eq!(next.word("/description"), format!("follows {front}, on success"));
+    assert_eq!(next.field("/exhausted"), json!(false), "it fires whenever the other succeeds");
     let listed = all(&world.get("/v1/jobs").await);
     assert!(listed.iter().any(|job| job["schedule"]["after"]["job"] == json!(front)));
     let fires = world.get("/v1/fires").await;

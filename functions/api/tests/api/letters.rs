@@ -71,7 +71,7 @@ async fn a_second_redrive_is_answered_with_the_first_ones_run_and_a_retry_makes_
     let run = letter(&world, &job).await;
 
     let first = redrive(&world, &run, json!({"note": "one"})).await;
-    let second = redrive(&world, &run, json!({"note": "two", "payload": 7})).await;
+    let second = redrive(&world, &run, json!({"note": "two"})).await;
     let third = world.post(&format!("/v1/runs/{run}/retry"), json!({"note": "three"})).await;
 
     assert_eq!((first.status.as_u16(), second.status.as_u16(), third.status.as_u16()), (202, 200, 202));
@@ -83,6 +83,31 @@ async fn a_second_redrive_is_answered_with_the_first_ones_run_and_a_retry_makes_
     assert!(told.contains(&("redriven".into(), "one".into())) && told.contains(&("redriven".into(), "three".into())));
     assert!(!told.iter().any(|(_, note)| note == "two"), "{told:?}");
     assert_eq!(world.get(&format!("/v1/runs/{run}")).await.word("/redriven_as"), third.word("/run_id"));
+}
+
+#[tokio::test]
+async fn a_second_redrive_with_something_else_is_refused_and_with_the_same_or_nothing_answered() {
+    let world = World::new();
+    let job = job(&world, &json!({"payload": {"to": "a"}})).await;
+    let (edited, plain) = (letter(&world, &job).await, letter(&world, &job).await);
+    let to = |to: &str| json!({"patch": [{"op": "replace", "path": "/to", "value": to}]});
+    let large = json!({"payload": {"x": "y".repeat(60_000)}});
+    let other = redrive(&world, &edited, to("b")).await.word("/run_id");
+    redrive(&world, &plain, json!({})).await;
+    let many = letter(&world, &job).await;
+    redrive(&world, &many, large.clone()).await;
+
+    for same in [json!({}), to("b"), json!({"payload": {"to": "b"}})] {
+        let again = redrive(&world, &edited, same.clone()).await;
+        assert_eq!((again.status.as_u16(), again.word("/run_id")), (200, other.clone()), "{same}");
+    }
+    assert_eq!(redrive(&world, &many, large.clone()).await.status, 200, "also what is kept apart");
+    let misfit = json!({"patch": [{"op": "remove", "path": "/nowhere"}]});
+    for (run, asked) in [(&edited, to("c")), (&edited, misfit), (&plain, to("b")), (&many, to("b")), (&edited, large)] {
+        let refused = redrive(&world, run, asked).await;
+        assert!(refused.word("/detail").contains("was given something else"), "{}", refused.text);
+        refused.problem(409, "conflict");
+    }
 }
 
 #[tokio::test]
@@ -167,10 +192,12 @@ async fn a_redrive_that_says_nothing_sensible_is_refused_field_by_field() {
     ] {
         assert_eq!(redrive(&world, &run, body.clone()).await.problem(422, "invalid"), pointers, "{body}");
     }
-    redrive(&world, &run, json!({"payload": {"secret": "absent"}})).await.problem(422, "invalid");
-    redrive(&world, &run, json!({"patch": [{"op": "add", "path": "", "value": {"secret": "absent"}}]}))
-        .await
-        .problem(422, "invalid");
+    for (body, pointer) in [
+        (json!({"payload": {"secret": "absent"}}), "/payload"),
+        (json!({"patch": [{"op": "add", "path": "", "value": {"secret": "absent"}}]}), "/patch/0/value"),
+    ] {
+        assert_eq!(redrive(&world, &run, body.clone()).await.problem(422, "invalid"), [pointer], "{body}");
+    }
     redrive(&world, &run, json!({"payload": "x".repeat(300_000)})).await.problem(413, "too-large");
     redrive(&world, "run_00", json!({})).await.problem(404, "not-found");
     assert_eq!(letters(&world, "").await, [&*run]);

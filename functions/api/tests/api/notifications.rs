@@ -147,9 +147,41 @@ async fn what_is_impossible_is_refused_where_it_stands() {
         assert_eq!((answer.status.as_u16(), answer.field("/errors/0/pointer")), (status, json!(pointer)), "{body}");
     }
     let secret = json!({"when": ["failed"], "to": {"webhook": {"url": "https://a.example/", "headers": {"x-a": {"secret": "none"}}}}});
-    assert_eq!(put(&world, "on-call", secret).await.status, 422);
-    assert_eq!(put(&world, "on%20call", failures()).await.status, 404);
+    assert_eq!(put(&world, "on-call", secret).await.problem(422, "invalid"), ["/to/webhook/headers/x-a"]);
+    assert_eq!(put(&world, "on%20call", failures()).await.status, 422);
     assert_eq!(world.get("/v1/notifications").await.items("items").len(), 0);
+}
+
+/// One that was deleted is on record still.
+#[tokio::test]
+async fn a_notification_is_about_jobs_that_are_there() {
+    let world = World::new();
+    let (here, deleted) = (job(&world, json!({})).await, job(&world, json!({})).await);
+    assert!(world.delete(&format!("/v1/jobs/{deleted}")).await.status.is_success());
+    let others = world.by(OTHER_KEY, "POST", "/v1/jobs", Some(json!({"target": {"noop": {}}}))).await.word("/job_id");
+    let nobodys = "job_00000000000000000000000000".to_owned();
+    let about = |jobs: &[&String]| json!({"when": ["failed"], "to": {"slack": {"url": SLACK}}, "jobs": jobs});
+
+    let refused = put(&world, "on-call", about(&[&here, &nobodys, &deleted, &others])).await;
+    let written = put(&world, "on-call", about(&[&here, &deleted])).await;
+
+    assert_eq!(refused.problem(422, "invalid"), ["/jobs/1", "/jobs/3"]);
+    assert_eq!(refused.word("/errors/0/detail"), "there is no such job");
+    assert_eq!(written.status, 201, "{}", written.text);
+}
+
+/// What GET answers is the mask: put back, it would be what the webhook is sent.
+#[tokio::test]
+async fn a_mask_that_is_put_back_is_refused_and_changes_nothing() {
+    let world = World::new();
+    let hook = |value: &str| json!({"when": ["failed"], "to": {"webhook": {"url": "https://a.example/x", "headers": {"x-team": value}}}});
+    assert_eq!(put(&world, "on-call", hook("ops")).await.status, 201);
+    let shown = world.get("/v1/notifications/on-call").await.word("/to/webhook/headers/x-team");
+
+    let refused = put(&world, "on-call", hook(&shown)).await;
+
+    assert_eq!(refused.problem(422, "invalid"), ["/to/webhook/headers/x-team"]);
+    assert!(refused.word("/detail").contains("send the value, or name a secret"), "{}", refused.text);
 }
 
 #[tokio::test]

@@ -135,6 +135,29 @@ async fn another_policy_of_catching_up_leaves_behind_what_does_not_go_with_it() 
 }
 
 #[tokio::test]
+async fn a_schedule_whose_calendars_are_taken_away_says_nothing_more_of_what_they_take() {
+    let world = World::new();
+    let calendar = world.put("/v1/calendars/h2", json!({"business_days": ["MON", "TUE", "WED", "THU", "FRI"]})).await;
+    assert_eq!(calendar.status, 201, "{}", calendar.text);
+    let schedule = json!({"cron": "0 9 * * *", "calendars": ["h2"]});
+    for nothing in [json!(null), json!([])] {
+        let path = format!("/v1/jobs/{}", world.job(schedule.clone()).await);
+        assert_eq!(world.get(&path).await.field("/schedule/on_excluded"), "skip");
+
+        let named = world.patch(&path, json!({"schedule": {"calendars": nothing, "on_excluded": "move"}})).await;
+        let answer = world.patch(&path, json!({"schedule": {"calendars": nothing}})).await;
+
+        assert_eq!(named.problem(422, "invalid"), ["/schedule/on_excluded"]);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let shown = answer.field("/schedule");
+        assert_eq!(
+            (shown.get("calendars"), shown.get("on_excluded"), &shown["cron"]),
+            (None, None, &json!("0 9 * * *"))
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_patch_that_changes_nothing_leaves_the_generation() {
     let world = World::new();
     let id = whole(&world).await;

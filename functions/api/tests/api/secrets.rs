@@ -97,7 +97,7 @@ async fn what_is_no_secret_is_refused_without_being_quoted() {
     let world = World::new();
     let put = async |path: &str, body: Value| world.put(path, body).await;
 
-    put("/v1/secrets/a.b", json!({"value": TEXT})).await.problem(404, "not-found");
+    put("/v1/secrets/a.b", json!({"value": TEXT})).await.problem(422, "invalid");
     assert_eq!(put("/v1/secrets/a", json!({"value": ""})).await.problem(422, "invalid"), ["/value"]);
     assert_eq!(put("/v1/secrets/a", json!({"value": "v".repeat(4097)})).await.problem(422, "invalid"), ["/value"]);
     for body in [json!({"value": 5}), json!({"value": TEXT, "more": 1}), json!({}), json!({"value": [TEXT]})] {
@@ -114,9 +114,9 @@ async fn a_job_may_name_only_secrets_that_are_there() {
     let header = calling(json!({"authorization": {"secret": "stripe"}}));
     let mut payload = calling(json!({}));
     payload["payload"] = json!({"list": [{"key": {"secret": "stripe"}}]});
-    for job in [&header, &payload] {
+    for (job, pointer) in [(&header, "/target/http/headers/authorization"), (&payload, "/payload/list/0/key")] {
         let refused = world.post("/v1/jobs", job.clone()).await;
-        refused.problem(422, "invalid");
+        assert_eq!(refused.problem(422, "invalid"), [pointer]);
         assert_eq!(refused.word("/detail"), "there is no secret `stripe`");
     }
     let others = world.by(OTHER_KEY, "PUT", "/v1/secrets/stripe", Some(json!({"value": TEXT}))).await;
@@ -137,13 +137,33 @@ async fn a_job_may_name_only_secrets_that_are_there() {
     }
 }
 
+/// So is what the job named before, where it is not there any more.
+#[tokio::test]
+async fn a_patch_that_names_a_secret_which_is_not_there_is_refused_where_it_does() {
+    let world = World::new();
+    written(&world, "stripe").await;
+    let mut body = calling(json!({"authorization": {"secret": "stripe"}}));
+    body["payload"] = json!({"key": {"secret": "stripe"}});
+    let job = world.job_of(body).await;
+    world.delete("/v1/secrets/stripe").await;
+    let path = format!("/v1/jobs/{job}");
+
+    let header = json!({"target": {"http": {"headers": {"x-a": {"secret": "nosuch"}}}}, "payload": null});
+    let header = world.patch(&path, header).await.problem(422, "invalid");
+    let payload = json!({"target": {"http": {"headers": null}}, "payload": {"more": [{"secret": "nosuch"}]}});
+    let payload = world.patch(&path, payload).await.problem(422, "invalid");
+
+    assert_eq!(header, ["/target/http/headers/x-a", "/target/http/headers/authorization"]);
+    assert_eq!(payload, ["/payload/more/0", "/payload/key"]);
+}
+
 #[tokio::test]
 async fn a_run_may_name_only_secrets_that_are_there_and_is_answered_again_without_them() {
     let world = World::new();
     let job = world.job(json!({"on_demand": true})).await;
     let wish = json!({"payload": {"secret": "stripe"}, "idempotency_key": "k"});
     let run = format!("/v1/jobs/{job}/run");
-    world.post(&run, wish.clone()).await.problem(422, "invalid");
+    assert_eq!(world.post(&run, wish.clone()).await.problem(422, "invalid"), ["/payload"]);
     written(&world, "stripe").await;
 
     let asked = world.post(&run, wish.clone()).await;

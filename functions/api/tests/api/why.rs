@@ -248,7 +248,7 @@ async fn nobody_is_told_of_anothers_and_a_bad_question_is_refused() {
     }
     let nobodys = "job_00000000000000000000000000";
     world.get(&format!("/v1/jobs/{nobodys}/why?at={}", at(0))).await.problem(404, "not-found");
-    world.get(&of_job).await.problem(422, "invalid");
+    assert_eq!(world.get(&of_job).await.problem(422, "invalid"), ["?at"]);
     assert_eq!(world.get(&format!("{of_job}?at=noon")).await.problem(422, "invalid"), ["?at"]);
     assert_eq!(world.get(&format!("{of_job}?at={}&of=1", at(0))).await.problem(422, "invalid"), ["?of"]);
     for extreme in ["1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"] {

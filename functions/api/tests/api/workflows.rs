@@ -16,7 +16,7 @@ async fn a_job_that_names_a_workflow_which_is_not_there_is_refused() {
     let (world, id) = (World::new(), WorkflowId::from_bytes([7; 16]));
     let job = |target| json!({"target": {"workflow": target}, "schedule": {"on_demand": true}});
     let refused = world.post("/v1/jobs", job(json!({"id": id.to_string()}))).await;
-    refused.problem(422, "invalid");
+    assert_eq!(refused.problem(422, "invalid"), ["/target/workflow/id"]);
     assert_eq!(refused.word("/detail"), format!("there is no workflow `{id}`"));
     let workflow = Workflow {
         tenant: acme(),

@@ -14,7 +14,7 @@ use super::connection::Connection;
 use super::failure::Failure;
 use super::instant::{Since, now, short};
 use super::operations::until_over;
-use super::session::{Paper, Session};
+use super::session::{Paper, Session, note};
 use super::{id, one_of};
 
 #[derive(Debug, Args)]
@@ -54,10 +54,16 @@ impl Ask {
     pub(crate) async fn execute(self) -> Result<(), Failure> {
         let session = Session::open(&self.connection)?;
         let answer = session.send(&self.call(now())).await?;
-        match answer.read()?.backfill_id.filter(|_| self.wait) {
-            Some(operation) => until_over(&session, &operation).await,
-            None => session.show(&answer, view),
+        let backfill = answer.read()?;
+        let Some(operation) = backfill.backfill_id.as_ref().filter(|_| self.wait) else {
+            return session.show(&answer, view);
+        };
+        let ended = until_over(&session, operation).await;
+        // The operation knows nothing of what lies beyond it.
+        if let Some(more) = more(&backfill) {
+            note(&more);
         }
+        ended
     }
 
     fn call(&self, now: Moment) -> Call<BackfillView> {
@@ -75,30 +81,47 @@ impl Ask {
 }
 
 fn view(backfill: &BackfillView, _paper: Paper) -> String {
-    let runs = counted(backfill.runs.into(), "instant");
-    let mut said = match &backfill.backfill_id {
-        Some(operation) => format!("{operation} makes up for {runs}\n"),
-        None => format!("It would make up for {runs}\n"),
-    };
-    if backfill.already > 0 {
-        _ = writeln!(said, "{} of them have run already, and do not run again", backfill.already);
-    }
-    for fire in &backfill.fires {
+    let mut said = format!("{}\n", sentence(backfill));
+    // Which of the instants have run is not told: where all have, there is nothing to show.
+    let shown = if backfill.already < backfill.runs { backfill.fires.as_slice() } else { &[] };
+    for fire in shown {
         _ = writeln!(said, "  {}  {}", short(fire.effective_at.0), fire.local);
     }
-    let shown = u32::try_from(backfill.fires.len()).unwrap_or(u32::MAX);
-    if shown < backfill.runs {
-        _ = writeln!(said, "  and {} more", backfill.runs - shown);
+    let beyond = backfill.runs.saturating_sub(u32::try_from(shown.len()).unwrap_or(u32::MAX));
+    if beyond > 0 && !shown.is_empty() {
+        _ = writeln!(said, "  and {beyond} more");
     }
-    if let Some(next) = &backfill.next_from {
-        _ = writeln!(said, "There are more: --from {}", next.0);
+    if let Some(more) = more(backfill) {
+        _ = writeln!(said, "{more}");
     }
     said
+}
+
+/// What is made up for: of the instants of the span those that have not run.
+fn sentence(backfill: &BackfillView) -> String {
+    let makes = match &backfill.backfill_id {
+        Some(operation) => format!("{operation} makes up for"),
+        None => "It would make up for".to_owned(),
+    };
+    let instants = counted(backfill.runs.into(), "instant");
+    match backfill.already {
+        0 => format!("{makes} {instants}"),
+        already => {
+            let left = backfill.runs.saturating_sub(already);
+            format!("{makes} {left} of {instants}; {already} ran already, and will not run again")
+        }
+    }
+}
+
+/// Where the span has more instants than one backfill takes.
+fn more(backfill: &BackfillView) -> Option<String> {
+    backfill.next_from.as_ref().map(|next| format!("There are more: --from {}", next.0))
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use serde_json::json;
     use url::Url;
 
     use super::*;
@@ -114,6 +137,37 @@ mod tests {
         let call = line.ask.call(Moment::from_secs(86_400));
         let url = call.url(&Url::parse("http://h").unwrap());
         Ok((url.as_str()[8..].to_owned(), call.body().unwrap_or_default().to_owned()))
+    }
+
+    fn backfill(runs: u32, already: u32) -> BackfillView {
+        let fire = json!({"at": "1970-01-01T22:00:00.000Z", "effective_at": "1970-01-01T22:00:00.000Z",
+            "local": "1970-01-01T22:00:00Z", "note": null});
+        serde_json::from_value(
+            json!({"backfill_id": null, "dry_run": true, "job_id": "job_1", "runs": runs, "fires": [fire],
+            "already": already, "next_from": "1970-01-01T23:00:00.000Z", "priority": "low"}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn what_has_run_already_is_not_counted_among_what_is_made() {
+        let paper = Paper { width: 80, now: Moment::EPOCH };
+        let fire = "  1970-01-01 22:00:00Z  1970-01-01T22:00:00Z\n";
+        let more = "There are more: --from 1970-01-01T23:00:00.000Z\n";
+
+        for (runs, already, shown) in [
+            (1, 0, format!("It would make up for 1 instant\n{fire}{more}")),
+            (
+                3,
+                1,
+                format!(
+                    "It would make up for 2 of 3 instants; 1 ran already, and will not run again\n{fire}  and 2 more\n{more}"
+                ),
+            ),
+            (3, 3, format!("It would make up for 0 of 3 instants; 3 ran already, and will not run again\n{more}")),
+        ] {
+            assert_eq!(view(&backfill(runs, already), paper), shown, "{runs} {already}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `minutehand dead`: what failed for good, and what is done about it.
 
 use clap::{ArgGroup, Args, Subcommand};
+use minutehand_client::wire::letter::ORIGINS;
 use minutehand_client::wire::{
     DismissManyRequest, GroupView, GroupsQuery, GroupsView, Instant, LetterDoneView, LetterFilter, LetterStatus,
     LettersDoneView, LettersQuery, NoteRequest, Page, PatchStep, RedriveManyRequest, RedriveRequest, RunView,
@@ -20,6 +21,10 @@ use super::table::{Cell, STRONG, Table};
 use super::{id, one_of};
 
 const STATUSES: [&str; 2] = ["failed", "timed_out"];
+/// What says which letters are wanted.
+const FILTERS: [&str; 8] = ["job", "tag", "error", "status", "priority", "origin", "from", "to"];
+/// As many as are seen to in one request.
+const AT_ONCE: u16 = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Dead {
@@ -53,7 +58,9 @@ A patch is RFC 6902: a list of steps with op, path and value.
 Examples:
   minutehand dead redrive run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --note 'the disk is free again'
   minutehand dead redrive run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0 --patch '[{\"op\": \"replace\", \"path\": \"/to\", \"value\": \"b\"}]'
-  minutehand dead redrive --matching --tag billing --error http_5xx --note 'the bank answers again'")]
+  minutehand dead redrive --matching --tag billing --error http_5xx --dry-run
+  minutehand dead redrive --matching --tag billing --error http_5xx --note 'the bank answers again'
+  minutehand dead redrive --matching --every")]
     Redrive(Redrive),
     /// Leave it at that: one, several, or the newest hundred that a filter finds
     #[command(after_help = "\
@@ -80,8 +87,8 @@ pub(crate) struct Filter {
     /// Of this priority
     #[arg(long, value_parser = one_of::<Priority>(Priority::ALL.map(Priority::as_str)))]
     priority: Option<Priority>,
-    /// Brought about by this: schedule, manual, redrive and so on
-    #[arg(long, value_parser = one_of::<Origin>(["schedule", "manual", "redrive", "resume"]))]
+    /// Brought about by this
+    #[arg(long, value_parser = one_of::<Origin>(ORIGINS.map(Origin::as_str)))]
     origin: Option<Origin>,
     /// Scheduled at or after this instant, or this long ago: 2030-01-01T00:00:00Z, 2h, 7d
     #[arg(long, value_name = "INSTANT")]
@@ -115,18 +122,26 @@ pub(crate) struct One {
     run: String,
 }
 
+// Without a filter it would be all of them, which is asked for by a word of its own.
 /// Runs by their names, or those that a filter finds.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("which").args(["runs", "matching"]).required(true))]
+#[command(group = ArgGroup::new("wanted").args(FILTERS).arg("every").multiple(true))]
 pub(crate) struct Which {
     /// The runs, up to a hundred
-    #[arg(value_name = "RUN", value_parser = id, num_args = 0..=100)]
+    #[arg(value_name = "RUN", value_parser = id, num_args = 0..=100, conflicts_with = "wanted")]
     runs: Vec<String>,
     /// The newest hundred that the filter finds; all flags that are given must hold
-    #[arg(long)]
+    #[arg(long, requires = "wanted")]
     matching: bool,
     #[command(flatten)]
     filter: Filter,
+    /// Of --matching: all of the last 30 days
+    #[arg(long, conflicts_with_all = FILTERS)]
+    every: bool,
+    /// Of --matching: list what it would be done to, and do nothing
+    #[arg(long, requires = "matching")]
+    dry_run: bool,
     /// Of --matching: `next_cursor` of the answer before
     #[arg(long, value_name = "CURSOR", requires = "matching")]
     cursor: Option<String>,
@@ -156,12 +171,12 @@ pub(crate) struct Dismiss {
 impl Dead {
     pub(crate) async fn execute(self, session: &Session) -> Result<(), Failure> {
         match self {
-            Self::List(list) => {
-                let view = |runs: &[RunView], paper| table(runs, list.filter.job.is_some(), paper);
-                session.list(list.call(now()), &list.paging, "No dead letters.", view).await
-            }
+            Self::List(list) => list.filter.list(&list.paging, session).await,
             Self::Groups(groups) => groups.execute(session).await,
             Self::Show(One { run }) => session.show_answer(&calls::get_run(&run), card).await,
+            Self::Redrive(Redrive { which, .. }) | Self::Dismiss(Dismiss { which }) if which.dry_run => {
+                which.listed(session).await
+            }
             Self::Redrive(redrive) => match redrive.which.only() {
                 Some(run) => {
                     let request = redrive.one()?;
@@ -194,11 +209,10 @@ impl Filter {
             to: self.to.map(instant),
         }
     }
-}
 
-impl List {
+    /// The list of those that it finds.
     fn call(&self, now: Moment) -> Call<Page<RunView>> {
-        let LetterFilter { job_id, tag, error, status, priority, origin, from, to } = self.filter.read(now);
+        let LetterFilter { job_id, tag, error, status, priority, origin, from, to } = self.read(now);
         let (limit, cursor) = (None, None);
         calls::list_dead_letters(&LettersQuery {
             limit,
@@ -212,6 +226,11 @@ impl List {
             from,
             to,
         })
+    }
+
+    async fn list(&self, paging: &Paging, session: &Session) -> Result<(), Failure> {
+        let view = |runs: &[RunView], paper| table(runs, self.job.is_some(), paper);
+        session.list(self.call(now()), paging, "No dead letters.", view).await
     }
 }
 
@@ -252,6 +271,12 @@ impl Which {
 
     fn found(&self, now: Moment) -> Option<LetterFilter> {
         self.matching.then(|| self.filter.read(now))
+    }
+
+    /// What would be done something to, as one request sees to it.
+    async fn listed(&self, session: &Session) -> Result<(), Failure> {
+        let paging = Paging { limit: Some(AT_ONCE), cursor: self.cursor.clone(), all: false };
+        self.filter.list(&paging, session).await
     }
 
     fn dismissal(&self, now: Moment) -> DismissManyRequest {
@@ -340,7 +365,7 @@ mod tests {
     fn sent(words: &[&str]) -> (String, Option<String>) {
         let now = Moment::parse("2030-01-02T00:00:00Z").unwrap();
         match parsed(words).unwrap_or_else(|why| panic!("{why}")) {
-            Dead::List(list) => parts(&list.call(now)),
+            Dead::List(list) => parts(&list.filter.call(now)),
             Dead::Groups(groups) => parts(&groups.call(now)),
             Dead::Redrive(redrive) => match redrive.which.only() {
                 Some(run) => parts(&calls::redrive_dead_letter(run, &redrive.one().unwrap())),
@@ -358,7 +383,7 @@ mod tests {
 
     #[test]
     fn each_command_is_a_call() {
-        let cases: [(&[&str], &str, Option<&str>); 7] = [
+        let cases: [(&[&str], &str, Option<&str>); 9] = [
             (&["list"], "GET /v1/dead-letters", None),
             (
                 &["list", "--job=job_1", "--error=dns", "--status=timed_out", "--from=1d"],
@@ -382,6 +407,8 @@ mod tests {
                 "POST /v1/dead-letters/dismiss",
                 Some(r#"{"filter":{"error":"dns"}}"#),
             ),
+            (&["redrive", "--matching", "--every"], "POST /v1/dead-letters/redrive", Some(r#"{"filter":{}}"#)),
+            (&["list", "--origin=backfill"], "GET /v1/dead-letters?origin=backfill", None),
         ];
         for (words, address, body) in cases {
             assert_eq!(sent(words), (address.to_owned(), body.map(str::to_owned)), "{words:?}");
@@ -390,8 +417,30 @@ mod tests {
 
     #[test]
     fn what_says_neither_which_nor_all_is_refused_before_it_is_sent() {
-        for words in [&["redrive"][..], &["dismiss", "--tag=a"], &["redrive", "run_1", "--matching"], &["show"]] {
+        for words in [
+            &["redrive"][..],
+            &["dismiss", "--tag=a"],
+            &["redrive", "run_1", "--matching"],
+            &["show"],
+            &["redrive", "--matching"],
+            &["dismiss", "--matching", "--note=n"],
+            &["redrive", "--every"],
+            &["redrive", "--matching", "--every", "--tag=a"],
+            &["redrive", "run_1", "--tag=a"],
+            &["dismiss", "run_1", "--dry-run"],
+        ] {
             assert!(parsed(words).is_err(), "{words:?}");
+        }
+        assert!(parsed(&["dismiss", "--matching", "--from=1d", "--dry-run"]).is_ok());
+    }
+
+    #[test]
+    fn letters_are_found_by_whatever_can_have_brought_them_about() {
+        let all = (0..=u8::MAX).filter_map(Origin::of_code);
+        for origin in all {
+            let is_none = matches!(origin, Origin::Task | Origin::Callback | Origin::Notification);
+            let asked = parsed(&["list", "--origin", origin.as_str()]);
+            assert_eq!(asked.is_err(), is_none, "{}", origin.as_str());
         }
     }
 

@@ -31,6 +31,19 @@ fn who_waits_for_a_run_learns_how_it_ended() {
     assert!(failed.stderr.starts_with("minutehand: the run ended as failed: connect: "), "{failed:?}");
 }
 
+/// What was waited for says nothing of what lies beyond it, so whoever asked for it has to.
+#[test]
+fn a_backfill_that_was_waited_for_says_where_the_next_one_begins() {
+    let here = Here::start();
+    let job = text(&here.json(&["jobs", "create", "--noop", "--cron=0 * * * *"]), "job_id");
+
+    let cut = here.ok(&["backfill", &job, "--from=3h", "--max-runs=1", "--wait"]);
+    let whole = here.ok(&["backfill", &job, "--from=3h", "--wait"]);
+
+    assert!(cut.stderr.contains("There are more: --from "), "{cut:?}");
+    assert!(!whole.stderr.contains("There are more"), "{whole:?}");
+}
+
 #[test]
 fn what_failed_is_run_again_and_names_what_it_is_a_retry_of() {
     let here = Here::start();

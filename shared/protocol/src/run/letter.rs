@@ -6,7 +6,7 @@ use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::job::{Job, JobRefusal, Status};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
-use minutehand_domain::run::{Edit, NotALetter, NotEdited, Run, Said};
+use minutehand_domain::run::{Aftermath, Edit, NotALetter, NotEdited, Run, Said};
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
@@ -25,6 +25,8 @@ pub enum Redriven {
     Queued(Run),
     /// It was tried again before, as this.
     Already(Run),
+    /// It was tried again before, as this, which is given something else than is asked for now.
+    Otherwise(RunKey),
     Refused(NotALetter),
     /// What it is to be given cannot be made of what it was given.
     NotEdited(NotEdited),
@@ -53,6 +55,9 @@ pub async fn redrive<D: Ports>(
         let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Redriven::NotFound) };
         match seen.item.letter() {
             Ok(()) => {}
+            Err(NotALetter::Redriven(other)) if !is_given_that(ports, &seen.item, edit).await? => {
+                return Ok(Redriven::Otherwise(other));
+            }
             Err(NotALetter::Redriven(_)) => {
                 let there = make_sure(ports, &seen.item).await?;
                 return Ok(there.map_or(Redriven::NotFound, |made| Redriven::Already(made.run())));
@@ -76,6 +81,23 @@ pub async fn redrive<D: Ports>(
         }
     }
     Err(Fault::unavailable("run", "it is being changed by too many at once"))
+}
+
+/// Whether the other try that there is was given what is asked for now. Who asks for no other payload takes the try as it is.
+async fn is_given_that<D: Ports>(ports: &D, run: &Run, edit: &Edit) -> Result<bool, Fault> {
+    let Some(Aftermath::Redriven { payload, .. }) = &run.aftermath else { return Ok(true) };
+    let former = match edit {
+        Edit::AsItWas => return Ok(true),
+        Edit::Payload(_) => None,
+        Edit::Patch(_) => match job_of(ports, &run.tenant, run.key.job).await? {
+            Some(job) => given(ports, &job, run).await?,
+            // Nobody knows any more what was patched.
+            None => return Ok(true),
+        },
+    };
+    let Ok(asked) = edit.applied(former.as_ref()) else { return Ok(false) };
+    let asked = asked.map(|json| Body::split(json, INLINE_PAYLOAD_BYTES).0);
+    Ok(asked.as_ref() == payload.as_ref().or(run.payload.as_ref()))
 }
 
 /// What the other try is given in place of the same, kept where it can be found.
