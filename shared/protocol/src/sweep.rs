@@ -18,8 +18,8 @@ pub mod search;
 pub mod take_over;
 mod unreadable;
 
-use futures_util::StreamExt as _;
 use futures_util::stream;
+use futures_util::{FutureExt as _, StreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::hint::Hint;
@@ -226,8 +226,9 @@ impl<D: Ports> Sweep<'_, D> {
     async fn handle_all(&self, page: Vec<Timer>, swept: &mut Swept) -> Handled {
         let mut handled = Handled { through: page.len(), hinted: page.len(), failed: false };
         let done: Vec<_> = stream::iter(page.into_iter().enumerate())
-            // In a box: the stream keeps room for one of them from the start, and most pages are empty.
-            .map(|(place, timer)| Box::pin(async move { (place, timer.key.due, self.handle_in_time(&timer).await) }))
+            // In a box: the stream keeps room for one of them from the start, and most pages are empty. And without its type, which says all
+            // that a look may come to: who spawns a sweep would need a higher recursion limit.
+            .map(|(place, timer)| async move { (place, timer.key.due, self.handle_in_time(&timer).await) }.boxed())
             .buffer_unordered(AT_ONCE)
             .collect()
             .await;

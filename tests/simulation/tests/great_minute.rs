@@ -2,8 +2,6 @@
 //! each call. The real sweeper under the virtual clock; 50,000 timers with every test run, a million by `GREAT_MINUTE=1000000
 //! cargo test --release -p minutehand-simulation --test great_minute`.
 
-#![recursion_limit = "256"]
-
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::ops::Range;

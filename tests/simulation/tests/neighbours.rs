@@ -1,8 +1,6 @@
 //! Neighbours: one tenant floods the most urgent queue with twenty thousand runs of a slow target, another's critical jobs fall
 //! due in the same minute. The real handlers and the real queues of one machine, under the virtual clock.
 
-#![recursion_limit = "256"]
-
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

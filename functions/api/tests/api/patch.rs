@@ -216,7 +216,7 @@ async fn a_patch_of_another_field_leaves_the_occurrences() {
     world.patch(&path, json!({"payload": [1], "schedule": {"every_seconds": 60}})).await;
 
     let after = world.stored_job(&id).await;
-    assert_eq!((after.schedule, after.since, after.before), (before.schedule, before.since, None));
+    assert_eq!((after.schedule, after.since, after.before), (before.schedule, before.since, vec![]));
     assert_eq!(world.get(&path).await.field("/next_run_id"), first, "the same instant is the same run");
     world.pass(30);
     world.work(|_, _| succeeded()).await;
