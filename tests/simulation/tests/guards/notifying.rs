@@ -1,6 +1,8 @@
 //! Notifications: an end is told in one digest, whoever dies, sleeps or comes twice.
 
 use minutehand_domain::notification::{Rule, When};
+use minutehand_domain::overlap::Overlap;
+use minutehand_domain::run::{Run, State};
 use minutehand_judge::notified::{End, judge};
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_before, sleeps_after, sleeps_before};
@@ -182,6 +184,27 @@ fn what_comes_while_a_message_is_made_is_in_a_later_one() {
     assert_eq!(judge(&ends, &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
 }
 
+/// Each run hangs until it times out, and the eighty that come meanwhile are skipped: more of them than are read at first.
+///
+/// Removed (`notify-reads-on`): it is not read on where the first page decides nothing. The second time-out in a row was told to nobody.
+#[test]
+fn a_row_is_seen_behind_many_runs_that_were_skipped() {
+    let wish = Wish { takes: 2_000, timeout: 800, overlap: Overlap::Skip, ..Wish::every(10, 10) };
+    let stage = Stage::new(wish, []);
+    let rule = Rule { in_a_row: 2, ..stage.rule() };
+    stage.write_rule(0, rule.clone());
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..1_900);
+
+    stage.play_to(1_900);
+
+    let timed_out = |run: &Run| matches!(run.state, State::TimedOut { .. });
+    let ends: Vec<Run> = stage.runs().into_iter().filter(timed_out).collect();
+    assert_eq!(ends.len(), 2, "{:?}", stage.states());
+    let end = End { what: "failed".to_owned(), run: ends[1].key.to_string(), at: 0 };
+    assert_eq!(judge(&[end], &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
+}
+
 /// The rule cannot be read when a run ends: the end is recorded all the same, and told when it can.
 ///
 /// Removed (`notify-faults`): what cannot be told is taken for told. It was told to nobody.
@@ -286,7 +309,7 @@ fn a_clock_that_is_set_back_tells_nothing_twice() {
     let ends: Vec<End> = (10..4_300)
         .step_by(60)
         .filter_map(|at| stage.run(at))
-        .filter(|run| matches!(run.state, minutehand_domain::run::State::Failed { .. }))
+        .filter(|run| matches!(run.state, State::Failed { .. }))
         .map(|run| End { what: "failed".to_owned(), run: run.key.to_string(), at: 0 })
         .collect();
     let wrong = judge(&ends, &stage.messages(&rule), &stage.sent(&rule));
