@@ -317,7 +317,8 @@ fn a_cycle_that_two_closed_at_once_ends_by_its_depth() {
 /// Removed (`follow-sees-the-front`): it is written over whatever stands there by then. Each ran behind the other.
 #[test]
 fn of_two_jobs_that_are_changed_at_once_to_run_behind_each_other_one_is_refused() {
-    let one = Stage::new(Wish::on_demand(), [sleeps_before("slow", "put_head", 3)]);
+    // He sleeps with the job in front just read; what he read first is his own.
+    let one = Stage::new(Wish::on_demand(), [Line { nth: 2, ..sleeps_after("slow", "head", 3) }]);
     let other = one.beside(Wish::on_demand());
     one.create(0, "creator");
     other.create(0, "creator");

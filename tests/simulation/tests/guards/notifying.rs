@@ -5,7 +5,7 @@ use minutehand_domain::overlap::Overlap;
 use minutehand_domain::run::{Run, State};
 use minutehand_judge::notified::{End, judge};
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_before, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_before, sleeps_before};
 
 /// Due at 10, and fails: its window ends at 60.
 fn failing() -> Wish {
@@ -20,6 +20,23 @@ fn played(script: impl IntoIterator<Item = Line>, until: i64) -> (Stage, Rule) {
     stage.sweep_each_minute(0..until);
     stage.play_to(until);
     (stage, rule)
+}
+
+/// Two ends of one window, of which `first` and `second` tell. No queue brings their hints a second time, and no sweep comes for five minutes: so
+/// nobody else tells of them meanwhile.
+fn two_tellers(script: Line) -> (Stage, Stage, Rule) {
+    let stage = Stage::new(failing(), [script]);
+    let beside = stage.beside(Wish { fails: true, ..Wish::once(20) });
+    let rule = stage.rule();
+    stage.write_rule(0, rule.clone());
+    stage.lose_hints(0..9);
+    stage.create(0, "creator");
+    beside.create(0, "creator");
+    stage.play_to(9);
+    stage.execute(10, "first", &stage.hint(10));
+    beside.execute(20, "second", &beside.hint(20));
+    stage.sweep_each_minute(300..900);
+    (stage, beside, rule)
 }
 
 /// The windows that were told of, by the second at which each ends.
@@ -99,7 +116,10 @@ fn an_executor_may_die_at_any_step_of_a_message() {
 
 /// The end is settled and its timer gone, and the hint of the message is lost.
 ///
-/// Removed (`notify-promise`): the timer of a message is not put before anything is in its digest. It was told to nobody.
+/// It is promised twice: before anything is in the digest, and by whoever finds an end in an open one, as its teller does. Each alone will do: a
+/// teller who dies in between has a timer of his own.
+///
+/// Removed (`notify-promise`): both. It was told to nobody.
 #[test]
 fn a_digest_is_told_though_the_hint_of_its_message_was_lost() {
     let stage = Stage::new(failing(), []);
@@ -115,18 +135,12 @@ fn a_digest_is_told_though_the_hint_of_its_message_was_lost() {
     is_told_once(&stage, &rule);
 }
 
-/// He was asleep when the window of his end was closed.
+/// He was asleep when the window of his end was closed, and nobody else has told of it: the sweep comes later.
 ///
 /// Removed (`notify-closed`): something goes into a digest that is closed. It was told to nobody.
 #[test]
 fn what_comes_too_late_for_its_digest_is_in_a_later_one() {
-    let stage = Stage::new(failing(), [sleeps_before("executor", "update", 200)]);
-    let beside = stage.beside(Wish { fails: true, ..Wish::once(20) });
-    let rule = stage.rule();
-    stage.write_rule(0, rule.clone());
-    stage.create(0, "creator");
-    beside.create(0, "creator");
-    stage.sweep_each_minute(0..900);
+    let (stage, beside, rule) = two_tellers(sleeps_before("first", "update", 200));
 
     stage.play_to(900);
 
@@ -156,23 +170,12 @@ fn what_was_told_is_not_told_again_in_a_later_window() {
     assert_eq!(told(&stage, &rule), [(60, 1)]);
 }
 
-/// Who makes the message sleeps with what he has read; meanwhile an end comes.
+/// An end comes once the message is made: whoever tells of it found the digest open, and was slow.
 ///
 /// Removed (`notify-closes-first`): a digest is read and not closed for its message. The end that came was told to nobody.
 #[test]
 fn what_comes_while_a_message_is_made_is_in_a_later_one() {
-    let script = [
-        // The teller of the second end is on his way for a minute, and meets the message's maker, who sleeps with what he has read.
-        Line { nth: 2, ..sleeps_before("executor", "update", 45) },
-        Line { nth: 3, ..sleeps_after("executor", "update", 30) },
-    ];
-    let stage = Stage::new(failing(), script);
-    let beside = stage.beside(Wish { fails: true, ..Wish::once(20) });
-    let rule = stage.rule();
-    stage.write_rule(0, rule.clone());
-    stage.create(0, "creator");
-    beside.create(0, "creator");
-    stage.sweep_each_minute(0..900);
+    let (stage, beside, rule) = two_tellers(sleeps_before("second", "update", 100));
 
     stage.play_to(900);
 
