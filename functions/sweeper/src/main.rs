@@ -1,6 +1,7 @@
 //! The sweeper that the minute's tick wakes; and a tick, where the minute is large, through the queue of sweeps.
 
 // A pass is futures inside of futures, from the event down to the request; optimized, they are deeper than 128.
+#![recursion_limit = "256"]
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;

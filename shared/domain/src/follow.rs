@@ -4,6 +4,8 @@
 //! The job in front keeps the list, in its head; each of its runs has pinned at its birth who follows it. A follower has the last word:
 //! it is asked again when the end is settled.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use thiserror::Error;
 
 use crate::Moment;
@@ -106,26 +108,19 @@ impl Run {
         self.followers.iter().any(|follower| follower.comes_of(self) != Comes::Nothing)
     }
 
-    /// Those for whom its end brings something about, and the keys of what that is.
-    pub fn followed_by(&self) -> impl Iterator<Item = (Follower, RunKey)> + '_ {
-        let at = self.finished_at();
+    /// The jobs for which its end may bring something about, and the keys of what that is. A job that was being changed when this run was born
+    /// may be pinned for two kinds of ends, and is here once: its head says which of them counts.
+    pub fn followed_by(&self) -> BTreeMap<JobId, RunKey> {
+        let Some(at) = self.finished_at() else { return BTreeMap::new() };
         let concerned = self.followers.iter().filter(|follower| follower.comes_of(self) != Comes::Nothing);
-        concerned.filter_map(move |follower| Some((*follower, RunKey::following(self.key, follower.job, at?))))
+        concerned.map(|follower| (follower.job, RunKey::following(self.key, follower.job, at))).collect()
     }
 }
 
 impl Job {
     /// The job that this one runs behind, and for which of its ends.
     pub fn follows(&self) -> Option<(JobId, On)> {
-        match self.schedule.when {
-            When::Follows { job, on } => Some((job, on)),
-            When::Now { .. }
-            | When::At { .. }
-            | When::After { .. }
-            | When::Every { .. }
-            | When::Cron(_)
-            | When::OnDemand => None,
-        }
+        in_front(&self.schedule.when)
     }
 
     /// Who follows it, as its runs pin it at their birth.
@@ -133,14 +128,18 @@ impl Job {
         self.followers.iter().map(|listed| listed.follower).collect()
     }
 
-    /// The same job with this follower in its list, in the place of what the list said of that job.
+    /// The same job with this entry in its list, in the place of an earlier one of the same follower. What the list says of other ends for that
+    /// job stays, since the head that is to say otherwise may never be written. Nor does an entry fall back behind a later generation: whoever
+    /// made it for that one may be about to write the head.
     pub fn listing(&self, new: Listed) -> Result<Self, NotToFollow> {
-        let mut followers = self.followers.clone();
-        followers.retain(|listed| listed.follower.job != new.follower.job);
-        if followers.len() >= FOLLOWERS {
+        let (same, mut followers): (Vec<Listed>, Vec<Listed>) =
+            self.followers.iter().partition(|listed| listed.follower == new.follower);
+        let jobs: BTreeSet<JobId> = followers.iter().map(|listed| listed.follower.job).collect();
+        if jobs.len() >= FOLLOWERS && !jobs.contains(&new.follower.job) {
             return Err(NotToFollow::Full(self.id));
         }
-        followers.push(new);
+        let generation = same.iter().map(|listed| listed.generation).fold(new.generation, u64::max);
+        followers.push(Listed { generation, ..new });
         Ok(Self { followers, ..self.clone() })
     }
 
@@ -151,41 +150,76 @@ impl Job {
         (followers.len() < self.followers.len()).then(|| Self { followers, ..self.clone() })
     }
 
+    /// The same job without the entries that `follower` has left; none where it has left none.
+    pub fn left_by(&self, follower: &Self) -> Option<Self> {
+        let mut followers = self.followers.clone();
+        followers.retain(|entry| entry.follower.job != follower.id || !follower.has_left(self.id, entry));
+        (followers.len() < self.followers.len()).then(|| Self { followers, ..self.clone() })
+    }
+
     /// Whether this job has no need of that entry in the list of `front`. Who is about to write a head that does makes an entry for that
     /// generation: until then it is needed.
     pub fn has_left(&self, front: JobId, entry: &Listed) -> bool {
-        let follows = self.status != Status::Cancelled && self.follows().is_some_and(|(job, _)| job == front);
-        self.generation >= entry.generation && !follows
+        self.generation >= entry.generation && !self.is_behind(front, entry.follower.on)
     }
 
-    /// What this job makes of the end of `before`, which pinned that it follows `on` such ends: a run, or the record of why there is none.
-    /// None where it does not follow that job any more, and did not until its last change.
-    pub fn after_the_end_of(&self, before: &Run, on: On, now: Moment) -> Option<Run> {
-        let (at, comes) = (before.finished_at()?, Follower { job: self.id, on }.comes_of(before));
+    /// Whether that run has pinned this job for ends that it does not run behind, or not any more.
+    pub fn is_wrongly_pinned_by(&self, before: &Run) -> bool {
+        let mut pinned = before.followers.iter().filter(|follower| follower.job == self.id);
+        pinned.any(|follower| !self.is_behind(before.key.job, follower.on))
+    }
+
+    fn is_behind(&self, front: JobId, on: On) -> bool {
+        self.status != Status::Cancelled && self.follows() == Some((front, on))
+    }
+
+    /// What this job makes of the end of `before`, which has pinned it: a run, or the record of why there is none. None where it does not follow
+    /// that job any more, and did not until its last change.
+    pub fn after_the_end_of(&self, before: &Run, now: Moment) -> Option<Run> {
+        let (at, (on, admits)) = (before.finished_at()?, self.admits_after(before)?);
         let depth = before.follows.map_or(0, |follows| follows.depth).saturating_add(1);
         let key = RunKey::following(before.key, self.id, at);
         let run = Run { follows: Some(Follows { run: before.key, depth }), ..self.run(key) };
-        match (comes, self.admits_after(before.key.job, on)) {
-            (Comes::Nothing, _) | (_, Err(None)) => None,
+        match (Follower { job: self.id, on }.comes_of(before), admits) {
+            (Comes::Nothing, _) => None,
             // Nobody follows it: it is where a chain without an end ends.
             _ if depth > FOLLOW_DEPTH => Some(Run { followers: Vec::new(), ..run }.skipped(Skip::Cycle, None, now)),
             (Comes::Record, Ok(())) => Some(run.skipped(Skip::Upstream, None, now)),
-            (Comes::Record | Comes::Run, Err(Some(why))) => Some(run.skipped(why.into(), None, now)),
+            (Comes::Record | Comes::Run, Err(why)) => Some(run.skipped(why.into(), None, now)),
             (Comes::Run, Ok(())) => Some(run),
         }
     }
 
-    /// Whether it runs behind that job as it is. None: it does not know of it.
-    fn admits_after(&self, front: JobId, on: On) -> Result<(), Option<NotAdmitted>> {
-        let is_behind = |when: &When| *when == When::Follows { job: front, on };
-        let was_behind = || self.before.iter().any(|before| is_behind(&before.schedule.when));
-        match self.status {
-            _ if !is_behind(&self.schedule.when) && !was_behind() => Err(None),
-            Status::Cancelled => Err(Some(NotAdmitted::Cancelled)),
-            _ if !is_behind(&self.schedule.when) => Err(Some(NotAdmitted::Superseded)),
-            Status::Paused => Err(Some(NotAdmitted::Paused)),
+    /// For which of the ends that `before` has pinned it runs behind that job, and whether it admits what comes of one. What it is by now goes
+    /// before what it was until its last change. None: it knows of none of them.
+    fn admits_after(&self, before: &Run) -> Option<(On, Result<(), NotAdmitted>)> {
+        let pinned = |when: &When| {
+            let (front, on) = in_front(when)?;
+            let is_pinned = before.followers.contains(&Follower { job: self.id, on });
+            (front == before.key.job && is_pinned).then_some(on)
+        };
+        let is_behind = pinned(&self.schedule.when);
+        let was_behind = self.before.iter().find_map(|before| pinned(&before.schedule.when));
+        let on = is_behind.or(was_behind)?;
+        let admits = match self.status {
+            Status::Cancelled => Err(NotAdmitted::Cancelled),
+            Status::Paused | Status::Active if is_behind.is_none() => Err(NotAdmitted::Superseded),
+            Status::Paused => Err(NotAdmitted::Paused),
             Status::Active => Ok(()),
-        }
+        };
+        Some((on, admits))
+    }
+}
+
+fn in_front(when: &When) -> Option<(JobId, On)> {
+    match *when {
+        When::Follows { job, on } => Some((job, on)),
+        When::Now { .. }
+        | When::At { .. }
+        | When::After { .. }
+        | When::Every { .. }
+        | When::Cron(_)
+        | When::OnDemand => None,
     }
 }
 
@@ -282,7 +316,7 @@ mod tests {
             ("behind another end by now", behind(On::Failure), success(), None),
         ];
         for (what, job, state, expected) in rows {
-            let made = job.after_the_end_of(&ended(state), On::Success, NOW);
+            let made = job.after_the_end_of(&ended(state), NOW);
             let why = made.map(|run| match run.state {
                 State::Skipped { why, .. } => Some(why),
                 _due => None,
@@ -291,17 +325,43 @@ mod tests {
         }
     }
 
+    /// A run that was born while its follower was being changed has pinned both: what that head says counts, whichever is pinned first.
+    #[test]
+    fn of_two_kinds_of_ends_that_are_pinned_the_head_says_which_counts() {
+        let changed = behind(On::Success).after(&Change::reschedule(behind(On::Failure).schedule), NOW).unwrap();
+        let rows = [
+            ("not changed", behind(On::Success), success(), Some(None)),
+            ("not changed, after a failure", behind(On::Success), failure(), Some(Some(Skip::Upstream))),
+            ("changed", changed.clone(), failure(), Some(None)),
+            ("changed, after a success", changed, success(), None),
+        ];
+        for (what, job, state, expected) in rows {
+            for ons in [[On::Success, On::Failure], [On::Failure, On::Success]] {
+                let followers = ons.map(|on| Follower { job: B, on }).to_vec();
+                let run = Run { followers, ..ended(state.clone()) };
+
+                let made = job.after_the_end_of(&run, NOW).map(|run| match run.state {
+                    State::Skipped { why, .. } => Some(why),
+                    _due => None,
+                });
+
+                assert_eq!((made, run.followed_by().len()), (expected, 1), "{what} {ons:?}");
+                assert!(job.is_wrongly_pinned_by(&run), "{what}: one of them is to leave the list");
+            }
+        }
+    }
+
     #[test]
     fn each_end_makes_one_run_whose_key_it_gives() {
         let (run, job) = (ended(success()), behind(On::Success));
 
-        let [once, again] = [NOW, NOW + Duration::from_secs(9)].map(|now| job.after_the_end_of(&run, On::Success, now));
+        let [once, again] = [NOW, NOW + Duration::from_secs(9)].map(|now| job.after_the_end_of(&run, now));
 
         let (once, again) = (once.unwrap(), again.unwrap());
         assert_eq!((once.key, once.follows), (again.key, Some(Follows { run: run.key, depth: 1 })));
-        assert_eq!(run.followed_by().map(|(_, key)| key).collect::<Vec<_>>(), [once.key]);
+        assert_eq!(run.followed_by(), [(B, once.key)].into());
         let other = Run { key: RunKey::manual(A, NOW, 7), ..run };
-        assert_ne!(job.after_the_end_of(&other, On::Success, NOW).unwrap().key, once.key);
+        assert_ne!(job.after_the_end_of(&other, NOW).unwrap().key, once.key);
     }
 
     #[test]
@@ -310,7 +370,8 @@ mod tests {
             let follows = Some(Follows { run: RunKey::manual(B, NOW, 1), depth });
             let job =
                 behind(On::Finished).listing(Listed { follower: Follower { job: A, on: On::Finished }, ..entry(1) });
-            job.unwrap().after_the_end_of(&Run { follows, ..ended(success()) }, On::Finished, NOW).unwrap()
+            let followers = vec![Follower { job: B, on: On::Finished }];
+            job.unwrap().after_the_end_of(&Run { follows, followers, ..ended(success()) }, NOW).unwrap()
         };
 
         let (last, beyond) = (depth_of(FOLLOW_DEPTH - 1), depth_of(FOLLOW_DEPTH));
@@ -320,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_each_follower_once_and_so_many_at_most() {
+    fn a_list_has_each_follower_once_and_so_many_jobs_at_most() {
         let mut front = front().listing(entry(1)).unwrap();
         front = front.listing(entry(2)).unwrap();
         assert_eq!(front.followers, [entry(2)]);
@@ -331,9 +392,30 @@ mod tests {
         let another = Follower { job: JobId::from_bytes([200; 16]), on: On::Success };
 
         assert_eq!(front.listing(Listed { follower: another, ..entry(1) }), Err(NotToFollow::Full(A)));
-        assert!(front.listing(entry(3)).is_ok(), "who is in it may say something else");
+        let other = Listed { follower: Follower { job: B, on: On::Failure }, ..entry(3) };
+        let both = front.listing(other).expect("who is in it may say something else");
+        assert!(both.followers.contains(&entry(2)) && both.followers.contains(&other), "until its head does");
         assert_eq!(front.unlisting(&entry(1)), None, "it was made anew");
         assert_eq!(front.unlisting(&entry(2)).map(|job| job.followers.len()), Some(FOLLOWERS - 1));
+    }
+
+    #[test]
+    fn an_entry_does_not_fall_back_behind_a_later_generation() {
+        let front = front().listing(entry(3)).unwrap();
+
+        assert_eq!(front.listing(entry(2)).unwrap().followers, [entry(3)]);
+    }
+
+    #[test]
+    fn who_has_left_leaves_with_all_of_its_entries_that_nobody_needs() {
+        let entry = |on, generation| Listed { follower: Follower { job: B, on }, ..entry(generation) };
+        let entries = [entry(On::Success, 1), entry(On::Failure, 1), entry(On::Finished, 2)];
+        let front = entries.into_iter().fold(front(), |front, entry| front.listing(entry).unwrap());
+
+        let left = front.left_by(&behind(On::Success)).unwrap();
+
+        assert_eq!(left.followers, [entries[0], entries[2]]);
+        assert_eq!(left.left_by(&behind(On::Success)), None);
     }
 
     #[test]
@@ -346,6 +428,8 @@ mod tests {
             ("it was deleted", there.after(&Change::Delete, NOW).unwrap(), 1, true),
             ("it follows nobody", elsewhere.clone(), 1, true),
             ("it is about to follow", elsewhere, 2, false),
+            ("it follows other ends", behind(On::Failure), 1, true),
+            ("it is about to follow such ends", behind(On::Failure), 2, false),
         ];
         for (what, job, generation, left) in rows {
             assert_eq!(job.has_left(A, &entry(generation)), left, "{what}");

@@ -238,7 +238,7 @@ pub const BACKFILL_TURNS: u64 = 16;
 pub const NOTIFICATIONS: usize = 20;
 /// Jobs, or tags, that one rule names.
 pub const NOTIFICATION_JOBS: usize = 100;
-/// Failures in a row that a rule may wait for: one bounded query at each end.
+/// Failures in a row that a rule may wait for: a bounded query at each end, or a few where most runs before it were skipped.
 pub const NOTIFICATION_IN_A_ROW: u16 = 50;
 /// The window of a digest: long enough that messages are no flood, at most a day.
 pub const LEAST_DIGEST_SECONDS: u64 = 5;

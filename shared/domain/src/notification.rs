@@ -302,9 +302,14 @@ impl To {
     }
 }
 
-/// How many of a job's newest runs failed, one after the other, without one that succeeded between. `newest`: newest first.
-pub fn failures_in_a_row<'a>(newest: impl IntoIterator<Item = &'a Run>) -> usize {
-    newest.into_iter().filter_map(health::succeeded).take_while(|succeeded| !succeeded).count()
+/// Whether so many of a job's newest runs failed, one after the other, without one that succeeded between. None where these runs do not decide
+/// it: too few of them came to an end that is one or the other. `newest`: newest first.
+pub fn are_failures_in_a_row<'a>(newest: impl IntoIterator<Item = &'a Run>, wanted: usize) -> Option<bool> {
+    let decided: Vec<bool> = newest.into_iter().filter_map(health::succeeded).take(wanted).collect();
+    if decided.contains(&true) {
+        return Some(false);
+    }
+    (decided.len() == wanted).then_some(true)
 }
 
 fn failed_at(run: &Run) -> Option<Moment> {

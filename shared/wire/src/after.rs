@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use minutehand_domain::follow::Follower;
-use minutehand_domain::id::{JobId, RunKey};
+use minutehand_domain::follow::{Comes, Follower};
+use minutehand_domain::id::JobId;
 use minutehand_domain::run::Run;
 use minutehand_domain::workflow::edge::On;
 use schemars::JsonSchema;
@@ -68,10 +68,10 @@ pub struct FollowedByView {
 
 impl FollowedByView {
     pub(crate) fn all_of(run: &Run) -> Vec<Self> {
-        let made: Vec<(Follower, RunKey)> = run.followed_by().collect();
+        let made = run.followed_by();
         let of = |follower: &Follower| {
-            let key = made.iter().find(|(of, _)| of == follower).map(|(_, key)| key.to_string());
-            Self { job_id: follower.job.to_string(), on: follower.on.into(), run_id: key }
+            let key = made.get(&follower.job).filter(|_| follower.comes_of(run) != Comes::Nothing);
+            Self { job_id: follower.job.to_string(), on: follower.on.into(), run_id: key.map(ToString::to_string) }
         };
         run.followers.iter().map(of).collect()
     }

@@ -9,7 +9,7 @@ use minutehand_domain::schedule::cron::zone;
 use minutehand_protocol::calendar::change;
 use serde_json::{Value, json};
 
-use crate::world::{ACME_KEY, OTHER_KEY, World, acme};
+use crate::world::{ACME_KEY, Answer, OTHER_KEY, World, acme};
 
 fn holidays() -> Value {
     json!({"timezone": "America/New_York", "excluded_dates": [{"date": "2027-01-18", "reason": "Martin Luther King Day"}]})

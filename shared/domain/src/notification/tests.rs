@@ -119,16 +119,22 @@ fn a_rule_without_force_one_of_other_jobs_and_one_that_came_later_tell_nothing()
 
 #[test]
 fn failures_in_a_row_end_at_the_newest_success_and_pass_over_what_is_neither() {
-    let rows: [(&[Run], usize); 5] = [
-        (&[], 0),
-        (&[failed(), failed()], 2),
-        (&[succeeded_run(), failed()], 0),
-        (&[failed(), skipped(Skip::Missed, None), failed(), succeeded_run(), failed()], 2),
-        (&[run(State::Scheduled { due: at(1) }), failed()], 1),
+    // Whether one is a row, whether two are, and whether three are.
+    let rows: [(&[Run], [Option<bool>; 3]); 6] = [
+        (&[], [None; 3]),
+        (&[failed(), failed()], [Some(true), Some(true), None]),
+        (&[succeeded_run(), failed()], [Some(false); 3]),
+        (
+            &[failed(), skipped(Skip::Missed, None), failed(), succeeded_run(), failed()],
+            [Some(true), Some(true), Some(false)],
+        ),
+        (&[run(State::Scheduled { due: at(1) }), failed()], [Some(true), None, None]),
+        (&[skipped(Skip::Overlap, None)], [None; 3]),
     ];
-    for (newest, wanted) in rows {
-        assert_eq!(failures_in_a_row(newest), wanted, "{newest:?}");
+    for (newest, expected) in rows {
+        assert_eq!([1, 2, 3].map(|wanted| are_failures_in_a_row(newest, wanted)), expected, "{newest:?}");
     }
+    assert_eq!(are_failures_in_a_row(&[], 0), Some(true), "nothing is asked for");
 }
 
 fn entry(number: u64, when: When) -> Entry {

@@ -4,10 +4,9 @@
 //! Rule **derive**: its timer comes after a decision that is final, and says which end it came of: a look that finds the timer alone makes the
 //! run, or records why there is none. A record that is born over has no timer: whoever bore it settles it, or whoever does it again.
 
-use minutehand_domain::follow::Follower;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
-use minutehand_domain::job::{Job, Status};
+use minutehand_domain::job::Job;
 use minutehand_domain::run::{Run, Skip};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
@@ -23,11 +22,10 @@ use crate::timers::promise::promise_task;
 
 /// Pays all of them. Who has left the list meanwhile is taken out of it.
 pub(super) async fn let_follow<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Fault> {
-    for (follower, _) in run.followed_by() {
-        let Some(job) = job_of(ports, &run.tenant, follower.job).await? else { continue };
-        let made = job.after_the_end_of(run, follower.on, ports.clock().now());
-        let is_behind = job.follows().is_some_and(|(front, _)| front == run.key.job);
-        if !is_behind || job.status == Status::Cancelled {
+    for id in run.followed_by().into_keys() {
+        let Some(job) = job_of(ports, &run.tenant, id).await? else { continue };
+        let made = job.after_the_end_of(run, ports.clock().now());
+        if job.is_wrongly_pinned_by(run) {
             leave(ports, &job, run.key.job).await?;
         }
         if let Some(made) = made {
@@ -70,19 +68,20 @@ pub(super) async fn followed<D: Ports>(
     key: RunKey,
 ) -> Result<Option<Run>, Fault> {
     let Some(before) = ports.store().get::<Run>(&timer.tenant, from).await? else { return Ok(None) };
-    let of_this_key = |(_, derived): &(Follower, RunKey)| *derived == key;
-    let Some((follower, _)) = before.item.followed_by().find(of_this_key) else { return Ok(None) };
-    let Some(job) = job_of(ports, &timer.tenant, follower.job).await? else { return Ok(None) };
+    if before.item.followed_by().get(&key.job) != Some(&key) {
+        return Ok(None);
+    }
+    let Some(job) = job_of(ports, &timer.tenant, key.job).await? else { return Ok(None) };
     let now = ports.clock().now();
-    let made = job.after_the_end_of(&before.item, follower.on, now);
+    let made = job.after_the_end_of(&before.item, now);
     Ok(Some(made.unwrap_or_else(|| job.run(key).skipped(Skip::Superseded, None, now))))
 }
 
 /// Whether one of them has neither its run nor a record.
 pub(super) async fn left_a_follower<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
-    for (follower, key) in run.followed_by() {
-        let Some(job) = job_of(ports, &run.tenant, follower.job).await? else { continue };
-        let is_owed = job.after_the_end_of(run, follower.on, ports.clock().now()).is_some();
+    for (id, key) in run.followed_by() {
+        let Some(job) = job_of(ports, &run.tenant, id).await? else { continue };
+        let is_owed = job.after_the_end_of(run, ports.clock().now()).is_some();
         if is_owed && ports.store().get::<Run>(&run.tenant, key).await?.is_none() {
             return Ok(true);
         }

@@ -2,8 +2,10 @@
 //!
 //! Rule **list first**: the entry stands in the list before the head that needs it; whoever dies in between leaves an entry too many, to which
 //! no run is ever made. Rule **the entry's generation**: an entry says for which head it was made. It goes only when that head, or a later one,
-//! stands and says otherwise; so nobody takes away what a slow writer is about to need.
+//! stands and says otherwise; so nobody takes away what a slow writer is about to need. Rule **beside, not instead**: an entry for other ends of
+//! the job in front stands beside the one that the head needs by now, which goes once the head says otherwise. The change may never be written.
 
+use minutehand_domain::Moment;
 use minutehand_domain::follow::{Follower, Listed, NotToFollow};
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Tenant};
@@ -90,9 +92,7 @@ pub(super) async fn list_first<D: Ports>(ports: &D, next: &Job) -> Result<Result
 pub async fn leave<D: Ports>(ports: &D, job: &Job, front: JobId) -> Result<(), Fault> {
     for _ in 0..TRIES {
         let Some(seen) = seen_job_of(ports, &job.tenant, front).await? else { return Ok(()) };
-        let has_left = |entry: &&Listed| entry.follower.job == job.id && job.has_left(front, entry);
-        let gone = seen.item.followers.iter().find(has_left);
-        let Some(without) = gone.and_then(|gone| seen.item.unlisting(gone)) else { return Ok(()) };
+        let Some(without) = seen.item.left_by(job) else { return Ok(()) };
         if put(ports, without, seen.guard()).await? {
             return Ok(());
         }
@@ -112,14 +112,16 @@ async fn with_room<D: Ports>(ports: &D, front: &Job) -> Result<Job, Fault> {
 }
 
 /// Whether nobody needs an entry. One that no job came to was left by a creator: dead, or so slow that it is refused, as it is by the sweep
-/// that finds its timer.
+/// that finds its timer. Of several creators of one job the last counts: the tombstone refuses all of them.
 async fn is_gone<D: Ports>(ports: &D, front: &Job, entry: &Listed) -> Result<bool, Fault> {
     let (tenant, id) = (&front.tenant, entry.follower.job);
     let there = ports.store().get::<Head>(tenant, id).await?;
     if let Some(Seen { item: Head::Job(job), .. }) = &there {
         return Ok(job.has_left(front.id, entry));
     }
-    if ports.clock().now().since(entry.since) < pace::ORPHAN {
+    let of_the_same = front.followers.iter().filter(|other| other.follower.job == id);
+    let since = of_the_same.map(|other| other.since).fold(entry.since, Moment::max);
+    if ports.clock().now().since(since) < pace::ORPHAN {
         return Ok(false);
     }
     let (guard, epoch) = there.map_or((Guard::Absent, 0), |seen| (seen.guard(), seen.item.epoch()));

@@ -11,7 +11,7 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::notification::digest::Found;
 use minutehand_domain::notification::{
-    Digest, DigestKey, Entry, Rule, Told, Window, failures_in_a_row, may_be_told_of,
+    Digest, DigestKey, Entry, Rule, Told, Window, are_failures_in_a_row, may_be_told_of,
 };
 use minutehand_domain::pace;
 use minutehand_domain::run::Run;
@@ -24,8 +24,10 @@ use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
 
-/// Runs that are read beside those that a row asks for: some of them were skipped, cancelled, or are under way.
+/// Runs that are read at first beside those that a row asks for: some of them were skipped, cancelled, or are under way.
 const BESIDE: usize = 50;
+/// Runs before an end that are read for a row, at most: a job of each minute may hang for sixteen hours and skip all the others.
+const READ_FOR_A_ROW: usize = PAGE;
 
 /// Tells whom it concerns of a run, as it stands: of its end, or that it is late. False where that could not be done: whoever has the timer
 /// behind it leaves it there. Most runs concern nobody, and cost nothing.
@@ -62,8 +64,15 @@ struct Known {
     /// None where it is not there, or was not asked for.
     job: Option<Job>,
     has_asked_for_job: bool,
-    /// The newest runs before it, and how many were asked for.
-    before: Option<(usize, Vec<Run>)>,
+    before: Before,
+}
+
+/// The newest runs before it, as far as they were read.
+#[derive(Default)]
+struct Before {
+    runs: Vec<Run>,
+    /// There are no more, or no more are read.
+    is_all: bool,
 }
 
 impl Known {
@@ -81,17 +90,29 @@ impl Known {
     /// Whether so many of its job's runs before it failed, one after the other.
     async fn has_row<D: Ports>(&mut self, ports: &D, run: &Run, told: Told) -> Result<bool, Fault> {
         let wanted = usize::from(told.failures_before);
-        if wanted == 0 {
-            return Ok(true);
+        loop {
+            if let Some(has_row) = are_failures_in_a_row(&self.before.runs, wanted) {
+                return Ok(has_row);
+            }
+            if self.before.is_all {
+                return Ok(false);
+            }
+            self.before.read_on(ports, run, wanted + BESIDE).await?;
         }
-        let limit = (wanted + BESIDE).min(PAGE);
-        if self.before.as_ref().is_none_or(|(asked, _)| *asked < limit) {
-            let within = RunsOf { job: run.key.job, window: Moment::EPOCH..run.key.at.just_after() };
-            let page = ports.store().list::<Run>(&run.tenant, within, Some(run.key), limit).await?;
-            self.before = Some((limit, page.items));
-        }
-        let before = self.before.as_ref().map_or(&[][..], |(_, runs)| runs);
-        Ok(failures_in_a_row(before) >= wanted)
+    }
+}
+
+impl Before {
+    /// Reads a page, at least so long. Each is as long as all before it, so that few are read where many runs were skipped.
+    async fn read_on<D: Ports>(&mut self, ports: &D, run: &Run, least: usize) -> Result<(), Fault> {
+        let limit = self.runs.len().max(least).min(READ_FOR_A_ROW - self.runs.len());
+        let within = RunsOf { job: run.key.job, window: Moment::EPOCH..run.key.at.just_after() };
+        let past = self.runs.last().map_or(run.key, |last| last.key);
+        let page = ports.store().list::<Run>(&run.tenant, within, Some(past), limit).await?.items;
+        let is_last = page.len() < limit;
+        self.runs.extend(page);
+        self.is_all = is_last || self.runs.len() >= READ_FOR_A_ROW;
+        Ok(())
     }
 }
 

@@ -36,7 +36,7 @@ fn what_follows_a_success_runs_at_once_and_says_what_it_follows() {
     assert_eq!(follower.states(), ["succeeded"]);
     assert_eq!(follower.followed(), [60]);
     let (first, second) = (front.run(60).expect("it ran"), follower.runs().remove(0));
-    assert_eq!(first.followed_by().map(|(_, key)| key).collect::<Vec<_>>(), [second.key]);
+    assert_eq!(first.followed_by().into_values().collect::<Vec<_>>(), [second.key]);
     front.play_to(HOUR);
     assert_eq!(front.timers(), []);
     judged(&front, &follower, "success");
@@ -131,6 +131,81 @@ fn a_creator_may_die_between_the_list_and_its_head() {
         ran += u32::from(is_there);
     }
     assert_eq!(ran, 1);
+}
+
+/// Rule **beside, not instead**: a change to other ends of the job in front is listed, and its writer dies before its head is put.
+///
+/// Removed (`follow-beside`): an entry takes the place of any other of that job. It was never run again, and had no record.
+#[test]
+fn a_follower_whose_change_was_not_written_runs_on() {
+    for step in [dies_after("changer", "put_head"), Line { nth: 2, ..dies_before("changer", "put_head") }] {
+        let (front, follower) = two(On::Success, Wish::every(60, 60), [step.clone()]);
+        front.sweep_each_minute(0..HOUR);
+        follower.reschedule(90, "changer", &behind(&front, On::Failure));
+
+        front.play_to(605);
+
+        assert_eq!(follower.followed(), (60..=600).step_by(60).collect::<Vec<_>>(), "{step:?}");
+        assert!(follower.states().iter().all(|state| state == "succeeded"), "{step:?}: {:?}", follower.states());
+    }
+}
+
+/// What such a writer left goes once the follower's head is at the generation that it was made for.
+///
+/// Removed (`follow-left-ends`): who runs behind a job needs each of its entries there. Each run of the job in front pinned it for ever.
+#[test]
+fn an_entry_for_ends_that_nobody_runs_behind_goes() {
+    let (front, follower) = two(On::Success, Wish::every(60, 60), [dies_after("changer", "put_head")]);
+    front.sweep_each_minute(0..HOUR);
+    follower.reschedule(90, "changer", &behind(&front, On::Failure));
+    front.play_to(200);
+    let meanwhile = front.followers();
+    follower.redefine(210, "other", &Wish { retries: 3, ..Wish::behind(&front, On::Success) });
+
+    front.play_to(QUARTER);
+
+    assert_eq!((meanwhile, front.followers()), (vec![follower.id(); 2], vec![follower.id()]));
+}
+
+/// A run is born while the change is between the list and its head, and fails once that head is put.
+///
+/// Removed (`follow-head-decides`): the entry for what the head said before counts. Its record was there first: `skipped: upstream`.
+#[test]
+fn of_two_entries_that_a_run_has_pinned_the_head_says_which_counts() {
+    let slow = Line { nth: 2, ..sleeps_before("slow", "put_head", 4) };
+    let (front, follower) = two(On::Success, Wish { fails: true, takes: 10, ..Wish::once(60) }, [slow]);
+    front.sweep_each_minute(0..HOUR);
+    let changed = follower.reschedule(58, "slow", &behind(&front, On::Failure));
+
+    front.play_to(QUARTER);
+
+    assert!(matches!(changed.given(), Changed::Done(_)));
+    assert_eq!(front.run(60).expect("it ran").followers.len(), 2, "it was born in between");
+    assert_eq!(follower.states(), ["succeeded"]);
+    assert_eq!(front.followers(), [follower.id()]);
+}
+
+/// Two change a follower to the same other ends, with a change of its own between them: the first is slow, lists after the second, and dies. An
+/// end is settled before the second puts its head.
+///
+/// Removed (`follow-entry-keeps-its-generation`): the entry is as the last one made it. It was taken away, and nothing followed any more.
+#[test]
+fn an_entry_does_not_fall_back_behind_a_later_generation() {
+    let script = [
+        sleeps_before("first", "put_head", 5),
+        Line { nth: 2, ..dies_after("first", "put_head") },
+        Line { nth: 2, ..sleeps_before("second", "put_head", 30) },
+    ];
+    let (front, follower) = two(On::Success, Wish { fails: true, ..Wish::every(60, 60) }, script);
+    front.sweep_each_minute(0..HOUR);
+    follower.reschedule(50, "first", &behind(&front, On::Failure));
+    follower.redefine(51, "other", &Wish { retries: 3, ..Wish::behind(&front, On::Success) });
+    let second = follower.reschedule(52, "second", &behind(&front, On::Failure));
+
+    front.play_to(QUARTER / 3);
+
+    assert!(matches!(second.given(), Changed::Done(_)));
+    assert_eq!(follower.states(), ["skipped: upstream", "succeeded", "succeeded", "succeeded"]);
 }
 
 /// Rule **the entry's generation**: a job is changed to run behind another by a slow writer while an entry that it left is taken away.
@@ -242,7 +317,8 @@ fn a_cycle_that_two_closed_at_once_ends_by_its_depth() {
 /// Removed (`follow-sees-the-front`): it is written over whatever stands there by then. Each ran behind the other.
 #[test]
 fn of_two_jobs_that_are_changed_at_once_to_run_behind_each_other_one_is_refused() {
-    let one = Stage::new(Wish::on_demand(), [sleeps_before("slow", "put_head", 3)]);
+    // He sleeps with the job in front just read; what he read first is his own.
+    let one = Stage::new(Wish::on_demand(), [Line { nth: 2, ..sleeps_after("slow", "head", 3) }]);
     let other = one.beside(Wish::on_demand());
     one.create(0, "creator");
     other.create(0, "creator");
@@ -294,6 +370,32 @@ fn a_full_list_loses_who_is_gone() {
     assert_eq!(early.given(), Created::NotToFollow(NotToFollow::Full(front.id())));
     assert!(matches!(late.given(), Created::New(_)));
     assert_eq!(front.followers().len(), 1);
+}
+
+/// A creator died a quarter of an hour ago; another makes the same job for other ends, and is slow, when the list is found full. The tombstone
+/// that is due to the one would refuse the other.
+///
+/// Removed (`follow-last-creator`): each entry has its own age. The slow creator was refused.
+#[test]
+fn a_creator_is_not_refused_for_another_who_died_before() {
+    let script = [dies_after("dead", "put_head"), Line { nth: 2, ..sleeps_before("slow", "put_head", 4) }];
+    let front = Stage::new(Wish::on_demand(), script);
+    front.create(0, "creator");
+    let [dead, slow] = [On::Success, On::Failure].map(|on| front.beside(Wish::behind(&front, on)));
+    assert_eq!(dead.id(), slow.id());
+    dead.create(1, "dead");
+    let mut last = slow.clone();
+    for at in 10..9 + i64::try_from(FOLLOWERS).expect("a few") {
+        last = last.beside(Wish::behind(&front, On::Success));
+        last.create(at, "follower");
+    }
+    let created = slow.create(QUARTER + 60, "slow");
+    let one_more = last.beside(Wish::behind(&front, On::Success)).create(QUARTER + 62, "follower");
+
+    front.play_to(HOUR);
+
+    assert_eq!(one_more.given(), Created::NotToFollow(NotToFollow::Full(front.id())));
+    assert!(matches!(created.given(), Created::New(_)), "{created:?}", created = created.given());
 }
 
 const NAMES: [&str; FOLLOWERS] =

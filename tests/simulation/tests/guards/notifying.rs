@@ -1,9 +1,11 @@
 //! Notifications: an end is told in one digest, whoever dies, sleeps or comes twice.
 
 use minutehand_domain::notification::{Rule, When};
+use minutehand_domain::overlap::Overlap;
+use minutehand_domain::run::{Run, State};
 use minutehand_judge::notified::{End, judge};
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_before, sleeps_after, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_before, sleeps_before};
 
 /// Due at 10, and fails: its window ends at 60.
 fn failing() -> Wish {
@@ -18,6 +20,23 @@ fn played(script: impl IntoIterator<Item = Line>, until: i64) -> (Stage, Rule) {
     stage.sweep_each_minute(0..until);
     stage.play_to(until);
     (stage, rule)
+}
+
+/// Two ends of one window, of which `first` and `second` tell. No queue brings their hints a second time, and no sweep comes for five minutes: so
+/// nobody else tells of them meanwhile.
+fn two_tellers(script: Line) -> (Stage, Stage, Rule) {
+    let stage = Stage::new(failing(), [script]);
+    let beside = stage.beside(Wish { fails: true, ..Wish::once(20) });
+    let rule = stage.rule();
+    stage.write_rule(0, rule.clone());
+    stage.lose_hints(0..9);
+    stage.create(0, "creator");
+    beside.create(0, "creator");
+    stage.play_to(9);
+    stage.execute(10, "first", &stage.hint(10));
+    beside.execute(20, "second", &beside.hint(20));
+    stage.sweep_each_minute(300..900);
+    (stage, beside, rule)
 }
 
 /// The windows that were told of, by the second at which each ends.
@@ -97,7 +116,10 @@ fn an_executor_may_die_at_any_step_of_a_message() {
 
 /// The end is settled and its timer gone, and the hint of the message is lost.
 ///
-/// Removed (`notify-promise`): the timer of a message is not put before anything is in its digest. It was told to nobody.
+/// It is promised twice: before anything is in the digest, and by whoever finds an end in an open one, as its teller does. Each alone will do: a
+/// teller who dies in between has a timer of his own.
+///
+/// Removed (`notify-promise`): both. It was told to nobody.
 #[test]
 fn a_digest_is_told_though_the_hint_of_its_message_was_lost() {
     let stage = Stage::new(failing(), []);
@@ -113,18 +135,12 @@ fn a_digest_is_told_though_the_hint_of_its_message_was_lost() {
     is_told_once(&stage, &rule);
 }
 
-/// He was asleep when the window of his end was closed.
+/// He was asleep when the window of his end was closed, and nobody else has told of it: the sweep comes later.
 ///
 /// Removed (`notify-closed`): something goes into a digest that is closed. It was told to nobody.
 #[test]
 fn what_comes_too_late_for_its_digest_is_in_a_later_one() {
-    let stage = Stage::new(failing(), [sleeps_before("executor", "update", 200)]);
-    let beside = stage.beside(Wish { fails: true, ..Wish::once(20) });
-    let rule = stage.rule();
-    stage.write_rule(0, rule.clone());
-    stage.create(0, "creator");
-    beside.create(0, "creator");
-    stage.sweep_each_minute(0..900);
+    let (stage, beside, rule) = two_tellers(sleeps_before("first", "update", 200));
 
     stage.play_to(900);
 
@@ -154,23 +170,12 @@ fn what_was_told_is_not_told_again_in_a_later_window() {
     assert_eq!(told(&stage, &rule), [(60, 1)]);
 }
 
-/// Who makes the message sleeps with what he has read; meanwhile an end comes.
+/// An end comes once the message is made: whoever tells of it found the digest open, and was slow.
 ///
 /// Removed (`notify-closes-first`): a digest is read and not closed for its message. The end that came was told to nobody.
 #[test]
 fn what_comes_while_a_message_is_made_is_in_a_later_one() {
-    let script = [
-        // The teller of the second end is on his way for a minute, and meets the message's maker, who sleeps with what he has read.
-        Line { nth: 2, ..sleeps_before("executor", "update", 45) },
-        Line { nth: 3, ..sleeps_after("executor", "update", 30) },
-    ];
-    let stage = Stage::new(failing(), script);
-    let beside = stage.beside(Wish { fails: true, ..Wish::once(20) });
-    let rule = stage.rule();
-    stage.write_rule(0, rule.clone());
-    stage.create(0, "creator");
-    beside.create(0, "creator");
-    stage.sweep_each_minute(0..900);
+    let (stage, beside, rule) = two_tellers(sleeps_before("second", "update", 100));
 
     stage.play_to(900);
 
@@ -180,6 +185,27 @@ fn what_comes_while_a_message_is_made_is_in_a_later_one() {
         at: 0,
     });
     assert_eq!(judge(&ends, &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
+}
+
+/// Each run hangs until it times out, and the eighty that come meanwhile are skipped: more of them than are read at first.
+///
+/// Removed (`notify-reads-on`): it is not read on where the first page decides nothing. The second time-out in a row was told to nobody.
+#[test]
+fn a_row_is_seen_behind_many_runs_that_were_skipped() {
+    let wish = Wish { takes: 2_000, timeout: 800, overlap: Overlap::Skip, ..Wish::every(10, 10) };
+    let stage = Stage::new(wish, []);
+    let rule = Rule { in_a_row: 2, ..stage.rule() };
+    stage.write_rule(0, rule.clone());
+    stage.create(0, "creator");
+    stage.sweep_each_minute(0..1_900);
+
+    stage.play_to(1_900);
+
+    let timed_out = |run: &Run| matches!(run.state, State::TimedOut { .. });
+    let ends: Vec<Run> = stage.runs().into_iter().filter(timed_out).collect();
+    assert_eq!(ends.len(), 2, "{:?}", stage.states());
+    let end = End { what: "failed".to_owned(), run: ends[1].key.to_string(), at: 0 };
+    assert_eq!(judge(&[end], &stage.messages(&rule), &stage.sent(&rule)), Vec::<String>::new());
 }
 
 /// The rule cannot be read when a run ends: the end is recorded all the same, and told when it can.
@@ -286,7 +312,7 @@ fn a_clock_that_is_set_back_tells_nothing_twice() {
     let ends: Vec<End> = (10..4_300)
         .step_by(60)
         .filter_map(|at| stage.run(at))
-        .filter(|run| matches!(run.state, minutehand_domain::run::State::Failed { .. }))
+        .filter(|run| matches!(run.state, State::Failed { .. }))
         .map(|run| End { what: "failed".to_owned(), run: run.key.to_string(), at: 0 })
         .collect();
     let wrong = judge(&ends, &stage.messages(&rule), &stage.sent(&rule));
