@@ -23,6 +23,7 @@ use crate::id::{JobId, NotAnId, Origin, RunKey, Tenant, base32, from_base32, tim
 use crate::idempotency::Fingerprint;
 use crate::limits::{BACKFILL_RUNS_PER_MINUTE, OPERATION_BATCH, OPERATION_REASONS};
 use crate::pace;
+use crate::run::Run;
 use crate::spelled::spelled_for_people;
 
 /// The part of a minute that each run of a backfill takes.
@@ -402,10 +403,9 @@ impl Operation {
         if self.held_since.is_some() { now + in_a_while } else { now + pace::PROMISE_AGAIN }
     }
 
-    /// The key of another try at this run, made now: [`Self::has_tried`] knows it from any other's, whoever has made it. It is younger than the
-    /// operation, which is not to find it in its turn.
+    /// The key of another try at this run, made now: [`Self::has_tried`] knows it from any other's, whoever has made it.
     pub fn retry_of(&self, run: RunKey, now: Moment) -> RunKey {
-        RunKey::redrive(run.job, now.max(self.asked_at.just_after()), self.number_of(run))
+        RunKey::redrive(run.job, now, self.number_of(run))
     }
 
     /// Whether this is its try at that run.
@@ -425,6 +425,11 @@ impl Operation {
     /// Whether something that came about at that moment was there when it was asked for.
     pub fn is_older(&self, came: Moment) -> bool {
         came <= self.asked_at
+    }
+
+    /// Whether it has made that run.
+    pub fn has_made(&self, run: &Run) -> bool {
+        run.made.is_some_and(|made| made.by == self.id)
     }
 }
 

@@ -298,7 +298,7 @@ async fn what_an_operation_retried_is_no_letter_any_more() {
         "{}",
         second.text
     );
-    assert_eq!((redriven.items("status").len(), redriven.field("/results")), (0, json!([])), "{}", redriven.text);
+    assert_eq!(redriven.field("/results"), json!([]), "{}", redriven.text);
     assert_eq!(named.field("/progress/done"), 1, "{}", named.text);
     let runs = world.get(&format!("/v1/jobs/{}/runs", jobs[0])).await;
     let old = world.get(&format!("/v1/runs/{}", runs.word("/items/2/run_id"))).await;
@@ -334,9 +334,9 @@ async fn a_filter_is_an_object() {
     let world = World::new();
     for body in [json!({"act": "retry", "runs": []}), json!({"act": "pause", "jobs": [null]})] {
         let answer = world.post("/v1/operations", body).await;
-        assert_eq!(answer.status, 400, "{}", answer.text);
+        assert_eq!(answer.status, 422, "{}", answer.text);
     }
-    assert_eq!(world.post("/v1/dead-letters/redrive", json!({"filter": []})).await.status, 400);
+    assert_eq!(world.post("/v1/dead-letters/redrive", json!({"filter": []})).await.status, 422);
 }
 
 #[tokio::test]

@@ -45,24 +45,19 @@ pub(super) async fn make<D: Ports>(
     }
     for key in keys(job.id, at) {
         match ports.store().get::<Run>(&operation.tenant, key).await?.map(|seen| seen.item) {
-            Some(run) if is_its(&run, operation) => return Ok(Acted::Done),
+            Some(run) if operation.has_made(&run) => return Ok(Acted::Done),
             Some(run) if never_begins(&run) => continue,
             Some(_) => return Ok(Acted::Already),
             None => {}
         }
         match put(ports, operation, backfill, job, key).await? {
             Ok(()) => return Ok(Acted::Done),
-            Err(there) if is_its(&there, operation) => return Ok(Acted::Done),
+            Err(there) if operation.has_made(&there) => return Ok(Acted::Done),
             Err(there) if never_begins(&there) => {}
             Err(_) => return Ok(Acted::Already),
         }
     }
     Ok(Acted::Refused("it was made up for and cancelled too often".to_owned()))
-}
-
-/// Made by this operation, and not withdrawn from it since: one that was promised and given up is nobody's.
-fn is_its(run: &Run, operation: &Operation) -> bool {
-    run.made.is_some_and(|made| made.by == operation.id)
 }
 
 /// Whether the schedule can start an occurrence no more.
@@ -133,14 +128,14 @@ pub(super) async fn withdraw<D: Ports>(ports: &D, operation: &Operation) -> Resu
     let is_last = page.len() < OPERATION_LOOKS;
     let last = page.last().map(|run| run.key);
     let mut withdrawn = 0;
-    for run in page.into_iter().filter(|run| run.key.origin == Origin::Backfill && is_its(run, operation)) {
-        withdrawn += u64::from(is_withdrawn(ports, operation, run).await?);
+    for run in page.into_iter().filter(|run| run.key.origin == Origin::Backfill && operation.has_made(run)) {
+        withdrawn += u64::from(was_withdrawn(ports, operation, run).await?);
     }
     Ok((withdrawn, if is_last { Position::End } else { Position::Made { before: last } }))
 }
 
 /// Cancels a run that nobody has begun. Of several who cancel the same page one is heard: each counts what is cancelled, whoever did it.
-async fn is_withdrawn<D: Ports>(ports: &D, operation: &Operation, run: Run) -> Result<bool, Fault> {
+async fn was_withdrawn<D: Ports>(ports: &D, operation: &Operation, run: Run) -> Result<bool, Fault> {
     let was_never_begun = |run: &Run| run.fence == 0 && matches!(run.state, State::Cancelled { .. });
     if !waits(&run) {
         return Ok(was_never_begun(&run));
