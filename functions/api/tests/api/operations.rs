@@ -302,7 +302,8 @@ async fn what_an_operation_retried_is_no_letter_any_more() {
     assert_eq!(named.field("/progress/done"), 1, "{}", named.text);
     let runs = world.get(&format!("/v1/jobs/{}/runs", jobs[0])).await;
     let old = world.get(&format!("/v1/runs/{}", runs.word("/items/2/run_id"))).await;
-    assert_eq!(old.field("/redriven_as"), runs.field("/items/0/run_id"), "the newest try: {}", old.text);
+    let newest = world.get(&format!("/v1/runs/{}", old.word("/redriven_as"))).await;
+    assert_eq!(newest.field("/operation_id"), named.field("/operation_id"), "{}", newest.text);
     assert_eq!(world.get(&format!("/v1/jobs/{}/runs", jobs[1])).await.items("status").len(), 2);
 }
 

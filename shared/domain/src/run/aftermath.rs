@@ -105,11 +105,11 @@ impl Run {
         Self { aftermath, ..self.remarked_by(Remarked::Redriven, said, now) }
     }
 
-    /// Whether anything was done about it then or later.
-    pub fn was_seen_to_since(&self, since: Moment) -> bool {
+    /// When something was last done about it, if anything was.
+    pub fn seen_to_at(&self) -> Option<Moment> {
         let is_about_that = |remark: &&Remark| matches!(remark.what, Remarked::Redriven | Remarked::Dismissed);
-        self.aftermath.is_some()
-            && self.remarks.iter().rev().find(is_about_that).is_some_and(|remark| remark.at >= since)
+        self.aftermath.as_ref()?;
+        self.remarks.iter().rev().find(is_about_that).map(|remark| remark.at)
     }
 
     /// The try that it says there is, as it is born: of whom asked for it, and why, this one has kept the word.

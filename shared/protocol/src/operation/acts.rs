@@ -120,7 +120,7 @@ async fn retry<D: Ports>(
         make_sure(ports, run).await?;
         return Ok(Some(Acted::Done));
     }
-    if run.aftermath.is_some() && (!is_named || run.was_seen_to_since(operation.asked_at)) {
+    if run.aftermath.is_some() && (!is_named || run.seen_to_at() > Some(operation.asked_at)) {
         return Ok(Some(Acted::Already));
     }
     let key = operation.retry_of(run.key, ports.clock().now());
@@ -150,7 +150,7 @@ fn not_to_retry(run: &Run, key: RunKey) -> Option<String> {
 async fn dismiss<D: Ports>(ports: &D, operation: &Operation, run: &Run) -> Result<Acted, Fault> {
     Ok(match letter::dismiss(ports, &operation.tenant, run.key, said(operation)).await? {
         Dismissed::Done(_) => Acted::Done,
-        Dismissed::Already(run) if run.was_seen_to_since(operation.asked_at) => Acted::Done,
+        Dismissed::Already(run) if run.seen_to_at() >= Some(operation.asked_at) => Acted::Done,
         Dismissed::Already(_) | Dismissed::Refused(NotALetter::Redriven(_)) => Acted::Already,
         Dismissed::Refused(why) => Acted::Refused(why.to_string()),
         Dismissed::NotFound => Acted::Refused("it is not there".to_owned()),

@@ -196,7 +196,11 @@ impl<D: Ports> Search<'_, D> {
             None => self.act.can_be_done_to(status),
         };
         let is_meant = is_meant && (!self.act.is_of_letters(self.filter) || run.is_dead_letter());
-        if !is_meant || self.operation.has_made(run) || !self.filter.admits(run) || !self.operation.is_older(run.could_begin_at()) {
+        if !is_meant
+            || self.operation.has_made(run)
+            || !self.filter.admits(run)
+            || !self.operation.is_older(run.could_begin_at())
+        {
             return Ok(false);
         }
         if !self.filter.asks_the_job() {
