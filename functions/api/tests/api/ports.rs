@@ -210,8 +210,9 @@ impl Chance for TestChance {
         if let Some(act) = meanwhile {
             act();
         }
-        let [a, b, c, d, e, f, g, h, ..] = self.bytes();
-        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+        let bytes = self.bytes();
+        let (first, _rest) = bytes.split_first_chunk().expect("more than eight bytes");
+        u64::from_be_bytes(*first)
     }
 }
 

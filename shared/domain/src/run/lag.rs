@@ -167,18 +167,19 @@ impl Run {
             Some(former) if is_lost(former) => {
                 lag.goes_on(until, StageKind::Recovery, number, "until another took over");
             }
-            Some(_) => match self.dispatched_before(until).filter(|sent| *sent > lag.end()) {
-                Some(sent) => {
-                    let what = "the wait between two attempts, and until a hint of the next was sent";
-                    lag.goes_on(sent, StageKind::Backoff, number, what);
-                    lag.goes_on(until, StageKind::Queued, number, "until it was claimed");
-                }
-                None => {
-                    let what = "the wait between two attempts, and until the next was claimed";
-                    lag.goes_on(until, StageKind::Backoff, number, what);
-                }
-            },
+            Some(_) => self.was_backed_off(lag, until, number),
         }
+    }
+
+    /// Until another attempt was claimed after one that had failed.
+    fn was_backed_off(&self, lag: &mut Lag, until: Moment, attempt: Option<u32>) {
+        if let Some(sent) = self.dispatched_before(until).filter(|sent| *sent > lag.end()) {
+            let what = "the wait between two attempts, and until a hint of the next was sent";
+            lag.goes_on(sent, StageKind::Backoff, attempt, what);
+            return lag.goes_on(until, StageKind::Queued, attempt, "until it was claimed");
+        }
+        let what = "the wait between two attempts, and until the next was claimed";
+        lag.goes_on(until, StageKind::Backoff, attempt, what);
     }
 
     /// What was claimed and is not carried out by itself.

@@ -321,13 +321,13 @@ fn day(text: &str) -> Moment {
 /// stretch that fires moved out of counts as named. Either answer blamed a change of the schedule that never was.
 #[test]
 fn what_a_calendar_takes_is_no_change_of_the_schedule() {
-    let moves = heeding(OnExcluded::Move, &["2027-01-20"]);
+    let moving = heeding(OnExcluded::Move, &["2027-01-20"]);
     let known = Known::default();
     for instant in ["2027-01-20T12:00:00Z", "2027-01-20T08:59:00Z"] {
-        assert_eq!(words(&ask(&moves, day(instant), START, &known)), ("not_an_occurrence", "schedule"), "{instant}");
+        assert_eq!(words(&ask(&moving, day(instant), START, &known)), ("not_an_occurrence", "schedule"), "{instant}");
     }
-    let moved = ask(&moves, day("2027-01-20T09:00:00Z"), START, &known);
-    assert_eq!(moved.occurrence.map(|one| one.effective), Some(day("2027-01-21T00:00:00Z")), "{}", moved.detail);
+    let of_nine = ask(&moving, day("2027-01-20T09:00:00Z"), START, &known);
+    assert_eq!(of_nine.occurrence.map(|one| one.effective), Some(day("2027-01-21T00:00:00Z")), "{}", of_nine.detail);
 
     let edited = pinned(&heeding(OnExcluded::Skip, &[]), &["2027-01-20"], at(60));
     let taken = ask(&edited, day("2027-01-20T09:00:00Z"), at(61), &known);
