@@ -6,7 +6,7 @@ use minutehand_simulation::graphs;
 use minutehand_simulation::history::history;
 
 /// Overridden by `SIMULATION_HISTORIES`.
-const HISTORIES: u64 = 3_000;
+const HISTORIES: u64 = 2_000;
 
 #[test]
 fn no_history_loses_doubles_or_forgets_anything() {

@@ -21,7 +21,7 @@ pub enum Edit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NotEdited {
-    #[error("the patch does not fit what the run was given: {0}")]
+    #[error("the patch does not fit the payload of the run: {0}")]
     Patch(#[from] NotPatched),
     #[error("{{\"secret\": …}} in what comes of it names none: {0}")]
     Secret(#[from] NotASecretName),

@@ -559,8 +559,8 @@ fn a_request_that_meets_many_who_must_wait_answers_soon() {
 /// Whoever puts an instant by for an occurrence without a record, and dies, leaves a timer of its chain behind: its job says what becomes of
 /// it, however late somebody comes for it.
 ///
-/// Removed (`places-turn-of-the-unborn`): a timer of a run is left, as of one that somebody promised. After a quarter of an hour it was
-/// given up.
+/// Removed (`places-turn-of-the-unborn`): a timer of a run is left, and its look takes it for that of one which somebody promised. After a
+/// quarter of an hour it was given up. Either alone will do.
 #[test]
 fn an_occurrence_whose_turn_was_put_by_is_not_given_up() {
     let pulled = Wish { by_a_worker: true, ..Wish::once(10) }.a_minute("bank", 1);
