@@ -185,6 +185,8 @@ pub struct Call {
     pub at: i64,
     /// When the claim of this call was decided, which is when the run started.
     pub claimed_at: i64,
+    /// When its run was put off, where it was, until its turn in catching up.
+    pub put_off_at: Option<i64>,
     /// The starter's own clock.
     pub own_clock: i64,
     pub job: u32,

@@ -181,8 +181,10 @@ impl<'a> Verdict<'a> {
                 );
             }
             let mut then = around(&job.heads, call.instant);
-            if call.claimed_at < call.instant - SKEW {
-                then.extend(around(&job.heads, call.claimed_at)); // by a clock that was ahead, which is judged elsewhere
+            // By a clock that was ahead, which is judged elsewhere. What is put off outlives a pause.
+            let decided = [Some(call.claimed_at), call.put_off_at].into_iter().flatten();
+            for early in decided.filter(|at| *at < call.instant - SKEW) {
+                then.extend(around(&job.heads, early));
             }
             if !then.iter().any(|head| head.schedule.fires_at(call.instant)) {
                 self.report("what starts is an occurrence", job.job, call.instant, "no schedule in force fires then");

@@ -19,6 +19,7 @@ fn call() -> Call {
     Call {
         at: T + 60_000,
         claimed_at: T + 60_000,
+        put_off_at: None,
         own_clock: T + 60_000,
         job: 1,
         instant: T + 60_000,
@@ -420,4 +421,21 @@ fn what_a_clock_that_was_ahead_has_decided_counts_from_its_time() {
 
     assert_eq!(of(39_999), [""; 0]);
     assert_eq!(of(40_000), ["every occurrence has its record"]);
+}
+
+/// A clock that was ahead has put it off before its time, and before the pause in which that lies.
+#[test]
+fn what_was_put_off_before_a_pause_outlives_it() {
+    let stands = |since, status| Head { status, ..head(T + since) };
+    let heads = vec![head(T), stands(30_000, Status::Paused), stands(90_000, Status::Active)];
+    let begun = |put_off_at: Option<i64>| {
+        let late = Call { at: T + 120_000, claimed_at: T + 120_000, own_clock: T + 120_000, put_off_at, ..call() };
+        let job = Job { heads: heads.clone(), ..job() };
+        let account = Account { calls: vec![late], jobs: vec![job], ..clean() };
+        rules(&account).contains(&"an occurrence of a pause does not fire")
+    };
+
+    assert!(!begun(Some(T + 20_000)));
+    assert!(begun(Some(T + 40_000)), "in the pause");
+    assert!(begun(None));
 }

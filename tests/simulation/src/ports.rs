@@ -407,6 +407,10 @@ impl Port {
     }
 
     fn witness_lease(&self, run: &Run) {
+        if run.is_put_off() {
+            let now = self.world.sim().now();
+            self.world.seen().put_off.entry(run.key).or_insert(now);
+        }
         if let Some(lease) = run.lease() {
             // When it was decided: its write may have been long on its way.
             let sim = self.world.sim();
@@ -748,9 +752,11 @@ impl Port {
         assert_eq!(*call.tenant, told.tenant, "a job is called for its own tenant");
         let (job, behaviour) = (told.number, told.behaviour);
         let (claimed_at, lease_until) = seen.claims.get(&(call.run, call.attempt)).copied().unwrap_or((at, at));
+        let put_off_at = seen.put_off.get(&call.run).copied();
         seen.calls.push(minutehand_judge::Call {
             at,
             claimed_at,
+            put_off_at,
             own_clock,
             job,
             instant: call.run.at.millis(),

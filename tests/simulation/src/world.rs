@@ -63,6 +63,8 @@ pub struct Seen {
     pub calls: Vec<Call>,
     /// Of each claim: when it was decided, and until when its holder has the run by the true clock.
     pub claims: BTreeMap<(RunKey, u32), (i64, i64)>,
+    /// Of each run that is made up for: when it was put off for the first time.
+    pub put_off: BTreeMap<RunKey, i64>,
     pub widest_sweep: i64,
     /// Each hint that was given: when, and for which run.
     pub hints: Vec<(i64, RunKey)>,
