@@ -177,6 +177,7 @@ impl Case {
         judge::Call {
             at: call.at,
             claimed_at: call.at,
+            put_off_at: None,
             own_clock: call.at,
             job: self.job.job,
             instant: call.scheduled_at,
