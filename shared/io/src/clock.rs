@@ -1,11 +1,17 @@
 //! The clock: what time it is, and waiting until it is later.
 
 use std::future::Future;
+use std::time::Duration;
 
 use minutehand_domain::Moment;
 
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Moment;
+    /// How long this process has been at it, whatever its clock was set to meanwhile: two of these say how much time lies between them. Where
+    /// nobody sets the clock, the clock says it.
+    fn steady(&self) -> Duration {
+        self.now().since(Moment::EPOCH)
+    }
     fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send;
 }
 
@@ -14,7 +20,8 @@ pub use system::SystemClock;
 
 #[cfg(any(feature = "aws", feature = "embedded"))]
 mod system {
-    use std::time::{Duration, SystemTime};
+    use std::sync::LazyLock;
+    use std::time::{Duration, Instant, SystemTime};
 
     use super::{Clock, Future, Moment};
 
@@ -29,6 +36,11 @@ mod system {
         fn now(&self) -> Moment {
             let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             Moment::EPOCH + since_epoch
+        }
+
+        fn steady(&self) -> Duration {
+            static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+            BEGUN.elapsed()
         }
 
         fn sleep_until(&self, moment: Moment) -> impl Future<Output = ()> + Send {

@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::head::Head;
@@ -117,6 +118,10 @@ impl ProcessClock {
 impl Clock for ProcessClock {
     fn now(&self) -> Moment {
         self.process.now(&self.sim)
+    }
+
+    fn steady(&self) -> Duration {
+        Moment::from_millis(self.sim.now()).since(Moment::EPOCH)
     }
 
     async fn sleep_until(&self, moment: Moment) {

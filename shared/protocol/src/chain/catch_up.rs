@@ -176,7 +176,8 @@ async fn dispatch_late<D: Ports>(
 
 /// One after the other, **successor first** here too: promised a second ahead where its bucket is past the write line, so that
 /// whoever dies on the way is followed by the next pass; only then is this one put off until its turn, which may be hours away. One
-/// that a timer or a record of its own looks after is left to it.
+/// that a timer or a record of its own looks after is left to it, and one that another look of this pass is at: of two that go along a chain
+/// side by side, each would take a turn for it.
 async fn dispatch_each<D: Ports>(
     ports: &D,
     t: Moment,
@@ -186,6 +187,9 @@ async fn dispatch_each<D: Ports>(
 ) -> Result<(), Fault> {
     let (mut t, mut timer) = (t, timer.clone());
     loop {
+        if !dispatched.add(timer.key.run_key().job, t) {
+            return Ok(());
+        }
         let Ok(job) = admitted(ports, &timer, t).await? else { return Ok(()) };
         let now = ports.clock().now();
         let Some(next) = job.next_after(t).filter(|next| *next <= now) else {
@@ -212,7 +216,6 @@ async fn make_up<D: Ports>(
     dispatched: &Dispatched,
 ) -> Result<Comes, Fault> {
     let now = ports.clock().now();
-    dispatched.add(job.id, t);
     if job.makes_up_for(t, now) {
         return put_off(ports, timer, job, t, &dispatched.turns).await;
     }

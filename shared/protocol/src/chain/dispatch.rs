@@ -29,8 +29,9 @@ pub struct Dispatched {
 }
 
 impl Dispatched {
-    pub(crate) fn add(&self, job: JobId, t: Moment) {
-        self.fired.lock().unwrap_or_else(PoisonError::into_inner).insert((job, t));
+    /// Whether nobody in this pass has before.
+    pub(crate) fn add(&self, job: JobId, t: Moment) -> bool {
+        self.fired.lock().unwrap_or_else(PoisonError::into_inner).insert((job, t))
     }
 
     pub fn contains(&self, job: JobId, t: Moment) -> bool {

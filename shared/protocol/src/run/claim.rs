@@ -3,6 +3,8 @@
 //! Guard **claim's condition**: the run is put only as it was seen, or where none was; of any number of executors with
 //! any number of hints one gets through.
 
+use std::time::Duration;
+
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
@@ -17,7 +19,7 @@ use minutehand_domain::run::made_up::GivenUp;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::target::Target;
-use minutehand_io::clock::Clock as _;
+use minutehand_io::clock::Clock;
 use minutehand_io::events::Events as _;
 use minutehand_io::queues::Queues as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
@@ -96,6 +98,8 @@ pub enum Dropped {
     Yielded,
     /// Its rate, or its turn among what is made up for, lets it begin later: it is due then.
     Postponed,
+    /// It has a turn that could not be written down: its timer stands, and its look takes another.
+    TurnLost,
     /// Its tasks have begun, or somebody is asked.
     Begun,
     /// It lies where the workers of its pool look.
@@ -111,9 +115,12 @@ pub(super) struct Reading {
     pub(super) read_at: ReadAt,
 }
 
-/// When something was asked for that is to be decided on.
+/// When something was asked for that is to be decided on: by the clock, and by what no clock is set to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReadAt(Moment);
+pub(super) struct ReadAt {
+    moment: Moment,
+    steady: Duration,
+}
 
 /// A run that may be claimed by what was read, as it stands or as its owner would have it.
 pub(super) struct Ready {
@@ -151,7 +158,7 @@ pub async fn claim<D: Ports>(ports: &D, hint: &Hint, lane: Lane, leaving: Moment
         }
         ports.clock().sleep_until(due).await;
         record_what_was_taken(ports, hint, &reading).await?;
-        if reading.is_stale(ports.clock().now()) {
+        if reading.is_stale(ports.clock()) {
             continue;
         }
         if let Some(answer) = claim_as_read(ports, hint, reading).await? {
@@ -204,7 +211,7 @@ async fn send_on<D: Ports>(ports: &D, hint: &Hint, came_on: Lane, reading: &Read
 
 /// Reads the run and its owner, and says at once where there is nothing to claim.
 pub(super) async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Reading, Dropped>, Fault> {
-    let read_at = ReadAt(ports.clock().now()); // before the read: its answer may have been long on its way
+    let read_at = ReadAt::now(ports.clock()); // before the read: its answer may have been long on its way
     let (owner, run) = match standing(ports, &hint.tenant, hint.run, Asked::ByAHint).await? {
         Standing::Recorded(seen) if seen.item.is_finished() => {
             erase_what_is_left(ports, hint, &seen.item).await?;
@@ -253,7 +260,7 @@ async fn claim_as_read<D: Ports>(ports: &D, hint: &Hint, reading: Reading) -> Re
     let hook = hook_material(ports, hint, &reading).await?;
     let quota = quota_of(ports, &hint.tenant).await;
     let now = ports.clock().now();
-    if reading.is_stale(now) {
+    if reading.is_stale(ports.clock()) {
         return Ok(None);
     }
     let ready = match reading.ready(hint, now) {
@@ -429,8 +436,8 @@ impl From<GivenUp> for Dropped {
 }
 
 impl Ready {
-    pub(super) fn if_fresh(self, now: Moment) -> Result<Self, NotIn> {
-        if self.read_at.is_stale(now) { Err(NotIn::Stale) } else { Ok(self) }
+    pub(super) fn if_fresh(self, clock: &impl Clock) -> Result<Self, NotIn> {
+        if self.read_at.is_stale(clock) { Err(NotIn::Stale) } else { Ok(self) }
     }
 }
 
@@ -439,7 +446,7 @@ impl Reading {
         match self.run.as_ref().map(|seen| &seen.item.state) {
             Some(State::Scheduled { due }) => *due,
             // It has begun, though perhaps by a clock that was ahead: whoever takes it over need not wait for its instant.
-            Some(State::Running(_)) => hint.run.at.min(self.read_at.0),
+            Some(State::Running(_)) => hint.run.at.min(self.read_at.moment),
             _ => hint.run.at,
         }
     }
@@ -461,15 +468,60 @@ impl Reading {
         Ok(Ready { owner, run, guard, read_at })
     }
 
-    pub(super) fn is_stale(&self, now: Moment) -> bool {
-        self.read_at.is_stale(now)
+    pub(super) fn is_stale(&self, clock: &impl Clock) -> bool {
+        self.read_at.is_stale(clock)
     }
 }
 
 impl ReadAt {
-    /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. So is what was read at a
-    /// time that has not come: the clock was set back since, and does not say how long ago it was.
-    pub(super) fn is_stale(self, now: Moment) -> bool {
-        now < self.0 || now.since(self.0) > pace::STALE_READ
+    fn now(clock: &impl Clock) -> Self {
+        Self { moment: clock.now(), steady: clock.steady() }
+    }
+
+    /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. The clock may have been set back since;
+    /// and what is steady stands still while its machine sleeps.
+    pub(super) fn is_stale(self, clock: &impl Clock) -> bool {
+        let by_the_clock = clock.now().since(self.moment);
+        let steady = clock.steady().saturating_sub(self.steady);
+        by_the_clock.max(steady) > pace::STALE_READ
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What its clock says, and what is steady.
+    struct Clocks(u64, u64);
+
+    impl Clock for Clocks {
+        fn now(&self) -> Moment {
+            Moment::EPOCH + Duration::from_secs(self.0)
+        }
+
+        fn steady(&self) -> Duration {
+            Duration::from_secs(self.1)
+        }
+
+        async fn sleep_until(&self, _moment: Moment) {}
+    }
+
+    /// Removed: either of the two is not asked. What a machine had read before it slept was fresh, or what was read before the clock was set.
+    #[test]
+    fn a_reading_is_as_old_as_either_clock_says() {
+        let read_at = ReadAt::now(&Clocks(1_000, 70));
+
+        let cases = [
+            (1_005, 75, false),
+            (1_006, 75, true),
+            (1_005, 76, true),
+            (600, 74, false),
+            (600, 400, true),
+            (9_000, 71, true),
+        ];
+
+        for (now, steady, is_stale) in cases {
+            assert_eq!(read_at.is_stale(&Clocks(now, steady)), is_stale, "{now} {steady}");
+        }
     }
 }

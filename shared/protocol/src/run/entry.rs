@@ -14,7 +14,7 @@ use minutehand_domain::owner::Undertaking;
 use minutehand_domain::pace;
 use minutehand_domain::run::{Event as RunEvent, Run, State, Waiting};
 use minutehand_domain::slot::{Admission, Bound, Rate, SlotName, Waiter};
-use minutehand_io::clock::Clock as _;
+use minutehand_io::clock::Clock;
 use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
@@ -102,7 +102,7 @@ async fn asked<D: Ports>(
         }
         Some(_) | None => entrant,
     };
-    Ok(match entrant.if_fresh(ports.clock().now()) {
+    Ok(match entrant.if_fresh(ports.clock()) {
         Ok(Entrant { run, guard, .. }) => Ok(Entered { run, guard, places }),
         Err(stale) => Err(stale),
     })
@@ -278,7 +278,7 @@ async fn in_place<D: Ports>(ports: &D, place: Place<'_>, own: &Waiter, mut entra
 
 async fn become_a_waiter<D: Ports>(ports: &D, entrant: Entrant) -> Result<Result<Entrant, NotIn>, Fault> {
     let now = ports.clock().now();
-    let Entrant { run, guard, read_at } = match entrant.if_fresh(now) {
+    let Entrant { run, guard, read_at } = match entrant.if_fresh(ports.clock()) {
         Ok(entrant) => entrant,
         Err(stale) => return Ok(Err(stale)),
     };
@@ -335,7 +335,7 @@ async fn in_its_turn<D: Ports>(
     if until <= now {
         return Ok(Ok(entrant));
     }
-    let Entrant { run, guard, .. } = match entrant.if_fresh(now) {
+    let Entrant { run, guard, .. } = match entrant.if_fresh(ports.clock()) {
         Ok(entrant) => entrant,
         Err(stale) => return Ok(Err(stale)),
     };
@@ -370,7 +370,7 @@ impl Entrant {
         Entered { run: self.run, guard: self.guard, places: Vec::new() }
     }
 
-    pub(super) fn if_fresh(self, now: Moment) -> Result<Self, NotIn> {
-        if self.read_at.is_stale(now) { Err(NotIn::Stale) } else { Ok(self) }
+    pub(super) fn if_fresh(self, clock: &impl Clock) -> Result<Self, NotIn> {
+        if self.read_at.is_stale(clock) { Err(NotIn::Stale) } else { Ok(self) }
     }
 }

@@ -36,7 +36,7 @@ async fn behind_others<D: Ports>(
 ) -> Result<Result<Ready, NotIn>, Fault> {
     let (RunOwner::Job(job), t) = (&ready.owner, ready.run.key.at) else { return Ok(Ok(ready)) };
     if late == Late::InTurn && !is_behind_others(ports, job).await? {
-        return Ok(ready.if_fresh(ports.clock().now()));
+        return Ok(ready.if_fresh(ports.clock()));
     }
     if ready.guard == Guard::Absent && told.stamp.generation < job.generation {
         // Given before its job was changed: the look makes sure of what comes after it first.
@@ -49,13 +49,26 @@ async fn behind_others<D: Ports>(
     };
     let now = ports.clock().now();
     if turn.at <= now {
-        return Ok(ready.if_fresh(now));
+        return Ok(ready.if_fresh(ports.clock()));
     }
-    let ready = match ready.if_fresh(ports.clock().now()) {
+    let ready = match ready.if_fresh(ports.clock()) {
         Ok(ready) => ready,
         Err(stale) => return Ok(Err(stale)),
     };
     let RunOwner::Job(job) = &ready.owner else { return Ok(Ok(ready)) };
-    let is_written = write(ports, told, job, (&ready.run, ready.guard), turn).await?;
-    Ok(Err(NotIn::Dropped(if is_written { Dropped::Postponed } else { Dropped::Faster })))
+    let written = write(ports, told, job, (&ready.run, ready.guard), turn).await;
+    Ok(Err(NotIn::Dropped(postponed(told, written))))
+}
+
+/// What becomes of a hint whose run has a turn. One that could not be written down is lost, and a hint that is given back comes every few seconds
+/// for as long as the table refuses writes: a quarter of an hour of that took the turns of four hours. A look comes once a minute.
+fn postponed(told: &Hint, written: Result<bool, Fault>) -> Dropped {
+    match written {
+        Ok(true) => Dropped::Postponed,
+        Ok(false) => Dropped::Faster,
+        Err(fault) => {
+            tracing::warn!(run = %told.run, %fault, "a turn in catching up is lost: it could not be written down");
+            Dropped::TurnLost
+        }
+    }
 }

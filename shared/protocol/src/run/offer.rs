@@ -34,7 +34,7 @@ pub(super) async fn offer<D: Ports>(
     target: &WorkerTarget,
 ) -> Result<Option<Claim>, Fault> {
     let now = ports.clock().now();
-    if reading.is_stale(now) {
+    if reading.is_stale(ports.clock()) {
         return Ok(None);
     }
     let ready = match reading.ready(told, now) {

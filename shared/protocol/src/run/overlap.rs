@@ -92,7 +92,7 @@ async fn is_asked<D: Ports>(ports: &D, tenant: &Tenant, other: RunKey) -> Result
 /// Writes that the run does not begin, and erases its timer. One that has not waited holds nothing.
 async fn make_way<D: Ports>(ports: &D, told: &Hint, entrant: Entrant, to: Option<RunKey>) -> Result<NotIn, Fault> {
     let now = ports.clock().now();
-    let Entrant { mut run, guard, .. } = match entrant.if_fresh(now) {
+    let Entrant { mut run, guard, .. } = match entrant.if_fresh(ports.clock()) {
         Ok(entrant) => entrant,
         Err(stale) => return Ok(stale),
     };

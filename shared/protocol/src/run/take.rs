@@ -290,7 +290,7 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
     let told = &offer.hint;
     let quota = quota_of(ports, &told.tenant).await;
     let now = ports.clock().now();
-    if reading.is_stale(now) {
+    if reading.is_stale(ports.clock()) {
         return Ok(Claimed::NotNow);
     }
     let Ok(Ready { owner, run, guard, read_at }) = reading.ready(told, now) else { return Ok(Claimed::NotToBeHad) };

@@ -31,7 +31,7 @@ pub(super) async fn undertake<D: Ports>(
 ) -> Result<Option<Claim>, Fault> {
     let given = payload(ports, hint, &reading).await?;
     let now = ports.clock().now();
-    if reading.is_stale(now) {
+    if reading.is_stale(ports.clock()) {
         return Ok(None);
     }
     let ready = match reading.ready(hint, now) {

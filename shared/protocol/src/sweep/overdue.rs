@@ -102,15 +102,15 @@ async fn inspect_link<D: Ports>(
 async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: Option<Job>) -> Result<(), Fault> {
     let Some(seen) = note_missed_sla(ports, seen).await? else { return Ok(()) };
     let (run, now) = (&seen.item, ports.clock().now());
-    match &job {
-        Some(job) if run.is_put_off() => {
-            // Its successor stood before it was put off.
-            if let Some(why) = job.gives_up(run, now) {
-                return give_up(ports, timer, &seen, job, why).await;
-            }
+    if let Some(job) = &job {
+        if !is_put_off_beside_its_chain(timer, run) {
+            ensure_successor(ports, job, run.key.at).await?;
         }
-        Some(job) => ensure_successor(ports, job, run.key.at).await?,
-        None => {}
+        if run.is_put_off()
+            && let Some(why) = job.gives_up(run, now)
+        {
+            return give_up(ports, timer, &seen, job, why).await;
+        }
     }
     match (run.inspect_overdue(now, ports.me()), job) {
         (Look::Later(due), Some(job)) if waits_elsewhere(ports, run, due).await? => {
@@ -130,6 +130,12 @@ async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: O
         }
         (Look::Erase, job) => erase_settled(ports, timer, run, job).await,
     }
+}
+
+/// Whether nobody need look what comes after a run: it waits for its turn, and its timer has left its place in the chain. Its successor stood
+/// before that. One whose timer is in its place may have been put off when it was the last, or was on record before its schedule went on.
+fn is_put_off_beside_its_chain(timer: &Timer, run: &Run) -> bool {
+    run.is_put_off() && !matches!(timer.key.obligation, Obligation::Occurrence(_))
 }
 
 /// What was put off and is not to begin any more is recorded so.

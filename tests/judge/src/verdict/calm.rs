@@ -85,7 +85,7 @@ impl Verdict<'_> {
 
     pub(super) fn in_calm_a_run_costs_little(&mut self) {
         for cost in &self.account.costs {
-            let calm = self.account.calm.iter().any(|calm| calm.span.contains(&cost.instant) && calm.free_hands);
+            let calm = self.account.calm.iter().any(|calm| calm.free_hands && self.is_of_calm(cost, calm));
             let record = self.records.get(&(cost.job, cost.instant, cost.number));
             let attempts = record.map_or(0, |record| record.fence);
             if !calm || attempts == 0 {
@@ -132,9 +132,29 @@ impl Verdict<'_> {
     }
 
     /// Each change puts the timers up to the horizon anew, and hints them.
+    /// Whether calm alone had to do with it. What is the first after an outage is promised anew by each look at what that left behind.
+    fn is_of_calm(&self, cost: &Cost, calm: &Calm) -> bool {
+        let is_after_another = || self.before(cost).is_some_and(|before| calm.span.contains(&before.instant));
+        let created = self.job_of(cost).and_then(|job| job.versions.first()).map(|version| version.at);
+        let is_of_its_whole_life = created.is_none_or(|created| calm.span.start <= created);
+        calm.span.contains(&cost.instant) && (is_of_its_whole_life || is_after_another())
+    }
+
+    fn job_of(&self, cost: &Cost) -> Option<&Job> {
+        self.account.jobs.iter().find(|job| job.job == cost.job)
+    }
+
+    /// The occurrence of its job before this one.
+    fn before(&self, cost: &Cost) -> Option<&Cost> {
+        let before = self.costs.range((cost.job, i64::MIN, 0)..(cost.job, cost.instant, 0)).next_back();
+        before.map(|(_, before)| *before)
+    }
+
+    /// A change hints what is near, and promises what comes next.
     fn changes_around(&self, cost: &Cost) -> u32 {
-        let job = self.account.jobs.iter().find(|job| job.job == cost.job);
-        let near = |version: &&crate::Version| (version.at - cost.instant).abs() <= HINTED_AHEAD;
+        let job = self.job_of(cost);
+        let from = self.before(cost).map_or(cost.instant, |before| before.instant) - HINTED_AHEAD;
+        let near = |version: &&crate::Version| (from..=cost.instant + HINTED_AHEAD).contains(&version.at);
         let count = job.map_or(0, |job| job.versions.iter().filter(near).count());
         u32::try_from(count).unwrap_or(u32::MAX)
     }

@@ -136,7 +136,7 @@ fn what_was_created_while_the_clock_was_behind_for_a_moment_runs() {
 /// Rule **late claim**: an executor has read the job an hour ahead of the time and is slow; then the clock is set right, and the
 /// job has been paused.
 ///
-/// Removed: what was read at a time that has not come counts as just read. The occurrence started in the pause.
+/// Removed (`late-claim-reads-again`): a reading does not grow old. The occurrence started in the pause.
 #[test]
 fn what_was_read_before_the_clock_was_set_back_is_read_again() {
     let stage = Stage::new(Wish::every(MINUTE.unsigned_abs(), 60), [sleeps_after("executor", "head", 30)]);
@@ -149,6 +149,25 @@ fn what_was_read_before_the_clock_was_set_back_is_read_again() {
     stage.change(25, "changer", Change::Pause);
     stage.set_clocks(40, 0);
     stage.play_to(70);
+
+    assert_eq!((stage.job().unwrap().status, stage.called()), (Status::Paused, vec![]));
+}
+
+/// A hint that is three seconds early is waited for, and the clock is set back meanwhile: when it says that the time has come, five minutes have
+/// gone by, and by it three seconds.
+///
+/// Removed (`late-claim-reads-again-after-a-wait`): how old a reading is, is asked of the clock alone. It began five minutes into the pause.
+#[test]
+fn what_was_read_before_a_wait_in_which_the_clock_was_set_back_is_read_again() {
+    let stage = Stage::new(Wish::every(MINUTE.unsigned_abs(), 60), []);
+    stage.lose_hints(0..600);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    stage.execute(57, "executor", &stage.hint(60));
+    stage.set_clocks(58, -5 * MINUTE);
+    stage.change(100, "changer", Change::Pause);
+    stage.play_to(500);
 
     assert_eq!((stage.job().unwrap().status, stage.called()), (Status::Paused, vec![]));
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::Change;
 use minutehand_domain::priority::Priority;
-use minutehand_domain::run::SkippedSpan;
+use minutehand_domain::schedule::Plan;
 use minutehand_executor::Executed;
 use minutehand_protocol::run::claim::Dropped;
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, moment, sleeps_before};
+use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, fails_before, moment, sleeps_before};
 
 fn all(window: u64, per_minute: Option<u32>) -> CatchUp {
     CatchUp::All { window: Duration::from_secs(window), max_runs: 1000, per_minute }
@@ -123,8 +123,8 @@ fn what_was_put_off_and_whose_hint_was_lost_does_not_begin_after_its_window() {
 fn a_job_that_is_changed_twice_keeps_what_was_put_off() {
     let stage = after_an_outage(each_minute(Some(2)), 290, []);
     stage.sweep_each_minute(310..1000);
-    for (at, every) in [(320, 600), (330, 700)] {
-        stage.reschedule(at, "changer", &minutehand_simulation::stage::every(every, 900));
+    for (at, seconds) in [(320, 600), (330, 700)] {
+        stage.reschedule(at, "changer", &every(seconds, 900));
     }
 
     stage.play_to(600);
@@ -138,7 +138,7 @@ fn a_job_that_is_changed_twice_keeps_what_was_put_off() {
 #[test]
 fn what_was_put_off_by_who_knew_an_older_schedule_does_not_begin() {
     let stage = after_an_outage(each_minute(Some(2)), 290, [sleeps_before("changer", "put_head", 80)]);
-    stage.reschedule(235, "changer", &minutehand_simulation::stage::every(600, 900));
+    stage.reschedule(235, "changer", &every(600, 900));
     stage.sweep_each_minute(310..1000);
 
     stage.play_to(900);
@@ -166,27 +166,72 @@ fn a_late_hint_begins_nothing_before_its_turn() {
     assert_eq!(stage.starts(), [(60, 200), (120, 230)]);
 }
 
-/// Its turn would come when it is too late: one record for all that are, and no turn is put by for them.
+/// The turns of another job go on until shortly before it is too late for the last one that this job missed.
 ///
-/// Removed (`catch-up-too-late-for-a-turn`): a turn is put by for whatever asks. Those that are in time came after those that are not.
+/// Removed (`catch-up-too-late-for-a-turn`): a turn is put by for whatever asks. Those that were too late for theirs took the one that was in time
+/// for the last, and none began.
 #[test]
 fn what_would_have_its_turn_too_late_is_missed_and_takes_none() {
     let busy = after_an_outage(each_minute(Some(60)), 500, []);
-    let stage = busy.beside(Wish { catch_up: all(240, None), ..Wish::every(60, 60) });
+    let stage = busy.beside(Wish { catch_up: all(240, Some(60)), ..Wish::every(60, 60) });
     stage.create(11, "creator");
-    busy.limit_catch_up(0, 6);
-    busy.play_to(12);
+    busy.limit_catch_up(0, 2);
+    stage.take_partition_away(15..560);
 
     busy.sweep_each_minute(505..1200);
     busy.play_to(1100);
 
-    let lateness: Vec<_> = stage.starts().iter().map(|(instant, at)| at - instant).collect();
-    assert!(lateness.iter().all(|late| *late <= 240), "{:?}", stage.starts());
-    let made_up: i64 = i64::try_from(lateness.iter().filter(|late| **late > 30).count()).unwrap();
-    assert!(made_up > 0, "the newest are made up for: {:?}", stage.starts());
-    let recorded = (60..480).step_by(60).filter(|instant| stage.state(*instant).starts_with("skipped"));
-    assert!(recorded.count() > 0);
-    let _spans: Vec<Option<SkippedSpan>> = (60..480).step_by(60).map(|at| stage.run(at)?.skipped_span()).collect();
+    assert_eq!(late(&busy, 480), (505..700).step_by(30).collect::<Vec<_>>());
+    assert_eq!(stage.starts().iter().filter(|(instant, _)| *instant <= 480).collect::<Vec<_>>(), [&(480, 715)]);
+    assert_eq!([360, 420].map(|instant| stage.state(instant)), ["skipped: missed"; 2]);
+}
+
+/// A clock that is ahead has the last of a schedule put off; it is set right, the schedule goes on, and a clock that is ahead once more comes to
+/// what was the last before anybody gave its hint.
+///
+/// Removed (`catch-up-successor-of-the-put-off`): what was put off had a successor before, and no look makes sure of it. Its timer left its place
+/// in the chain, and nothing came after it for ever.
+#[test]
+fn what_was_the_last_when_it_was_put_off_has_its_successor_when_the_schedule_goes_on() {
+    let plan = Plan { end_at: Some(moment(901)), ..every(300, 300) };
+    let stage = Stage::new(Wish { plan, ..Wish::on_demand() }, []);
+    stage.lose_hints(0..15);
+    stage.create(0, "creator");
+
+    stage.set_clocks(10, 3000);
+    stage.sweep(20, "sweeper");
+    stage.set_clocks(310, 0);
+    stage.reschedule(320, "changer", &every(300, 300));
+    stage.sweep(330, "sweeper");
+    stage.play_to(640);
+    let before = stage.run(900).expect("it is on record");
+    stage.set_clocks(645, 3000);
+    stage.sweep(650, "sweeper");
+    stage.set_clocks(660, 0);
+    stage.sweep_each_minute(700..6000);
+    stage.play_to(5500);
+
+    assert!(before.is_put_off(), "{before:?}");
+    // What the clock that was ahead promised stands where it put it, as far ahead as it was.
+    assert!(stage.starts().ends_with(&[(4800, 4800), (5100, 5100), (5400, 5400)]), "{:?}", stage.starts());
+}
+
+/// The table takes no timer from who was given its hint; the look that comes within a minute takes another turn.
+///
+/// Removed (`catch-up-turn-of-the-refused`): the hint is given back. It came every few seconds, and lost a turn each time.
+#[test]
+fn a_table_that_refuses_a_timer_takes_one_turn_of_a_hint() {
+    let stage = after_an_outage(each_minute(Some(2)), 200, [fails_before("refused", "put_timer")]);
+    let (first, second) = (stage.hint(60), stage.hint(120));
+    stage.execute(200, "first", &first);
+
+    let refused = stage.execute(201, "refused", &second);
+    stage.sweep_each_minute(210..1000);
+    stage.play_to(600);
+
+    assert_eq!(refused.given(), Executed::Dropped(Dropped::TurnLost));
+    assert_eq!(stage.starts().into_iter().take(2).collect::<Vec<_>>(), [(60, 200), (120, 260)]);
+    assert_eq!(stage.judge(), []);
 }
 
 /// A pause: what has not begun does not begin, put off or not.
