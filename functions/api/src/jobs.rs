@@ -15,6 +15,7 @@ use http::StatusCode;
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::audit::Deed;
+use minutehand_domain::health::Extent;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::{Change, Job, JobRefusal};
 use minutehand_domain::limits::PAGE;
@@ -23,9 +24,10 @@ use minutehand_domain::run::Said;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
+use minutehand_protocol::day::day_of;
 use minutehand_protocol::job::change::{Changed, Want, change};
 use minutehand_protocol::lookup::{job_of, jobs_of};
-use minutehand_wire::{BodyView, DeleteJobQuery, JobView, JobsQuery, NoteRequest, OneJobView, Page};
+use minutehand_wire::{BodyView, DayView, DeleteJobQuery, JobView, JobsQuery, NoteRequest, OneJobView, Page};
 
 pub(crate) use self::batch::batch;
 pub(crate) use self::create::create;
@@ -112,14 +114,17 @@ pub(crate) async fn show<D: Ports>(
     let job = job_of(&*app.ports, caller.tenant(), id).await?.ok_or_else(Problem::no_job)?;
     let now = app.ports.clock().now();
     let newest = Newest::for_health(&*app.ports, &job, now).await?;
-    let health = Some(newest.health(&job, now));
+    let mut health = newest.health(&job, now);
+    if job.definition.health == Extent::Full {
+        health.day = Some(DayView::of(&day_of(&*app.ports, &job).await?, now));
+    }
     let last_run = match newest.runs.into_iter().next() {
         Some(run) => Some(FullRun::load(&*app.ports, run, Some(&job)).await?.view(now)),
         None => None,
     };
     let payload = bodies::fetch(&*app.ports, &job.tenant, job.id, &job.definition.payload).await?;
-    let view = JobView::of(&job, BodyView::of(payload.as_ref()), now);
-    Ok((etag(&job), Json(OneJobView { job: view, last_run, health })).into_response())
+    let view = JobView::of(&job, BodyView::of(payload.as_ref()), now).with_health(health);
+    Ok((etag(&job), Json(OneJobView { job: view, last_run })).into_response())
 }
 
 pub(crate) async fn pause<D: Ports>(

@@ -9,15 +9,29 @@
 //!   at once, or stopped when its time is up, says nothing of how long the work takes; the success rate says that it failed.
 //! - **Overdue** is an occurrence by the job's own schedule that should have begun, and has not: [`overdue`].
 
+pub mod day;
 mod overdue;
 
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use self::overdue::overdue_since;
 use crate::Moment;
 use crate::job::Job;
 use crate::limits::{HEALTH_OUTCOMES, HEALTH_RUNS};
 use crate::run::{Run, State};
+
+/// What a job's health is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// Its newest runs.
+    #[default]
+    Newest,
+    /// And all that ended in the last day: each end costs one write more.
+    Full,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {

@@ -17,6 +17,7 @@ use crate::body::Body;
 use crate::callback::Callback;
 use crate::catch_up::CatchUp;
 use crate::follow::Listed;
+use crate::health::Extent;
 use crate::hook::Hooks;
 use crate::id::{JobId, Origin, RunKey, Tenant};
 use crate::idempotency::Fingerprint;
@@ -106,6 +107,8 @@ pub struct Definition {
     pub callback: Option<Callback>,
     /// Who is asked before a run, and told after it.
     pub hooks: Hooks,
+    /// What its health is made of.
+    pub health: Extent,
 }
 
 /// A job of nobody in particular that calls nothing: what is said of another is its difference.
@@ -125,6 +128,7 @@ impl Default for Definition {
             overlap: Overlap::default(),
             callback: None,
             hooks: Hooks::default(),
+            health: Extent::default(),
         }
     }
 }
@@ -238,7 +242,9 @@ impl Job {
         };
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
         let (callbacks, followers) = (self.definition.callbacks(), self.pinned());
-        Run { nominal, sla, followers, callbacks, ..Run::new(self.tenant.clone(), key, self.definition.priority) }
+        let is_counted = self.definition.health == Extent::Full;
+        let born = Run::new(self.tenant.clone(), key, self.definition.priority);
+        Run { nominal, sla, followers, callbacks, is_counted, ..born }
     }
 
     /// The workflow whose own job it is.

@@ -114,6 +114,10 @@ pub const PREVIEW_FIRES: usize = 1000;
 pub const PAGE: usize = 1000;
 /// The newest runs that a job's health is made of: one query. A job that fires each minute shows its last hour and a half.
 pub const HEALTH_RUNS: usize = 100;
+/// The hours of a day, the one under way among them.
+pub const HEALTH_HOURS: u32 = 24;
+/// Ends that one answer reads on, at most: a day of one that ends each second, and some.
+pub const HEALTH_ENDS: usize = 100_000;
 /// And of those the outcomes that are shown: a row of marks that fits a line.
 pub const HEALTH_OUTCOMES: usize = 30;
 /// Of one job in a forecast, for those that fire often leave room for the others. Unless somebody says: an hourly job's day.

@@ -103,6 +103,8 @@ pub struct Run {
     pub made: Option<Made>,
     /// When the hint was sent by which it was claimed last, where that was late: it says where the time went.
     pub dispatched: Option<Moment>,
+    /// Its end is counted, as its job said at its birth.
+    pub is_counted: bool,
 }
 
 /// What made a run, and when.
@@ -441,6 +443,7 @@ impl Run {
             aftermath: None,
             made: None,
             dispatched: None,
+            is_counted: false,
         }
     }
 
@@ -483,7 +486,8 @@ impl Run {
                 let (sla, follows) = (self.sla_from(key.at), self.follows);
                 let (followers, callbacks) = (self.followers.clone(), self.callbacks.clone());
                 let born = Self::new(self.tenant.clone(), key, self.priority);
-                Ok(Self { payload, redrive_of, sla, follows, followers, callbacks, ..born })
+                let is_counted = self.is_counted;
+                Ok(Self { payload, redrive_of, sla, follows, followers, callbacks, is_counted, ..born })
             }
         }
     }

@@ -17,13 +17,13 @@ pub struct BatchRequest {
     pub jobs: Vec<Json>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BatchView {
     /// In the order of the jobs.
     pub results: Vec<BatchResultView>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BatchResultView {
     pub index: usize,
     /// What it would have been answered with alone.

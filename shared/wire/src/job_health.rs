@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use minutehand_domain::Moment;
+use minutehand_domain::health::day::{Day, Ends};
 use minutehand_domain::health::{Durations, Health};
-use minutehand_domain::limits::{HEALTH_OUTCOMES, HEALTH_RUNS};
+use minutehand_domain::limits::{HEALTH_HOURS, HEALTH_OUTCOMES, HEALTH_RUNS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,56 @@ pub struct JobHealthView {
     /// When the earliest occurrence was due, by the job's schedule, that should have begun half a minute ago or earlier and has not; null where
     /// there is none, and where the job is paused or deleted.
     pub overdue_since: Option<Instant>,
+    /// How all ended that did in the last day, where the job asks for it (`"health": "full"`) and was asked for by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<DayView>,
+}
+
+/// The ends of a day: of the hour under way and the twenty-three before it, each counted once. Of runs that began while their job asked for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DayView {
+    pub from: Instant,
+    /// All that ended before then are counted: now, but where more than a hundred thousand are to be; then the next answer reads on.
+    pub until: Instant,
+    /// Which share of them succeeded, from 0 to 1; null where none ended.
+    #[schemars(range(min = 0, max = 1))]
+    pub success_rate: Option<f64>,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub timed_out: u64,
+    /// By the hour, oldest first; without those in which none ended.
+    #[schemars(length(max = HEALTH_HOURS))]
+    pub hours: Vec<HourView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HourView {
+    pub from: Instant,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub timed_out: u64,
+}
+
+impl DayView {
+    /// `day`: as it is at `now`.
+    pub fn of(day: &Day, now: Moment) -> Self {
+        let Ends { succeeded, failed, timed_out } = day.total();
+        Self {
+            from: Instant(Day::begins(now)),
+            until: Instant(day.until),
+            success_rate: day.total().success_rate(),
+            succeeded,
+            failed,
+            timed_out,
+            hours: day.hours().map(|(from, ends)| HourView::of(from, ends)).collect(),
+        }
+    }
+}
+
+impl HourView {
+    fn of(from: Moment, Ends { succeeded, failed, timed_out }: Ends) -> Self {
+        Self { from: Instant(from), succeeded, failed, timed_out }
+    }
 }
 
 /// In milliseconds, by nearest rank.
@@ -53,6 +105,7 @@ impl JobHealthView {
             last_success_at: health.last_success_at.map(Instant),
             consecutive_failures: health.consecutive_failures,
             overdue_since: health.overdue_since.map(Instant),
+            day: None,
         }
     }
 }

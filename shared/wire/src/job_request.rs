@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::body::{self, Body};
+use minutehand_domain::health::Extent;
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::Definition;
 use minutehand_domain::limits::{
@@ -33,7 +34,7 @@ use crate::schedule::ScheduleSpec;
 use crate::target::{TargetCheck, TargetSpec, asked};
 use crate::texts::Line;
 use crate::whole_number::whole_number;
-use crate::words::{DeliveryWord, PriorityWord};
+use crate::words::{DeliveryWord, HealthExtentWord, PriorityWord};
 
 /// A job as it is asked for. What is null is not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +84,10 @@ pub struct JobRequest {
     /// Who is asked before a run, and told after it.
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub hooks: Option<HooksSpec>,
+    /// What `health` of the job is made of.
+    #[schemars(with = "Option<HealthExtentWord>", extend("default" = Extent::default()))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<Extent>,
     /// How long after it was due a run is to have ended. One that has not goes on; it is told of, and shows it.
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SLA_SECONDS))]
@@ -177,6 +182,7 @@ impl JobRequest {
             overlap,
             callback,
             hooks,
+            health: self.health.unwrap_or_default(),
         };
         Ok(CheckedJob { schedule, definition, payload, secrets })
     }

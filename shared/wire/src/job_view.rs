@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use minutehand_domain::Moment;
+use minutehand_domain::health::Extent;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, Noted, Status};
 use minutehand_domain::order::Delivery;
@@ -26,11 +27,11 @@ use crate::schedule::ScheduleSpec;
 use crate::target::TargetSpec;
 use crate::texts::{JobIdText, RunIdText};
 use crate::word::Word;
-use crate::words::{DeliveryWord, PriorityWord};
+use crate::words::{DeliveryWord, HealthExtentWord, PriorityWord};
 
 /// A job as it is. What was asked for is shown with what it was given for want of a wish: asked again, it would be the same
 /// job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(description = "A job as it is.")]
 pub struct JobView {
     #[schemars(with = "JobIdText")]
@@ -64,6 +65,9 @@ pub struct JobView {
     /// Left out where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks: Option<HooksView>,
+    /// Where it is shown, how the job has been doing; elsewhere the word for what that is made of, left out where it is `newest`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthField>,
     /// Left out where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_seconds: Option<u64>,
@@ -111,9 +115,6 @@ pub struct OneJobView {
     pub job: JobView,
     /// The newest of its runs whose time has come.
     pub last_run: Option<RunView>,
-    /// An earlier server does not say it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub health: Option<JobHealthView>,
 }
 
 /// A job of a list.
@@ -124,29 +125,39 @@ pub struct ListedJobView {
     /// The newest of its runs whose time has come, as lists show runs: where it was asked for, and there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<RunView>,
-    /// Where it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub health: Option<JobHealthView>,
 }
 
 /// What stands beside a job. An answer to a change is read too, which has none of it.
 #[derive(Deserialize)]
 struct Beside {
     last_run: Option<RunView>,
-    health: Option<JobHealthView>,
+}
+
+/// What is asked for in a word, and shown as an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HealthField {
+    Asked(#[schemars(with = "HealthExtentWord")] Word<Extent>),
+    Shown(Box<JobHealthView>),
+}
+
+impl HealthField {
+    fn of(asked: Extent) -> Option<Self> {
+        (asked != Extent::default()).then_some(Self::Asked(Word::Known(asked)))
+    }
 }
 
 impl<'de> Deserialize<'de> for OneJobView {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (job, Beside { last_run, health }) = halves(deserializer)?;
-        Ok(Self { job, last_run, health })
+        let (job, Beside { last_run }) = halves(deserializer)?;
+        Ok(Self { job, last_run })
     }
 }
 
 impl<'de> Deserialize<'de> for ListedJobView {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (job, Beside { last_run, health }) = halves(deserializer)?;
-        Ok(Self { job, last_run, health })
+        let (job, Beside { last_run }) = halves(deserializer)?;
+        Ok(Self { job, last_run })
     }
 }
 
@@ -184,6 +195,7 @@ impl JobView {
             overlap: OverlapSpec::of(definition.overlap),
             callback: definition.callback.as_ref().map(CallbackSpec::of),
             hooks: HooksView::of(&definition.hooks),
+            health: HealthField::of(definition.health),
             sla_seconds: definition.sla.map(|sla| sla.as_secs()),
             concurrency: ConcurrencySpec::of(&definition.bounds),
             rate: RateSpec::of(&definition.bounds),
@@ -192,6 +204,20 @@ impl JobView {
             last_change: job.noted.as_ref().map(JobChangeView::of),
             next_run_at: next.map(Instant),
             next_run_id: next.map(|at| RunKey::occurrence(job.id, at).to_string()),
+        }
+    }
+
+    /// With how it has been doing.
+    #[must_use]
+    pub fn with_health(self, health: JobHealthView) -> Self {
+        Self { health: Some(HealthField::Shown(Box::new(health))), ..self }
+    }
+
+    /// How it has been doing, where that is shown.
+    pub fn shown_health(&self) -> Option<&JobHealthView> {
+        match &self.health {
+            Some(HealthField::Shown(health)) => Some(health),
+            Some(HealthField::Asked(_)) | None => None,
         }
     }
 

@@ -101,11 +101,11 @@ pub use self::fires::{FiresQuery, FiresView, JobFireView};
 pub use self::health::HealthView;
 pub use self::hooks::{AfterHookSpec, BeforeHookSpec, HooksSpec, HooksView};
 pub use self::instant::Instant;
-pub use self::job_health::{DurationView, JobHealthView};
+pub use self::job_health::{DayView, DurationView, HourView, JobHealthView};
 pub use self::job_patch::JobPatch;
 pub use self::job_query::{DeleteJobQuery, Expand, JobsQuery};
 pub use self::job_request::JobRequest;
-pub use self::job_view::{JobChangeView, JobStatus, JobView, ListedJobView, OneJobView};
+pub use self::job_view::{HealthField, JobChangeView, JobStatus, JobView, ListedJobView, OneJobView};
 pub use self::key::{KeyRequest, KeyRole, KeyView, KeysQuery, RoleRequest, TenantQuery};
 pub use self::lease::{
     CompleteRequest, CompletedView, Completion, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest,

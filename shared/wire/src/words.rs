@@ -3,6 +3,7 @@
 
 use minutehand_domain::access::Role;
 use minutehand_domain::callback::End;
+use minutehand_domain::health::Extent;
 use minutehand_domain::hook::OnError;
 use minutehand_domain::id::Origin;
 use minutehand_domain::notification::When;
@@ -31,6 +32,8 @@ macro_rules! words {
 
 words!(PriorityWord = "Priority", Priority: Critical, High, Normal, Low;
     "Which queue a run travels on. A flood of one priority never waits on another.");
+words!(HealthExtentWord = "HealthExtent", Extent: Newest, Full;
+    "What a job's health is made of: its newest runs, or also of all that ended in the last day. Of the latter each end costs one write more.");
 words!(DeliveryWord = "Delivery", Delivery: AtLeastOnce, AtMostOnce, EffectivelyOnce;
     "`at_most_once` is never tried again once the target may have been reached; `effectively_once` is tried again as `at_least_once` \
      is, by a target that claims what it does to the world outside before it does it.");

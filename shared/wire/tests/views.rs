@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use minutehand_domain::Moment;
 use minutehand_domain::callback::End;
+use minutehand_domain::health::Extent;
 use minutehand_domain::hook::OnError;
 use minutehand_domain::id::{JobId, Origin};
 use minutehand_domain::job::Status;
@@ -18,13 +19,13 @@ use minutehand_domain::workflow::edge::On;
 use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{
     ActOutcome, ActView, AfterHookSpec, AttemptErrorView, AttemptView, BatchView, BeforeHookSpec, BodyView,
-    CallbackRunView, CallbackSpec, CatchUpPolicy, CatchUpSpec, ConcurrencySpec, DefinitionView, DurationView,
-    FieldError, FireView, FiresView, HeaderSpec, HealthView, HooksView, HttpTarget, Instant, JobFireView,
-    JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget, LateAnswerView,
-    ListedJobView, NoopTarget, OccurrenceView, OneJobView, OperationAnswerView, OperationView, OverlapSpec, Page,
-    PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice, RunStatus, RunView,
-    RunWhyView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView, StatsView, TargetSpec,
-    TimeoutsSpec, WhyView, Word, WorkflowRequest, WorkflowRunView,
+    CallbackRunView, CallbackSpec, CatchUpPolicy, CatchUpSpec, ConcurrencySpec, DayView, DefinitionView, DurationView,
+    FieldError, FireView, FiresView, HeaderSpec, HealthField, HealthView, HooksView, HourView, HttpTarget, Instant,
+    JobFireView, JobHealthView, JobNotice, JobStatus, JobView, Json, KeyRole, KeyView, LagView, LambdaTarget,
+    LateAnswerView, ListedJobView, NoopTarget, OccurrenceView, OneJobView, OperationAnswerView, OperationView,
+    OverlapSpec, Page, PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice,
+    RunStatus, RunView, RunWhyView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView,
+    StatsView, TargetSpec, TimeoutsSpec, WhyView, Word, WorkflowRequest, WorkflowRunView,
 };
 use minutehand_wire::{AfterSpec, FollowedByView, JobChangeView, RemarkView};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -92,8 +93,14 @@ fn job_health() -> impl Strategy<Value = JobHealthView> {
             last_success_at,
             consecutive_failures: judged,
             overdue_since,
+            day: last_success_at.map(|until| day(until, success_rate)),
         },
     )
+}
+
+fn day(until: Instant, success_rate: Option<f64>) -> DayView {
+    let hours = vec![HourView { from: until, succeeded: 3, failed: 0, timed_out: 1 }];
+    DayView { from: until, until, success_rate, succeeded: 3, failed: 0, timed_out: 1, hours }
 }
 
 fn schedule() -> impl Strategy<Value = ScheduleSpec> {
@@ -235,6 +242,7 @@ fn job() -> impl Strategy<Value = JobView> {
             overlap: rate.is_some().then(|| OverlapSpec { max: Some(2), ..OverlapSpec::default() }),
             callback: sla_seconds.map(|_| callback()),
             hooks: sla_seconds.map(|_| hooks()),
+            health: rate.is_some().then_some(HealthField::Asked(Word::Known(Extent::Full))),
             sla_seconds,
             concurrency,
             rate,
@@ -386,8 +394,9 @@ proptest! {
 
     #[test]
     fn a_job_reads_back_as_it_was_written(job in job(), last_run in of(run()), health in of(job_health())) {
-        reads_back(&OneJobView { job: job.clone(), last_run: last_run.clone(), health: health.clone() });
-        let listed = ListedJobView { job: job.clone(), last_run, health };
+        let shown = health.into_iter().fold(job.clone(), JobView::with_health);
+        reads_back(&OneJobView { job: shown.clone(), last_run: last_run.clone() });
+        let listed = ListedJobView { job: shown, last_run };
         reads_back(&Page { next_cursor: Some(job.job_id.clone()), items: vec![listed] });
         reads_back(&job);
     }

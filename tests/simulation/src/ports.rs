@@ -443,6 +443,8 @@ fn call_of<T: Item>(verb: Verb) -> &'static str {
         (Verb::Put, "head") => "put_head",
         (Verb::Put, "run") => "put_run",
         (Verb::Put, "attempt") => "put_attempt",
+        (Verb::Put, "day") => "put_day",
+        (Verb::Put, "end") => "put_end",
         (Verb::Put, "body") => "put_body",
         (Verb::Put, "cursor") => "put_cursor",
         (Verb::Put, "waiter") => "put_waiter",

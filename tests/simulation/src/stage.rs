@@ -24,6 +24,8 @@ use minutehand_domain::calendar::{AsSeen, CalendarName, Goes, Rules, Shared};
 use minutehand_domain::callback::{Callback, CallbackPlace, End};
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::head::Head;
+use minutehand_domain::health::Extent;
+use minutehand_domain::health::day::Day;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::hook::{BeforeHook, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
@@ -50,8 +52,10 @@ use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunsOf, See
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::{Violation, callbacks};
 use minutehand_protocol::calendar::change::{Gone, Put as PutCalendar, delete as delete_calendar, put as put_calendar};
+use minutehand_protocol::day::day_of;
 use minutehand_protocol::job::change::{Changed, change};
 use minutehand_protocol::job::create::{Created, NewJob, create};
+use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::run::cancel::{Cancelled, cancel};
 use minutehand_protocol::run::on_demand::{self, Answered, run_now};
 use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
@@ -109,6 +113,8 @@ pub struct Wish {
     pub after: Option<Telling>,
     /// Who is asked before its calls, and what becomes of an attempt where that says nothing of use.
     pub asks: Option<(Telling, OnError)>,
+    /// Its ends are counted.
+    pub is_counted: bool,
 }
 
 /// Where the workers of a stage look.
@@ -137,6 +143,7 @@ impl Wish {
             told: None,
             after: None,
             asks: None,
+            is_counted: false,
         }
     }
 
@@ -196,7 +203,20 @@ impl Wish {
         let (callback, hooks) = (self.callback(), self.hooks());
         let before = hooks.before.as_ref().map(|before| before.timeout).unwrap_or_default();
         let terms = Terms { before, ..terms };
-        Definition { target, terms, catch_up, bounds, overlap, priority, sla, callback, hooks, ..Definition::default() }
+        let health = if self.is_counted { Extent::Full } else { Extent::Newest };
+        Definition {
+            target,
+            terms,
+            catch_up,
+            bounds,
+            overlap,
+            priority,
+            sla,
+            callback,
+            hooks,
+            health,
+            ..Definition::default()
+        }
     }
 
     fn callback(&self) -> Option<Callback> {
@@ -442,6 +462,17 @@ impl Stage {
     pub fn reschedule(&self, at: i64, name: &'static str, plan: &Plan) -> Answer<Changed> {
         let schedule = Schedule::new(plan, moment(at)).expect("a plan that fires");
         self.change(at, name, Change::reschedule(schedule))
+    }
+
+    /// Somebody asks for the day of the job.
+    pub fn count(&self, at: i64, name: &'static str) -> Answer<Day> {
+        let stage = self.clone();
+        self.act(at, name, move |ports| async move {
+            let job = job_of(&ports, &stage.tenant, stage.id)
+                .await?
+                .ok_or_else(|| Fault::unavailable("the stage", "no job"))?;
+            day_of(&ports, &job).await
+        })
     }
 
     pub fn ask(&self, at: i64, name: &'static str) -> Answer<Answered> {

@@ -58,5 +58,6 @@ async fn listed<D: Ports>(ports: &D, job: Job, expand: Option<Expand>, now: Mome
     };
     let last_run = newest.as_ref().and_then(|newest| newest.runs.first()).map(|run| RunView::listed(run, now));
     let health = newest.filter(|_| expand == Some(Expand::Health)).map(|newest| newest.health(&job, now));
-    Ok(ListedJobView { job: JobView::listed(&job, now), last_run, health })
+    let view = JobView::listed(&job, now);
+    Ok(ListedJobView { job: health.into_iter().fold(view, JobView::with_health), last_run })
 }

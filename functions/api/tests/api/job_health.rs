@@ -165,3 +165,51 @@ async fn however_many_runs_and_jobs_there_are_a_hundred_runs_of_fifty_jobs_are_r
     made.sort_by_key(ToString::to_string);
     assert_eq!(pages.concat(), made);
 }
+
+#[tokio::test]
+async fn a_job_that_asks_for_it_shows_how_all_of_a_day_ended() {
+    let world = World::new();
+    let job =
+        world.job_of(json!({"schedule": {"on_demand": true}, "retry": {"max_retries": 0}, "health": "full"})).await;
+    let none = health(&world, &job).await["day"].clone();
+    for outcome in [succeeded(), failed(ErrorCode::Dns), Outcome::TimedOut] {
+        run(&world, &job, 1, outcome).await;
+    }
+    world.pass(2 * 3600);
+    for _ in 0..110 {
+        run(&world, &job, 0, succeeded()).await;
+    }
+
+    let told = health(&world, &job).await;
+    let again = health(&world, &job).await;
+
+    assert_eq!((&none["success_rate"], &none["hours"]), (&Value::Null, &json!([])));
+    assert_eq!((&told["judged"], &told["day"]["succeeded"]), (&json!(100), &json!(111)), "{told}");
+    assert_eq!([&told["day"]["failed"], &told["day"]["timed_out"]], [1, 1]);
+    let hours = told["day"]["hours"].as_array().unwrap();
+    assert_eq!(hours.iter().map(|hour| hour["succeeded"].clone()).collect::<Vec<_>>(), [1, 110]);
+    assert_eq!(told["day"], again["day"]);
+    world.pass(24 * 3600);
+    assert_eq!(health(&world, &job).await["day"]["hours"], json!([]), "a day has gone");
+}
+
+#[tokio::test]
+async fn what_health_is_made_of_is_asked_for_in_a_word() {
+    let world = World::new();
+    let made = world
+        .post("/v1/jobs", json!({"schedule": {"on_demand": true}, "target": {"noop": {}}, "health": "full"}))
+        .await;
+    let job = made.word("/job_id");
+    assert_eq!(made.field("/health"), "full", "{}", made.text);
+    let listed = world.get("/v1/jobs").await.field("/items/0/health");
+    assert_eq!(listed, "full");
+    assert!(health(&world, &job).await.get("day").is_some());
+
+    let patched = world.patch(&format!("/v1/jobs/{job}"), json!({"name": "n"})).await;
+    assert_eq!(patched.field("/health"), "full", "what is not named stays");
+    let patched = world.patch(&format!("/v1/jobs/{job}"), json!({"health": null})).await;
+    assert!(patched.json().get("health").is_none(), "{}", patched.text);
+    assert!(health(&world, &job).await.get("day").is_none());
+    let refused = world.patch(&format!("/v1/jobs/{job}"), json!({"health": "all"})).await;
+    assert_eq!(refused.problem(422, "invalid"), ["/health"]);
+}

@@ -17,6 +17,8 @@ use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::follow::{Follower, Follows, Listed};
 use minutehand_domain::head::Head;
+use minutehand_domain::health::Extent;
+use minutehand_domain::health::day::{Day, End as CountedEnd, EndKey, Ends, How};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::hook::{BeforeHook, Given, Hooks, OnError};
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
@@ -227,6 +229,11 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
     see("slot of none", &Slot::default());
     see("waiter", &Waiter { since: AT, run: manual() });
     see("pace", &Pace { next: AT, next_late: Moment::END });
+    for how in [How::Succeeded, How::Failed, How::TimedOut] {
+        see(&format!("end {how:?}"), &CountedEnd { key: EndKey { at: AT, run: scheduled() }, how });
+    }
+    let ends = Ends { succeeded: 86_400, failed: 1, timed_out: 300 };
+    see("day", &Day { hours: [(490_000, ends), (490_001, Ends::default())].into(), until: AT });
     each_of_notifications(see);
     let stamp = TimerStamp { generation: 300, written: AT };
     let hint = Hint { tenant: tenant(), run: manual(), timer: TimerKey::run(manual(), AT), stamp, sent: None };
@@ -576,6 +583,7 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("high", of_priority(Priority::High)),
         ("normal", of_priority(Priority::Normal)),
         ("low", of_priority(Priority::Low)),
+        ("full health", Definition { health: Extent::Full, ..Definition::default() }),
     ]
 }
 
@@ -676,6 +684,7 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("skipped calendar", by_a_calendar.skipped(Skip::Calendar, row, AT)));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let made_up = Some(MadeUp { since: AT, turn: AT, per_minute: 30 });
+    runs.push(("counted", Run { is_counted: true, ..run(scheduled()) }));
     runs.push(("begun late", Run { dispatched: Some(AT), ..run(scheduled()) }));
     runs.push(("put off", Run { made_up, state: State::Scheduled { due: AT }, ..run(scheduled()) }));
     let taken_on = Lease { holder: Holder::Target(Worker(7)), ..held };

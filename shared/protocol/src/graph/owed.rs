@@ -15,6 +15,7 @@ use minutehand_io::{Fault, Ports};
 use super::attend::whose_deadline;
 use super::family::Family;
 use super::following::left_a_follower;
+use crate::day::is_uncounted;
 use crate::run::callback::is_untold;
 use crate::slots::{Place, holds, places_of};
 
@@ -72,10 +73,14 @@ pub fn owes(run: &Run) -> bool {
 
 /// Whether a run that is over owes what nobody has paid. What a look at its parent pays is the parent's: that is not over.
 pub async fn is_unpaid<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
-    if !owes(run) || !run.is_finished() {
+    if !run.is_finished() {
         return Ok(false);
     }
-    Ok(holds_a_place(ports, run).await?
+    if !owes(run) {
+        return is_uncounted(ports, run).await;
+    }
+    Ok(is_uncounted(ports, run).await?
+        || holds_a_place(ports, run).await?
         || left_a_follower(ports, run).await?
         || is_untold(ports, run).await?
         || Box::pin(left_its_parent(ports, run)).await?)

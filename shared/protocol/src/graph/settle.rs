@@ -23,6 +23,7 @@ use super::join::close;
 use super::owed::{Owed, owed, owes};
 use super::stop::{census, stop};
 use super::unfold::begin;
+use crate::day::count;
 use crate::notifications::telling::tell;
 use crate::run::callback::call_back;
 use crate::slots::{Place, places_of, release};
@@ -68,6 +69,7 @@ pub async fn settle<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
         return Ok(Settled::Paid);
     }
     if !owes(run) {
+        count(ports, run).await?;
         return Ok(if tell(ports, run).await { Settled::Paid } else { Settled::More });
     }
     let mut work = Work::of(&run.tenant);
@@ -122,6 +124,7 @@ async fn pay<D: Ports>(ports: &D, run: &Run, work: &mut Work) -> Result<(), Faul
     for bound in &places_of(run) {
         release(ports, Place::of(run, bound)).await?;
     }
+    count(ports, run).await?;
     let_follow(ports, run, work).await?;
     for _ in 0..call_back(ports, run).await? {
         work.step();

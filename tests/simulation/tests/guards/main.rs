@@ -9,6 +9,7 @@ mod callbacks;
 mod catching_up;
 mod claiming;
 mod clocks;
+mod counting;
 mod creating;
 mod damage;
 mod draining;

@@ -22,6 +22,7 @@ const WHENS: [&str; 6] = ["at", "after_seconds", "every_seconds", "cron", "after
 const ENDS_OF_BEFORE: [&str; 3] = ["success", "failure", "finished"];
 const ENDS: [&str; 5] = ["succeeded", "failed", "timed_out", "cancelled", "skipped"];
 const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
+const HEALTH_EXTENTS: [&str; 2] = ["newest", "full"];
 const CATCH_UPS: [&str; 3] = ["last", "none", "all"];
 const ON_EXCLUDED: [&str; 2] = ["skip", "move"];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -104,6 +105,9 @@ pub(crate) struct JobFlags {
     /// How long after it was due a run is to have ended, such as 10m; one that has not is told of
     #[arg(long, value_name = "SPAN")]
     sla: Option<Span>,
+    /// What its health is made of: its newest runs, or also all that ended in the last day
+    #[arg(long, value_parser = HEALTH_EXTENTS)]
+    health: Option<String>,
     /// How often it is tried again after a failure
     #[arg(long, value_name = "COUNT")]
     retries: Option<u64>,
@@ -181,7 +185,8 @@ impl JobFlags {
     }
 
     fn over(&self, mut fields: Fields, payload: Option<wire::Json>) -> Result<Fields, Failure> {
-        let words = [("name", &self.name), ("priority", &self.priority), ("owner", &self.owner)];
+        let words =
+            [("name", &self.name), ("priority", &self.priority), ("owner", &self.owner), ("health", &self.health)];
         for (name, word) in words {
             set(&mut fields, name, word.as_ref().map(|word| json!(word)));
         }

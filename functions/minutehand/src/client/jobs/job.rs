@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use minutehand_client::wire::{
-    AfterSpec, CallbackSpec, ConcurrencySpec, DurationView, HooksView, Instant, JobHealthView, JobView, ListedJobView,
-    OneJobView, OverlapSpec, RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
+    AfterSpec, CallbackSpec, ConcurrencySpec, DayView, DurationView, HooksView, Instant, JobHealthView, JobView,
+    ListedJobView, OneJobView, OverlapSpec, RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
 };
 
 use super::super::cells::{counted, or_dash, status};
@@ -33,8 +33,8 @@ pub(crate) fn table(jobs: &[ListedJobView], paper: Paper) -> Table {
 pub(crate) fn health_table(jobs: &[ListedJobView], paper: Paper) -> Table {
     let mut table =
         Table::new(&["JOB", "~NAME", "STATUS", "SUCCEEDED", "FAILED IN A ROW", "P95", "LAST SUCCESS", "OVERDUE"]);
-    for ListedJobView { job, health, .. } in jobs {
-        let health = health.as_ref();
+    for ListedJobView { job, .. } in jobs {
+        let health = job.shown_health();
         let ago = |at: Instant| away(at.0, paper.now);
         let failures = health.map(|health| health.consecutive_failures).filter(|failures| *failures > 0);
         let overdue = health.and_then(|health| health.overdue_since);
@@ -61,7 +61,7 @@ pub(crate) fn card_with_run(one: &OneJobView, paper: Paper) -> String {
     let card = card_of(&one.job, paper)
         .maybe("Last run", last.map(|run| in_short(run, paper.now)))
         .maybe("", last.map(|run| Cell::faint(&run.run_id)));
-    one.health.iter().fold(card, |card, health| with_health(card, health, paper)).draw()
+    one.job.shown_health().into_iter().fold(card, |card, health| with_health(card, health, paper)).draw()
 }
 
 fn with_health(card: Card, health: &JobHealthView, paper: Paper) -> Card {
@@ -74,13 +74,23 @@ fn with_health(card: Card, health: &JobHealthView, paper: Paper) -> Card {
         .maybe("Outcomes", (!health.outcomes.is_empty()).then(|| outcome_marks(health)))
         .maybe("Took", health.duration_ms.map(durations_words))
         .maybe("Last success", health.last_success_at.map(|at| long(at.0, paper.now)))
+        .maybe("Last day", health.day.as_ref().map(day_words))
+}
+
+fn day_words(DayView { succeeded, failed, timed_out, success_rate, .. }: &DayView) -> String {
+    let ended = succeeded + failed + timed_out;
+    success_rate.map_or_else(|| "nothing ended".to_owned(), |rate| format!("{} of {ended} succeeded", percent(rate)))
 }
 
 /// None where nothing was judged.
 fn success_words(health: &JobHealthView) -> Option<String> {
     let rate = health.success_rate?;
-    // Rounded down: what is not all of them is not shown as all of them. A whole percent is one, whatever a fraction in base two makes of it.
-    Some(format!("{:.0}% of {}", (100.0 * rate + 0.001).floor(), health.judged))
+    Some(format!("{} of {}", percent(rate), health.judged))
+}
+
+/// Rounded down: what is not all of them is not shown as all of them. A whole percent is one, whatever a fraction in base two makes of it.
+fn percent(rate: f64) -> String {
+    format!("{:.0}%", (100.0 * rate + 0.001).floor())
 }
 
 /// A mark for each, the newest first.
@@ -282,7 +292,7 @@ mod tests {
         let mut job = job(&json!({"on_demand": true}), &json!({"noop": {}}));
         job.next_run_at = Moment::parse("2026-11-20T13:00:00Z").map(Instant);
 
-        let job = ListedJobView { job, last_run: None, health: None };
+        let job = ListedJobView { job, last_run: None };
         let drawn = strip_str(&table(&[job], paper()).draw(usize::MAX)).to_string();
 
         let lines: Vec<&str> = drawn.lines().collect();
@@ -295,15 +305,19 @@ mod tests {
             "success_rate": 0.996, "judged": 7, "outcomes": ["timed_out", "failed", "skipped", "succeeded", "a_later_word"],
             "duration_ms": {"p50": 1200, "p95": 90_000, "p99": 3_600_000}, "last_success_at": "2026-11-20T10:00:00.000Z",
             "consecutive_failures": 2, "overdue_since": "2026-11-20T11:30:00.000Z",
+            "day": {
+                "from": "2026-11-19T13:00:00.000Z", "until": "2026-11-20T12:00:00.000Z", "success_rate": 0.667, "succeeded": 2, "failed": 1,
+                "timed_out": 0, "hours": [],
+            },
         });
         serde_json::from_value(health).unwrap()
     }
 
     #[test]
     fn a_card_shows_how_a_job_has_been_doing() {
-        let of = |health| {
-            let one =
-                OneJobView { job: job(&json!({"on_demand": true}), &json!({"noop": {}})), last_run: None, health };
+        let of = |health: Option<JobHealthView>| {
+            let job = job(&json!({"on_demand": true}), &json!({"noop": {}}));
+            let one = OneJobView { job: health.into_iter().fold(job, JobView::with_health), last_run: None };
             strip_str(&card_with_run(&one, paper())).to_string()
         };
 
@@ -314,6 +328,7 @@ Succeeded     99% of 7
 Outcomes      ✗✗-✓-  newest first
 Took          p50 1.2s, p95 1m30s, p99 1h
 Last success  2026-11-20T10:00:00.000Z (2h ago)
+Last day      66% of 3 succeeded
 ";
         assert!(of(Some(health())).ends_with(wanted), "{}", of(Some(health())));
         let (success_rate, duration_ms, last_success_at, overdue_since) = (None, None, None, None);
@@ -326,6 +341,7 @@ Last success  2026-11-20T10:00:00.000Z (2h ago)
             last_success_at,
             consecutive_failures,
             overdue_since,
+            day: None,
         };
         assert_eq!(of(Some(new)), of(None), "nothing is to be said of a new job");
     }
@@ -333,8 +349,8 @@ Last success  2026-11-20T10:00:00.000Z (2h ago)
     #[test]
     fn a_list_shows_how_each_has_been_doing() {
         let job = || job(&json!({"on_demand": true}), &json!({"noop": {}}));
-        let ill = ListedJobView { job: job(), last_run: None, health: Some(health()) };
-        let unknown = ListedJobView { job: job(), last_run: None, health: None };
+        let ill = ListedJobView { job: job().with_health(health()), last_run: None };
+        let unknown = ListedJobView { job: job(), last_run: None };
 
         let drawn = strip_str(&health_table(&[ill, unknown], paper()).draw(usize::MAX)).to_string();
 

@@ -10,6 +10,7 @@ use minutehand_domain::callback::Callback;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::follow::Listed as ListedFollower;
 use minutehand_domain::head::Head;
+use minutehand_domain::health::Extent;
 use minutehand_domain::hook::Hooks;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
@@ -60,12 +61,12 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 7;
+    const NEWEST: u8 = 8;
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
     /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, at which pace a job makes up for what it missed, who is
-    /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted. Shape 1 says everything but that a header
+    /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted, shape 8 what its health is made of. Shape 1 says everything but that a header
     /// names a secret. So a deployment without any of these can go back to a
     /// release that knows of none, and pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
@@ -77,11 +78,13 @@ impl Stored for Head {
             (Form::Attributes, Self::Job(job), 5) => writer.shape(5, &in_shape::<JobV3, _>(job)),
             (Form::Attributes, Self::Job(job), 6) => writer.shape(6, &in_shape::<JobV4, _>(job)),
             (Form::Attributes, Self::Job(job), 7) => writer.shape(7, &in_shape::<JobV5, _>(job)),
+            (Form::Attributes, Self::Job(job), 8) => writer.shape(8, &in_shape::<JobV6, _>(job)),
             (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
             (Form::Bytes, head, 6) => writer.shape(6, &in_shape::<HeadV4, _>(head)),
             (Form::Bytes, head, 7) => writer.shape(7, &in_shape::<HeadV5, _>(head)),
+            (Form::Bytes, head, 8) => writer.shape(8, &in_shape::<HeadV6, _>(head)),
             (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
@@ -97,6 +100,8 @@ impl Stored for Head {
             (6, Form::Attributes) => reader.shape::<Of<JobV4, _>>().map(|of| Self::Job(of.0)),
             (7, Form::Bytes) => reader.shape::<Of<HeadV5, _>>().map(|of| of.0),
             (7, Form::Attributes) => reader.shape::<Of<JobV5, _>>().map(|of| Self::Job(of.0)),
+            (8, Form::Bytes) => reader.shape::<Of<HeadV6, _>>().map(|of| of.0),
+            (8, Form::Attributes) => reader.shape::<Of<JobV6, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -114,6 +119,7 @@ fn shape_of(head: &Head) -> u8 {
     let Definition { target, bounds, terms, sla, overlap, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
+        _ if definition.health == Extent::Full => 8,
         _ if says_more_than_6(job) => 7,
         _ if *overlap != Overlap::default() => 6,
         _ if says_more_than_4 => 5,
@@ -145,11 +151,13 @@ shapes! {
     HeadV3 => Head,
     HeadV4 => Head,
     HeadV5 => Head,
+    HeadV6 => Head,
     JobV1 => Job,
     JobV2 => Job,
     JobV3 => Job,
     JobV4 => Job,
     JobV5 => Job,
+    JobV6 => Job,
     NotedV5 => Noted,
     StatusV1 => Status,
     BeforeV1 => Before,
@@ -160,6 +168,8 @@ shapes! {
     DefinitionV3 => Definition,
     DefinitionV4 => Definition,
     DefinitionV5 => Definition,
+    DefinitionV6 => Definition,
+    ExtentV6 => Extent,
     OverlapV4 => Overlap,
     CatchUpV1 => CatchUp,
     CatchUpV5 => CatchUp,
@@ -202,6 +212,14 @@ enum HeadV4 {
 #[serde(remote = "Head")]
 enum HeadV5 {
     Job(#[serde(with = "JobV5")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
+/// A job says what its health is made of.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV6 {
+    Job(#[serde(with = "JobV6")] Job),
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
@@ -351,6 +369,34 @@ struct JobV5 {
     followers: Vec<ListedFollower>,
 }
 
+/// Its health may be made of all that ended in a day.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV6 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV2")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Many::<BeforeV2>")]
+    before: Vec<Before>,
+    #[serde(with = "DefinitionV6")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+    #[serde(default, with = "Maybe::<NotedV5>")]
+    noted: Option<Noted>,
+    #[serde(default, with = "Maybe::<CarriedV2>")]
+    carried: Option<Carried>,
+    #[serde(with = "Many::<ListedV1>")]
+    followers: Vec<ListedFollower>,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Noted")]
 struct NotedV5 {
@@ -420,6 +466,8 @@ struct DefinitionV1 {
     callback: Option<Callback>,
     #[serde(skip)]
     hooks: Hooks,
+    #[serde(skip)]
+    health: Extent,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -448,6 +496,8 @@ struct DefinitionV2 {
     callback: Option<Callback>,
     #[serde(skip)]
     hooks: Hooks,
+    #[serde(skip)]
+    health: Extent,
 }
 
 /// A service may be its target, calls have time-outs, effects are claimed; its runs have an SLA and share limits with those of other jobs.
@@ -477,6 +527,8 @@ struct DefinitionV3 {
     callback: Option<Callback>,
     #[serde(skip)]
     hooks: Hooks,
+    #[serde(skip)]
+    health: Extent,
 }
 
 /// What becomes of a run that comes while others of its job are under way.
@@ -506,6 +558,8 @@ struct DefinitionV4 {
     callback: Option<Callback>,
     #[serde(skip)]
     hooks: Hooks,
+    #[serde(skip)]
+    health: Extent,
 }
 
 /// Who is told of the end of a run, and who is asked before it.
@@ -536,6 +590,46 @@ struct DefinitionV5 {
     callback: Option<Callback>,
     #[serde(with = "HooksV1")]
     hooks: Hooks,
+    #[serde(skip)]
+    health: Extent,
+}
+
+/// What its health is made of.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV6 {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: BTreeSet<String>,
+    #[serde(with = "TargetV3")]
+    target: Target,
+    #[serde(with = "BodyV1")]
+    payload: Body,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(with = "TermsV3")]
+    terms: Terms,
+    #[serde(default, with = "CatchUpV5")]
+    catch_up: CatchUp,
+    #[serde(default, with = "Maybe::<SpanV1>")]
+    sla: Option<Duration>,
+    #[serde(with = "BoundsV1")]
+    bounds: Bounds,
+    #[serde(with = "OverlapV4")]
+    overlap: Overlap,
+    #[serde(default, with = "Maybe::<CallbackV1>")]
+    callback: Option<Callback>,
+    #[serde(with = "HooksV1")]
+    hooks: Hooks,
+    #[serde(with = "ExtentV6")]
+    health: Extent,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Extent", rename_all = "snake_case")]
+enum ExtentV6 {
+    Newest,
+    Full,
 }
 
 #[derive(Serialize, Deserialize)]

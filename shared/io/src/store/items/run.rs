@@ -88,24 +88,27 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 9;
+    const NEWEST: u8 = 10;
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
     /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, that it
     /// waits for its turn in catching up, who is told of its end and asked before it, what became of it after it came to nothing, which
-    /// operation made it, and messages of notifications, and shape 8 but when it was dispatched and which operation tries it again.
+    /// operation made it, and messages of notifications, shape 8 but when it was dispatched and which operation tries it again, and shape 9 but
+    /// that its end is counted.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
-            (Form::Bytes, 9..) => writer.shape(9, &in_shape::<RunV8, _>(self)),
+            (Form::Bytes, 10..) => writer.shape(10, &in_shape::<RunV9, _>(self)),
+            (Form::Bytes, 9) => writer.shape(9, &in_shape::<RunV8, _>(self)),
             (Form::Bytes, 8) => writer.shape(8, &in_shape::<RunV7, _>(self)),
             (Form::Bytes, shape @ 6..) => writer.shape(shape, &in_shape::<RunV6, _>(self)),
             (Form::Bytes, 5) => writer.shape(5, &in_shape::<RunV5, _>(self)),
             (Form::Bytes, 4) => writer.shape(4, &in_shape::<RunV4, _>(self)),
             (Form::Bytes, 3) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             (Form::Bytes, _) => writer.shape(2, &in_shape::<RunV2, _>(self)),
-            (Form::Attributes, 9..) => writer.shape(9, &InAWord { run: in_shape::<RunV8, _>(self), status }),
+            (Form::Attributes, 10..) => writer.shape(10, &InAWord { run: in_shape::<RunV9, _>(self), status }),
+            (Form::Attributes, 9) => writer.shape(9, &InAWord { run: in_shape::<RunV8, _>(self), status }),
             (Form::Attributes, 8) => writer.shape(8, &InAWord { run: in_shape::<RunV7, _>(self), status }),
             (Form::Attributes, shape @ 6..) => {
                 writer.shape(shape, &InAWord { run: in_shape::<RunV6, _>(self), status })
@@ -128,6 +131,7 @@ impl Stored for Run {
             6 | 7 => reader.shape::<Of<RunV6, _>>().map(|of| of.0),
             8 => reader.shape::<Of<RunV7, _>>().map(|of| of.0),
             9 => reader.shape::<Of<RunV8, _>>().map(|of| of.0),
+            10 => reader.shape::<Of<RunV9, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -137,7 +141,9 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if says_more_than_8(run) {
+    if run.is_counted {
+        10
+    } else if says_more_than_8(run) {
         9
     } else if says_more_than_7(run) {
         8
@@ -246,6 +252,7 @@ shapes! {
     RunV6 => Run,
     RunV7 => Run,
     RunV8 => Run,
+    RunV9 => Run,
     MadeUpV7 => MadeUp,
     GivenV7 => Given,
     AftermathV7 => Aftermath,
@@ -340,6 +347,8 @@ struct RunV1 {
     made: Option<Made>,
     #[serde(skip)]
     dispatched: Option<Moment>,
+    #[serde(skip)]
+    is_counted: bool,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -397,6 +406,8 @@ struct RunV2 {
     made: Option<Made>,
     #[serde(skip)]
     dispatched: Option<Moment>,
+    #[serde(skip)]
+    is_counted: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -631,6 +642,8 @@ struct RunV3 {
     made: Option<Made>,
     #[serde(skip)]
     dispatched: Option<Moment>,
+    #[serde(skip)]
+    is_counted: bool,
 }
 
 /// It has remarks.
@@ -687,6 +700,8 @@ struct RunV4 {
     made: Option<Made>,
     #[serde(skip)]
     dispatched: Option<Moment>,
+    #[serde(skip)]
+    is_counted: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -928,6 +943,8 @@ struct RunV5 {
     made: Option<Made>,
     #[serde(skip)]
     dispatched: Option<Moment>,
+    #[serde(skip)]
+    is_counted: bool,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -984,6 +1001,8 @@ struct RunV6 {
     made: Option<Made>,
     #[serde(skip)]
     dispatched: Option<Moment>,
+    #[serde(skip)]
+    is_counted: bool,
 }
 
 /// It follows another, or others follow it.
@@ -1044,6 +1063,8 @@ struct RunV7 {
     made: Option<Made>,
     #[serde(skip)]
     dispatched: Option<Moment>,
+    #[serde(skip)]
+    is_counted: bool,
 }
 
 /// It began late, and says when it was dispatched; or an operation tries it again.
@@ -1099,6 +1120,64 @@ struct RunV8 {
     #[serde(default, with = "Maybe::<MadeV7>")]
     made: Option<Made>,
     dispatched: Option<Moment>,
+    #[serde(skip)]
+    is_counted: bool,
+}
+
+/// Its end is counted.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV9 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV6")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+    #[serde(with = "Many::<RemarkV4>")]
+    remarks: Vec<Remark>,
+    #[serde(with = "AdmissionV6")]
+    admission: Admission,
+    #[serde(default, with = "Maybe::<SlaV6>")]
+    sla: Option<Sla>,
+    #[serde(default, with = "Maybe::<FollowsV1>")]
+    follows: Option<Follows>,
+    #[serde(with = "Many::<FollowerV1>")]
+    followers: Vec<Follower>,
+    #[serde(default, with = "Maybe::<MadeUpV7>")]
+    made_up: Option<MadeUp>,
+    #[serde(with = "Many::<CallbackV1>")]
+    callbacks: Vec<Callback>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    callback_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<GivenV7>")]
+    given: Option<Given>,
+    #[serde(default, with = "Maybe::<AftermathV8>")]
+    aftermath: Option<Aftermath>,
+    #[serde(default, with = "Maybe::<MadeV7>")]
+    made: Option<Made>,
+    dispatched: Option<Moment>,
+    is_counted: bool,
 }
 
 #[derive(Serialize, Deserialize)]
