@@ -113,8 +113,8 @@ pub struct Wish {
     pub after: Option<Telling>,
     /// Who is asked before its calls, and what becomes of an attempt where that says nothing of use.
     pub asks: Option<(Telling, OnError)>,
-    /// Its ends are counted.
-    pub is_counted: bool,
+    /// What its health is made of.
+    pub health: Extent,
 }
 
 /// Where the workers of a stage look.
@@ -143,7 +143,7 @@ impl Wish {
             told: None,
             after: None,
             asks: None,
-            is_counted: false,
+            health: Extent::Newest,
         }
     }
 
@@ -203,7 +203,7 @@ impl Wish {
         let (callback, hooks) = (self.callback(), self.hooks());
         let before = hooks.before.as_ref().map(|before| before.timeout).unwrap_or_default();
         let terms = Terms { before, ..terms };
-        let health = if self.is_counted { Extent::Full } else { Extent::Newest };
+        let health = self.health;
         Definition {
             target,
             terms,

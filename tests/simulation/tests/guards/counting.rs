@@ -1,5 +1,6 @@
 //! Counting: each end of a job that asks for it is counted once, whoever died on the way and whoever counts meanwhile.
 
+use minutehand_domain::health::Extent;
 use minutehand_domain::health::day::Ends;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_after, sleeps_after, sleeps_before};
@@ -7,7 +8,7 @@ use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, fails_a
 const HOUR: i64 = 3600;
 
 fn counted(wish: Wish) -> Wish {
-    Wish { is_counted: true, ..wish }
+    Wish { health: Extent::Full, ..wish }
 }
 
 /// What the day says when all of it is over.
