@@ -116,7 +116,7 @@ pub(crate) async fn show<D: Ports>(
     let newest = Newest::for_health(&*app.ports, &job, now).await?;
     let mut health = newest.health(&job, now);
     if job.definition.health == Extent::Full {
-        health.day = Some(DayView::of(&day_of(&*app.ports, &job).await?, now));
+        health.day = Some(DayView::of(&day_of(&*app.ports, &job, now).await?, now));
     }
     let last_run = match newest.runs.into_iter().next() {
         Some(run) => Some(FullRun::load(&*app.ports, run, Some(&job)).await?.view(now)),

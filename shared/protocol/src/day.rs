@@ -41,9 +41,8 @@ async fn set_back<D: Ports>(ports: &D, run: &Run, end: &End) -> Result<(), Fault
     }
 }
 
-/// The day of a job as it is now. What no end can come before any more is kept, so that the next one reads on from there.
-pub async fn day_of<D: Ports>(ports: &D, job: &Job) -> Result<Day, Fault> {
-    let now = ports.clock().now();
+/// The day of a job as it is at `now`. What no end can come before any more is kept, so that the next one reads on from there.
+pub async fn day_of<D: Ports>(ports: &D, job: &Job, now: Moment) -> Result<Day, Fault> {
     let there = ports.store().get::<Day>(&job.tenant, job.id).await?;
     let guard = there.as_ref().map_or(Guard::Absent, Seen::guard);
     let before = there.map_or(Day::NOTHING, |seen| seen.item).at(now);

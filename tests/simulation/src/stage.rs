@@ -471,7 +471,7 @@ impl Stage {
             let job = job_of(&ports, &stage.tenant, stage.id)
                 .await?
                 .ok_or_else(|| Fault::unavailable("the stage", "no job"))?;
-            day_of(&ports, &job).await
+            day_of(&ports, &job, ports.clock().now()).await
         })
     }
 

@@ -1,6 +1,8 @@
 //! A place: where an item lies, said once for all stores. Each store packs it in its own way: the embedded one into bytes
 //! that sort, DynamoDB into a partition and a sort key that can be read.
 
+use std::ops::Range;
+
 use minutehand_domain::Moment;
 use minutehand_domain::body::Digest;
 use minutehand_domain::id::{JobId, RunKey};
@@ -74,6 +76,17 @@ impl Place {
 }
 
 impl Span {
+    /// What begins with an instant of this window, after the last one seen; none where nothing can.
+    pub fn between(
+        partition: Partition,
+        window: &Range<Moment>,
+        past: Option<Vec<Part>>,
+        order: Order,
+    ) -> Option<Self> {
+        let (from, to) = (Some(Part::Instant(window.start)), Some(Part::Instant(window.end)));
+        (window.start < window.end).then(|| Self { partition, within: Vec::new(), from, to, past, order })
+    }
+
     /// All of a partition's items of the kind, after the last one seen.
     pub fn all(partition: Partition, past: Option<Place>) -> Self {
         let past = past.map(|place| place.sort);

@@ -68,16 +68,17 @@ pub(super) fn owed<D: Ports>(family: &Family<'_, D>, tasks: &Tasks, run: &Run, n
 /// Whether the end of a run owes anything to anybody.
 pub fn owes(run: &Run) -> bool {
     let holds_places = !run.admission.places.is_empty() || run.graph.as_ref().is_some_and(|graph| graph.slot.is_some());
-    run.task.is_some() || holds_places || run.owes_followers() || run.callbacks_owed().next().is_some()
+    run.task.is_some()
+        || holds_places
+        || run.owes_followers()
+        || run.callbacks_owed().next().is_some()
+        || run.counted_end().is_some()
 }
 
 /// Whether a run that is over owes what nobody has paid. What a look at its parent pays is the parent's: that is not over.
 pub async fn is_unpaid<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
-    if !run.is_finished() {
+    if !owes(run) || !run.is_finished() {
         return Ok(false);
-    }
-    if !owes(run) {
-        return is_uncounted(ports, run).await;
     }
     Ok(is_uncounted(ports, run).await?
         || holds_a_place(ports, run).await?

@@ -69,7 +69,6 @@ pub async fn settle<D: Ports>(ports: &D, run: &Run) -> Result<Settled, Fault> {
         return Ok(Settled::Paid);
     }
     if !owes(run) {
-        count(ports, run).await?;
         return Ok(if tell(ports, run).await { Settled::Paid } else { Settled::More });
     }
     let mut work = Work::of(&run.tenant);

@@ -144,8 +144,7 @@ impl<D: Ports> Repairing<'_, D> {
         });
         let found: Vec<_> = stream::iter(looking).buffered(AT_ONCE).collect().await;
         found.into_iter().try_for_each(|(subject, found)| self.note(&subject, found))?;
-        let is_to_see_to =
-            |run: &Run| owes(run) || run.is_counted || run.redriven_as().is_some() || may_be_told_of(run);
+        let is_to_see_to = |run: &Run| owes(run) || run.redriven_as().is_some() || may_be_told_of(run);
         let looking = over.into_iter().filter(is_to_see_to).map(|run| async move {
             let found = repair_end(ports, &run, check).await.map(|found| found.into_iter().collect());
             (Subject::Run(run.tenant, run.key), found)

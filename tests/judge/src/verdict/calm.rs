@@ -131,7 +131,6 @@ impl Verdict<'_> {
         self.account.calls.iter().filter(its).any(lasts)
     }
 
-    /// Each change puts the timers up to the horizon anew, and hints them.
     /// Whether calm alone had to do with it. What is the first after an outage is promised anew by each look at what that left behind.
     fn is_of_calm(&self, cost: &Cost, calm: &Calm) -> bool {
         let is_after_another = || self.before(cost).is_some_and(|before| calm.span.contains(&before.instant));
@@ -150,7 +149,7 @@ impl Verdict<'_> {
         before.map(|(_, before)| *before)
     }
 
-    /// A change hints what is near, and promises what comes next.
+    /// Each change puts the timers up to the horizon anew, and that of what comes next, and hints what is near.
     fn changes_around(&self, cost: &Cost) -> u32 {
         let job = self.job_of(cost);
         let from = self.before(cost).map_or(cost.instant, |before| before.instant) - HINTED_AHEAD;

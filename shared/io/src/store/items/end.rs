@@ -43,10 +43,7 @@ impl Listed for End {
 
     fn span(EndsOf { job, window }: &EndsOf, past: Option<&EndKey>) -> Option<Span> {
         let past = past.map(|key| Self::place(key).sort);
-        let (from, to) = (Some(Part::Instant(window.start)), Some(Part::Instant(window.end)));
-        let span =
-            Span { partition: Partition::History(*job), within: Vec::new(), from, to, past, order: Order::Forward };
-        (window.start < window.end).then_some(span)
+        Span::between(Partition::History(*job), window, past, Order::Forward)
     }
 }
 

@@ -66,9 +66,9 @@ impl Stored for Head {
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
     /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, at which pace a job makes up for what it missed, who is
-    /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted, shape 8 what its health is made of. Shape 1 says everything but that a header
-    /// names a secret. So a deployment without any of these can go back to a
-    /// release that knows of none, and pays no byte for it.
+    /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted, shape 8 what its health is made of. Shape 1
+    /// says everything but that a header names a secret. So a deployment without any of these can go back to a release that knows of none, and
+    /// pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match (writer.form(), self, shape_of(self)) {
             (Form::Attributes, Self::Tombstone { tenant, id, epoch }, _) => {

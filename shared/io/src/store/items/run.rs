@@ -32,7 +32,7 @@ use crate::shapes::priority::PriorityV1;
 use crate::shapes::run_key::RunKeyV1;
 use crate::shapes::{Many, Maybe, Of, Shape, in_shape, shapes};
 use crate::store::item::{Attention, Form, Indexed, Item, Listed, Reader, Stored, Writer, later_shape};
-use crate::store::place::{Order, Part, Partition, Place, Span, parts_of};
+use crate::store::place::{Order, Partition, Place, Span, parts_of};
 use crate::store::update::{Action, Condition, Expression, Update, Value};
 
 impl Item for Run {
@@ -80,10 +80,7 @@ impl Listed for Run {
             Some((Ordering::Equal, key)) => Some(parts_of(*key).to_vec()),
             Some((Ordering::Greater, _)) | None => None,
         };
-        let (from, to) = (Some(Part::Instant(window.start)), Some(Part::Instant(window.end)));
-        let span =
-            Span { partition: Partition::History(*job), within: Vec::new(), from, to, past, order: Order::Backward };
-        (window.start < window.end).then_some(span)
+        Span::between(Partition::History(*job), window, past, Order::Backward)
     }
 }
 
