@@ -3,7 +3,8 @@
 //!
 //! Histories are drawn: each rule is asked of the first so many, and stops at the first that breaks it. Where another draw
 //! moves them too far, `cargo guards` has built what finds how many it takes, and which rules a mutation breaks:
-//! `MINUTEHAND_REMOVED_GUARD=judged-early target/guards/build/debug/simulate --histories 150`.
+//! `RUST_MIN_STACK=33554432 MINUTEHAND_REMOVED_GUARD=judged-early target/guards/build/debug/simulate --histories 150`.
+//! A bound is some three times as many, so that the next draw does not pass it by; histories are played once for all rules.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -31,22 +32,22 @@ fn kept(rule: &str, histories: u64) {
 
 #[test]
 fn an_acknowledged_job_exists() {
-    kept("an acknowledged job exists", 5);
+    kept("an acknowledged job exists", 20);
 }
 
 #[test]
 fn a_key_creates_once() {
-    kept("a key creates once", 20);
+    kept("a key creates once", 60);
 }
 
 #[test]
 fn every_occurrence_has_its_record() {
-    kept("every occurrence has its record", 5);
+    kept("every occurrence has its record", 20);
 }
 
 #[test]
 fn what_stays_in_force_is_not_superseded() {
-    kept("what stays in force is not superseded", 5);
+    kept("what stays in force is not superseded", 20);
 }
 
 #[test]
@@ -56,32 +57,32 @@ fn nothing_is_lost_around_a_change() {
 
 #[test]
 fn every_asked_run_has_its_record() {
-    kept("every asked run has its record", 10);
+    kept("every asked run has its record", 40);
 }
 
 #[test]
 fn an_acknowledged_run_is_not_skipped() {
-    kept("an acknowledged run is not skipped", 10);
+    kept("an acknowledged run is not skipped", 40);
 }
 
 #[test]
 fn the_chain_goes_on() {
-    kept("the chain goes on", 40);
+    kept("the chain goes on", 150);
 }
 
 #[test]
 fn nothing_starts_in_a_pause_or_after_a_delete() {
-    kept("nothing starts in a pause or after a delete", 20);
+    kept("nothing starts in a pause or after a delete", 60);
 }
 
 #[test]
 fn an_occurrence_of_a_pause_does_not_fire() {
-    kept("an occurrence of a pause does not fire", 20);
+    kept("an occurrence of a pause does not fire", 60);
 }
 
 #[test]
 fn what_starts_is_an_occurrence() {
-    kept("what starts is an occurrence", 20);
+    kept("what starts is an occurrence", 60);
 }
 
 #[test]
@@ -91,47 +92,47 @@ fn what_was_deleted_is_not_tried_again() {
 
 #[test]
 fn at_most_once_is_at_most_once() {
-    kept("at most once is at most once", 60);
+    kept("at most once is at most once", 150);
 }
 
 #[test]
 fn what_was_cancelled_does_not_start() {
-    kept("what was cancelled does not start", 20);
+    kept("what was cancelled does not start", 60);
 }
 
 #[test]
 fn every_run_comes_to_its_end() {
-    kept("every run comes to its end", 60);
+    kept("every run comes to its end", 150);
 }
 
 #[test]
 fn every_attempt_comes_to_its_end() {
-    kept("every attempt comes to its end", 20);
+    kept("every attempt comes to its end", 60);
 }
 
 #[test]
 fn no_attempt_is_forgotten() {
-    kept("no attempt is forgotten", 20);
+    kept("no attempt is forgotten", 60);
 }
 
 #[test]
 fn an_explanation_is_true() {
-    kept("an explanation is true", 40);
+    kept("an explanation is true", 150);
 }
 
 #[test]
 fn an_explanation_says_why() {
-    kept("an explanation says why", 40);
+    kept("an explanation says why", 150);
 }
 
 #[test]
 fn whoever_is_late_says_so() {
-    kept("whoever is late says so", 20);
+    kept("whoever is late says so", 60);
 }
 
 #[test]
 fn nobody_is_late_before_its_time() {
-    kept("nobody is late before its time", 20);
+    kept("nobody is late before its time", 60);
 }
 
 #[test]
@@ -141,22 +142,22 @@ fn a_throttle_is_nobodys_failure() {
 
 #[test]
 fn a_success_was_called() {
-    kept("a success was called", 5);
+    kept("a success was called", 20);
 }
 
 #[test]
 fn nothing_starts_early() {
-    kept("nothing starts early", 10);
+    kept("nothing starts early", 40);
 }
 
 #[test]
 fn one_call_a_fence() {
-    kept("one call a fence", 10);
+    kept("one call a fence", 40);
 }
 
 #[test]
 fn one_live_lease() {
-    kept("one live lease", 10);
+    kept("one live lease", 40);
 }
 
 #[test]
@@ -166,87 +167,87 @@ fn no_timer_leaks() {
 
 #[test]
 fn the_sweep_keeps_up() {
-    kept("the sweep keeps up", 5);
+    kept("the sweep keeps up", 20);
 }
 
 #[test]
 fn in_calm_an_occurrence_starts_on_time() {
-    kept("in calm an occurrence starts on time", 20);
+    kept("in calm an occurrence starts on time", 60);
 }
 
 #[test]
 fn in_calm_nothing_is_missed() {
-    kept("in calm nothing is missed", 20);
+    kept("in calm nothing is missed", 60);
 }
 
 #[test]
 fn in_calm_few_hints_are_given() {
-    kept("in calm few hints are given", 60);
+    kept("in calm few hints are given", 150);
 }
 
 #[test]
 fn in_calm_few_writes_are_made() {
-    kept("in calm few writes are made", 20);
+    kept("in calm few writes are made", 60);
 }
 
 #[test]
 fn a_job_costs_what_it_does() {
-    kept("a job costs what it does", 60);
+    kept("a job costs what it does", 150);
 }
 
 #[test]
 fn what_was_answered_was_written() {
-    kept("what was answered was written", 10);
+    kept("what was answered was written", 40);
 }
 
 #[test]
 fn what_was_answered_is_not_taken_back() {
-    kept("what was answered is not taken back", 10);
+    kept("what was answered is not taken back", 40);
 }
 
 #[test]
 fn an_answer_shows_what_was_asked() {
-    kept("an answer shows what was asked", 20);
+    kept("an answer shows what was asked", 60);
 }
 
 #[test]
 fn a_generation_names_one_state() {
-    kept("a generation names one state", 10);
+    kept("a generation names one state", 40);
 }
 
 #[test]
 fn a_list_shows_a_job_once() {
-    kept("a list shows a job once", 60);
+    kept("a list shows a job once", 150);
 }
 
 #[test]
 fn a_list_shows_each_job() {
-    kept("a list shows each job", 20);
+    kept("a list shows each job", 60);
 }
 
 #[test]
 fn a_list_shows_a_tenant_its_own_jobs() {
-    kept("a list shows a tenant its own jobs", 60);
+    kept("a list shows a tenant its own jobs", 150);
 }
 
 #[test]
 fn nothing_begins_too_late() {
-    kept("nothing begins too late", 60);
+    kept("nothing begins too late", 150);
 }
 
 #[test]
 fn what_was_missed_was_too_late() {
-    kept("what was missed was too late", 60);
+    kept("what was missed was too late", 150);
 }
 
 #[test]
 fn a_catch_up_is_what_its_policy_says() {
-    kept("a catch-up is what its policy says", 60);
+    kept("a catch-up is what its policy says", 150);
 }
 
 #[test]
 fn an_outage_is_over_before_it_is_recorded() {
-    kept("an outage is over before it is recorded", 20);
+    kept("an outage is over before it is recorded", 60);
 }
 
 #[test]
