@@ -5,7 +5,7 @@
 //! that its obligation is met. A crash between any two steps leaves a timer too many, never one too few.
 //!
 //! Who stands on whom, lowest first: [`timers`], [`notifications`], [`slots`], [`chain`], [`run`] and [`job`], [`calendar`], [`operation`],
-//! [`sweep`]; a module uses only those before it. [`aftermath`], [`amend`], [`bodies`] and [`lookup`] are everybody's.
+//! [`sweep`]; a module uses only those before it. [`aftermath`], [`amend`], [`bodies`], [`lookup`] and [`read_at`] are everybody's.
 
 pub mod aftermath;
 pub mod amend;
@@ -20,6 +20,7 @@ pub mod job;
 pub mod lookup;
 pub mod notifications;
 pub mod operation;
+mod read_at;
 pub mod run;
 pub mod slots;
 pub mod sweep;

@@ -16,7 +16,9 @@ use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::chain::dispatch::admitted;
 use crate::chain::passing_over::{erase_unless_change_pending, skip};
+use crate::read_at::ReadAt;
 use crate::run::sla::told_of;
 use crate::slots::turns::{TooLate, Turn, Turns, turn};
 use crate::timers::hinting::hint;
@@ -46,22 +48,28 @@ pub(crate) async fn put_off<D: Ports>(
     let now = ports.clock().now();
     match given {
         Err(TooLate(turn)) => Ok(job.too_late_for(t, turn, now).map_or(Comes::InTurn, Comes::TooLate)),
-        Ok(turn) => {
-            let run = told_of(job.run(key), &timer.key, timer.stamp);
-            let _the_next_look_sees_who_was_faster =
-                write(ports, &Hint::of(timer), job, (&run, Guard::Absent), turn).await?;
-            Ok(Comes::InTurn)
-        }
+        Ok(turn) => put_down(ports, timer, t, turn).await.map(|()| Comes::InTurn),
     }
 }
 
-/// Writes that a run waits for its turn, if it is as it was read; its timer moves there, and it is hinted then.
+/// What is on record outlives a pause: so it goes by its job as that is now, not as it was when the look began. Where that no longer admits it,
+/// or somebody was faster, the next look sees what is so.
+async fn put_down<D: Ports>(ports: &D, timer: &Timer, t: Moment, turn: Turn) -> Result<(), Fault> {
+    let read_at = ReadAt::now(ports.clock()); // before the read: its answer may have been long on its way
+    let Ok(job) = admitted(ports, timer, t).await? else { return Ok(()) };
+    let run = told_of(job.run(RunKey::occurrence(job.id, t)), &timer.key, timer.stamp);
+    let _is_written = write(ports, &Hint::of(timer), &job, (&run, Guard::Absent), turn, read_at).await?;
+    Ok(())
+}
+
+/// Writes that a run waits for its turn, if it is as it was read, and that was not too long ago; its timer moves there, and it is hinted then.
 pub(crate) async fn write<D: Ports>(
     ports: &D,
     told: &Hint,
     job: &Job,
     (run, guard): (&Run, Guard),
     turn: Turn,
+    read_at: ReadAt,
 ) -> Result<bool, Fault> {
     let now = ports.clock().now();
     let Ok(next) = run.after(&RunEvent::MakeUp { turn: turn.at, per_minute: turn.per_minute }, now) else {
@@ -69,7 +77,7 @@ pub(crate) async fn write<D: Ports>(
     };
     // A link of its chain, moved: whoever dies here leaves no run behind that somebody promised.
     let timer = promise(ports, &next.tenant, told.timer.moved_to(turn.at), told.stamp.generation).await?;
-    if !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
+    if read_at.is_stale(ports.clock()) || !ports.store().put(&next.tenant, next.key, &next, guard).await?.is_written() {
         return Ok(false);
     }
     ports.events().changed(run, &next, now);

@@ -3,8 +3,6 @@
 //! Guard **claim's condition**: the run is put only as it was seen, or where none was; of any number of executors with
 //! any number of hints one gets through.
 
-use std::time::Duration;
-
 use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
@@ -34,6 +32,7 @@ use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
 use crate::lookup::owner_of;
 use crate::notifications::digest::{Digested, tell_of_window};
+use crate::read_at::ReadAt;
 use crate::run::callback::told_of as told_of_end;
 use crate::run::entry::{Entered, Entrant, Needs, NotIn, enter};
 use crate::run::lateness::in_turn;
@@ -113,13 +112,6 @@ pub(super) struct Reading {
     pub(super) owner: RunOwner,
     pub(super) run: Option<Seen<Run>>,
     pub(super) read_at: ReadAt,
-}
-
-/// When something was asked for that is to be decided on: by the clock, and by what no clock is set to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ReadAt {
-    moment: Moment,
-    steady: Duration,
 }
 
 /// A run that may be claimed by what was read, as it stands or as its owner would have it.
@@ -470,58 +462,5 @@ impl Reading {
 
     pub(super) fn is_stale(&self, clock: &impl Clock) -> bool {
         self.read_at.is_stale(clock)
-    }
-}
-
-impl ReadAt {
-    fn now(clock: &impl Clock) -> Self {
-        Self { moment: clock.now(), steady: clock.steady() }
-    }
-
-    /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. The clock may have been set back since;
-    /// and what is steady stands still while its machine sleeps.
-    pub(super) fn is_stale(self, clock: &impl Clock) -> bool {
-        let by_the_clock = clock.now().since(self.moment);
-        let steady = clock.steady().saturating_sub(self.steady);
-        by_the_clock.max(steady) > pace::STALE_READ
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What its clock says, and what is steady.
-    struct Clocks(u64, u64);
-
-    impl Clock for Clocks {
-        fn now(&self) -> Moment {
-            Moment::EPOCH + Duration::from_secs(self.0)
-        }
-
-        fn steady(&self) -> Duration {
-            Duration::from_secs(self.1)
-        }
-
-        async fn sleep_until(&self, _moment: Moment) {}
-    }
-
-    /// Removed: either of the two is not asked. What a machine had read before it slept was fresh, or what was read before the clock was set.
-    #[test]
-    fn a_reading_is_as_old_as_either_clock_says() {
-        let read_at = ReadAt::now(&Clocks(1_000, 70));
-
-        let cases = [
-            (1_005, 75, false),
-            (1_006, 75, true),
-            (1_005, 76, true),
-            (600, 74, false),
-            (600, 400, true),
-            (9_000, 71, true),
-        ];
-
-        for (now, steady, is_stale) in cases {
-            assert_eq!(read_at.is_stale(&Clocks(now, steady)), is_stale, "{now} {steady}");
-        }
     }
 }

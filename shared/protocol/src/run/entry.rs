@@ -19,10 +19,11 @@ use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::claim::{Dropped, ReadAt};
+use super::claim::Dropped;
 use super::finish::promise_next_attempt;
 use super::overlap::{meet, press};
 use crate::lookup::owner_of;
+use crate::read_at::ReadAt;
 use crate::slots::line::{leave_line, leave_line_to_others, stand_in_line};
 use crate::slots::pace::put_by;
 use crate::slots::{Place, acquire, has_room, holds, rank, release};

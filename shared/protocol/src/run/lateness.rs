@@ -56,7 +56,7 @@ async fn behind_others<D: Ports>(
         Err(stale) => return Ok(Err(stale)),
     };
     let RunOwner::Job(job) = &ready.owner else { return Ok(Ok(ready)) };
-    let written = write(ports, told, job, (&ready.run, ready.guard), turn).await;
+    let written = write(ports, told, job, (&ready.run, ready.guard), turn, ready.read_at).await;
     Ok(Err(NotIn::Dropped(postponed(told, written))))
 }
 

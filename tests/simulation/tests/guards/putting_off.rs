@@ -9,7 +9,9 @@ use minutehand_domain::schedule::Plan;
 use minutehand_executor::Executed;
 use minutehand_protocol::run::claim::Dropped;
 use minutehand_simulation::fate::Line;
-use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, fails_before, moment, sleeps_before};
+use minutehand_simulation::stage::{
+    Stage, Wish, dies_after, dies_before, every, fails_before, moment, sleeps_after, sleeps_before,
+};
 
 fn all(window: u64, per_minute: Option<u32>) -> CatchUp {
     CatchUp::All { window: Duration::from_secs(window), max_runs: 1000, per_minute }
@@ -145,6 +147,38 @@ fn what_was_put_off_by_who_knew_an_older_schedule_does_not_begin() {
 
     assert_eq!(stage.starts(), [(60, 310), (120, 340), (180, 370), (300, 311)]);
     assert_eq!(stage.state(240), "skipped: superseded");
+}
+
+/// By a clock that is ahead a look puts off what is not due yet, and is slow: meanwhile its job is paused, and goes on behind what it was to put
+/// off. What begins in its turn after all.
+fn slow_by_a_clock_that_is_ahead(sleeps: impl IntoIterator<Item = Line>) -> Stage {
+    let stage = after_an_outage(each_minute(Some(2)), 290, sleeps);
+    stage.set_clocks(70, 300);
+    stage.sweep(80, "slow");
+    stage.set_clocks(90, 0);
+    stage.change(110, "pauser", Change::Pause);
+    stage.change(200, "resumer", Change::Resume);
+    stage.sweep_each_minute(310..1000);
+    stage.play_to(900);
+    stage
+}
+
+/// Removed (`catch-up-by-its-job-of-now`): what is put off goes by its job as that was when the look began. It began, and was due in a pause.
+#[test]
+fn a_look_that_was_slow_puts_off_nothing_of_a_pause() {
+    for nth in 1..=6 {
+        let stage = slow_by_a_clock_that_is_ahead([Line { nth, ..sleeps_after("slow", "head", 150) }]);
+        assert_eq!(stage.judge(), [], "{nth}");
+    }
+}
+
+/// Removed (`catch-up-by-a-late-reading`): what is put off is written however long ago its job was read.
+#[test]
+fn nor_does_one_that_is_slow_to_write_it() {
+    for nth in 1..=6 {
+        let stage = slow_by_a_clock_that_is_ahead([Line { nth, ..sleeps_after("slow", "put_timer", 150) }]);
+        assert_eq!(stage.judge(), [], "{nth}");
+    }
 }
 
 /// An old hint of what waits for its turn comes, and one of what nobody has looked at yet.

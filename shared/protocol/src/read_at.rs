@@ -1,0 +1,66 @@
+//! Read at: when something was asked for that is to be decided on, and whether that is too long ago.
+
+use std::time::Duration;
+
+use minutehand_domain::{Moment, pace};
+use minutehand_io::clock::Clock;
+
+/// By the clock, and by what no clock is set to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadAt {
+    pub(crate) moment: Moment,
+    steady: Duration,
+}
+
+impl ReadAt {
+    pub(crate) fn now(clock: &impl Clock) -> Self {
+        Self { moment: clock.now(), steady: clock.steady() }
+    }
+
+    /// Rule **late claim**: what was read too long ago is read again before anything is decided on it. The clock may have been set back since;
+    /// and what is steady stands still while its machine sleeps.
+    pub(crate) fn is_stale(self, clock: &impl Clock) -> bool {
+        let by_the_clock = clock.now().since(self.moment);
+        let steady = clock.steady().saturating_sub(self.steady);
+        by_the_clock.max(steady) > pace::STALE_READ
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What its clock says, and what is steady.
+    struct Clocks(u64, u64);
+
+    impl Clock for Clocks {
+        fn now(&self) -> Moment {
+            Moment::EPOCH + Duration::from_secs(self.0)
+        }
+
+        fn steady(&self) -> Duration {
+            Duration::from_secs(self.1)
+        }
+
+        async fn sleep_until(&self, _moment: Moment) {}
+    }
+
+    /// Removed: either of the two is not asked. What a machine had read before it slept was fresh, or what was read before the clock was set.
+    #[test]
+    fn a_reading_is_as_old_as_either_clock_says() {
+        let read_at = ReadAt::now(&Clocks(1_000, 70));
+
+        let cases = [
+            (1_005, 75, false),
+            (1_006, 75, true),
+            (1_005, 76, true),
+            (600, 74, false),
+            (600, 400, true),
+            (9_000, 71, true),
+        ];
+
+        for (now, steady, is_stale) in cases {
+            assert_eq!(read_at.is_stale(&Clocks(now, steady)), is_stale, "{now} {steady}");
+        }
+    }
+}
