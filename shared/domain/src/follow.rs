@@ -97,6 +97,7 @@ impl Run {
                 | Skip::Superseded
                 | Skip::Abandoned
                 | Skip::Calendar
+                | Skip::DstGap
                 | Skip::Cooldown
                 | Skip::Cycle => None,
             },

@@ -199,6 +199,8 @@ pub enum Skip {
     Overlap,
     /// A calendar of its job took it.
     Calendar,
+    /// Its zone's clock was put forward past it, and its schedule skips what is in such a gap.
+    DstGap,
     /// More runs stood one behind the other than may.
     Cycle,
     /// Whoever is asked before a run said that it is not to be.
@@ -621,6 +623,7 @@ impl Run {
             | Skip::Overlap
             // Who is taken by a calendar is not admitted; and who is admitted by what the calendar says now is not taken.
             | Skip::Calendar
+            | Skip::DstGap
             | Skip::Cycle
             | Skip::Vetoed
             | Skip::Cooldown => {
@@ -768,6 +771,7 @@ impl Skip {
             Self::Condition => "condition",
             Self::Overlap => "overlap",
             Self::Calendar => "calendar",
+            Self::DstGap => "dst_gap",
             Self::Cycle => "cycle",
             Self::Vetoed => "vetoed",
             Self::Cooldown => "cooldown",

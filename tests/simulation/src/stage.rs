@@ -640,9 +640,13 @@ impl Stage {
     }
 
     pub fn run(&self, instant: i64) -> Option<Run> {
-        at_once(self.world.whole_store().get::<Run>(&self.tenant, self.key(instant)))
-            .expect("memory")
-            .map(|seen| seen.item)
+        self.run_at(moment(instant))
+    }
+
+    /// The run of an instant that is no whole second.
+    pub fn run_at(&self, at: Moment) -> Option<Run> {
+        let key = RunKey::occurrence(self.id, at);
+        at_once(self.world.whole_store().get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item)
     }
 
     /// The run that tells of the end of this one.

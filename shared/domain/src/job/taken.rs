@@ -1,19 +1,21 @@
-//! What calendars take of a job: the instants that its schedule names and at which it does not fire, and what of a moved fire outlives a
-//! change.
+//! What calendars and gaps of a clock take of a job: the instants that its schedule names and at which it does not fire, and what of a moved fire
+//! outlives a change.
 
 use super::in_force::InForce;
 use super::{Carried, Job, Status};
 use crate::Moment;
 use crate::limits::TAKEN_COUNT;
+use crate::run::Skip;
 use crate::schedule::Schedule;
 
-/// Fires in a row that calendars took.
+/// Fires in a row that calendars took, or a gap of the zone's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     pub first: Moment,
     pub last: Moment,
     pub count: u64,
-    /// Which calendar took the first, and why.
+    pub by: Skip,
+    /// Which calendar took the first, and why; or which local time never was.
     pub told: String,
 }
 
@@ -21,6 +23,11 @@ impl Job {
     /// Whether calendars may take anything of it.
     pub fn heeds_calendars(&self) -> bool {
         self.schedules().any(|in_force| in_force.schedule.observance.is_some())
+    }
+
+    /// Whether anything may be taken of it, by calendars or by its zone's clock.
+    pub fn may_lose_fires(&self) -> bool {
+        self.heeds_calendars() || self.schedules().any(|in_force| in_force.schedule.skips_gaps())
     }
 
     /// Whether the schedule in force names `t`, and a calendar takes it.
@@ -31,9 +38,25 @@ impl Job {
         })
     }
 
-    /// What calendars took between a fire, or what is told of behind it, and an instant, neither included, and that no later run stands for: as
-    /// many as one record tells of. What moves to the next fire is told of by that, though it may come after the instant.
+    /// What was taken between a fire, or what is told of behind it, and an instant, neither included, and that no later run stands for: as
+    /// many as one record tells of. What a gap takes is a record of its own.
     pub fn taken_between(&self, after: Moment, until: Moment) -> Option<Taken> {
+        let by_a_gap = self.swallowed_between(after, until);
+        let until = by_a_gap.as_ref().map_or(until, |gap| gap.first);
+        self.taken_by_calendars(after, until).or(by_a_gap)
+    }
+
+    /// What the first gap took of the schedule that was in force then.
+    fn swallowed_between(&self, after: Moment, until: Moment) -> Option<Taken> {
+        let swallowed = |schedule: &Schedule, t| schedule.swallowed_between(t, until);
+        let at = self.next_in_force(after, |in_force, t| swallowed(in_force.schedule, t).map(|gap| gap.at))?;
+        let gap = swallowed(self.in_force(at)?.schedule, at.just_before())?;
+        let told = format!("its zone's clock was put forward past {}", gap.local.format("%Y-%m-%d %H:%M:%S"));
+        Some(Taken { first: at, last: at, count: gap.count, by: Skip::DstGap, told })
+    }
+
+    /// What moves to the next fire is told of by that, though it may come after the instant.
+    fn taken_by_calendars(&self, after: Moment, until: Moment) -> Option<Taken> {
         let floor = self.remembered_since().just_before();
         let stands_for = self.next_after(after).and_then(|next| self.moved_from(next));
         let next = |t: Moment| self.next_named_after(t).filter(|next| *next < until);
@@ -46,7 +69,7 @@ impl Job {
                 continue;
             }
             let Some(told) = told_at(schedule, t) else { continue };
-            let taken = taken.get_or_insert(Taken { first: t, last: t, count: 0, told });
+            let taken = taken.get_or_insert(Taken { first: t, last: t, count: 0, by: Skip::Calendar, told });
             (taken.last, taken.count) = (t, taken.count + 1);
             if taken.count >= TAKEN_COUNT {
                 break;

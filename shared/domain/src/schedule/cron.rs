@@ -18,7 +18,7 @@ use chrono_tz::Tz;
 pub use self::error::{CronError, Field};
 pub use self::fields::{DaysMatch, DaysOfMonth, DaysOfWeek, Fields, Years};
 use self::parse::Meaning;
-pub use self::turned::{Pass, Turned};
+pub use self::turned::{Pass, Swallowed, Turned};
 pub use self::zone::{EDITION, zone};
 use super::spread::Spread;
 use crate::moment::Moment;

@@ -1,6 +1,6 @@
 //! Silence: why a schedule does not fire at an instant.
 
-use super::cron::Turned;
+use super::cron::{DstGap, Swallowed, Turned};
 use super::{Schedule, When};
 use crate::Moment;
 use crate::id::JobId;
@@ -46,6 +46,18 @@ impl Schedule {
     fn takes(&self, t: Moment) -> bool {
         let is_named = || t > Moment::EPOCH && self.next_nominal_after(t.just_before()) == Some(t);
         self.observance.is_some() && is_named() && self.taken_by(t).is_some()
+    }
+
+    /// What the first gap of its zone's clock between two instants, neither included, swallows of it.
+    pub fn swallowed_between(&self, after: Moment, until: Moment) -> Option<Swallowed> {
+        let When::Cron(cron) = &self.when else { return None };
+        let after = self.start_at.map_or(after, |start| after.max(start.just_before()));
+        cron.swallowed_between(after, self.end_at.map_or(until, |end| until.min(end)))
+    }
+
+    /// Whether its zone's clock may swallow anything of it.
+    pub fn skips_gaps(&self) -> bool {
+        matches!(&self.when, When::Cron(cron) if cron.manner().gap == DstGap::Skip)
     }
 
     /// What a turn of its zone's clock has to do with whether it fires at `t`, before jitter.

@@ -172,6 +172,7 @@ impl Rule {
             Skip::Condition => Self::Condition,
             Skip::Overlap => Self::Overlap,
             Skip::Calendar => Self::Calendar,
+            Skip::DstGap => Self::DstGap,
             Skip::Cycle => Self::Cycle,
             Skip::Vetoed => Self::Hook,
             Skip::Cooldown => Self::Cooldown,

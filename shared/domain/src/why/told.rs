@@ -196,6 +196,7 @@ const fn said_of(why: Skip) -> &'static str {
         Skip::Condition => "its condition is not true",
         Skip::Overlap => "others of its job were under way",
         Skip::Calendar => "a calendar took it",
+        Skip::DstGap => "its zone's clock was put forward past it",
         Skip::Cycle => "more runs stood one behind the other than may, as in a cycle",
         Skip::Vetoed => "whoever is asked before it said that it is not to be",
         Skip::Cooldown => "its rule had told of something shortly before",

@@ -682,6 +682,9 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     let by_a_calendar = Run { told: Some("calendar us-holidays (Christmas)".to_owned()), ..run(scheduled()) };
     let row = Some(SkippedSpan { until: Moment::END, count: Some(300) });
     runs.push(("skipped calendar", by_a_calendar.skipped(Skip::Calendar, row, AT)));
+    let by_a_clock = Run { told: Some("put forward past 02:00".to_owned()), ..run(scheduled()) };
+    let row = Some(SkippedSpan { until: AT, count: Some(4) });
+    runs.push(("skipped dst_gap", by_a_clock.skipped(Skip::DstGap, row, AT)));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let made_up = Some(MadeUp { since: AT, turn: AT, per_minute: 30 });
     runs.push(("counted", Run { is_counted: true, ..run(scheduled()) }));

@@ -1,4 +1,5 @@
-//! What calendars took: the records of fires that did not come, put by whoever makes the first record of the fire behind them.
+//! What calendars took, or gaps of a zone's clock: the records of fires that did not come, put by whoever makes the first record of the fire
+//! behind them.
 //!
 //! Rule **told before what follows**: a calendar decides of instants to come, and may be changed until they are past; so what it took is put
 //! on record once it is past, and before the next thing of its job: the run behind it, or a change of the job. Until then nobody misses it:
@@ -18,9 +19,9 @@ const ROWS: usize = 16;
 /// Fires that are passed on the way to a row: in an outage there may be many, and nothing was taken between most of them.
 const FIRES: usize = 10_000;
 
-/// Records what calendars took before the fire at `t`, behind the one before it.
+/// Records what was taken before the fire at `t`, behind the one before it.
 pub async fn record_taken<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(), Fault> {
-    if !job.heeds_calendars() {
+    if !job.may_lose_fires() {
         return Ok(());
     }
     record_taken_between(ports, job, job.last_before(t).unwrap_or(Moment::EPOCH), t).await
@@ -58,7 +59,7 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
     let look = if owes(&ours) { Some(promise_look(ports, &ours).await?) } else { None };
     let record = match born(ports, &ours, "scheduled", now).await? {
         Put::Written(_) => ours,
-        Put::Conflict(Some(seen)) if is_of_a_calendar(&seen.item) => seen.item,
+        Put::Conflict(Some(seen)) if was_taken(&seen.item) => seen.item,
         // The look that was promised finds what is there.
         Put::Conflict(there) => return Ok(there.map_or(taken.first, |seen| seen.item.key.at)),
     };
@@ -73,12 +74,12 @@ async fn record<D: Ports>(ports: &D, job: &Job, taken: &Taken) -> Result<Moment,
 
 fn record_of(job: &Job, taken: &Taken, now: Moment) -> Run {
     let span = (taken.count > 1).then_some(SkippedSpan { until: taken.last, count: Some(taken.count) });
-    let run = job.run(RunKey::occurrence(job.id, taken.first)).skipped(Skip::Calendar, span, now);
+    let run = job.run(RunKey::occurrence(job.id, taken.first)).skipped(taken.by, span, now);
     Run { told: Some(taken.told.clone()), sla: None, ..run }
 }
 
-fn is_of_a_calendar(run: &Run) -> bool {
-    matches!(run.state, State::Skipped { why: Skip::Calendar, .. })
+fn was_taken(run: &Run) -> bool {
+    matches!(run.state, State::Skipped { why: Skip::Calendar | Skip::DstGap, .. })
 }
 use crate::born::born;
 use crate::graph::owed::owes;

@@ -4,7 +4,7 @@ use minutehand_domain::calendar::{AsSeen, Maintenance, Rules};
 use minutehand_domain::callback::End;
 use minutehand_domain::catch_up::CatchUp;
 use minutehand_domain::job::Change;
-use minutehand_domain::schedule::cron::zone;
+use minutehand_domain::schedule::cron::{DstGap, zone};
 use minutehand_domain::schedule::{OnExcluded, Plan};
 use minutehand_protocol::job::create::Created;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, moment, sleeps_before};
@@ -158,6 +158,31 @@ fn what_a_calendar_took_is_on_record_before_the_run_behind_it() {
     assert_eq!(stage.called(), [600, 2400, 3000]);
     assert_eq!((stage.state(1200), stage.spanned(1200)), ("skipped: calendar".to_owned(), Some((1800, 2))));
     assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3010)), "{:?}", stage.timers());
+}
+
+/// In the night of 14 March 2027 the clocks of New York show no 02:30.
+///
+/// Removed (`gaps-told-before-what-follows`): only who heeds a calendar is asked what was taken. Nobody could find out what had become of that day.
+#[test]
+fn what_a_clock_is_put_forward_past_is_on_record_before_the_run_behind_it() {
+    let (thirteenth, gap, fifteenth) = (4_923_000, 5_007_600, 5_092_200);
+    let plan = Plan {
+        cron: Some("*/30 2 13-15 3 *".to_owned()),
+        timezone: Some("America/New_York".to_owned()),
+        dst_gap: Some(DstGap::Skip),
+        ..Plan::default()
+    };
+    let stage = Stage::new(Wish::of(plan), []);
+    stage.create(10, "creator");
+    stage.sweep_each_minute(thirteenth - 7200..fifteenth + 600);
+
+    stage.play_to(fifteenth + 500);
+
+    assert_eq!(stage.called(), [thirteenth - 1800, thirteenth, fifteenth - 1800, fifteenth]);
+    let record = stage.run_at(moment(gap).just_before()).expect("a record of the gap");
+    assert_eq!((record.reason(), record.skipped_span().and_then(|span| span.count)), (Some("dst_gap"), Some(2)));
+    assert_eq!(record.told.as_deref(), Some("its zone's clock was put forward past 2027-03-14 02:00:00"));
+    assert_eq!(stage.all_runs().len(), 5);
 }
 
 /// Who is told when a run is skipped is told of what a calendar took.

@@ -9,6 +9,7 @@ use crate::calendar::{Calendar, Maintenance, Rules};
 use crate::id::{JobId, RunKey, Tenant};
 use crate::job::{Change, Definition, NotAdmitted};
 use crate::run::Skip;
+use crate::schedule::cron::DstGap;
 use crate::schedule::{OnExcluded, Plan};
 
 const MORNING: i64 = 1_798_761_600; // 2027-01-01
@@ -44,11 +45,43 @@ fn a_row_of_what_was_taken_is_told_of_as_one() {
     let taken = job.taken_between(job.last_before(at(6)).unwrap(), at(6)).unwrap();
 
     let told = "calendar works (maintenance)".to_owned();
-    assert_eq!(taken, Taken { first: at(3), last: at(5), count: 3, told });
+    assert_eq!(taken, Taken { first: at(3), last: at(5), count: 3, by: Skip::Calendar, told });
     assert_eq!(job.admits(at(4)), Err(NotAdmitted::Excluded));
     assert_eq!(Skip::from(NotAdmitted::Excluded), Skip::Calendar);
     assert_eq!(job.taken_between(at(6), at(7)), None);
     assert_eq!((job.last_before(at(1)), job.last_before(at(0))), (Some(at(0)), None));
+}
+
+/// In a gap of its clock a row of its own, which cuts what a calendar takes around it.
+#[test]
+fn what_a_gap_of_its_clock_takes_is_told_of_apart() {
+    let plan = Plan {
+        cron: Some("30 * * * *".to_owned()),
+        timezone: Some("America/New_York".to_owned()),
+        dst_gap: Some(DstGap::Skip),
+        calendars: vec!["works".parse().unwrap()],
+        ..Plan::default()
+    };
+    let spring = Moment::parse("2027-03-14T07:00:00Z").unwrap();
+    let hours = |hours: i64| Moment::from_secs(spring.millis() / 1000 + hours * 3600 - 1800);
+    let mut schedule = Schedule::new(&plan, at(0)).unwrap();
+    let observance = schedule.observance.as_mut().unwrap();
+    observance.calendars[0].known = Some(closed(hours(-1), hours(3)));
+    let job = job(schedule);
+
+    let rows: Vec<_> = [hours(-2), hours(0), spring.just_before()]
+        .into_iter()
+        .map(|after| job.taken_between(after, hours(3)).map(|taken| (taken.first, taken.count, taken.by)))
+        .collect();
+
+    assert_eq!(
+        rows,
+        [
+            Some((hours(-1), 2, Skip::Calendar)),
+            Some((spring.just_before(), 1, Skip::DstGap)),
+            Some((hours(1), 2, Skip::Calendar)),
+        ]
+    );
 }
 
 #[test]

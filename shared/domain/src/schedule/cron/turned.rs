@@ -2,8 +2,9 @@
 
 use chrono::{NaiveDateTime, TimeDelta};
 
-use super::clock::{self, Overlap, next_turns};
+use super::clock::{self, Overlap, Turn, next_turns};
 use super::{Cron, DstGap};
+use crate::limits::TAKEN_COUNT;
 use crate::moment::Moment;
 
 /// No clock was ever turned forward by more than a day.
@@ -18,6 +19,16 @@ pub enum Turned {
     Shifted,
     /// The clock shows the local time twice, and the expression names it.
     Twice { local: NaiveDateTime, pass: Pass },
+}
+
+/// What an expression names in a gap of its zone's clock, where gaps are skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swallowed {
+    /// The last instant before the clock jumps, at which nothing fires: an expression names whole seconds.
+    pub at: Moment,
+    /// The first of the local times.
+    pub local: NaiveDateTime,
+    pub count: u64,
 }
 
 /// Which of the two times that a clock shows a local time.
@@ -50,6 +61,32 @@ impl Cron {
         self.skipped_at(t)
     }
 
+    /// What the first gap between two instants, neither included, swallows of it.
+    pub fn swallowed_between(&self, after: Moment, until: Moment) -> Option<Swallowed> {
+        if self.manner().gap == DstGap::NextValid || after >= until {
+            return None;
+        }
+        let (after, until) = (after.to_utc(), until.to_utc());
+        let turns = next_turns(self.zone(), after, until - after);
+        turns.iter().filter(|turn| turn.is_gap()).find_map(|turn| {
+            let at = Moment::from(turn.at).just_before();
+            self.named_in(turn).filter(|_| after < at.to_utc() && at.to_utc() < until).map(|(local, count)| Swallowed {
+                at,
+                local,
+                count,
+            })
+        })
+    }
+
+    /// The first local time in a gap that it names, and how many there are.
+    fn named_in(&self, gap: &Turn) -> Option<(NaiveDateTime, u64)> {
+        let (from, until) = gap.local_times();
+        let in_it = |local: &NaiveDateTime| *local < until;
+        let first = self.fields().at_or_after(from).filter(in_it)?;
+        let all = std::iter::successors(Some(first), |local| self.fields().after(*local).filter(in_it));
+        Some((first, all.zip(1..=TAKEN_COUNT).count() as u64))
+    }
+
     fn skipped_at(&self, t: Moment) -> Option<Turned> {
         let turns = next_turns(self.zone(), t.to_utc() - LONGEST_GAP, LONGEST_GAP * 2);
         turns.iter().filter(|turn| turn.is_gap()).find_map(|turn| {
@@ -73,6 +110,31 @@ mod tests {
     fn cron(text: &str, gap: DstGap, overlap: DstOverlap) -> Cron {
         let manner = Manner { gap, overlap, ..Manner::usual(Tz::America__New_York) };
         Cron::parse(text, manner, Spread::default()).unwrap()
+    }
+
+    #[test]
+    fn what_a_gap_swallows() {
+        let at = |text| Moment::parse(text).unwrap();
+        let (spring, march) =
+            (at("2027-03-14T07:00:00Z").just_before(), ("2027-03-13T12:00:00Z", "2027-03-15T12:00:00Z"));
+        let rows = [
+            ("30 2 * * *", march, Some((spring, "2027-03-14T02:30:00", 1))),
+            ("*/15 2,3 * * *", march, Some((spring, "2027-03-14T02:00:00", 4))),
+            ("* * * * * *", march, Some((spring, "2027-03-14T02:00:00", 3600))),
+            ("0 3 * * *", march, None),
+            ("30 2 * * MON", march, None),
+            ("30 2 * * *", ("2027-03-13T12:00:00Z", "2027-03-14T06:59:59.999Z"), None),
+            ("30 2 * * *", ("2027-03-14T06:59:59.999Z", "2027-03-16T00:00:00Z"), None),
+            ("30 2 14 3 *", ("2026-03-14T07:00:00Z", "2028-03-14T06:30:00Z"), Some((spring, "2027-03-14T02:30:00", 1))),
+            ("30 1 * * *", ("2027-11-06T12:00:00Z", "2027-11-08T12:00:00Z"), None),
+        ];
+        for (text, (after, until), expected) in rows {
+            let swallowed = cron(text, DstGap::Skip, DstOverlap::ByKind).swallowed_between(at(after), at(until));
+            let expected = expected.map(|(at, local, count)| Swallowed { at, local: local.parse().unwrap(), count });
+            assert_eq!(swallowed, expected, "{text} from {after} to {until}");
+            let fires_later = cron(text, DstGap::NextValid, DstOverlap::ByKind);
+            assert_eq!(fires_later.swallowed_between(at(after), at(until)), None, "{text}");
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if run.is_counted {
+    if says_more_than_9(run) {
         10
     } else if says_more_than_8(run) {
         9
@@ -159,6 +159,11 @@ fn shape_of(run: &Run) -> u8 {
     } else {
         1
     }
+}
+
+/// Whether its end is counted, or its zone's clock was put forward past it.
+fn says_more_than_9(run: &Run) -> bool {
+    run.is_counted || matches!(run.state, State::Skipped { why: Skip::DstGap, .. })
 }
 
 /// Whether it says when it was dispatched, or which operation tries it again.
@@ -561,6 +566,8 @@ enum SkipV1 {
     Vetoed,
     #[serde(skip)]
     Cooldown,
+    #[serde(skip)]
+    DstGap,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -884,6 +891,8 @@ enum SkipV3 {
     Vetoed,
     /// From shape 8 on.
     Cooldown,
+    /// From shape 10 on.
+    DstGap,
 }
 
 /// A worker elsewhere holds it, and shows that it does.
