@@ -3,7 +3,7 @@
 //!
 //! All times are milliseconds since the epoch, by the history's true clock unless stated otherwise.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub mod backfill;
@@ -51,6 +51,36 @@ pub struct Account {
     pub costs: Vec<Cost>,
     /// Lists of jobs as clients read them, page by page.
     pub lists: Vec<List>,
+    /// What was counted of the jobs that ask for it.
+    pub counted: Vec<Counted>,
+}
+
+/// What was counted of one job.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    pub job: u32,
+    pub ends: Vec<CountedEnd>,
+    /// As it was last kept, where somebody has counted.
+    pub day: Option<Day>,
+}
+
+/// An end that was written down.
+#[derive(Clone, Debug)]
+pub struct CountedEnd {
+    pub instant: i64,
+    pub number: u64,
+    /// When it was, by its writer's clock.
+    pub at: i64,
+    pub how: String,
+}
+
+/// A day as it is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Day {
+    /// Up to where it was counted.
+    pub until: i64,
+    /// By the beginnings of hours: how many succeeded, failed and timed out.
+    pub hours: BTreeMap<i64, [usize; 3]>,
 }
 
 /// A span in which no fault happens, every sweep comes on time, and no hint is lost but those that the costs name.

@@ -3,6 +3,7 @@
 mod answers;
 mod calm;
 mod catching_up;
+mod counting;
 mod explaining;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +53,10 @@ impl<'a> Verdict<'a> {
             verdict.in_calm_each_occurrence_starts_on_time(job);
             verdict.in_calm_nothing_is_missed(job);
             verdict.a_job_costs_what_it_does(job);
+        }
+        for counted in &account.counted {
+            verdict.an_end_is_counted_once(counted);
+            verdict.a_day_is_what_ended_in_it(counted);
         }
         verdict.every_record_is_settled();
         verdict.whoever_is_late_says_so();

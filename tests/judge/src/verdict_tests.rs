@@ -1,7 +1,10 @@
 //! Each rule is shown a history that breaks just that rule: a judge that reports nothing proves nothing.
 
 use super::*;
-use crate::{Answer, Asked, Calm, CatchUp, Explanation, List, Schedule, Stands, Timer, Version, WrongClocks};
+use crate::{
+    Answer, Asked, Calm, CatchUp, Counted, CountedEnd, Day, Explanation, List, Schedule, Stands, Timer, Version,
+    WrongClocks,
+};
 
 const T: i64 = 1_000_000_000;
 const END: i64 = T + 7_200_000;
@@ -77,7 +80,7 @@ fn each_rule_reports_its_violation() {
     let twice = Call { at: T + 61_000, own_clock: T + 61_000, fence: 2, ended_at: None, ..call() };
     let failed = Record { status: "failed".to_owned(), reason: Some("poison".to_owned()), ..record() };
     let superseded = Record { status: "skipped".to_owned(), reason: Some("superseded".to_owned()), ..record() };
-    let cases: [(&str, Account); 37] = [
+    let cases: [(&str, Account); 41] = [
         ("an explanation is true", explained(60_000, "waiting", "claim")),
         ("an explanation is true", explained(61_000, "fired", "schedule")),
         ("an explanation says why", explained_by_the_record("paused")),
@@ -120,11 +123,32 @@ fn each_rule_reports_its_violation() {
         ("one live lease", with_calls(vec![Call { ended_at: None, ..call() }, twice])),
         ("no timer leaks", Account { timers: vec![timer()], records: vec![], ..clean() }),
         ("a throttle is nobody's failure", Account { blameless: [1].into(), ..with_record(failed) }),
+        ("an end is counted once", counted(vec![], None)),
+        ("an end is counted once", counted(vec![counted_end(), counted_end()], None)),
+        ("an end is counted once", counted(vec![CountedEnd { number: 9, ..counted_end() }, counted_end()], None)),
+        ("a day is what ended in it", counted(vec![counted_end()], Some([0, 1, 0]))),
         ("the sweep keeps up", Account { widest_sweep: 61, ..clean() }),
     ];
     for (rule, account) in cases {
         assert!(rules(&account).contains(&rule), "{rule}: {:?}", rules(&account));
     }
+}
+
+#[test]
+fn what_was_counted_as_it_ended_is_right() {
+    assert_eq!(counted(vec![counted_end()], Some([1, 0, 0])).judge(), []);
+}
+
+fn counted_end() -> CountedEnd {
+    let Record { instant, number, at, status, .. } = record();
+    CountedEnd { instant, number, at: at.expect("it is over"), how: status }
+}
+
+/// The day was counted long after all of its ends.
+fn counted(ends: Vec<CountedEnd>, said: Option<[usize; 3]>) -> Account {
+    let at = counted_end().at;
+    let day = said.map(|said| Day { until: at + 7_200_000, hours: [(at - at % 3_600_000, said)].into() });
+    Account { counted: vec![Counted { job: 1, ends, day }], ..clean() }
 }
 
 fn explained(after: i64, verdict: &str, rule: &str) -> Account {

@@ -219,6 +219,10 @@ impl Play {
                 self.plan_changes(id, created);
             }
             self.plan_asking(id, &schedule, created);
+            if wish["health"] == "full" {
+                self.sim.count("ends are counted");
+                self.plan_counting(id, created);
+            }
         }
         self.plan_listing();
         self.explain_at(self.course.end - MINUTE);
@@ -265,6 +269,19 @@ impl Play {
         let instant = effective.map_or(asked, Moment::millis);
         let told = judge::Explanation { at: self.sim.now(), instant, verdict, rule };
         self.know(id, |driven| driven.explanations.push(told));
+    }
+
+    /// Whoever looks at a job whose ends are counted counts them, while things go wrong and when all of it is calm.
+    fn plan_counting(&self, id: JobId, created: i64) {
+        let early = created + self.sim.dice(|dice| dice.within(5 * MINUTE..25 * MINUTE));
+        for at in [early, self.course.end - 30 * MINUTE, self.course.end - MINUTE] {
+            let play = self.clone();
+            self.act_at(at, "counter", move |ports| async move {
+                let path = format!("/v1/jobs/{id}");
+                let answer = Client::of(ports.clone(), play.tenant.clone()).command("GET", &path).await;
+                play.sim.count(format!("a day counted: {}", answer.status.as_u16()));
+            });
+        }
     }
 
     /// Lists may lag behind; nobody but their reader minds. One more is read when all of it is calm.
@@ -634,6 +651,9 @@ fn wish_for(kind: Kind, schedule: &Value, dice: &mut Dice) -> (Value, Behaviour)
     // Those with much to read have an SLA as well.
     if wish["payload"].as_str().is_some_and(|payload| payload.len() > 1) {
         wish["sla_seconds"] = json!(60);
+    }
+    if dice.chance(0.25) {
+        wish["health"] = json!("full");
     }
     (wish, behaviour)
 }

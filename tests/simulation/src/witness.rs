@@ -9,12 +9,15 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::head::Head;
+use minutehand_domain::health::Extent;
+use minutehand_domain::health::day::{Day, End, EndKey, Ends, How};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::job::{Job, Status};
 use minutehand_domain::run::{Attempt, Run};
 use minutehand_domain::schedule::{Schedule, When};
 use minutehand_domain::timer::{Obligation, Timer};
-use minutehand_io::store::{Bucket, Cursor, RunsOf, Store as _};
+use minutehand_io::store::{Bucket, Cursor, EndsOf, RunsOf, Store as _};
 use minutehand_judge as judge;
 
 use crate::world::{SKEW, Seen, Spent, World};
@@ -136,6 +139,7 @@ pub fn account(world: &World, driven: &BTreeMap<JobId, Driven>, end: i64) -> jud
             explanations: known.explanations,
         });
         account.records.extend(records(world, &told.tenant, *id, told.number, end));
+        account.counted.extend(counted(world, &told.tenant, *id, told.number));
     }
     account.costs = costs(&seen);
     account
@@ -165,6 +169,36 @@ fn records(world: &World, tenant: &Tenant, job: JobId, number: u32, end: i64) ->
             return records;
         }
     }
+}
+
+/// None where the job asks for none.
+fn counted(world: &World, tenant: &Tenant, job: JobId, number: u32) -> Option<judge::Counted> {
+    let store = world.whole_store();
+    let head = at_once(store.get::<Head>(tenant, job)).ok().flatten()?;
+    if head.item.into_job()?.definition.health != Extent::Full {
+        return None;
+    }
+    let within = EndsOf { job, window: Moment::EPOCH..Moment::END };
+    let ends = at_once(store.list::<End>(tenant, within, None, usize::MAX)).unwrap_or_default().items;
+    let day = at_once(store.get::<Day>(tenant, job)).ok().flatten().map(|seen| day(&seen.item));
+    Some(judge::Counted { job: number, ends: ends.iter().map(counted_end).collect(), day })
+}
+
+fn counted_end(end: &End) -> judge::CountedEnd {
+    let how = match end.how {
+        How::Succeeded => "succeeded",
+        How::Failed => "failed",
+        How::TimedOut => "timed_out",
+    };
+    let EndKey { at, run } = end.key;
+    judge::CountedEnd { instant: run.at.millis(), number: run.discriminator, at: at.millis(), how: how.to_owned() }
+}
+
+fn day(day: &Day) -> judge::Day {
+    let number = |count| usize::try_from(count).unwrap_or(usize::MAX);
+    let counts = |ends: Ends| [ends.succeeded, ends.failed, ends.timed_out].map(number);
+    let hours = day.hours().map(|(hour, ends)| (hour.millis(), counts(ends)));
+    judge::Day { until: day.until.millis(), hours: hours.collect() }
 }
 
 fn record(world: &World, tenant: &Tenant, run: &Run, number: u32, end: i64) -> judge::Record {

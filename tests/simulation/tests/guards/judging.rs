@@ -116,6 +116,16 @@ fn no_attempt_is_forgotten() {
 }
 
 #[test]
+fn an_end_is_counted_once() {
+    kept("an end is counted once", 60);
+}
+
+#[test]
+fn a_day_is_what_ended_in_it() {
+    kept("a day is what ended in it", 60);
+}
+
+#[test]
 fn an_explanation_is_true() {
     kept("an explanation is true", 150);
 }
