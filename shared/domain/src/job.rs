@@ -357,6 +357,11 @@ impl Job {
         }
     }
 
+    /// Whether another schedule is in force than before a change, or one where none was. Two changes may be made in one millisecond.
+    pub fn goes_by_another_schedule(&self, before: &Self) -> bool {
+        (self.since, self.status) != (before.since, before.status) || self.schedule != before.schedule
+    }
+
     /// The instant a change must promise before it is written: the first occurrence under a schedule newly in force.
     pub fn first_promise(&self) -> Option<Moment> {
         match self.status {

@@ -390,8 +390,8 @@ fn an_occurrence_that_starts_too_late_is_reported() {
     let rules = |call| rules(&Account { calls: vec![call], ..with_job(none.clone()) });
     let rule = "nothing begins too late";
 
-    assert!(rules(late(T + 60_000 + 302_001, 1)).contains(&rule));
-    assert!(!rules(late(T + 60_000 + 302_000, 1)).contains(&rule));
+    assert!(rules(late(T + 60_000 + 307_001, 1)).contains(&rule));
+    assert!(!rules(late(T + 60_000 + 307_000, 1)).contains(&rule));
     assert!(!rules(late(T + 60_000 + 900_000, 2)).contains(&rule), "a run that had begun goes on");
 }
 

@@ -124,7 +124,7 @@ async fn record_taken_until_now<D: Ports>(ports: &D, job: &Job) -> Result<(), Fa
 
 /// A schedule newly in force is promised before the head says so. A change of payload or tags promises nothing new.
 async fn promise_first<D: Ports>(ports: &D, job: &Job, next: &Job) -> Result<Option<(Moment, Timer)>, Fault> {
-    let Some(first) = next.first_promise().filter(|_| next.since != job.since) else { return Ok(None) };
+    let Some(first) = next.first_promise().filter(|_| next.goes_by_another_schedule(job)) else { return Ok(None) };
     let timer = promise(ports, &next.tenant, TimerKey::occurrence(next.id, first), next.generation).await?;
     Ok(Some((first, timer)))
 }

@@ -7,6 +7,8 @@ use crate::{Head, Job, Record, SKEW, Status};
 const MADE_UP: i64 = 30_000 + 10_000;
 /// The length of a minute of beginnings, less what clocks differ, and how long after its turn one may begin.
 const MINUTE_OF_BEGINNINGS: i64 = 60_000 - 2 * SKEW - 10_000;
+/// What passes between the decision that something is in time and its claim: a slow answer, while what was read is not too old to decide on.
+const DECIDED: i64 = 5_000;
 /// How long the turns may be that a tenant's other jobs have before this one's.
 const LINE: i64 = 5_000;
 
@@ -14,13 +16,13 @@ const LINE: i64 = 5_000;
 const SLEPT: i64 = 30 * 60_000;
 
 impl Verdict<'_> {
-    /// An occurrence not claimed by the end of its job's window does not start any more, up to the skew.
+    /// An occurrence not claimed by the end of its job's window does not start any more, up to the skew and one reading.
     pub(super) fn nothing_starts_too_late(&mut self, job: &Job) {
         let behind = self.account.furthest_behind();
         for call in self.account.calls.iter().filter(|call| call.job == job.job && call.number == 0 && call.fence == 1)
         {
             let windows = around(&job.heads, call.claimed_at).into_iter().map(|head| head.catch_up.window());
-            if windows.max().is_some_and(|window| call.claimed_at - call.instant > window + SKEW + behind) {
+            if windows.max().is_some_and(|window| call.claimed_at - call.instant > window + SKEW + DECIDED + behind) {
                 self.report(
                     "nothing begins too late",
                     job.job,
