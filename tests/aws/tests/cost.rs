@@ -353,11 +353,11 @@ async fn limited() -> Vec<(&'static str, Cost)> {
     ]
 }
 
-/// What comes on top where runs share a limit: each as the difference to runs that share none.
+/// What comes on top where runs share a limit, or their ends are counted: each as the difference to runs without.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_shared_limit_costs_is_what_the_documents_say() {
+async fn what_comes_on_top_of_a_run_costs_what_the_documents_say() {
     let mut table =
-        String::from("| limit | write units | read units | messages | $ per million |\n|---|---|---|---|---|\n");
+        String::from("| on top | write units | read units | messages | $ per million |\n|---|---|---|---|---|\n");
     for (name, cost, most) in Box::pin(limits()).await {
         assert!(cost.writes <= most, "{name}: {cost:?}");
         writeln!(table, "{}", on_top(name, cost)).unwrap();
@@ -368,9 +368,11 @@ async fn what_a_shared_limit_costs_is_what_the_documents_say() {
 
 /// Each with the most write units that it may take: of a place that was waited for two are of updates that the full slot refused.
 async fn limits() -> Vec<(&'static str, Cost, f64)> {
+    let counted = json!({"health": "full"});
     let (nothing, key) = (json!({}), json!({"concurrency": {"key": "k", "limit": 1}}));
     let [often, seldom] = [60_000, 6].map(|per_minute| json!({"rate": {"key": "k", "per_minute": per_minute}}));
     let (one, of_a_key, in_turn) = tokio::join!(one_asked_for(&nothing), one_asked_for(&key), one_asked_for(&often));
+    let counted = without(one_asked_for(&counted).await, one);
     let (two, of_one_key) = tokio::join!(one_behind_another(&nothing), one_behind_another(&key));
     let (apart, in_turns) = tokio::join!(two_at_once(&nothing), two_at_once(&seldom));
 
@@ -382,6 +384,7 @@ async fn limits() -> Vec<(&'static str, Cost, f64)> {
         ("a place that was waited for", waited_for, 7.0),
         ("a turn that is now", turn, 1.0),
         ("a turn that comes later", later, 4.0),
+        ("an end that is counted", counted, 1.0),
     ]
 }
 
