@@ -368,11 +368,11 @@ async fn what_comes_on_top_of_a_run_costs_what_the_documents_say() {
 
 /// Each with the most write units that it may take: of a place that was waited for two are of updates that the full slot refused.
 async fn limits() -> Vec<(&'static str, Cost, f64)> {
-    let counted = json!({"health": "full"});
+    let counting = json!({"health": "full"});
     let (nothing, key) = (json!({}), json!({"concurrency": {"key": "k", "limit": 1}}));
     let [often, seldom] = [60_000, 6].map(|per_minute| json!({"rate": {"key": "k", "per_minute": per_minute}}));
     let (one, of_a_key, in_turn) = tokio::join!(one_asked_for(&nothing), one_asked_for(&key), one_asked_for(&often));
-    let counted = without(one_asked_for(&counted).await, one);
+    let counted = without(one_asked_for(&counting).await, one);
     let (two, of_one_key) = tokio::join!(one_behind_another(&nothing), one_behind_another(&key));
     let (apart, in_turns) = tokio::join!(two_at_once(&nothing), two_at_once(&seldom));
 

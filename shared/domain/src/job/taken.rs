@@ -38,8 +38,8 @@ impl Job {
         })
     }
 
-    /// What was taken between a fire, or what is told of behind it, and an instant, neither included, and that no later run stands for: as
-    /// many as one record tells of. What a gap takes is a record of its own.
+    /// What was taken between two instants, neither included, where nothing fires between them: as many as one record tells of. `after` is a fire,
+    /// or the end of a record behind it. What a gap takes has a record of its own.
     pub fn taken_between(&self, after: Moment, until: Moment) -> Option<Taken> {
         let by_a_gap = self.swallowed_between(after, until);
         let until = by_a_gap.as_ref().map_or(until, |gap| gap.first);
@@ -55,7 +55,7 @@ impl Job {
         Some(Taken { first: at, last: at, count: gap.count, by: Skip::DstGap, told })
     }
 
-    /// What moves to the next fire is told of by that, though it may come after the instant.
+    /// Without what a calendar has moved to the next fire: the run at that fire tells of it, though it may come after `until`.
     fn taken_by_calendars(&self, after: Moment, until: Moment) -> Option<Taken> {
         let floor = self.remembered_since().just_before();
         let stands_for = self.next_after(after).and_then(|next| self.moved_from(next));

@@ -14,6 +14,12 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Put;
 use minutehand_io::{Fault, Ports};
 
+use crate::born::born;
+use crate::graph::owed::owes;
+use crate::graph::settle::{Settled, settle};
+use crate::graph::stop::promise_look;
+use crate::timers::promise::erase;
+
 /// Records of one look: between two fires there is one row, or as many as were cut by a change.
 const ROWS: usize = 16;
 /// Fires that are passed on the way to a row: in an outage there may be many, and nothing was taken between most of them.
@@ -81,8 +87,3 @@ fn record_of(job: &Job, taken: &Taken, now: Moment) -> Run {
 fn was_taken(run: &Run) -> bool {
     matches!(run.state, State::Skipped { why: Skip::Calendar | Skip::DstGap, .. })
 }
-use crate::born::born;
-use crate::graph::owed::owes;
-use crate::graph::settle::{Settled, settle};
-use crate::graph::stop::promise_look;
-use crate::timers::promise::erase;
