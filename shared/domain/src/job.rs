@@ -149,7 +149,8 @@ pub enum NotAdmitted {
     Paused,
     #[error("the schedule in force does not fire then")]
     Superseded,
-    #[error("a calendar takes it")]
+    /// Of what a gap of the clock takes it is the instant of the record.
+    #[error("a calendar takes it, or its zone's clock is put forward past it")]
     Excluded,
 }
 

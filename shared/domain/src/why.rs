@@ -91,13 +91,13 @@ pub struct Answer {
 }
 
 impl<'a> Question<'a> {
-    /// The instants whose record would be the answer: the one that is asked about, and where jitter moves it by the schedules that the job
-    /// knows.
+    /// The instants whose record would be the answer: the one that is asked about, where jitter moves it by the schedules that the job knows,
+    /// and where what a gap of its zone's clock takes is on record.
     pub fn instants(&self) -> Vec<Moment> {
         let mut instants = vec![self.at];
         let spread = self.schedules().map(|(schedule, _)| schedule.effective(self.at));
-        for at in spread.chain(self.job.carried.filter(|carried| carried.nominal == self.at).map(|carried| carried.at))
-        {
+        let carried = self.job.carried.filter(|carried| carried.nominal == self.at).map(|carried| carried.at);
+        for at in spread.chain(carried).chain(self.told_of_its_gap_at()) {
             if !instants.contains(&at) {
                 instants.push(at);
             }
@@ -107,7 +107,16 @@ impl<'a> Question<'a> {
 
     /// Whether this record, of one of these instants, is about the one that is asked about.
     pub fn is_about(&self, run: &Run) -> bool {
-        run.key.at == self.at || run.nominal() == self.at
+        let tells_of_its_gap = || tells_of_a_gap(run) && self.told_of_its_gap_at() == Some(run.key.at);
+        run.key.at == self.at || run.nominal() == self.at || tells_of_its_gap()
+    }
+
+    /// Where a gap took the instant: the last one before the clock was put forward, where the record of the whole gap is.
+    fn told_of_its_gap_at(&self) -> Option<Moment> {
+        match self.silence() {
+            Silence::Turned(Turned::Skipped { resumes, fires: false, .. }) => Some(resumes.just_before()),
+            _no_gap_took_it => None,
+        }
     }
 
     /// The occurrence that is meant, by the schedule that is, or was, in force then.
@@ -262,6 +271,10 @@ impl<'a> Question<'a> {
 }
 
 /// Why the occurrence at `t` did not fire, where this record of an earlier one tells of it.
+fn tells_of_a_gap(run: &Run) -> bool {
+    matches!(run.state, State::Skipped { why: Skip::DstGap, .. })
+}
+
 fn told_by(run: &Run, t: Moment) -> Option<Skip> {
     match &run.state {
         State::Skipped { why, .. } if run.key.is_occurrence() && run.tells_of(t) => Some(*why),

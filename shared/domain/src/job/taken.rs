@@ -30,12 +30,13 @@ impl Job {
         self.heeds_calendars() || self.schedules().any(|in_force| in_force.schedule.skips_gaps())
     }
 
-    /// Whether the schedule in force names `t`, and a calendar takes it.
+    /// Whether the schedule in force names `t`, and a calendar takes it; or its zone's clock is put forward behind `t`, past what it names.
     pub(crate) fn is_taken_at(&self, t: Moment) -> bool {
         let is_named = |schedule: &Schedule| t > Moment::EPOCH && schedule.next_named_after(t.just_before()) == Some(t);
-        self.in_force(t).map(|in_force| in_force.schedule).is_some_and(|schedule| {
-            schedule.observance.is_some() && is_named(schedule) && told_at(schedule, t).is_some()
-        })
+        let takes =
+            |schedule: &Schedule| schedule.observance.is_some() && is_named(schedule) && told_at(schedule, t).is_some();
+        let swallows = |schedule: &Schedule| schedule.swallowed_between(t.just_before(), t.just_after()).is_some();
+        self.in_force(t).map(|in_force| in_force.schedule).is_some_and(|schedule| takes(schedule) || swallows(schedule))
     }
 
     /// What was taken between two instants, neither included, where nothing fires between them: as many as one record tells of. `after` is a fire,
@@ -47,7 +48,7 @@ impl Job {
     }
 
     /// What the first gap took of the schedule that was in force then.
-    fn swallowed_between(&self, after: Moment, until: Moment) -> Option<Taken> {
+    pub fn swallowed_between(&self, after: Moment, until: Moment) -> Option<Taken> {
         let swallowed = |schedule: &Schedule, t| schedule.swallowed_between(t, until);
         let at = self.next_in_force(after, |in_force, t| swallowed(in_force.schedule, t).map(|gap| gap.at))?;
         let gap = swallowed(self.in_force(at)?.schedule, at.just_before())?;

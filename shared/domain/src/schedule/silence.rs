@@ -52,7 +52,8 @@ impl Schedule {
     pub fn swallowed_between(&self, after: Moment, until: Moment) -> Option<Swallowed> {
         let When::Cron(cron) = &self.when else { return None };
         let after = self.start_at.map_or(after, |start| after.max(start.just_before()));
-        cron.swallowed_between(after, self.end_at.map_or(until, |end| until.min(end)))
+        let until = [self.end_at, self.last].into_iter().flatten().fold(until, Moment::min);
+        cron.swallowed_between(after, until)
     }
 
     /// Whether its zone's clock may swallow anything of it.

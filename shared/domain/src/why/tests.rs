@@ -285,6 +285,27 @@ fn a_turn_of_the_clock_is_told() {
     }
 }
 
+/// The record of a gap lies at the last instant before it; whoever asks about the local time means it.
+#[test]
+fn a_local_time_that_never_was_is_told_of_by_the_record_of_its_gap() {
+    let skipping = Plan { dst_gap: Some(DstGap::Skip), ..cron("*/30 2 * * *") };
+    let (firing, job) = (job(&cron("*/30 2 * * *")), job(&skipping));
+    let asked = Moment::parse("2027-03-14T02:30:00-05:00").unwrap();
+    let told_at = Moment::parse("2027-03-14T06:59:59.999Z").unwrap();
+    let now = told_at + Duration::from_secs(86_400);
+    let span = Some(SkippedSpan { until: told_at, count: Some(2) });
+    let record = job.run(RunKey::occurrence(job.id, told_at)).skipped(Skip::DstGap, span, now);
+
+    for at in [asked, told_at] {
+        let question = Question { job: &job, at, now };
+        assert!(question.instants().contains(&told_at) && question.is_about(&record), "{at}");
+        let answer = ask(&job, at, now, &Known { run: Some(&record), ..Known::default() });
+        assert_eq!((words(&answer), answer.run), (("skipped", "dst_gap"), Some(record.key)), "{at}");
+        assert!(answer.detail.contains(", for 2") && !answer.detail.contains("remembers"), "{}", answer.detail);
+    }
+    assert_eq!(Question { job: &firing, at: asked, now }.instants(), [asked], "nothing was taken there");
+}
+
 #[test]
 fn each_word_is_its_own() {
     let verdicts: BTreeSet<&str> = Verdict::ALL.into_iter().map(Verdict::as_str).collect();

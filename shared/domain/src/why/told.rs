@@ -2,6 +2,7 @@
 
 use super::{
     Known, Moment, NotAdmitted, Occurrence, Question, Run, Silence, Skip, State, Status, Turned, Waiting, Why,
+    tells_of_a_gap,
 };
 use crate::id::Origin;
 use crate::workflow::waits::{of_place, of_run};
@@ -151,8 +152,8 @@ impl Question<'_> {
     fn what_brought_it(&self, run: &Run) -> String {
         match run.follows {
             Some(follows) if run.key.origin == Origin::Follow => format!("; it follows {}", follows.run),
-            // A calendar took it: no schedule names it, and there it is.
-            _ if self.occurrence().is_some() || self.is_taken() => String::new(),
+            // A calendar took it, or a gap: no schedule names it, and there it is.
+            _ if self.occurrence().is_some() || self.is_taken() || tells_of_a_gap(run) => String::new(),
             _ => "; no schedule that the job remembers for then names it".to_owned(),
         }
     }
@@ -207,6 +208,8 @@ const fn said_of(why: Skip) -> &'static str {
 fn spanned(record: &Run) -> String {
     match record.skipped_span() {
         Some(span) => match span.count {
+            // What a gap takes has no instants of its own.
+            Some(count) if span.until == record.key.at => format!(", for {count}"),
             Some(count) => format!(", for {count} until {}", span.until),
             None => format!(", for all until {}", span.until),
         },

@@ -18,6 +18,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::chain::dispatch::admitted;
 use crate::chain::passing_over::{erase_unless_change_pending, skip};
+use crate::chain::taken::{record_taken, record_taken_between};
 use crate::read_at::ReadAt;
 use crate::run::sla::told_of;
 use crate::slots::turns::{TooLate, Turn, Turns, turn};
@@ -53,10 +54,11 @@ pub(crate) async fn put_off<D: Ports>(
 }
 
 /// What is on record outlives a pause: so it goes by its job as that is now, not as it was when the look began. Where that no longer admits it,
-/// or somebody was faster, the next look sees what is so.
+/// or somebody was faster, the next look sees what is so. Rule **told before what follows**: whoever claims it finds a record, and looks no further.
 async fn put_down<D: Ports>(ports: &D, timer: &Timer, t: Moment, turn: Turn) -> Result<(), Fault> {
     let read_at = ReadAt::now(ports.clock()); // before the read: its answer may have been long on its way
     let Ok(job) = admitted(ports, timer, t).await? else { return Ok(()) };
+    record_taken(ports, &job, t).await?;
     let run = told_of(job.run(RunKey::occurrence(job.id, t)), &timer.key, timer.stamp);
     let _is_written = write(ports, &Hint::of(timer), &job, (&run, Guard::Absent), turn, read_at).await?;
     Ok(())
@@ -103,6 +105,8 @@ pub(crate) async fn record_too_late<D: Ports>(
     missed: Missed,
 ) -> Result<(), Fault> {
     let span = (missed.last > t).then_some(SkippedSpan { until: missed.last, count: Some(missed.count) });
+    record_taken(ports, job, t).await?;
+    record_taken_between(ports, job, t, missed.last).await?;
     if skip(ports, job.run(RunKey::occurrence(job.id, t)), Skip::Missed, span).await? {
         erase_unless_change_pending(ports, timer, job).await?;
     }

@@ -18,6 +18,7 @@ use crate::born::born;
 use crate::graph::owed::owes;
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::promise_look;
+use crate::lookup::job_of;
 use crate::timers::promise::erase;
 
 /// Records of one look: between two fires there is one row, or as many as were cut by a change.
@@ -33,6 +34,17 @@ pub async fn record_taken<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(
     record_taken_between(ports, job, job.last_before(t).unwrap_or(Moment::EPOCH), t).await
 }
 
+/// Behind a fire that ended before its time, as somebody called it off: what was taken before it was not past then, and nobody claims it.
+pub async fn record_taken_before_what_was_called_off<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
+    if !run.key.is_occurrence() || run.finished_at().is_none_or(|at| at >= run.key.at) {
+        return Ok(());
+    }
+    match job_of(ports, &run.tenant, run.key.job).await? {
+        Some(job) => record_taken(ports, &job, run.key.at).await,
+        None => Ok(()),
+    }
+}
+
 /// The same between two instants, neither included, as far as they are past.
 pub async fn record_taken_between<D: Ports>(ports: &D, job: &Job, from: Moment, until: Moment) -> Result<(), Fault> {
     let until = until.min(ports.clock().now().just_after());
@@ -44,8 +56,11 @@ pub async fn record_taken_between<D: Ports>(ports: &D, job: &Job, from: Moment, 
     Ok(())
 }
 
-/// A row ends before the next fire: what was taken behind that is another.
+/// A row ends before the next fire: what was taken behind that is another. What a gap takes is looked for at once, however much fires before it.
 fn next_row(job: &Job, from: Moment, until: Moment) -> Option<Taken> {
+    if !job.heeds_calendars() {
+        return job.swallowed_between(from, until);
+    }
     let mut from = from;
     for _ in 0..FIRES {
         let next = job.next_after(from).filter(|next| *next < until);

@@ -26,7 +26,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
 use crate::chain::standing::{Asked, Standing, standing};
-use crate::chain::taken::record_taken;
+use crate::chain::taken::{record_taken, record_taken_before_what_was_called_off};
 use crate::graph::attend::{attend, let_go};
 use crate::graph::settle::{Settled, settle};
 use crate::graph::stop::look_again;
@@ -232,6 +232,7 @@ pub(super) async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Read
 /// A finished run needs no timer, but the record of an outage does: the sweeper fires its last occurrence. Rule **only settle
 /// erases**: what its end owes is paid first, and a failure that waits for a verdict is left to the look.
 pub(super) async fn erase_what_is_left<D: Ports>(ports: &D, hint: &Hint, run: &Run) -> Result<(), Fault> {
+    record_taken_before_what_was_called_off(ports, run).await?;
     let is_paid = settle(ports, run).await? == Settled::Paid;
     if is_paid && run.coalesced_until().is_none() && let_go(ports, run).await? {
         ports.store().erase_timer(&hint.timer, hint.stamp).await?;

@@ -21,6 +21,7 @@ use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
 use crate::chain::passing_over::{ensure_successor, erase_unless_change_pending, pass_over};
 use crate::chain::standing::{Asked, Standing, standing};
+use crate::chain::taken::record_taken_before_what_was_called_off;
 use crate::graph::attend::{attend, let_go, look as look_below, touch};
 use crate::graph::settle::{Settled, settle};
 use crate::lookup::job_of;
@@ -179,6 +180,7 @@ async fn look_after_tasks<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>) -
 /// Rule **only settle erases**: what the run's end owes is paid, and only then its timer goes. A failure that waits for a verdict is
 /// written unchanged first: rule **touch**.
 async fn erase_settled<D: Ports>(ports: &D, timer: &Timer, run: &Run, job: Option<Job>) -> Result<(), Fault> {
+    record_taken_before_what_was_called_off(ports, run).await?;
     if settle(ports, run).await? == Settled::More {
         let again = ports.clock().now() + pace::PROMISE_AGAIN;
         return move_to(ports, timer, again).await.map(|_moved| ());

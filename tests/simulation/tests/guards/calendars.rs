@@ -10,6 +10,8 @@ use minutehand_protocol::job::create::Created;
 use minutehand_simulation::stage::{Stage, Wish, dies_after, dies_before, every, moment, sleeps_before};
 use minutehand_simulation::telling::Telling;
 
+const HOUR: i64 = 3600;
+
 /// Every ten minutes from the tenth on, but for what the calendar takes.
 fn heeding(on_excluded: OnExcluded) -> Wish {
     let calendars = vec!["works".parse().unwrap()];
@@ -160,29 +162,112 @@ fn what_a_calendar_took_is_on_record_before_the_run_behind_it() {
     assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3010)), "{:?}", stage.timers());
 }
 
+/// Nobody looks from the one fire on until the next is four minutes late: so the next waits for its turn, and has a record when it is claimed.
+///
+/// Removed (`calendars-told-before-a-putting-off`): whoever puts it off looks for nothing. What came to the fires before it was never on record.
+#[test]
+fn what_a_calendar_took_is_on_record_before_what_is_made_up_for() {
+    let stage = Stage::new(heeding(OnExcluded::Skip), []);
+    stage.calendar(0, "maker", "works", shut(1100, 1900));
+    stage.create(10, "creator");
+    stage.sweep_each_minute(60..1000);
+    stage.sweep_each_minute(2640..7200);
+
+    stage.play_to(3010);
+
+    assert_eq!(stage.called(), [600, 2400, 3000]);
+    assert!(stage.run(2400).expect("a run").started_at.expect("begun") >= moment(2640));
+    assert_eq!((stage.state(1200), stage.spanned(1200)), ("skipped: calendar".to_owned(), Some((1800, 2))));
+}
+
+/// The fire behind it is called off while a calendar's window is still to come, so that its record says nothing of what comes before it.
+///
+/// Removed (`calendars-told-before-what-was-called-off`): who finds that it is over looks for nothing, and nobody claims it. The next fire looks no
+/// further back than to it.
+#[test]
+fn what_a_calendar_took_is_on_record_though_the_fire_behind_it_was_called_off() {
+    for sweeps_until in [7200, 1900] {
+        let stage = Stage::new(heeding(OnExcluded::Skip), []);
+        stage.calendar(0, "maker", "works", shut(1100, 1900));
+        stage.create(10, "creator");
+        stage.sweep_each_minute(60..sweeps_until);
+        stage.sweep_each_minute(2820..7200);
+
+        stage.cancel(1000, "canceller", 2400);
+        stage.play_to(3610);
+
+        assert_eq!(stage.called(), [600, 3000, 3600]);
+        assert_eq!(stage.state(2400), "cancelled");
+        assert_eq!((stage.state(1200), stage.spanned(1200)), ("skipped: calendar".to_owned(), Some((1800, 2))));
+        assert!(stage.timers().iter().all(|timer| timer.key.due > moment(3610)), "{:?}", stage.timers());
+    }
+}
+
 /// In the night of 14 March 2027 the clocks of New York show no 02:30.
 ///
 /// Removed (`gaps-told-before-what-follows`): only who heeds a calendar is asked what was taken. Nobody could find out what had become of that day.
 #[test]
 fn what_a_clock_is_put_forward_past_is_on_record_before_the_run_behind_it() {
-    let (thirteenth, gap, fifteenth) = (4_923_000, 5_007_600, 5_092_200);
-    let plan = Plan {
-        cron: Some("*/30 2 13-15 3 *".to_owned()),
-        timezone: Some("America/New_York".to_owned()),
-        dst_gap: Some(DstGap::Skip),
-        ..Plan::default()
-    };
-    let stage = Stage::new(Wish::of(plan), []);
+    let (thirteenth, fifteenth) = (4_923_000, 5_092_200);
+    let stage = Stage::new(Wish::of(skipping_gaps("*/30 2 13-15 3 *")), []);
     stage.create(10, "creator");
     stage.sweep_each_minute(thirteenth - 7200..fifteenth + 600);
 
     stage.play_to(fifteenth + 500);
 
     assert_eq!(stage.called(), [thirteenth - 1800, thirteenth, fifteenth - 1800, fifteenth]);
-    let record = stage.run_at(moment(gap).just_before()).expect("a record of the gap");
+    let record = stage.run_at(moment(GAP).just_before()).expect("a record of the gap");
     assert_eq!((record.reason(), record.skipped_span().and_then(|span| span.count)), (Some("dst_gap"), Some(2)));
     assert_eq!(record.told.as_deref(), Some("its zone's clock was put forward past 2027-03-14 02:00:00"));
     assert_eq!(stage.all_runs().len(), 5);
+}
+
+/// When the clocks of New York are put forward.
+const GAP: i64 = 5_007_600;
+
+fn skipping_gaps(cron: &str) -> Plan {
+    Plan {
+        cron: Some(cron.to_owned()),
+        timezone: Some("America/New_York".to_owned()),
+        dst_gap: Some(DstGap::Skip),
+        ..Plan::default()
+    }
+}
+
+/// Four hours in which nobody looks at a job of each second, three of them before the gap.
+///
+/// Removed (`gaps-found-however-much-fires-before`): they are looked for from fire to fire, as what calendars take is. After ten thousand the look gave up,
+/// and the next one began behind the outage.
+#[test]
+fn what_a_gap_took_is_on_record_however_much_was_to_fire_before_it() {
+    let stage = Stage::new(Wish::of(skipping_gaps("* * * * * *")), []);
+    stage.create(GAP - 3 * HOUR - 30, "creator");
+    stage.sweep(GAP - 3 * HOUR - 20, "sweeper");
+    stage.sweep_each_minute(GAP + HOUR..GAP + HOUR + 120);
+
+    stage.play_to(GAP + HOUR + 100);
+
+    let record = stage.run_at(moment(GAP).just_before()).expect("a record of the gap");
+    assert_eq!((record.reason(), record.skipped_span().and_then(|span| span.count)), (Some("dst_gap"), Some(3600)));
+}
+
+/// Whoever was to record a gap has promised a look at its record, and dies before it is there.
+///
+/// Removed (`gaps-are-no-changes-of-a-schedule`): what the clock is put forward past is no instant of the job's. The look found one that no schedule
+/// names, and told of a change of the schedule that never was.
+#[test]
+fn what_a_gap_took_is_on_record_though_who_was_to_record_it_died() {
+    let told = Some((Telling::HEARS, vec![End::Skipped]));
+    let stage = Stage::new(Wish { told, ..Wish::of(skipping_gaps("30 2 * 3 *")) }, [dies_before("pauser", "put_run")]);
+    stage.create(GAP - HOUR, "creator");
+    stage.sweep_each_minute(GAP - HOUR..GAP + 3 * HOUR);
+
+    stage.change(GAP + HOUR, "pauser", Change::Pause);
+    stage.play_to(GAP + 3 * HOUR);
+
+    let record = stage.run_at(moment(GAP).just_before()).expect("a record of the gap");
+    assert_eq!(record.reason(), Some("dst_gap"));
+    assert_eq!(stage.told().iter().filter(|(_, what)| what == "run.skipped").count(), 1);
 }
 
 /// Who is told when a run is skipped is told of what a calendar took.

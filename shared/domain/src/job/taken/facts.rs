@@ -84,6 +84,34 @@ fn what_a_gap_of_its_clock_takes_is_told_of_apart() {
     );
 }
 
+/// A gap of which nothing is left: behind the last fire, and before the first.
+#[test]
+fn a_gap_takes_nothing_of_a_job_that_is_used_up() {
+    let plan = Plan {
+        cron: Some("30 2 * * *".to_owned()),
+        timezone: Some("America/New_York".to_owned()),
+        dst_gap: Some(DstGap::Skip),
+        max_fires: Some(3),
+        ..Plan::default()
+    };
+    let taken = |created: &str| {
+        let created = Moment::parse(created).unwrap();
+        let schedule = Schedule::new(&plan, created).unwrap().counted_from(created);
+        let job = Job::new(
+            Tenant::new("t").unwrap(),
+            JobId::from_bytes([1; 16]),
+            schedule,
+            Definition::default(),
+            0,
+            created,
+        );
+        job.taken_between(created, Moment::parse("2027-04-01T00:00:00Z").unwrap()).map(|taken| taken.by)
+    };
+    assert_eq!(taken("2027-03-10T00:00:00Z"), None, "it fired on the 12th for the last time");
+    assert_eq!(taken("2027-03-12T00:00:00Z"), Some(Skip::DstGap), "it fires on the 15th");
+    assert_eq!(taken("2027-03-15T00:00:00Z"), None);
+}
+
 #[test]
 fn of_what_moves_onto_one_instant_the_others_are_taken() {
     let job = job(hourly(OnExcluded::Move, &[(3, 6)]).counted_from(at(0)));

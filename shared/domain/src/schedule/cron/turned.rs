@@ -24,7 +24,8 @@ pub enum Turned {
 /// What an expression names in a gap of its zone's clock, where gaps are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swallowed {
-    /// The last instant before the clock jumps, at which nothing fires: an expression names whole seconds.
+    /// The last instant before the clock jumps, at which nothing fires: an expression names whole seconds. (Jitter may move one there. The record of
+    /// such a gap has no place, and is left out.)
     pub at: Moment,
     /// The first of the local times.
     pub local: NaiveDateTime,
