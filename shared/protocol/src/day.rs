@@ -19,7 +19,9 @@ use minutehand_io::{Fault, Ports};
 pub(crate) async fn count<D: Ports>(ports: &D, run: &Run) -> Result<(), Fault> {
     let Some(end) = run.counted_end() else { return Ok(()) };
     let _there_it_is_the_same = ports.store().put(&run.tenant, end.key, &end, Guard::Absent).await?;
-    if end.is_late(ports.clock().now()) { Box::pin(set_back(ports, run, &end)).await } else { Ok(()) }
+    let now = ports.clock().now();
+    let is_missed = end.is_late(now) && end.is_of_the_day_at(now);
+    if is_missed { Box::pin(set_back(ports, run, &end, now)).await } else { Ok(()) }
 }
 
 /// Whether a run has ended and nobody has written that down.
@@ -29,11 +31,12 @@ pub(crate) async fn is_uncounted<D: Ports>(ports: &D, run: &Run) -> Result<bool,
     Ok(ports.store().get::<End>(&run.tenant, end.key).await?.is_none())
 }
 
-async fn set_back<D: Ports>(ports: &D, run: &Run, end: &End) -> Result<(), Fault> {
+/// As it is at `now`, so that a day of which nothing was counted lasts longer than whoever counts it just then takes.
+async fn set_back<D: Ports>(ports: &D, run: &Run, end: &End, now: Moment) -> Result<(), Fault> {
     let mut there = ports.store().get::<Day>(&run.tenant, run.key.job).await?;
     loop {
         let guard = there.as_ref().map_or(Guard::Absent, Seen::guard);
-        let day = there.map_or(Day::NOTHING, |seen| seen.item).set_back_to(end.key.at);
+        let day = there.map_or(Day::NOTHING, |seen| seen.item).at(now).set_back_to(end.key.at);
         match ports.store().put(&run.tenant, run.key.job, &day, guard).await? {
             Put::Written(_) => return Ok(()),
             Put::Conflict(now_there) => there = now_there,

@@ -78,6 +78,11 @@ impl End {
         now.since(self.key.at) > LATE
     }
 
+    /// Whether a day that is shown at `now` counts it.
+    pub fn is_of_the_day_at(&self, now: Moment) -> bool {
+        self.key.at >= Day::begins(now)
+    }
+
     pub fn expires_at(&self) -> Moment {
         self.key.at + KEPT
     }
@@ -87,13 +92,15 @@ impl Day {
     /// Of which nothing was counted yet.
     pub const NOTHING: Self = Self { hours: BTreeMap::new(), until: Moment::EPOCH };
 
-    /// The same at `now`: hours that are no longer of it are forgotten, and it is read on from no earlier than its first.
+    /// The same at `now`: hours that are no longer of it are forgotten, and it is read on from no earlier than its first. One that claims to know of
+    /// what is to come was kept by a clock that was ahead, and ends have been written since that it lacks: it is believed up to the hour before.
     #[must_use]
-    pub fn at(mut self, now: Moment) -> Self {
+    pub fn at(self, now: Moment) -> Self {
         let first = first_hour(now);
-        self.hours.retain(|hour, _| *hour >= first);
-        self.until = self.until.max(start_of(first));
-        self
+        let mut day = if self.until > now { self.set_back_to(now - HOUR) } else { self };
+        day.hours.retain(|hour, _| *hour >= first);
+        day.until = day.until.max(start_of(first));
+        day
     }
 
     /// Up to where it may be kept at `now`.

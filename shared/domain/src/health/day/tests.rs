@@ -59,3 +59,24 @@ fn what_was_not_expected_any_more_sets_the_day_back_to_its_hour() {
     assert!(late.is_late(NOW) && !end(NOW, How::Failed).is_late(NOW));
     assert!(late.expires_at() > NOW - hours(2) + hours(24));
 }
+
+/// A clock that is ahead by an hour has counted up to its own time.
+#[test]
+fn a_day_that_knows_of_what_is_to_come_is_not_believed() {
+    let ahead = NOW + hours(1);
+    let ends = [end(NOW - hours(3), How::Failed), end(NOW, How::Succeeded)];
+    let day = Day::NOTHING.with(&ends, Day::kept_until(ahead));
+
+    let shown = day.clone().at(NOW);
+
+    assert_eq!((shown.total().failed, shown.total().succeeded), (1, 0), "what came since then is read again");
+    assert_eq!(shown.until, Moment::from_secs(99 * 3600));
+    assert_eq!(day.at(ahead).total().judged(), 2, "whose clock says so believes it");
+}
+
+#[test]
+fn a_day_of_which_nothing_was_counted_outlasts_who_counts_it() {
+    let late = end(NOW - hours(20), How::Failed);
+    assert!(Day::NOTHING.at(NOW).set_back_to(late.key.at).expires_at() > NOW);
+    assert!(late.is_of_the_day_at(NOW) && !end(NOW - hours(25), How::Failed).is_of_the_day_at(NOW));
+}
