@@ -167,7 +167,18 @@ impl ScheduleSpec {
         }
     }
 
+    /// Whether it says when the job fires, and not only that it does not wait to be asked.
+    fn says_when(&self) -> bool {
+        let is_by_time = self.at.is_some() || self.after_seconds.is_some() || self.every_seconds.is_some();
+        is_by_time || self.cron.is_some() || self.after.is_some()
+    }
+
     fn plan(self, spread: Spread, errors: &mut FieldErrors) -> Plan {
+        if self.on_demand == Some(false) && !self.says_when() {
+            // It would fire at once, which nobody means who says so.
+            errors
+                .add("/schedule/on_demand".to_owned(), "says only when it does not fire: say when it does".to_owned());
+        }
         Plan {
             at: self.at.map(|at| at.0),
             after_seconds: self.after_seconds,

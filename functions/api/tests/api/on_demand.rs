@@ -428,3 +428,19 @@ async fn a_large_payload_of_a_run_is_kept_apart() {
 async fn put(world: &World, run: &Run) {
     assert!(world.ports.store().put(&run.tenant, run.key, run, Guard::Absent).await.unwrap().is_written());
 }
+
+/// Nor does it run at once, as a job that says nothing of when it fires does.
+#[tokio::test]
+async fn a_job_that_is_not_on_demand_must_say_when_it_fires() {
+    let world = World::new();
+    let waiting = world.job(json!({"on_demand": true})).await;
+
+    let made = world.post("/v1/jobs", json!({"schedule": {"on_demand": false}, "target": {"noop": {}}})).await;
+    let changed = world.patch(&format!("/v1/jobs/{waiting}"), json!({"schedule": {"on_demand": false}})).await;
+    let again = world.patch(&format!("/v1/jobs/{waiting}"), json!({"schedule": {"every_seconds": 60}})).await;
+
+    for refused in [made, changed] {
+        assert_eq!(refused.problem(422, "invalid"), ["/schedule/on_demand"], "{}", refused.text);
+    }
+    assert_eq!(again.field("/schedule"), json!({"every_seconds": 60}), "{}", again.text);
+}

@@ -308,10 +308,16 @@ async fn told(session: &Session, call: &Call<LettersDoneView>) -> Result<(), Fai
     let answer = session.send(call).await?;
     session.show(&answer, done_view)?;
     let done = answer.read()?;
-    if let Some(cursor) = done.next_cursor.filter(|_| !session.json) {
+    if let Some(cursor) = done.next_cursor.as_ref().filter(|_| !session.json) {
         note(&format!("there are more: again, or with --cursor {cursor}"));
     }
-    Ok(())
+    all_done(&done.results)
+}
+
+fn all_done(results: &[LetterDoneView]) -> Result<(), Failure> {
+    let refused = results.iter().filter(|done| done.problem.is_some()).count();
+    let unknown = results.iter().filter(|done| done.status == 404).count();
+    if refused == 0 { Ok(()) } else { Err(Failure::Some { refused, all: results.len(), unknown }) }
 }
 
 fn done_view(done: &LettersDoneView, paper: Paper) -> String {

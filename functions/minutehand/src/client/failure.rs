@@ -40,6 +40,9 @@ pub(crate) enum Failure {
     /// A file that was looked at has errors, which were said.
     #[error("{0}")]
     Invalid(String),
+    /// Of several that were asked for at once some were refused, which was said of each.
+    #[error("{refused} of {all} were not: PROBLEM says why of each")]
+    Some { refused: usize, all: usize, unknown: usize },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -68,10 +71,13 @@ impl Failure {
                 401 | 403 => 4,
                 _ => 1,
             },
+            Self::Some { refused, unknown, .. } if refused == unknown => 3,
             Self::RunEnded { .. } => 5,
             // The reader of our output has seen enough: `minutehand jobs list | head -1`.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Unreachable { .. } | Self::Unreadable { .. } | Self::Invalid(_) | Self::Io(_) => 1,
+            Self::Some { .. } | Self::Unreachable { .. } | Self::Unreadable { .. } | Self::Invalid(_) | Self::Io(_) => {
+                1
+            }
         }
     }
 
@@ -85,6 +91,7 @@ impl Failure {
             | Self::Unreadable { .. }
             | Self::RunEnded { .. }
             | Self::Invalid(_)
+            | Self::Some { .. }
             | Self::Io(_) => false,
         }
     }
@@ -133,6 +140,7 @@ impl Failure {
             Self::Unreachable { hint: None, .. }
             | Self::Unreadable { .. }
             | Self::File(_)
+            | Self::Some { .. }
             | Self::Invalid(_)
             | Self::Io(_) => {}
         }

@@ -24,6 +24,20 @@ fn a_job_lives_from_creation_to_its_end() {
 }
 
 #[test]
+fn what_a_job_was_given_beside_the_usual_is_shown() {
+    let here = Here::start();
+    let create = ["jobs", "create", "--noop", "--cron=30 2 * * *", "--tz=America/New_York"];
+    let job = |more: &[&str]| text(&here.json(&[&create[..], more].concat()), "job_id");
+    let (plain, other) = (job(&[]), job(&["--days=both", "--dst-gap=skip", "--jitter=5m", "--catch-up=none"]));
+
+    let (plain, other) = (here.ok(&["jobs", "show", &plain]), here.ok(&["jobs", "show", &other]));
+
+    assert!(plain.says("Schedule", "30 2 * * * America/New_York") && !plain.stdout.contains("Catch-up"), "{plain:?}");
+    let schedule = "30 2 * * * America/New_York, days both, in a gap skip, up to 5m later";
+    assert!(other.says("Schedule", schedule) && other.says("Catch-up", "none"), "{other:?}");
+}
+
+#[test]
 fn a_change_meant_for_another_generation_is_refused() {
     let here = Here::start();
     let job = text(&here.json(&["jobs", "create", "--noop", "--on-demand"]), "job_id");

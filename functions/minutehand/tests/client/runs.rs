@@ -201,3 +201,19 @@ impl Tail {
         (ended(self.child).code, rest)
     }
 }
+
+/// A script that names several goes by the exit code, as one that names a single one does.
+#[test]
+fn letters_of_which_some_cannot_be_seen_to_are_no_success() {
+    let here = Here::start();
+    let job = text(&here.json(&["jobs", "create", "--noop", "--on-demand"]), "job_id");
+    let done = text(&here.json(&["jobs", "run", &job, "--wait"]), "run_id");
+    let (one, other) = ("run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2g0", "run_06gzmvcprnx78eemf65jcaymk00t3ykdjv2h0");
+
+    let unknown = here.run(&["dead", "redrive", one, other]);
+    let refused = here.run(&["dead", "dismiss", &done, other]);
+
+    assert_eq!((unknown.code, refused.code), (3, 1), "{unknown:?} {refused:?}");
+    assert!(refused.stderr.contains("2 of 2 were not"), "{refused:?}");
+    assert_eq!(here.run(&["dead", "dismiss", &done]).code, 1);
+}

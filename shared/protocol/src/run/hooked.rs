@@ -20,8 +20,8 @@ pub fn told_before(run: &Run, payload: Option<&Json>, now: Moment) -> Json {
     data(&RunToldView::of("starting", now, view))
 }
 
-/// What an answer gives the run in the place of what it would be given: the field `payload` of an object, if there is one. An answer of
-/// which only the beginning is known gives nobody knows what.
+/// What an answer gives the run in the place of what it would be given: the field `payload` of an object, if there is one; also where the
+/// answer did not say that it is JSON, and so is known as a text. An answer of which only the beginning is known gives nobody knows what.
 #[expect(clippy::result_unit_err, reason = "nothing is known of what cannot be known")]
 pub fn given_by(answer: &Json) -> Result<Option<Json>, ()> {
     #[derive(Deserialize)]
@@ -33,9 +33,10 @@ pub fn given_by(answer: &Json) -> Result<Option<Json>, ()> {
     if answer.as_str().starts_with('"') && answer.len() >= CUT_BYTES {
         return Err(());
     }
+    let text = serde_json::from_str::<String>(answer.as_str()).ok();
+    let said = text.as_deref().unwrap_or(answer.as_str()).trim_start();
     // Of a list serde would read the fields in their order.
-    let object = answer.as_str().starts_with('{').then_some(answer.as_str());
-    let gives = object.and_then(|object| serde_json::from_str::<Gives<'_>>(object).ok());
+    let gives = said.starts_with('{').then(|| serde_json::from_str::<Gives<'_>>(said).ok()).flatten();
     Ok(gives.and_then(|gives| gives.payload).map(Json::compact))
 }
 
@@ -53,6 +54,13 @@ mod tests {
         assert_eq!(given(json!({"payload": null})), Ok(None));
         assert_eq!(given(json!({"ok": true})), Ok(None));
         assert_eq!(given(json!("OK")), Ok(None));
+        assert_eq!(
+            given(json!("\n{\"payload\": {\"a\": 1}}")),
+            Ok(Some(Json::of(&json!({"a": 1})))),
+            "it did not say that it is JSON"
+        );
+        assert_eq!(given(json!("{\"payload\": ")), Ok(None));
+        assert_eq!(given(json!("[{\"payload\": 1}]")), Ok(None));
         assert_eq!(given(json!([{"payload": 1}])), Ok(None));
         assert_eq!(given(json!("x".repeat(CUT_BYTES))), Err(()));
     }

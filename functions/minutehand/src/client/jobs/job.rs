@@ -1,10 +1,11 @@
 //! A job as its reader sees it.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use minutehand_client::wire::{
-    AfterSpec, CallbackSpec, ConcurrencySpec, DayView, DurationView, HooksView, Instant, JobHealthView, JobView,
-    ListedJobView, OneJobView, OverlapSpec, RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
+    AfterSpec, CallbackSpec, CatchUpSpec, ConcurrencySpec, DayView, DurationView, HooksView, Instant, JobHealthView,
+    JobView, ListedJobView, OneJobView, OverlapSpec, RateSpec, RetrySpec, RunStatus, ScheduleSpec, TargetSpec, Word,
 };
 
 use super::super::cells::{counted, or_dash, status};
@@ -121,6 +122,8 @@ fn card_of(job: &JobView, paper: Paper) -> Card {
         .with("Status", status(&job.status))
         .with("Generation", job.generation.to_string())
         .with("Schedule", schedule_words(&job.schedule))
+        .maybe("Calendars", calendar_words(&job.schedule))
+        .maybe("Catch-up", catch_up_words(&job.catch_up))
         .with("Target", target_words(&job.target))
         .maybe("Headers", header_names(&job.target))
         .maybe("Payload", job.payload.text())
@@ -167,13 +170,27 @@ fn header_names(target: &TargetSpec) -> Option<String> {
 }
 
 pub(crate) fn schedule_words(schedule: &ScheduleSpec) -> String {
+    let clock = [
+        unusual(schedule.days.as_ref()).map(|days| format!("days {days}")),
+        unusual(schedule.dst_gap.as_ref()).map(|gap| format!("in a gap {gap}")),
+        unusual(schedule.dst_overlap.as_ref()).map(|overlap| format!("in an overlap {overlap}")),
+    ];
     let bounds = [
         schedule.start_at.map(|at| format!("from {}", short(at.0))),
         schedule.end_at.map(|at| format!("until {}", short(at.0))),
         schedule.max_fires.map(|most| format!("at most {}", counted(most.into(), "time"))),
+        schedule.jitter_seconds.map(|most| format!("up to {} later", Span(most.into()))),
     ];
-    let words: Vec<String> = [when(schedule)].into_iter().chain(bounds.into_iter().flatten()).collect();
+    let words: Vec<String> = [when(schedule)].into_iter().chain(clock.into_iter().chain(bounds).flatten()).collect();
     words.join(", ")
+}
+
+/// A word that is not what is meant without one.
+fn unusual<T: Default>(word: Option<&Word<T>>) -> Option<String>
+where
+    Word<T>: PartialEq<T> + Display,
+{
+    word.filter(|word| **word != T::default()).map(ToString::to_string)
 }
 
 fn when(schedule: &ScheduleSpec) -> String {
@@ -185,6 +202,24 @@ fn when(schedule: &ScheduleSpec) -> String {
         .or(schedule.after.as_ref().map(after_words))
         .or(schedule.on_demand.filter(|&given| given).map(|_| "on demand".to_owned()))
         .unwrap_or_else(|| "once, at creation".to_owned())
+}
+
+/// Which it heeds, and what becomes of what they take.
+fn calendar_words(schedule: &ScheduleSpec) -> Option<String> {
+    let names = schedule.calendars.as_ref()?.join(", ");
+    let taken = schedule.on_excluded.as_ref().map_or_else(|| "skip".to_owned(), ToString::to_string);
+    Some(format!("{names}: {taken}"))
+}
+
+/// Nothing of a job that is made up for as it is without a wish.
+fn catch_up_words(catch_up: &CatchUpSpec) -> Option<String> {
+    let policy = unusual(catch_up.policy.as_ref())?;
+    let words = [
+        Some(policy),
+        catch_up.max_runs.map(|most| format!("at most {}", counted(most, "run"))),
+        catch_up.rate_per_minute.map(|most| format!("{most} a minute")),
+    ];
+    Some(words.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn after_words(after: &AfterSpec) -> String {
