@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use lambda_http::request::RequestContext;
 use lambda_http::{Error, RequestExt as _};
 use minutehand_api::{Api, Keyring, Source, TargetCheck, router};
-use minutehand_cloud::{Cloud, Environment, NoTargets, SettingError, Settings, aws, logs};
+use minutehand_cloud::{Cloud, Environment, Measuring, NoTargets, SettingError, Settings, aws, logs};
 use minutehand_domain::id::Tenant;
 use minutehand_io::targets::http::check_target;
 
@@ -23,21 +23,23 @@ async fn main() -> ExitCode {
 async fn serve() -> Result<(), Error> {
     let environment = Environment::of_this_process();
     let (settings, keys, reach) = (Settings::read(&environment)?, keys(&environment)?, environment.reach()?);
-    let ports = Arc::new(Cloud::new(settings, &aws().await, NoTargets));
+    let measuring = Measuring::of("api", &environment)?;
+    let ports = Arc::new(Cloud::new(settings, &aws().await, NoTargets).measured(measuring.sink()));
     let target_check = TargetCheck::new(move |target| check_target(target, reach)).declaring(environment.targets()?);
     let api = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics: None });
-    let api = api.layer(from_fn_with_state(ports, flush_events_before_answering)).layer(from_fn(say_its_source));
+    let api = api.layer(from_fn_with_state((ports, measuring), tell_before_answering)).layer(from_fn(say_its_source));
     lambda_http::run(api).await
 }
 
-/// A function is frozen between two invocations: its events must be sent before the answer.
-async fn flush_events_before_answering(
-    State(ports): State<Arc<Cloud<NoTargets>>>,
+/// A function is frozen between two invocations: its events and measurements must be told before the answer.
+async fn tell_before_answering(
+    State((ports, measuring)): State<(Arc<Cloud<NoTargets>>, Measuring)>,
     request: Request,
     next: Next,
 ) -> Response {
     let response = next.run(request).await;
     ports.flush_events().await;
+    measuring.tell(None);
     response
 }
 

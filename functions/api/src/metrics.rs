@@ -5,35 +5,28 @@ use std::time::Duration;
 
 use http::StatusCode;
 use minutehand_io::Fault;
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
-
-/// Buckets of request durations, in seconds.
-const SPANS: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 10.0];
+use minutehand_io::metrics::series::Series;
+use minutehand_io::metrics::{Measure as _, REQUEST_SECONDS, REQUESTS_ANSWERED};
+use prometheus::{Registry, TextEncoder};
 
 /// The host's registry, and the request metrics in it.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Registry,
-    requests: IntCounterVec,
-    spans: HistogramVec,
+    series: Series,
 }
 
 impl Metrics {
     /// Exports `registry`, and counts requests into it.
     pub fn new(registry: Registry) -> Result<Self, prometheus::Error> {
-        let requests = Opts::new("minutehand_http_requests_total", "Requests answered, by route and status.");
-        let spans = HistogramOpts::new("minutehand_http_request_seconds", "How long requests took, by route.");
-        let requests = IntCounterVec::new(requests, &["method", "route", "status"])?;
-        let spans = HistogramVec::new(spans.buckets(SPANS.to_vec()), &["method", "route"])?;
-        registry.register(Box::new(requests.clone()))?;
-        registry.register(Box::new(spans.clone()))?;
-        Ok(Self { registry, requests, spans })
+        let series = Series::new(&[&REQUESTS_ANSWERED, &REQUEST_SECONDS], &registry)?;
+        Ok(Self { registry, series })
     }
 
     /// Counts a request. `route` is the template of the table of routes: ids would make a series each.
     pub(crate) fn answered(&self, method: &str, route: &str, status: StatusCode, took: Duration) {
-        self.requests.with_label_values(&[method, route, status.as_str()]).inc();
-        self.spans.with_label_values(&[method, route]).observe(took.as_secs_f64());
+        self.series.add(&REQUESTS_ANSWERED, &[method, route, status.as_str()], 1.0);
+        self.series.add(&REQUEST_SECONDS, &[method, route], took.as_secs_f64());
     }
 
     pub(crate) fn text(&self) -> Result<String, Fault> {

@@ -16,6 +16,7 @@ use minutehand_domain::limits::{INLINE_PAYLOAD_BYTES, INLINE_RESULT_BYTES};
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::run::{Event, Outcome, Refusal};
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event as Happened, Events as _, Layer};
 use minutehand_io::queues::{Delivery, Queues};
 use minutehand_io::targets::{Answer, Call, Targets as _};
 use minutehand_io::{Fault, Ports};
@@ -51,9 +52,17 @@ pub async fn execute<D: Ports>(
 ) -> Result<Executed, Fault> {
     match claim(ports, &delivery.hint, delivery.lane, Moment::END).await? {
         Claim::Mine(claimed) => execute_claimed(ports, &claimed, &delivery.receipt, leaving, Moment::END).await,
-        Claim::Dropped(why) => Ok(Executed::Dropped(why)),
+        Claim::Dropped(why) => Ok(dropped(ports, why)),
         Claim::NotYet(then) => Ok(Executed::ComeAgain(then)),
     }
+}
+
+/// Nothing was to be claimed; where that is because somebody has it, or had, it would have been done twice.
+pub(crate) fn dropped<D: Ports>(ports: &D, why: Dropped) -> Executed {
+    if matches!(why, Dropped::Finished | Dropped::Held | Dropped::Faster) {
+        ports.events().emit(&Happened::Prevented { by: Layer::Claim });
+    }
+    Executed::Dropped(why)
 }
 
 /// Carries out what is claimed. After `gone` nothing is tried again.
@@ -187,22 +196,27 @@ fn may_still_call<D: Ports>(ports: &D, claimed: &ClaimedRun) -> bool {
 }
 
 async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun, payload: Option<&Json>) -> Answer {
-    let ClaimedRun { run, order, material, .. } = claimed;
+    let ClaimedRun { run, order, material, hint, .. } = claimed;
+    let now = ports.clock().now();
+    ports.events().emit(&Happened::Called { run, sent: hint.sent, now });
     let call = Call {
         target: &order.target,
         tenant: &run.tenant,
         run: run.key,
         attempt: run.fence,
         scheduled_at: run.nominal(),
-        now: ports.clock().now(),
+        now,
         payload,
         follows: run.follows.map(|follows| follows.run),
         task: order.task.as_ref(),
         material,
         timeout: order.terms.call(),
-        lease: LeaseId::of(&claimed.hint, run.fence),
+        lease: LeaseId::of(hint, run.fence),
     };
-    ports.targets().call(call).await
+    let answer = ports.targets().call(call).await;
+    let took = ports.clock().now().since(now);
+    ports.events().emit(&Happened::Answered { target: order.target.kind(), outcome: answer.word(), took });
+    answer
 }
 
 impl Executed {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use lambda_runtime::{Context, Error, LambdaEvent, service_fn};
-use minutehand_cloud::{Cloud, Environment, NoTargets, ServiceCaller, Settings, aws, logs, services};
+use minutehand_cloud::{Cloud, Environment, Measuring, NoTargets, ServiceCaller, Settings, aws, logs, services};
 use minutehand_domain::Moment;
 use minutehand_executor::batch::execute_batch;
 use minutehand_io::Fault;
@@ -19,6 +19,7 @@ use minutehand_io::targets::http::HttpCaller;
 struct Executor {
     ports: Cloud<Callers<HttpCaller, DynamoStore, Option<ServiceCaller>>>,
     queues: QueueUrls,
+    measuring: Measuring,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -43,8 +44,9 @@ impl Executor {
         let http = HttpCaller::new(environment.reach()?)?;
         let aws = aws().await;
         let services = services(environment.targets()?, &aws, environment)?;
+        let measuring = Measuring::of("executor", environment)?;
         let ports = Cloud::new(settings, &aws, NoTargets).calling(|store| Callers::with(http, services, store));
-        Ok(Self { ports, queues })
+        Ok(Self { ports: ports.measured(measuring.sink()), queues, measuring })
     }
 
     /// Answers with the messages that are to be delivered again. What cannot be read is among them: it goes to the dead
@@ -75,6 +77,7 @@ impl Executor {
             }
         }
         self.ports.flush_events().await;
+        self.measuring.tell(deliveries.first().map(|delivery| delivery.lane.priority));
         answer
     }
 

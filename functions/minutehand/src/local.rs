@@ -9,7 +9,7 @@ use minutehand_io::Ports;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
 use minutehand_io::events::Log;
-use minutehand_io::events::tally::Tally;
+use minutehand_io::metrics::measured::Measured;
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::quotas::Quotas;
@@ -27,7 +27,7 @@ pub(crate) struct Local<S> {
     queues: EmbeddedQueues<SystemClock>,
     targets: Callers<HttpCaller, S, Services>,
     vault: KeyFile,
-    events: Tally<Log>,
+    events: Measured<Log>,
     plans: Plans,
     quotas: Quotas,
     rules: Rules,
@@ -36,7 +36,13 @@ pub(crate) struct Local<S> {
 
 impl<S: Store> Local<S> {
     /// This process has the embedded store to itself, so a lease of any other worker belongs to a dead process.
-    pub(crate) fn new(store: Arc<S>, http: HttpCaller, services: Services, vault: KeyFile, events: Tally<Log>) -> Self {
+    pub(crate) fn new(
+        store: Arc<S>,
+        http: HttpCaller,
+        services: Services,
+        vault: KeyFile,
+        events: Measured<Log>,
+    ) -> Self {
         let me = Claimant { worker: Worker(SystemChance.number()), exclusive_store: true };
         let targets = Callers::with(http, services, Arc::clone(&store));
         Self {
@@ -58,7 +64,7 @@ impl<S: Store> Ports for Local<S> {
     type Queues = EmbeddedQueues<SystemClock>;
     type Targets = Callers<HttpCaller, S, Services>;
     type Vault = KeyFile;
-    type Events = Tally<Log>;
+    type Events = Measured<Log>;
     type Clock = SystemClock;
     type Chance = SystemChance;
 
@@ -78,7 +84,7 @@ impl<S: Store> Ports for Local<S> {
         &self.vault
     }
 
-    fn events(&self) -> &Tally<Log> {
+    fn events(&self) -> &Measured<Log> {
         &self.events
     }
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use minutehand_domain::priority::Priority;
 use minutehand_io::Ports as _;
+use minutehand_io::metrics::series::{counter, gauge};
+use minutehand_io::metrics::{LANE_HINTS, STORE_ITEMS};
 use minutehand_io::store::embedded::{Embedded, Engine};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
-use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
+use prometheus::{IntCounterVec, IntGaugeVec, Registry};
 
 use crate::local::Local;
 
@@ -21,18 +23,7 @@ struct Gauges<E> {
 
 /// Registers the metrics of these ports.
 pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E>>>) -> Result<(), prometheus::Error> {
-    let queues =
-        Opts::new("minutehand_lane_hints", "Hints in the queues, by priority and by whether they can be taken.");
-    let store = Opts::new(
-        "minutehand_store_items_total",
-        "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made \
-             them durable.",
-    );
-    let gauges = Gauges {
-        ports: Arc::clone(ports),
-        queues: IntGaugeVec::new(queues, &["priority", "state"])?,
-        store: IntCounterVec::new(store, &["what"])?,
-    };
+    let gauges = Gauges { ports: Arc::clone(ports), queues: gauge(&LANE_HINTS)?, store: counter(&STORE_ITEMS)? };
     registry.register(Box::new(gauges))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use minutehand_api::Metrics;
 use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, aws};
+use minutehand_io::metrics::series::Series;
 use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
@@ -31,12 +32,13 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let (aws, declared) = (aws().await, targets::declared(options.targets.as_deref())?);
     let services = targets::calling(declared.clone(), &aws)?;
     let ports = Cloud::new(settings, &aws, NoTargets).calling(|store| Callers::with(http, services, store));
-    let ports = Arc::new(ports);
+    let registry = Registry::new();
+    let ports = Arc::new(ports.measured(Arc::new(Series::of_events(&registry)?)));
     let sweeper = Arc::clone(&ports);
     let sweeping = move |drain: Drain| async move {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), flushing_events(sweeper, drain))
     };
-    let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics: Metrics::new(Registry::new())? };
+    let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics: Metrics::new(registry)? };
     host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await?;
     ports.flush_events().await;
     Ok(())

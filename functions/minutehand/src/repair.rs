@@ -17,13 +17,13 @@ use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Log;
-use minutehand_io::events::tally::Tally;
+use minutehand_io::metrics::Unmeasured;
+use minutehand_io::metrics::measured::Measured;
 use minutehand_io::store::embedded::FileStore;
 use minutehand_io::targets::http::{HttpCaller, Reach};
 use minutehand_io::vault::key_file::KeyFile;
 use minutehand_protocol::audit::on_record;
 use minutehand_protocol::sweep::repair::{Position, Repair, Repaired, repair};
-use prometheus::Registry;
 
 use crate::client::{Connection, Failure, Session};
 use crate::local::Local;
@@ -52,7 +52,7 @@ pub(crate) async fn repair_directory(directory: &Path, check: bool) -> Result<Re
         http,
         Services::default(),
         KeyFile::in_memory(),
-        Tally::new(Log, &Registry::new())?,
+        Measured::new(Log, Arc::new(Unmeasured)),
     );
     let call = Repair { check, until: Moment::END };
     let outcome_of = |done: &Result<_, ServeError>| done.is_ok().then_some(Outcome::Done);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use minutehand_api::Metrics;
 use minutehand_io::events::Log;
-use minutehand_io::events::tally::Tally;
+use minutehand_io::metrics::measured::Measured;
+use minutehand_io::metrics::series::Series;
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, warn_of_wider};
 use minutehand_io::targets::http::HttpCaller;
 use minutehand_io::vault::key_file::KeyFile;
@@ -58,7 +59,8 @@ async fn embedded<E: Engine>(
     let http = HttpCaller::new(options.reach())?;
     let declared = targets::declared(options.targets.as_deref())?;
     let services = targets::calling_if_any(&declared).await?;
-    let ports = Arc::new(Local::new(store, http, services, vault, Tally::new(Log, &registry)?));
+    let ports =
+        Arc::new(Local::new(store, http, services, vault, Measured::new(Log, Arc::new(Series::of_events(&registry)?))));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
     if !options.memory {

@@ -23,6 +23,8 @@ mod firing;
 mod full_disk;
 #[path = "process/graphs.rs"]
 mod graphs;
+#[path = "process/measuring.rs"]
+mod measuring;
 #[path = "process/owning.rs"]
 mod owning;
 #[path = "process/reaching.rs"]

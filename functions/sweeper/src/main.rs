@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, Sweeps, aws, logs};
+use minutehand_cloud::{Cloud, Environment, Measuring, NoTargets, Settings, Sweeps, aws, logs};
 use minutehand_domain::Moment;
 use minutehand_io::Ports as _;
 use minutehand_io::store::Store as _;
@@ -26,6 +26,7 @@ struct Sweeper {
     ports: Cloud<NoTargets>,
     sweeps: Sweeps,
     shards_per_sweep: u16,
+    measuring: Measuring,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -50,8 +51,9 @@ impl Sweeper {
         let queue: String = environment.required("MINUTEHAND_SWEEPS_QUEUE", "the URL of an SQS queue")?;
         let each = environment.required::<NonZeroU16>("MINUTEHAND_SHARDS_PER_SWEEP", "a number from 1 to 64")?;
         let aws = aws().await;
-        let ports = Cloud::new(settings, &aws, NoTargets);
-        Ok(Self { ports, sweeps: Sweeps::new(&aws, queue), shards_per_sweep: each.get() })
+        let measuring = Measuring::of("sweeper", environment)?;
+        let ports = Cloud::new(settings, &aws, NoTargets).measured(measuring.sink());
+        Ok(Self { ports, sweeps: Sweeps::new(&aws, queue), shards_per_sweep: each.get(), measuring })
     }
 
     async fn sweep(&self, event: &Value, until: Moment) -> Result<(), Error> {
@@ -61,6 +63,7 @@ impl Sweeper {
             None => tick_in_groups(&self.ports, self.shards_per_sweep, until, hand_out).await,
         };
         self.ports.flush_events().await;
+        self.measuring.tell(None);
         let Pass { buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, .. } = swept?;
         tracing::info!(buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, "swept");
         Ok(())

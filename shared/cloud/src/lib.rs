@@ -1,12 +1,14 @@
 //! The parts that every deployed process shares: [`settings`], [`logs`], and the [`ports`] of AWS.
 
 pub mod logs;
+pub mod measuring;
 pub mod ports;
 pub mod services;
 pub mod settings;
 pub mod sweeps;
 
 pub use aws_config::SdkConfig;
+pub use measuring::Measuring;
 pub use minutehand_io::targets::services::ServiceCaller;
 pub use ports::{Cloud, NoTargets, aws};
 pub use services::{ServicesError, services};

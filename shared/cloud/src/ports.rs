@@ -12,6 +12,8 @@ use minutehand_io::Ports;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
 use minutehand_io::events::bridge::Bus;
+use minutehand_io::metrics::measured::Measured;
+use minutehand_io::metrics::{Measure, Unmeasured};
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::sqs::SqsQueues;
 use minutehand_io::quotas::Quotas;
@@ -35,7 +37,7 @@ pub struct Cloud<T> {
     queues: SqsQueues<SystemClock>,
     targets: T,
     vault: Kms,
-    events: Bus,
+    events: Measured<Bus>,
     plans: Plans,
     quotas: Quotas,
     rules: Rules,
@@ -60,7 +62,7 @@ impl<T> Cloud<T> {
             queues: SqsQueues::new(aws_sdk_sqs::Client::new(aws), queues, SystemClock, early),
             targets,
             vault: Kms::new(aws_sdk_kms::Client::new(aws), secrets_key),
-            events: Bus::new(aws_sdk_eventbridge::Client::new(aws), bus),
+            events: Measured::new(Bus::new(aws_sdk_eventbridge::Client::new(aws), bus), Arc::new(Unmeasured)),
             plans: Plans::default(),
             quotas: Quotas::default(),
             rules: Rules::default(),
@@ -75,10 +77,16 @@ impl<T> Cloud<T> {
         Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, plans, quotas, rules, me }
     }
 
+    /// These ports, whose events are measured into this.
+    #[must_use]
+    pub fn measured(self, into: Arc<dyn Measure>) -> Self {
+        Self { events: self.events.into(into), ..self }
+    }
+
     /// Sends the buffered events, within a time by which an answer may be delayed. A function is frozen between two
     /// invocations, and one that answers too late is killed: an event is not worth that.
     pub async fn flush_events(&self) {
-        if tokio::time::timeout(FLUSH_WITHIN, self.events.flush()).await.is_err() {
+        if tokio::time::timeout(FLUSH_WITHIN, self.events.next().flush()).await.is_err() {
             tracing::warn!("the bus does not answer: some events are lost");
         }
     }
@@ -89,7 +97,7 @@ impl<T: Targets> Ports for Cloud<T> {
     type Queues = SqsQueues<SystemClock>;
     type Targets = T;
     type Vault = Kms;
-    type Events = Bus;
+    type Events = Measured<Bus>;
     type Clock = SystemClock;
     type Chance = SystemChance;
 
@@ -109,7 +117,7 @@ impl<T: Targets> Ports for Cloud<T> {
         &self.vault
     }
 
-    fn events(&self) -> &Bus {
+    fn events(&self) -> &Measured<Bus> {
         &self.events
     }
 

@@ -29,6 +29,19 @@ pub enum Target {
     Service(ServiceTarget),
 }
 
+impl Target {
+    /// Which kind it is, in a word.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Http(_) => "http",
+            Self::Noop => "noop",
+            Self::Workflow(_) => "workflow",
+            Self::Worker(_) => "worker",
+            Self::Service(service) => service.asks.kind().as_str(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerTarget {
     pub pool: PoolName,

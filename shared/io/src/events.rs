@@ -2,8 +2,8 @@
 
 #[cfg(feature = "aws")]
 pub mod bridge;
-#[cfg(feature = "metrics")]
-pub mod tally;
+
+use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::job::Job;
@@ -34,6 +34,36 @@ pub enum Event<'a> {
     SlaMissed { run: &'a Run },
     /// Somebody was about to make an effect of a run that was claimed before.
     EffectPrevented { effect: &'a Effect },
+    /// The target of a run is about to be called; by a hint that was sent then, where it says so.
+    Called { run: &'a Run, sent: Option<Moment>, now: Moment },
+    /// It has answered, or not in time.
+    Answered { target: &'static str, outcome: &'static str, took: Duration },
+    /// Something would have been done twice.
+    Prevented { by: Layer },
+}
+
+/// What keeps things from being done twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// A request that was made before is answered as it was then.
+    IdempotencyKey,
+    /// A hint came for a run that was begun, or over.
+    Claim,
+    /// An attempt ended whose run another one has by now.
+    Fence,
+    /// The ledger of effects.
+    Effect,
+}
+
+impl Layer {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::IdempotencyKey => "idempotency_key",
+            Self::Claim => "claim",
+            Self::Fence => "fence",
+            Self::Effect => "effect",
+        }
+    }
 }
 
 /// Where the transitions of runs are logged, so that a filter can name them.
@@ -53,6 +83,7 @@ impl Events for Log {
             Event::EffectPrevented { effect } => {
                 tracing::info!(tenant = effect.tenant.as_str(), run = %effect.run, effect = %effect.name, "an effect was claimed before");
             }
+            Event::Called { .. } | Event::Answered { .. } | Event::Prevented { .. } => {} // measured, and said by what comes of it
             Event::SlaMissed { run } => {
                 let until = run.sla.map(|sla| sla.until.to_string());
                 tracing::warn!(

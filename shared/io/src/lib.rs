@@ -8,6 +8,7 @@ pub mod chance;
 pub mod clock;
 pub mod events;
 pub mod fault;
+pub mod metrics;
 pub mod plans;
 pub mod ports;
 pub mod queues;

@@ -107,3 +107,15 @@ pub enum Answer {
     },
     TimedOut,
 }
+
+impl Answer {
+    /// How the call went, in a word.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Succeeded { .. } => "succeeded",
+            Self::Accepted { .. } => "accepted",
+            Self::Failed { .. } => "failed",
+            Self::TimedOut => "timed_out",
+        }
+    }
+}

@@ -877,6 +877,8 @@ impl Events for Port {
             Event::EffectPrevented { .. } => self.world.sim().count("effect prevented"),
             Event::SlaMissed { .. } => self.world.sim().count("sla missed"),
             Event::Stalled { .. } => self.world.sim().count("run stalled"),
+            Event::Prevented { by } => self.world.sim().count(format!("prevented by {}", by.as_str())),
+            Event::Called { .. } | Event::Answered { .. } => {}
         }
     }
 }

@@ -60,7 +60,7 @@ impl Client {
             let (head, body) = response.into_parts();
             let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
             let replayed = head.headers.contains_key("idempotency-replayed");
-            let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            let body = serde_json::from_slice(&body).unwrap_or_else(|_no_json| text_or_null(&body));
             Ok(Answer { status: head.status.as_u16(), replayed, body })
         };
         let late = |_| Err(format!("nothing within {PATIENCE:?}"));
@@ -84,6 +84,10 @@ impl Client {
         let bytes = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
         request.header("content-type", "application/json").body(Full::new(bytes)).expect("a request")
     }
+}
+
+fn text_or_null(body: &[u8]) -> Value {
+    if body.is_empty() { Value::Null } else { String::from_utf8_lossy(body).into() }
 }
 
 impl Answer {

@@ -12,7 +12,7 @@ use minutehand_domain::pace;
 use minutehand_domain::run::{Event as RunEvent, Holder, Lease, Outcome, Refusal, Run, State};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::Events as _;
+use minutehand_io::events::{Event, Events as _, Layer};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -92,7 +92,12 @@ pub async fn record<D: Ports>(
         let now = ports.clock().now();
         let next = match run.clone().with_given(given).after(event, now) {
             Ok(next) => next,
-            Err(refusal) => return Ok(Finished::Refused(refusal)),
+            Err(refusal) => {
+                if matches!(refusal, Refusal::Fenced { .. }) {
+                    ports.events().emit(&Event::Prevented { by: Layer::Fence });
+                }
+                return Ok(Finished::Refused(refusal));
+            }
         };
         let again = promise_next_attempt(ports, &next, behind).await?;
         if let Some(end) = next.grace_ends(&run) {

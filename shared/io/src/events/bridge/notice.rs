@@ -27,8 +27,10 @@ impl Notice {
                 let detail = SlaNotice::of(run)?;
                 Self::new("run.sla_missed".to_owned(), &detail, detail.missed_at.0)
             }
-            // The ledger counts it; the bus is for what becomes of jobs and runs.
-            Event::EffectPrevented { .. } => None,
+            // They are measured; the bus is for what becomes of jobs and runs.
+            Event::EffectPrevented { .. } | Event::Called { .. } | Event::Answered { .. } | Event::Prevented { .. } => {
+                None
+            }
             Event::Stalled { run, since, edge } => {
                 Self::new("run.stalled".to_owned(), &StallNotice::of(run, since, edge), since)
             }

@@ -1,0 +1,193 @@
+//! The registry of metrics: what is measured, by which name, in which unit, and by which small words it is told apart.
+//!
+//! Prometheus' text ([`series`]), the embedded metric format of functions ([`document`]) and docs/metrics.md are made from it. Labels are
+//! words of a bounded list, never jobs or tenants: ten thousand jobs make no more series than one.
+
+pub mod document;
+pub mod measured;
+#[cfg(feature = "metrics")]
+pub mod series;
+
+/// A thing that is measured.
+#[derive(Debug)]
+pub struct Metric {
+    /// As Prometheus has it; a counter ends in `_total`, a span of time in `_seconds`.
+    pub name: &'static str,
+    pub kind: Kind,
+    pub labels: &'static [&'static str],
+    pub help: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Counter,
+    Gauge,
+    /// Of seconds, with the upper bounds of its buckets.
+    Seconds(&'static [f64]),
+}
+
+/// The promise is one second.
+const LAGS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0];
+/// A call lasts up to fourteen minutes.
+const CALLS: &[f64] = &[0.005, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 300.0, 840.0];
+const REQUESTS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 10.0];
+
+/// A table of metrics, as constants that measuring code names and a list that everything is made from.
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $constant:ident: $name:literal, $kind:expr, [$($label:literal),*], $help:literal;)+) => {
+        $(pub static $constant: Metric = Metric { name: $name, kind: $kind, labels: &[$($label),*], help: $help };)+
+
+        pub static ALL: &[&Metric] = &[$(&$constant),+];
+    };
+}
+
+metrics! {
+    JOB_CHANGES: "minutehand_job_changes_total", Kind::Counter, ["what"], "Jobs created and changed, by what was done.";
+    RUNS: "minutehand_runs_total", Kind::Counter, ["status"], "Runs that ended, by the status they ended in.";
+    SKIPPED: "minutehand_skipped_total", Kind::Counter, ["reason"],
+        "Fires that did not happen, by why; each that a record stands for is counted. Of `missed` there should be none.";
+    ATTEMPTS: "minutehand_attempts_total", Kind::Counter, [], "Attempts that were started.";
+    RETRIES: "minutehand_retries_total", Kind::Counter, ["error", "attempt"],
+        "Attempts after which another was due, by what they died of and the how-manieth they were (`4` is the fourth or a later one). `other` is the code of a target or a worker.";
+    START_LAG: "minutehand_run_lag_seconds", Kind::Seconds(LAGS), ["priority"], "From when a run was due to its first attempt.";
+    START_LAG_STAGES: "minutehand_run_lag_stage_seconds", Kind::Seconds(LAGS), ["stage"],
+        "The same in its parts: `dispatch` until its hint was sent, `claim` until it was claimed, `call` until its target was called.";
+    CALLS_MADE: "minutehand_call_seconds", Kind::Seconds(CALLS), ["target", "outcome"], "How long calls of targets took, by the kind of target and how they went.";
+    PREVENTED: "minutehand_duplicates_prevented_total", Kind::Counter, ["layer"],
+        "What would have been done twice and was not, by what prevented that: the idempotency key of a request, the claim of a run, the fence of an attempt, the ledger of effects.";
+    EFFECTS_PREVENTED: "minutehand_effects_prevented_total", Kind::Counter, [], "Effects of runs that somebody was about to make again, and was told of instead.";
+    LEASES_RESCUED: "minutehand_leases_rescued_total", Kind::Counter, [], "Attempts whose lease ran out or was handed back, and that somebody else took up.";
+    SLA_MISSED: "minutehand_sla_missed_total", Kind::Counter, [], "Runs found not to have ended by when their job says that they are to have.";
+    DEAD_LETTERS: "minutehand_dead_letters_total", Kind::Counter, [], "Runs that came to nothing for good, and are letters until somebody sees to them.";
+    STALLS: "minutehand_workflow_stalls_total", Kind::Counter, [], "Runs of workflows found without progress, nothing under way and nothing awaited.";
+    NOTIFICATIONS: "minutehand_notifications_total", Kind::Counter, ["status"], "Messages of notifications, by the status they ended in.";
+    LANE_HINTS: "minutehand_lane_hints", Kind::Gauge, ["priority", "state"], "Hints in the queues, by priority and by whether they can be taken. Of a process with the embedded store.";
+    STORE_ITEMS: "minutehand_store_items_total", Kind::Counter, ["what"],
+        "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made them durable. Of a process with the embedded store.";
+    REQUESTS_ANSWERED: "minutehand_http_requests_total", Kind::Counter, ["method", "route", "status"], "Requests answered, by route and status. Of a process.";
+    REQUEST_SECONDS: "minutehand_http_request_seconds", Kind::Seconds(REQUESTS), ["method", "route"], "How long requests took, by route. Of a process.";
+}
+
+/// Those that come of events; others are counted where they are.
+pub static OF_EVENTS: &[&Metric] = &[
+    &JOB_CHANGES,
+    &RUNS,
+    &SKIPPED,
+    &ATTEMPTS,
+    &RETRIES,
+    &START_LAG,
+    &START_LAG_STAGES,
+    &CALLS_MADE,
+    &PREVENTED,
+    &EFFECTS_PREVENTED,
+    &LEASES_RESCUED,
+    &SLA_MISSED,
+    &DEAD_LETTERS,
+    &STALLS,
+    &NOTIFICATIONS,
+];
+
+/// Where measurements go.
+pub trait Measure: Send + Sync + 'static {
+    /// Of a counter it is added, of a span of time it is one more of them. `words` are those of the metric's labels, in their order.
+    fn add(&self, metric: &'static Metric, words: &[&str], value: f64);
+}
+
+/// Nobody measures.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unmeasured;
+
+impl Measure for Unmeasured {
+    fn add(&self, _metric: &'static Metric, _words: &[&str], _value: f64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_metric_has_a_name_of_its_own_that_says_its_unit() {
+        let names: BTreeSet<&str> = ALL.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for metric in ALL {
+            let Metric { name, kind, help, .. } = metric;
+            let rest = name.strip_prefix("minutehand_").unwrap_or_else(|| panic!("{name} is not ours"));
+            assert!(rest.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+            assert_eq!(*kind == Kind::Counter, name.ends_with("_total"), "{name}");
+            assert_eq!(matches!(kind, Kind::Seconds(_)), name.ends_with("_seconds"), "{name}");
+            assert!(help.ends_with('.') && !help.contains('|'), "{name}: {help}");
+            if let Kind::Seconds(bounds) = kind {
+                assert!(bounds.is_sorted() && bounds.len() <= 16, "{name}");
+            }
+        }
+    }
+
+    const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+    const MARKS: [&str; 2] =
+        ["<!-- metrics: MINUTEHAND_UPDATE_DOCS=1 cargo test -p minutehand-io metrics -->\n", "<!-- /metrics -->\n"];
+
+    fn table() -> String {
+        let row = |metric: &&Metric| {
+            let Metric { name, kind, labels, help } = metric;
+            let kind = match kind {
+                Kind::Counter => "counter",
+                Kind::Gauge => "gauge",
+                Kind::Seconds(_) => "histogram",
+            };
+            let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
+            format!("| `{name}` | {kind} | {} | {help} |\n", labels.join(", "))
+        };
+        "| name | kind | labels | what |\n|---|---|---|---|\n".to_owned() + &ALL.iter().map(row).collect::<String>()
+    }
+
+    #[test]
+    fn the_page_has_the_table() {
+        let path = format!("{DOCS}/metrics.md");
+        let page = std::fs::read_to_string(&path).expect("a page");
+        let [begin, end] = MARKS;
+        let (head, rest) = page.split_once(begin).expect("where the table begins");
+        let (_, tail) = rest.split_once(end).expect("where the table ends");
+        let wanted = [head, begin, &table(), end, tail].concat();
+        if std::env::var_os("MINUTEHAND_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &wanted).expect("a page that can be written");
+        }
+        assert!(
+            page == wanted || std::env::var_os("MINUTEHAND_UPDATE_DOCS").is_some(),
+            "docs/metrics.md is another:\n{wanted}"
+        );
+    }
+
+    /// What the documents tell an operator to look at is there.
+    #[test]
+    fn the_documents_name_no_other_metric() {
+        let pages = std::fs::read_dir(DOCS).expect("a folder").map(|entry| entry.expect("a page").path());
+        let mut named = 0;
+        for path in pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+            let text = std::fs::read_to_string(&path).expect("a text");
+            let words = text.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
+            for word in words.filter(|word| word.starts_with("minutehand_") && is_of_a_metric(word)) {
+                assert!(ALL.iter().any(|metric| metric.name == word), "{}: {word}", path.display());
+                named += 1;
+            }
+        }
+        assert!(named > ALL.len(), "{named}");
+    }
+
+    fn is_of_a_metric(word: &str) -> bool {
+        ["_total", "_seconds", "_hints"].iter().any(|end| word.ends_with(end))
+    }
+
+    /// Tenants and jobs are many, and make series that nobody can pay.
+    #[test]
+    fn no_label_is_of_something_that_users_make() {
+        let small = BTreeSet::from([
+            "what", "status", "reason", "error", "attempt", "priority", "stage", "target", "outcome", "layer", "state",
+            "method", "route",
+        ]);
+        for metric in ALL {
+            assert!(metric.labels.iter().all(|label| small.contains(label)), "{}", metric.name);
+        }
+    }
+}

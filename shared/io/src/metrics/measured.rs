@@ -1,0 +1,244 @@
+//! What events come to in metrics: one rule for every host, and the adapter that goes by it.
+
+use std::sync::Arc;
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::Origin;
+use minutehand_domain::run::{Ending, ErrorCode, Run, State};
+
+use super::{
+    ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, JOB_CHANGES, LEASES_RESCUED, Measure, Metric, NOTIFICATIONS,
+    PREVENTED, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG, START_LAG_STAGES,
+};
+use crate::events::{Event, Events, Layer};
+
+/// Attempts from this one on are counted as one.
+const MANY: usize = 4;
+const ORDINALS: [&str; MANY] = ["1", "2", "3", "4"];
+
+/// Measures events, and passes each to the next adapter.
+#[derive(Clone)]
+pub struct Measured<E> {
+    next: E,
+    into: Arc<dyn Measure>,
+}
+
+impl<E> Measured<E> {
+    pub fn new(next: E, into: Arc<dyn Measure>) -> Self {
+        Self { next, into }
+    }
+
+    pub fn next(&self) -> &E {
+        &self.next
+    }
+
+    /// The same, measured into something else.
+    #[must_use]
+    pub fn into(self, into: Arc<dyn Measure>) -> Self {
+        Self { into, ..self }
+    }
+}
+
+impl<E: Events> Events for Measured<E> {
+    fn emit(&self, event: &Event<'_>) {
+        measure(event, &mut |metric, words, value| self.into.add(metric, words, value));
+        self.next.emit(event);
+    }
+}
+
+/// Where a rule puts what it finds.
+type Add<'a> = &'a mut dyn FnMut(&'static Metric, &[&str], f64);
+
+/// What an event comes to.
+pub fn measure(event: &Event<'_>, add: Add<'_>) {
+    match *event {
+        Event::Job { what, .. } => add(&JOB_CHANGES, &[what], 1.0),
+        Event::Run { run, from, now } => measure_run(run, from, now, add),
+        Event::Called { run, sent, now } => measure_stages(run, sent, now, add),
+        Event::Answered { target, outcome, took } => add(&CALLS_MADE, &[target, outcome], took.as_secs_f64()),
+        Event::Stalled { .. } => add(&STALLS, &[], 1.0),
+        Event::SlaMissed { .. } => add(&SLA_MISSED, &[], 1.0),
+        Event::EffectPrevented { .. } => {
+            add(&EFFECTS_PREVENTED, &[], 1.0);
+            add(&PREVENTED, &[Layer::Effect.as_str()], 1.0);
+        }
+        Event::Prevented { by } => add(&PREVENTED, &[by.as_str()], 1.0),
+    }
+}
+
+fn measure_run(run: &Run, from: &str, now: Moment, add: Add<'_>) {
+    let status = run.status(now);
+    if run.key.origin == Origin::Notification {
+        if run.is_finished() {
+            add(&NOTIFICATIONS, &[status], 1.0); // nobody's run: it is among no others
+        }
+    } else if run.is_finished() {
+        add(&RUNS, &[status], 1.0);
+        measure_end(run, add);
+    } else if run.lease().is_some_and(|lease| !lease.cancelled) {
+        measure_start(run, add);
+    } else if from == "running" && matches!(run.state, State::Scheduled { .. }) {
+        measure_retry(run, add);
+    }
+}
+
+fn measure_end(run: &Run, add: Add<'_>) {
+    if let State::Skipped { why, .. } = run.state {
+        let fires = run.skipped_span().and_then(|span| span.count).unwrap_or(1);
+        #[expect(clippy::cast_precision_loss, reason = "nobody misses so many")]
+        add(&SKIPPED, &[why.as_str()], fires as f64);
+    }
+    if run.is_dead_letter() {
+        add(&DEAD_LETTERS, &[], 1.0);
+    }
+}
+
+fn measure_start(run: &Run, add: Add<'_>) {
+    add(&ATTEMPTS, &[], 1.0);
+    if let (1, Some(started)) = (run.fence, run.started_at) {
+        add(&START_LAG, &[run.priority.as_str()], started.since(run.could_begin_at()).as_secs_f64());
+    }
+    let before = run.attempts.iter().rev().nth(1).and_then(|attempt| attempt.ended.as_ref());
+    if before.is_some_and(|ended| ended.how == Ending::Lost) {
+        add(&LEASES_RESCUED, &[], 1.0);
+    }
+}
+
+fn measure_retry(run: &Run, add: Add<'_>) {
+    let Some(attempt) = run.attempts.last() else { return };
+    let error = match attempt.ended.as_ref().map(|ended| &ended.how) {
+        Some(Ending::Failed(error) | Ending::TimedOut(error)) => word_of(&error.code),
+        Some(Ending::Lost) => ErrorCode::Lost.as_str(),
+        Some(Ending::Succeeded) | None => return,
+    };
+    let nth = ORDINALS[(attempt.number.max(1) as usize).min(MANY) - 1];
+    add(&RETRIES, &[error, nth], 1.0);
+}
+
+/// Workers and targets may say what they like; we have as many words as are ours.
+fn word_of(code: &str) -> &'static str {
+    ErrorCode::ALL.into_iter().map(ErrorCode::as_str).find(|word| *word == code).unwrap_or("other")
+}
+
+/// A hint that was sent ahead had its run dispatched in time.
+fn measure_stages(run: &Run, sent: Option<Moment>, now: Moment, add: Add<'_>) {
+    let (due, Some(claimed)) = (run.could_begin_at(), run.started_at) else { return };
+    if run.fence != 1 {
+        return;
+    }
+    let dispatched = sent.unwrap_or(due).max(due).min(claimed);
+    let stages = [
+        ("dispatch", dispatched.since(due)),
+        ("claim", claimed.since(dispatched.max(due))),
+        ("call", now.since(claimed)),
+    ];
+    for (stage, took) in stages {
+        add(&START_LAG_STAGES, &[stage], took.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
+    use minutehand_domain::order::Terms;
+    use minutehand_domain::priority::Priority;
+    use minutehand_domain::run::{Claimant, Event as RunEvent, Outcome, Skip, SkippedSpan};
+
+    use super::*;
+
+    const DUE: Moment = Moment::from_secs(1_800_000_000);
+    const BY: Claimant = Claimant { worker: Worker(1), exclusive_store: false };
+
+    fn run() -> Run {
+        Run::new(Tenant::new("acme").unwrap(), RunKey::occurrence(JobId::from_bytes([7; 16]), DUE), Priority::High)
+    }
+
+    fn at(millis: u64) -> Moment {
+        DUE + Duration::from_millis(millis)
+    }
+
+    fn claimed(run: &Run, now: Moment) -> Run {
+        run.after(&RunEvent::Claim { by: BY, terms: &Terms::default() }, now).unwrap()
+    }
+
+    fn failed(run: &Run, code: &'static str, now: Moment) -> Run {
+        let error = minutehand_domain::run::AttemptError::new(code, "no");
+        let outcome = Outcome::Failed { error, retry_after: None };
+        run.after(&RunEvent::Finish { fence: run.fence, outcome: &outcome, terms: &Terms::default() }, now).unwrap()
+    }
+
+    fn of(event: &Event<'_>) -> Vec<String> {
+        let mut all = Vec::new();
+        measure(event, &mut |metric, words, value| {
+            assert_eq!(words.len(), metric.labels.len(), "{}", metric.name);
+            let name = metric.name.trim_start_matches("minutehand_");
+            all.push(format!("{name} {} {value}", words.join(" ")).replace("  ", " "));
+        });
+        all
+    }
+
+    #[test]
+    fn events_come_to_these_measurements() {
+        let (unborn, first) = (run(), claimed(&run(), at(250)));
+        let again = failed(&first, "http_5xx", at(400));
+        let own = failed(&first, "disk_full", at(400));
+        let dead = (2..=4).fold(again.clone(), |run, _| {
+            let State::Scheduled { due } = run.state else { panic!("{run:?}") };
+            failed(&claimed(&run, due), "http_5xx", due)
+        });
+        let span = SkippedSpan { until: at(60_000), count: Some(3) };
+        let missed = run().skipped(Skip::Missed, Some(span), at(90_000));
+        let now = at(100_000_000);
+        let changed = |run, from| Event::Run { run, from, now };
+
+        let rows: [(&str, Event<'_>, &[&str]); 9] = [
+            ("born", changed(&unborn, "none"), &[]),
+            ("begun", changed(&first, "queued"), &["attempts_total 1", "run_lag_seconds high 0.25"]),
+            ("to be tried again", changed(&again, "running"), &["retries_total http_5xx 1 1"]),
+            ("of a worker's own word", changed(&own, "running"), &["retries_total other 1 1"]),
+            ("dead", changed(&dead, "running"), &["runs_total failed 1", "dead_letters_total 1"]),
+            ("missed", changed(&missed, "none"), &["runs_total skipped 1", "skipped_total missed 3"]),
+            (
+                "called",
+                Event::Called { run: &first, sent: Some(at(100)), now: at(300) },
+                &[
+                    "run_lag_stage_seconds dispatch 0.1",
+                    "run_lag_stage_seconds claim 0.15",
+                    "run_lag_stage_seconds call 0.05",
+                ],
+            ),
+            (
+                "answered",
+                Event::Answered { target: "http", outcome: "succeeded", took: Duration::from_millis(1500) },
+                &["call_seconds http succeeded 1.5"],
+            ),
+            ("fenced", Event::Prevented { by: Layer::Fence }, &["duplicates_prevented_total fence 1"]),
+        ];
+        for (what, event, wanted) in rows {
+            assert_eq!(of(&event), wanted, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_was_hinted_ahead_was_dispatched_in_time() {
+        let first = claimed(&run(), at(250));
+        let ahead = Some(DUE - Duration::from_secs(300));
+        for sent in [ahead, None] {
+            let stages = of(&Event::Called { run: &first, sent, now: at(250) });
+            assert_eq!(stages[..2], ["run_lag_stage_seconds dispatch 0", "run_lag_stage_seconds claim 0.25"]);
+        }
+    }
+
+    #[test]
+    fn another_attempt_after_a_lost_lease_is_a_rescue() {
+        let first = claimed(&run(), DUE);
+        let lost_at = first.lease().unwrap().until + Duration::from_secs(60);
+        let rescued = claimed(&first, lost_at);
+
+        let measured = of(&Event::Run { run: &rescued, from: "running", now: lost_at });
+
+        assert_eq!(measured, ["attempts_total 1", "leases_rescued_total 1"]);
+    }
+}

@@ -1,0 +1,104 @@
+//! The registry as Prometheus' series, of a process that stays to be asked.
+
+use std::collections::BTreeMap;
+
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+
+use super::{Kind, Measure, Metric, OF_EVENTS};
+
+/// Series of the metrics that were named, in Prometheus' registry.
+#[derive(Clone, Debug)]
+pub struct Series {
+    of: BTreeMap<&'static str, One>,
+}
+
+#[derive(Clone, Debug)]
+enum One {
+    Counter(IntCounterVec),
+    Seconds(HistogramVec),
+}
+
+impl Series {
+    /// Of what comes of events.
+    pub fn of_events(registry: &Registry) -> Result<Self, prometheus::Error> {
+        Self::new(OF_EVENTS, registry)
+    }
+
+    /// Of these metrics, each of which has no series in `registry` yet. A gauge is read when it is asked for: see [`gauge`].
+    pub fn new(metrics: &[&'static Metric], registry: &Registry) -> Result<Self, prometheus::Error> {
+        let mut of = BTreeMap::new();
+        for metric in metrics {
+            let one = match metric.kind {
+                Kind::Counter => {
+                    let counter = counter(metric)?;
+                    registry.register(Box::new(counter.clone()))?;
+                    // What nothing is told apart by is there from the start, so that it can be seen to grow.
+                    if metric.labels.is_empty() {
+                        counter.with_label_values::<&str>(&[]).inc_by(0);
+                    }
+                    One::Counter(counter)
+                }
+                Kind::Seconds(bounds) => {
+                    let options = HistogramOpts::new(metric.name, metric.help).buckets(bounds.to_vec());
+                    let seconds = HistogramVec::new(options, metric.labels)?;
+                    registry.register(Box::new(seconds.clone()))?;
+                    One::Seconds(seconds)
+                }
+                Kind::Gauge => continue,
+            };
+            of.insert(metric.name, one);
+        }
+        Ok(Self { of })
+    }
+}
+
+impl Measure for Series {
+    fn add(&self, metric: &'static Metric, words: &[&str], value: f64) {
+        match self.of.get(metric.name) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counters count")]
+            Some(One::Counter(counter)) => counter.with_label_values(words).inc_by(value as u64),
+            Some(One::Seconds(seconds)) => seconds.with_label_values(words).observe(value),
+            None => {}
+        }
+    }
+}
+
+/// A counter for who counts by himself, or shows what another has counted.
+pub fn counter(metric: &Metric) -> Result<IntCounterVec, prometheus::Error> {
+    IntCounterVec::new(Opts::new(metric.name, metric.help), metric.labels)
+}
+
+pub fn gauge(metric: &Metric) -> Result<IntGaugeVec, prometheus::Error> {
+    IntGaugeVec::new(Opts::new(metric.name, metric.help), metric.labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus::TextEncoder;
+
+    use super::super::{ALL, ATTEMPTS, LANE_HINTS, RUNS, START_LAG};
+    use super::*;
+
+    #[test]
+    fn what_was_measured_is_in_the_text() {
+        let registry = Registry::new();
+        let series = Series::new(ALL, &registry).unwrap();
+
+        series.add(&RUNS, &["failed"], 2.0);
+        series.add(&START_LAG, &["high"], 0.3);
+        series.add(&LANE_HINTS, &["high", "ready"], 7.0);
+        series.add(&ATTEMPTS, &[], 1.0);
+
+        let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+        for line in [
+            "minutehand_runs_total{status=\"failed\"} 2",
+            "minutehand_run_lag_seconds_bucket{priority=\"high\",le=\"0.5\"} 1",
+            "minutehand_attempts_total 1",
+            "minutehand_dead_letters_total 0",
+            "# HELP minutehand_runs_total Runs that ended, by the status they ended in.",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        assert!(!text.contains("lane_hints"), "a gauge is read when it is asked for");
+    }
+}
