@@ -38,6 +38,8 @@ pub enum Event<'a> {
     Called { run: &'a Run, sent: Option<Moment>, now: Moment },
     /// It has answered, or not in time.
     Answered { target: &'static str, outcome: &'static str, took: Duration },
+    /// A pass over a shard begins, so long after the last one that came to its end began.
+    Sweeping { behind: Duration },
     /// Something would have been done twice.
     Prevented { by: Layer },
 }
@@ -83,7 +85,7 @@ impl Events for Log {
             Event::EffectPrevented { effect } => {
                 tracing::info!(tenant = effect.tenant.as_str(), run = %effect.run, effect = %effect.name, "an effect was claimed before");
             }
-            Event::Called { .. } | Event::Answered { .. } | Event::Prevented { .. } => {} // measured, and said by what comes of it
+            Event::Called { .. } | Event::Answered { .. } | Event::Sweeping { .. } | Event::Prevented { .. } => {} // measured, and said by what comes of it
             Event::SlaMissed { run } => {
                 let until = run.sla.map(|sla| sla.until.to_string());
                 tracing::warn!(

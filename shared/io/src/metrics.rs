@@ -30,6 +30,8 @@ pub enum Kind {
 const LAGS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0];
 /// A call lasts up to fourteen minutes.
 const CALLS: &[f64] = &[0.005, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 300.0, 840.0];
+/// Passes are a minute apart on AWS and a second in one process.
+const AGES: &[f64] = &[1.0, 2.5, 10.0, 30.0, 61.0, 90.0, 120.0, 300.0, 3600.0];
 const REQUESTS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 10.0];
 
 /// A table of metrics, as constants that measuring code names and a list that everything is made from.
@@ -61,6 +63,8 @@ metrics! {
     DEAD_LETTERS: "minutehand_dead_letters_total", Kind::Counter, [], "Runs that came to nothing for good, and are letters until somebody sees to them.";
     STALLS: "minutehand_workflow_stalls_total", Kind::Counter, [], "Runs of workflows found without progress, nothing under way and nothing awaited.";
     NOTIFICATIONS: "minutehand_notifications_total", Kind::Counter, ["status"], "Messages of notifications, by the status they ended in.";
+    SWEEP_AGE: "minutehand_sweep_age_seconds", Kind::Seconds(AGES), [],
+        "How long after the last pass over a shard that came to its end began the next one did: a minute, where nothing is wrong. None at all where nobody sweeps.";
     LANE_HINTS: "minutehand_lane_hints", Kind::Gauge, ["priority", "state"], "Hints in the queues, by priority and by whether they can be taken. Of a process with the embedded store.";
     STORE_ITEMS: "minutehand_store_items_total", Kind::Counter, ["what"],
         "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made them durable. Of a process with the embedded store.";
@@ -84,6 +88,7 @@ pub static OF_EVENTS: &[&Metric] = &[
     &SLA_MISSED,
     &DEAD_LETTERS,
     &STALLS,
+    &SWEEP_AGE,
     &NOTIFICATIONS,
 ];
 

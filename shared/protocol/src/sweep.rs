@@ -31,6 +31,7 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Run;
 use minutehand_domain::timer::{Obligation, Timer};
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Bucket, Page, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -61,6 +62,10 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
         Ok(bookmark) => bookmark,
         Err(fault) => return Swept { fault: Some(fault), ..Swept::default() },
     };
+    let swept_at = bookmark.cursor().swept_at;
+    if swept_at > Moment::EPOCH {
+        ports.events().emit(&Event::Sweeping { behind: now.since(swept_at) });
+    }
     let sweep = Sweep {
         ports,
         shard,

@@ -210,6 +210,49 @@ async fn a_log_line_is_json_with_its_time_and_the_requests_id() {
     assert!(swept["buckets"].as_u64().is_some_and(|buckets| buckets > 0), "{swept}");
 }
 
+/// Somebody makes a job, and says so again.
+///
+/// Removed, one after the other: the API measures into nothing; nothing is told before the answer. Neither had a line.
+#[tokio::test]
+async fn what_an_invocation_measured_is_one_line_of_its_log() {
+    build_functions();
+    let dynamo = Dynamo::start().await;
+    let mut runtime = RuntimeApi::start([creation(), creation()]).await;
+    let mut api = Function::Api.start(&dynamo, &runtime);
+    let child = api.env("MINUTEHAND_METRICS", "Minutehand/test").spawn().expect("it was built");
+    let mut answered = Vec::new();
+    while answered.len() < 2 {
+        if let Did::Answered(answer) = runtime.next().await {
+            answered.push(answer["statusCode"].as_u64());
+        }
+    }
+
+    let said = said_until_now(child).await;
+
+    assert_eq!(answered, [Some(201), Some(201)], "{said}");
+    let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let told: Vec<Value> = lines.filter(|line| !line["_aws"].is_null()).collect();
+    let [made, again] = &told[..] else { panic!("{told:?}") };
+    let directive = &made["_aws"]["CloudWatchMetrics"][0];
+    assert_eq!(
+        (&directive["Namespace"], &directive["Dimensions"]),
+        (&json!("Minutehand/test"), &json!([["function"]]))
+    );
+    assert_eq!((&made["function"], &made["job_changes_total.created"]), (&json!("api"), &json!(1.0)));
+    assert_eq!(again["duplicates_prevented_total.idempotency_key"], json!(1.0), "{again}");
+    assert_eq!(again.get("job_changes_total.created"), None, "each measurement is told once");
+}
+
+fn creation() -> Value {
+    let mut event = Function::Api.event();
+    event["rawQueryString"] = json!("");
+    event["headers"]["idempotency-key"] = json!("once");
+    event["headers"]["content-type"] = json!("application/json");
+    event["requestContext"]["http"]["method"] = json!("POST");
+    event["body"] = json!(json!({"target": {"noop": {}}, "schedule": {"on_demand": true}}).to_string());
+    event
+}
+
 async fn said_until_now(mut child: Child) -> String {
     use tokio::io::AsyncReadExt as _;
     child.start_kill().expect("it runs");

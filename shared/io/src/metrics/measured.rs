@@ -8,7 +8,7 @@ use minutehand_domain::run::{Ending, ErrorCode, Run, State};
 
 use super::{
     ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, JOB_CHANGES, LEASES_RESCUED, Measure, Metric, NOTIFICATIONS,
-    PREVENTED, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG, START_LAG_STAGES,
+    PREVENTED, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG, START_LAG_STAGES, SWEEP_AGE,
 };
 use crate::events::{Event, Events, Layer};
 
@@ -62,6 +62,7 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
             add(&EFFECTS_PREVENTED, &[], 1.0);
             add(&PREVENTED, &[Layer::Effect.as_str()], 1.0);
         }
+        Event::Sweeping { behind } => add(&SWEEP_AGE, &[], behind.as_secs_f64()),
         Event::Prevented { by } => add(&PREVENTED, &[by.as_str()], 1.0),
     }
 }
@@ -193,7 +194,7 @@ mod tests {
         let now = at(100_000_000);
         let changed = |run, from| Event::Run { run, from, now };
 
-        let rows: [(&str, Event<'_>, &[&str]); 9] = [
+        let rows: [(&str, Event<'_>, &[&str]); 10] = [
             ("born", changed(&unborn, "none"), &[]),
             ("begun", changed(&first, "queued"), &["attempts_total 1", "run_lag_seconds high 0.25"]),
             ("to be tried again", changed(&again, "running"), &["retries_total http_5xx 1 1"]),
@@ -214,6 +215,7 @@ mod tests {
                 Event::Answered { target: "http", outcome: "succeeded", took: Duration::from_millis(1500) },
                 &["call_seconds http succeeded 1.5"],
             ),
+            ("swept", Event::Sweeping { behind: Duration::from_secs(61) }, &["sweep_age_seconds 61"]),
             ("fenced", Event::Prevented { by: Layer::Fence }, &["duplicates_prevented_total fence 1"]),
         ];
         for (what, event, wanted) in rows {

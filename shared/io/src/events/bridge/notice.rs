@@ -28,9 +28,11 @@ impl Notice {
                 Self::new("run.sla_missed".to_owned(), &detail, detail.missed_at.0)
             }
             // They are measured; the bus is for what becomes of jobs and runs.
-            Event::EffectPrevented { .. } | Event::Called { .. } | Event::Answered { .. } | Event::Prevented { .. } => {
-                None
-            }
+            Event::EffectPrevented { .. }
+            | Event::Called { .. }
+            | Event::Answered { .. }
+            | Event::Sweeping { .. }
+            | Event::Prevented { .. } => None,
             Event::Stalled { run, since, edge } => {
                 Self::new("run.stalled".to_owned(), &StallNotice::of(run, since, edge), since)
             }
