@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use minutehand_domain::priority::Priority;
 use minutehand_io::Ports as _;
-use minutehand_io::metrics::series::{counter, gauge};
+use minutehand_io::metrics::series::{counter_read, gauge};
 use minutehand_io::metrics::{LANE_HINTS, STORE_ITEMS};
 use minutehand_io::store::embedded::{Embedded, Engine};
 use prometheus::core::{Collector, Desc};
@@ -23,7 +23,7 @@ struct Gauges<E> {
 
 /// Registers the metrics of these ports.
 pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E>>>) -> Result<(), prometheus::Error> {
-    let gauges = Gauges { ports: Arc::clone(ports), queues: gauge(&LANE_HINTS)?, store: counter(&STORE_ITEMS)? };
+    let gauges = Gauges { ports: Arc::clone(ports), queues: gauge(&LANE_HINTS)?, store: counter_read(&STORE_ITEMS)? };
     registry.register(Box::new(gauges))
 }
 

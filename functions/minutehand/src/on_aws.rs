@@ -33,7 +33,7 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let services = targets::calling(declared.clone(), &aws)?;
     let ports = Cloud::new(settings, &aws, NoTargets).calling(|store| Callers::with(http, services, store));
     let registry = Registry::new();
-    let ports = Arc::new(ports.measured(Arc::new(Series::of_events(&registry)?)));
+    let ports = Arc::new(ports.measured(Arc::new(Series::of_a_host(&registry)?)));
     let sweeper = Arc::clone(&ports);
     let sweeping = move |drain: Drain| async move {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), flushing_events(sweeper, drain))

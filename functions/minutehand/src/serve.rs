@@ -60,7 +60,7 @@ async fn embedded<E: Engine>(
     let declared = targets::declared(options.targets.as_deref())?;
     let services = targets::calling_if_any(&declared).await?;
     let ports =
-        Arc::new(Local::new(store, http, services, vault, Measured::new(Log, Arc::new(Series::of_events(&registry)?))));
+        Arc::new(Local::new(store, http, services, vault, Measured::new(Log, Arc::new(Series::of_a_host(&registry)?))));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
     if !options.memory {

@@ -1,7 +1,8 @@
 //! The ports of AWS: DynamoDB, SQS, EventBridge, and the system's clock and chance.
 
 use std::fmt;
-use std::sync::Arc;
+use std::ops::Add as _;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_config::timeout::TimeoutConfig;
@@ -13,12 +14,12 @@ use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
 use minutehand_io::events::bridge::Bus;
 use minutehand_io::metrics::measured::Measured;
-use minutehand_io::metrics::{Measure, Unmeasured};
+use minutehand_io::metrics::{Measure, STORE_UNITS, THROTTLES, Unmeasured};
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::sqs::SqsQueues;
 use minutehand_io::quotas::Quotas;
 use minutehand_io::rules::Rules;
-use minutehand_io::store::dynamo::DynamoStore;
+use minutehand_io::store::dynamo::{DynamoStore, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::kms::Kms;
 
@@ -38,10 +39,18 @@ pub struct Cloud<T> {
     targets: T,
     vault: Kms,
     events: Measured<Bus>,
+    metered: Mutex<Metered>,
     plans: Plans,
     quotas: Quotas,
     rules: Rules,
     me: Claimant,
+}
+
+/// What of the store has been measured.
+#[derive(Debug, Default)]
+struct Metered {
+    spent: Spent,
+    throttled: u64,
 }
 
 /// The targets of a process that calls none.
@@ -63,6 +72,7 @@ impl<T> Cloud<T> {
             targets,
             vault: Kms::new(aws_sdk_kms::Client::new(aws), secrets_key),
             events: Measured::new(Bus::new(aws_sdk_eventbridge::Client::new(aws), bus), Arc::new(Unmeasured)),
+            metered: Mutex::default(),
             plans: Plans::default(),
             quotas: Quotas::default(),
             rules: Rules::default(),
@@ -73,8 +83,8 @@ impl<T> Cloud<T> {
     /// These ports with targets over the same store.
     #[must_use]
     pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
-        let Self { store, queues, targets: _, vault, events, plans, quotas, rules, me } = self;
-        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, plans, quotas, rules, me }
+        let Self { store, queues, targets: _, vault, events, metered, plans, quotas, rules, me } = self;
+        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, metered, plans, quotas, rules, me }
     }
 
     /// These ports, whose events are measured into this.
@@ -83,9 +93,28 @@ impl<T> Cloud<T> {
         Self { events: self.events.into(into), ..self }
     }
 
+    /// What the store was asked for since this was called before.
+    fn measure_the_store(&self) {
+        let all = self.store.spent().into_values().fold(Spent::default(), Spent::add);
+        let now = Metered { spent: all, throttled: self.store.throttled() };
+        let mut metered = self.metered.lock().unwrap_or_else(PoisonError::into_inner);
+        let Spent { read_units, write_units, .. } = now.spent - metered.spent;
+        #[expect(clippy::cast_precision_loss, reason = "nobody is refused so often")]
+        let throttled = (now.throttled - metered.throttled) as f64;
+        *metered = now;
+        let measured = [(&STORE_UNITS, "read", read_units), (&STORE_UNITS, "write", write_units)];
+        for (metric, what, units) in measured.into_iter().filter(|(_, _, units)| *units > 0.0) {
+            self.events.sink().add(metric, &[what], units);
+        }
+        if throttled > 0.0 {
+            self.events.sink().add(&THROTTLES, &[], throttled);
+        }
+    }
+
     /// Sends the buffered events, within a time by which an answer may be delayed. A function is frozen between two
     /// invocations, and one that answers too late is killed: an event is not worth that.
     pub async fn flush_events(&self) {
+        self.measure_the_store();
         if tokio::time::timeout(FLUSH_WITHIN, self.events.next().flush()).await.is_err() {
             tracing::warn!("the bus does not answer: some events are lost");
         }

@@ -68,12 +68,16 @@ metrics! {
     LANE_HINTS: "minutehand_lane_hints", Kind::Gauge, ["priority", "state"], "Hints in the queues, by priority and by whether they can be taken. Of a process with the embedded store.";
     STORE_ITEMS: "minutehand_store_items_total", Kind::Counter, ["what"],
         "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made them durable. Of a process with the embedded store.";
+    STORE_UNITS: "minutehand_store_units_total", Kind::Counter, ["what"],
+        "Capacity units of DynamoDB, by its own word: `read` and `write`, those of the indexes too. On AWS.";
+    THROTTLES: "minutehand_store_throttles_total", Kind::Counter, [],
+        "Requests that DynamoDB refused, after the tries of the SDK, since a table or a partition was asked for more than it gives. On AWS.";
     REQUESTS_ANSWERED: "minutehand_http_requests_total", Kind::Counter, ["method", "route", "status"], "Requests answered, by route and status. Of a process.";
     REQUEST_SECONDS: "minutehand_http_request_seconds", Kind::Seconds(REQUESTS), ["method", "route"], "How long requests took, by route. Of a process.";
 }
 
-/// Those that come of events; others are counted where they are.
-pub static OF_EVENTS: &[&Metric] = &[
+/// Those that a host measures into what it is given; others are read, or counted where they are.
+pub static MEASURED: &[&Metric] = &[
     &JOB_CHANGES,
     &RUNS,
     &SKIPPED,
@@ -89,6 +93,8 @@ pub static OF_EVENTS: &[&Metric] = &[
     &DEAD_LETTERS,
     &STALLS,
     &SWEEP_AGE,
+    &STORE_UNITS,
+    &THROTTLES,
     &NOTIFICATIONS,
 ];
 

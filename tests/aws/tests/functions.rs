@@ -239,6 +239,7 @@ async fn what_an_invocation_measured_is_one_line_of_its_log() {
         (&json!("Minutehand/test"), &json!([["function"]]))
     );
     assert_eq!((&made["function"], &made["job_changes_total.created"]), (&json!("api"), &json!(1.0)));
+    assert!(made["store_units_total.write"].as_f64() >= Some(1.0), "{made}");
     assert_eq!(again["duplicates_prevented_total.idempotency_key"], json!(1.0), "{again}");
     assert_eq!(again.get("job_changes_total.created"), None, "each measurement is told once");
 }

@@ -32,6 +32,11 @@ impl<E> Measured<E> {
         &self.next
     }
 
+    /// For what is measured beside events.
+    pub fn sink(&self) -> &dyn Measure {
+        &*self.into
+    }
+
     /// The same, measured into something else.
     #[must_use]
     pub fn into(self, into: Arc<dyn Measure>) -> Self {

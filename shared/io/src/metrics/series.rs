@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+use prometheus::{CounterVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
 
-use super::{Kind, Measure, Metric, OF_EVENTS};
+use super::{Kind, MEASURED, Measure, Metric};
 
 /// Series of the metrics that were named, in Prometheus' registry.
 #[derive(Clone, Debug)]
@@ -14,14 +14,14 @@ pub struct Series {
 
 #[derive(Clone, Debug)]
 enum One {
-    Counter(IntCounterVec),
+    Counter(CounterVec),
     Seconds(HistogramVec),
 }
 
 impl Series {
-    /// Of what comes of events.
-    pub fn of_events(registry: &Registry) -> Result<Self, prometheus::Error> {
-        Self::new(OF_EVENTS, registry)
+    /// Of what a host measures into it.
+    pub fn of_a_host(registry: &Registry) -> Result<Self, prometheus::Error> {
+        Self::new(MEASURED, registry)
     }
 
     /// Of these metrics, each of which has no series in `registry` yet. A gauge is read when it is asked for: see [`gauge`].
@@ -34,7 +34,7 @@ impl Series {
                     registry.register(Box::new(counter.clone()))?;
                     // What nothing is told apart by is there from the start, so that it can be seen to grow.
                     if metric.labels.is_empty() {
-                        counter.with_label_values::<&str>(&[]).inc_by(0);
+                        counter.with_label_values::<&str>(&[]).inc_by(0.0);
                     }
                     One::Counter(counter)
                 }
@@ -55,16 +55,20 @@ impl Series {
 impl Measure for Series {
     fn add(&self, metric: &'static Metric, words: &[&str], value: f64) {
         match self.of.get(metric.name) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counters count")]
-            Some(One::Counter(counter)) => counter.with_label_values(words).inc_by(value as u64),
+            Some(One::Counter(counter)) => counter.with_label_values(words).inc_by(value),
             Some(One::Seconds(seconds)) => seconds.with_label_values(words).observe(value),
             None => {}
         }
     }
 }
 
-/// A counter for who counts by himself, or shows what another has counted.
-pub fn counter(metric: &Metric) -> Result<IntCounterVec, prometheus::Error> {
+/// Units of capacity are halves too.
+fn counter(metric: &Metric) -> Result<CounterVec, prometheus::Error> {
+    CounterVec::new(Opts::new(metric.name, metric.help), metric.labels)
+}
+
+/// A counter that shows what somebody else has counted.
+pub fn counter_read(metric: &Metric) -> Result<IntCounterVec, prometheus::Error> {
     IntCounterVec::new(Opts::new(metric.name, metric.help), metric.labels)
 }
 

@@ -78,6 +78,7 @@ pub struct DynamoStore {
     writes: AtomicU64,
     later: AtomicU64,
     corrupt: AtomicU64,
+    throttled: AtomicU64,
 }
 
 /// What was read of one part of a span.
@@ -92,8 +93,8 @@ struct Part<T> {
 impl DynamoStore {
     pub fn new(client: Client, tables: Tables, listing: Listing) -> Self {
         let name = base32(&SystemChance.bytes()[..5]);
-        let [writes, later, corrupt] = [0; 3].map(AtomicU64::new);
-        Self { client, tables, listing, meter: Meter::default(), name, writes, later, corrupt }
+        let [writes, later, corrupt, throttled] = [0; 4].map(AtomicU64::new);
+        Self { client, tables, listing, meter: Meter::default(), name, writes, later, corrupt, throttled }
     }
 
     /// What was asked of each table and index since this store was made, and what that cost by their own word.
@@ -109,6 +110,11 @@ impl DynamoStore {
     /// Times that an item was met that is corrupt.
     pub fn corrupt(&self) -> u64 {
         self.corrupt.load(Ordering::Relaxed)
+    }
+
+    /// Requests that were refused, tries and all, since the table was asked for more than it gives.
+    pub fn throttled(&self) -> u64 {
+        self.throttled.load(Ordering::Relaxed)
     }
 
     /// One part of a span, item by item.

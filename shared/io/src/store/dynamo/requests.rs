@@ -1,6 +1,7 @@
 //! Requests: what is asked of a table, and how its answers are read. Whatever a table says, what it cost is noted.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
@@ -81,7 +82,7 @@ impl DynamoStore {
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
             .await
-            .map_err(|error| fault(&error))?;
+            .map_err(|error| self.fault(&error))?;
         self.note(Operation::GetItem, Resource::Table(key.table), answer.consumed_capacity());
         Ok(answer.item)
     }
@@ -114,7 +115,7 @@ impl DynamoStore {
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
             .await
-            .map_err(|error| fault(&error))?;
+            .map_err(|error| self.fault(&error))?;
         self.note(Operation::BatchGetItem, resource, answer.consumed_capacity().first());
         let items = answer.responses.and_then(|mut by_table| by_table.remove(name)).unwrap_or_default();
         let left = answer.unprocessed_keys.and_then(|mut by_table| by_table.remove(name));
@@ -148,7 +149,7 @@ impl DynamoStore {
                     self.note_refused(Operation::PutItem, key.table, failed.item());
                     Ok(Written::Refused(failed.item.clone()))
                 }
-                _ => Err(fault(&error)),
+                _ => Err(self.fault(&error)),
             },
         }
     }
@@ -178,7 +179,7 @@ impl DynamoStore {
                     self.note_refused(Operation::UpdateItem, key.table, failed.item());
                     Ok(Changed::Refused(failed.item.clone()))
                 }
-                _ => Err(fault(&error)),
+                _ => Err(self.fault(&error)),
             },
         }
     }
@@ -209,7 +210,7 @@ impl DynamoStore {
                     self.note_refused(Operation::DeleteItem, key.table, failed.item());
                     Ok(Written::Refused(failed.item.clone()))
                 }
-                _ => Err(fault(&error)),
+                _ => Err(self.fault(&error)),
             },
         }
     }
@@ -240,7 +241,7 @@ impl DynamoStore {
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
             .await
-            .map_err(|error| fault(&error))?;
+            .map_err(|error| self.fault(&error))?;
         self.note(Operation::Scan, Resource::Table(table), answer.consumed_capacity());
         let next = answer.last_evaluated_key.as_ref().and_then(|item| {
             let (partition, sort) = (items::said(item, PARTITION)?, items::said(item, SORT)?);
@@ -279,7 +280,7 @@ impl DynamoStore {
                 .return_consumed_capacity(ReturnConsumedCapacity::Total)
                 .send()
                 .await
-                .map_err(|error| fault(&error))?;
+                .map_err(|error| self.fault(&error))?;
             self.note(Operation::Query, span.resource, answer.consumed_capacity());
             found.extend(answer.items.unwrap_or_default());
             from = answer.last_evaluated_key;
@@ -313,6 +314,21 @@ const fn key_of(resource: Resource) -> [&'static str; 2] {
 
 fn attributes_of(key: &Key) -> Attributes {
     Attributes::from([(PARTITION.to_owned(), text(&key.partition)), (SORT.to_owned(), text(&key.sort))])
+}
+
+/// What DynamoDB says where a table or a partition is asked for more than it gives.
+const THROTTLED: [&str; 3] = ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"];
+
+impl DynamoStore {
+    fn fault<E>(&self, error: &SdkError<E>) -> Fault
+    where
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        if error.code().is_some_and(|code| THROTTLED.contains(&code)) {
+            self.throttled.fetch_add(1, Ordering::Relaxed);
+        }
+        fault(error)
+    }
 }
 
 /// What AWS says no to for good is our own fault; all else may work the next time: a throttle, a conflict with somebody's
