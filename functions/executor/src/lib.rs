@@ -59,7 +59,7 @@ pub async fn execute<D: Ports>(
 
 /// Nothing was to be claimed; where that is because somebody has it, or had, it would have been done twice.
 pub(crate) fn dropped<D: Ports>(ports: &D, why: Dropped) -> Executed {
-    if matches!(why, Dropped::Finished | Dropped::Held | Dropped::Faster) {
+    if matches!(why, Dropped::Finished | Dropped::Held | Dropped::Faster | Dropped::Waits) {
         ports.events().emit(&Happened::Prevented { by: Layer::Claim });
     }
     Executed::Dropped(why)

@@ -15,7 +15,7 @@ pub trait Events: Send + Sync + 'static {
 
     /// A run has become another, and may have missed its SLA with that.
     fn changed(&self, before: &Run, run: &Run, now: Moment) {
-        self.emit(&Event::Run { run, from: before.status(now), now });
+        self.emit(&Event::Run { run, from: before.status(now), was: Some(before), now });
         if before.sla_missed().is_none() && run.sla_missed().is_some() {
             self.emit(&Event::SlaMissed { run });
         }
@@ -26,8 +26,8 @@ pub trait Events: Send + Sync + 'static {
 pub enum Event<'a> {
     /// A job was created or changed.
     Job { job: &'a Job, what: &'static str },
-    /// A run's state changed; `from` is the status it had.
-    Run { run: &'a Run, from: &'static str, now: Moment },
+    /// A run was born, or is written anew; `from` is the status it had, and `was` the run as it was, where there was one.
+    Run { run: &'a Run, from: &'static str, was: Option<&'a Run>, now: Moment },
     /// Nothing of a workflow's run has changed since then, and nothing will by itself: it waits for this edge, in words.
     Stalled { run: &'a Run, since: Moment, edge: &'a str },
     /// A run has not ended by when it was to have.
@@ -81,7 +81,7 @@ impl Events for Log {
             Event::Job { job, what } => {
                 tracing::debug!(tenant = job.tenant.as_str(), job = %job.id, generation = job.generation, what, "job");
             }
-            Event::Run { run, from, now } => log_transition(run, from, run.status(now)),
+            Event::Run { run, from, now, .. } => log_transition(run, from, run.status(now)),
             Event::EffectPrevented { effect } => {
                 tracing::info!(tenant = effect.tenant.as_str(), run = %effect.run, effect = %effect.name, "an effect was claimed before");
             }
@@ -194,7 +194,7 @@ mod tests {
         let by = Claimant { worker: Worker(1), exclusive_store: false };
         let claimed = run.after(&RunEvent::Claim { by, terms: &Terms::default() }, due).unwrap();
 
-        lines.see(|| Log.emit(&Event::Run { run: &claimed, from: run.status(due), now: due }));
+        lines.see(|| Log.emit(&Event::Run { run: &claimed, from: run.status(due), was: Some(&run), now: due }));
 
         let told = lines.text();
         let fields =

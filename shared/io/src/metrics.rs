@@ -15,6 +15,8 @@ pub struct Metric {
     pub name: &'static str,
     pub kind: Kind,
     pub labels: &'static [&'static str],
+    /// Of a single label, those words of which a series stands from the start, at 0: so that the first one can be seen to come.
+    pub from_start: &'static [&'static str],
     pub help: &'static str,
 }
 
@@ -34,42 +36,63 @@ const CALLS: &[f64] = &[0.005, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0
 const AGES: &[f64] = &[1.0, 2.5, 10.0, 30.0, 61.0, 90.0, 120.0, 300.0, 3600.0];
 const REQUESTS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 10.0];
 
+const ENDS: &[&str] = &["succeeded", "failed", "timed_out", "cancelled", "skipped"];
+const REASONS: &[&str] = &[
+    "coalesced",
+    "missed",
+    "paused",
+    "cancelled",
+    "superseded",
+    "abandoned",
+    "upstream",
+    "condition",
+    "overlap",
+    "calendar",
+    "dst_gap",
+    "cycle",
+    "vetoed",
+    "cooldown",
+];
+const LAYERS: &[&str] = &["idempotency_key", "claim", "fence", "effect"];
+
 /// A table of metrics, as constants that measuring code names and a list that everything is made from.
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $constant:ident: $name:literal, $kind:expr, [$($label:literal),*], $help:literal;)+) => {
-        $(pub static $constant: Metric = Metric { name: $name, kind: $kind, labels: &[$($label),*], help: $help };)+
+    ($($(#[$doc:meta])* $constant:ident: $name:literal, $kind:expr, [$($label:literal),*] $(from $words:expr)?, $help:literal;)+) => {
+        $(pub static $constant: Metric = Metric { name: $name, kind: $kind, labels: &[$($label),*], from_start: metrics!(@words $($words)?), help: $help };)+
 
         pub static ALL: &[&Metric] = &[$(&$constant),+];
     };
+    (@words) => { &[] };
+    (@words $words:expr) => { $words };
 }
 
 metrics! {
     JOB_CHANGES: "minutehand_job_changes_total", Kind::Counter, ["what"], "Jobs created and changed, by what was done.";
-    RUNS: "minutehand_runs_total", Kind::Counter, ["status"], "Runs that ended, by the status they ended in.";
-    SKIPPED: "minutehand_skipped_total", Kind::Counter, ["reason"],
-        "Fires that did not happen, by why; each that a record stands for is counted. Of `missed` there should be none.";
-    ATTEMPTS: "minutehand_attempts_total", Kind::Counter, [], "Attempts that were started.";
+    RUNS: "minutehand_runs_total", Kind::Counter, ["status"] from ENDS, "Runs that ended, by the status they ended in; tasks and callbacks too, messages of notifications apart.";
+    SKIPPED: "minutehand_skipped_total", Kind::Counter, ["reason"] from REASONS,
+        "Fires that did not happen, by why; as many as their record says that it stands for. Of `missed` there should be none.";
+    ATTEMPTS: "minutehand_attempts_total", Kind::Counter, [], "Attempts that were started, without those of notifications.";
     RETRIES: "minutehand_retries_total", Kind::Counter, ["error", "attempt"],
-        "Attempts after which another was due, by what they died of and the how-manieth they were (`4` is the fourth or a later one). `other` is the code of a target or a worker.";
-    START_LAG: "minutehand_run_lag_seconds", Kind::Seconds(LAGS), ["priority"], "From when a run was due to its first attempt.";
+        "Attempts after which another was due, by what they died of and the how-manieth they were (`4` is the fourth or a later one). `lost`: their lease ran out, or was handed back; `other`: a code of a target or a worker.";
+    START_LAG: "minutehand_run_lag_seconds", Kind::Seconds(LAGS), ["priority"], "From when a run was due until it was claimed the first time. Without tasks, callbacks and resumed runs, which begin behind others, and what is made up for.";
     START_LAG_STAGES: "minutehand_run_lag_stage_seconds", Kind::Seconds(LAGS), ["stage"],
-        "The same in its parts: `dispatch` until its hint was sent, `claim` until it was claimed, `call` until its target was called.";
+        "Of the same runs, where a target was called: `dispatch` until its hint was sent, which it is anew after a wait for a place; `claim` until it was claimed; `call` until its target was called, the hook before it included.";
     CALLS_MADE: "minutehand_call_seconds", Kind::Seconds(CALLS), ["target", "outcome"], "How long calls of targets took, by the kind of target and how they went.";
-    PREVENTED: "minutehand_duplicates_prevented_total", Kind::Counter, ["layer"],
-        "What would have been done twice and was not, by what prevented that: the idempotency key of a request, the claim of a run, the fence of an attempt, the ledger of effects.";
+    PREVENTED: "minutehand_duplicates_prevented_total", Kind::Counter, ["layer"] from LAYERS,
+        "What would have been done twice and was not, by what prevented that: the idempotency key of a request for a job or a run, the claim of a run, the fence of an attempt, the ledger of effects.";
     EFFECTS_PREVENTED: "minutehand_effects_prevented_total", Kind::Counter, [], "Effects of runs that somebody was about to make again, and was told of instead.";
     LEASES_RESCUED: "minutehand_leases_rescued_total", Kind::Counter, [], "Attempts whose lease ran out or was handed back, and that somebody else took up.";
     SLA_MISSED: "minutehand_sla_missed_total", Kind::Counter, [], "Runs found not to have ended by when their job says that they are to have.";
     DEAD_LETTERS: "minutehand_dead_letters_total", Kind::Counter, [], "Runs that came to nothing for good, and are letters until somebody sees to them.";
     STALLS: "minutehand_workflow_stalls_total", Kind::Counter, [], "Runs of workflows found without progress, nothing under way and nothing awaited.";
-    NOTIFICATIONS: "minutehand_notifications_total", Kind::Counter, ["status"], "Messages of notifications, by the status they ended in.";
+    NOTIFICATIONS: "minutehand_notifications_total", Kind::Counter, ["status"] from ENDS, "Messages of notifications, by the status they ended in.";
     SWEEP_AGE: "minutehand_sweep_age_seconds", Kind::Seconds(AGES), [],
-        "How long after the last pass over a shard that came to its end began the next one did: a minute, where nothing is wrong. None at all where nobody sweeps.";
+        "How long after the last pass over a shard that came to its end began the next one did. On AWS a minute where nothing is wrong, and nothing at all where nobody sweeps; with the embedded store as long as nothing was due.";
     LANE_HINTS: "minutehand_lane_hints", Kind::Gauge, ["priority", "state"], "Hints in the queues, by priority and by whether they can be taken. Of a process with the embedded store.";
     STORE_ITEMS: "minutehand_store_items_total", Kind::Counter, ["what"],
         "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made them durable. Of a process with the embedded store.";
     STORE_UNITS: "minutehand_store_units_total", Kind::Counter, ["what"],
-        "Capacity units of DynamoDB, by its own word: `read` and `write`, those of the indexes too. On AWS.";
+        "Capacity units of DynamoDB: `read` and `write`, those of the indexes too. By its own word, but for refused writes, of which it gives none. On AWS.";
     THROTTLES: "minutehand_store_throttles_total", Kind::Counter, [],
         "Requests that DynamoDB refused, after the tries of the SDK, since a table or a partition was asked for more than it gives. On AWS.";
     REQUESTS_ANSWERED: "minutehand_http_requests_total", Kind::Counter, ["method", "route", "status"], "Requests answered, by route and status. Of a process.";
@@ -123,11 +146,12 @@ mod tests {
         let names: BTreeSet<&str> = ALL.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), ALL.len());
         for metric in ALL {
-            let Metric { name, kind, help, .. } = metric;
+            let Metric { name, kind, labels, help, .. } = metric;
             let rest = name.strip_prefix("minutehand_").unwrap_or_else(|| panic!("{name} is not ours"));
             assert!(rest.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
             assert_eq!(*kind == Kind::Counter, name.ends_with("_total"), "{name}");
             assert_eq!(matches!(kind, Kind::Seconds(_)), name.ends_with("_seconds"), "{name}");
+            assert!(metric.from_start.is_empty() || labels.len() == 1, "{name}");
             assert!(help.ends_with('.') && !help.contains('|'), "{name}: {help}");
             if let Kind::Seconds(bounds) = kind {
                 assert!(bounds.is_sorted() && bounds.len() <= 16, "{name}");
@@ -141,7 +165,7 @@ mod tests {
 
     fn table() -> String {
         let row = |metric: &&Metric| {
-            let Metric { name, kind, labels, help } = metric;
+            let Metric { name, kind, labels, help, .. } = metric;
             let kind = match kind {
                 Kind::Counter => "counter",
                 Kind::Gauge => "gauge",

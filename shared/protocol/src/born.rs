@@ -10,7 +10,7 @@ use minutehand_io::{Fault, Ports};
 pub(crate) async fn born<D: Ports>(ports: &D, run: &Run, from: &'static str, now: Moment) -> Result<Put<Run>, Fault> {
     let put = ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?;
     if put.is_written() {
-        ports.events().emit(&Event::Run { run, from, now });
+        ports.events().emit(&Event::Run { run, from, was: None, now });
     }
     Ok(put)
 }

@@ -873,7 +873,7 @@ impl Events for Port {
     fn emit(&self, event: &Event<'_>) {
         match event {
             Event::Job { what, .. } => self.world.sim().count(format!("job {what}")),
-            Event::Run { run, from, now } => self.world.sim().count(format!("run {from} -> {}", run.status(*now))),
+            Event::Run { run, from, now, .. } => self.world.sim().count(format!("run {from} -> {}", run.status(*now))),
             Event::EffectPrevented { .. } => self.world.sim().count("effect prevented"),
             Event::SlaMissed { .. } => self.world.sim().count("sla missed"),
             Event::Stalled { .. } => self.world.sim().count("run stalled"),

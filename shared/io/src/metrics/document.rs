@@ -1,7 +1,7 @@
 //! The registry in the embedded metric format: what one invocation of a function measured, as one line of its log, from which
 //! CloudWatch makes metrics.
 //!
-//! Dimensions are the function and, of a queue's own invocation, its priority. Any other word stands in the metric's name
+//! Dimensions are the function and, of a queue's own invocation, its priority: together, since each set of them is a metric more to pay for. Any other word stands in the metric's name
 //! (`runs_total.failed`), since a document has one value of each dimension; of several words only the first does. A counter is its sum;
 //! spans of time are the values themselves, a hundred at most, as the format has it.
 
@@ -54,14 +54,14 @@ impl Document {
         }
         let defined = counted.keys().map(|name| json!({"Name": name, "Unit": "Count"}));
         let defined = defined.chain(took.keys().map(|name| json!({"Name": name, "Unit": "Seconds"})));
-        let mut dimensions = vec![json!(["function"])];
+        let mut dimensions = vec!["function"];
         let mut line = Map::from_iter([("function".to_owned(), json!(self.function))]);
         if let Some(priority) = priority {
-            dimensions.push(json!(["function", "priority"]));
+            dimensions.push("priority");
             line.insert("priority".to_owned(), json!(priority.as_str()));
         }
         let directive = json!({
-            "Namespace": self.namespace, "Dimensions": dimensions, "Metrics": defined.collect::<Vec<_>>(),
+            "Namespace": self.namespace, "Dimensions": [dimensions], "Metrics": defined.collect::<Vec<_>>(),
         });
         line.insert("_aws".to_owned(), json!({"Timestamp": now.millis(), "CloudWatchMetrics": [directive]}));
         line.extend(counted.into_iter().map(|(name, sum)| (name, json!(sum))));
@@ -127,7 +127,7 @@ mod tests {
                 "Timestamp": 1_800_000_000_123_i64,
                 "CloudWatchMetrics": [{
                     "Namespace": "Minutehand/prod",
-                    "Dimensions": [["function"], ["function", "priority"]],
+                    "Dimensions": [["function", "priority"]],
                     "Metrics": [
                         metric("attempts_total", "Count"), metric("retries_total.http_5xx", "Count"),
                         metric("runs_total.failed", "Count"), metric("run_lag_seconds", "Seconds"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Origin;
-use minutehand_domain::run::{Ending, ErrorCode, Run, State};
+use minutehand_domain::run::{Attempt, Ending, ErrorCode, Run, State};
 
 use super::{
     ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, JOB_CHANGES, LEASES_RESCUED, Measure, Metric, NOTIFICATIONS,
@@ -58,7 +58,7 @@ type Add<'a> = &'a mut dyn FnMut(&'static Metric, &[&str], f64);
 pub fn measure(event: &Event<'_>, add: Add<'_>) {
     match *event {
         Event::Job { what, .. } => add(&JOB_CHANGES, &[what], 1.0),
-        Event::Run { run, from, now } => measure_run(run, from, now, add),
+        Event::Run { run, was, now, .. } => measure_run(run, was, now, add),
         Event::Called { run, sent, now } => measure_stages(run, sent, now, add),
         Event::Answered { target, outcome, took } => add(&CALLS_MADE, &[target, outcome], took.as_secs_f64()),
         Event::Stalled { .. } => add(&STALLS, &[], 1.0),
@@ -72,19 +72,25 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
     }
 }
 
-fn measure_run(run: &Run, from: &str, now: Moment, add: Add<'_>) {
-    let status = run.status(now);
+fn measure_run(run: &Run, was: Option<&Run>, now: Moment, add: Add<'_>) {
+    let has_just_ended = run.is_finished() && !was.is_some_and(Run::is_finished);
     if run.key.origin == Origin::Notification {
-        if run.is_finished() {
-            add(&NOTIFICATIONS, &[status], 1.0); // nobody's run: it is among no others
+        if has_just_ended {
+            add(&NOTIFICATIONS, &[run.status(now)], 1.0); // nobody's run: it is among no others
         }
-    } else if run.is_finished() {
-        add(&RUNS, &[status], 1.0);
+        return;
+    }
+    if has_just_ended {
+        add(&RUNS, &[run.status(now)], 1.0);
         measure_end(run, add);
-    } else if run.lease().is_some_and(|lease| !lease.cancelled) {
+    }
+    if let Some(was) = was.filter(|_| !run.is_finished()) {
+        measure_retry(run, was, add);
+    }
+    // One that a target has taken on is written anew under the same fence.
+    let has_begun = run.fence > was.map_or(0, |was| was.fence);
+    if has_begun && run.lease().is_some_and(|lease| !lease.cancelled) {
         measure_start(run, add);
-    } else if from == "running" && matches!(run.state, State::Scheduled { .. }) {
-        measure_retry(run, add);
     }
 }
 
@@ -101,7 +107,7 @@ fn measure_end(run: &Run, add: Add<'_>) {
 
 fn measure_start(run: &Run, add: Add<'_>) {
     add(&ATTEMPTS, &[], 1.0);
-    if let (1, Some(started)) = (run.fence, run.started_at) {
+    if let (true, Some(started)) = (tells_of_lag(run), run.started_at) {
         add(&START_LAG, &[run.priority.as_str()], started.since(run.could_begin_at()).as_secs_f64());
     }
     let before = run.attempts.iter().rev().nth(1).and_then(|attempt| attempt.ended.as_ref());
@@ -110,8 +116,19 @@ fn measure_start(run: &Run, add: Add<'_>) {
     }
 }
 
-fn measure_retry(run: &Run, add: Add<'_>) {
-    let Some(attempt) = run.attempts.last() else { return };
+/// Whether a run that has just begun for the first time was to begin at its instant: a task begins when those before it have ended, a
+/// callback when there is something to tell, and what is made up for when it has its turn.
+fn tells_of_lag(run: &Run) -> bool {
+    let is_of_an_instant =
+        !matches!(run.key.origin, Origin::Task | Origin::Callback | Origin::Notification | Origin::Resume);
+    run.fence == 1 && is_of_an_instant && run.made_up.is_none()
+}
+
+/// An attempt that this has ended, where the run goes on: in another one that is due, or that begins at once where its lease ran out.
+fn measure_retry(run: &Run, was: &Run, add: Add<'_>) {
+    let had_ended = |number| was.attempts.iter().any(|attempt| attempt.number == number && attempt.ended.is_some());
+    let has_just_ended = |attempt: &&Attempt| attempt.ended.is_some() && !had_ended(attempt.number);
+    let Some(attempt) = run.attempts.iter().rev().find(has_just_ended) else { return };
     let error = match attempt.ended.as_ref().map(|ended| &ended.how) {
         Some(Ending::Failed(error) | Ending::TimedOut(error)) => word_of(&error.code),
         Some(Ending::Lost) => ErrorCode::Lost.as_str(),
@@ -129,7 +146,7 @@ fn word_of(code: &str) -> &'static str {
 /// A hint that was sent ahead had its run dispatched in time.
 fn measure_stages(run: &Run, sent: Option<Moment>, now: Moment, add: Add<'_>) {
     let (due, Some(claimed)) = (run.could_begin_at(), run.started_at) else { return };
-    if run.fence != 1 {
+    if !tells_of_lag(run) {
         return;
     }
     let dispatched = sent.unwrap_or(due).max(due).min(claimed);
@@ -197,15 +214,17 @@ mod tests {
         let span = SkippedSpan { until: at(60_000), count: Some(3) };
         let missed = run().skipped(Skip::Missed, Some(span), at(90_000));
         let now = at(100_000_000);
-        let changed = |run, from| Event::Run { run, from, now };
+        let changed = |run, was| Event::Run { run, from: "", was, now };
 
-        let rows: [(&str, Event<'_>, &[&str]); 10] = [
-            ("born", changed(&unborn, "none"), &[]),
-            ("begun", changed(&first, "queued"), &["attempts_total 1", "run_lag_seconds high 0.25"]),
-            ("to be tried again", changed(&again, "running"), &["retries_total http_5xx 1 1"]),
-            ("of a worker's own word", changed(&own, "running"), &["retries_total other 1 1"]),
-            ("dead", changed(&dead, "running"), &["runs_total failed 1", "dead_letters_total 1"]),
-            ("missed", changed(&missed, "none"), &["runs_total skipped 1", "skipped_total missed 3"]),
+        let rows: [(&str, Event<'_>, &[&str]); 12] = [
+            ("born", changed(&unborn, None), &[]),
+            ("begun", changed(&first, Some(&unborn)), &["attempts_total 1", "run_lag_seconds high 0.25"]),
+            ("to be tried again", changed(&again, Some(&first)), &["retries_total http_5xx 1 1"]),
+            ("of a worker's own word", changed(&own, Some(&first)), &["retries_total other 1 1"]),
+            ("dead", changed(&dead, Some(&again)), &["runs_total failed 1", "dead_letters_total 1"]),
+            ("written once more when it was over", changed(&dead, Some(&dead)), &[]),
+            ("written once more while it runs", changed(&first, Some(&first)), &[]),
+            ("missed", changed(&missed, None), &["runs_total skipped 1", "skipped_total missed 3"]),
             (
                 "called",
                 Event::Called { run: &first, sent: Some(at(100)), now: at(300) },
@@ -238,14 +257,26 @@ mod tests {
         }
     }
 
+    /// A task bears the instant of its workflow's run, and begins when those before it have ended.
+    #[test]
+    fn what_begins_behind_another_run_has_no_lag_of_its_own() {
+        let task = Run { key: RunKey { origin: Origin::Task, ..run().key }, ..run() };
+        let begun = claimed(&task, at(3_600_000));
+
+        let measured = of(&Event::Run { run: &begun, from: "queued", was: Some(&task), now: at(3_600_000) });
+
+        assert_eq!(measured, ["attempts_total 1"]);
+        assert_eq!(of(&Event::Called { run: &begun, sent: None, now: at(3_600_000) }), [] as [&str; 0]);
+    }
+
     #[test]
     fn another_attempt_after_a_lost_lease_is_a_rescue() {
         let first = claimed(&run(), DUE);
         let lost_at = first.lease().unwrap().until + Duration::from_secs(60);
         let rescued = claimed(&first, lost_at);
 
-        let measured = of(&Event::Run { run: &rescued, from: "running", now: lost_at });
+        let measured = of(&Event::Run { run: &rescued, from: "running", was: Some(&first), now: lost_at });
 
-        assert_eq!(measured, ["attempts_total 1", "leases_rescued_total 1"]);
+        assert_eq!(measured, ["retries_total lost 1 1", "attempts_total 1", "leases_rescued_total 1"]);
     }
 }

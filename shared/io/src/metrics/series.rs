@@ -32,9 +32,12 @@ impl Series {
                 Kind::Counter => {
                     let counter = counter(metric)?;
                     registry.register(Box::new(counter.clone()))?;
-                    // What nothing is told apart by is there from the start, so that it can be seen to grow.
+                    // So that the first one can be seen to come.
                     if metric.labels.is_empty() {
                         counter.with_label_values::<&str>(&[]).inc_by(0.0);
+                    }
+                    for word in metric.from_start {
+                        counter.with_label_values(&[word]).inc_by(0.0);
                     }
                     One::Counter(counter)
                 }
@@ -99,7 +102,8 @@ mod tests {
             "minutehand_run_lag_seconds_bucket{priority=\"high\",le=\"0.5\"} 1",
             "minutehand_attempts_total 1",
             "minutehand_dead_letters_total 0",
-            "# HELP minutehand_runs_total Runs that ended, by the status they ended in.",
+            "minutehand_skipped_total{reason=\"missed\"} 0",
+            "# HELP minutehand_workflow_stalls_total Runs of workflows found without progress",
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }

@@ -88,12 +88,13 @@ pub async fn record<D: Ports>(
     behind: Option<&Hint>,
 ) -> Result<Finished, Fault> {
     let Seen { item: mut run, mut version } = seen;
+    let fence = run.fence;
     loop {
         let now = ports.clock().now();
         let next = match run.clone().with_given(given).after(event, now) {
             Ok(next) => next,
             Err(refusal) => {
-                if matches!(refusal, Refusal::Fenced { .. }) {
+                if run.fence > fence {
                     ports.events().emit(&Event::Prevented { by: Layer::Fence });
                 }
                 return Ok(Finished::Refused(refusal));

@@ -137,7 +137,7 @@ fn created(bus: &Bus, job: &Job) {
 }
 
 fn told(bus: &Bus, run: &Run) {
-    bus.emit(&Event::Run { run, from: "running", now: at(70) });
+    bus.emit(&Event::Run { run, from: "running", was: None, now: at(70) });
 }
 
 fn ended() -> Run {

@@ -68,7 +68,7 @@ mod tests {
     }
 
     fn notice(run: &Run) -> Option<Notice> {
-        Notice::of(&Event::Run { run, from: "running", now: AT })
+        Notice::of(&Event::Run { run, from: "running", was: None, now: AT })
     }
 
     #[test]
