@@ -10,6 +10,7 @@ use minutehand_domain::schedule::cron::EDITION;
 use minutehand_io::targets::http::Reach;
 
 use crate::client::{self, Connection, EXIT_CODES};
+use crate::tls::Files;
 
 /// The version with the edition of the time zones: builds with different editions may fire at different instants.
 static VERSION: LazyLock<String> = LazyLock::new(|| format!("{} (time zones {})", env!("CARGO_PKG_VERSION"), EDITION));
@@ -90,6 +91,12 @@ pub(crate) struct Serve {
     /// `{"orders": {"sqs": "https://sqs…"}}`; called with the usual AWS settings
     #[arg(long, value_name = "JSON|FILE", env = "MINUTEHAND_TARGETS", hide_env_values = true)]
     pub(crate) targets: Option<String>,
+    /// The certificate with which the API speaks HTTPS, as PEM, and behind it those that lead to a root; read again when it changes
+    #[arg(long, value_name = "FILE", env = "MINUTEHAND_TLS_CERT", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's key, as PEM
+    #[arg(long, value_name = "FILE", env = "MINUTEHAND_TLS_KEY", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// How many runs are carried out at the same time
     #[arg(long, value_name = "RUNS", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) at_once: u32,
@@ -104,6 +111,12 @@ impl Serve {
     pub(crate) fn reach(&self) -> Reach {
         let is_for_this_machine = !self.aws && self.listen.ip().to_canonical().is_loopback();
         self.reach.unwrap_or(if is_for_this_machine { Reach::Loopback } else { Reach::Public })
+    }
+
+    /// None where the API is to speak plain HTTP.
+    pub(crate) fn tls_files(&self) -> Option<Files> {
+        let (certificates, key) = self.tls_cert.clone().zip(self.tls_key.clone())?;
+        Some(Files { certificates, key })
     }
 
     /// It was not asked for, but taken from where the API listens: a proxy makes that untrue.

@@ -22,6 +22,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use minutehand_api::{Seat, Source};
 use rustix::net::sockopt::set_socket_send_buffer_size;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
@@ -31,6 +32,7 @@ use self::incoming_body::{IncomingBody, Late};
 use self::places::{Place, Places};
 use self::timed_io::{TimedIo, Turns};
 use crate::drain::Drain;
+use crate::tls::Tls;
 
 /// When a connection cannot be accepted, files have usually run out, and none will be free a moment later.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -38,9 +40,15 @@ const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 const FINISH: Duration = Duration::from_secs(1);
 
 /// Answers requests until the process drains; then accepts no connection and answers the requests under way.
-pub(crate) async fn answering(listener: TcpListener, router: Router, bounds: Bounds, drain: Drain) {
+pub(crate) async fn answering(
+    listener: TcpListener,
+    router: Router,
+    bounds: Bounds,
+    tls: Option<Arc<Tls>>,
+    drain: Drain,
+) {
     let places = Places::new(bounds.connections);
-    let front = Arc::new(Front { http: http(&bounds), router, bounds });
+    let front = Arc::new(Front { http: http(&bounds), router, bounds, tls });
     loop {
         let (stream, place) = tokio::select! {
             biased;
@@ -60,6 +68,8 @@ struct Front {
     http: http1::Builder,
     router: Router,
     bounds: Bounds,
+    /// None where the API speaks plain HTTP.
+    tls: Option<Arc<Tls>>,
 }
 
 fn http(bounds: &Bounds) -> http1::Builder {
@@ -99,6 +109,23 @@ impl Front {
         // Answers are written whole: waiting for more gains nothing. A failure of either call costs only speed or memory.
         let _quick = stream.set_nodelay(true);
         let _small = set_socket_send_buffer_size(&stream, bounds::UNREAD_BYTES);
+        let Some(tls) = &self.tls else { return self.serve_over(stream, drain, place, source).await };
+        let shaken = tokio::select! {
+            shaken = timeout(self.bounds.head, tls.acceptor().accept(stream)) => shaken,
+            () = place.is_given_up() => return,
+            () = drain.draining() => return,
+        };
+        match shaken {
+            Ok(Ok(stream)) => self.serve_over(stream, drain, place, source).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a connection speaks no TLS that can be agreed on"),
+            Err(_late) => tracing::debug!("a connection did not come to an agreement on TLS in time"),
+        }
+    }
+
+    async fn serve_over<S>(&self, stream: S, drain: Drain, place: Arc<Place>, source: Source)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let turns = Turns::default();
         let io = TimedIo::new(TokioIo::new(stream), &turns, self.bounds);
         let service = service_fn(|request| self.answer(request, &turns, &place, source));

@@ -24,6 +24,7 @@ use crate::front::{self, Bounds};
 use crate::limiting::limit_tenants;
 use crate::proxied;
 use crate::serve_error::ServeError;
+use crate::tls::{self, Tls};
 use crate::welcome::welcome;
 
 /// One process that hosts the three handlers.
@@ -51,14 +52,24 @@ impl Host<'_> {
         D::Queues: Inbox,
         S: Future<Output: Send> + Send + 'static,
     {
+        let tls = self.options.tls_files().map(Tls::read).transpose()?.map(Arc::new);
         limit_tenants(&*ports).await?;
-        writeln!(io::stdout(), "{}", welcome(listener.local_addr()?, self.key, self.keeps, self.reach))?;
+        let address = listener.local_addr()?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        writeln!(io::stdout(), "{}", welcome(&format!("{scheme}://{address}"), self.key, self.keeps, self.reach))?;
+        if tls.is_none() && !address.ip().to_canonical().is_loopback() {
+            tracing::warn!(
+                "the API speaks plain HTTP, and other machines reach it: whoever is on the way reads keys. Start it with --tls-cert and \
+                 --tls-key, or put a proxy before it that speaks TLS"
+            );
+        }
         let (signal, drain) = drain::signal();
         let (sweeping, key, at_once) = (sweeping(drain.clone()), self.key.key.as_str(), self.options.at_once);
         let router = self.router(Arc::clone(&ports), key);
         let handlers = tokio::spawn(async move {
             tokio::join!(
-                front::answering(listener, router, Bounds::of_this_process(), drain.clone()),
+                front::answering(listener, router, Bounds::of_this_process(), tls.clone(), drain.clone()),
+                tls::watching(tls.clone(), drain.clone()),
                 executing(ports, at_once, drain),
                 sweeping
             )

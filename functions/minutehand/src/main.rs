@@ -18,6 +18,7 @@ mod serve;
 mod serve_error;
 mod sweeping;
 mod targets;
+mod tls;
 mod welcome;
 
 use std::io::IsTerminal as _;

@@ -10,6 +10,7 @@ use minutehand_io::targets::DeclarationError;
 use thiserror::Error;
 
 use crate::admin_key::KeyError;
+use crate::tls::TlsError;
 
 #[derive(Debug, Error)]
 pub(crate) enum ServeError {
@@ -37,6 +38,8 @@ pub(crate) enum ServeError {
     Setting(#[from] minutehand_cloud::SettingError),
     #[error(transparent)]
     Key(#[from] KeyError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("cannot listen on {address}: {why}")]
     Listen { address: SocketAddr, why: io::Error },
     #[error("stopped, because the store can no longer be written: {0}")]

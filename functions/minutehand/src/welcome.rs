@@ -1,13 +1,11 @@
 //! The text at the start: the address, the key, and three lines to paste.
 
-use std::net::SocketAddr;
-
 use minutehand_io::targets::http::Reach;
 
 use crate::admin_key::{AdminKey, Origin};
 
 /// The key itself is shown only when it was just made; later the lines read it from its file.
-pub(crate) fn welcome(address: SocketAddr, key: &AdminKey, keeps: &str, reach: Reach) -> String {
+pub(crate) fn welcome(url: &str, key: &AdminKey, keeps: &str, reach: Reach) -> String {
     let (about, export) = match &key.origin {
         Origin::Made(None) => ("made for this start, shown once".to_owned(), key.key.clone()),
         Origin::Made(Some(path)) => (format!("made now, shown once, kept in {}", path.display()), key.key.clone()),
@@ -22,14 +20,14 @@ pub(crate) fn welcome(address: SocketAddr, key: &AdminKey, keeps: &str, reach: R
     };
     format!(
         r#"
-Minutehand {version} listens on http://{address} and keeps {keeps}
+Minutehand {version} listens on {url} and keeps {keeps}
 HTTP targets may be {targets}
 Admin key: {about}
 
   {export}
-  curl -s http://{address}/v1/jobs -H "Authorization: Bearer $MINUTEHAND_KEY" -H "Content-Type: application/json" -d '{{"name": "hello", "schedule": {{"every_seconds": 5}}, "target": {{"noop": {{}}}}}}'
-  curl -s http://{address}/v1/jobs -H "Authorization: Bearer $MINUTEHAND_KEY"
-  curl -s http://{address}/v1/health
+  curl -s {url}/v1/jobs -H "Authorization: Bearer $MINUTEHAND_KEY" -H "Content-Type: application/json" -d '{{"name": "hello", "schedule": {{"every_seconds": 5}}, "target": {{"noop": {{}}}}}}'
+  curl -s {url}/v1/jobs -H "Authorization: Bearer $MINUTEHAND_KEY"
+  curl -s {url}/v1/health
 
 Or with this program, in another terminal: minutehand runs tail, minutehand --help
 "#
@@ -52,7 +50,7 @@ mod tests {
 
     fn text(origin: Origin) -> String {
         let key = AdminKey { key: "mh_secret".into(), origin };
-        welcome(SocketAddr::from(([127, 0, 0, 1], 8080)), &key, "everything in data", Reach::Loopback)
+        welcome("http://127.0.0.1:8080", &key, "everything in data", Reach::Loopback)
     }
 
     #[test]

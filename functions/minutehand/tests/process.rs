@@ -25,6 +25,8 @@ mod full_disk;
 mod graphs;
 #[path = "process/measuring.rs"]
 mod measuring;
+#[path = "process/over_tls.rs"]
+mod over_tls;
 #[path = "process/owning.rs"]
 mod owning;
 #[path = "process/reaching.rs"]

@@ -41,9 +41,16 @@ pub(crate) struct Ended {
 /// `minutehand` with nothing of the environment that would change what it does.
 pub(crate) fn minutehand() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-    for name in
-        ["MINUTEHAND_KEY", "MINUTEHAND_DATA", "MINUTEHAND_LISTEN", "MINUTEHAND_REACH", "RUST_LOG", "RUST_BACKTRACE"]
-    {
+    for name in [
+        "MINUTEHAND_KEY",
+        "MINUTEHAND_DATA",
+        "MINUTEHAND_LISTEN",
+        "MINUTEHAND_REACH",
+        "MINUTEHAND_TLS_CERT",
+        "MINUTEHAND_TLS_KEY",
+        "RUST_LOG",
+        "RUST_BACKTRACE",
+    ] {
         command.env_remove(name);
     }
     command
@@ -216,7 +223,8 @@ impl Said {
 
     fn address(&self) -> Option<SocketAddr> {
         let text = self.so_far();
-        let (_, rest) = text.split_once("listens on http://")?;
+        let (_, rest) = text.split_once("listens on http")?;
+        let (_, rest) = rest.split_once("://")?;
         rest.split_once(' ').and_then(|(address, _)| address.parse().ok())
     }
 }
