@@ -94,7 +94,7 @@ pub async fn record<D: Ports>(
         let next = match run.clone().with_given(given).after(event, now) {
             Ok(next) => next,
             Err(refusal) => {
-                if run.fence > fence {
+                if run.fence > fence || matches!(refusal, Refusal::Fenced { .. }) {
                     ports.events().emit(&Event::Prevented { by: Layer::Fence });
                 }
                 return Ok(Finished::Refused(refusal));
