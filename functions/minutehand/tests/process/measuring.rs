@@ -32,16 +32,16 @@ async fn what_became_of_runs_is_measured() {
     for line in [
         r#"minutehand_runs_total{status="succeeded"} 1"#,
         r#"minutehand_runs_total{status="failed"} 1"#,
-        r#"minutehand_attempts_total 3"#,
+        "minutehand_attempts_total 3",
         r#"minutehand_retries_total{attempt="1",error="connect"} 1"#,
-        r#"minutehand_dead_letters_total 1"#,
+        "minutehand_dead_letters_total 1",
         r#"minutehand_run_lag_seconds_count{priority="high"} 1"#,
         r#"minutehand_run_lag_stage_seconds_count{stage="dispatch"} 2"#,
         r#"minutehand_run_lag_stage_seconds_count{stage="call"} 2"#,
         r#"minutehand_call_seconds_count{outcome="succeeded",target="noop"} 1"#,
         r#"minutehand_call_seconds_count{outcome="failed",target="http"} 2"#,
         r#"minutehand_duplicates_prevented_total{layer="idempotency_key"} 1"#,
-        r#"minutehand_leases_rescued_total 0"#,
+        "minutehand_leases_rescued_total 0",
     ] {
         assert!(text.lines().any(|other| other == line), "{line}: {text}");
     }
