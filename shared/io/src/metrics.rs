@@ -73,7 +73,7 @@ metrics! {
         "Fires that did not happen, by why; as many as their record says that it stands for. Of `missed` there should be none.";
     ATTEMPTS: "minutehand_attempts_total", Kind::Counter, [], "Attempts that were started, without those of notifications.";
     RETRIES: "minutehand_retries_total", Kind::Counter, ["error", "attempt"],
-        "Attempts after which another was due, by what they died of and the how-manieth they were (`4` is the fourth or a later one). `lost`: their lease ran out, or was handed back; `other`: a code of a target or a worker.";
+        "Attempts after which another was due, by what they died of and by their number (`4` is the fourth or a later one). `lost`: their lease ran out, or was handed back; `other`: a code of a target or a worker.";
     START_LAG: "minutehand_run_lag_seconds", Kind::Seconds(LAGS), ["priority"], "From when a run was due until it was claimed the first time. Without tasks, callbacks and resumed runs, which begin behind others, and what is made up for.";
     START_LAG_STAGES: "minutehand_run_lag_stage_seconds", Kind::Seconds(LAGS), ["stage"],
         "Of the same runs, where a target was called: `dispatch` until its hint was sent, which it is anew after a wait for a place; `claim` until it was claimed; `call` until its target was called, the hook before it included.";

@@ -150,11 +150,8 @@ fn measure_stages(run: &Run, sent: Option<Moment>, now: Moment, add: Add<'_>) {
         return;
     }
     let dispatched = sent.unwrap_or(due).max(due).min(claimed);
-    let stages = [
-        ("dispatch", dispatched.since(due)),
-        ("claim", claimed.since(dispatched.max(due))),
-        ("call", now.since(claimed)),
-    ];
+    let stages =
+        [("dispatch", dispatched.since(due)), ("claim", claimed.since(dispatched)), ("call", now.since(claimed))];
     for (stage, took) in stages {
         add(&START_LAG_STAGES, &[stage], took.as_secs_f64());
     }

@@ -52,16 +52,20 @@ fn a_row_of_what_was_taken_is_told_of_as_one() {
     assert_eq!((job.last_before(at(1)), job.last_before(at(0))), (Some(at(0)), None));
 }
 
+/// By the clock of New York.
+fn skipping_gaps(cron: &str) -> Plan {
+    Plan {
+        cron: Some(cron.to_owned()),
+        timezone: Some("America/New_York".to_owned()),
+        dst_gap: Some(DstGap::Skip),
+        ..Plan::default()
+    }
+}
+
 /// In a gap of its clock a row of its own, which cuts what a calendar takes around it.
 #[test]
 fn what_a_gap_of_its_clock_takes_is_told_of_apart() {
-    let plan = Plan {
-        cron: Some("30 * * * *".to_owned()),
-        timezone: Some("America/New_York".to_owned()),
-        dst_gap: Some(DstGap::Skip),
-        calendars: vec!["works".parse().unwrap()],
-        ..Plan::default()
-    };
+    let plan = Plan { calendars: vec!["works".parse().unwrap()], ..skipping_gaps("30 * * * *") };
     let spring = Moment::parse("2027-03-14T07:00:00Z").unwrap();
     let hours = |hours: i64| Moment::from_secs(spring.millis() / 1000 + hours * 3600 - 1800);
     let mut schedule = Schedule::new(&plan, at(0)).unwrap();
@@ -87,13 +91,7 @@ fn what_a_gap_of_its_clock_takes_is_told_of_apart() {
 /// A gap of which nothing is left: behind the last fire, and before the first.
 #[test]
 fn a_gap_takes_nothing_of_a_job_that_is_used_up() {
-    let plan = Plan {
-        cron: Some("30 2 * * *".to_owned()),
-        timezone: Some("America/New_York".to_owned()),
-        dst_gap: Some(DstGap::Skip),
-        max_fires: Some(3),
-        ..Plan::default()
-    };
+    let plan = Plan { max_fires: Some(3), ..skipping_gaps("30 2 * * *") };
     let taken = |created: &str| {
         let created = Moment::parse(created).unwrap();
         let schedule = Schedule::new(&plan, created).unwrap().counted_from(created);
