@@ -328,13 +328,14 @@ impl<'a> Verdict<'a> {
     }
 
     /// A timer in a bucket that was left is never inspected: its obligation must be met or void, as for one that was written
-    /// while the sweeper slept and that fires under no schedule in force.
+    /// while the sweeper slept and that fires under no schedule in force; or before there was one, by whoever was slower to make the job.
     fn no_timer_leaks(&mut self) {
         for timer in self.account.timers.iter().filter(|timer| !timer.reachable) {
             let heads = self.account.jobs.iter().find(|job| job.job == timer.job).map_or(&[][..], |job| &job.heads);
             let then = around(heads, timer.instant);
             let fires = |head: &&Head| head.status == Status::Active && head.schedule.fires_at(timer.instant);
-            let meant = !then.is_empty() && then.iter().all(fires);
+            let was_there = heads.first().is_some_and(|first| first.in_force_from() + SKEW <= timer.instant);
+            let meant = was_there && then.iter().all(fires);
             let recorded = self.records.keys().any(|(job, at, _)| (*job, *at) == (timer.job, timer.instant));
             if meant && !recorded && !self.is_covered(timer.job, timer.instant) {
                 self.report("no timer leaks", timer.job, timer.instant, format!("stands at {}", timer.due));

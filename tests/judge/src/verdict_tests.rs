@@ -74,6 +74,19 @@ fn a_clean_history_is_clean() {
     assert_eq!(clean().judge(), []);
 }
 
+/// Of two requests with one key the slower had decided a moment before the faster, and died behind its timer. Seed 10029357 met it.
+#[test]
+fn a_timer_from_before_there_was_a_job_is_nobodys() {
+    let made = |since| Account {
+        timers: vec![timer()],
+        records: vec![],
+        ..with_job(Job { heads: vec![head(since)], ..job() })
+    };
+    let leaks = |since| rules(&made(since)).contains(&"no timer leaks");
+
+    assert_eq!([T, T + 57_000, T + 59_000, T + 62_000].map(leaks), [true, true, false, false]);
+}
+
 #[test]
 fn each_rule_reports_its_violation() {
     let paused = Head { since: T + 10_000, decided: T + 10_000, status: Status::Paused, ..head(T) };
