@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use minutehand_domain::id::Tenant;
+use minutehand_io::events::Quota;
 use minutehand_io::shares::{Share, Shares};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -38,7 +39,9 @@ impl Default for BodyBudget {
 impl BodyBudget {
     pub(crate) fn reserve(&self, tenant: &Tenant, bytes: usize) -> Result<Reserved, Problem> {
         let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
-        let full = || Problem::over_quota("too much is being sent at once with this tenant's keys".to_owned(), 1);
+        let full = || {
+            Problem::over_quota(Quota::Bodies, "too much is being sent at once with this tenant's keys".to_owned(), 1)
+        };
         let of_the_tenant = self.tenants.try_take(tenant, permits).ok_or_else(full)?;
         let of_all = Arc::clone(&self.all).try_acquire_many_owned(permits);
         let of_all =

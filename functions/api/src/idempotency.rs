@@ -67,7 +67,7 @@ pub(crate) fn fingerprint(address: &str, body: &str) -> Result<Fingerprint, Prob
     Fingerprint::of(address, body, FIELD).ok_or_else(|| Problem::new(Kind::Malformed, "the body is not JSON"))
 }
 
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Marks the replay of an earlier answer.
 pub(crate) fn replayed() -> [(HeaderName, HeaderValue); 1] {

@@ -10,8 +10,10 @@ use http::{HeaderName, HeaderValue, Method};
 use minutehand_domain::id::base32;
 use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
+use minutehand_io::events::{Event, Events as _, Layer};
 
 use crate::app_state::AppState;
+use crate::idempotency::REPLAYED;
 use crate::problem::Problem;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
@@ -58,7 +60,13 @@ pub(crate) async fn identify<D: Ports>(
     if let Some((metrics, labels)) = labels {
         metrics.answered(labels.method(), labels.route(), response.status(), labels.at.elapsed());
     }
+    if response.headers().contains_key(REPLAYED) {
+        app.ports.events().emit(&Event::Prevented { by: Layer::IdempotencyKey });
+    }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        if let Some(over) = problem.over {
+            app.ports.events().emit(&Event::Refused { over });
+        }
         if let Some(fault) = &problem.fault {
             tracing::error!(request = %id, %fault, "a request met a fault");
         }

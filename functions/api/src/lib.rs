@@ -48,6 +48,7 @@ mod source;
 mod stats;
 mod strangers;
 mod targets;
+mod watched;
 mod why;
 mod workers;
 mod workflow_runs;
@@ -73,6 +74,7 @@ use self::problem::{Kind, Problem};
 pub use self::seat::Seat;
 pub use self::source::Source;
 use self::strangers::Strangers;
+pub use self::watched::{MOST_WATCHED, Watched};
 
 /// What the router needs from its host.
 pub struct Api<D> {

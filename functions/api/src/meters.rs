@@ -15,6 +15,7 @@ use minutehand_domain::limits::PAGE;
 use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::schedule::Schedule;
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::Quota as Over;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::jobs_of;
@@ -64,7 +65,9 @@ impl Meters {
         let limits = self.limits(ports, tenant).await;
         let Some(most) = limits.max_requests_per_second else { return Ok(()) };
         let taken = self.with(tenant, |meter| meter.requests.take(most, Duration::from_secs(1), ports.clock().now()));
-        taken.map_err(|wait| Problem::over_quota(format!("more than {most} requests a second"), seconds(wait)))
+        taken.map_err(|wait| {
+            Problem::over_quota(Over::Requests, format!("more than {most} requests a second"), seconds(wait))
+        })
     }
 
     /// Takes one run from the tenant's bucket; runs of recurring schedules are not taken here.
@@ -72,7 +75,7 @@ impl Meters {
         let limits = self.limits(ports, tenant).await;
         let Some(most) = limits.max_fires_per_minute else { return Ok(()) };
         let taken = self.with(tenant, |meter| meter.runs.take(most, Duration::from_secs(60), ports.clock().now()));
-        taken.map_err(|wait| Problem::over_quota(format!("more than {most} runs a minute"), seconds(wait)))
+        taken.map_err(|wait| Problem::over_quota(Over::Runs, format!("more than {most} runs a minute"), seconds(wait)))
     }
 
     /// Whether a quota limits this tenant's jobs.
@@ -159,13 +162,17 @@ impl Load {
     fn with(self, more: Self, limits: &Limits) -> Result<Self, Problem> {
         let sum = Self { jobs: self.jobs + more.jobs, fires_per_minute: self.fires_per_minute + more.fires_per_minute };
         if let Some(most) = limits.max_jobs.filter(|most| more.jobs > 0 && sum.jobs > *most) {
-            return Err(Problem::over_quota(format!("more than {most} jobs that can still fire"), FULL_SECONDS));
+            return Err(Problem::over_quota(
+                Over::Jobs,
+                format!("more than {most} jobs that can still fire"),
+                FULL_SECONDS,
+            ));
         }
         let fires = limits.max_fires_per_minute;
         if let Some(most) = fires.filter(|most| more.fires_per_minute > 0.0 && sum.fires_per_minute > f64::from(*most))
         {
             let detail = format!("the schedules would fire more than {most} times a minute");
-            return Err(Problem::over_quota(detail, FULL_SECONDS));
+            return Err(Problem::over_quota(Over::Fires, detail, FULL_SECONDS));
         }
         Ok(sum)
     }

@@ -4,23 +4,48 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use minutehand_io::Fault;
-use minutehand_io::metrics::series::Series;
-use minutehand_io::metrics::{Measure as _, REQUEST_SECONDS, REQUESTS_ANSWERED};
-use prometheus::{Registry, TextEncoder};
+use minutehand_domain::Moment;
+use minutehand_io::clock::Clock as _;
+use minutehand_io::metrics::series::{Series, gauge};
+use minutehand_io::metrics::{
+    JOB_LAST_SUCCESS, JOB_OVERDUE, Measure as _, REQUEST_SECONDS, REQUESTS_ANSWERED, WORKER_SLOTS, WORKERS,
+};
+use minutehand_io::{Fault, Ports};
+use prometheus::{IntGaugeVec, Registry, TextEncoder};
 
-/// The host's registry, and the request metrics in it.
+use crate::presences::Counted;
+use crate::watched::{Standing, Watched};
+
+/// The host's registry, and what the API measures into it: requests, and what is read when it is asked for.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Registry,
     series: Series,
+    workers: IntGaugeVec,
+    slots: IntGaugeVec,
+    last_success: IntGaugeVec,
+    overdue: IntGaugeVec,
+    watched: Vec<Watched>,
 }
 
 impl Metrics {
     /// Exports `registry`, and counts requests into it.
     pub fn new(registry: Registry) -> Result<Self, prometheus::Error> {
         let series = Series::new(&[&REQUESTS_ANSWERED, &REQUEST_SECONDS], &registry)?;
-        Ok(Self { registry, series })
+        let read = |metric| {
+            let gauge: IntGaugeVec = gauge(metric)?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let (workers, slots) = (read(&WORKERS)?, read(&WORKER_SLOTS)?);
+        let (last_success, overdue) = (read(&JOB_LAST_SUCCESS)?, read(&JOB_OVERDUE)?);
+        Ok(Self { registry, series, workers, slots, last_success, overdue, watched: Vec::new() })
+    }
+
+    /// The same, with a look at each of these jobs.
+    #[must_use]
+    pub fn watching(self, watched: Vec<Watched>) -> Self {
+        Self { watched, ..self }
     }
 
     /// Counts a request. `route` is the template of the table of routes: ids would make a series each.
@@ -29,8 +54,39 @@ impl Metrics {
         self.series.add(&REQUEST_SECONDS, &[method, route], took.as_secs_f64());
     }
 
-    pub(crate) fn text(&self) -> Result<String, Fault> {
+    pub(crate) async fn text<D: Ports>(&self, ports: &D, workers: &Counted) -> Result<String, Fault> {
+        self.show_workers(workers);
+        for watched in &self.watched {
+            self.show_job(&watched.label(), watched.standing(ports).await?, ports.clock().now());
+        }
         let text = TextEncoder::new().encode_to_string(&self.registry.gather());
         text.map_err(|error| Fault::unavailable("metrics", error.to_string()))
+    }
+
+    fn show_workers(&self, Counted { live, draining, dead, slots, held }: &Counted) {
+        let show =
+            |of: &IntGaugeVec, word, count| of.with_label_values(&[word]).set(i64::try_from(count).unwrap_or(i64::MAX));
+        for (word, count) in [("live", *live), ("draining", *draining), ("dead", *dead)] {
+            show(&self.workers, word, count);
+        }
+        for (word, count) in [("all", *slots), ("held", *held)] {
+            show(&self.slots, word, count);
+        }
+    }
+
+    /// Of a job that is gone, and of one that never succeeded, nothing is shown: a series that stops is what an alarm looks for.
+    fn show_job(&self, job: &str, standing: Option<Standing>, now: Moment) {
+        let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
+        match standing {
+            Some(Standing { overdue_since, .. }) => {
+                let overdue = overdue_since.map_or(Duration::ZERO, |since| now.since(since));
+                self.overdue.with_label_values(&[job]).set(seconds(overdue));
+            }
+            None => _ = self.overdue.remove_label_values(&[job]),
+        }
+        match standing.and_then(|standing| standing.last_success) {
+            Some(at) => self.last_success.with_label_values(&[job]).set(at.millis().div_euclid(1000)),
+            None => _ = self.last_success.remove_label_values(&[job]),
+        }
     }
 }

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant, Worker};
 use minutehand_domain::pool::PoolName;
-use minutehand_domain::pool::presence::{Hold, Holding, Presence, SEEN_EVERY};
+use minutehand_domain::pool::presence::{Hold, Holding, Presence, SEEN_EVERY, Status};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::amend::amend;
 
@@ -28,18 +29,51 @@ struct Heard {
 
 struct Known {
     written_at: Moment,
+    heard_at: Moment,
+    /// For how long nothing need be heard of it.
+    patience: Duration,
+    /// How many runs it carries out at a time, where it says so.
+    slots: Option<u32>,
     draining: bool,
     holds: BTreeMap<RunKey, Moment>,
     /// Runs that it has no more, since it was last written down.
     left: Vec<RunKey>,
 }
 
+/// The workers that this process knows of, and what those alive have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub live: usize,
+    pub draining: usize,
+    pub dead: usize,
+    /// How many runs they carry out at a time, those that say so.
+    pub slots: usize,
+    pub held: usize,
+}
+
 impl Presences {
+    pub(crate) fn counted(&self, now: Moment) -> Counted {
+        let mut counted = Counted::default();
+        for known in self.lock().workers.values() {
+            match known.status(now) {
+                Status::Live => counted.live += 1,
+                Status::Draining => counted.draining += 1,
+                Status::Dead => {
+                    counted.dead += 1;
+                    continue;
+                }
+            }
+            counted.slots += known.slots.unwrap_or_default() as usize;
+            counted.held += known.holds.values().filter(|until| now < **until).count();
+        }
+        counted
+    }
+
     /// A worker asks for something to do, and is given these.
     pub(crate) async fn asked<D: Ports>(&self, ports: &D, asked: &Presence, now: Moment) {
         let (pool, worker) = asked.key();
         let key = (asked.tenant.clone(), pool, worker);
-        let Some(holding) = self.heard(&key, &asked.holds, Some(asked.draining), now) else { return };
+        let Some(holding) = self.heard(&key, &asked.holds, Some(asked), now) else { return };
         let written = write(ports, &key, &holding, Some(asked), now).await;
         let _nobody_waits_for_it = written.inspect_err(not_written);
     }
@@ -69,7 +103,7 @@ impl Presences {
     }
 
     /// What is to be written down, where that is due.
-    fn heard(&self, key: &Key, kept: &[Hold], draining: Option<bool>, now: Moment) -> Option<Holding> {
+    fn heard(&self, key: &Key, kept: &[Hold], asked: Option<&Presence>, now: Moment) -> Option<Holding> {
         let mut heard = self.lock();
         if heard.workers.len() >= WORKERS && !heard.workers.contains_key(key) {
             *heard = Heard::default();
@@ -78,13 +112,17 @@ impl Presences {
         let known = workers.entry(key.clone()).or_insert_with(Known::unwritten);
         known.holds.extend(kept.iter().map(|hold| (hold.run, hold.until)));
         holders.extend(kept.iter().map(|hold| ((key.0.clone(), hold.run), key.clone())));
-        let has_turned = draining.is_some_and(|draining| draining != known.draining);
+        known.heard_at = known.heard_at.max(now);
+        if let Some(asked) = asked {
+            (known.slots, known.patience) = (asked.slots, asked.patience());
+        }
+        let has_turned = asked.is_some_and(|asked| asked.draining != known.draining);
         if !has_turned && now.since(known.written_at) < SEEN_EVERY {
             return None;
         }
         // Before it is written: of many requests at once one writes, and after a fault the next ten seconds will do.
         known.written_at = now;
-        known.draining = draining.unwrap_or(known.draining);
+        known.draining = asked.map_or(known.draining, |asked| asked.draining);
         for run in known.forget_what_is_over(now) {
             holders.remove(&(key.0.clone(), run));
         }
@@ -99,7 +137,19 @@ impl Presences {
 
 impl Known {
     fn unwritten() -> Self {
-        Self { written_at: Moment::EPOCH, draining: false, holds: BTreeMap::new(), left: Vec::new() }
+        Self {
+            written_at: Moment::EPOCH,
+            heard_at: Moment::EPOCH,
+            patience: SEEN_EVERY,
+            slots: None,
+            draining: false,
+            holds: BTreeMap::new(),
+            left: Vec::new(),
+        }
+    }
+
+    fn status(&self, now: Moment) -> Status {
+        Status::of(now.since(self.heard_at), self.patience, self.draining)
     }
 
     fn forget_what_is_over(&mut self, now: Moment) -> Vec<RunKey> {

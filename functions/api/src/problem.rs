@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use minutehand_io::Fault;
+use minutehand_io::events::Quota;
 use minutehand_wire as wire;
 use minutehand_wire::field_errors::RequestRefusal;
 pub(crate) use minutehand_wire::problem::{FieldError, ProblemKind as Kind};
@@ -20,6 +21,8 @@ pub(crate) struct Problem {
     pub errors: Vec<FieldError>,
     /// `Retry-After`, in seconds.
     pub retry_after: Option<u64>,
+    /// What there was too much of. To be counted.
+    pub over: Option<Quota>,
     /// For the log. The client does not see it.
     pub fault: Option<Fault>,
 }
@@ -27,12 +30,12 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Self {
         let retry_after = (kind == Kind::Unavailable).then_some(RETRY_SECONDS);
-        Self { kind, detail: detail.into(), errors: Vec::new(), retry_after, fault: None }
+        Self { kind, detail: detail.into(), errors: Vec::new(), retry_after, over: None, fault: None }
     }
 
-    /// A request beyond the quota; a retry makes sense after `seconds`.
-    pub(crate) fn over_quota(detail: String, seconds: u64) -> Self {
-        Self { retry_after: Some(seconds.max(1)), ..Self::new(Kind::QuotaExceeded, detail) }
+    /// A request beyond this quota; a retry makes sense after `seconds`.
+    pub(crate) fn over_quota(over: Quota, detail: String, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds.max(1)), over: Some(over), ..Self::new(Kind::QuotaExceeded, detail) }
     }
 
     /// An impossible request, with an error for each field at fault.

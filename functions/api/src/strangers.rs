@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use minutehand_domain::Moment;
+use minutehand_io::events::Quota;
 use sha2::{Digest as _, Sha256};
 
 use crate::bucket::{Bucket, seconds};
@@ -82,7 +83,11 @@ impl Strangers {
         }
         let taken = remembered.bucket(source, now).take(READS, REFILLED_IN, now);
         taken.map(|()| Admitted::Stranger).map_err(|wait| {
-            Problem::over_quota("more unknown keys than one address may try; ask again later".to_owned(), seconds(wait))
+            Problem::over_quota(
+                Quota::UnknownKeys,
+                "more unknown keys than one address may try; ask again later".to_owned(),
+                seconds(wait),
+            )
         })
     }
 

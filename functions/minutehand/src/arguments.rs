@@ -6,10 +6,12 @@ use std::sync::LazyLock;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use minutehand_api::{MOST_WATCHED, Watched};
 use minutehand_domain::schedule::cron::EDITION;
 use minutehand_io::targets::http::Reach;
 
 use crate::client::{self, Connection, EXIT_CODES};
+use crate::serve_error::ServeError;
 use crate::tls::Files;
 
 /// The version with the edition of the time zones: builds with different editions may fire at different instants.
@@ -97,6 +99,9 @@ pub(crate) struct Serve {
     /// The certificate's key, as PEM
     #[arg(long, value_name = "FILE", env = "MINUTEHAND_TLS_KEY", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// A job whose last success and delay are among the metrics, as `job_…` or `tenant/job_…`; may be given up to 20 times
+    #[arg(long, value_name = "JOB", env = "MINUTEHAND_WATCH_JOBS", value_delimiter = ',')]
+    pub(crate) watch_job: Vec<Watched>,
     /// How many runs are carried out at the same time
     #[arg(long, value_name = "RUNS", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) at_once: u32,
@@ -117,6 +122,12 @@ impl Serve {
     pub(crate) fn tls_files(&self) -> Option<Files> {
         let (certificates, key) = self.tls_cert.clone().zip(self.tls_key.clone())?;
         Some(Files { certificates, key })
+    }
+
+    /// The jobs that are watched one by one, unless those are too many.
+    pub(crate) fn watched(&self) -> Result<Vec<Watched>, ServeError> {
+        let watched = self.watch_job.clone();
+        if watched.len() > MOST_WATCHED { Err(ServeError::TooManyWatched(watched.len())) } else { Ok(watched) }
     }
 
     /// It was not asked for, but taken from where the API listens: a proxy makes that untrue.

@@ -2,15 +2,17 @@
 //! store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use minutehand_domain::priority::Priority;
 use minutehand_io::Ports as _;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::metrics::series::{counter_read, gauge};
-use minutehand_io::metrics::{LANE_HINTS, STORE_ITEMS};
+use minutehand_io::metrics::{LANE_HINTS, LANE_OLDEST, STORE_ITEMS};
 use minutehand_io::store::embedded::{Embedded, Engine};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
-use prometheus::{IntCounterVec, IntGaugeVec, Registry};
+use prometheus::{GaugeVec, IntCounterVec, IntGaugeVec, Registry};
 
 use crate::local::Local;
 
@@ -18,23 +20,31 @@ use crate::local::Local;
 struct Gauges<E> {
     ports: Arc<Local<Embedded<E>>>,
     queues: IntGaugeVec,
+    oldest: GaugeVec,
     store: IntCounterVec,
 }
 
 /// Registers the metrics of these ports.
 pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E>>>) -> Result<(), prometheus::Error> {
-    let gauges = Gauges { ports: Arc::clone(ports), queues: gauge(&LANE_HINTS)?, store: counter_read(&STORE_ITEMS)? };
+    let gauges = Gauges {
+        ports: Arc::clone(ports),
+        queues: gauge(&LANE_HINTS)?,
+        oldest: gauge(&LANE_OLDEST)?,
+        store: counter_read(&STORE_ITEMS)?,
+    };
     registry.register(Box::new(gauges))
 }
 
 impl<E: Engine> Gauges<E> {
     fn read_queues(&self) {
-        let depths = self.ports.queues().depths();
+        let (depths, now) = (self.ports.queues().depths(), self.ports.clock().now());
         for (priority, depth) in Priority::ALL.into_iter().zip(depths) {
             for (state, hints) in [("ready", depth.ready), ("delayed", depth.delayed), ("in_flight", depth.in_flight)] {
                 let hints = i64::try_from(hints).unwrap_or(i64::MAX);
                 self.queues.with_label_values(&[priority.as_str(), state]).set(hints);
             }
+            let waits = depth.oldest.map_or(Duration::ZERO, |since| now.since(since));
+            self.oldest.with_label_values(&[priority.as_str()]).set(waits.as_secs_f64());
         }
     }
 
@@ -57,12 +67,12 @@ impl<E: Engine> Gauges<E> {
 
 impl<E: Engine> Collector for Gauges<E> {
     fn desc(&self) -> Vec<&Desc> {
-        [self.queues.desc(), self.store.desc()].concat()
+        [self.queues.desc(), self.oldest.desc(), self.store.desc()].concat()
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
         self.read_queues();
         self.read_store();
-        [self.queues.collect(), self.store.collect()].concat()
+        [self.queues.collect(), self.oldest.collect(), self.store.collect()].concat()
     }
 }

@@ -38,7 +38,8 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let sweeping = move |drain: Drain| async move {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), flushing_events(sweeper, drain))
     };
-    let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics: Metrics::new(registry)? };
+    let metrics = Metrics::new(registry)?.watching(options.watched()?);
+    let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics };
     host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await?;
     ports.flush_events().await;
     Ok(())

@@ -66,6 +66,7 @@ async fn embedded<E: Engine>(
     if !options.memory {
         warn_of_wider(&options.data);
     }
-    let host = Host { options, key, keeps, reach: options.reach(), declared, metrics: Metrics::new(registry)? };
+    let metrics = Metrics::new(registry)?.watching(options.watched()?);
+    let host = Host { options, key, keeps, reach: options.reach(), declared, metrics };
     host.run(Arc::clone(&ports), listener, |drain| sweeping(ports, drain), failed).await
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use minutehand_api::MOST_WATCHED;
 use minutehand_io::Fault;
 use minutehand_io::store::embedded::OpenError;
 use minutehand_io::targets::DeclarationError;
@@ -36,6 +37,8 @@ pub(crate) enum ServeError {
     #[cfg(feature = "aws")]
     #[error(transparent)]
     Setting(#[from] minutehand_cloud::SettingError),
+    #[error("{0} jobs are to be watched one by one: at most {MOST_WATCHED} may be, as each is a series of its own")]
+    TooManyWatched(usize),
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]

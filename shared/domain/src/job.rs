@@ -3,6 +3,7 @@
 
 mod catching_up;
 mod in_force;
+mod overdue;
 mod taken;
 
 use std::collections::BTreeSet;

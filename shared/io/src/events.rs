@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::job::Job;
+use minutehand_domain::pool::PoolName;
 use minutehand_domain::run::Run;
 use minutehand_domain::run::effect::Effect;
 
@@ -42,6 +43,10 @@ pub enum Event<'a> {
     Sweeping { behind: Duration },
     /// Something would have been done twice.
     Prevented { by: Layer },
+    /// A request was refused, since its tenant has as much as it may have.
+    Refused { over: Quota },
+    /// A run waits for a worker, again or still, and no worker of its pool is alive.
+    Unattended { run: &'a Run, pool: &'a PoolName },
 }
 
 /// What keeps things from being done twice.
@@ -68,6 +73,42 @@ impl Layer {
     }
 }
 
+/// Of what a tenant, or who has no key, may have so much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quota {
+    /// Requests in a second.
+    Requests,
+    /// Requests at a time.
+    Connections,
+    /// Bytes of bodies at a time.
+    Bodies,
+    /// One-time runs in a minute.
+    Runs,
+    /// Jobs that can still fire.
+    Jobs,
+    /// What schedules may fire in a minute.
+    Fires,
+    /// Keys that nobody knows.
+    UnknownKeys,
+}
+
+impl Quota {
+    pub const ALL: [Self; 7] =
+        [Self::Requests, Self::Connections, Self::Bodies, Self::Runs, Self::Jobs, Self::Fires, Self::UnknownKeys];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Connections => "connections",
+            Self::Bodies => "bodies",
+            Self::Runs => "runs",
+            Self::Jobs => "jobs",
+            Self::Fires => "fires",
+            Self::UnknownKeys => "unknown_keys",
+        }
+    }
+}
+
 /// Where the transitions of runs are logged, so that a filter can name them.
 pub const TRANSITIONS: &str = "minutehand::transitions";
 
@@ -85,7 +126,18 @@ impl Events for Log {
             Event::EffectPrevented { effect } => {
                 tracing::info!(tenant = effect.tenant.as_str(), run = %effect.run, effect = %effect.name, "an effect was claimed before");
             }
-            Event::Called { .. } | Event::Answered { .. } | Event::Sweeping { .. } | Event::Prevented { .. } => {} // measured, and said by what comes of it
+            // Measured, and said by what comes of it.
+            Event::Called { .. }
+            | Event::Answered { .. }
+            | Event::Sweeping { .. }
+            | Event::Prevented { .. }
+            | Event::Refused { .. } => {}
+            Event::Unattended { run, pool } => {
+                tracing::warn!(
+                    tenant = run.tenant.as_str(), job = %run.key.job, run = %run.key, pool = pool.as_str(),
+                    "a run waits for a worker, and its pool has none"
+                );
+            }
             Event::SlaMissed { run } => {
                 let until = run.sla.map(|sla| sla.until.to_string());
                 tracing::warn!(

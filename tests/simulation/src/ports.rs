@@ -878,7 +878,8 @@ impl Events for Port {
             Event::SlaMissed { .. } => self.world.sim().count("sla missed"),
             Event::Stalled { .. } => self.world.sim().count("run stalled"),
             Event::Prevented { by } => self.world.sim().count(format!("prevented by {}", by.as_str())),
-            Event::Called { .. } | Event::Answered { .. } | Event::Sweeping { .. } => {}
+            Event::Unattended { .. } => self.world.sim().count("run unattended"),
+            Event::Called { .. } | Event::Answered { .. } | Event::Sweeping { .. } | Event::Refused { .. } => {}
         }
     }
 }

@@ -14,6 +14,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::BATCH_JOBS;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _, Layer};
 use minutehand_wire::batch::BatchResultView;
 use minutehand_wire::{BatchRequest, BatchView, JobView, Json as Text};
 use serde::Deserialize;
@@ -44,6 +45,12 @@ pub(crate) async fn batch<D: Ports>(
         return Err(Problem::field(Kind::Invalid, "/jobs", detail));
     }
     let answers = create_all(&app, caller.tenant(), &jobs).await;
+    let told = answers.iter().filter_map(|answer| match answer {
+        Ok(Made::Now(_)) => None,
+        Ok(Made::Before(_)) => Some(Event::Prevented { by: Layer::IdempotencyKey }),
+        Err(problem) => problem.over.map(|over| Event::Refused { over }),
+    });
+    told.for_each(|event| app.ports.events().emit(&event));
     let now = app.ports.clock().now();
     let result = |(index, answer)| result_view(index, answer, now, &request_id);
     let results = answers.iter().enumerate().map(result).collect();

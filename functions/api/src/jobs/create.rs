@@ -13,7 +13,6 @@ use minutehand_domain::job::Job;
 use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _, Layer};
 use minutehand_protocol::bodies;
 use minutehand_protocol::job::create::{Created, NewJob, create as create_job};
 use minutehand_protocol::lookup::job_of;
@@ -114,7 +113,7 @@ async fn admit<D: Ports>(
 async fn make<D: Ports>(ports: &D, new: NewJob) -> Result<Made, Problem> {
     let has_key = new.fingerprint.is_some();
     match create_job(ports, new).await? {
-        Created::Replayed(job) if has_key => Ok(before(ports, job)),
+        Created::Replayed(job) if has_key => Ok(Made::Before(job)),
         // Without a key the id is unique to this request: an existing job is its own write.
         Created::New(job) | Created::Replayed(job) => Ok(Made::Now(job)),
         Created::Taken => Err(taken()),
@@ -122,11 +121,6 @@ async fn make<D: Ports>(ports: &D, new: NewJob) -> Result<Made, Problem> {
         Created::NotHeeded(why) => Err(not_heeded(&why)),
         Created::NotToFollow(no) => Err(not_to_follow(&no)),
     }
-}
-
-fn before<D: Ports>(ports: &D, job: Job) -> Made {
-    ports.events().emit(&Event::Prevented { by: Layer::IdempotencyKey });
-    Made::Before(job)
 }
 
 /// The job of an earlier identical request. A request that is impossible now (a past `at`, a used-up quota) may have been
@@ -141,7 +135,7 @@ async fn made_before<D: Ports>(
         return Err(problem);
     }
     match job_of(ports, tenant, identity.id).await? {
-        Some(job) if job.fingerprint == identity.fingerprint => Ok(before(ports, job)),
+        Some(job) if job.fingerprint == identity.fingerprint => Ok(Made::Before(job)),
         Some(_) | None => Err(problem),
     }
 }

@@ -14,7 +14,6 @@ use minutehand_domain::run::Run;
 use minutehand_domain::secret::SecretName;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::{Event, Events as _, Layer};
 use minutehand_io::store::Store as _;
 use minutehand_protocol::run::on_demand::{self, Answered, redrive, run_now as ask};
 use minutehand_wire::{RetryRequest, RunRequest};
@@ -157,10 +156,7 @@ pub(crate) async fn answer<D: Ports>(
 ) -> Result<Response, Problem> {
     match not_refused(answered, not_found)? {
         Answered::Queued(run) => queued(ports, run).await,
-        Answered::Replayed(run) => {
-            ports.events().emit(&Event::Prevented { by: Layer::IdempotencyKey });
-            Ok((replayed(), whole(ports, run).await?).into_response())
-        }
+        Answered::Replayed(run) => Ok((replayed(), whole(ports, run).await?).into_response()),
         _refused => Err(not_found()),
     }
 }

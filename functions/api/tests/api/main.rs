@@ -24,6 +24,7 @@ mod keys;
 mod leases;
 mod letters;
 mod limits;
+mod measured;
 mod notifications;
 mod on_demand;
 mod openapi;

@@ -1,5 +1,6 @@
 //! The ports of a world: a store in memory, queues that only write down what they are given, a clock to set, chance to seed.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,8 @@ use minutehand_domain::run::Claimant;
 use minutehand_io::chance::{Chance, SystemChance};
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
+use minutehand_io::metrics::measured::Measured;
+use minutehand_io::metrics::{Measure, Metric};
 use minutehand_io::plans::Plans;
 use minutehand_io::queues::Queues;
 use minutehand_io::quotas::Quotas;
@@ -35,7 +38,13 @@ pub(crate) struct TestPorts {
     plans: Plans,
     quotas: Quotas,
     rules: Rules,
+    events: Measured<Log>,
+    pub measured: Arc<Sums>,
 }
+
+/// What was counted, by the metric's name and its words.
+#[derive(Default)]
+pub(crate) struct Sums(Mutex<BTreeMap<String, f64>>);
 
 pub(crate) struct TestClock(AtomicI64);
 
@@ -58,6 +67,7 @@ pub(crate) struct NoTargets;
 
 impl TestPorts {
     pub(crate) fn new(start: Moment) -> Arc<Self> {
+        let measured = Arc::new(Sums::default());
         Arc::new(Self {
             store: MemoryStore::in_memory(),
             vault: KeyFile::in_memory(),
@@ -67,7 +77,24 @@ impl TestPorts {
             plans: Plans::default(),
             quotas: Quotas::default(),
             rules: Rules::default(),
+            events: Measured::new(Log, measured.clone()),
+            measured,
         })
+    }
+}
+
+impl Sums {
+    /// Of a metric without `minutehand_` and `_total`, and the words that it is told apart by.
+    pub(crate) fn of(&self, name: &str) -> f64 {
+        locked(&self.0).get(name).copied().unwrap_or_default()
+    }
+}
+
+impl Measure for Sums {
+    fn add(&self, metric: &'static Metric, words: &[&str], value: f64) {
+        let name = metric.name.trim_start_matches("minutehand_").trim_end_matches("_total");
+        let name = [&[name], words].concat().join(" ");
+        *locked(&self.0).entry(name).or_default() += value;
     }
 }
 
@@ -119,7 +146,7 @@ impl Ports for TestPorts {
     type Queues = TestQueues;
     type Targets = NoTargets;
     type Vault = KeyFile;
-    type Events = Log;
+    type Events = Measured<Log>;
     type Clock = TestClock;
     type Chance = TestChance;
 
@@ -139,8 +166,8 @@ impl Ports for TestPorts {
         &self.vault
     }
 
-    fn events(&self) -> &Log {
-        &Log
+    fn events(&self) -> &Measured<Log> {
+        &self.events
     }
 
     fn clock(&self) -> &TestClock {

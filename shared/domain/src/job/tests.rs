@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::schedule::Plan;
 
-const START: Moment = Moment::from_secs(1_800_000_000);
+pub(super) const START: Moment = Moment::from_secs(1_800_000_000);
 
-fn at(seconds: i64) -> Moment {
+pub(super) fn at(seconds: i64) -> Moment {
     Moment::from_secs(1_800_000_000 + seconds)
 }
 
@@ -15,7 +15,7 @@ fn every(seconds: u64) -> Schedule {
     Schedule::new(&Plan { every_seconds: Some(seconds), start_at: Some(START), ..Plan::default() }, START).unwrap()
 }
 
-fn each_minute() -> Job {
+pub(super) fn each_minute() -> Job {
     Job::new(Tenant::new("t").unwrap(), JobId::from_bytes([1; 16]), every(60), Definition::default(), 0, START)
 }
 

@@ -55,6 +55,14 @@ pub struct Holding {
 }
 
 impl Status {
+    pub fn of(silent_for: Duration, patience: Duration, draining: bool) -> Self {
+        match () {
+            () if silent_for > patience => Self::Dead,
+            () if draining => Self::Draining,
+            () => Self::Live,
+        }
+    }
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -71,12 +79,12 @@ impl Presence {
 
     /// Dead is who missed three heartbeats, which are a lease; or, having none to send, the time of its longest request.
     pub fn status(&self, now: Moment) -> Status {
-        let patience = self.lease.max(Duration::from_secs(POLL_SECONDS)) + SEEN_EVERY;
-        match () {
-            () if now.since(self.last_seen) > patience => Status::Dead,
-            () if self.draining => Status::Draining,
-            () => Status::Live,
-        }
+        Status::of(now.since(self.last_seen), self.patience(), self.draining)
+    }
+
+    /// For how long nothing need be heard of it.
+    pub fn patience(&self) -> Duration {
+        self.lease.max(Duration::from_secs(POLL_SECONDS)) + SEEN_EVERY
     }
 
     /// What it has at `now`, by what was last heard.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::Origin;
-use minutehand_domain::run::{Attempt, Ending, ErrorCode, Run, State};
+use minutehand_domain::run::{Attempt, Ending, ErrorCode, Holder, Lease, Run, State};
 
 use super::{
-    ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, JOB_CHANGES, LEASES_RESCUED, Measure, Metric, NOTIFICATIONS,
-    PREVENTED, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG, START_LAG_STAGES, SWEEP_AGE,
+    ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, HEARTBEATS_LOST, JOB_CHANGES, LEASES_RESCUED, Measure,
+    Metric, NOTIFICATIONS, PREVENTED, QUOTA_REFUSALS, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG,
+    START_LAG_STAGES, SWEEP_AGE, UNATTENDED,
 };
 use crate::events::{Event, Events, Layer};
 
@@ -69,6 +70,8 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
         }
         Event::Sweeping { behind } => add(&SWEEP_AGE, &[], behind.as_secs_f64()),
         Event::Prevented { by } => add(&PREVENTED, &[by.as_str()], 1.0),
+        Event::Refused { over } => add(&QUOTA_REFUSALS, &[over.as_str()], 1.0),
+        Event::Unattended { .. } => add(&UNATTENDED, &[], 1.0),
     }
 }
 
@@ -84,8 +87,13 @@ fn measure_run(run: &Run, was: Option<&Run>, now: Moment, add: Add<'_>) {
         add(&RUNS, &[run.status(now)], 1.0);
         measure_end(run, add);
     }
-    if let Some(was) = was.filter(|_| !run.is_finished()) {
-        measure_retry(run, was, add);
+    if let Some(was) = was {
+        if has_lost_its_holder(run, was, now) {
+            add(&HEARTBEATS_LOST, &[], 1.0);
+        }
+        if !run.is_finished() {
+            measure_retry(run, was, add);
+        }
     }
     // One that a target has taken on is written anew under the same fence.
     let has_begun = run.fence > was.map_or(0, |was| was.fence);
@@ -122,6 +130,15 @@ fn tells_of_lag(run: &Run) -> bool {
     let is_of_an_instant =
         !matches!(run.key.origin, Origin::Task | Origin::Callback | Origin::Notification | Origin::Resume);
     run.fence == 1 && is_of_an_instant && run.made_up.is_none()
+}
+
+/// Whether a holder that lives elsewhere let its lease run out: one that handed it back ended its attempt in time.
+fn has_lost_its_holder(run: &Run, was: &Run, now: Moment) -> bool {
+    let lives_elsewhere = |lease: &Lease| matches!(lease.holder, Holder::Remote(_) | Holder::Target(_));
+    let has_run_out = was.lease().is_some_and(|lease| lives_elsewhere(lease) && lease.until <= now);
+    let number = was.attempts.last().map(|attempt| attempt.number);
+    let is_lost = |attempt: &Attempt| attempt.ended.as_ref().is_some_and(|ended| ended.how == Ending::Lost);
+    has_run_out && run.attempts.iter().any(|attempt| Some(attempt.number) == number && is_lost(attempt))
 }
 
 /// An attempt that this has ended, where the run goes on: in another one that is due, or that begins at once where its lease ran out.
@@ -167,6 +184,7 @@ mod tests {
     use minutehand_domain::run::{Claimant, Event as RunEvent, Outcome, Skip, SkippedSpan};
 
     use super::*;
+    use crate::events::Quota;
 
     const DUE: Moment = Moment::from_secs(1_800_000_000);
     const BY: Claimant = Claimant { worker: Worker(1), exclusive_store: false };
@@ -213,7 +231,8 @@ mod tests {
         let now = at(100_000_000);
         let changed = |run, was| Event::Run { run, from: "", was, now };
 
-        let rows: [(&str, Event<'_>, &[&str]); 12] = [
+        let pool = "web1".parse().unwrap();
+        let rows: [(&str, Event<'_>, &[&str]); 14] = [
             ("born", changed(&unborn, None), &[]),
             ("begun", changed(&first, Some(&unborn)), &["attempts_total 1", "run_lag_seconds high 0.25"]),
             ("to be tried again", changed(&again, Some(&first)), &["retries_total http_5xx 1 1"]),
@@ -238,10 +257,18 @@ mod tests {
             ),
             ("swept", Event::Sweeping { behind: Duration::from_secs(61) }, &["sweep_age_seconds 61"]),
             ("fenced", Event::Prevented { by: Layer::Fence }, &["duplicates_prevented_total fence 1"]),
+            ("refused", Event::Refused { over: Quota::Jobs }, &["quota_refusals_total jobs 1"]),
+            ("without workers", Event::Unattended { run: &unborn, pool: &pool }, &["unattended_runs_total 1"]),
         ];
         for (what, event, wanted) in rows {
             assert_eq!(of(&event), wanted, "{what}");
         }
+    }
+
+    /// A series is there from the start for each quota there is.
+    #[test]
+    fn each_quota_is_a_word_of_its_metric() {
+        assert_eq!(Quota::ALL.map(Quota::as_str), QUOTA_REFUSALS.from_start);
     }
 
     #[test]

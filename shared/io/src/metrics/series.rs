@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use prometheus::{CounterVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+use prometheus::core::{Atomic, GenericGaugeVec};
+use prometheus::{CounterVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 
 use super::{Kind, MEASURED, Measure, Metric};
 
@@ -75,8 +76,9 @@ pub fn counter_read(metric: &Metric) -> Result<IntCounterVec, prometheus::Error>
     IntCounterVec::new(Opts::new(metric.name, metric.help), metric.labels)
 }
 
-pub fn gauge(metric: &Metric) -> Result<IntGaugeVec, prometheus::Error> {
-    IntGaugeVec::new(Opts::new(metric.name, metric.help), metric.labels)
+/// Of whole numbers or of fractions.
+pub fn gauge<P: Atomic>(metric: &Metric) -> Result<GenericGaugeVec<P>, prometheus::Error> {
+    GenericGaugeVec::new(Opts::new(metric.name, metric.help), metric.labels)
 }
 
 #[cfg(test)]

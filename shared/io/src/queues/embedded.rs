@@ -104,7 +104,7 @@ impl<C: Clock> EmbeddedQueues<C> {
             let (counted, next) = self.state().count_ready(priority, from, now);
             (ready, from) = (ready + counted, next);
             if from.is_none() {
-                return self.state().depth(priority, ready);
+                return self.state().depth(priority, ready, now);
             }
         }
     }

@@ -25,6 +25,7 @@ use minutehand_domain::target::WorkerTarget;
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _, Layer};
 use minutehand_io::store::{Guard, Line, OfferKey, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
@@ -309,9 +310,13 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
         Err(Refusal::TooEarly { .. }) => return Ok(Claimed::NotNow),
         Err(Refusal::Finished) => {
             erase_what_is_left(ports, told, &run).await?;
+            prevented(ports);
             return Ok(Claimed::NotToBeHad);
         }
-        Err(_another_has_it) => return Ok(Claimed::NotToBeHad),
+        Err(_another_has_it) => {
+            prevented(ports);
+            return Ok(Claimed::NotToBeHad);
+        }
     };
     let looked_at = promise_end_of_lease(ports, told, &run, &next).await?;
     let writing = write_claim(ports, told, &owner, (&run, &next), guard, &places);
@@ -326,7 +331,11 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
     };
     match written {
         Ok(WrittenClaim::Held(_version)) => Ok(Claimed::Mine(Box::new(next), owner.order(), looked_at)),
-        Ok(WrittenClaim::Ended | WrittenClaim::Faster) => Ok(Claimed::Withdrawn),
+        Ok(WrittenClaim::Ended) => Ok(Claimed::Withdrawn),
+        Ok(WrittenClaim::Faster) => {
+            prevented(ports);
+            Ok(Claimed::Withdrawn)
+        }
         Err(fault) => {
             let (tenant, key) = (&told.tenant, OfferKey::of(&told.tenant, offer));
             let _put_back = ports.store().put(tenant, key, offer, Guard::Absent).await;
@@ -334,6 +343,11 @@ async fn claim_offered<D: Ports>(ports: &D, offer: &Offer, reading: Reading, tak
             Err(fault)
         }
     }
+}
+
+/// Somebody has it, or had: it would have been done twice.
+fn prevented<D: Ports>(ports: &D) {
+    ports.events().emit(&Event::Prevented { by: Layer::Claim });
 }
 
 /// A look at the end of the lease, where the timer of what has waited for long stands far beyond that.

@@ -32,7 +32,9 @@ impl Notice {
             | Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }
-            | Event::Prevented { .. } => None,
+            | Event::Prevented { .. }
+            | Event::Refused { .. }
+            | Event::Unattended { .. } => None,
             Event::Stalled { run, since, edge } => {
                 Self::new("run.stalled".to_owned(), &StallNotice::of(run, since, edge), since)
             }

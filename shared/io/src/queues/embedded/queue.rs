@@ -139,6 +139,13 @@ impl Queue {
         (counted, from)
     }
 
+    /// Since when the hint that has waited longest could be taken.
+    pub(super) fn oldest(&self, now: Moment) -> Option<Moment> {
+        let is_awake = |state: &TenantState| !matches!(state, TenantState::Sleeping(until) if *until > now);
+        let awake = self.tenants.iter().filter(|(_, state)| is_awake(state));
+        awake.filter_map(|(tenant, _)| self.first_of(*tenant)).map(|first| first.at).filter(|at| *at <= now).min()
+    }
+
     fn remove(&mut self, position: Position) -> Option<(Position, Packed)> {
         let packed = self.hints.remove(&position)?;
         self.doubles.waits_no_more(self.doubles.said(position.tenant, &packed), position);

@@ -28,6 +28,8 @@ pub struct Depth {
     pub delayed: usize,
     /// Delivered, and neither done nor given back.
     pub in_flight: usize,
+    /// Since when the one that has waited longest is visible.
+    pub oldest: Option<Moment>,
 }
 
 #[derive(Debug)]
@@ -151,10 +153,11 @@ impl State {
         self.queues[priority.index()].count_ready(from, now)
     }
 
-    pub(super) fn depth(&self, priority: Priority, ready: usize) -> Depth {
-        let waiting = self.queues[priority.index()].len();
+    pub(super) fn depth(&self, priority: Priority, ready: usize, now: Moment) -> Depth {
+        let queue = &self.queues[priority.index()];
+        let (waiting, oldest) = (queue.len(), queue.oldest(now));
         let ready = ready.min(waiting);
-        Depth { ready, delayed: waiting - ready, in_flight: self.in_flight[priority.index()] }
+        Depth { ready, delayed: waiting - ready, in_flight: self.in_flight[priority.index()], oldest }
     }
 
     /// Takes the next visible hint that may be delivered, from the queue whose turn it is.

@@ -1,0 +1,68 @@
+//! Jobs that an operator has watched one by one: their last success, and whether a run of theirs is overdue. A few that are named, so that
+//! the series are few; read when the metrics are asked for.
+
+use std::str::FromStr;
+
+use minutehand_domain::Moment;
+use minutehand_domain::id::{JobId, Tenant};
+use minutehand_domain::run::{Run, State};
+use minutehand_io::clock::Clock as _;
+use minutehand_io::store::{RunsOf, Store as _};
+use minutehand_io::{Fault, Ports};
+use minutehand_protocol::lookup::job_of;
+
+/// A job of a tenant, as an operator names it: `job_…`, of the deployment's own tenant, or `tenant/job_…`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    tenant: Tenant,
+    job: JobId,
+}
+
+/// More of them are a list to ask the API for.
+pub const MOST_WATCHED: usize = 20;
+
+/// Runs that are looked at for the last success.
+const NEWEST: usize = 100;
+
+/// How a watched job stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Standing {
+    pub last_success: Option<Moment>,
+    pub overdue_since: Option<Moment>,
+}
+
+impl FromStr for Watched {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (tenant, job) = text.split_once('/').map_or((None, text), |(tenant, job)| (Some(tenant), job));
+        let tenant = tenant.map_or(Ok(Tenant::deployment()), Tenant::new).map_err(|why| why.to_string())?;
+        let job =
+            job.parse().map_err(|_no_id| format!("{job:?} is not the id of a job, as in `job_…` or `tenant/job_…`"))?;
+        Ok(Self { tenant, job })
+    }
+}
+
+impl Watched {
+    /// As the series has it.
+    pub(crate) fn label(&self) -> String {
+        if self.tenant == Tenant::deployment() {
+            self.job.to_string()
+        } else {
+            format!("{}/{}", self.tenant.as_str(), self.job)
+        }
+    }
+
+    /// None where there is no such job.
+    pub(crate) async fn standing<D: Ports>(&self, ports: &D) -> Result<Option<Standing>, Fault> {
+        let now = ports.clock().now();
+        let Some(job) = job_of(ports, &self.tenant, self.job).await? else { return Ok(None) };
+        let until_now = RunsOf { job: self.job, window: Moment::EPOCH..now.just_after() };
+        let newest = ports.store().list::<Run>(&self.tenant, until_now, None, NEWEST).await?.items;
+        let succeeded = newest.iter().filter_map(|run| match &run.state {
+            State::Succeeded { at, .. } => Some(*at),
+            _other => None,
+        });
+        Ok(Some(Standing { last_success: succeeded.max(), overdue_since: job.overdue_since(&newest, now) }))
+    }
+}

@@ -1,0 +1,162 @@
+//! What the API and what it leads to are measured as: what was prevented and refused, and who is there to work.
+
+use minutehand_api::{Keyring, Metrics, TargetCheck};
+use prometheus::Registry;
+use serde_json::json;
+
+use crate::world::{ACME_KEY, OTHER_KEY, World, acme, other, succeeded};
+
+impl World {
+    fn counted(&self, name: &str) -> f64 {
+        self.ports.measured.of(name)
+    }
+
+    async fn says(&self, lines: &[&str]) {
+        let text = self.get("/metrics").await.text;
+        for line in lines {
+            assert!(text.lines().any(|other| other == *line), "{line}: {text}");
+        }
+    }
+}
+
+fn measuring() -> World {
+    let metrics = Metrics::new(Registry::new()).unwrap();
+    World::whole(Keyring::single(ACME_KEY, acme()).and(OTHER_KEY, other()), TargetCheck::new(|_| Ok(())), Some(metrics))
+}
+
+/// Removed: the look at the answer's header, and that at each answer of a batch.
+#[tokio::test]
+async fn a_request_that_was_made_before_is_a_duplicate_prevented() {
+    let world = World::new();
+    let job = json!({"target": {"noop": {}}, "schedule": {"on_demand": true}, "idempotency_key": "once"});
+    let made = world.post("/v1/jobs", job.clone()).await.word("/job_id");
+    let path = format!("/v1/jobs/{made}/run");
+    assert_eq!(world.counted("duplicates_prevented idempotency_key"), 0.0);
+
+    world.post("/v1/jobs", job.clone()).await;
+    world.post("/v1/jobs/batch", json!({"jobs": [job]})).await;
+    for _ in 0..2 {
+        world.with(("idempotency-key", "run"), "POST", &path, None).await;
+    }
+    let operation = json!({"act": "pause", "jobs": {"tag": "x"}});
+    let asked =
+        [0; 2].map(|_| world.with(("idempotency-key", "op"), "POST", "/v1/operations", Some(operation.clone())));
+    for answer in asked {
+        let answer = answer.await;
+        assert!(answer.status.is_success(), "{}", answer.text);
+    }
+
+    assert_eq!(world.counted("duplicates_prevented idempotency_key"), 4.0);
+}
+
+/// Removed: the quota on the problem; what a batch refuses is not counted where its answers are not looked at.
+#[tokio::test]
+async fn what_a_quota_refuses_is_counted_by_what_there_was_too_much_of() {
+    let world = World::new();
+    let job = json!({"target": {"noop": {}}, "schedule": {"on_demand": true}});
+    world.put("/v1/quotas/other", json!({"max_jobs": 1})).await;
+    let theirs = async |path, body| world.by(OTHER_KEY, "POST", path, Some(body)).await;
+
+    let statuses = [
+        theirs("/v1/jobs", job.clone()).await.status,
+        theirs("/v1/jobs", job.clone()).await.status,
+        theirs("/v1/jobs/batch", json!({"jobs": [job, job]})).await.status,
+    ];
+
+    assert_eq!(statuses.map(|status| status.as_u16()), [201, 429, 200]);
+    assert_eq!(world.counted("quota_refusals jobs"), 3.0);
+    assert_eq!(world.counted("quota_refusals fires"), 0.0);
+}
+
+/// Removed, one after the other: that the offer is told of; that somebody alive is looked for.
+#[tokio::test]
+async fn a_run_that_waits_for_workers_is_unattended_where_none_of_its_pool_is_alive() {
+    let world = World::new();
+    world.ready(json!({})).await;
+    assert_eq!(world.counted("unattended_runs"), 0.0, "it has just come");
+
+    world.pass(61);
+    world.offer().await;
+    assert_eq!(world.counted("unattended_runs"), 1.0);
+
+    // Somebody who can do something else asks, which is a sign of life of the pool.
+    world.post("/v1/leases", json!({"pool": "web1", "worker_id": "w", "wait_seconds": 0, "handlers": ["other"]})).await;
+    world.pass(60);
+    world.post("/v1/leases", json!({"pool": "web1", "worker_id": "w", "wait_seconds": 0, "handlers": ["other"]})).await;
+    world.pass(1);
+    world.offer().await;
+    assert_eq!(world.counted("unattended_runs"), 1.0, "they are busy, and that is another thing");
+}
+
+/// Removed: whose lease it was, and whether it had run out.
+#[tokio::test]
+async fn a_worker_that_is_heard_of_no_more_has_lost_its_heartbeat_and_one_that_hands_back_has_not() {
+    let world = World::new();
+    world.ready(json!({"timeout_seconds": 3600})).await;
+    let held = world.taken().await;
+    assert_eq!(world.say(&held, "hand-back", json!({})).await.status, 200);
+    assert_eq!(world.counted("heartbeats_lost"), 0.0);
+
+    world.pass(5);
+    world.offer().await;
+    let _lost = world.taken().await;
+    world.pass(120);
+    world.offer().await;
+    let _again = world.taken().await;
+
+    assert_eq!(world.counted("heartbeats_lost"), 1.0);
+}
+
+#[tokio::test]
+async fn workers_and_their_slots_are_counted_while_they_are_alive() {
+    let world = measuring();
+    world.ready(json!({})).await;
+    let asks = |worker: &str| json!({"pool": "web1", "worker_id": worker, "wait_seconds": 0, "slots": 4, "max": 1});
+
+    let taken = world.post("/v1/leases", asks("a")).await;
+    world.post("/v1/leases", asks("b")).await;
+    assert_eq!(taken.field("/leases").as_array().unwrap().len(), 1);
+    world
+        .says(&[
+            r#"minutehand_workers{status="live"} 2"#,
+            r#"minutehand_worker_slots{state="all"} 8"#,
+            r#"minutehand_worker_slots{state="held"} 1"#,
+        ])
+        .await;
+
+    world.pass(600);
+    world
+        .says(&[
+            r#"minutehand_workers{status="live"} 0"#,
+            r#"minutehand_workers{status="dead"} 2"#,
+            r#"minutehand_worker_slots{state="held"} 0"#,
+        ])
+        .await;
+}
+
+/// Removed: the jobs that are watched. A job that is gone stops its series.
+#[tokio::test]
+async fn jobs_that_are_watched_show_their_last_success_and_what_is_overdue() {
+    let made_elsewhere = World::new();
+    let job = json!({"target": {"noop": {}}, "schedule": {"every_seconds": 60}, "idempotency_key": "watched"});
+    let id = made_elsewhere.post("/v1/jobs", job.clone()).await.word("/job_id");
+    let watched = format!("acme/{id}");
+    let metrics = Metrics::new(Registry::new()).unwrap().watching(vec![watched.parse().unwrap()]);
+    let world = World::whole(Keyring::single(ACME_KEY, acme()), TargetCheck::new(|_| Ok(())), Some(metrics));
+    let before = world.get("/metrics").await.text;
+    assert!(!before.contains("minutehand_job_overdue_seconds{"), "there is no such job yet: {before}");
+
+    world.post("/v1/jobs", job).await;
+    world.pass(60);
+    world.work(|_, _| succeeded()).await;
+    let succeeded_at = world.now().millis() / 1000;
+    world.pass(125);
+
+    let (success, overdue) = (
+        format!(r#"minutehand_job_last_success_seconds{{job="{watched}"}} {succeeded_at}"#),
+        format!(r#"minutehand_job_overdue_seconds{{job="{watched}"}} 65"#),
+    );
+    world.says(&[&success, &overdue]).await;
+    assert_eq!(world.delete(&format!("/v1/jobs/{id}")).await.status, 204);
+    world.says(&[&format!(r#"minutehand_job_overdue_seconds{{job="{watched}"}} 0"#)]).await;
+}
