@@ -1,0 +1,255 @@
+/**
+ * The alarms. Each is named as its section under "Runbooks" in docs/operations.md, and as its rule in prometheus/alerts.yaml; a test
+ * compares the three. Why each has its threshold: docs/decisions/0042-alarms.md.
+ */
+import { Duration } from 'aws-cdk-lib';
+import {
+  Alarm,
+  AlarmRule,
+  AlarmState,
+  AnomalyDetectionAlarm,
+  ComparisonOperator,
+  CompositeAlarm,
+  IAlarm,
+  IAlarmAction,
+  IMetric,
+  MathExpression,
+  Metric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import { Measured, combined, named } from './measured';
+import { FUNCTIONS, WatchedStack } from './watched-stack';
+
+/** Somebody is woken by a page; a ticket waits for the morning. */
+export type Severity = 'page' | 'ticket';
+
+export interface AlarmsProps {
+  readonly stack: WatchedStack;
+  readonly actions: Record<Severity, readonly IAlarmAction[]>;
+}
+
+interface Condition {
+  readonly metric: IMetric;
+  readonly above: number;
+  /** Periods that are looked at, and how many of them must be bad; one unless said. */
+  readonly of?: number;
+  readonly bad?: number;
+  readonly missing?: TreatMissingData;
+  readonly comparison?: ComparisonOperator;
+}
+
+/** Of a thousand starts, one may be later than this many seconds. */
+const LATE_AFTER = 5;
+const BUDGET_PERCENT = 0.1;
+const minutes = (count: number): Duration => Duration.minutes(count);
+
+export class Alarms extends Construct {
+  readonly alarms: IAlarm[] = [];
+  private readonly measured: Measured;
+
+  constructor(scope: Construct, id: string, private readonly props: AlarmsProps) {
+    super(scope, id);
+    this.measured = new Measured(props.stack);
+    this.starts();
+    this.sweeps();
+    this.queues();
+    this.outcomes();
+    this.workers();
+    this.limits();
+    this.functions();
+  }
+
+  private starts(): void {
+    const { measured } = this;
+    const late = measured.worstStart('p99', minutes(1));
+    this.alarm('LateStarts', 'page', `One start in a hundred is more than ${LATE_AFTER} s late`, { metric: late, above: LATE_AFTER, of: 5, bad: 5 });
+    this.budget();
+    const waits = measured.of('run_lag_seconds', 'Maximum', minutes(1), 'executor', 'critical');
+    this.alarm('CriticalWaits', 'page', 'A critical run began more than 30 s late', { metric: waits, above: 30, of: 5, bad: 1 });
+    const missed = measured.total('skipped_total.missed', minutes(5));
+    this.alarm('OccurrencesMissed', 'page', 'Occurrences were missed', { metric: missed, above: 0 });
+  }
+
+  /**
+   * The budget of late starts burns so fast that a month's would be gone in two days, or in five: seen in a long window, so that it matters,
+   * and in a short one, so that it still goes on. An alarm has one period, so that each window is one, and only their sum is told.
+   */
+  private budget(): void {
+    const window = (long: number, short: number, rate: number) =>
+      AlarmRule.allOf(
+        ...[long, short].map((span) => {
+          const intime = this.measured.worstStart(`PR(:${LATE_AFTER})`, minutes(span), 'MIN');
+          const metric = new MathExpression({ expression: '100 - good', usingMetrics: { good: intime }, period: minutes(span), label: 'late, in percent' });
+          const name = `Burn${rate * 10}In${span}Minutes`;
+          const alarm = new Alarm(this, name, {
+            alarmName: this.named(`StartBudgetBurns-${name}`),
+            alarmDescription: `A part of StartBudgetBurns: it tells nobody by itself`,
+            metric,
+            threshold: rate * BUDGET_PERCENT,
+            comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+            evaluationPeriods: 1,
+            treatMissingData: TreatMissingData.NOT_BREACHING,
+          });
+          return AlarmRule.fromAlarm(alarm, AlarmState.ALARM);
+        }),
+      );
+    const alarm = new CompositeAlarm(this, 'StartBudgetBurns', {
+      compositeAlarmName: this.named('StartBudgetBurns'),
+      alarmDescription: this.described('StartBudgetBurns', 'More starts are late than one in a thousand, and fast'),
+      alarmRule: AlarmRule.anyOf(window(60, 5, 14.4), window(360, 30, 6)),
+    });
+    this.told(alarm, 'page');
+  }
+
+  private sweeps(): void {
+    const { measured } = this;
+    const age = measured.of('sweep_age_seconds', 'Maximum', minutes(1), 'sweeper');
+    this.alarm('SweepBehind', 'page', 'Passes over a shard are more than two minutes apart', { metric: age, above: 120, of: 3, bad: 2 });
+    const passes = measured.of('sweep_age_seconds', 'SampleCount', minutes(1), 'sweeper');
+    this.alarm('TelemetryMissing', 'page', 'The sweeper has measured nothing for five minutes', {
+      metric: passes,
+      above: 1,
+      of: 5,
+      bad: 5,
+      comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
+      missing: TreatMissingData.BREACHING,
+    });
+  }
+
+  /**
+   * A hint is sent up to five minutes ahead, and is in its queue until its call has ended: so long nothing is wrong. Behind that, and rising.
+   */
+  private queues(): void {
+    const bad = [false, true].map((long) => {
+      const lanes = this.props.stack.lanes.filter((lane) => lane.long === long);
+      const ages = lanes.map(({ queueName }) => queue('ApproximateAgeOfOldestMessage', queueName, 'Maximum', minutes(5)));
+      const usingMetrics = named('age', ages);
+      const oldest = `MAX([${Object.keys(usingMetrics).join(', ')}])`;
+      const limit = long ? 300 + 870 + 330 : 300 + 90 + 210;
+      const metric = new MathExpression({
+        expression: `IF(${oldest} > ${limit} AND DIFF(${oldest}) > 0, ${oldest}, 0)`,
+        usingMetrics,
+        period: minutes(5),
+        label: long ? 'oldest long call' : 'oldest call',
+      });
+      return { name: long ? 'Long' : 'Short', metric };
+    });
+    const rules = bad.map(({ name, metric }) => {
+      const alarm = new Alarm(this, `QueueBehind${name}`, {
+        alarmName: this.named(`QueueBehind-${name}`),
+        alarmDescription: 'A part of QueueBehind: it tells nobody by itself',
+        metric,
+        threshold: 0,
+        comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+        evaluationPeriods: 2,
+        treatMissingData: TreatMissingData.NOT_BREACHING,
+      });
+      return AlarmRule.fromAlarm(alarm, AlarmState.ALARM);
+    });
+    const alarm = new CompositeAlarm(this, 'QueueBehind', {
+      compositeAlarmName: this.named('QueueBehind'),
+      alarmDescription: this.described('QueueBehind', 'What a queue holds is older than it may be, and grows older'),
+      alarmRule: AlarmRule.anyOf(...rules),
+    });
+    this.told(alarm, 'page');
+    const dead = this.props.stack.deadLetterQueues.map((name) => queue('ApproximateNumberOfMessagesVisible', name, 'Maximum', minutes(5)));
+    this.alarm('HintsGivenUp', 'ticket', 'Hints were delivered five times and not used up', { metric: combined('+', dead, minutes(5), 'in dead letter queues'), above: 0 });
+  }
+
+  private outcomes(): void {
+    const { measured } = this;
+    this.alarm('DeadLetters', 'ticket', 'Runs failed for good, and nobody has seen to them', { metric: measured.total('dead_letters_total', minutes(15)), above: 0 });
+    this.alarm('SlaMissed', 'ticket', 'Runs had not ended by when they were to have', { metric: measured.total('sla_missed_total', minutes(15)), above: 0 });
+    this.alarm('WorkflowsStalled', 'ticket', 'A workflow has made no progress for 15 minutes, and waits for nothing', { metric: measured.total('workflow_stalls_total', minutes(15)), above: 0 });
+    this.alarm('NotificationsFailing', 'ticket', 'Messages of notifications were given up', { metric: measured.total('notifications_total.failed', minutes(15)), above: 0 });
+    const failed = measured.byPriority('runs_total.failed', 'Sum', minutes(60));
+    const succeeded = measured.byPriority('runs_total.succeeded', 'Sum', minutes(60));
+    const usingMetrics = named('ended', [...failed, ...succeeded]);
+    const ids = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
+    const [bad, all] = [ids.slice(0, failed.length).join(' + '), ids.join(' + ')];
+    const share = new MathExpression({
+      expression: `IF(${all} > 20, 100 * (${bad}) / (${all}), 0)`,
+      usingMetrics,
+      period: minutes(60),
+      label: 'failed, in percent',
+    });
+    this.unusual('FailuresUnusual', 'More runs fail than in the weeks before', share, 4);
+  }
+
+  private workers(): void {
+    const { measured } = this;
+    const unattended = measured.total('unattended_runs_total', minutes(5), ['executor']);
+    this.alarm('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive', { metric: unattended, above: 0, of: 2, bad: 2 });
+    const lost = measured.total('heartbeats_lost_total', minutes(15));
+    this.alarm('HeartbeatsLost', 'ticket', 'Workers were heard of no more while they had runs', { metric: lost, above: 5 });
+    const rescued = measured.total('leases_rescued_total', minutes(30));
+    this.unusual('RescuesUnusual', 'More attempts are taken up by others than in the weeks before', rescued, 4);
+  }
+
+  private limits(): void {
+    const { measured } = this;
+    this.alarm('StoreThrottled', 'ticket', 'DynamoDB refuses requests for want of capacity', { metric: measured.total('store_throttles_total', minutes(1)), above: 0, of: 5, bad: 3 });
+    const refused = combined('+', ['requests', 'runs', 'jobs', 'fires', 'connections', 'bodies'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api')), minutes(15), 'refused by quota');
+    this.alarm('QuotaRefusals', 'ticket', 'A tenant asks for more than its quota', { metric: refused, above: 100 });
+  }
+
+  private functions(): void {
+    const { functions } = this.props.stack;
+    const parts = FUNCTIONS.flatMap((word) => ['Errors', 'Throttles'].map((name) => lambda(name, functions[word], minutes(5))));
+    this.alarm('FunctionsFail', 'ticket', 'Invocations fail, or there are more than may be', { metric: combined('+', parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
+  }
+
+  private alarm(name: string, severity: Severity, what: string, condition: Condition): void {
+    const { metric, above, of = 1, bad = 1, missing = TreatMissingData.NOT_BREACHING } = condition;
+    const alarm = new Alarm(this, name, {
+      alarmName: this.named(name),
+      alarmDescription: this.described(name, what),
+      metric,
+      threshold: above,
+      comparisonOperator: condition.comparison ?? ComparisonOperator.GREATER_THAN_THRESHOLD,
+      evaluationPeriods: of,
+      datapointsToAlarm: bad,
+      treatMissingData: missing,
+    });
+    this.told(alarm, severity);
+  }
+
+  /** Above what the metric was in the two weeks before, by so many of its deviations. */
+  private unusual(name: string, what: string, metric: IMetric, deviations: number): void {
+    const alarm = new AnomalyDetectionAlarm(this, name, {
+      alarmName: this.named(name),
+      alarmDescription: this.described(name, what),
+      metric,
+      stdDevs: deviations,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_UPPER_THRESHOLD,
+      evaluationPeriods: 2,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+    this.told(alarm, 'ticket');
+  }
+
+  private named(name: string): string {
+    return `${this.props.stack.stackName}-${name}`;
+  }
+
+  private described(name: string, what: string): string {
+    return `${what}. What to do: docs/operations.md#${name.toLowerCase()}`;
+  }
+
+  private told(alarm: Alarm | CompositeAlarm, severity: Severity): void {
+    alarm.addAlarmAction(...this.props.actions[severity]);
+    if (severity === 'page') {
+      alarm.addOkAction(...this.props.actions[severity]);
+    }
+    this.alarms.push(alarm);
+  }
+}
+
+function queue(metricName: string, queueName: string, statistic: string, period: Duration): Metric {
+  return new Metric({ namespace: 'AWS/SQS', metricName, dimensionsMap: { QueueName: queueName }, statistic, period });
+}
+
+function lambda(metricName: string, functionName: string, period: Duration): Metric {
+  return new Metric({ namespace: 'AWS/Lambda', metricName, dimensionsMap: { FunctionName: functionName }, statistic: 'Sum', period });
+}

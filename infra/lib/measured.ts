@@ -1,0 +1,57 @@
+/**
+ * Minutehand's metrics as CloudWatch has them: named as in docs/metrics.md without `minutehand_`, with the first word behind a dot, and with
+ * the dimension `function`, those of the executor `priority` too.
+ */
+import { Duration } from 'aws-cdk-lib';
+import { IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { FunctionWord, PRIORITIES, Priority, WatchedStack } from './watched-stack';
+
+/** CloudWatch takes no more metrics into an expression that an alarm looks at. */
+const MOST = 10;
+
+export class Measured {
+  constructor(private readonly stack: WatchedStack) {}
+
+  of(name: string, statistic: string, period: Duration, where: FunctionWord, priority?: Priority): Metric {
+    const dimensionsMap: Record<string, string> = priority ? { function: where, priority } : { function: where };
+    return new Metric({ namespace: this.stack.namespace, metricName: name, dimensionsMap, statistic, period });
+  }
+
+  /** Of the executor, one for each priority. */
+  byPriority(name: string, statistic: string, period: Duration): Metric[] {
+    return PRIORITIES.map((priority) => this.of(name, statistic, period, 'executor', priority));
+  }
+
+  /** The sum over the functions that may have counted it; nothing counts as none. */
+  total(name: string, period: Duration, where: readonly FunctionWord[] = ['api', 'sweeper', 'executor']): IMetric {
+    const parts = where.flatMap((word) =>
+      word === 'executor' ? this.byPriority(name, 'Sum', period) : [this.of(name, 'Sum', period, word)],
+    );
+    return combined('+', parts, period, name);
+  }
+
+  /** The worst of all that begin runs: the executor, and the API for workers. */
+  worstStart(statistic: string, period: Duration, worst: 'MAX' | 'MIN' = 'MAX'): IMetric {
+    const name = 'run_lag_seconds';
+    const parts = [...this.byPriority(name, statistic, period), this.of(name, statistic, period, 'api')];
+    const label = `${name} ${statistic}`;
+    const usingMetrics = named(label, parts);
+    return new MathExpression({ expression: `${worst}([${Object.keys(usingMetrics).join(', ')}])`, usingMetrics, period, label });
+  }
+}
+
+/** The metrics in one expression, each 0 where there is nothing. */
+export function combined(operator: '+', parts: readonly IMetric[], period: Duration, label: string): IMetric {
+  const usingMetrics = named(label, parts);
+  const expression = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`).join(` ${operator} `);
+  return new MathExpression({ expression, usingMetrics, period, label });
+}
+
+/** Each under an id that no other expression of a graph has. */
+export function named(label: string, parts: readonly IMetric[]): Record<string, IMetric> {
+  if (parts.length > MOST) {
+    throw new Error(`${parts.length} metrics in one alarm: CloudWatch takes ${MOST}`);
+  }
+  const word = label.replaceAll(/[^A-Za-z0-9]+/g, '_').replace(/^[^a-z]*/, 'm_');
+  return Object.fromEntries(parts.map((part, index) => [`${word}_${index}`, part]));
+}

@@ -1,0 +1,86 @@
+/**
+ * What the alarms look at: the names of what template.yaml deploys. They come from the outputs of a stack that stands, or from the template
+ * itself where it is included; nothing of it is defined here.
+ */
+import { readFileSync } from 'node:fs';
+import { Fn } from 'aws-cdk-lib';
+import { CfnTable } from 'aws-cdk-lib/aws-dynamodb';
+import { CfnFunction } from 'aws-cdk-lib/aws-sam';
+import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
+import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
+
+export const PRIORITIES = ['critical', 'high', 'normal', 'low'] as const;
+export type Priority = (typeof PRIORITIES)[number];
+export const FUNCTIONS = ['api', 'sweeper', 'executor'] as const;
+export type FunctionWord = (typeof FUNCTIONS)[number];
+
+/** A queue of hints. Long calls have one of their own in each priority. */
+export interface Lane {
+  readonly priority: Priority;
+  readonly long: boolean;
+  readonly queueName: string;
+}
+
+export interface WatchedStack {
+  readonly stackName: string;
+  /** Where the functions' own metrics are. */
+  readonly namespace: string;
+  readonly lanes: readonly Lane[];
+  readonly deadLetterQueues: readonly string[];
+  readonly tables: readonly string[];
+  readonly functions: Record<FunctionWord, string>;
+}
+
+const laneIds = PRIORITIES.flatMap((priority) =>
+  [false, true].map((long) => ({ priority, long, id: capitalized(priority) + (long ? 'Long' : '') })),
+);
+
+/** Of a stack that stands: `aws cloudformation describe-stacks --stack-name NAME > outputs.json`. */
+export function fromOutputs(file: string): WatchedStack {
+  const stack = JSON.parse(readFileSync(file, 'utf8')).Stacks?.[0];
+  const outputs: Record<string, string> = Object.fromEntries(
+    (stack?.Outputs ?? []).map((output: { OutputKey: string; OutputValue: string }) => [output.OutputKey, output.OutputValue]),
+  );
+  const output = (key: string): string => {
+    const value = outputs[key];
+    if (!value) {
+      throw new Error(`${file} has no output ${key}: it is not what \`aws cloudformation describe-stacks\` says of a stack of template.yaml`);
+    }
+    return value;
+  };
+  return {
+    stackName: stack.StackName,
+    namespace: `Minutehand/${stack.StackName}`,
+    lanes: laneIds.map(({ priority, long, id }) => ({ priority, long, queueName: lastOf(output(`${id}QueueUrl`)) })),
+    deadLetterQueues: output('DeadLetterQueueNames').split(','),
+    tables: [output('StateTableName'), output('TimersTableName')],
+    functions: {
+      api: output('ApiFunctionName'),
+      sweeper: output('SweeperFunctionName'),
+      executor: output('ExecutorFunctionName'),
+    },
+  };
+}
+
+/** Of the template in the same stack. */
+export function fromTemplate(stackName: string, template: CfnInclude): WatchedStack {
+  const queue = (id: string): string => (template.getResource(id) as CfnQueue).attrQueueName;
+  const lambda = (id: string): string => (template.getResource(id) as CfnFunction).ref;
+  const table = (id: string): string => (template.getResource(id) as CfnTable).ref;
+  return {
+    stackName,
+    namespace: Fn.join('/', ['Minutehand', stackName]),
+    lanes: laneIds.map(({ priority, long, id }) => ({ priority, long, queueName: queue(`${id}Queue`) })),
+    deadLetterQueues: [...laneIds.map(({ id }) => queue(`${id}DeadLetters`)), queue('SweepsDeadLetters')],
+    tables: [table('StateTable'), table('TimersTable')],
+    functions: { api: lambda('ApiFunction'), sweeper: lambda('SweeperFunction'), executor: lambda('ExecutorFunction') },
+  };
+}
+
+function capitalized(word: string): string {
+  return word[0]!.toUpperCase() + word.slice(1);
+}
+
+function lastOf(url: string): string {
+  return url.split('/').at(-1)!;
+}

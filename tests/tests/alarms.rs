@@ -1,0 +1,272 @@
+//! Alarms: each has one name in CloudWatch, in Prometheus' rules and in the runbooks, and all they look at is measured. The app of CDK is
+//! built, tested and synthesized; each rule fires and clears.
+//!
+//! Node with npm is needed, and Prometheus' `promtool`, which is fetched as Debian's package where it is not installed.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use minutehand_io::metrics::{ALL, Kind};
+use minutehand_python::workspace::{root, target};
+use regex::Regex;
+use serde_json::Value;
+
+/// Only AWS has what these look at.
+const OF_AWS_ALONE: [&str; 2] = ["FunctionsFail", "HintsGivenUp"];
+/// Only a process watches jobs one by one.
+const OF_PROMETHEUS_ALONE: [&str; 1] = ["JobOverdue"];
+/// They are the template's own.
+const OF_THE_TEMPLATE: [&str; 2] = ["CorruptItems", "LaterItems"];
+
+/// The app of CDK beside its packages, tested; nothing where there is no Node.
+static APP: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    if !is_there("npm") || !is_there("node") {
+        not_run("Node 20 with npm was not found", "the alarms of CDK");
+        return None;
+    }
+    let (from, app) = (root().join("infra"), target().join("cdk"));
+    fs::create_dir_all(&app).expect("a folder under target/");
+    let lock = File::create(app.join(".lock")).expect("a lock file");
+    lock.lock().expect("the lock is waited for");
+    for part in ["bin", "lib", "test"] {
+        copy_sources(&from.join(part), &app.join(part));
+    }
+    for file in ["package.json", "package-lock.json", "tsconfig.json"] {
+        fs::copy(from.join(file), app.join(file)).expect("a file of the app");
+    }
+    // What was installed says which list of packages it is of.
+    let installed = fs::read(app.join("node_modules/installed.json")).ok();
+    let wanted = fs::read(app.join("package-lock.json")).expect("the list of packages");
+    if installed.as_ref() != Some(&wanted) {
+        say("Installing infra/package-lock.json into target/cdk (once)");
+        run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&app));
+        fs::write(app.join("node_modules/installed.json"), wanted).expect("the packages' folder can be written");
+    }
+    let template = root().join("template.yaml");
+    run(Command::new("npm").arg("test").env("MINUTEHAND_TEMPLATE", template).current_dir(&app));
+    Some(app)
+});
+
+/// The rules' checker; nothing where it is not to be had.
+static PROMTOOL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    if is_there("promtool") {
+        return Some("promtool".into());
+    }
+    let folder = target().join("promtool");
+    let promtool = folder.join("usr/bin/promtool");
+    if !promtool.exists() && !fetched(&folder) {
+        not_run("promtool was not found, and Debian's package `prometheus` cannot be fetched", "Prometheus' rules");
+        return None;
+    }
+    Some(promtool)
+});
+
+fn fetched(folder: &Path) -> bool {
+    fs::create_dir_all(folder).expect("a folder under target/");
+    let fetch = || Command::new("apt-get").args(["download", "prometheus"]).current_dir(folder).output();
+    let succeeded = |output: io::Result<std::process::Output>| output.is_ok_and(|output| output.status.success());
+    // The lists of a fresh machine are empty.
+    if !succeeded(fetch()) && !(succeeded(Command::new("apt-get").arg("update").output()) && succeeded(fetch())) {
+        return false;
+    }
+    let package = fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|entry| entry.path());
+    let package = package.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+    package.is_some_and(|package| succeeded(Command::new("dpkg").arg("-x").arg(package).arg(folder).output()))
+}
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// What cannot be run is said; in CI, where nobody reads that, it is a failure.
+fn not_run(missing: &str, what: &str) {
+    assert!(env::var("CI").as_deref() != Ok("true"), "{missing}");
+    say(&format!("NOT RUN: {missing}, so the tests of {what} prove nothing here."));
+}
+
+fn say(line: &str) {
+    writeln!(io::stderr(), "{line}").expect("the terminal can be written to");
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().expect("a program that is there");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&said));
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// Those that are gone from the checkout go here, too.
+fn copy_sources(from: &Path, to: &Path) {
+    if to.exists() {
+        fs::remove_dir_all(to).expect("a folder of sources");
+    }
+    fs::create_dir_all(to).expect("a folder under target/");
+    for entry in fs::read_dir(from).expect("a folder of sources") {
+        let path = entry.expect("a source").path();
+        fs::copy(&path, to.join(path.file_name().expect("a name"))).expect("a source that can be copied");
+    }
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
+}
+
+fn captured(pattern: &str, text: &str) -> Vec<String> {
+    let pattern = Regex::new(pattern).expect("a pattern");
+    pattern.captures_iter(text).map(|found| found[1].to_owned()).collect()
+}
+
+fn set(names: Vec<String>) -> BTreeSet<String> {
+    let (count, set) = (names.len(), BTreeSet::from_iter(names));
+    assert_eq!(set.len(), count, "one of these is there twice: {set:?}");
+    set
+}
+
+fn without(names: &BTreeSet<String>, others: &[&str]) -> BTreeSet<String> {
+    names.iter().filter(|name| !others.contains(&name.as_str())).cloned().collect()
+}
+
+fn with(names: &BTreeSet<String>, others: &[&str]) -> BTreeSet<String> {
+    names.iter().cloned().chain(others.iter().map(|name| (*name).to_owned())).collect()
+}
+
+fn rules() -> BTreeSet<String> {
+    set(captured(r"(?m)^ +- alert: (\w+)$", &text("infra/prometheus/alerts.yaml")))
+}
+
+fn runbooks() -> BTreeSet<String> {
+    let page = text("docs/operations.md");
+    let (_, runbooks) = page.split_once("\n## Runbooks\n").expect("runbooks");
+    let runbooks = runbooks.split("\n## ").next().expect("their end");
+    for section in runbooks.split("\n### ").skip(1) {
+        let name = section.lines().next().expect("a heading");
+        let is_whole = ["**First**:", "**Mend**:", "**Ignore**"].iter().all(|part| section.matches(part).count() == 1);
+        let says_how_loud = section.contains("\n*Page.*") != section.contains("\n*Ticket.*");
+        assert!(is_whole && says_how_loud, "{name}: how loud, what to ask first, how to mend it, when to ignore it");
+    }
+    set(captured(r"(?m)^### (\w+)$", runbooks))
+}
+
+/// What the app makes of the outputs of a stack.
+fn synthesized(app: &Path) -> Value {
+    let template = text("template.yaml");
+    let (_, outputs) = template.split_once("\nOutputs:\n").expect("outputs");
+    let named = |key: String| serde_json::json!({"OutputKey": key, "OutputValue": format!("https://sqs.test/1/{key}")});
+    let outputs: Vec<Value> = captured(r"(?m)^  (\w+):$", outputs).into_iter().map(named).collect();
+    let file = app.join("outputs.json");
+    fs::write(&file, serde_json::json!({"Stacks": [{"StackName": "prod", "Outputs": outputs}]}).to_string())
+        .expect("outputs");
+    let context = serde_json::json!({"outputs": file, "dollars": "100"}).to_string();
+    let made = app.join("cdk.out");
+    let mut synthesize = Command::new("node");
+    synthesize
+        .arg("target/bin/minutehand.js")
+        .env("CDK_CONTEXT_JSON", context)
+        .env("CDK_OUTDIR", &made)
+        .current_dir(app);
+    run(&mut synthesize);
+    let made = fs::read(made.join("prod-observed.template.json")).expect("a template");
+    serde_json::from_slice(&made).expect("JSON")
+}
+
+fn alarms_of(template: &Value) -> BTreeSet<String> {
+    let resources = template["Resources"].as_object().expect("resources").values();
+    let name = |resource: &Value| {
+        let name = ["AlarmName", "CompositeAlarmName"].into_iter().find_map(|key| resource["Properties"][key].as_str());
+        name.and_then(|name| name.strip_prefix("prod-")).map(str::to_owned)
+    };
+    // The parts of an alarm are named behind it.
+    let alarms = resources.filter(|resource| resource["Type"].as_str().is_some_and(|kind| kind.contains("Alarm")));
+    set(alarms.filter_map(name).filter(|name| !name.contains('-')).collect())
+}
+
+#[test]
+fn each_alarm_has_one_runbook_and_each_runbook_an_alarm() {
+    let (rules, runbooks) = (rules(), runbooks());
+
+    assert_eq!(with(&rules, &OF_AWS_ALONE), runbooks, "rules of Prometheus and sections of docs/operations.md");
+    let anchors = set(captured(r#"runbook: "docs/operations.md#(\w+)""#, &text("infra/prometheus/alerts.yaml")));
+    assert_eq!(anchors, rules.iter().map(|name| name.to_lowercase()).collect());
+    let template = text("template.yaml");
+    for name in OF_THE_TEMPLATE {
+        assert!(template.contains(&format!("\n  {name}Alarm:\n")), "{name}");
+    }
+    let Some(app) = &*APP else { return };
+    let alarms = alarms_of(&synthesized(app));
+    let elsewhere = [&OF_THE_TEMPLATE[..], &OF_PROMETHEUS_ALONE].concat();
+    assert_eq!(alarms, without(&runbooks, &elsewhere), "alarms of CloudWatch and sections of docs/operations.md");
+}
+
+#[test]
+fn what_is_looked_at_is_measured() {
+    let known = |name: &str| {
+        let of = |metric: &&&minutehand_io::metrics::Metric| match metric.kind {
+            Kind::Seconds(_) => ["_bucket", "_count", "_sum"].iter().any(|end| name == format!("{}{end}", metric.name)),
+            Kind::Counter | Kind::Gauge => name == metric.name,
+        };
+        ALL.iter().find(of).is_some()
+    };
+    let mut looked_at = 0;
+    for path in ["infra/prometheus/alerts.yaml", "infra/prometheus/alerts_test.yaml", "infra/grafana/minutehand.json"] {
+        for name in captured(r"(minutehand_\w+)", &text(path)) {
+            assert!(known(&name), "{path}: {name}");
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 100, "{looked_at}");
+}
+
+#[test]
+fn words_that_rules_choose_by_are_words_of_their_metrics() {
+    let mut chosen = 0;
+    for path in ["infra/prometheus/alerts.yaml", "infra/grafana/minutehand.json"] {
+        let text = text(path).replace("\\\"", "\"");
+        let selector = Regex::new(r"(minutehand_\w+)\{([^}]*)\}").expect("a pattern");
+        for found in selector.captures_iter(&text) {
+            let metric = ALL.iter().find(|metric| found[1].starts_with(metric.name)).expect("a metric");
+            for (label, word) in captured(r"(\w+)[=!~]", &found[2]).into_iter().zip(captured(r#""([^"]*)""#, &found[2]))
+            {
+                assert!(label == "le" || metric.labels.contains(&label.as_str()), "{path}: {} by {label}", metric.name);
+                let is_known = |word: &str| metric.from_start.is_empty() || metric.from_start.contains(&word);
+                assert!(label == "le" || word.split('|').all(is_known), "{path}: {} {label}={word}", metric.name);
+                chosen += 1;
+            }
+        }
+    }
+    assert!(chosen > 20, "{chosen}");
+}
+
+/// As the functions write them: without `minutehand_`, the first word behind a dot.
+#[test]
+fn what_cloudwatch_is_asked_for_is_written_by_functions() {
+    let Some(app) = &*APP else { return };
+    let made = synthesized(app).to_string().replace("\\\"", "\"");
+    let names = captured(r#""MetricName":"([a-z_0-9.]+)""#, &made);
+    let drawn = captured(r#""Minutehand/prod","([a-z_0-9.]+)""#, &made);
+    assert!(names.len() > 50 && drawn.len() > 10, "{} in alarms, {} drawn", names.len(), drawn.len());
+    for name in BTreeSet::from_iter(names.into_iter().chain(drawn)) {
+        let (metric, word) = name.split_once('.').map_or((name.as_str(), None), |(metric, word)| (metric, Some(word)));
+        let metric = ALL.iter().find(|known| known.name.strip_prefix("minutehand_") == Some(metric));
+        let metric = metric.unwrap_or_else(|| panic!("{name}"));
+        let by_word = !metric.labels.is_empty() && metric.labels[0] != "priority";
+        assert_eq!(word.is_some(), by_word, "{name}");
+        assert!(metric.from_start.is_empty() || metric.from_start.contains(&word.unwrap_or_default()), "{name}");
+    }
+}
+
+#[test]
+fn each_rule_fires_and_clears_and_none_fires_where_nothing_is_wrong() {
+    let Some(promtool) = &*PROMTOOL else { return };
+    let rules = root().join("infra/prometheus");
+    run(Command::new(promtool).args(["check", "rules", "alerts.yaml"]).current_dir(&rules));
+    let said = run(Command::new(promtool).args(["test", "rules", "alerts_test.yaml"]).current_dir(&rules));
+    assert!(said.contains("SUCCESS"), "{said}");
+
+    let tried = set(captured(r"- name: (\w+) fires and clears", &text("infra/prometheus/alerts_test.yaml")));
+    assert_eq!(tried, self::rules(), "each rule is tried");
+}
