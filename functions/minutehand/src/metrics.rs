@@ -37,13 +37,19 @@ pub(crate) fn watch<E: Engine>(registry: &Registry, ports: &Arc<Local<Embedded<E
 
 impl<E: Engine> Gauges<E> {
     fn read_queues(&self) {
-        let (depths, now) = (self.ports.queues().depths(), self.ports.clock().now());
+        let depths = self.ports.queues().depths();
         for (priority, depth) in Priority::ALL.into_iter().zip(depths) {
             for (state, hints) in [("ready", depth.ready), ("delayed", depth.delayed), ("in_flight", depth.in_flight)] {
                 let hints = i64::try_from(hints).unwrap_or(i64::MAX);
                 self.queues.with_label_values(&[priority.as_str(), state]).set(hints);
             }
-            let waits = depth.oldest.map_or(Duration::ZERO, |since| now.since(since));
+        }
+    }
+
+    fn read_waits(&self) {
+        let now = self.ports.clock().now();
+        for (priority, oldest) in Priority::ALL.into_iter().zip(self.ports.queues().oldest()) {
+            let waits = oldest.map_or(Duration::ZERO, |since| now.since(since));
             self.oldest.with_label_values(&[priority.as_str()]).set(waits.as_secs_f64());
         }
     }
@@ -72,6 +78,7 @@ impl<E: Engine> Collector for Gauges<E> {
 
     fn collect(&self) -> Vec<MetricFamily> {
         self.read_queues();
+        self.read_waits();
         self.read_store();
         [self.queues.collect(), self.oldest.collect(), self.store.collect()].concat()
     }

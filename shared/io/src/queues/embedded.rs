@@ -97,6 +97,12 @@ impl<C: Clock> EmbeddedQueues<C> {
         Priority::ALL.map(|priority| self.depth(priority, now))
     }
 
+    /// Since when the hint of each queue that has waited longest is visible, by priority.
+    pub fn oldest(&self) -> [Option<Moment>; Priority::ALL.len()] {
+        let now = self.clock.now();
+        Priority::ALL.map(|priority| self.state().oldest(priority, now))
+    }
+
     /// Counts in steps and releases the lock between them, so that counting a long queue never stops deliveries.
     fn depth(&self, priority: Priority, now: Moment) -> Depth {
         let (mut ready, mut from) = (0, None);
@@ -104,7 +110,7 @@ impl<C: Clock> EmbeddedQueues<C> {
             let (counted, next) = self.state().count_ready(priority, from, now);
             (ready, from) = (ready + counted, next);
             if from.is_none() {
-                return self.state().depth(priority, ready, now);
+                return self.state().depth(priority, ready);
             }
         }
     }

@@ -255,6 +255,7 @@ pub async fn depths_count_all_tenants() {
     }
 
     assert_eq!(queues.depths()[0], Depth { ready: 3_500, delayed: 6_500, in_flight: 0 });
+    assert_eq!(queues.oldest(), [Some(at(0)), None, None, None], "what is visible later is no older for that");
     assert_eq!(queues.receive(100).await.len(), 100);
     assert_eq!(queues.depths()[0], Depth { ready: 3_400, delayed: 6_500, in_flight: 100 });
 }

@@ -28,8 +28,6 @@ pub struct Depth {
     pub delayed: usize,
     /// Delivered, and neither done nor given back.
     pub in_flight: usize,
-    /// Since when the one that has waited longest is visible.
-    pub oldest: Option<Moment>,
 }
 
 #[derive(Debug)]
@@ -153,11 +151,14 @@ impl State {
         self.queues[priority.index()].count_ready(from, now)
     }
 
-    pub(super) fn depth(&self, priority: Priority, ready: usize, now: Moment) -> Depth {
-        let queue = &self.queues[priority.index()];
-        let (waiting, oldest) = (queue.len(), queue.oldest(now));
+    pub(super) fn depth(&self, priority: Priority, ready: usize) -> Depth {
+        let waiting = self.queues[priority.index()].len();
         let ready = ready.min(waiting);
-        Depth { ready, delayed: waiting - ready, in_flight: self.in_flight[priority.index()], oldest }
+        Depth { ready, delayed: waiting - ready, in_flight: self.in_flight[priority.index()] }
+    }
+
+    pub(super) fn oldest(&self, priority: Priority, now: Moment) -> Option<Moment> {
+        self.queues[priority.index()].oldest(now)
     }
 
     /// Takes the next visible hint that may be delivered, from the queue whose turn it is.
