@@ -71,7 +71,9 @@ fn fetched(folder: &Path) -> bool {
     let fetch = || Command::new("apt-get").args(["download", "prometheus"]).current_dir(folder).output();
     let succeeded = |output: io::Result<std::process::Output>| output.is_ok_and(|output| output.status.success());
     // The lists of a fresh machine are empty.
-    if !succeeded(fetch()) && !(succeeded(Command::new("apt-get").arg("update").output()) && succeeded(fetch())) {
+    let is_fetched =
+        succeeded(fetch()) || (succeeded(Command::new("apt-get").arg("update").output()) && succeeded(fetch()));
+    if !is_fetched {
         return false;
     }
     let package = fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|entry| entry.path());
@@ -224,9 +226,9 @@ fn what_is_looked_at_is_measured() {
 #[test]
 fn words_that_rules_choose_by_are_words_of_their_metrics() {
     let mut chosen = 0;
+    let selector = Regex::new(r"(minutehand_\w+)\{([^}]*)\}").expect("a pattern");
     for path in ["infra/prometheus/alerts.yaml", "infra/grafana/minutehand.json"] {
         let text = text(path).replace("\\\"", "\"");
-        let selector = Regex::new(r"(minutehand_\w+)\{([^}]*)\}").expect("a pattern");
         for found in selector.captures_iter(&text) {
             let metric = ALL.iter().find(|metric| found[1].starts_with(metric.name)).expect("a metric");
             for (label, word) in captured(r"(\w+)[=!~]", &found[2]).into_iter().zip(captured(r#""([^"]*)""#, &found[2]))
@@ -249,7 +251,7 @@ fn what_cloudwatch_is_asked_for_is_written_by_functions() {
     let names = captured(r#""MetricName":"([a-z_0-9.]+)""#, &made);
     let drawn = captured(r#""Minutehand/prod","([a-z_0-9.]+)""#, &made);
     assert!(names.len() > 50 && drawn.len() > 10, "{} in alarms, {} drawn", names.len(), drawn.len());
-    for name in BTreeSet::from_iter(names.into_iter().chain(drawn)) {
+    for name in names.into_iter().chain(drawn).collect::<BTreeSet<_>>() {
         let (metric, word) = name.split_once('.').map_or((name.as_str(), None), |(metric, word)| (metric, Some(word)));
         let metric = ALL.iter().find(|known| known.name.strip_prefix("minutehand_") == Some(metric));
         let metric = metric.unwrap_or_else(|| panic!("{name}"));

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::world::{ACME_KEY, OTHER_KEY, World, acme, other, succeeded};
 
 impl World {
-    fn counted(&self, name: &str) -> f64 {
+    fn counted(&self, name: &str) -> u64 {
         self.ports.measured.of(name)
     }
 
@@ -31,7 +31,7 @@ async fn a_request_that_was_made_before_is_a_duplicate_prevented() {
     let job = json!({"target": {"noop": {}}, "schedule": {"on_demand": true}, "idempotency_key": "once"});
     let made = world.post("/v1/jobs", job.clone()).await.word("/job_id");
     let path = format!("/v1/jobs/{made}/run");
-    assert_eq!(world.counted("duplicates_prevented idempotency_key"), 0.0);
+    assert_eq!(world.counted("duplicates_prevented idempotency_key"), 0);
 
     world.post("/v1/jobs", job.clone()).await;
     world.post("/v1/jobs/batch", json!({"jobs": [job]})).await;
@@ -46,7 +46,7 @@ async fn a_request_that_was_made_before_is_a_duplicate_prevented() {
         assert!(answer.status.is_success(), "{}", answer.text);
     }
 
-    assert_eq!(world.counted("duplicates_prevented idempotency_key"), 4.0);
+    assert_eq!(world.counted("duplicates_prevented idempotency_key"), 4);
 }
 
 /// Removed: the quota on the problem; what a batch refuses is not counted where its answers are not looked at.
@@ -64,8 +64,8 @@ async fn what_a_quota_refuses_is_counted_by_what_there_was_too_much_of() {
     ];
 
     assert_eq!(statuses.map(|status| status.as_u16()), [201, 429, 200]);
-    assert_eq!(world.counted("quota_refusals jobs"), 3.0);
-    assert_eq!(world.counted("quota_refusals fires"), 0.0);
+    assert_eq!(world.counted("quota_refusals jobs"), 3);
+    assert_eq!(world.counted("quota_refusals fires"), 0);
 }
 
 /// Removed, one after the other: that the offer is told of; that somebody alive is looked for.
@@ -73,11 +73,11 @@ async fn what_a_quota_refuses_is_counted_by_what_there_was_too_much_of() {
 async fn a_run_that_waits_for_workers_is_unattended_where_none_of_its_pool_is_alive() {
     let world = World::new();
     world.ready(json!({})).await;
-    assert_eq!(world.counted("unattended_runs"), 0.0, "it has just come");
+    assert_eq!(world.counted("unattended_runs"), 0, "it has just come");
 
     world.pass(61);
     world.offer().await;
-    assert_eq!(world.counted("unattended_runs"), 1.0);
+    assert_eq!(world.counted("unattended_runs"), 1);
 
     // Somebody who can do something else asks, which is a sign of life of the pool.
     world.post("/v1/leases", json!({"pool": "web1", "worker_id": "w", "wait_seconds": 0, "handlers": ["other"]})).await;
@@ -85,7 +85,7 @@ async fn a_run_that_waits_for_workers_is_unattended_where_none_of_its_pool_is_al
     world.post("/v1/leases", json!({"pool": "web1", "worker_id": "w", "wait_seconds": 0, "handlers": ["other"]})).await;
     world.pass(1);
     world.offer().await;
-    assert_eq!(world.counted("unattended_runs"), 1.0, "they are busy, and that is another thing");
+    assert_eq!(world.counted("unattended_runs"), 1, "they are busy, and that is another thing");
 }
 
 /// Removed: whose lease it was, and whether it had run out.
@@ -95,7 +95,7 @@ async fn a_worker_that_is_heard_of_no_more_has_lost_its_heartbeat_and_one_that_h
     world.ready(json!({"timeout_seconds": 3600})).await;
     let held = world.taken().await;
     assert_eq!(world.say(&held, "hand-back", json!({})).await.status, 200);
-    assert_eq!(world.counted("heartbeats_lost"), 0.0);
+    assert_eq!(world.counted("heartbeats_lost"), 0);
 
     world.pass(5);
     world.offer().await;
@@ -104,7 +104,7 @@ async fn a_worker_that_is_heard_of_no_more_has_lost_its_heartbeat_and_one_that_h
     world.offer().await;
     let _again = world.taken().await;
 
-    assert_eq!(world.counted("heartbeats_lost"), 1.0);
+    assert_eq!(world.counted("heartbeats_lost"), 1);
 }
 
 #[tokio::test]
