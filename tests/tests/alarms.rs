@@ -4,14 +4,14 @@
 //! Node with npm is needed, and Prometheus' `promtool`, which is fetched as Debian's package where it is not installed.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
 use minutehand_io::metrics::{ALL, Kind};
+use minutehand_python::prerequisite::{not_run, run, say};
 use minutehand_python::workspace::{root, target};
 use regex::Regex;
 use serde_json::Value;
@@ -26,7 +26,7 @@ const OF_THE_TEMPLATE: [&str; 2] = ["CorruptItems", "LaterItems"];
 /// The app of CDK beside its packages, tested; nothing where there is no Node.
 static APP: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     if !is_there("npm") || !is_there("node") {
-        not_run("Node 20 with npm was not found", "the alarms of CDK");
+        not_run("Node 20 with npm was not found", "the tests of CDK's alarms");
         return None;
     }
     let (from, app) = (root().join("infra"), target().join("cdk"));
@@ -60,7 +60,10 @@ static PROMTOOL: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let folder = target().join("promtool");
     let promtool = folder.join("usr/bin/promtool");
     if !promtool.exists() && !fetched(&folder) {
-        not_run("promtool was not found, and Debian's package `prometheus` cannot be fetched", "Prometheus' rules");
+        not_run(
+            "promtool was not found, and Debian's package `prometheus` cannot be fetched",
+            "the tests of Prometheus' rules",
+        );
         return None;
     }
     Some(promtool)
@@ -83,23 +86,6 @@ fn fetched(folder: &Path) -> bool {
 
 fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-/// What cannot be run is said; in CI, where nobody reads that, it is a failure.
-fn not_run(missing: &str, what: &str) {
-    assert!(env::var("CI").as_deref() != Ok("true"), "{missing}");
-    say(&format!("NOT RUN: {missing}, so the tests of {what} prove nothing here."));
-}
-
-fn say(line: &str) {
-    writeln!(io::stderr(), "{line}").expect("the terminal can be written to");
-}
-
-fn run(command: &mut Command) -> String {
-    let output = command.output().expect("a program that is there");
-    let said = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&said));
-    String::from_utf8_lossy(&said).into_owned()
 }
 
 /// Those that are gone from the checkout go here, too.
