@@ -12,6 +12,7 @@ import {
   CompositeAlarm,
   IAlarm,
   IAlarmAction,
+  IAlarmRule,
   IMetric,
   MathExpression,
   Metric,
@@ -81,25 +82,10 @@ export class Alarms extends Construct {
         ...[long, short].map((span) => {
           const intime = this.measured.worstStart(`PR(:${LATE_AFTER})`, minutes(span), 'MIN');
           const metric = new MathExpression({ expression: '100 - good', usingMetrics: { good: intime }, period: minutes(span), label: 'late, in percent' });
-          const name = `Burn${rate * 10}In${span}Minutes`;
-          const alarm = new Alarm(this, name, {
-            alarmName: this.named(`StartBudgetBurns-${name}`),
-            alarmDescription: `A part of StartBudgetBurns: it tells nobody by itself`,
-            metric,
-            threshold: rate * BUDGET_PERCENT,
-            comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-            evaluationPeriods: 1,
-            treatMissingData: TreatMissingData.NOT_BREACHING,
-          });
-          return AlarmRule.fromAlarm(alarm, AlarmState.ALARM);
+          return this.part('StartBudgetBurns', `Burn${rate * 10}In${span}Minutes`, { metric, above: rate * BUDGET_PERCENT });
         }),
       );
-    const alarm = new CompositeAlarm(this, 'StartBudgetBurns', {
-      compositeAlarmName: this.named('StartBudgetBurns'),
-      alarmDescription: this.described('StartBudgetBurns', 'More starts are late than one in a thousand, and fast'),
-      alarmRule: AlarmRule.anyOf(window(60, 5, 14.4), window(360, 30, 6)),
-    });
-    this.told(alarm, 'page');
+    this.whole('StartBudgetBurns', 'page', 'More starts are late than one in a thousand, and fast', [window(60, 5, 14.4), window(360, 30, 6)]);
   }
 
   private sweeps(): void {
@@ -121,7 +107,7 @@ export class Alarms extends Construct {
    * A hint is sent up to five minutes ahead, and is in its queue until its call has ended: so long nothing is wrong. Behind that, and rising.
    */
   private queues(): void {
-    const bad = [false, true].map((long) => {
+    const parts = [false, true].map((long) => {
       const lanes = this.props.stack.lanes.filter((lane) => lane.long === long);
       const ages = lanes.map(({ queueName }) => queue('ApproximateAgeOfOldestMessage', queueName, 'Maximum', minutes(5)));
       const usingMetrics = named('age', ages);
@@ -133,28 +119,11 @@ export class Alarms extends Construct {
         period: minutes(5),
         label: long ? 'oldest long call' : 'oldest call',
       });
-      return { name: long ? 'Long' : 'Short', metric };
+      return this.part('QueueBehind', long ? 'Long' : 'Short', { metric, above: 0, of: 2, bad: 2 });
     });
-    const rules = bad.map(({ name, metric }) => {
-      const alarm = new Alarm(this, `QueueBehind${name}`, {
-        alarmName: this.named(`QueueBehind-${name}`),
-        alarmDescription: 'A part of QueueBehind: it tells nobody by itself',
-        metric,
-        threshold: 0,
-        comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-        evaluationPeriods: 2,
-        treatMissingData: TreatMissingData.NOT_BREACHING,
-      });
-      return AlarmRule.fromAlarm(alarm, AlarmState.ALARM);
-    });
-    const alarm = new CompositeAlarm(this, 'QueueBehind', {
-      compositeAlarmName: this.named('QueueBehind'),
-      alarmDescription: this.described('QueueBehind', 'What a queue holds is older than it may be, and grows older'),
-      alarmRule: AlarmRule.anyOf(...rules),
-    });
-    this.told(alarm, 'page');
+    this.whole('QueueBehind', 'page', 'What a queue holds is older than it may be, and grows older', parts);
     const dead = this.props.stack.deadLetterQueues.map((name) => queue('ApproximateNumberOfMessagesVisible', name, 'Maximum', minutes(5)));
-    this.alarm('HintsGivenUp', 'ticket', 'Hints were delivered five times and not used up', { metric: combined('+', dead, minutes(5), 'in dead letter queues'), above: 0 });
+    this.alarm('HintsGivenUp', 'ticket', 'Hints were delivered five times and not used up', { metric: combined(dead, minutes(5), 'in dead letter queues'), above: 0 });
   }
 
   private outcomes(): void {
@@ -190,27 +159,37 @@ export class Alarms extends Construct {
   private limits(): void {
     const { measured } = this;
     this.alarm('StoreThrottled', 'ticket', 'DynamoDB refuses requests for want of capacity', { metric: measured.total('store_throttles_total', minutes(1)), above: 0, of: 5, bad: 3 });
-    const refused = combined('+', ['requests', 'runs', 'jobs', 'fires', 'connections', 'bodies'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api')), minutes(15), 'refused by quota');
+    const refused = combined(['requests', 'runs', 'jobs', 'fires', 'connections', 'bodies'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api')), minutes(15), 'refused by quota');
     this.alarm('QuotaRefusals', 'ticket', 'A tenant asks for more than its quota', { metric: refused, above: 100 });
   }
 
   private functions(): void {
     const { functions } = this.props.stack;
     const parts = FUNCTIONS.flatMap((word) => ['Errors', 'Throttles'].map((name) => lambda(name, functions[word], minutes(5))));
-    this.alarm('FunctionsFail', 'ticket', 'Invocations fail, or there are more than may be', { metric: combined('+', parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
+    this.alarm('FunctionsFail', 'ticket', 'Invocations fail, or there are more than may be', { metric: combined(parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
   }
 
   private alarm(name: string, severity: Severity, what: string, condition: Condition): void {
-    const { metric, above, of = 1, bad = 1, missing = TreatMissingData.NOT_BREACHING } = condition;
-    const alarm = new Alarm(this, name, {
-      alarmName: this.named(name),
+    const alarm = new Alarm(this, name, { alarmName: this.named(name), alarmDescription: this.described(name, what), ...looked(condition) });
+    this.told(alarm, severity);
+  }
+
+  /** A part of an alarm, which tells nobody by itself. */
+  private part(of: string, name: string, condition: Condition): IAlarmRule {
+    const alarm = new Alarm(this, `${of}${name}`, {
+      alarmName: this.named(`${of}-${name}`),
+      alarmDescription: `A part of ${of}: it tells nobody by itself`,
+      ...looked(condition),
+    });
+    return AlarmRule.fromAlarm(alarm, AlarmState.ALARM);
+  }
+
+  /** What rings where one of its parts does. */
+  private whole(name: string, severity: Severity, what: string, parts: readonly IAlarmRule[]): void {
+    const alarm = new CompositeAlarm(this, name, {
+      compositeAlarmName: this.named(name),
       alarmDescription: this.described(name, what),
-      metric,
-      threshold: above,
-      comparisonOperator: condition.comparison ?? ComparisonOperator.GREATER_THAN_THRESHOLD,
-      evaluationPeriods: of,
-      datapointsToAlarm: bad,
-      treatMissingData: missing,
+      alarmRule: AlarmRule.anyOf(...parts),
     });
     this.told(alarm, severity);
   }
@@ -244,6 +223,17 @@ export class Alarms extends Construct {
     }
     this.alarms.push(alarm);
   }
+}
+
+function looked({ metric, above, of = 1, bad = 1, missing, comparison }: Condition) {
+  return {
+    metric,
+    threshold: above,
+    comparisonOperator: comparison ?? ComparisonOperator.GREATER_THAN_THRESHOLD,
+    evaluationPeriods: of,
+    datapointsToAlarm: bad,
+    treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
+  };
 }
 
 function queue(metricName: string, queueName: string, statistic: string, period: Duration): Metric {

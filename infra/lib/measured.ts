@@ -27,7 +27,7 @@ export class Measured {
     const parts = where.flatMap((word) =>
       word === 'executor' ? this.byPriority(name, 'Sum', period) : [this.of(name, 'Sum', period, word)],
     );
-    return combined('+', parts, period, name);
+    return combined(parts, period, name);
   }
 
   /** The worst of all that begin runs: the executor, and the API for workers. */
@@ -40,10 +40,10 @@ export class Measured {
   }
 }
 
-/** The metrics in one expression, each 0 where there is nothing. */
-export function combined(operator: '+', parts: readonly IMetric[], period: Duration, label: string): IMetric {
+/** The sum of the metrics, each 0 where there is nothing. */
+export function combined(parts: readonly IMetric[], period: Duration, label: string): IMetric {
   const usingMetrics = named(label, parts);
-  const expression = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`).join(` ${operator} `);
+  const expression = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`).join(' + ');
   return new MathExpression({ expression, usingMetrics, period, label });
 }
 

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { Fn } from 'aws-cdk-lib';
-import { CfnTable } from 'aws-cdk-lib/aws-dynamodb';
 import { CfnFunction } from 'aws-cdk-lib/aws-sam';
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
 import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
@@ -27,7 +26,6 @@ export interface WatchedStack {
   readonly namespace: string;
   readonly lanes: readonly Lane[];
   readonly deadLetterQueues: readonly string[];
-  readonly tables: readonly string[];
   readonly functions: Record<FunctionWord, string>;
 }
 
@@ -53,7 +51,6 @@ export function fromOutputs(file: string): WatchedStack {
     namespace: `Minutehand/${stack.StackName}`,
     lanes: laneIds.map(({ priority, long, id }) => ({ priority, long, queueName: lastOf(output(`${id}QueueUrl`)) })),
     deadLetterQueues: output('DeadLetterQueueNames').split(','),
-    tables: [output('StateTableName'), output('TimersTableName')],
     functions: {
       api: output('ApiFunctionName'),
       sweeper: output('SweeperFunctionName'),
@@ -66,13 +63,11 @@ export function fromOutputs(file: string): WatchedStack {
 export function fromTemplate(stackName: string, template: CfnInclude): WatchedStack {
   const queue = (id: string): string => (template.getResource(id) as CfnQueue).attrQueueName;
   const lambda = (id: string): string => (template.getResource(id) as CfnFunction).ref;
-  const table = (id: string): string => (template.getResource(id) as CfnTable).ref;
   return {
     stackName,
     namespace: Fn.join('/', ['Minutehand', stackName]),
     lanes: laneIds.map(({ priority, long, id }) => ({ priority, long, queueName: queue(`${id}Queue`) })),
     deadLetterQueues: [...laneIds.map(({ id }) => queue(`${id}DeadLetters`)), queue('SweepsDeadLetters')],
-    tables: [table('StateTable'), table('TimersTable')],
     functions: { api: lambda('ApiFunction'), sweeper: lambda('SweeperFunction'), executor: lambda('ExecutorFunction') },
   };
 }
