@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use minutehand_domain::id::Tenant;
-use minutehand_io::events::Quota;
+use minutehand_io::events::Over;
 use minutehand_io::shares::{Share, Shares};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -40,7 +40,7 @@ impl BodyBudget {
     pub(crate) fn reserve(&self, tenant: &Tenant, bytes: usize) -> Result<Reserved, Problem> {
         let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
         let full = || {
-            Problem::over_quota(Quota::Bodies, "too much is being sent at once with this tenant's keys".to_owned(), 1)
+            Problem::over_quota(Over::Bodies, "too much is being sent at once with this tenant's keys".to_owned(), 1)
         };
         let of_the_tenant = self.tenants.try_take(tenant, permits).ok_or_else(full)?;
         let of_all = Arc::clone(&self.all).try_acquire_many_owned(permits);

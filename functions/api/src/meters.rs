@@ -15,7 +15,7 @@ use minutehand_domain::limits::PAGE;
 use minutehand_domain::quota::{Limits, Quota};
 use minutehand_domain::schedule::Schedule;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::events::Quota as Over;
+use minutehand_io::events::Over;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::jobs_of;

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use minutehand_io::Fault;
-use minutehand_io::events::Quota;
+use minutehand_io::events::Over;
 use minutehand_wire as wire;
 use minutehand_wire::field_errors::RequestRefusal;
 pub(crate) use minutehand_wire::problem::{FieldError, ProblemKind as Kind};
@@ -22,7 +22,7 @@ pub(crate) struct Problem {
     /// `Retry-After`, in seconds.
     pub retry_after: Option<u64>,
     /// What there was too much of. To be counted.
-    pub over: Option<Quota>,
+    pub over: Option<Over>,
     /// For the log. The client does not see it.
     pub fault: Option<Fault>,
 }
@@ -34,7 +34,7 @@ impl Problem {
     }
 
     /// A request beyond this quota; a retry makes sense after `seconds`.
-    pub(crate) fn over_quota(over: Quota, detail: String, seconds: u64) -> Self {
+    pub(crate) fn over_quota(over: Over, detail: String, seconds: u64) -> Self {
         Self { retry_after: Some(seconds.max(1)), over: Some(over), ..Self::new(Kind::QuotaExceeded, detail) }
     }
 

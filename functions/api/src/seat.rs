@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::Extensions;
 use minutehand_domain::id::Tenant;
-use minutehand_io::events::Quota;
+use minutehand_io::events::Over;
 
 use crate::problem::Problem;
 
@@ -17,7 +17,7 @@ pub trait Seat: Send + Sync {
 /// Tells the host whose request this is; before its body is read, which may take long.
 pub(crate) fn take(extensions: &Extensions, tenant: &Tenant) -> Result<(), Problem> {
     let full =
-        || Problem::over_quota(Quota::Connections, "more requests at a time than one tenant may send".to_owned(), 1);
+        || Problem::over_quota(Over::Connections, "more requests at a time than one tenant may send".to_owned(), 1);
     match extensions.get::<Arc<dyn Seat>>() {
         Some(seat) if !seat.is_taken_by(tenant) => Err(full()),
         Some(_) | None => Ok(()),

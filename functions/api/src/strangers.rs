@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use minutehand_domain::Moment;
-use minutehand_io::events::Quota;
+use minutehand_io::events::Over;
 use sha2::{Digest as _, Sha256};
 
 use crate::bucket::{Bucket, seconds};
@@ -84,7 +84,7 @@ impl Strangers {
         let taken = remembered.bucket(source, now).take(READS, REFILLED_IN, now);
         taken.map(|()| Admitted::Stranger).map_err(|wait| {
             Problem::over_quota(
-                Quota::UnknownKeys,
+                Over::UnknownKeys,
                 "more unknown keys than one address may try; ask again later".to_owned(),
                 seconds(wait),
             )

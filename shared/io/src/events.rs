@@ -44,7 +44,7 @@ pub enum Event<'a> {
     /// Something would have been done twice.
     Prevented { by: Layer },
     /// A request was refused, since its tenant has as much as it may have.
-    Refused { over: Quota },
+    Refused { over: Over },
     /// A run waits for a worker, again or still, and no worker of its pool is alive.
     Unattended { run: &'a Run, pool: &'a PoolName },
 }
@@ -73,9 +73,9 @@ impl Layer {
     }
 }
 
-/// Of what a tenant, or who has no key, may have so much.
+/// What somebody has as much of as a tenant, or a stranger, may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quota {
+pub enum Over {
     /// Requests in a second.
     Requests,
     /// Requests at a time.
@@ -92,7 +92,7 @@ pub enum Quota {
     UnknownKeys,
 }
 
-impl Quota {
+impl Over {
     pub const ALL: [Self; 7] =
         [Self::Requests, Self::Connections, Self::Bodies, Self::Runs, Self::Jobs, Self::Fires, Self::UnknownKeys];
 

@@ -13,9 +13,7 @@ impl Job {
             _later_begun_or_over => None,
         });
         let last = newest.iter().filter(|run| run.key.is_occurrence()).map(|run| run.key.at).max();
-        let behind = last.unwrap_or(self.since).max(self.since);
-        // What stands at the very instant from which on a schedule is in force is behind nothing.
-        let from = if last.is_some_and(|last| last >= self.since) { behind } else { behind.just_before() };
+        let from = last.filter(|last| *last >= self.since).unwrap_or(self.since.just_before());
         let unborn = self.next_after(from).filter(|next| *next <= now && self.status == Status::Active);
         waiting.chain(unborn).min()
     }

@@ -136,16 +136,19 @@ fn tells_of_lag(run: &Run) -> bool {
 fn has_lost_its_holder(run: &Run, was: &Run, now: Moment) -> bool {
     let lives_elsewhere = |lease: &Lease| matches!(lease.holder, Holder::Remote(_) | Holder::Target(_));
     let has_run_out = was.lease().is_some_and(|lease| lives_elsewhere(lease) && lease.until <= now);
-    let number = was.attempts.last().map(|attempt| attempt.number);
-    let is_lost = |attempt: &Attempt| attempt.ended.as_ref().is_some_and(|ended| ended.how == Ending::Lost);
-    has_run_out && run.attempts.iter().any(|attempt| Some(attempt.number) == number && is_lost(attempt))
+    let ended = just_ended(run, was).and_then(|attempt| attempt.ended.as_ref());
+    has_run_out && ended.is_some_and(|ended| ended.how == Ending::Lost)
+}
+
+/// The attempt that this has ended.
+fn just_ended<'a>(run: &'a Run, was: &Run) -> Option<&'a Attempt> {
+    let had_ended = |number| was.attempts.iter().any(|attempt| attempt.number == number && attempt.ended.is_some());
+    run.attempts.iter().rev().find(|attempt| attempt.ended.is_some() && !had_ended(attempt.number))
 }
 
 /// An attempt that this has ended, where the run goes on: in another one that is due, or that begins at once where its lease ran out.
 fn measure_retry(run: &Run, was: &Run, add: Add<'_>) {
-    let had_ended = |number| was.attempts.iter().any(|attempt| attempt.number == number && attempt.ended.is_some());
-    let has_just_ended = |attempt: &&Attempt| attempt.ended.is_some() && !had_ended(attempt.number);
-    let Some(attempt) = run.attempts.iter().rev().find(has_just_ended) else { return };
+    let Some(attempt) = just_ended(run, was) else { return };
     let error = match attempt.ended.as_ref().map(|ended| &ended.how) {
         Some(Ending::Failed(error) | Ending::TimedOut(error)) => word_of(&error.code),
         Some(Ending::Lost) => ErrorCode::Lost.as_str(),
@@ -184,7 +187,7 @@ mod tests {
     use minutehand_domain::run::{Claimant, Event as RunEvent, Outcome, Skip, SkippedSpan};
 
     use super::*;
-    use crate::events::Quota;
+    use crate::events::Over;
 
     const DUE: Moment = Moment::from_secs(1_800_000_000);
     const BY: Claimant = Claimant { worker: Worker(1), exclusive_store: false };
@@ -257,7 +260,7 @@ mod tests {
             ),
             ("swept", Event::Sweeping { behind: Duration::from_secs(61) }, &["sweep_age_seconds 61"]),
             ("fenced", Event::Prevented { by: Layer::Fence }, &["duplicates_prevented_total fence 1"]),
-            ("refused", Event::Refused { over: Quota::Jobs }, &["quota_refusals_total jobs 1"]),
+            ("refused", Event::Refused { over: Over::Jobs }, &["quota_refusals_total jobs 1"]),
             ("without workers", Event::Unattended { run: &unborn, pool: &pool }, &["unattended_runs_total 1"]),
         ];
         for (what, event, wanted) in rows {
@@ -268,7 +271,7 @@ mod tests {
     /// A series is there from the start for each quota there is.
     #[test]
     fn each_quota_is_a_word_of_its_metric() {
-        assert_eq!(Quota::ALL.map(Quota::as_str), QUOTA_REFUSALS.from_start);
+        assert_eq!(Over::ALL.map(Over::as_str), QUOTA_REFUSALS.from_start);
     }
 
     #[test]
