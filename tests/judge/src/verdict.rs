@@ -328,7 +328,7 @@ impl<'a> Verdict<'a> {
     }
 
     /// A timer in a bucket that was left is never inspected: its obligation must be met or void, as for one that was written
-    /// while the sweeper slept and that fires under no schedule in force; or before there was one, by whoever was slower to make the job.
+    /// while the sweeper slept and that fires under no schedule in force; or before there was one, of a slower request to make the job.
     fn no_timer_leaks(&mut self) {
         for timer in self.account.timers.iter().filter(|timer| !timer.reachable) {
             let heads = self.account.jobs.iter().find(|job| job.job == timer.job).map_or(&[][..], |job| &job.heads);

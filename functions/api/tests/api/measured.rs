@@ -68,7 +68,7 @@ async fn what_a_quota_refuses_is_counted_by_what_there_was_too_much_of() {
     assert_eq!(world.counted("quota_refusals fires"), 0);
 }
 
-/// Removed, one after the other: that the offer is told of; that somebody alive is looked for.
+/// Removed, one after the other: the event of a late offer; the look at the pool's workers.
 #[tokio::test]
 async fn a_run_that_waits_for_workers_is_unattended_where_none_of_its_pool_is_alive() {
     let world = World::new();

@@ -84,7 +84,7 @@ impl TestPorts {
 }
 
 impl Sums {
-    /// Of a metric without `minutehand_` and `_total`, and the words that it is told apart by.
+    /// By a metric's name without `minutehand_` and `_total`, and the words of its labels.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what a test counts is a small number")]
     pub(crate) fn of(&self, name: &str) -> u64 {
         locked(&self.0).get(name).copied().unwrap_or_default() as u64
