@@ -20,7 +20,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { Measured, combined, named } from './measured';
-import { FUNCTIONS, WatchedStack } from './watched-stack';
+import { FUNCTIONS, Lane, WatchedStack } from './watched-stack';
 
 /** Somebody is woken by a page; a ticket waits for the morning. */
 export type Severity = 'page' | 'ticket';
@@ -66,8 +66,12 @@ export class Alarms extends Construct {
     const late = measured.worstStart('p99', minutes(1));
     this.alarm('LateStarts', 'page', `One start in a hundred is more than ${LATE_AFTER} s late`, { metric: late, above: LATE_AFTER, of: 5, bad: 5 });
     this.budget();
-    const waits = measured.of('run_lag_seconds', 'Maximum', minutes(1), 'executor', 'critical');
-    this.alarm('CriticalWaits', 'page', 'A critical run began more than 30 s late', { metric: waits, above: 30, of: 5, bad: 1 });
+    const began = measured.of('run_lag_seconds', 'Maximum', minutes(1), 'executor', 'critical');
+    const critical = this.props.stack.lanes.filter(({ priority }) => priority === 'critical');
+    this.whole('CriticalWaits', 'page', 'A critical run began more than 30 s late, or nobody takes it', [
+      this.part('CriticalWaits', 'BeganLate', { metric: began, above: 30, of: 5, bad: 1 }),
+      this.part('CriticalWaits', 'NotTaken', { metric: untaken(critical), above: 0, of: 2, bad: 2 }),
+    ]);
     const missed = measured.total('skipped_total.missed', minutes(5));
     this.alarm('OccurrencesMissed', 'page', 'Occurrences were missed', { metric: missed, above: 0 });
   }
@@ -80,12 +84,12 @@ export class Alarms extends Construct {
     const window = (long: number, short: number, rate: number) =>
       AlarmRule.allOf(
         ...[long, short].map((span) => {
-          const intime = this.measured.worstStart(`PR(:${LATE_AFTER})`, minutes(span), 'MIN');
-          const metric = new MathExpression({ expression: '100 - good', usingMetrics: { good: intime }, period: minutes(span), label: 'late, in percent' });
+          const metric = this.measured.lateStarts(LATE_AFTER, minutes(span));
           return this.part('StartBudgetBurns', `Burn${rate * 10}In${span}Minutes`, { metric, above: rate * BUDGET_PERCENT });
         }),
       );
-    this.whole('StartBudgetBurns', 'page', 'More starts are late than one in a thousand, and fast', [window(60, 5, 14.4), window(360, 30, 6)]);
+    const what = 'More starts are late than one in a thousand, and fast';
+    this.whole('StartBudgetBurns', 'page', what, [window(60, 5, 14.4), window(360, 30, 6)]);
   }
 
   private sweeps(): void {
@@ -104,24 +108,20 @@ export class Alarms extends Construct {
   }
 
   /**
-   * A hint is sent up to five minutes ahead, and is in its queue until its call has ended: so long nothing is wrong. Behind that, and rising.
+   * A hint is sent up to five minutes ahead, and is in its queue until its call has ended: so long nothing is wrong. Behind that, and rising. And
+   * sooner where hints can be taken and nobody takes any: then no run begins, so that no start is late.
    */
   private queues(): void {
-    const parts = [false, true].map((long) => {
+    const parts = [false, true].flatMap((long) => {
       const lanes = this.props.stack.lanes.filter((lane) => lane.long === long);
-      const ages = lanes.map(({ queueName }) => queue('ApproximateAgeOfOldestMessage', queueName, 'Maximum', minutes(5)));
-      const usingMetrics = named('age', ages);
-      const oldest = `MAX([${Object.keys(usingMetrics).join(', ')}])`;
       const limit = long ? 300 + 870 + 330 : 300 + 90 + 210;
-      const metric = new MathExpression({
-        expression: `IF(${oldest} > ${limit} AND DIFF(${oldest}) > 0, ${oldest}, 0)`,
-        usingMetrics,
-        period: minutes(5),
-        label: long ? 'oldest long call' : 'oldest call',
-      });
-      return this.part('QueueBehind', long ? 'Long' : 'Short', { metric, above: 0, of: 2, bad: 2 });
+      const word = long ? 'Long' : 'Short';
+      return [
+        this.part('QueueBehind', word, { metric: older(lanes, limit), above: 0, of: 2, bad: 2 }),
+        this.part('QueueBehind', `${word}NotTaken`, { metric: untaken(lanes), above: 0, of: 5, bad: 5 }),
+      ];
     });
-    this.whole('QueueBehind', 'page', 'What a queue holds is older than it may be, and grows older', parts);
+    this.whole('QueueBehind', 'page', 'What a queue holds is older than it may be, and grows older, or nobody takes it', parts);
     const dead = this.props.stack.deadLetterQueues.map((name) => queue('ApproximateNumberOfMessagesVisible', name, 'Maximum', minutes(5)));
     this.alarm('HintsGivenUp', 'ticket', 'Hints were delivered five times and not used up', { metric: combined(dead, minutes(5), 'in dead letter queues'), above: 0 });
   }
@@ -148,8 +148,9 @@ export class Alarms extends Construct {
 
   private workers(): void {
     const { measured } = this;
+    // A run that waits is looked at after one minute, two, four, up to sixty: an hour holds two of the looks.
     const unattended = measured.total('unattended_runs_total', minutes(5), ['executor']);
-    this.alarm('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive', { metric: unattended, above: 0, of: 2, bad: 2 });
+    this.alarm('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive', { metric: unattended, above: 0, of: 13, bad: 2 });
     const lost = measured.total('heartbeats_lost_total', minutes(15));
     this.alarm('HeartbeatsLost', 'ticket', 'Workers were heard of no more while they had runs', { metric: lost, above: 5 });
     const rescued = measured.total('leases_rescued_total', minutes(30));
@@ -225,15 +226,35 @@ export class Alarms extends Construct {
   }
 }
 
-function looked({ metric, above, of = 1, bad = 1, missing, comparison }: Condition) {
+function looked(condition: Condition) {
+  const { metric, above, of = 1, bad = 1, missing = TreatMissingData.NOT_BREACHING, comparison } = condition;
   return {
     metric,
     threshold: above,
     comparisonOperator: comparison ?? ComparisonOperator.GREATER_THAN_THRESHOLD,
     evaluationPeriods: of,
     datapointsToAlarm: bad,
-    treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
+    treatMissingData: missing,
   };
+}
+
+/** How old the oldest hint is where it is older than this and grows older; 0 where all is well. */
+function older(lanes: readonly Lane[], limit: number): IMetric {
+  const period = minutes(5);
+  const usingMetrics = named('age', lanes.map(({ queueName }) => queue('ApproximateAgeOfOldestMessage', queueName, 'Maximum', period)));
+  const oldest = `MAX([${Object.keys(usingMetrics).join(', ')}])`;
+  const expression = `IF(${oldest} > ${limit} AND DIFF(${oldest}) > 0, ${oldest}, 0)`;
+  return new MathExpression({ expression, usingMetrics, period, label: 'seconds that the oldest hint is old, behind its limit' });
+}
+
+/** In how many of these queues hints can be taken, and none is. */
+function untaken(lanes: readonly Lane[]): IMetric {
+  const period = minutes(1);
+  const ready = named('ready', lanes.map(({ queueName }) => queue('ApproximateNumberOfMessagesVisible', queueName, 'Minimum', period)));
+  const taken = named('taken', lanes.map(({ queueName }) => queue('NumberOfMessagesReceived', queueName, 'Sum', period)));
+  const ids = Object.keys(taken);
+  const each = Object.keys(ready).map((id, index) => `IF(FILL(${id}, 0) > 0 AND FILL(${ids[index]}, 0) == 0, 1, 0)`);
+  return new MathExpression({ expression: each.join(' + '), usingMetrics: { ...ready, ...taken }, period, label: 'queues that nobody takes from' });
 }
 
 function queue(metricName: string, queueName: string, statistic: string, period: Duration): Metric {

@@ -30,13 +30,32 @@ export class Measured {
     return combined(parts, period, name);
   }
 
-  /** The worst of all that begin runs: the executor, and the API for workers. */
-  worstStart(statistic: string, period: Duration, worst: 'MAX' | 'MIN' = 'MAX'): IMetric {
+  /** The worst of all that begin runs. */
+  worstStart(statistic: string, period: Duration): IMetric {
+    const label = `run_lag_seconds ${statistic}`;
+    const usingMetrics = named(label, this.starts(statistic, period));
+    return new MathExpression({ expression: `MAX([${Object.keys(usingMetrics).join(', ')}])`, usingMetrics, period, label });
+  }
+
+  /** How many of all starts in a hundred were later than this. Each share counts by how many it is of: one late start of three is no third of all. */
+  lateStarts(seconds: number, period: Duration): IMetric {
+    const intime = named('intime', this.starts(`PR(:${seconds})`, period));
+    const begun = named('begun', this.starts('SampleCount', period));
+    const counts = Object.keys(begun).map((id) => `FILL(${id}, 0)`);
+    const late = Object.keys(intime).map((id, index) => `(100 - FILL(${id}, 100)) * ${counts[index]}`);
+    const all = counts.join(' + ');
+    return new MathExpression({
+      expression: `IF(${all} > 0, (${late.join(' + ')}) / (${all}), 0)`,
+      usingMetrics: { ...intime, ...begun },
+      period,
+      label: 'late, in percent',
+    });
+  }
+
+  /** Of all that begin runs: the executor, and the API for workers. */
+  private starts(statistic: string, period: Duration): Metric[] {
     const name = 'run_lag_seconds';
-    const parts = [...this.byPriority(name, statistic, period), this.of(name, statistic, period, 'api')];
-    const label = `${name} ${statistic}`;
-    const usingMetrics = named(label, parts);
-    return new MathExpression({ expression: `${worst}([${Object.keys(usingMetrics).join(', ')}])`, usingMetrics, period, label });
+    return [...this.byPriority(name, statistic, period), this.of(name, statistic, period, 'api')];
   }
 }
 

@@ -1,6 +1,8 @@
 /** Everything that stands on top of a stack: alarms, whom they are told to, the dashboard, and a budget. One construct, for an app of one's own. */
+import { Aws } from 'aws-cdk-lib';
 import { CfnBudget } from 'aws-cdk-lib/aws-budgets';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { Alarms, Severity } from './alarms';
@@ -27,7 +29,20 @@ export class Observed extends Construct {
     this.alarms = new Alarms(this, 'Alarms', { stack, actions });
     new Overview(this, 'Overview', stack, this.alarms.alarms);
     if (dollarsAMonth !== undefined) {
+      this.permit(this.topics.ticket);
       this.budget(stack.stackName, dollarsAMonth);
+    }
+  }
+
+  /**
+   * A topic lets its own account publish, CloudWatch among it, until somebody says who may: so where the budget must be named, CloudWatch must be
+   * too. The policy of a topic that was given is its owner's.
+   */
+  private permit(topic: ITopic): void {
+    for (const service of ['budgets', 'cloudwatch']) {
+      const principals = [new ServicePrincipal(`${service}.amazonaws.com`)];
+      const conditions = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
+      topic.addToResourcePolicy(new PolicyStatement({ principals, actions: ['sns:Publish'], resources: [topic.topicArn], conditions }));
     }
   }
 

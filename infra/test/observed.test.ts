@@ -50,6 +50,7 @@ test('over a stack that stands, only what observes is made', () => {
     'AWS::CloudWatch::CompositeAlarm',
     'AWS::CloudWatch::Dashboard',
     'AWS::SNS::Topic',
+    'AWS::SNS::TopicPolicy',
   ]);
   assert.equal(ofType(over(), 'AWS::Budgets::Budget').length, 0, 'a budget is asked for');
 });
@@ -71,6 +72,60 @@ test('a page and a ticket go to the topics that are named', () => {
   assert.deepEqual(told['prod-DeadLetters'], [arn('tickets')]);
 });
 
+/** Tried: without the statement for CloudWatch; a policy takes away what a topic without one allows. */
+test('a topic with a budget takes what the budget says, and still what alarms say', () => {
+  const policies = ofType(over({ dollarsAMonth: 100 }), 'AWS::SNS::TopicPolicy');
+  assert.equal(policies.length, 1);
+  const { PolicyDocument, Topics } = policies[0]!.Properties;
+  const may = PolicyDocument.Statement.map(({ Principal, Action, Effect }: any) => [Effect, Action, Principal.Service]);
+  assert.deepEqual(may, [
+    ['Allow', 'sns:Publish', 'budgets.amazonaws.com'],
+    ['Allow', 'sns:Publish', 'cloudwatch.amazonaws.com'],
+  ]);
+  assert.match(JSON.stringify(Topics), /Tickets/);
+  assert.equal(ofType(over(), 'AWS::SNS::TopicPolicy').length, 0, 'without a budget there is nothing to permit');
+  const given = over({ dollarsAMonth: 100, topicArns: { ticket: 'arn:aws:sns:eu-west-1:123456789012:tickets' } });
+  assert.equal(ofType(given, 'AWS::SNS::TopicPolicy').length, 0, 'what a given topic allows is not ours to say');
+});
+
+/** Where the executor is gone no run begins, so no start is late and no age is told of but the queues'. */
+test('hints that nobody takes ring before they are old', () => {
+  const parts = ofType(over(), 'AWS::CloudWatch::Alarm').filter(({ Properties }) => Properties['AlarmName'].endsWith('NotTaken'));
+  const looked = parts.map(({ Properties }) => {
+    const stats = Properties['Metrics'].filter((metric: any) => metric.MetricStat).map((metric: any) => metric.MetricStat);
+    const queues = new Set(stats.map((stat: any) => stat.Metric.Dimensions[0].Value));
+    return [Properties['AlarmName'], [...queues].sort(), Properties['EvaluationPeriods'] * stats[0].Period];
+  });
+  const of = (words: string[], long: string) => words.map((word) => `prod-${word}${long}`);
+  const all = ['Critical', 'High', 'Low', 'Normal'];
+  assert.deepEqual(looked, [
+    ['prod-CriticalWaits-NotTaken', ['prod-Critical', 'prod-CriticalLong'], 120],
+    ['prod-QueueBehind-ShortNotTaken', of(all, ''), 300],
+    ['prod-QueueBehind-LongNotTaken', of(all, 'Long'), 300],
+  ]);
+});
+
+/** A share of each priority's own would have one late start of three wake somebody. */
+test('late starts are a share of all of them', () => {
+  const burns = ofType(over(), 'AWS::CloudWatch::Alarm').filter(({ Properties }) => Properties['AlarmName'].startsWith('prod-StartBudgetBurns-'));
+  assert.deepEqual(burns.map(({ Properties }) => Properties['Threshold'].toFixed(2)), ['1.44', '1.44', '0.60', '0.60']);
+  for (const { Properties } of burns) {
+    const share = Properties['Metrics'].find((metric: any) => metric.Expression).Expression;
+    const worth = share.replaceAll(/FILL\(m_(\w+)_(\d), \d+\)/g, (_: string, what: string, index: string) =>
+      String(what === 'begun' ? [0, 2990, 10, 0, 0][Number(index)] : [100, 99.9, 70, 100, 100][Number(index)]),
+    );
+    const [, condition, value] = /^IF\((.*) > 0, (.*), 0\)$/.exec(worth)!;
+    assert.ok(evaluated(condition!) === 3000, worth);
+    assert.ok(Math.abs(evaluated(value!) - (100 * (2.99 + 3)) / 3000) < 1e-9, worth);
+  }
+});
+
+/** Numbers, brackets and the four operators, as CloudWatch computes them. */
+function evaluated(expression: string): number {
+  assert.match(expression, /^[\d.()+*/ -]+$/);
+  return Number(new Function(`return ${expression}`)());
+}
+
 test('CloudWatch takes what an alarm looks at', () => {
   for (const { Properties } of ofType(over(), 'AWS::CloudWatch::Alarm')) {
     const metrics = (Properties['Metrics'] ?? []).filter((metric: any) => metric.MetricStat);
@@ -89,7 +144,7 @@ test('silence of the sweeper is an alarm, and silence of everything else is none
 });
 
 test('metrics are named as the functions write them', () => {
-  const late = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-CriticalWaits')!;
+  const late = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-CriticalWaits-BeganLate')!;
   assert.deepEqual(
     [late.Properties['Namespace'], late.Properties['MetricName'], late.Properties['Statistic'], late.Properties['Threshold']],
     ['Minutehand/prod', 'run_lag_seconds', 'Maximum', 30],
