@@ -297,6 +297,27 @@ mod tests {
         assert!(lines.len() > 70, "only {} were found", lines.len());
     }
 
+    /// Somebody types them at three in the morning: so each is whole, and names what is to be filled in as a variable of the shell.
+    #[test]
+    fn every_command_of_a_runbook_is_understood() {
+        let page = include_str!("../../../docs/operations.md");
+        let (_, runbooks) = page.split_once("\n## Runbooks\n").expect("runbooks");
+        let typed: Vec<&str> = runbooks.split('`').skip(1).step_by(2).flat_map(str::lines).collect();
+        let commands: Vec<&str> = typed.iter().filter_map(|line| command_in(line)).collect();
+
+        for line in &typed {
+            assert!(!line.contains('…'), "something is left out: {line}");
+        }
+        for command in &commands {
+            let words = words(command)
+                .into_iter()
+                .map(|word| if word == "INSTANT" { "2030-01-01T00:00:00Z".to_owned() } else { word });
+            let parsed = Arguments::try_parse_from(words);
+            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+        }
+        assert!(commands.len() > 35, "only {} were found", commands.len());
+    }
+
     /// The `minutehand` command that a line of shell begins with or pipes into, if there is one.
     fn command_in(line: &str) -> Option<&str> {
         let line = line.trim_start().split(" #").next()?;
