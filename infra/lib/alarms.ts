@@ -148,9 +148,9 @@ export class Alarms extends Construct {
 
   private workers(): void {
     const { measured } = this;
-    // A run that waits is looked at after one minute, two, four, up to sixty: an hour holds two of the looks.
+    // A run that waits is looked at up to an hour after the last time: two hours hold two of the looks, at any time.
     const unattended = measured.total('unattended_runs_total', minutes(5), ['executor']);
-    this.alarm('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive', { metric: unattended, above: 0, of: 13, bad: 2 });
+    this.alarm('PoolUnattended', 'page', 'Runs wait for workers, and no worker of their pool is alive', { metric: unattended, above: 0, of: 25, bad: 2 });
     const lost = measured.total('heartbeats_lost_total', minutes(15));
     this.alarm('HeartbeatsLost', 'ticket', 'Workers were heard of no more while they had runs', { metric: lost, above: 5 });
     const rescued = measured.total('leases_rescued_total', minutes(30));

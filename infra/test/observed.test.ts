@@ -179,3 +179,19 @@ test('around the template nothing of it changes, and names lead to it', () => {
   const resources = JSON.stringify(whole.Resources);
   assert.ok(resources.includes('{"Fn::GetAtt":["CriticalLongQueue","QueueName"]}'), 'an alarm looks at the queue of the template');
 });
+
+/** Tried: 13 periods, in which the alarm of one run ends and begins with each hour. */
+test('a pool with one run rings on between the looks at it', () => {
+  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-PoolUnattended')!;
+  const period = Properties['Metrics'].find((metric: any) => metric.MetricStat).MetricStat.Period / 60;
+  const looks = [0.5, 1, 2, 4, 8, 16, 32, 64, ...Array.from({ length: 22 }, (_, hour) => 124 + 60 * hour)];
+  for (let shift = 0; shift < period; shift += 0.5) {
+    const bad = new Set(looks.map((minute) => Math.floor((minute + shift) / period)));
+    const rings = (now: number) =>
+      Array.from({ length: Properties['EvaluationPeriods'] }, (_, back) => now - back).filter((at) => bad.has(at)).length >= Properties['DatapointsToAlarm'];
+    const [first, last] = [4 + period, looks.at(-1)!].map((minute) => Math.floor((minute + shift) / period));
+    const quiet = Array.from({ length: last! - first! }, (_, index) => first! + index).filter((at) => !rings(at));
+    assert.deepEqual(quiet, [], `begun ${shift} minutes into a period`);
+    assert.ok(!rings(last! + Properties['EvaluationPeriods']), 'and it ends');
+  }
+});
