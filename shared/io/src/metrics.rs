@@ -54,6 +54,7 @@ const REASONS: &[&str] = &[
     "cooldown",
 ];
 const LAYERS: &[&str] = &["idempotency_key", "claim", "fence", "effect"];
+const PRIORITIES: &[&str] = &["critical", "high", "normal", "low"];
 const QUOTAS: &[&str] = &["requests", "connections", "bodies", "runs", "jobs", "fires", "unknown_keys"];
 
 /// A table of metrics, as constants that measuring code names and a list that everything is made from.
@@ -75,7 +76,8 @@ metrics! {
     ATTEMPTS: "minutehand_attempts_total", Kind::Counter, [], "Attempts that were started, without those of notifications.";
     RETRIES: "minutehand_retries_total", Kind::Counter, ["error", "attempt"],
         "Attempts after which another was due, by what they died of and by their number (`4` is the fourth or a later one). `lost`: their lease ran out, or was handed back; `other`: a code of a target or a worker.";
-    START_LAG: "minutehand_run_lag_seconds", Kind::Seconds(LAGS), ["priority"], "From when a run was due until it was claimed the first time. Without tasks, callbacks and resumed runs, which begin behind others, and what is made up for.";
+    START_LAG: "minutehand_run_lag_seconds", Kind::Seconds(LAGS), ["priority"] from PRIORITIES,
+        "From when a run was due until it was claimed the first time. Without tasks, callbacks and resumed runs, which begin behind others, and what is made up for.";
     START_LAG_STAGES: "minutehand_run_lag_stage_seconds", Kind::Seconds(LAGS), ["stage"],
         "Of the same runs, where a target was called: `dispatch` until its hint was sent, which it is anew after a wait for a place; `claim` until it was claimed; `call` until its target was called, the hook before it included.";
     CALLS_MADE: "minutehand_call_seconds", Kind::Seconds(CALLS), ["target", "outcome"], "How long calls of targets took, by the kind of target and how they went.";

@@ -268,10 +268,11 @@ mod tests {
         }
     }
 
-    /// A series is there from the start for each quota there is.
+    /// A series is there from the start for each quota there is, and for each priority.
     #[test]
-    fn each_quota_is_a_word_of_its_metric() {
+    fn each_quota_and_each_priority_is_a_word_of_its_metric() {
         assert_eq!(Over::ALL.map(Over::as_str), QUOTA_REFUSALS.from_start);
+        assert_eq!(Priority::ALL.map(Priority::as_str), START_LAG.from_start);
     }
 
     #[test]

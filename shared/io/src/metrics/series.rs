@@ -33,12 +33,8 @@ impl Series {
                 Kind::Counter => {
                     let counter = counter(metric)?;
                     registry.register(Box::new(counter.clone()))?;
-                    // So that the first one can be seen to come.
-                    if metric.labels.is_empty() {
-                        counter.with_label_values::<&str>(&[]).inc_by(0.0);
-                    }
-                    for word in metric.from_start {
-                        counter.with_label_values(&[word]).inc_by(0.0);
+                    for words in from_start(metric) {
+                        counter.with_label_values(words).inc_by(0.0);
                     }
                     One::Counter(counter)
                 }
@@ -46,6 +42,9 @@ impl Series {
                     let options = HistogramOpts::new(metric.name, metric.help).buckets(bounds.to_vec());
                     let seconds = HistogramVec::new(options, metric.labels)?;
                     registry.register(Box::new(seconds.clone()))?;
+                    for words in from_start(metric) {
+                        seconds.with_label_values(words);
+                    }
                     One::Seconds(seconds)
                 }
                 Kind::Gauge => continue,
@@ -64,6 +63,12 @@ impl Measure for Series {
             None => {}
         }
     }
+}
+
+/// The words of each series that stands at 0 before there is anything to count: so that the first of them can be seen to come.
+fn from_start(metric: &Metric) -> Vec<&[&'static str]> {
+    let unlabelled: &[&[&str]] = if metric.labels.is_empty() { &[&[]] } else { &[] };
+    unlabelled.iter().copied().chain(metric.from_start.chunks(1)).collect()
 }
 
 /// Units of capacity are halves too.
@@ -105,6 +110,8 @@ mod tests {
             "minutehand_attempts_total 1",
             "minutehand_dead_letters_total 0",
             "minutehand_skipped_total{reason=\"missed\"} 0",
+            "minutehand_run_lag_seconds_count{priority=\"critical\"} 0",
+            "minutehand_sweep_age_seconds_count 0",
             "# HELP minutehand_workflow_stalls_total Runs of workflows found without progress",
         ] {
             assert!(text.contains(line), "{line}: {text}");
