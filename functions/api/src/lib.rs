@@ -71,6 +71,7 @@ pub use self::metrics::Metrics;
 use self::pools::NamedPools;
 use self::presences::Presences;
 use self::problem::{Kind, Problem};
+pub use self::runs::shown;
 pub use self::seat::Seat;
 pub use self::source::Source;
 use self::strangers::Strangers;

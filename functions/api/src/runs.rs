@@ -12,11 +12,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::audit::Deed;
-use minutehand_io::Ports;
+use minutehand_domain::id::Owner;
+use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
+use minutehand_io::{Fault, Ports};
 use minutehand_protocol::graph::judge::may_end;
+use minutehand_protocol::lookup::job_of;
 use minutehand_protocol::run::cancel::{Cancelled, cancel_with};
-use minutehand_wire::NoteRequest;
+use minutehand_wire::{NoteRequest, RunView};
 
 pub(crate) use self::effects::{claim_effect, list_effects};
 pub(crate) use self::full_run::FullRun;
@@ -29,6 +32,15 @@ use crate::body::Body;
 use crate::keyring::Caller;
 use crate::params::RunPath;
 use crate::problem::{Kind, Problem};
+
+/// A run as [`show`] answers it, for whoever keeps it elsewhere.
+pub async fn shown<D: Ports>(ports: &D, run: Run) -> Result<RunView, Fault> {
+    let job = match run.key.owner() {
+        Owner::Job(id) => job_of(ports, &run.tenant, id).await?,
+        Owner::Parent | Owner::Rule(_) => None,
+    };
+    Ok(FullRun::load(ports, run, job.as_ref()).await?.view(ports.clock().now()))
+}
 
 /// One run, with all its attempts.
 pub(crate) async fn show<D: Ports>(

@@ -151,7 +151,8 @@ impl Run {
     pub fn telling(&self, place: CallbackPlace, now: crate::Moment) -> Self {
         let key = RunKey::callback(self.key, place);
         let born = Self::new(self.tenant.clone(), key, self.priority);
-        Self { state: State::Scheduled { due: now }, callback_of: Some(self.key), ..born }
+        let kept = self.kept.outlasting(self, now);
+        Self { state: State::Scheduled { due: now }, callback_of: Some(self.key), kept, ..born }
     }
 }
 

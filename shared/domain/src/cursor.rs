@@ -69,6 +69,15 @@ impl Cursor {
         Self { searching: self.searching, ..Self::starting_at(oldest) }
     }
 
+    /// What had expired by then may be deleted at `now`: every timer due until then has been looked at, so that none is left which would find
+    /// no record of what was done.
+    pub fn expires_to(&self, now: Moment) -> Moment {
+        if self.searching.is_some() {
+            return Moment::EPOCH;
+        }
+        now.min(pace::end_of(self.oldest - 1)) - pace::SETTLING
+    }
+
     /// Whether a clock that is right by `pace::SKEW` may have written it, as one that is right by as much sees at `now`. What
     /// is not honest came from a clock that was ahead, and has left buckets that take promises still.
     pub fn is_honest(&self, now: Moment) -> bool {
@@ -192,6 +201,19 @@ mod tests {
 
         assert_eq!(cursor.steps.len(), MOST_STEPS);
         assert_eq!(cursor.steps[0], step(after(81), after(19)));
+    }
+
+    #[test]
+    fn nothing_expires_that_a_timer_not_yet_looked_at_may_need() {
+        let hour_ago = NOW - Duration::from_secs(3600);
+        let days_ago = pace::minute_of(NOW) - 3 * 1440;
+
+        assert_eq!(Cursor::starting_at(pace::minute_of(NOW) + 5).expires_to(NOW), hour_ago);
+        assert_eq!(
+            Cursor::starting_at(days_ago).expires_to(NOW),
+            pace::end_of(days_ago - 1) - Duration::from_secs(3600)
+        );
+        assert_eq!(Cursor::searching(NOW).expires_to(NOW), Moment::EPOCH, "nobody knows what is not yet looked at");
     }
 
     #[test]

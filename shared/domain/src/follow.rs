@@ -180,7 +180,9 @@ impl Job {
         let (at, (on, admits)) = (before.finished_at()?, self.admits_after(before)?);
         let depth = before.follows.map_or(0, |follows| follows.depth).saturating_add(1);
         let key = RunKey::following(before.key, self.id, at);
-        let run = Run { follows: Some(Follows { run: before.key, depth }), ..self.run(key) };
+        let run = self.run(key);
+        let kept = run.kept.outlasting(before, now);
+        let run = Run { follows: Some(Follows { run: before.key, depth }), kept, ..run };
         match (Follower { job: self.id, on }.comes_of(before), admits) {
             (Comes::Nothing, _) => None,
             // Nobody follows it: it is where a chain without an end ends.

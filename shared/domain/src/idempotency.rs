@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use crate::Moment;
 use crate::id::{NotAnId, RunKey, base32, sixteen_bytes};
 use crate::spelled::spelled_for_people;
 
@@ -130,6 +131,8 @@ pub struct Asked {
     pub name: AskedName,
     pub fingerprint: Fingerprint,
     pub run: RunKey,
+    /// Until when it is answered for, where that has an end.
+    pub until: Option<Moment>,
 }
 
 #[cfg(test)]

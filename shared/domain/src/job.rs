@@ -27,6 +27,7 @@ use crate::limits::COALESCE_COUNT;
 use crate::order::{Order, Terms};
 use crate::overlap::Overlap;
 use crate::priority::Priority;
+use crate::retention::{Kept, Retention, outlived_by_runs};
 use crate::run::{Run, Said, Skip, SkippedSpan, Sla};
 use crate::schedule::{Patience, Schedule};
 use crate::slot::Bounds;
@@ -110,6 +111,8 @@ pub struct Definition {
     pub hooks: Hooks,
     /// What its health is made of.
     pub health: Extent,
+    /// For how long its runs are kept, where it says that.
+    pub retention: Option<Retention>,
 }
 
 /// A job of nobody in particular that calls nothing: what is said of another is its difference.
@@ -130,6 +133,7 @@ impl Default for Definition {
             callback: None,
             hooks: Hooks::default(),
             health: Extent::default(),
+            retention: None,
         }
     }
 }
@@ -245,8 +249,17 @@ impl Job {
         let sla = self.definition.sla.map(|sla| Sla { until: key.at + sla, missed: None });
         let (callbacks, followers) = (self.definition.callbacks(), self.pinned());
         let is_counted = self.definition.health == Extent::Full;
+        let kept = Kept::of(self.definition.retention, &self.definition.catch_up, key);
         let born = Run::new(self.tenant.clone(), key, self.definition.priority);
-        Run { nominal, sla, followers, callbacks, is_counted, ..born }
+        Run { nominal, sla, followers, callbacks, is_counted, kept, ..born }
+    }
+
+    /// From when on nobody asks for a deleted job any more: its runs are gone by then. A workflow's own job stays with the workflow.
+    pub fn expires_at(&self) -> Option<Moment> {
+        let Definition { retention, terms, .. } = &self.definition;
+        let kept = retention.unwrap_or_default().span().max(Retention::DEFAULT.span());
+        let is_gone = self.status == Status::Cancelled && self.workflow().is_none();
+        is_gone.then(|| self.changed_at + outlived_by_runs(terms) + kept)
     }
 
     /// The workflow whose own job it is.

@@ -37,6 +37,7 @@ pub mod pool;
 pub mod priority;
 pub mod quota;
 pub mod repair;
+pub mod retention;
 pub mod retry;
 pub mod run;
 pub mod schedule;

@@ -138,6 +138,9 @@ pub const SECRET_BYTES: usize = 4096;
 pub const SECRETS_OF_A_CALL: usize = 16;
 /// How long an act of an admin stands on record: a year, and time to look at it.
 pub const AUDIT_DAYS: u64 = 400;
+/// For how many days what is over can be kept: ten years, which is as long as anybody is asked to keep such things.
+pub const RETENTION_DAYS: u16 = 3650;
+pub const DEFAULT_RETENTION_DAYS: u16 = 30;
 /// Tasks of one workflow, those of `finally` among them: a graph of more is made of several.
 pub const TASKS: usize = 1000;
 /// A definition, as its JSON is sent. It is stored in pieces.

@@ -25,6 +25,9 @@ pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
 pub const CORRUPT: Duration = Duration::from_secs(3600);
 /// How long something of a later release is put off: each pass meets it within its horizon, and no bucket waits for it.
 pub const LATER: Duration = HORIZON;
+/// For how long after its bucket a timer may go on to be looked at that settles much: a look settles a hundred things and comes again in a
+/// second. What it settles does not expire in the meantime.
+pub const SETTLING: Duration = Duration::from_secs(3600);
 /// Clocks may differ by this much.
 pub const SKEW: Duration = Duration::from_secs(2);
 /// A claim this late first checks whether its occurrence was coalesced into another.

@@ -3,6 +3,7 @@
 
 use crate::id::Tenant;
 use crate::limits::DEFAULT_CATCH_UP_PER_MINUTE;
+use crate::retention::Retention;
 
 /// Stored among the deployment's own documents, under the tenant's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Limits {
     pub max_requests_per_second: Option<u32>,
     /// Occurrences that are made up for and begin in a minute, all jobs together: absent means [`DEFAULT_CATCH_UP_PER_MINUTE`].
     pub max_catch_up_per_minute: Option<u32>,
+    /// For how long runs are kept whose jobs do not say, and the longest for those that do.
+    pub retention: Option<Retention>,
 }
 
 impl Limits {

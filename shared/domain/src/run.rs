@@ -46,6 +46,7 @@ use crate::operation::OperationId;
 use crate::order::Terms;
 use crate::pace;
 use crate::priority::Priority;
+use crate::retention::Kept;
 use crate::slot::{Admission, Bound, SlotName};
 use crate::workflow::definition::NoAnswer;
 use crate::workflow::plan::Phase;
@@ -105,6 +106,8 @@ pub struct Run {
     pub dispatched: Option<Moment>,
     /// Its end is counted, as its job said at its birth.
     pub is_counted: bool,
+    /// For how long it is kept when it is over.
+    pub kept: Kept,
 }
 
 /// What made a run, and when.
@@ -446,6 +449,7 @@ impl Run {
             made: None,
             dispatched: None,
             is_counted: false,
+            kept: Kept::default(),
         }
     }
 
@@ -488,8 +492,8 @@ impl Run {
                 let (sla, follows) = (self.sla_from(key.at), self.follows);
                 let (followers, callbacks) = (self.followers.clone(), self.callbacks.clone());
                 let born = Self::new(self.tenant.clone(), key, self.priority);
-                let is_counted = self.is_counted;
-                Ok(Self { payload, redrive_of, sla, follows, followers, callbacks, is_counted, ..born })
+                let (is_counted, kept) = (self.is_counted, Kept { until: None, ..self.kept });
+                Ok(Self { payload, redrive_of, sla, follows, followers, callbacks, is_counted, kept, ..born })
             }
         }
     }

@@ -65,7 +65,8 @@ impl Quotas {
 }
 
 fn keeps_for(limits: &Limits) -> Duration {
-    let bounds_runs = limits.max_concurrent_runs.is_some() || limits.max_catch_up_per_minute.is_some();
+    let bounds_runs =
+        limits.max_concurrent_runs.is_some() || limits.max_catch_up_per_minute.is_some() || limits.retention.is_some();
     if bounds_runs { READ_AGAIN } else { READ_AGAIN_OF_NONE }
 }
 

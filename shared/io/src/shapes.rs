@@ -12,6 +12,7 @@ pub(crate) mod cron;
 pub(crate) mod definition;
 pub(crate) mod follow;
 pub(crate) mod priority;
+pub(crate) mod retention;
 pub(crate) mod run_key;
 pub(crate) mod schedule;
 pub(crate) mod span;

@@ -1,16 +1,31 @@
 //! A run is born: it is put where nothing is, and told of. Whoever comes second is answered with what is there.
 
 use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::job::{Definition, Job};
+use minutehand_domain::retention::Retention;
 use minutehand_domain::run::Run;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
 /// `from`: what stood for it until now, as an event says it.
 pub(crate) async fn born<D: Ports>(ports: &D, run: &Run, from: &'static str, now: Moment) -> Result<Put<Run>, Fault> {
+    let run = &Run { kept: run.kept.bounded(retention_of(ports, &run.tenant).await), ..run.clone() };
     let put = ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?;
     if put.is_written() {
         ports.events().emit(&Event::Run { run, from, was: None, now });
     }
     Ok(put)
+}
+
+/// A job as its tenant's quota lets it keep its runs.
+pub(crate) async fn bounded<D: Ports>(ports: &D, job: Job) -> Job {
+    let retention = Retention::of(job.definition.retention, retention_of(ports, &job.tenant).await);
+    Job { definition: Definition { retention, ..job.definition }, ..job }
+}
+
+async fn retention_of<D: Ports>(ports: &D, tenant: &Tenant) -> Option<Retention> {
+    ports.quotas().of(ports.store(), tenant, ports.clock().now()).await.retention
 }

@@ -19,6 +19,7 @@ use minutehand_domain::job::Definition as JobDefinition;
 use minutehand_domain::order::Terms;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
+use minutehand_domain::retention::Retention;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::target::{Target, WorkflowTarget};
 use minutehand_domain::workflow::definition::Definition;
@@ -55,6 +56,7 @@ pub struct About {
     pub callback: Option<Callback>,
     pub hooks: Hooks,
     pub sla: Option<Duration>,
+    pub retention: Option<Retention>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +131,7 @@ fn own_job(workflow: &Workflow, definition: JobDefinition, schedule: &Schedule, 
 /// What the job of a workflow's own is: it carries out the newest version, for as long as that says.
 fn job_of(workflow: &Workflow, about: About) -> JobDefinition {
     let target = Target::Workflow(WorkflowTarget { id: workflow.id, version: None });
-    let About { owner, tags, priority, catch_up, overlap, callback, hooks, sla } = about;
+    let About { owner, tags, priority, catch_up, overlap, callback, hooks, sla, retention } = about;
     let (name, terms) = (Some(workflow.name.clone()), Terms::default());
     JobDefinition {
         name,
@@ -143,6 +145,7 @@ fn job_of(workflow: &Workflow, about: About) -> JobDefinition {
         callback,
         hooks,
         sla,
+        retention,
         ..JobDefinition::default()
     }
 }

@@ -9,11 +9,12 @@ use minutehand_domain::health::Extent;
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::Definition;
 use minutehand_domain::limits::{
-    DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, SECRETS_OF_A_CALL, SLA_SECONDS, TAGS,
-    WORD_CHARS, WORKFLOW_SECONDS,
+    DEFAULT_RETENTION_DAYS, DEFAULT_TIMEOUT_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS, PAYLOAD_BYTES, RETENTION_DAYS,
+    SECRETS_OF_A_CALL, SLA_SECONDS, TAGS, WORD_CHARS, WORKFLOW_SECONDS,
 };
 use minutehand_domain::order::Delivery;
 use minutehand_domain::priority::Priority;
+use minutehand_domain::retention::Retention;
 use minutehand_domain::schedule::{Schedule, Spread};
 use minutehand_domain::secret::{SecretName, marked};
 use minutehand_domain::target::Target;
@@ -92,6 +93,11 @@ pub struct JobRequest {
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SLA_SECONDS))]
     pub sla_seconds: Option<u64>,
+    /// For how many days what is over of it is kept: its runs, with all they left. The tenant's quota stands for what is not said, and bounds what
+    /// is.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = RETENTION_DAYS), extend("default" = DEFAULT_RETENTION_DAYS))]
+    pub retention_days: Option<u64>,
     /// How many runs that share a key may be under way at once. Runs beyond that wait for a place.
     #[serde(default, deserialize_with = "maybe_object", skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<ConcurrencySpec>,
@@ -154,6 +160,7 @@ impl JobRequest {
         let catch_up = self.catch_up.as_ref().map(|catch_up| catch_up.checked(&mut errors)).unwrap_or_default();
         let overlap = self.overlap.as_ref().map(|overlap| overlap.checked(&mut errors)).unwrap_or_default();
         let sla = sla(self.sla_seconds, &mut errors);
+        let retention = retention(self.retention_days, &mut errors);
         let target = self.target.checked(check, &mut errors);
         let callback = self.callback.as_ref().and_then(|callback| callback.checked("/callback", check, &mut errors));
         let hooks = self.hooks.as_ref().map(|hooks| hooks.checked(check, &mut errors)).unwrap_or_default();
@@ -183,6 +190,7 @@ impl JobRequest {
             callback,
             hooks,
             health: self.health.unwrap_or_default(),
+            retention,
         };
         Ok(CheckedJob { schedule, definition, payload, secrets })
     }
@@ -198,6 +206,12 @@ impl JobRequest {
 /// How long after it was due a run is to have ended.
 pub(crate) fn sla(seconds: Option<u64>, errors: &mut FieldErrors) -> Option<Duration> {
     seconds.map(|seconds| Duration::from_secs(errors.in_range("/sla_seconds", seconds, 1..=SLA_SECONDS)))
+}
+
+/// For how long what is over is kept.
+pub(crate) fn retention(days: Option<u64>, errors: &mut FieldErrors) -> Option<Retention> {
+    let days = errors.in_range("/retention_days", days?, 1..=u64::from(RETENTION_DAYS));
+    u16::try_from(days).ok().and_then(Retention::of_days)
 }
 
 /// Effects are claimed with the token of a lease: what is given none can claim none.

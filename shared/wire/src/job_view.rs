@@ -71,6 +71,9 @@ pub struct JobView {
     /// Left out where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_seconds: Option<u64>,
+    /// Left out where the tenant's quota says it, or nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention_days: Option<u64>,
     /// Left out where they share no number with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<ConcurrencySpec>,
@@ -197,6 +200,7 @@ impl JobView {
             hooks: HooksView::of(&definition.hooks),
             health: HealthField::of(definition.health),
             sla_seconds: definition.sla.map(|sla| sla.as_secs()),
+            retention_days: definition.retention.map(|retention| retention.days().into()),
             concurrency: ConcurrencySpec::of(&definition.bounds),
             rate: RateSpec::of(&definition.bounds),
             created_at: Instant(job.created_at),

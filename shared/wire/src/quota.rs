@@ -1,12 +1,13 @@
 //! A quota on the wire. What is null is not limited, but for what is made up for: of that there is a default.
 
 use minutehand_domain::id::Tenant;
-use minutehand_domain::limits::{DEFAULT_CATCH_UP_PER_MINUTE, RATE_PER_MINUTE};
+use minutehand_domain::limits::{DEFAULT_CATCH_UP_PER_MINUTE, DEFAULT_RETENTION_DAYS, RATE_PER_MINUTE, RETENTION_DAYS};
 use minutehand_domain::quota::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field_errors::{FieldErrors, RequestRefusal};
+use crate::job_request::retention;
 use crate::texts::TenantText;
 use crate::whole_number::whole_number;
 
@@ -35,6 +36,10 @@ pub struct QuotaRequest {
     #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = RATE_PER_MINUTE), extend("default" = DEFAULT_CATCH_UP_PER_MINUTE))]
     pub max_catch_up_per_minute: Option<u64>,
+    /// For how many days what is over is kept, of jobs that do not say it; and no longer of those that do. Null means the default.
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schemars(range(min = 1, max = RETENTION_DAYS), extend("default" = DEFAULT_RETENTION_DAYS))]
+    pub retention_days: Option<u64>,
 }
 
 /// What is null is not limited; of what is made up for it is the default.
@@ -51,6 +56,9 @@ pub struct QuotaView {
     /// Of what is made up for so many begin in a minute, all jobs together. Null means the default, 600.
     #[serde(default)]
     pub max_catch_up_per_minute: Option<u32>,
+    /// For how many days what is over is kept, of jobs that do not say it; and no longer of those that do. Null means 30, and no bound.
+    #[serde(default)]
+    pub retention_days: Option<u32>,
 }
 
 impl QuotaRequest {
@@ -72,6 +80,7 @@ impl QuotaRequest {
                 self.max_catch_up_per_minute,
                 1..=RATE_PER_MINUTE,
             ),
+            retention: retention(self.retention_days, &mut errors),
         };
         errors.settle(Some(limits))
     }
@@ -86,6 +95,7 @@ impl QuotaView {
             max_concurrent_runs: limits.max_concurrent_runs,
             max_requests_per_second: limits.max_requests_per_second,
             max_catch_up_per_minute: limits.max_catch_up_per_minute,
+            retention_days: limits.retention.map(|retention| retention.days().into()),
         }
     }
 }

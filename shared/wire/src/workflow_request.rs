@@ -12,11 +12,12 @@ use minutehand_domain::hook::Hooks;
 use minutehand_domain::id::JobId;
 use minutehand_domain::job::{Definition as JobDefinition, Job};
 use minutehand_domain::limits::{
-    CONCURRENT_RUNS, DEFAULT_FINALLY_SECONDS, DEFAULT_WORKFLOW_SECONDS, IDEMPOTENCY_KEY_CHARS, NAME_CHARS,
-    PAYLOAD_BYTES, SLA_SECONDS, TAGS, TASKS, WORD_CHARS, WORKFLOW_SECONDS,
+    CONCURRENT_RUNS, DEFAULT_FINALLY_SECONDS, DEFAULT_RETENTION_DAYS, DEFAULT_WORKFLOW_SECONDS, IDEMPOTENCY_KEY_CHARS,
+    NAME_CHARS, PAYLOAD_BYTES, RETENTION_DAYS, SLA_SECONDS, TAGS, TASKS, WORD_CHARS, WORKFLOW_SECONDS,
 };
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
+use minutehand_domain::retention::Retention;
 use minutehand_domain::schedule::{Schedule, Spread};
 use minutehand_domain::secret::SecretName;
 use minutehand_domain::target::{Target, WorkflowTarget};
@@ -33,7 +34,7 @@ use crate::catch_up::CatchUpSpec;
 use crate::field_errors::{FieldErrors, RequestRefusal};
 use crate::form;
 use crate::hooks::{HooksSpec, NOT_BEFORE_A_WORKFLOW};
-use crate::job_request::{owner_and_tags, sla};
+use crate::job_request::{owner_and_tags, retention, sla};
 use crate::object::{maybe_object, maybe_objects, objects};
 use crate::overlap::OverlapSpec;
 use crate::problem::FieldError;
@@ -104,6 +105,11 @@ pub struct WorkflowRequest {
     #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = SLA_SECONDS))]
     pub sla_seconds: Option<u64>,
+    /// For how many days what is over of it is kept: its runs and their tasks', with all they left. The tenant's quota stands for what is not said, and bounds what
+    /// is.
+    #[serde(default, deserialize_with = "whole_number", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = RETENTION_DAYS), extend("default" = DEFAULT_RETENTION_DAYS))]
+    pub retention_days: Option<u64>,
     #[schemars(length(min = 1, max = TASKS))]
     #[serde(deserialize_with = "objects")]
     pub tasks: Vec<TaskRequest>,
@@ -136,6 +142,7 @@ pub struct CheckedWorkflow {
     pub callback: Option<Callback>,
     pub hooks: Hooks,
     pub sla: Option<Duration>,
+    pub retention: Option<Retention>,
     pub schedule: Schedule,
     pub definition: Definition,
     /// The secrets that its tasks' calls need.
@@ -232,6 +239,7 @@ impl WorkflowRequest {
             errors.add("/hooks/before", NOT_BEFORE_A_WORKFLOW);
         }
         let sla = sla(self.sla_seconds, &mut errors);
+        let retention = retention(self.retention_days, &mut errors);
         let policy = self.policy(&mut errors);
         let mut secrets = BTreeSet::new();
         let tasks = listed("/tasks", &self.tasks, check, &mut secrets, &mut errors);
@@ -257,6 +265,7 @@ impl WorkflowRequest {
             callback,
             hooks,
             sla,
+            retention,
             schedule,
             calls: calls(&definition),
             definition,

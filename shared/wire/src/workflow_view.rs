@@ -58,6 +58,9 @@ pub struct WorkflowView {
     /// Left out where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla_seconds: Option<u64>,
+    /// Left out where the tenant's quota says it, or nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention_days: Option<u64>,
     pub created_at: Instant,
     pub updated_at: Instant,
     /// When it runs next by itself; null if it does not.
@@ -157,6 +160,7 @@ impl WorkflowView {
             callback: own.callback,
             hooks: own.hooks,
             sla_seconds: own.sla_seconds,
+            retention_days: own.retention_days,
             created_at: Instant(workflow.created_at),
             updated_at: Instant(workflow.changed_at.max(job.changed_at)),
             next_run_at: own.next_run_at,

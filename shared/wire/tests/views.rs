@@ -244,6 +244,7 @@ fn job() -> impl Strategy<Value = JobView> {
             hooks: sla_seconds.map(|_| hooks()),
             health: rate.is_some().then_some(HealthField::Asked(Word::Known(Extent::Full))),
             sla_seconds,
+            retention_days: sla_seconds,
             concurrency,
             rate,
             created_at,
@@ -439,7 +440,7 @@ proptest! {
     ) {
         reads_back(&QuotaView {
             tenant: tenant.clone(), max_jobs, max_fires_per_minute: None, max_concurrent_runs,
-            max_requests_per_second: Some(1), max_catch_up_per_minute: max_jobs,
+            max_requests_per_second: Some(1), max_catch_up_per_minute: max_jobs, retention_days: max_concurrent_runs,
         });
         reads_back(&SigningSecretView { secret: secret.clone(), created_at: maybe_at, previous_expires_at: maybe_at });
         let (revoked_at, expires_at, last_used_at) = (maybe_at, maybe_at, maybe_at);

@@ -37,6 +37,7 @@ use minutehand_domain::overlap::Overlap;
 use minutehand_domain::pool::{Offer, PoolId};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::quota::{Limits, Quota};
+use minutehand_domain::retention::Retention;
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::Run;
 use minutehand_domain::schedule::{Plan, Schedule};
@@ -115,6 +116,8 @@ pub struct Wish {
     pub asks: Option<(Telling, OnError)>,
     /// What its health is made of.
     pub health: Extent,
+    /// For how many days its runs are kept.
+    pub kept: Option<u16>,
 }
 
 /// Where the workers of a stage look.
@@ -144,6 +147,7 @@ impl Wish {
             after: None,
             asks: None,
             health: Extent::Newest,
+            kept: None,
         }
     }
 
@@ -203,7 +207,7 @@ impl Wish {
         let (callback, hooks) = (self.callback(), self.hooks());
         let before = hooks.before.as_ref().map(|before| before.timeout).unwrap_or_default();
         let terms = Terms { before, ..terms };
-        let health = self.health;
+        let (health, retention) = (self.health, self.kept.and_then(Retention::of_days));
         Definition {
             target,
             terms,
@@ -215,6 +219,7 @@ impl Wish {
             callback,
             hooks,
             health,
+            retention,
             ..Definition::default()
         }
     }
@@ -552,6 +557,14 @@ impl Stage {
     /// The partition in which the job and its runs lie cannot be reached from the one second to the other.
     pub fn take_partition_away(&self, seconds: Range<i64>) {
         self.world.take_away(self.id, moment(seconds.start).millis()..moment(seconds.end).millis());
+    }
+
+    /// What has expired at that second is gone, whatever may need it still: as DynamoDB takes it.
+    pub fn expire(&self, at: i64) {
+        let world = self.world.clone();
+        self.sim.at(moment(at).millis(), move |_| {
+            at_once(world.whole_store().sweep_expired(moment(at), usize::MAX)).expect("memory");
+        });
     }
 
     /// A repair through the API of somebody who goes on meanwhile.

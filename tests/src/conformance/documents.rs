@@ -134,7 +134,7 @@ pub async fn whatever_a_document_holds_is_found_as_it_was<S: Store>(store: Arc<S
     is_kept(&*store, named("a"), &Quota { tenant: named("a"), limits: Limits::default() }).await;
     is_kept(&*store, (), &SigningSecrets::new([7; 32], START).rotated([0; 32], Duration::from_secs(60), at(1))).await;
     let name = AskedName::of("once");
-    is_kept(&*store, name, &Asked { name, fingerprint, run }).await;
+    is_kept(&*store, name, &Asked { name, fingerprint, run, until: None }).await;
 }
 
 async fn is_kept<S, T>(store: &S, key: T::Key, document: &T)

@@ -19,11 +19,11 @@ pub(crate) fn put_quota() -> OperationDoc {
         json!({ "max_jobs": 10000, "max_requests_per_second": 50 }),
         json!({
             "tenant": "acme", "max_jobs": 10000, "max_fires_per_minute": null, "max_concurrent_runs": null,
-            "max_requests_per_second": 50, "max_catch_up_per_minute": null
+            "max_requests_per_second": 50, "max_catch_up_per_minute": null, "retention_days": null
         }),
     );
     OperationDoc::new(Tag::Quotas, "put_quota", "Set a tenant's quota")
-        .more("All of it: what is not named is not limited, but for what is made up for, which has a default.")
+        .more("All of it: what is not named is not limited, but for what is made up for and for how long what is over is kept, which have a default.")
         .takes::<QuotaRequest>()
         .shows(shown())
         .example("two bounds", request, StatusCode::OK, answer)

@@ -161,5 +161,6 @@ pub(super) fn about(checked: &CheckedWorkflow) -> About {
         callback: checked.callback.clone(),
         hooks: checked.hooks.clone(),
         sla: checked.sla,
+        retention: checked.retention,
     }
 }

@@ -95,7 +95,7 @@ fn good_body(method: &str, route: &str, key: &str) -> Option<Value> {
             let many = 1_000_000;
             json!({
                 "max_jobs": many, "max_fires_per_minute": many, "max_concurrent_runs": 9, "max_requests_per_second": many,
-                "max_catch_up_per_minute": 9,
+                "max_catch_up_per_minute": 9, "retention_days": 9,
             })
         }
         ("POST", _) => json!({}),

@@ -36,6 +36,7 @@ mod process;
 mod quotas;
 mod random;
 mod repair;
+mod retention;
 mod roles;
 mod runs;
 mod schedules;

@@ -172,7 +172,7 @@ async fn who_asks_again_after_a_crash_makes_the_run_that_was_named() {
     ] {
         let body = json!({"payload": 1});
         let fingerprint = Fingerprint::of(&format!("POST {path}"), &body.to_string(), "idempotency_key").unwrap();
-        let asked = Asked { name: AskedName::of(&path), fingerprint, run: named };
+        let asked = Asked { name: AskedName::of(&path), fingerprint, run: named, until: None };
         assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
         world.pass(30);
 
@@ -186,6 +186,26 @@ async fn who_asks_again_after_a_crash_makes_the_run_that_was_named() {
     }
 }
 
+/// The run that a key named was over and has expired. Removed: it is made once more under the id that it had, and an archive has two runs of one id.
+#[tokio::test]
+async fn a_key_whose_run_has_expired_names_another() {
+    let world = World::new();
+    let job = on_demand(&world).await;
+    let path = format!("/v1/jobs/{job}/run");
+    let gone = RunKey::manual(job.parse().unwrap(), START, 7);
+    let fingerprint = Fingerprint::of(&format!("POST {path}"), "", "idempotency_key").unwrap();
+    let asked = Asked { name: AskedName::of("k"), fingerprint, run: gone, until: None };
+    assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
+    world.pass(2 * 86_400);
+
+    let first = keyed(&world, &path, "k", None).await;
+    let again = keyed(&world, &path, "k", None).await;
+
+    assert_eq!((first.status.as_u16(), again.status.as_u16()), (202, 200));
+    assert_ne!(first.word("/run_id"), gone.to_string());
+    assert_eq!(first.word("/run_id"), again.word("/run_id"));
+}
+
 /// A promise whose asker slept too long ends as a record; the key is not lost to it.
 #[tokio::test]
 async fn a_key_whose_run_was_given_up_names_another() {
@@ -194,7 +214,7 @@ async fn a_key_whose_run_was_given_up_names_another() {
     let path = format!("/v1/jobs/{job}/run");
     let given_up = RunKey::manual(job.parse().unwrap(), START, 7);
     let fingerprint = Fingerprint::of(&format!("POST {path}"), "", "idempotency_key").unwrap();
-    let asked = Asked { name: AskedName::of("k"), fingerprint, run: given_up };
+    let asked = Asked { name: AskedName::of("k"), fingerprint, run: given_up, until: None };
     assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
     put(
         &world,

@@ -53,6 +53,7 @@ async fn who_has_no_quota_is_not_limited() {
         json!({
             "tenant": tenant, "max_jobs": null, "max_fires_per_minute": null, "max_concurrent_runs": null,
             "max_requests_per_second": null, "max_catch_up_per_minute": null,
+            "retention_days": null,
         })
     };
     assert_eq!((own.json(), of_nobody.json()), (nothing("acme"), nothing("nobody")));
@@ -63,7 +64,7 @@ async fn a_quota_is_set_as_a_whole_and_everybody_reads_their_own() {
     let world = World::new();
     let whole = json!({
         "max_jobs": 10, "max_fires_per_minute": 600, "max_concurrent_runs": 4, "max_requests_per_second": 50,
-        "max_catch_up_per_minute": 30,
+        "max_catch_up_per_minute": 30, "retention_days": 90,
     });
 
     let set = world.put(THEIRS, whole.clone()).await;
@@ -106,6 +107,8 @@ async fn an_impossible_quota_names_its_field() {
         ),
         (json!({"max_catch_up_per_minute": 0}), vec!["/max_catch_up_per_minute"]),
         (json!({"max_catch_up_per_minute": 60_001}), vec!["/max_catch_up_per_minute"]),
+        (json!({"retention_days": 0}), vec!["/retention_days"]),
+        (json!({"retention_days": 3651}), vec!["/retention_days"]),
         (json!({"max_job": 1}), vec!["/max_job"]),
         (json!({"tenant": "other"}), vec!["/tenant"]),
         (json!(7), vec![""]),

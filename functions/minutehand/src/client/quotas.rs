@@ -9,8 +9,14 @@ use super::id;
 use super::session::{Paper, Session};
 use super::table::{Card, Cell};
 
-const LIMITS: [&str; 5] =
-    ["max_jobs", "max_fires_per_minute", "max_concurrent_runs", "max_requests_per_second", "max_catch_up_per_minute"];
+const LIMITS: [&str; 6] = [
+    "max_jobs",
+    "max_fires_per_minute",
+    "max_concurrent_runs",
+    "max_requests_per_second",
+    "max_catch_up_per_minute",
+    "retention_days",
+];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Quotas {
@@ -56,9 +62,12 @@ pub(crate) struct Set {
     /// Missed occurrences that are made up for in one minute, all jobs together; `default` takes the limit back to 600
     #[arg(long, value_name = "COUNT", value_parser = limit_or_default)]
     max_catch_up_per_minute: Option<Limit>,
+    /// Days that what is over is kept, the most that a job can ask for; `default` takes it back to 30, and no bound
+    #[arg(long, value_name = "DAYS", value_parser = limit_or_default)]
+    retention_days: Option<Limit>,
 }
 
-/// What is made up for always has a limit.
+/// What is made up for always has a limit, and what is over is kept for a time.
 fn limit_or_default(text: &str) -> Result<Limit, &'static str> {
     match text {
         "default" => Ok(Limit(None)),
@@ -103,6 +112,7 @@ impl Set {
             max_concurrent_runs: now(self.max_concurrent_runs, before.max_concurrent_runs),
             max_requests_per_second: now(self.max_requests_per_second, before.max_requests_per_second),
             max_catch_up_per_minute: now(self.max_catch_up_per_minute, before.max_catch_up_per_minute),
+            retention_days: now(self.retention_days, before.retention_days),
         }
     }
 }
@@ -112,6 +122,8 @@ fn card(quota: &QuotaView, _paper: Paper) -> String {
         |limit: Option<u32>| limit.map_or_else(|| Cell::faint("unlimited"), |most| Cell::from(most.to_string()));
     let made_up_for =
         |limit: Option<u32>| limit.map_or_else(|| Cell::faint("600, the default"), |most| Cell::from(most.to_string()));
+    let days =
+        |days: Option<u32>| days.map_or_else(|| Cell::faint("30, the default"), |days| Cell::from(days.to_string()));
     Card::default()
         .with("Tenant", &quota.tenant)
         .with("Jobs", limit(quota.max_jobs))
@@ -119,6 +131,7 @@ fn card(quota: &QuotaView, _paper: Paper) -> String {
         .with("Runs at the same time", limit(quota.max_concurrent_runs))
         .with("Requests per second", limit(quota.max_requests_per_second))
         .with("Made up for per minute", made_up_for(quota.max_catch_up_per_minute))
+        .with("Days kept", days(quota.retention_days))
         .draw()
 }
 
@@ -147,13 +160,14 @@ mod tests {
             max_concurrent_runs: Some(7),
             max_requests_per_second: None,
             max_catch_up_per_minute: Some(300),
+            retention_days: Some(90),
         };
 
         let after = set(&["acme", "--max-jobs=unlimited", "--max-fires-per-minute=9"]).unwrap().over(&before);
 
         let wanted = concat!(
             r#"{"max_jobs":null,"max_fires_per_minute":9,"max_concurrent_runs":7,"max_requests_per_second":null,"#,
-            r#""max_catch_up_per_minute":300}"#
+            r#""max_catch_up_per_minute":300,"retention_days":90}"#
         );
         assert_eq!(serde_json::to_string(&after).unwrap(), wanted);
     }

@@ -34,16 +34,18 @@ fn a_limit_that_is_not_named_stays_as_it_is() {
         "--max-jobs=unlimited",
         "--max-concurrent-runs=2",
         "--max-catch-up-per-minute=30",
+        "--retention-days=90",
     ]);
 
     let limits = here.json(&["quotas", "show", "acme"]);
-    let wanted = [Value::Null, json!(50), json!(2), Value::Null, json!(30)];
+    let wanted = [Value::Null, json!(50), json!(2), Value::Null, json!(30), json!(90)];
     let fields = [
         "max_jobs",
         "max_requests_per_second",
         "max_concurrent_runs",
         "max_fires_per_minute",
         "max_catch_up_per_minute",
+        "retention_days",
     ];
     assert_eq!(fields.map(|field| limits[field].clone()), wanted);
     let ours = here.ok(&["quotas", "show"]);

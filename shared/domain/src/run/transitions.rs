@@ -56,7 +56,7 @@ impl Event<'_> {
 impl Run {
     /// What this run becomes when `event` happens to it at `now`; or why it means nothing.
     pub fn after(&self, event: &Event<'_>, now: Moment) -> Result<Self, Refusal> {
-        let next = self.next(event, now)?;
+        let next = self.next(event, now)?.outlasting_its_timer(self);
         // A store extends a lease without having read the run, and so without having looked at its SLA.
         Ok(if matches!(event, Event::Heartbeat { .. }) { next } else { next.timed(now) })
     }

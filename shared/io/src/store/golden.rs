@@ -35,6 +35,7 @@ use minutehand_domain::pool::presence::{Hold, Presence};
 use minutehand_domain::pool::{Offer, Pool};
 use minutehand_domain::priority::Priority;
 use minutehand_domain::quota::{Limits, Quota};
+use minutehand_domain::retention::{Kept, Retention};
 use minutehand_domain::retry::{Backoff, Jitter, RetryPolicy};
 use minutehand_domain::run::attempt::Ended;
 use minutehand_domain::run::effect::{Claimed, Effect, RequestMark, Told};
@@ -266,16 +267,23 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         max_concurrent_runs: Some(30_000),
         max_requests_per_second: Some(u32::MAX),
         max_catch_up_per_minute: None,
+        retention: None,
     };
     let with_catch_up = Limits { max_catch_up_per_minute: Some(300), ..limits };
     see("quota of catching up", &Quota { tenant: tenant(), limits: with_catch_up });
+    see(
+        "quota of retention",
+        &Quota { tenant: tenant(), limits: Limits { retention: Retention::of_days(365), ..limits } },
+    );
     see("quota", &Quota { tenant: tenant(), limits });
     see("quota of nothing", &Quota { tenant: tenant(), limits: Limits::default() });
     let secrets = SigningSecrets::new([7; 32], AT);
     see("signing rotated", &secrets.rotated([8; 32], Duration::from_secs(90), AT));
     see("signing", &secrets);
     for (name, run) in [("schedule", scheduled()), ("manual", manual()), ("redrive", redrive())] {
-        see(&format!("asked {name}"), &Asked { name: AskedName::of("once"), fingerprint: fingerprint(), run });
+        let asked = Asked { name: AskedName::of("once"), fingerprint: fingerprint(), run, until: None };
+        see(&format!("asked {name}"), &asked);
+        see(&format!("asked {name} until"), &Asked { until: Some(AT), ..asked });
     }
     let cursor = Cursor { hinted_to: AT, ..Cursor::starting_at(30_000_000) };
     let step = Step { through: TimerKey::run(manual(), AT), began: AT };
@@ -584,6 +592,7 @@ fn definitions() -> Vec<(&'static str, Definition)> {
         ("normal", of_priority(Priority::Normal)),
         ("low", of_priority(Priority::Low)),
         ("full health", Definition { health: Extent::Full, ..Definition::default() }),
+        ("kept", Definition { retention: Retention::of_days(365), ..Definition::default() }),
     ]
 }
 
@@ -687,6 +696,10 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("skipped dst_gap", by_a_clock.skipped(Skip::DstGap, row, AT)));
     runs.push(("postponed", Run { admission: postponed, state: State::Scheduled { due: AT }, ..run(manual()) }));
     let made_up = Some(MadeUp { since: AT, turn: AT, per_minute: 30 });
+    let kept = Kept { retention: Retention::of_days(365), until: None };
+    runs.push(("kept", Run { kept, state: State::Cancelled { at: AT }, ..run(scheduled()) }));
+    let until = Kept { retention: None, until: Some(Moment::END) };
+    runs.push(("kept until", Run { kept: until, ..run(scheduled()) }));
     runs.push(("counted", Run { is_counted: true, ..run(scheduled()) }));
     runs.push(("begun late", Run { dispatched: Some(AT), ..run(scheduled()) }));
     runs.push(("put off", Run { made_up, state: State::Scheduled { due: AT }, ..run(scheduled()) }));

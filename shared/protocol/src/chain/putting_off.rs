@@ -16,6 +16,7 @@ use minutehand_io::events::Events as _;
 use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::bounded;
 use crate::chain::dispatch::admitted;
 use crate::chain::passing_over::{erase_unless_change_pending, skip};
 use crate::chain::taken::{record_taken, record_taken_between};
@@ -58,6 +59,7 @@ pub(crate) async fn put_off<D: Ports>(
 async fn put_down<D: Ports>(ports: &D, timer: &Timer, t: Moment, turn: Turn) -> Result<(), Fault> {
     let read_at = ReadAt::now(ports.clock()); // before the read: its answer may have been long on its way
     let Ok(job) = admitted(ports, timer, t).await? else { return Ok(()) };
+    let job = bounded(ports, job).await;
     record_taken(ports, &job, t).await?;
     let run = told_of(job.run(RunKey::occurrence(job.id, t)), &timer.key, timer.stamp);
     let _is_written = write(ports, &Hint::of(timer), &job, (&run, Guard::Absent), turn, read_at).await?;

@@ -12,6 +12,7 @@ use minutehand_domain::id::RunKey;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES};
 use minutehand_domain::owner::{RunOwner, TaskOwner};
+use minutehand_domain::retention::Kept;
 use minutehand_domain::run::{Failure, Graph, Run, Skip, State, TaskPlace, TaskRun, Word};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_domain::workflow::definition::Over;
@@ -125,8 +126,9 @@ pub(super) async fn made<D: Ports>(
     let priority = node.task.priority.unwrap_or(parent.priority);
     let run = Run::new(parent.tenant.clone(), key, priority);
     let task = TaskRun::new(parent.key, depth, tainted);
+    let kept = Kept { retention: parent.kept.retention, until: Some(family.graph.expires_at) };
     let before = family.before(place).await?;
-    let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), ..run };
+    let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), kept, ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
     }

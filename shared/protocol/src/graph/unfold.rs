@@ -72,7 +72,7 @@ pub async fn of_workflow<D: Ports>(
     }
     let given = bodies::keep(ports, &run.tenant, run.key.job, given, INLINE_PAYLOAD_BYTES).await?;
     let deadline = ports.clock().now() + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
-    let expires_at = deadline + policy.finally_timeout + KEPT;
+    let expires_at = run.kept.from(deadline + policy.finally_timeout + KEPT);
     let slot = policy.max_concurrent_runs;
     let graph = Graph { workflow: target.id, version, each: None, given, parts: plan.parts(), expires_at, slot };
     Ok(Ok((graph, deadline)))

@@ -80,7 +80,7 @@ pub async fn name<D: Ports>(
     let mut guard = Guard::Absent;
     if let Some((name, fingerprint)) = once {
         loop {
-            let asked = Asked { name, fingerprint, run: id.no_run() };
+            let asked = Asked { name, fingerprint, run: id.no_run(), until: None };
             let there = match ports.store().get::<Asked>(tenant, name).await? {
                 Some(there) if guard == Guard::Absent => there,
                 _ if is_one_too_many(ports, tenant).await? => return Ok(Named::TooMany),

@@ -25,6 +25,7 @@ use minutehand_io::targets::{Material, Targets as _, Upcoming};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies;
+use crate::born::bounded;
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::chain::taken::{record_taken, record_taken_before_what_was_called_off};
 use crate::graph::attend::{attend, let_go};
@@ -220,7 +221,7 @@ pub(super) async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Read
             Some(owner) => (owner, Some(seen)),
             None => return Ok(Err(Dropped::NoOwner)),
         },
-        Standing::Unborn(job) => (RunOwner::Job(job), None),
+        Standing::Unborn(job) => (RunOwner::Job(bounded(ports, job).await), None),
         Standing::Covered(..) => return Ok(Err(Dropped::Covered)),
         Standing::NotAdmitted(why) => return Ok(Err(Dropped::NotAdmitted(why))),
         Standing::NoJob => return Ok(Err(Dropped::NoOwner)),

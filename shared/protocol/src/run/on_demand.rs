@@ -10,6 +10,7 @@ use minutehand_domain::job::{Job, JobRefusal, Status};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::priority::Priority;
+use minutehand_domain::retention::{Retention, outlived_by_runs};
 use minutehand_domain::run::{NotToRedo, Run, Said, Skip, State};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
@@ -101,7 +102,7 @@ async fn make_run<D: Ports>(
     request: &RunRequest,
 ) -> Result<Option<Answered>, Fault> {
     let (run, named) = match request.once {
-        Some((name, fingerprint)) => match agree(ports, run, name, fingerprint).await? {
+        Some((name, fingerprint)) => match agree(ports, job, run, name, fingerprint).await? {
             Agreed::Make(run) => (run, true),
             Agreed::Made(run) => return Ok(Some(Answered::Replayed(run))),
             Agreed::Taken => return Ok(Some(Answered::Taken)),
@@ -154,8 +155,16 @@ enum Agreed {
 }
 
 /// The first to put the key's answer decides which run it names; a run that was given up is named anew.
-async fn agree<D: Ports>(ports: &D, run: Run, name: AskedName, fingerprint: Fingerprint) -> Result<Agreed, Fault> {
-    let asked = Asked { name, fingerprint, run: run.key };
+async fn agree<D: Ports>(
+    ports: &D,
+    job: &Job,
+    run: Run,
+    name: AskedName,
+    fingerprint: Fingerprint,
+) -> Result<Agreed, Fault> {
+    let now = ports.clock().now();
+    let until = Some(run.kept.from(now + outlived_by_runs(&job.definition.terms)));
+    let asked = Asked { name, fingerprint, run: run.key, until };
     let mut guard = Guard::Absent;
     loop {
         let there = match ports.store().put(&run.tenant, name, &asked, guard).await? {
@@ -167,6 +176,8 @@ async fn agree<D: Ports>(ports: &D, run: Run, name: AskedName, fingerprint: Fing
             return Ok(Agreed::Taken);
         }
         match ports.store().get::<Run>(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
+            // That run was made, was over and has expired since: no other bears its id.
+            None if there.item.run.at + Retention::LEAST.span() < now => guard = there.guard(),
             None => return Ok(Agreed::Make(run.under(there.item.run))),
             Some(made) if !was_given_up(&made) => return Ok(Agreed::Made(made)),
             Some(_given_up) => guard = there.guard(),

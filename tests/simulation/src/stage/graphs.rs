@@ -9,6 +9,7 @@ use minutehand_domain::body::Body;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
+use minutehand_domain::retention::Retention;
 use minutehand_domain::run::{Judgement, Run, Word};
 use minutehand_domain::schedule::{Plan as When, Schedule};
 use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
@@ -89,7 +90,7 @@ impl Graphs {
                 name,
                 definition,
                 schedule,
-                about: About::default(),
+                about: About { retention: Some(Retention::LEAST), ..About::default() },
                 fingerprint: None,
                 by,
                 now,
@@ -112,6 +113,11 @@ impl Graphs {
     /// A job in the same world that carries out the first workflow.
     pub fn beside(&self, wish: Wish) -> Stage {
         self.stage.beside(Wish { workflow: Some(workflow(&self.tenant(), 0)), ..wish })
+    }
+
+    /// What has expired at that second is gone.
+    pub fn expire(&self, at: i64) {
+        self.stage.expire(at);
     }
 
     pub fn sweep_each_minute(&self, seconds: std::ops::Range<i64>) {

@@ -105,6 +105,9 @@ pub(crate) struct JobFlags {
     /// How long after it was due a run is to have ended, such as 10m; one that has not is told of
     #[arg(long, value_name = "SPAN")]
     sla: Option<Span>,
+    /// For how many days what is over of it is kept; the tenant's quota bounds that
+    #[arg(long, value_name = "DAYS")]
+    retention: Option<u64>,
     /// What its health is made of: its newest runs, or also all that ended in the last day
     #[arg(long, value_parser = HEALTH_EXTENTS)]
     health: Option<String>,
@@ -192,6 +195,7 @@ impl JobFlags {
         }
         set(&mut fields, "timeout_seconds", self.timeout.map(|Span(seconds)| json!(seconds)));
         set(&mut fields, "sla_seconds", self.sla.map(|Span(seconds)| json!(seconds)));
+        set(&mut fields, "retention_days", self.retention.map(|days| json!(days)));
         let concurrency = self.concurrency.as_ref().map(|(key, limit)| json!({ "key": key, "limit": limit }));
         set(&mut fields, "concurrency", concurrency);
         set(&mut fields, "overlap", self.overlap.as_ref().map(|overlap| json!(overlap)));
@@ -471,6 +475,7 @@ mod tests {
             (vec!["--payload=null"], json!({"payload": null})),
             (vec!["--priority=high", "--timeout=2m"], json!({"priority": "high", "timeout_seconds": 120})),
             (vec!["--sla=10m"], json!({"sla_seconds": 600})),
+            (vec!["--retention=90"], json!({"retention_days": 90})),
             (vec!["--retries=0"], json!({"retry": {"max_retries": 0}})),
             (vec!["--concurrency=billing=4"], json!({"concurrency": {"key": "billing", "limit": 4}})),
             (vec!["--overlap=skip"], json!({"overlap": {"policy": "skip"}})),

@@ -132,6 +132,7 @@ fn card_of(job: &JobView, paper: Paper) -> Card {
         .with("Retries", retry_words(&job.retry))
         .with("Delivery", job.delivery.to_string())
         .maybe("SLA", job.sla_seconds.map(|seconds| Span(seconds).to_string()))
+        .maybe("Kept", job.retention_days.map(|days| format!("{days} days")))
         .maybe("Overlap", job.overlap.as_ref().map(overlap_words))
         .maybe("Told", job.callback.as_ref().map(callback_words))
         .maybe("Hooks", job.hooks.as_ref().map(hook_words))

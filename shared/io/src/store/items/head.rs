@@ -18,6 +18,7 @@ use minutehand_domain::job::{Before, Carried, Definition, Job, Noted, Status};
 use minutehand_domain::order::Terms;
 use minutehand_domain::overlap::Overlap;
 use minutehand_domain::priority::Priority;
+use minutehand_domain::retention::Retention;
 use minutehand_domain::schedule::{Schedule, When};
 use minutehand_domain::slot::Bounds;
 use minutehand_domain::target::Target;
@@ -29,6 +30,7 @@ use crate::shapes::bounds::BoundsV1;
 use crate::shapes::callback::{CallbackV1, HooksV1};
 use crate::shapes::follow::ListedV1;
 use crate::shapes::priority::PriorityV1;
+use crate::shapes::retention::RetentionV1;
 use crate::shapes::schedule::{ScheduleV1, ScheduleV2};
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
@@ -44,6 +46,11 @@ impl Item for Head {
 
     fn place(job: &JobId) -> Place {
         Place::new(Partition::Jobs, [Part::Job(*job)])
+    }
+
+    /// A tombstone stands for ever: nobody knows how late a writer is that it was put up against.
+    fn expires_at(&self) -> Option<Moment> {
+        self.job().and_then(Job::expires_at)
     }
 }
 
@@ -61,12 +68,13 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 8;
+    const NEWEST: u8 = 9;
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
     /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, at which pace a job makes up for what it missed, who is
-    /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted, shape 8 what its health is made of. Shape 1
+    /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted, shape 8 what its health is made of, shape 9 for
+    /// how long its runs are kept. Shape 1
     /// says everything but that a header names a secret. So a deployment without any of these can go back to a release that knows of none, and
     /// pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
@@ -79,12 +87,14 @@ impl Stored for Head {
             (Form::Attributes, Self::Job(job), 6) => writer.shape(6, &in_shape::<JobV4, _>(job)),
             (Form::Attributes, Self::Job(job), 7) => writer.shape(7, &in_shape::<JobV5, _>(job)),
             (Form::Attributes, Self::Job(job), 8) => writer.shape(8, &in_shape::<JobV6, _>(job)),
+            (Form::Attributes, Self::Job(job), 9) => writer.shape(9, &in_shape::<JobV7, _>(job)),
             (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
             (Form::Bytes, head, 6) => writer.shape(6, &in_shape::<HeadV4, _>(head)),
             (Form::Bytes, head, 7) => writer.shape(7, &in_shape::<HeadV5, _>(head)),
             (Form::Bytes, head, 8) => writer.shape(8, &in_shape::<HeadV6, _>(head)),
+            (Form::Bytes, head, 9) => writer.shape(9, &in_shape::<HeadV7, _>(head)),
             (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
@@ -102,6 +112,8 @@ impl Stored for Head {
             (7, Form::Attributes) => reader.shape::<Of<JobV5, _>>().map(|of| Self::Job(of.0)),
             (8, Form::Bytes) => reader.shape::<Of<HeadV6, _>>().map(|of| of.0),
             (8, Form::Attributes) => reader.shape::<Of<JobV6, _>>().map(|of| Self::Job(of.0)),
+            (9, Form::Bytes) => reader.shape::<Of<HeadV7, _>>().map(|of| of.0),
+            (9, Form::Attributes) => reader.shape::<Of<JobV7, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -119,6 +131,7 @@ fn shape_of(head: &Head) -> u8 {
     let Definition { target, bounds, terms, sla, overlap, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
+        _ if definition.retention.is_some() => 9,
         _ if definition.health == Extent::Full => 8,
         _ if says_more_than_6(job) => 7,
         _ if *overlap != Overlap::default() => 6,
@@ -152,12 +165,14 @@ shapes! {
     HeadV4 => Head,
     HeadV5 => Head,
     HeadV6 => Head,
+    HeadV7 => Head,
     JobV1 => Job,
     JobV2 => Job,
     JobV3 => Job,
     JobV4 => Job,
     JobV5 => Job,
     JobV6 => Job,
+    JobV7 => Job,
     NotedV5 => Noted,
     StatusV1 => Status,
     BeforeV1 => Before,
@@ -169,6 +184,7 @@ shapes! {
     DefinitionV4 => Definition,
     DefinitionV5 => Definition,
     DefinitionV6 => Definition,
+    DefinitionV7 => Definition,
     ExtentV6 => Extent,
     OverlapV4 => Overlap,
     CatchUpV1 => CatchUp,
@@ -220,6 +236,14 @@ enum HeadV5 {
 #[serde(remote = "Head")]
 enum HeadV6 {
     Job(#[serde(with = "JobV6")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
+/// A job says for how long its runs are kept.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV7 {
+    Job(#[serde(with = "JobV7")] Job),
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
@@ -397,6 +421,34 @@ struct JobV6 {
     followers: Vec<ListedFollower>,
 }
 
+/// Its runs may be kept for another time than most.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV7 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV2")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Many::<BeforeV2>")]
+    before: Vec<Before>,
+    #[serde(with = "DefinitionV7")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+    #[serde(default, with = "Maybe::<NotedV5>")]
+    noted: Option<Noted>,
+    #[serde(default, with = "Maybe::<CarriedV2>")]
+    carried: Option<Carried>,
+    #[serde(with = "Many::<ListedV1>")]
+    followers: Vec<ListedFollower>,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Noted")]
 struct NotedV5 {
@@ -468,6 +520,8 @@ struct DefinitionV1 {
     hooks: Hooks,
     #[serde(skip)]
     health: Extent,
+    #[serde(skip)]
+    retention: Option<Retention>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -498,6 +552,8 @@ struct DefinitionV2 {
     hooks: Hooks,
     #[serde(skip)]
     health: Extent,
+    #[serde(skip)]
+    retention: Option<Retention>,
 }
 
 /// A service may be its target, calls have time-outs, effects are claimed; its runs have an SLA and share limits with those of other jobs.
@@ -529,6 +585,8 @@ struct DefinitionV3 {
     hooks: Hooks,
     #[serde(skip)]
     health: Extent,
+    #[serde(skip)]
+    retention: Option<Retention>,
 }
 
 /// What becomes of a run that comes while others of its job are under way.
@@ -560,6 +618,8 @@ struct DefinitionV4 {
     hooks: Hooks,
     #[serde(skip)]
     health: Extent,
+    #[serde(skip)]
+    retention: Option<Retention>,
 }
 
 /// Who is told of the end of a run, and who is asked before it.
@@ -592,6 +652,8 @@ struct DefinitionV5 {
     hooks: Hooks,
     #[serde(skip)]
     health: Extent,
+    #[serde(skip)]
+    retention: Option<Retention>,
 }
 
 /// What its health is made of.
@@ -623,6 +685,41 @@ struct DefinitionV6 {
     hooks: Hooks,
     #[serde(with = "ExtentV6")]
     health: Extent,
+    #[serde(skip)]
+    retention: Option<Retention>,
+}
+
+/// For how long its runs are kept.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Definition")]
+struct DefinitionV7 {
+    name: Option<String>,
+    owner: Option<String>,
+    tags: BTreeSet<String>,
+    #[serde(with = "TargetV3")]
+    target: Target,
+    #[serde(with = "BodyV1")]
+    payload: Body,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(with = "TermsV3")]
+    terms: Terms,
+    #[serde(default, with = "CatchUpV5")]
+    catch_up: CatchUp,
+    #[serde(default, with = "Maybe::<SpanV1>")]
+    sla: Option<Duration>,
+    #[serde(with = "BoundsV1")]
+    bounds: Bounds,
+    #[serde(with = "OverlapV4")]
+    overlap: Overlap,
+    #[serde(default, with = "Maybe::<CallbackV1>")]
+    callback: Option<Callback>,
+    #[serde(with = "HooksV1")]
+    hooks: Hooks,
+    #[serde(with = "ExtentV6")]
+    health: Extent,
+    #[serde(default, with = "Maybe::<RetentionV1>")]
+    retention: Option<Retention>,
 }
 
 #[derive(Serialize, Deserialize)]

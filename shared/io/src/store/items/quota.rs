@@ -2,11 +2,13 @@
 
 use minutehand_domain::id::Tenant;
 use minutehand_domain::quota::{Limits, Quota};
+use minutehand_domain::retention::Retention;
 use serde::{Deserialize, Serialize};
 
 use super::document::Filed;
 use crate::Fault;
-use crate::shapes::{Of, in_shape, shapes};
+use crate::shapes::retention::RetentionV1;
+use crate::shapes::{Maybe, Of, in_shape, shapes};
 use crate::store::item::{Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Partition, Place, Span};
 
@@ -30,11 +32,12 @@ impl Listed for Quota {
 }
 
 impl Stored for Quota {
-    const NEWEST: u8 = 2;
+    const NEWEST: u8 = 3;
 
-    /// Shape 1 says everything but how much is made up for in a minute.
+    /// Shape 1 says everything but how much is made up for in a minute, and shape 2 but for how long runs are kept.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         match self.limits.max_catch_up_per_minute {
+            _ if self.limits.retention.is_some() => writer.shape(3, &Filed { document: in_shape::<QuotaV3, _>(self) }),
             None => writer.shape(1, &Filed { document: in_shape::<QuotaV1, _>(self) }),
             Some(_) => writer.shape(2, &Filed { document: in_shape::<QuotaV2, _>(self) }),
         }
@@ -44,12 +47,20 @@ impl Stored for Quota {
         match shape {
             1 => reader.shape::<Filed<Of<QuotaV1, _>>>().map(|filed| filed.document.0),
             2 => reader.shape::<Filed<Of<QuotaV2, _>>>().map(|filed| filed.document.0),
+            3 => reader.shape::<Filed<Of<QuotaV3, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
 }
 
-shapes! { QuotaV1 => Quota, QuotaV2 => Quota, LimitsV1 => Limits, LimitsV2 => Limits }
+shapes! {
+    QuotaV1 => Quota,
+    QuotaV2 => Quota,
+    QuotaV3 => Quota,
+    LimitsV1 => Limits,
+    LimitsV2 => Limits,
+    LimitsV3 => Limits,
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Quota")]
@@ -61,7 +72,6 @@ struct QuotaV1 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Limits")]
-#[expect(clippy::struct_field_names, reason = "they are what is stored")]
 struct LimitsV1 {
     max_jobs: Option<u32>,
     max_fires_per_minute: Option<u32>,
@@ -69,6 +79,8 @@ struct LimitsV1 {
     max_requests_per_second: Option<u32>,
     #[serde(skip)]
     max_catch_up_per_minute: Option<u32>,
+    #[serde(skip)]
+    retention: Option<Retention>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -81,11 +93,32 @@ struct QuotaV2 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Limits")]
-#[expect(clippy::struct_field_names, reason = "they are what is stored")]
 struct LimitsV2 {
     max_jobs: Option<u32>,
     max_fires_per_minute: Option<u32>,
     max_concurrent_runs: Option<u32>,
     max_requests_per_second: Option<u32>,
     max_catch_up_per_minute: Option<u32>,
+    #[serde(skip)]
+    retention: Option<Retention>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Quota")]
+struct QuotaV3 {
+    tenant: Tenant,
+    #[serde(with = "LimitsV3")]
+    limits: Limits,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Limits")]
+struct LimitsV3 {
+    max_jobs: Option<u32>,
+    max_fires_per_minute: Option<u32>,
+    max_concurrent_runs: Option<u32>,
+    max_requests_per_second: Option<u32>,
+    max_catch_up_per_minute: Option<u32>,
+    #[serde(default, with = "Maybe::<RetentionV1>")]
+    retention: Option<Retention>,
 }

@@ -13,6 +13,7 @@ use minutehand_domain::id::Origin;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::operation::OperationId;
 use minutehand_domain::priority::Priority;
+use minutehand_domain::retention::{Kept, Retention};
 use minutehand_domain::run::{
     Aftermath, Attempt, Branches, CancelAsked, Event, Failure, Graph, Holder, Judgement, Lease, Made, MadeUp, Remark,
     Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
@@ -29,6 +30,7 @@ use crate::shapes::body::BodyV1;
 use crate::shapes::callback::CallbackV1;
 use crate::shapes::follow::{FollowerV1, FollowsV1};
 use crate::shapes::priority::PriorityV1;
+use crate::shapes::retention::RetentionV1;
 use crate::shapes::run_key::RunKeyV1;
 use crate::shapes::{Many, Maybe, Of, Shape, in_shape, shapes};
 use crate::store::item::{Attention, Form, Indexed, Item, Listed, Reader, Stored, Writer, later_shape};
@@ -60,6 +62,11 @@ impl Item for Run {
         };
         Some(Indexed { run: self.key, attention })
     }
+
+    /// What was written of it beside its record goes with it.
+    fn expires_at(&self) -> Option<Moment> {
+        self.expires_at()
+    }
 }
 
 /// A job's runs whose instant lies in a window.
@@ -85,18 +92,19 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 10;
+    const NEWEST: u8 = 11;
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
     /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, that it
     /// waits for its turn in catching up, who is told of its end and asked before it, what became of it after it came to nothing, which
-    /// operation made it, and messages of notifications, shape 8 but when it was dispatched and which operation tries it again, and shape 9 but
-    /// that its end is counted.
+    /// operation made it, and messages of notifications, shape 8 but when it was dispatched and which operation tries it again, shape 9 but
+    /// that its end is counted, and shape 10 but for how long it is kept.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
-            (Form::Bytes, 10..) => writer.shape(10, &in_shape::<RunV9, _>(self)),
+            (Form::Bytes, 11..) => writer.shape(11, &in_shape::<RunV10, _>(self)),
+            (Form::Bytes, 10) => writer.shape(10, &in_shape::<RunV9, _>(self)),
             (Form::Bytes, 9) => writer.shape(9, &in_shape::<RunV8, _>(self)),
             (Form::Bytes, 8) => writer.shape(8, &in_shape::<RunV7, _>(self)),
             (Form::Bytes, shape @ 6..) => writer.shape(shape, &in_shape::<RunV6, _>(self)),
@@ -104,7 +112,8 @@ impl Stored for Run {
             (Form::Bytes, 4) => writer.shape(4, &in_shape::<RunV4, _>(self)),
             (Form::Bytes, 3) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             (Form::Bytes, _) => writer.shape(2, &in_shape::<RunV2, _>(self)),
-            (Form::Attributes, 10..) => writer.shape(10, &InAWord { run: in_shape::<RunV9, _>(self), status }),
+            (Form::Attributes, 11..) => writer.shape(11, &InAWord { run: in_shape::<RunV10, _>(self), status }),
+            (Form::Attributes, 10) => writer.shape(10, &InAWord { run: in_shape::<RunV9, _>(self), status }),
             (Form::Attributes, 9) => writer.shape(9, &InAWord { run: in_shape::<RunV8, _>(self), status }),
             (Form::Attributes, 8) => writer.shape(8, &InAWord { run: in_shape::<RunV7, _>(self), status }),
             (Form::Attributes, shape @ 6..) => {
@@ -129,6 +138,7 @@ impl Stored for Run {
             8 => reader.shape::<Of<RunV7, _>>().map(|of| of.0),
             9 => reader.shape::<Of<RunV8, _>>().map(|of| of.0),
             10 => reader.shape::<Of<RunV9, _>>().map(|of| of.0),
+            11 => reader.shape::<Of<RunV10, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -138,7 +148,9 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if says_more_than_9(run) {
+    if run.kept != Kept::default() {
+        11
+    } else if says_more_than_9(run) {
         10
     } else if says_more_than_8(run) {
         9
@@ -255,6 +267,8 @@ shapes! {
     RunV7 => Run,
     RunV8 => Run,
     RunV9 => Run,
+    RunV10 => Run,
+    KeptV10 => Kept,
     MadeUpV7 => MadeUp,
     GivenV7 => Given,
     AftermathV7 => Aftermath,
@@ -351,6 +365,8 @@ struct RunV1 {
     dispatched: Option<Moment>,
     #[serde(skip)]
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -410,6 +426,8 @@ struct RunV2 {
     dispatched: Option<Moment>,
     #[serde(skip)]
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -648,6 +666,8 @@ struct RunV3 {
     dispatched: Option<Moment>,
     #[serde(skip)]
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 /// It has remarks.
@@ -706,6 +726,8 @@ struct RunV4 {
     dispatched: Option<Moment>,
     #[serde(skip)]
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -951,6 +973,8 @@ struct RunV5 {
     dispatched: Option<Moment>,
     #[serde(skip)]
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -1009,6 +1033,8 @@ struct RunV6 {
     dispatched: Option<Moment>,
     #[serde(skip)]
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 /// It follows another, or others follow it.
@@ -1071,6 +1097,8 @@ struct RunV7 {
     dispatched: Option<Moment>,
     #[serde(skip)]
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 /// It began late, and says when it was dispatched; or an operation tries it again.
@@ -1128,6 +1156,8 @@ struct RunV8 {
     dispatched: Option<Moment>,
     #[serde(skip)]
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
 }
 
 /// Its end is counted.
@@ -1184,6 +1214,74 @@ struct RunV9 {
     made: Option<Made>,
     dispatched: Option<Moment>,
     is_counted: bool,
+    #[serde(skip)]
+    kept: Kept,
+}
+
+/// For how long it is kept when it is over.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV10 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV6")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+    #[serde(with = "Many::<RemarkV4>")]
+    remarks: Vec<Remark>,
+    #[serde(with = "AdmissionV6")]
+    admission: Admission,
+    #[serde(default, with = "Maybe::<SlaV6>")]
+    sla: Option<Sla>,
+    #[serde(default, with = "Maybe::<FollowsV1>")]
+    follows: Option<Follows>,
+    #[serde(with = "Many::<FollowerV1>")]
+    followers: Vec<Follower>,
+    #[serde(default, with = "Maybe::<MadeUpV7>")]
+    made_up: Option<MadeUp>,
+    #[serde(with = "Many::<CallbackV1>")]
+    callbacks: Vec<Callback>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    callback_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<GivenV7>")]
+    given: Option<Given>,
+    #[serde(default, with = "Maybe::<AftermathV8>")]
+    aftermath: Option<Aftermath>,
+    #[serde(default, with = "Maybe::<MadeV7>")]
+    made: Option<Made>,
+    dispatched: Option<Moment>,
+    is_counted: bool,
+    #[serde(with = "KeptV10")]
+    kept: Kept,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Kept")]
+struct KeptV10 {
+    #[serde(default, with = "Maybe::<RetentionV1>")]
+    retention: Option<Retention>,
+    until: Option<Moment>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -7,7 +7,9 @@ use std::ops::Range;
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
+use minutehand_domain::retention::Kept;
 use minutehand_domain::run::Run;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -33,17 +35,21 @@ async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Mom
     let begin = job.remembered_since();
     // To the end of time: one that was cancelled ahead of its time has a record there.
     let within = RunsOf { job: job.id, window: begin..Moment::END };
+    // What was on record before this may have expired since: a gap there says nothing.
+    let certain = Kept::certain_since(&job.definition.catch_up, ports.clock().now());
     let (mut gaps, mut newer, mut read, mut past) = (Vec::new(), Moment::END, 0, None);
     while read < MOST_RECORDS {
         let page = ports.store().list::<Run>(&job.tenant, within.clone(), past, PAGE).await?;
         past = page.items.last().map(|run| run.key);
         read += page.items.len();
         for run in page.items.iter().filter(|run| run.key.is_occurrence()) {
-            gaps.push(end_of(run)..newer);
+            let is_where_the_chain_goes_on = newer == Moment::END;
+            let behind = end_of(run);
+            gaps.push(if is_where_the_chain_goes_on { behind } else { behind.max(certain) }..newer);
             newer = run.key.at;
         }
         if page.items.len() < PAGE {
-            gaps.push(begin.just_before()..newer);
+            gaps.push(begin.just_before().max(certain)..newer);
             break;
         }
     }

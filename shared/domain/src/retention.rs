@@ -1,0 +1,255 @@
+//! Retention: for how long what is over is kept. A job says it, and its tenant's quota bounds that.
+//!
+//! What is kept of a run is pinned when the run is born: a change of the job, or of the quota, is one for the runs after it.
+
+use std::time::Duration;
+
+use crate::Moment;
+use crate::catch_up::CatchUp;
+use crate::id::RunKey;
+use crate::limits::{DEFAULT_RETENTION_DAYS, RETENTION_DAYS, WORKFLOW_SECONDS};
+use crate::order::Terms;
+use crate::pace;
+use crate::run::{Run, State, Waiting};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Whole days, from 1 to [`RETENTION_DAYS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Retention(u16);
+
+/// For how long one run is kept when it is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// After its end; none means [`Retention::DEFAULT`].
+    pub retention: Option<Retention>,
+    /// And until then at the least, whenever it ends: something that is not over may ask for it.
+    pub until: Option<Moment>,
+}
+
+impl Retention {
+    pub const DEFAULT: Self = Self(DEFAULT_RETENTION_DAYS);
+    /// What nobody can ask for less than.
+    pub const LEAST: Self = Self(1); // a run's callbacks are tried for minutes, and read what they tell from it
+
+    /// None where it is no retention at all.
+    pub fn of_days(days: u16) -> Option<Self> {
+        (Self::LEAST.0..=RETENTION_DAYS).contains(&days).then_some(Self(days))
+    }
+
+    pub const fn days(self) -> u16 {
+        self.0
+    }
+
+    pub fn span(self) -> Duration {
+        DAY * u32::from(self.0)
+    }
+
+    /// Of a job that says this, whose tenant's quota says that. The quota stands for what a job does not say, and bounds what it does: who
+    /// pays for the table has the last word, and may come to it after the job was written.
+    pub fn of(job: Option<Self>, tenant: Option<Self>) -> Option<Self> {
+        match (job, tenant) {
+            (Some(job), Some(tenant)) => Some(job.min(tenant)),
+            (job, tenant) => job.or(tenant),
+        }
+    }
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Kept {
+    /// Of the occurrence of a job. A timer that outlived the record would have it fire again: after an outage that is possible for as long
+    /// as an occurrence can be made up for.
+    pub fn of(retention: Option<Retention>, catch_up: &CatchUp, key: RunKey) -> Self {
+        let window = catch_up.window();
+        let is_longer_than_any_record = key.is_occurrence() && window > Retention::LEAST.span();
+        Self { retention, until: is_longer_than_any_record.then(|| key.at + window + pace::ORPHAN) }
+    }
+
+    /// The same of a tenant whose quota says this.
+    #[must_use]
+    pub fn bounded(self, tenant: Option<Retention>) -> Self {
+        Self { retention: Retention::of(self.retention, tenant), ..self }
+    }
+
+    /// And until then at the least.
+    #[must_use]
+    pub fn at_least_until(self, until: Moment) -> Self {
+        Self { until: self.until.max(Some(until)), ..self }
+    }
+
+    /// Of what the end of a run brings about, a run of its own: on record for as long as that one is, which would bring it about again.
+    #[must_use]
+    pub fn outlasting(self, of: &Run, now: Moment) -> Self {
+        let born = Self { until: None, ..self };
+        match of.expires_at() {
+            Some(until) if born.from(now) < until => born.at_least_until(until),
+            _ => born,
+        }
+    }
+
+    /// From when on every occurrence of a job that was on record is on record still.
+    pub fn certain_since(catch_up: &CatchUp, now: Moment) -> Moment {
+        now - catch_up.window().max(Retention::LEAST.span())
+    }
+
+    /// Until when what ends at `end` is kept.
+    pub fn from(self, end: Moment) -> Moment {
+        let until = end + self.retention.unwrap_or_default().span();
+        until.max(self.until.unwrap_or(until))
+    }
+}
+
+impl Run {
+    /// From when on nobody asks for it any more; none while it is not over.
+    pub fn expires_at(&self) -> Option<Moment> {
+        self.finished_at().map(|end| self.kept_from(end))
+    }
+
+    /// Until when it and what it says are kept, if it ends at `end`. What a workflow's run unfolded into is kept as long as its joins: a redo
+    /// that found no record of a task would carry the task out again.
+    pub fn kept_from(&self, end: Moment) -> Moment {
+        let until = self.kept.from(end);
+        self.graph.as_ref().map_or(until, |graph| until.max(graph.expires_at))
+    }
+
+    /// The same that is over, kept for longer than the timer that may be left of it, if whoever ended it dies before the timer is erased:
+    /// the timer lies where the run, as it was `before`, was to be looked at next, and a look that finds no record is one too many.
+    #[must_use]
+    pub(super) fn outlasting_its_timer(self, before: &Self) -> Self {
+        let looked_at = before.looked_at_last() + pace::ORPHAN;
+        match self.finished_at() {
+            Some(end) if before.finished_at().is_none() && looked_at > end + Retention::LEAST.span() => {
+                let kept = self.kept.at_least_until(looked_at + Retention::LEAST.span());
+                Self { kept, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// When somebody looks at it at the latest, of what it says itself.
+    fn looked_at_last(&self) -> Moment {
+        match &self.state {
+            State::Scheduled { due } => *due,
+            State::Waiting(Waiting::Tasks(tasks)) => tasks.deadline,
+            State::Waiting(Waiting::Answer { until }) => *until,
+            State::Waiting(Waiting::Slot { since }) => *since,
+            State::Running(lease) => lease.until,
+            State::Succeeded { at, .. }
+            | State::Failed { at, .. }
+            | State::TimedOut { at }
+            | State::Cancelled { at }
+            | State::Skipped { at, .. } => *at,
+        }
+    }
+}
+
+/// For how long after a job's deletion its record is kept beyond its retention: its runs that are under way go on, by its terms, and what
+/// they leave is kept beside it.
+pub fn outlived_by_runs(terms: &Terms) -> Duration {
+    let of_workflows = 2 * Duration::from_secs(WORKFLOW_SECONDS); // a `finally` may take as long again
+    terms.occupies().max(of_workflows) + 7 * DAY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{JobId, Tenant};
+    use crate::priority::Priority;
+    use crate::run::{Holder, Lease};
+
+    const JOB: JobId = JobId::from_bytes([7; 16]);
+    const AT: Moment = Moment::from_secs(1_800_000_000);
+
+    fn days(days: u16) -> Option<Retention> {
+        Retention::of_days(days)
+    }
+
+    fn after(days: u32) -> Moment {
+        AT + DAY * days
+    }
+
+    #[test]
+    fn a_retention_is_of_a_day_to_ten_years() {
+        assert_eq!([0, 1, 3650, 3651].map(|of| days(of).map(Retention::days)), [None, Some(1), Some(3650), None]);
+        assert_eq!(Retention::default().days(), 30);
+    }
+
+    #[test]
+    fn a_quota_stands_for_what_a_job_does_not_say_and_bounds_what_it_does() {
+        let rows = [
+            (None, None, None),
+            (days(7), None, days(7)),
+            (days(90), None, days(90)),
+            (None, days(90), days(90)),
+            (days(7), days(90), days(7)),
+            (days(365), days(90), days(90)),
+        ];
+        for (job, tenant, means) in rows {
+            assert_eq!(Retention::of(job, tenant), means, "{job:?} of {tenant:?}");
+            assert_eq!(Retention::of(means, tenant), means, "said twice it is the same");
+        }
+    }
+
+    #[test]
+    fn an_occurrence_is_on_record_for_as_long_as_it_can_be_made_up_for() {
+        let of_days = |days| CatchUp::Last { window: DAY * days };
+        let (occurrence, manual) = (RunKey::occurrence(JOB, AT), RunKey::manual(JOB, AT, 1));
+        let rows = [
+            (occurrence, of_days(1), None),
+            (occurrence, CatchUp::None, None),
+            (occurrence, of_days(30), Some(after(30) + pace::ORPHAN)),
+            (manual, of_days(30), None),
+        ];
+        for (key, catch_up, until) in rows {
+            assert_eq!(Kept::of(days(1), &catch_up, key), Kept { retention: days(1), until }, "{key} {catch_up:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_is_kept_from_its_end_and_what_is_not_is_kept() {
+        let run = |state, kept| Run {
+            state,
+            kept,
+            ..Run::new(Tenant::deployment(), RunKey::occurrence(JOB, AT), Priority::Normal)
+        };
+        let over = State::Cancelled { at: AT };
+        let for_a_day = Kept { retention: days(1), until: None };
+        let rows = [
+            (run(State::Scheduled { due: AT }, for_a_day), None),
+            (run(over.clone(), Kept::default()), Some(after(30))),
+            (run(over.clone(), for_a_day), Some(after(1))),
+            (run(over.clone(), for_a_day.at_least_until(after(9))), Some(after(9))),
+            (run(over, for_a_day.at_least_until(AT)), Some(after(1))),
+        ];
+        for (run, expires_at) in rows {
+            assert_eq!(run.expires_at(), expires_at, "{run:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_outlasts_the_timer_that_its_end_may_leave() {
+        let born = Run {
+            kept: Kept { retention: days(1), until: None },
+            ..Run::new(Tenant::deployment(), RunKey::occurrence(JOB, AT), Priority::Normal)
+        };
+        let held = |until| {
+            State::Running(Lease { holder: Holder::Remote(crate::id::Worker(7)), until, cancelled: false, token: None })
+        };
+        let rows = [
+            (State::Scheduled { due: AT }, after(1)),
+            (held(AT + Duration::from_secs(90)), after(1)),
+            (held(after(7)), after(8) + pace::ORPHAN),
+            (State::Waiting(Waiting::Answer { until: after(30) }), after(31) + pace::ORPHAN),
+        ];
+        for (state, expires_at) in rows {
+            let before = Run { state: state.clone(), ..born.clone() };
+            let over = Run { state: State::Cancelled { at: AT }, ..born.clone() };
+            assert_eq!(over.outlasting_its_timer(&before).expires_at(), Some(expires_at), "{state:?}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a live thing needs does not expire, though all else is gone as soon as it may be.
+
+use std::time::Duration;
+
+use minutehand_domain::catch_up::CatchUp;
+use minutehand_judge::graph::{Does, Flow, Step};
+use minutehand_simulation::fate::Line;
+use minutehand_simulation::stage::graphs::{Graphs, call, flow};
+use minutehand_simulation::stage::{Stage, Wish, dies_after};
+
+const DAY: i64 = 86_400;
+
+fn kept_for_a_day(wish: Wish) -> Wish {
+    Wish { kept: Some(1), ..wish }
+}
+
+/// Rule **outlasts its timer**: an executor dies with the end just written, and nobody sweeps for three days. The job would make up for
+/// what is a month late.
+///
+/// Removed: the record is kept for the job's retention, and no longer. The look after the outage found none, and it ran again.
+#[test]
+fn what_ran_before_an_outage_of_days_does_not_run_after_it() {
+    let catch_up = CatchUp::Last { window: Duration::from_secs(30 * 86_400) };
+    let script = [Line { nth: 2, ..dies_after("executor", "put_run") }];
+    let stage = Stage::new(kept_for_a_day(Wish { catch_up, ..Wish::once(60) }), script);
+    stage.create(0, "creator");
+
+    stage.expire(2 * DAY);
+    stage.sweep_each_minute(3 * DAY..3 * DAY + 600);
+    stage.play_to(3 * DAY + 600);
+
+    assert_eq!(stage.starts(), [(60, 60)]);
+    assert_eq!(stage.timers(), vec![]);
+}
+
+/// The same job, and nothing went wrong: its record goes when nobody can ask for it.
+#[test]
+fn a_record_expires_when_nothing_can_need_it() {
+    let stage = Stage::new(kept_for_a_day(Wish::once(60)), []);
+    stage.create(0, "creator");
+    stage.sweep_each_minute(60..300);
+
+    stage.expire(DAY);
+    stage.play_to(DAY + 1);
+    let before = stage.state(60);
+    stage.expire(DAY + 120);
+    stage.play_to(DAY + 121);
+
+    assert_eq!((before.as_str(), stage.run(60)), ("succeeded", None));
+}
+
+/// Rule **kept for the graph**: a task ends in a second, and its workflow waits for an answer for two days.
+///
+/// Removed: a task's record is kept like any other run's. The look found no record of the first task, and it was carried out again.
+#[test]
+fn the_tasks_of_a_run_that_waits_for_days_are_on_record() {
+    let question = Step { does: Does::Ask { in_time: 3 * DAY * 1000, default: "timed_out" }, ..Step::default() };
+    let graph = Flow { timeout: 4 * DAY * 1000, ..flow([call(&[]), question, call(&[0, 1])]) };
+    let stage = Graphs::new([graph], []);
+    stage.ask(1);
+    stage.sweep_each_minute(60..1800);
+
+    stage.expire(2 * DAY);
+    stage.sweep_each_minute(2 * DAY + 60..2 * DAY + 1800);
+    stage.play_to(2 * DAY + 1800);
+
+    assert_eq!(stage.calls(0, 0).len(), 1);
+    assert_eq!(stage.statuses(0, 0), ["succeeded"]);
+}
+
+/// Rule **certain records**: of a job that fires four times a day the last day is on record, and what was before has expired.
+///
+/// Removed: a repair takes what is not on record for what was never decided. It promised the first occurrence of the job once more.
+#[test]
+fn a_repair_makes_nothing_of_records_that_have_expired() {
+    let stage = Stage::new(kept_for_a_day(Wish::every(21_600, 60)), []);
+    stage.create(0, "creator");
+    for at in (0..3 * DAY).step_by(1800) {
+        stage.sweep(at + 90, "sweeper");
+    }
+
+    stage.expire(3 * DAY);
+    let repaired = stage.repair(3 * DAY + 10, "admin");
+    stage.play_to(3 * DAY + 60);
+
+    let summary = repaired.given().summary;
+    assert_eq!((summary.jobs, summary.without_timer + summary.overdue), (1, 0), "{summary:?}");
+    assert_eq!((stage.run(60), stage.called().len()), (None, 12));
+}
