@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use minutehand_api::{MOST_WATCHED, Watched};
+use minutehand_domain::Moment;
 use minutehand_domain::schedule::cron::EDITION;
 use minutehand_io::targets::http::Reach;
 
@@ -55,6 +56,18 @@ Examples:
 
 Exit codes: 0 done, or nothing found; 1 it could not be done; 6 a check found something.")]
     Repair(Repair),
+    /// Shrink a store's file to what it holds, of a data directory that nothing serves
+    #[command(after_help = "\
+Examples:
+  minutehand compact
+  minutehand compact --data /var/lib/minutehand
+
+What has expired leaves room in the file that is written into again, so that a file need not be compacted: do it when much has expired
+at once and the disk is wanted for other things. Exit codes: 0 done; 1 it could not be done.")]
+    Compact(Compact),
+    /// What an archive holds of the runs that were deleted from the store
+    #[command(subcommand, after_help = "Exit codes: 0 done; 1 it could not be done.")]
+    Archive(Archive),
     #[command(flatten)]
     Client(client::Command),
 }
@@ -64,6 +77,8 @@ Exit codes: 0 done, or nothing found; 1 it could not be done; 6 a check found so
 pub(crate) enum Chosen {
     Serve(Serve),
     Repair(Repair),
+    Compact(Compact),
+    ListArchive(ArchiveList),
     Client(client::Command),
 }
 
@@ -78,6 +93,9 @@ pub(crate) struct Serve {
     /// Keep nothing: everything is gone when the process ends
     #[arg(long, conflicts_with = "data")]
     pub(crate) memory: bool,
+    /// A directory that gets runs that are over before they are deleted, as compressed JSON; where they go unkept without it
+    #[arg(long, value_name = "DIRECTORY", env = "MINUTEHAND_ARCHIVE", conflicts_with = "aws")]
+    pub(crate) archive: Option<PathBuf>,
     /// Keep everything in DynamoDB, SQS and EventBridge, at the usual AWS settings or `AWS_ENDPOINT_URL`; which tables and
     /// queues, `MINUTEHAND_STATE_TABLE` and its like say
     #[arg(long, conflicts_with_all = ["data", "memory"])]
@@ -165,6 +183,60 @@ pub(crate) struct Repair {
     json: bool,
 }
 
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Compact {
+    /// The data directory
+    #[arg(long, value_name = "DIRECTORY", default_value = "data", env = "MINUTEHAND_DATA")]
+    pub(crate) data: PathBuf,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Archive {
+    /// List its files: of which day and which tenant each is, and how many runs it holds
+    #[command(after_help = "\
+Examples:
+  minutehand archive list --archive /var/lib/minutehand/archive
+  minutehand archive list --archive archive --tenant acme --from 2026-11-01 --to 2026-11-30 --json
+  zcat /var/lib/minutehand/archive/acme/2026/11/25/*.jsonl.gz | jq -r .run_id
+
+A run that was archived twice, because the process died before it was deleted, is counted once in its file. A file that has lost its end
+is told of; what it lacks lies in a later one.")]
+    List(ArchiveList),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ArchiveList {
+    /// The archive
+    #[arg(long, value_name = "DIRECTORY", env = "MINUTEHAND_ARCHIVE")]
+    pub(crate) archive: PathBuf,
+    /// Only this tenant's
+    #[arg(long)]
+    tenant: Option<String>,
+    /// Only of runs that ended on this day (in UTC) or later
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    from: Option<String>,
+    /// Only of runs that ended on this day or earlier
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    to: Option<String>,
+    /// Print a line of JSON for each file, for machines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl ArchiveList {
+    /// Whether it is about a file of this tenant and day.
+    pub(crate) fn names(&self, tenant: &str, day: &str) -> bool {
+        self.tenant.as_deref().is_none_or(|asked| asked == tenant)
+            && self.from.as_deref().is_none_or(|from| from <= day)
+            && self.to.as_deref().is_none_or(|to| day <= to)
+    }
+}
+
+fn day(text: &str) -> Result<String, &'static str> {
+    let is_one = text.len() == 10 && Moment::parse(&format!("{text}T00:00:00Z")).is_some();
+    if is_one { Ok(text.to_owned()) } else { Err("write a day as 2026-11-25") }
+}
+
 impl Repair {
     /// None for a data directory.
     pub(crate) fn connection(&self) -> Option<Connection> {
@@ -178,6 +250,8 @@ impl Arguments {
         match self.command {
             Some(Command::Serve(serve)) => Chosen::Serve(serve),
             Some(Command::Repair(repair)) => Chosen::Repair(repair),
+            Some(Command::Compact(compact)) => Chosen::Compact(compact),
+            Some(Command::Archive(Archive::List(list))) => Chosen::ListArchive(list),
             Some(Command::Client(client)) => Chosen::Client(client),
             None => Chosen::Serve(self.serve),
         }

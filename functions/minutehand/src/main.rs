@@ -1,8 +1,10 @@
 //! `minutehand`: the whole scheduler in one process, and the client of one.
 
 mod admin_key;
+mod archive;
 mod arguments;
 mod client;
+mod compact;
 mod drain;
 mod executing;
 mod front;
@@ -18,6 +20,7 @@ mod serve;
 mod serve_error;
 mod sweeping;
 mod targets;
+mod tidying;
 mod tls;
 mod welcome;
 
@@ -32,6 +35,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::arguments::{Arguments, Chosen, Repair, Serve};
+use self::serve_error::ServeError;
 
 /// A check found something.
 const SOMETHING_FOUND: u8 = 6;
@@ -46,13 +50,19 @@ async fn main() -> ExitCode {
     match Arguments::parse().chosen() {
         Chosen::Serve(options) => serve(&options).await,
         Chosen::Repair(options) => repair(&options).await,
+        Chosen::ListArchive(asked) => done(archive::list(&asked)),
+        Chosen::Compact(options) => done(compact::compact_directory(&options.data)),
         Chosen::Client(command) => client::client(command).await,
     }
 }
 
 async fn serve(options: &Serve) -> ExitCode {
     log_to_stderr();
-    match serve::serve(options).await {
+    done(serve::serve(options).await)
+}
+
+fn done(outcome: Result<(), ServeError>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("minutehand: {error}");

@@ -1,8 +1,11 @@
 //! `minutehand serve`: the API, the sweeper and the executor in one process, over a file, memory, or AWS.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use minutehand_api::Metrics;
+use minutehand_io::chance::{Chance as _, SystemChance};
+use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::events::Log;
 use minutehand_io::metrics::measured::Measured;
 use minutehand_io::metrics::series::Series;
@@ -12,7 +15,9 @@ use minutehand_io::vault::key_file::KeyFile;
 use prometheus::Registry;
 
 use crate::admin_key::AdminKey;
+use crate::archive::Archive;
 use crate::arguments::Serve;
+use crate::drain::Drain;
 use crate::host::{Host, listen};
 use crate::local::Local;
 use crate::metrics;
@@ -21,6 +26,7 @@ use crate::on_aws::on_aws;
 use crate::serve_error::ServeError;
 use crate::sweeping::{start_over, sweeping};
 use crate::targets;
+use crate::tidying::tidying;
 
 /// Runs until SIGTERM or ctrl-c, or until the store fails.
 pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
@@ -68,5 +74,15 @@ async fn embedded<E: Engine>(
     }
     let metrics = Metrics::new(registry)?.watching(options.watched()?);
     let host = Host { options, key, keeps, reach: options.reach(), declared, metrics };
-    host.run(Arc::clone(&ports), listener, |drain| sweeping(ports, drain), failed).await
+    let archive = options.archive.as_deref().map(archive).transpose()?;
+    let swept = Arc::clone(&ports);
+    let sweeping = |drain: Drain| async move {
+        tokio::join!(sweeping(Arc::clone(&swept), drain.clone()), tidying(swept, archive, drain));
+    };
+    host.run(ports, listener, sweeping, failed).await
+}
+
+fn archive(directory: &Path) -> Result<Archive, ServeError> {
+    let opened = Archive::open(directory, SystemClock.now(), SystemChance.number());
+    opened.map_err(|why| ServeError::Archive { directory: directory.to_owned(), why })
 }

@@ -19,6 +19,10 @@ pub(crate) enum ServeError {
     Store { directory: PathBuf, why: OpenError },
     #[error("there is no store in {}", .0.display())]
     NoDirectory(PathBuf),
+    #[error("there is no archive in {}", .0.display())]
+    NoArchive(PathBuf),
+    #[error("cannot use the archive in {directory}: {why}", directory = directory.display())]
+    Archive { directory: PathBuf, why: io::Error },
     #[cfg(not(feature = "aws"))]
     #[error("this binary was built without AWS: `cargo run --features aws -- serve --aws` builds one with it")]
     NoAws,

@@ -14,9 +14,6 @@ use minutehand_sweeper::tick;
 use crate::drain::Drain;
 use crate::local::Local;
 
-/// What has expired is deleted so much at a time, so that it never holds up what is due.
-const EXPIRED_AT_ONCE: usize = 1000;
-
 /// However far ahead the first timer is, the sweeper looks at the clock again after so long. A timer of the runtime goes no
 /// further than two years either.
 const LONGEST_REST: Duration = Duration::from_secs(24 * 3600);
@@ -48,9 +45,6 @@ pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: D
                     None
                 }
             };
-            if let Err(fault) = ports.store().sweep_expired(ports.clock().now(), EXPIRED_AT_ONCE).await {
-                tracing::warn!(%fault, "what has expired was not deleted; the next pass tries again");
-            }
             rest(&ports, carries_on).await;
         };
         tokio::select! {

@@ -23,6 +23,8 @@ mod firing;
 mod full_disk;
 #[path = "process/graphs.rs"]
 mod graphs;
+#[path = "process/keeping.rs"]
+mod keeping;
 #[path = "process/measuring.rs"]
 mod measuring;
 #[path = "process/over_tls.rs"]

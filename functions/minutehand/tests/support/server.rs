@@ -46,6 +46,7 @@ pub(crate) fn minutehand() -> Command {
         "MINUTEHAND_DATA",
         "MINUTEHAND_LISTEN",
         "MINUTEHAND_REACH",
+        "MINUTEHAND_ARCHIVE",
         "MINUTEHAND_TLS_CERT",
         "MINUTEHAND_TLS_KEY",
         "RUST_LOG",

@@ -12,6 +12,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant, base32, from_base32};
 use minutehand_domain::pace;
@@ -56,6 +57,13 @@ pub struct Embedded<E> {
     writes: AtomicU64,
     later: AtomicU64,
     corrupt: AtomicU64,
+}
+
+/// Something whose time is over, as it was found.
+#[derive(Clone, Debug)]
+pub struct Expired {
+    entry: Vec<u8>,
+    expiring: Expiring,
 }
 
 /// Some of all tenants' items of one kind.
@@ -155,24 +163,46 @@ impl<E: Engine> Embedded<E> {
 
     /// Deletes what has expired at `now`, at most so many items, and says how many.
     pub async fn sweep_expired(&self, now: Moment, most: usize) -> Result<usize, Fault> {
-        let mut deleted = 0;
-        for (entry, expiring) in self.entries(Table::Expiring, &keys::expired(now), most)? {
-            let expiring = Expiring::of_bytes(&expiring)?;
-            deleted += usize::from(self.delete_expired(entry, expiring).await?);
+        self.delete_expired(self.expired(now, most)?).await
+    }
+
+    /// What has expired at `now`, the first so many by when that was: for whoever keeps it elsewhere before it is deleted. It costs what it
+    /// finds, whatever else the store holds.
+    pub fn expired(&self, now: Moment, most: usize) -> Result<Vec<Expired>, Fault> {
+        let entries = self.entries(Table::Expiring, &keys::expired(now), most)?.into_iter();
+        entries.map(|(entry, bytes)| Ok(Expired { entry, expiring: Expiring::of_bytes(&bytes)? })).collect()
+    }
+
+    /// The run that expired; none where it was another thing, or the run was written again since. One that this release cannot read is a
+    /// later release's, whose expiry it is.
+    pub fn expired_run(&self, expired: &Expired) -> Result<Option<Run>, Fault> {
+        let Expiring { version, table, ref key, .. } = expired.expiring;
+        if Table::numbered(table) != Some(Table::Runs) {
+            return Ok(None);
         }
-        Ok(deleted)
+        let seen = self.read(Table::Runs, key, |bytes| self.codec.decode::<Run>(bytes))?;
+        Ok(seen.filter(|seen| seen.version == version).map(|seen| seen.item))
+    }
+
+    /// Deletes what was found expired, side by side, so that many deletions share a commit; and says how many there were.
+    pub async fn delete_expired(&self, expired: Vec<Expired>) -> Result<usize, Fault> {
+        let deletions = stream::iter(expired).map(|each| self.delete_one(each)).buffer_unordered(DELETED_AT_ONCE);
+        deletions.try_fold(0, |deleted, is_deleted| async move { Ok(deleted + usize::from(is_deleted)) }).await
     }
 
     /// An item that was written again since stands under another expiry, or under this one as another version; and so does one
     /// that was gone and made again, for no two lives share a version: then only this entry goes, and only if it is still the
-    /// one that was seen.
-    async fn delete_expired(&self, entry: Vec<u8>, expiring: Expiring) -> Result<bool, Fault> {
+    /// one that was seen. With a run goes what lies beneath it.
+    async fn delete_one(&self, Expired { entry, expiring }: Expired) -> Result<bool, Fault> {
         let Some(table) = Table::numbered(expiring.table) else { return Ok(false) };
         let seen = engine::Guard::Stamped(Stamp::Version(expiring.version));
         let guard = if expiring.version == IMMUTABLE { engine::Guard::Anything } else { seen };
         let listed = Some(expiring.listed).filter(|key| !key.is_empty());
         let mut entries = vec![Entry { table: Table::Expiring, key: entry.clone(), value: None }];
         entries.extend(listed.map(|key| Entry { table: Table::RunsByTime, key, value: None }));
+        if table == Table::Runs {
+            entries.extend(self.beneath_a_run(&expiring.key)?);
+        }
         let change = Change::Guarded(guard, Made { value: None, entries });
         if self.apply(Write { table, key: expiring.key, change }).await?.is_made() {
             return Ok(true);
@@ -180,6 +210,18 @@ impl<E: Engine> Embedded<E> {
         let change = Change::Guarded(seen, Made::default());
         self.apply(Write { table: Table::Expiring, key: entry, change }).await?;
         Ok(false)
+    }
+
+    /// What was written of a run beside it: nobody asks for that when the run is gone.
+    fn beneath_a_run(&self, run: &[u8]) -> Result<Vec<Entry>, Fault> {
+        let mut found = Vec::new();
+        for (table, span) in keys::beneath_a_run(run) {
+            self.engine.walk(table, &span, |key, _| {
+                found.push(Entry { table, key: key.to_vec(), value: None });
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        Ok(found)
     }
 
     /// Waits until the timer of an operation is put, or returns at once where one was since the last wait.
@@ -600,10 +642,13 @@ const TIMERS: &str = "t";
 const EVERYTHING_PAGE: usize = 1000;
 /// Timers that a page of the search holds.
 const SURVEY_PAGE: usize = 1000;
+/// Deletions of what has expired that wait for one commit: enough to share it, few enough that nobody who writes waits long behind them.
+const DELETED_AT_ONCE: usize = 100;
 
 #[cfg(test)]
 mod tests {
     use minutehand_domain::id::JobId;
+    use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 
     use super::*;
 
@@ -643,6 +688,32 @@ mod tests {
         ] {
             assert_eq!(store.first_bucket(0, from).await, Ok(first), "from {from}");
         }
+    }
+
+    /// Removed: the list by instant, for a walk over all there is. A sweep of a million items that expire later read each of them.
+    #[tokio::test]
+    async fn a_sweep_reads_what_has_expired_whatever_else_there_is() {
+        let (store, now) = (MemoryStore::in_memory(), Moment::from_secs(1_800_000_000));
+        for number in 0..10_000 {
+            let until = if number < 10 { now } else { now + pace::TICK };
+            answered(&store, number, until).await;
+        }
+        let before = store.meter();
+
+        let deleted = store.sweep_expired(now, 1000).await;
+        let nothing = store.sweep_expired(now, 1000).await;
+
+        let after = store.meter();
+        assert_eq!((deleted, nothing), (Ok(10), Ok(0)));
+        assert_eq!((after.reads - before.reads, after.writes - before.writes), (10, 10));
+    }
+
+    async fn answered(store: &MemoryStore, number: u64, until: Moment) {
+        let run = RunKey::manual(JobId::from_bytes([7; 16]), until, number);
+        let (name, fingerprint) = (AskedName::of(&number.to_string()), Fingerprint::of("x", "", "").unwrap());
+        let asked = Asked { name, fingerprint, run, until: Some(until) };
+        let put = store.put(&Tenant::deployment(), name, &asked, Guard::Absent).await.unwrap();
+        assert!(put.is_written());
     }
 
     fn timer_at(seconds: i64) -> Timer {

@@ -68,6 +68,17 @@ impl FileStore {
         File::start(open::in_directory(directory)?).map(Embedded::new)
     }
 
+    /// Gives the file's free pages back to the disk, of a store that nobody has open; and says how many bytes it had, and has.
+    pub fn compact(directory: &Path) -> Result<(u64, u64), OpenError> {
+        let path = directory.join(open::FILE);
+        let before = fs::metadata(&path)?.len();
+        let Opened { mut database, lock: _held } = open::in_directory(directory)?;
+        // A pass moves what it can; what is behind it then can be moved by the next.
+        while database.compact().map_err(redb::Error::from)? {}
+        drop(database);
+        Ok((before, fs::metadata(&path)?.len()))
+    }
+
     /// Opens a store on something else than a file.
     pub fn with_backend(backend: impl StorageBackend) -> Result<Self, OpenError> {
         File::start(open::on_backend(backend)?).map(Embedded::new)

@@ -125,6 +125,19 @@ pub(super) fn expired(now: Moment) -> Span {
     Span { from: Vec::new(), to: past(now), order: Order::Forward }
 }
 
+/// What lies beneath the run under this key, of each kind that is written of a run beside it: their keys go on from the run's.
+pub(super) fn beneath_a_run(run: &[u8]) -> Vec<(Table, Span)> {
+    let below = |key: Vec<u8>| Span { from: key.clone(), to: behind_all(key), order: Order::Forward };
+    let attempts = (Table::Attempts, below(run.to_vec()));
+    let tenant = run.iter().position(|byte| *byte == 0).map_or(0, |end| end + 1);
+    let (tenant, rest) = run.split_at(tenant);
+    let items = BENEATH_A_RUN.map(|kind| (Table::Items, below([tenant, kind.as_bytes(), &[0], rest].concat())));
+    std::iter::once(attempts).chain(items).collect()
+}
+
+/// The kinds whose items say more of one run, and lie in the table for all.
+const BENEATH_A_RUN: [&str; 4] = ["logbook", "checkpoint", "log", "effect"];
+
 /// By instant, then by thing: as timer keys compare.
 pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MOMENT_BYTES + 1 + RunKey::BYTES);

@@ -1,0 +1,157 @@
+//! The archive: a directory that gets what is over before it is deleted. A file for each tenant, day and process, `TENANT/YYYY/MM/DD/*.jsonl.gz`,
+//! by the day of each run's end: lines of JSON, each a run as the API shows it.
+//!
+//! Rule **archived before deleted**: a batch is on the disk, with the directories that lead to it, before the first run of it is deleted. So
+//! whoever dies in between archives it again: each run is there at least once, and who reads takes its first line.
+//!
+//! A file is only ever appended to, a whole member of gzip at a time, by the process that made it. So what a crash tears is the end of a file,
+//! and nothing is written behind it.
+
+mod listing;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
+
+pub(crate) use self::listing::list;
+
+const ENDING: &str = ".jsonl.gz";
+
+#[derive(Debug)]
+pub(crate) struct Archive {
+    directory: PathBuf,
+    /// What this process calls its files: no other has the same.
+    name: String,
+    /// Those that could not be appended to: what is torn stays the end of its file.
+    spoilt: BTreeMap<PathBuf, u32>,
+}
+
+/// A run as it is kept: whose it is, when it ended, and what is said of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) tenant: Tenant,
+    pub(crate) ended: Moment,
+    pub(crate) line: String,
+}
+
+impl Archive {
+    /// Makes the directory where it is missing, so that a wrong one is told of at the start and not in a month.
+    pub(crate) fn open(directory: &Path, now: Moment, process: u64) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        let name = format!("{}-{process:016x}", now.to_string().replace(':', ""));
+        Ok(Self { directory: directory.to_owned(), name, spoilt: BTreeMap::new() })
+    }
+
+    /// On the disk when it returns.
+    pub(crate) fn keep(&mut self, records: &[Record]) -> io::Result<()> {
+        let mut by_folder: BTreeMap<PathBuf, Vec<&Record>> = BTreeMap::new();
+        for record in records {
+            by_folder.entry(folder_of(record)).or_default().push(record);
+        }
+        for (folder, records) in by_folder {
+            self.append(&folder, &records)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, folder: &Path, records: &[&Record]) -> io::Result<()> {
+        make_durably(&self.directory, folder)?;
+        let (member, spoilt) = (member(records)?, self.spoilt.get(folder).copied().unwrap_or_default());
+        let again = if spoilt == 0 { String::new() } else { format!("-{spoilt}") };
+        let folder_here = self.directory.join(folder);
+        let path = folder_here.join(format!("{}{again}{ENDING}", self.name));
+        let appended = append_durably(&path, &member).and_then(|()| sync(&folder_here));
+        if appended.is_err() {
+            self.spoilt.insert(folder.to_owned(), spoilt + 1);
+        }
+        appended
+    }
+}
+
+/// By tenant and by day: `acme/2026/11/25`.
+fn folder_of(record: &Record) -> PathBuf {
+    let day = record.ended.to_string();
+    let parts = day.get(..10).unwrap_or_default().split('-');
+    std::iter::once(record.tenant.as_str()).chain(parts).collect()
+}
+
+fn member(records: &[&Record]) -> io::Result<Vec<u8>> {
+    let mut member = GzEncoder::new(Vec::new(), Compression::default());
+    for record in records {
+        member.write_all(record.line.as_bytes())?;
+        member.write_all(b"\n")?;
+    }
+    member.finish()
+}
+
+fn append_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// A folder is only found again after a power cut if those that lead to it are on the disk too.
+fn make_durably(directory: &Path, folder: &Path) -> io::Result<()> {
+    if directory.join(folder).is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(directory.join(folder))?;
+    let leading: BTreeSet<&Path> = folder.ancestors().skip(1).collect();
+    leading.into_iter().try_for_each(|above| sync(&directory.join(above)))
+}
+
+fn sync(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) { fs::File::open(directory)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: Moment = Moment::from_secs(1_800_014_400);
+
+    fn record(tenant: &str, ended: Moment, line: &str) -> Record {
+        Record { tenant: Tenant::new(tenant).unwrap(), ended, line: line.to_owned() }
+    }
+
+    fn files(directory: &Path) -> Vec<PathBuf> {
+        listing::files(directory).unwrap().into_iter().map(|file| file.path).collect()
+    }
+
+    #[test]
+    fn a_run_lies_under_its_tenant_and_the_day_of_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(directory.path(), NOON, 7).unwrap();
+
+        archive
+            .keep(&[record("acme", NOON, "{}"), record("acme", Moment::from_secs(0), "{}"), record("b", NOON, "{}")])
+            .unwrap();
+
+        let name = "2027-01-15T120000.000Z-0000000000000007.jsonl.gz";
+        let wanted = ["acme/1970/01/01", "acme/2027/01/15", "b/2027/01/15"];
+        assert_eq!(files(directory.path()), wanted.map(|day| directory.path().join(day).join(name)));
+    }
+
+    /// What a failed write left may end in the middle of a member: nothing that is appended behind that could be read.
+    #[test]
+    fn nothing_is_written_behind_what_could_not_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(directory.path(), NOON, 7).unwrap();
+        let in_the_way = directory.path().join("acme/2027/01/15").join(format!("{}{ENDING}", archive.name));
+        fs::create_dir_all(&in_the_way).unwrap();
+
+        let refused = archive.keep(&[record("acme", NOON, "{}")]);
+        fs::remove_dir(&in_the_way).unwrap();
+        archive.keep(&[record("acme", NOON, "{}")]).unwrap();
+
+        assert!(refused.is_err());
+        let name = "2027-01-15T120000.000Z-0000000000000007-1.jsonl.gz";
+        assert_eq!(files(directory.path()), [directory.path().join("acme/2027/01/15").join(name)]);
+    }
+}
