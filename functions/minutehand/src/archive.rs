@@ -9,7 +9,7 @@
 
 mod listing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
+use minutehand_io::store::embedded::owner_only;
 
 pub(crate) use self::listing::list;
 
@@ -43,21 +44,20 @@ pub(crate) struct Record {
 impl Archive {
     /// Makes the directory where it is missing, so that a wrong one is told of at the start and not in a month.
     pub(crate) fn open(directory: &Path, now: Moment, process: u64) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
+        owner_only::make_directory(directory)?;
+        sync(directory.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
         let name = format!("{}-{process:016x}", now.to_string().replace(':', ""));
         Ok(Self { directory: directory.to_owned(), name, spoilt: BTreeMap::new() })
     }
 
-    /// On the disk when it returns.
-    pub(crate) fn keep(&mut self, records: &[Record]) -> io::Result<()> {
+    /// On the disk when it returns, but for those of the folders that it names, which could not be written into: one tenant's keeps nobody else's.
+    pub(crate) fn keep(&mut self, records: &[Record]) -> BTreeMap<PathBuf, io::Error> {
         let mut by_folder: BTreeMap<PathBuf, Vec<&Record>> = BTreeMap::new();
         for record in records {
-            by_folder.entry(folder_of(record)).or_default().push(record);
+            by_folder.entry(record.folder()).or_default().push(record);
         }
-        for (folder, records) in by_folder {
-            self.append(&folder, &records)?;
-        }
-        Ok(())
+        let appended = by_folder.into_iter().map(|(folder, records)| (self.append(&folder, &records), folder));
+        appended.filter_map(|(appended, folder)| Some((folder, appended.err()?))).collect()
     }
 
     fn append(&mut self, folder: &Path, records: &[&Record]) -> io::Result<()> {
@@ -74,11 +74,13 @@ impl Archive {
     }
 }
 
-/// By tenant and by day: `acme/2026/11/25`.
-fn folder_of(record: &Record) -> PathBuf {
-    let day = record.ended.to_string();
-    let parts = day.get(..10).unwrap_or_default().split('-');
-    std::iter::once(record.tenant.as_str()).chain(parts).collect()
+impl Record {
+    /// By tenant and by day: `acme/2026/11/25`.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let day = self.ended.to_string();
+        let parts = day.get(..10).unwrap_or_default().split('-');
+        std::iter::once(self.tenant.as_str()).chain(parts).collect()
+    }
 }
 
 fn member(records: &[&Record]) -> io::Result<Vec<u8>> {
@@ -91,19 +93,16 @@ fn member(records: &[&Record]) -> io::Result<Vec<u8>> {
 }
 
 fn append_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+    let mut file = owner_only::open(fs::OpenOptions::new().create(true).append(true), path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// A folder is only found again after a power cut if those that lead to it are on the disk too.
+/// A folder is only found again after a power cut if those that lead to it are on the disk too: also one that was there already, whose maker may
+/// have died before.
 fn make_durably(directory: &Path, folder: &Path) -> io::Result<()> {
-    if directory.join(folder).is_dir() {
-        return Ok(());
-    }
-    fs::create_dir_all(directory.join(folder))?;
-    let leading: BTreeSet<&Path> = folder.ancestors().skip(1).collect();
-    leading.into_iter().try_for_each(|above| sync(&directory.join(above)))
+    owner_only::make_directory(&directory.join(folder))?;
+    folder.ancestors().skip(1).try_for_each(|above| sync(&directory.join(above)))
 }
 
 fn sync(directory: &Path) -> io::Result<()> {
@@ -129,11 +128,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut archive = Archive::open(directory.path(), NOON, 7).unwrap();
 
-        archive
-            .keep(&[record("acme", NOON, "{}"), record("acme", Moment::from_secs(0), "{}"), record("b", NOON, "{}")])
-            .unwrap();
+        let refused = archive.keep(&[
+            record("acme", NOON, "{}"),
+            record("acme", Moment::from_secs(0), "{}"),
+            record("b", NOON, "{}"),
+        ]);
 
         let name = "2027-01-15T120000.000Z-0000000000000007.jsonl.gz";
+        assert!(refused.is_empty(), "{refused:?}");
         let wanted = ["acme/1970/01/01", "acme/2027/01/15", "b/2027/01/15"];
         assert_eq!(files(directory.path()), wanted.map(|day| directory.path().join(day).join(name)));
     }
@@ -146,12 +148,33 @@ mod tests {
         let in_the_way = directory.path().join("acme/2027/01/15").join(format!("{}{ENDING}", archive.name));
         fs::create_dir_all(&in_the_way).unwrap();
 
-        let refused = archive.keep(&[record("acme", NOON, "{}")]);
+        let refused = archive.keep(&[record("acme", NOON, "{}"), record("zebra", NOON, "{}")]);
         fs::remove_dir(&in_the_way).unwrap();
-        archive.keep(&[record("acme", NOON, "{}")]).unwrap();
+        let written = archive.keep(&[record("acme", NOON, "{}")]);
 
-        assert!(refused.is_err());
-        let name = "2027-01-15T120000.000Z-0000000000000007-1.jsonl.gz";
-        assert_eq!(files(directory.path()), [directory.path().join("acme/2027/01/15").join(name)]);
+        let day = PathBuf::from("acme/2027/01/15");
+        assert_eq!((refused.into_keys().collect::<Vec<_>>(), written.len()), (vec![day.clone()], 0));
+        let names =
+            ["2027-01-15T120000.000Z-0000000000000007-1.jsonl.gz", "2027-01-15T120000.000Z-0000000000000007.jsonl.gz"];
+        let wanted = [day.join(names[0]), Path::new("zebra/2027/01/15").join(names[1])];
+        assert_eq!(files(directory.path()), wanted.map(|path| directory.path().join(path)), "the others' are there");
+    }
+
+    /// What runs were given and answered is in them.
+    #[cfg(unix)]
+    #[test]
+    fn an_archive_is_for_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let there = tempfile::tempdir().unwrap();
+        let directory = there.path().join("archive");
+
+        let mut archive = Archive::open(&directory, NOON, 7).unwrap();
+        assert!(archive.keep(&[record("acme", NOON, "{}")]).is_empty());
+
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(
+            [mode(&directory), mode(&directory.join("acme")), mode(&files(&directory)[0])],
+            [0o700, 0o700, 0o600]
+        );
     }
 }

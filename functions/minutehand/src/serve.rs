@@ -9,7 +9,7 @@ use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::events::Log;
 use minutehand_io::metrics::measured::Measured;
 use minutehand_io::metrics::series::Series;
-use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, warn_of_wider};
+use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, owner_only};
 use minutehand_io::targets::http::HttpCaller;
 use minutehand_io::vault::key_file::KeyFile;
 use prometheus::Registry;
@@ -70,7 +70,7 @@ async fn embedded<E: Engine>(
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
     if !options.memory {
-        warn_of_wider(&options.data);
+        owner_only::warn_of_wider(&options.data);
     }
     let metrics = Metrics::new(registry)?.watching(options.watched()?);
     let host = Host { options, key, keeps, reach: options.reach(), declared, metrics };

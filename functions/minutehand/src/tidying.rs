@@ -1,5 +1,8 @@
 //! Tidying: what has expired is deleted from the embedded store, a little at a time. DynamoDB does that by itself.
 
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,67 +33,80 @@ const ARCHIVED_AT_ONCE: usize = 100;
 /// Deletes what has expired until the process drains.
 pub(crate) async fn tidying<E: Engine>(ports: Arc<Local<Embedded<E>>>, archive: Option<Archive>, drain: Drain) {
     let archive = archive.map(|archive| Arc::new(Mutex::new(archive)));
+    let mut behind = None;
     loop {
         let pass = async {
             let began = Instant::now();
-            let rest = match tidy(&ports, archive.as_ref()).await {
-                Ok(found) if found == AT_ONCE => began.elapsed() * REST,
-                Ok(_all) => EVERY,
+            let (next, rest) = match tidy(&ports, archive.as_ref(), behind.take()).await {
+                Ok(Some(next)) => (Some(next), began.elapsed() * REST),
+                Ok(None) => (None, EVERY),
                 Err(fault) => {
                     tracing::warn!(%fault, "what has expired was not deleted; the next pass tries again");
-                    EVERY
+                    (None, EVERY)
                 }
             };
             tokio::time::sleep(rest).await;
+            next
         };
-        tokio::select! {
+        behind = tokio::select! {
             biased;
             () = drain.draining() => return,
-            () = pass => {}
-        }
+            next = pass => next,
+        };
     }
 }
 
-/// Deletes some of what has expired, and says how much was found. Rule **outlasts its timer**: a record that is gone while a timer leads to it
+/// Deletes some of what has expired, behind what a page before may have left, and says where the next begins. Rule **outlasts its timer**: a record that is gone while a timer leads to it
 /// still would be made again, so that nothing expires past what the sweep has looked at.
-async fn tidy<E: Engine>(ports: &Local<Embedded<E>>, archive: Option<&Arc<Mutex<Archive>>>) -> Result<usize, Fault> {
-    let Some(cursor) = ports.store().get::<Cursor>(&Tenant::deployment(), 0).await? else { return Ok(0) };
-    let expired = ports.store().expired(cursor.item.expires_to(ports.clock().now()), AT_ONCE)?;
-    let found = expired.len();
+async fn tidy<E: Engine>(
+    ports: &Local<Embedded<E>>,
+    archive: Option<&Arc<Mutex<Archive>>>,
+    behind: Option<Vec<u8>>,
+) -> Result<Option<Vec<u8>>, Fault> {
+    let Some(cursor) = ports.store().get::<Cursor>(&Tenant::deployment(), 0).await? else { return Ok(None) };
+    let page = ports.store().expired(cursor.item.expires_to(ports.clock().now()), behind, AT_ONCE)?;
     let expired = match archive {
-        Some(archive) => archived(ports, archive, expired).await?,
-        None => expired,
+        Some(archive) => archived(ports, archive, page.found).await?,
+        None => page.found,
     };
     let deleted = ports.store().delete_expired(expired).await?;
     if deleted > 0 {
         tracing::debug!(deleted, "what has expired is deleted");
     }
-    Ok(found)
+    Ok(page.next)
 }
 
-/// Archives the runs among what has expired, and says what may be deleted: all but what cannot be read.
+/// Archives the runs among what has expired, and says what may be deleted: all but what cannot be read, and what could not be written.
 async fn archived<E: Engine>(
     ports: &Local<Embedded<E>>,
     archive: &Arc<Mutex<Archive>>,
     expired: Vec<Expired>,
 ) -> Result<Vec<Expired>, Fault> {
-    let mut kept = Vec::with_capacity(expired.len());
+    let (mut may_go, mut unreadable) = (Vec::with_capacity(expired.len()), None);
     for some in expired.chunks(ARCHIVED_AT_ONCE) {
-        let mut records = Vec::new();
+        let (mut of_no_run, mut of_runs, mut records) = (Vec::new(), Vec::new(), Vec::new());
         for each in some {
             match record(ports, each).await {
-                Ok(record) => records.extend(record),
-                Err(why) if why.is_of_an_item() => {
-                    tracing::warn!(%why, "a run that cannot be read is neither archived nor deleted");
-                    continue;
+                Ok(None) => of_no_run.push(each.clone()),
+                Ok(Some(record)) => {
+                    of_runs.push((record.folder(), each.clone()));
+                    records.push(record);
                 }
+                Err(why) if why.is_of_an_item() => unreadable = Some(why),
                 Err(fault) => return Err(fault),
             }
-            kept.push(each.clone());
         }
-        write(Arc::clone(archive), records).await?;
+        let refused = write(Arc::clone(archive), records).await?;
+        for (folder, why) in &refused {
+            tracing::warn!(folder = %folder.display(), %why, "runs could not be archived, and are not deleted");
+        }
+        may_go.append(&mut of_no_run);
+        may_go.extend(of_runs.into_iter().filter(|(folder, _)| !refused.contains_key(folder)).map(|(_, each)| each));
     }
-    Ok(kept)
+    if let Some(why) = unreadable {
+        tracing::warn!(%why, "runs that cannot be read are neither archived nor deleted");
+    }
+    Ok(may_go)
 }
 
 async fn record<E: Engine>(ports: &Local<Embedded<E>>, expired: &Expired) -> Result<Option<Record>, Fault> {
@@ -103,18 +119,12 @@ async fn record<E: Engine>(ports: &Local<Embedded<E>>, expired: &Expired) -> Res
 }
 
 /// On a thread that may wait for a disk.
-async fn write(archive: Arc<Mutex<Archive>>, records: Vec<Record>) -> Result<(), Fault> {
+async fn write(archive: Arc<Mutex<Archive>>, records: Vec<Record>) -> Result<BTreeMap<PathBuf, io::Error>, Fault> {
     if records.is_empty() {
-        return Ok(());
+        return Ok(BTreeMap::new());
     }
     let writing = move || archive.lock().unwrap_or_else(PoisonError::into_inner).keep(&records);
-    let written = tokio::task::spawn_blocking(writing).await;
-    let why = match written {
-        Ok(Ok(())) => return Ok(()),
-        Ok(Err(why)) => why.to_string(),
-        Err(why) => why.to_string(),
-    };
-    Err(Fault::unavailable(PORT, why))
+    tokio::task::spawn_blocking(writing).await.map_err(|why| Fault::unavailable(PORT, why.to_string()))
 }
 
 const PORT: &str = "the archive";

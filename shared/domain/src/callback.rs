@@ -151,7 +151,7 @@ impl Run {
     pub fn telling(&self, place: CallbackPlace, now: crate::Moment) -> Self {
         let key = RunKey::callback(self.key, place);
         let born = Self::new(self.tenant.clone(), key, self.priority);
-        let kept = self.kept.outlasting(self, now);
+        let kept = self.kept.outlasting(self);
         Self { state: State::Scheduled { due: now }, callback_of: Some(self.key), kept, ..born }
     }
 }

@@ -181,7 +181,7 @@ impl Job {
         let depth = before.follows.map_or(0, |follows| follows.depth).saturating_add(1);
         let key = RunKey::following(before.key, self.id, at);
         let run = self.run(key);
-        let kept = run.kept.outlasting(before, now);
+        let kept = run.kept.outlasting(before);
         let run = Run { follows: Some(Follows { run: before.key, depth }), kept, ..run };
         match (Follower { job: self.id, on }.comes_of(before), admits) {
             (Comes::Nothing, _) => None,

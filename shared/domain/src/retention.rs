@@ -82,17 +82,15 @@ impl Kept {
         Self { until: self.until.max(Some(until)), ..self }
     }
 
-    /// Of what the end of a run brings about, a run of its own: on record for as long as that one is, which would bring it about again.
+    /// Of what comes of a run that is over, another try or what its end brings about: on record for as long as that one is, which would bring it
+    /// about again. However short the retention is: a quota may shorten it still.
     #[must_use]
-    pub fn outlasting(self, of: &Run, now: Moment) -> Self {
+    pub fn outlasting(self, of: &Run) -> Self {
         let born = Self { until: None, ..self };
-        match of.expires_at() {
-            Some(until) if born.from(now) < until => born.at_least_until(until),
-            _ => born,
-        }
+        of.expires_at().map_or(born, |until| born.at_least_until(until))
     }
 
-    /// From when on every occurrence of a job that was on record is on record still.
+    /// From when on every occurrence of a job that was on record is on record still. What was to be before that is too late to be made up for.
     pub fn certain_since(catch_up: &CatchUp, now: Moment) -> Moment {
         now - catch_up.window().max(Retention::LEAST.span())
     }
@@ -229,6 +227,25 @@ mod tests {
         for (run, expires_at) in rows {
             assert_eq!(run.expires_at(), expires_at, "{run:?}");
         }
+    }
+
+    /// A callback's run, a follower's, another try: who brought it about would do so again. Removed: that it is set where the retention is
+    /// long enough, which the quota shortens afterwards.
+    #[test]
+    fn what_comes_of_a_run_is_on_record_for_as_long_as_it() {
+        let over = |kept| Run {
+            state: State::Cancelled { at: AT },
+            kept,
+            ..Run::new(Tenant::deployment(), RunKey::occurrence(JOB, AT), Priority::Normal)
+        };
+        let for_nine = over(Kept { retention: days(9), until: None });
+        for retention in [days(1), days(30), None] {
+            let born = Kept { retention, until: Some(after(400)) }.outlasting(&for_nine).bounded(days(2));
+            assert!(born.from(AT) >= after(9) && born.from(AT) < after(400), "{retention:?}: {born:?}");
+        }
+        let first = over(Kept { retention: days(1), until: Some(after(20)) });
+        let again = Run { state: State::Cancelled { at: AT }, ..first.redriven(RunKey::manual(JOB, AT, 1)).unwrap() };
+        assert_eq!(again.expires_at(), first.expires_at());
     }
 
     #[test]

@@ -492,7 +492,7 @@ impl Run {
                 let (sla, follows) = (self.sla_from(key.at), self.follows);
                 let (followers, callbacks) = (self.followers.clone(), self.callbacks.clone());
                 let born = Self::new(self.tenant.clone(), key, self.priority);
-                let (is_counted, kept) = (self.is_counted, Kept { until: None, ..self.kept });
+                let (is_counted, kept) = (self.is_counted, self.kept.outlasting(self));
                 Ok(Self { payload, redrive_of, sla, follows, followers, callbacks, is_counted, kept, ..born })
             }
         }

@@ -26,6 +26,12 @@ pub(crate) async fn bounded<D: Ports>(ports: &D, job: Job) -> Job {
     Job { definition: Definition { retention, ..job.definition }, ..job }
 }
 
+/// From when on the occurrences of a job that were on record are on record still, by what job and quota say today.
+pub(crate) async fn on_record_since<D: Ports>(ports: &D, job: &Job) -> Moment {
+    let retention = Retention::of(job.definition.retention, retention_of(ports, &job.tenant).await).unwrap_or_default();
+    ports.clock().now() - retention.span().max(job.definition.catch_up.window())
+}
+
 async fn retention_of<D: Ports>(ports: &D, tenant: &Tenant) -> Option<Retention> {
     ports.quotas().of(ports.store(), tenant, ports.clock().now()).await.retention
 }

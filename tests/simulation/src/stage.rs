@@ -53,6 +53,7 @@ use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunsOf, See
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::{Violation, callbacks};
 use minutehand_protocol::calendar::change::{Gone, Put as PutCalendar, delete as delete_calendar, put as put_calendar};
+use minutehand_protocol::chain::links::promise_gap;
 use minutehand_protocol::day::day_of;
 use minutehand_protocol::job::change::{Changed, change};
 use minutehand_protocol::job::create::{Created, NewJob, create};
@@ -571,6 +572,17 @@ impl Stage {
     pub fn repair(&self, at: i64, name: &'static str) -> Answer<Repaired> {
         self.act(at, name, |ports| async move {
             repair(&ports, Position::default(), Repair { check: false, until: Moment::END }).await
+        })
+    }
+
+    /// Somebody looks at whether the chain goes on behind an instant, and mends it: the instant that was promised.
+    pub fn mend_behind(&self, at: i64, name: &'static str, instant: i64) -> Answer<Option<i64>> {
+        let (tenant, id) = (self.tenant.clone(), self.id);
+        self.act(at, name, move |ports| async move {
+            let job = job_of(&ports, &tenant, id).await?.expect("it is created");
+            let Some(next) = job.next_after(moment(instant)) else { return Ok(None) };
+            let promised = promise_gap(&ports, &job, next).await?;
+            Ok(promised.map(|(gap, _timer)| second(gap.millis())))
         })
     }
 

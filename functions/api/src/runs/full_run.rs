@@ -182,7 +182,7 @@ pub(crate) fn task_of(standing: &Standing) -> TaskOfView {
 }
 
 /// The run that `key` names: as it is recorded, as the record that speaks for it tells, or as it will be if it is an occurrence
-/// that nobody has claimed. With its job, but where it is a task's.
+/// that nobody has claimed. With its job, but where it is a task's or the job is gone.
 pub(crate) async fn run_of<D: Ports>(
     ports: &D,
     tenant: &Tenant,
@@ -190,9 +190,8 @@ pub(crate) async fn run_of<D: Ports>(
 ) -> Result<Option<(Run, Option<Job>)>, Fault> {
     Ok(match (standing(ports, tenant, key, Asked::ByAnyone).await?, key.owner()) {
         (Standings::Recorded(seen), Owner::Parent | Owner::Rule(_)) => Some((seen.item, None)),
-        (Standings::Recorded(seen), Owner::Job(id)) => {
-            job_of(ports, tenant, id).await?.map(|job| (seen.item, Some(job)))
-        }
+        // A job that was deleted may go before the last of its runs.
+        (Standings::Recorded(seen), Owner::Job(id)) => Some((seen.item, job_of(ports, tenant, id).await?)),
         (Standings::Covered(job, coverage), _) => Some((coverage.as_of(&job, key), Some(job))),
         (Standings::Unborn(job), _) => Some((job.run(key), Some(job))),
         (Standings::NotAdmitted(_) | Standings::NoJob | Standings::NoRecord, _) => None,

@@ -1,10 +1,12 @@
 //! For how long what is over is kept, as clients ask for it, and as runs are pinned to it.
 
-use minutehand_domain::id::RunKey;
+use minutehand_domain::Moment;
+use minutehand_domain::head::Head;
+use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::retention::Retention;
 use minutehand_domain::run::Run;
 use minutehand_io::Ports as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{Deleted, Store as _};
 use serde_json::{Value, json};
 
 use crate::world::{World, acme};
@@ -56,5 +58,40 @@ async fn a_run_is_kept_as_its_job_says_and_no_longer_than_its_tenant_may() {
         let key: RunKey = run.word("/run_id").parse().unwrap();
         let seen = world.ports.store().get::<Run>(&acme(), key).await.unwrap().unwrap();
         assert_eq!(seen.item.kept.retention.map(Retention::days), kept, "{quota}");
+    }
+}
+
+/// An hourly job fired three days ago, and what it left has expired. Removed: rule **forgotten**. The run was shown as still to come, and a cancel
+/// put a timer into a minute that was left long ago.
+#[tokio::test]
+async fn an_occurrence_whose_record_may_have_expired_is_not_there() {
+    let world = World::new();
+    let job = world.job_of(json!({"schedule": {"every_seconds": 3600}, "retention_days": 1})).await;
+    let created = world.get(&format!("/v1/jobs/{job}")).await;
+    let first = Moment::parse(&created.word("/next_run_at")).unwrap();
+    let key = RunKey::occurrence(job.parse().unwrap(), first);
+    let path = format!("/v1/runs/{key}");
+    let to_come = world.get(&path).await;
+
+    world.pass(3 * 86_400);
+    let later = world.get(&path).await;
+    let cancelled = world.post(&format!("{path}/cancel"), json!({})).await;
+
+    assert_eq!((to_come.status.as_u16(), to_come.word("/status")), (200, "scheduled".to_owned()));
+    assert_eq!([later.status.as_u16(), cancelled.status.as_u16()], [404, 404], "{}", later.text);
+}
+
+#[tokio::test]
+async fn a_run_is_shown_though_its_job_has_gone_before_it() {
+    let world = World::new();
+    let job = world.job_of(json!({"schedule": {"on_demand": true}})).await;
+    let run = world.post(&format!("/v1/jobs/{job}/run"), json!({})).await.word("/run_id");
+    let id: JobId = job.parse().unwrap();
+    let head = world.ports.store().get::<Head>(&acme(), id).await.unwrap().unwrap();
+    assert_eq!(world.ports.store().delete::<Head>(&acme(), id, head.version).await.unwrap(), Deleted::Done);
+
+    for path in [format!("/v1/runs/{run}"), format!("/v1/runs/{run}/logs"), format!("/v1/runs/{run}/events")] {
+        let answer = world.get(&path).await;
+        assert_eq!(answer.status.as_u16(), 200, "{path}: {}", answer.text);
     }
 }

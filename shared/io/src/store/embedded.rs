@@ -27,7 +27,7 @@ pub use self::codec::Codec;
 use self::codec::{Expiring, Stamp, stamp_of};
 pub use self::engine::Engine;
 use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
-pub use self::file::{File, OpenError, warn_of_wider};
+pub use self::file::{File, OpenError, owner_only};
 pub use self::memory::Memory;
 use super::item::{Item, Listed};
 use super::update::{self, Update};
@@ -64,6 +64,14 @@ pub struct Embedded<E> {
 pub struct Expired {
     entry: Vec<u8>,
     expiring: Expiring,
+}
+
+/// Some of what has expired, by when that was.
+#[derive(Clone, Debug)]
+pub struct ExpiredPage {
+    pub found: Vec<Expired>,
+    /// Behind what the next one begins; none at the end.
+    pub next: Option<Vec<u8>>,
 }
 
 /// Some of all tenants' items of one kind.
@@ -163,14 +171,16 @@ impl<E: Engine> Embedded<E> {
 
     /// Deletes what has expired at `now`, at most so many items, and says how many.
     pub async fn sweep_expired(&self, now: Moment, most: usize) -> Result<usize, Fault> {
-        self.delete_expired(self.expired(now, most)?).await
+        self.delete_expired(self.expired(now, None, most)?.found).await
     }
 
-    /// What has expired at `now`, the first so many by when that was: for whoever keeps it elsewhere before it is deleted. It costs what it
-    /// finds, whatever else the store holds.
-    pub fn expired(&self, now: Moment, most: usize) -> Result<Vec<Expired>, Fault> {
-        let entries = self.entries(Table::Expiring, &keys::expired(now), most)?.into_iter();
-        entries.map(|(entry, bytes)| Ok(Expired { entry, expiring: Expiring::of_bytes(&bytes)? })).collect()
+    /// A page of what has expired at `now`, behind the one before: for whoever keeps it elsewhere before it is deleted, and may leave some of it.
+    /// It costs what it finds, whatever else the store holds. An entry that cannot be read is passed over: it keeps nothing else from its end.
+    pub fn expired(&self, now: Moment, behind: Option<Vec<u8>>, most: usize) -> Result<ExpiredPage, Fault> {
+        let entries = self.entries(Table::Expiring, &keys::expired(now, behind), most)?;
+        let next = entries.last().filter(|_| entries.len() == most).map(|(entry, _)| entry.clone());
+        let readable = entries.into_iter().filter_map(|(entry, bytes)| Some((entry, Expiring::of_bytes(&bytes).ok()?)));
+        Ok(ExpiredPage { found: readable.map(|(entry, expiring)| Expired { entry, expiring }).collect(), next })
     }
 
     /// The run that expired; none where it was another thing, or the run was written again since. One that this release cannot read is a

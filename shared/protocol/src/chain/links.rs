@@ -4,6 +4,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::pace;
+use minutehand_domain::retention::Kept;
 use minutehand_domain::run::{Covered, Run};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
@@ -35,6 +36,7 @@ pub async fn first_gap<D: Ports>(ports: &D, job: &Job, next: Moment) -> Result<O
             Link::Timer => return Ok(None),
             Link::Recorded(_) => job.next_after(t),
             Link::Covered(covered) => job.next_after(covered.until.just_before()),
+            Link::Forgotten { until } => job.next_after(until.just_before()),
             Link::Broken => return Ok(Some(t)),
         };
     }
@@ -51,6 +53,7 @@ pub async fn forgone_gap<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Op
             Link::Timer => return Ok(None),
             Link::Recorded(run) => run.span_end(),
             Link::Covered(covered) => covered.until.just_before(),
+            Link::Forgotten { until } => until.just_before(),
             Link::Broken => return Ok(Some((forgone, why))),
         };
     }
@@ -63,6 +66,10 @@ enum Link {
     Timer,
     Recorded(Run),
     Covered(Covered),
+    /// Its record may have expired, as any from before then.
+    Forgotten {
+        until: Moment,
+    },
     Broken,
 }
 
@@ -77,7 +84,11 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
     if let Some(seen) = ports.store().get::<Run>(&job.tenant, key).await? {
         return Ok(Link::Recorded(seen.item));
     }
-    Ok(covering(ports, &job.tenant, key).await?.map_or(Link::Broken, |coverage| Link::Covered(coverage.covered)))
+    if let Some(coverage) = covering(ports, &job.tenant, key).await? {
+        return Ok(Link::Covered(coverage.covered));
+    }
+    let until = Kept::certain_since(&job.definition.catch_up, ports.clock().now());
+    Ok(if t < until { Link::Forgotten { until } } else { Link::Broken })
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is

@@ -8,6 +8,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{Owner, RunKey, Tenant};
 use minutehand_domain::job::{Job, NotAdmitted};
 use minutehand_domain::pace;
+use minutehand_domain::retention::Kept;
 use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
@@ -29,7 +30,7 @@ pub enum Standing {
     NotAdmitted(NotAdmitted),
     /// No record, and no job; a hint right after a create may find nothing yet.
     NoJob,
-    /// No record, and only a record makes a run of this kind.
+    /// No record, and only a record makes a run of this kind; or an occurrence whose record may have expired.
     NoRecord,
 }
 
@@ -40,6 +41,8 @@ pub enum Asked {
     /// a claim on time is spared the read.
     ByAHint,
     ByAnyone,
+    /// Whoever knows that it has not been decided: its timer stands, or nothing of that time has expired.
+    ByWhoDecides,
 }
 
 impl Asked {
@@ -47,8 +50,13 @@ impl Asked {
     fn may_be_covered(self, t: Moment, now: Moment) -> bool {
         match self {
             Self::ByAHint => now.since(t) > pace::LATE_CLAIM,
-            Self::ByAnyone => t <= now,
+            Self::ByAnyone | Self::ByWhoDecides => t <= now,
         }
+    }
+
+    /// Rule **forgotten**: what may have been on record and have expired is nobody's to begin, to call off or to show as still to come.
+    fn may_have_forgotten(self, job: &Job, t: Moment, now: Moment) -> bool {
+        self != Self::ByWhoDecides && t < Kept::certain_since(&job.definition.catch_up, now)
     }
 }
 
@@ -69,10 +77,14 @@ pub async fn standing<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey, asked: 
 
 /// An occurrence without a record of its own.
 async fn unrecorded<D: Ports>(ports: &D, job: Job, key: RunKey, asked: Asked) -> Result<Standing, Fault> {
+    let now = ports.clock().now();
+    if asked.may_have_forgotten(&job, key.at, now) {
+        return Ok(Standing::NoRecord);
+    }
     if let Err(why) = job.admits(key.at) {
         return Ok(Standing::NotAdmitted(why));
     }
-    if asked.may_be_covered(key.at, ports.clock().now())
+    if asked.may_be_covered(key.at, now)
         && let Some(coverage) = covering(ports, &job.tenant, key).await?
     {
         return Ok(Standing::Covered(job, coverage));

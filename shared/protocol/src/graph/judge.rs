@@ -8,7 +8,6 @@ use minutehand_domain::access::{By, Role};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::lane::Lane;
-use minutehand_domain::retention::Kept;
 use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, Said, State, Waiting};
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::TimerKey;
@@ -159,7 +158,7 @@ pub(super) fn going_on_with(before: &Run, by: Option<&By>, now: Moment) -> Run {
         follows: before.follows,
         followers: before.followers.clone(),
         callbacks: before.callbacks.clone(),
-        kept: Kept { until: None, ..before.kept },
+        kept: before.kept.outlasting(before),
         ..Run::new(before.tenant.clone(), RunKey::resuming(before.key), before.priority)
     }
 }

@@ -20,7 +20,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Put, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::born::born;
+use crate::born::{born, on_record_since};
 use crate::chain::passing_over::{ensure_successor, skip};
 use crate::chain::standing::{Asked, Standing, standing};
 use crate::run::cancel::{Cancelled, cancel_with};
@@ -42,6 +42,11 @@ pub(super) async fn make<D: Ports>(
             return Ok(Acted::Refused("its schedule has not decided about it yet, and may start it still".to_owned()));
         }
         Closed::NotYet => return Ok(Acted::Held),
+        Closed::Forgotten => {
+            return Ok(Acted::Refused(
+                "it is older than what is kept on record, so that nobody knows whether it has run".to_owned(),
+            ));
+        }
     }
     for key in keys(job.id, at) {
         match ports.store().get::<Run>(&operation.tenant, key).await?.map(|seen| seen.item) {
@@ -67,12 +72,14 @@ enum Closed {
     HasRun,
     /// It may yet.
     NotYet,
+    /// What became of it is on record no more.
+    Forgotten,
 }
 
 /// Rule **closed first**.
 async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment) -> Result<Closed, Fault> {
     let key = RunKey::occurrence(job.id, at);
-    let closed = match standing(ports, &operation.tenant, key, Asked::ByAnyone).await? {
+    let closed = match standing(ports, &operation.tenant, key, Asked::ByWhoDecides).await? {
         Standing::Recorded(seen) if has_run(&seen.item) => return Ok(Closed::HasRun),
         Standing::Recorded(_) => return Ok(Closed::Yes),
         Standing::Covered(job, coverage) => {
@@ -81,6 +88,7 @@ async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment
         }
         // Before it was made nobody can have been hinted of it.
         Standing::NotAdmitted(_) if at < job.created_at => true,
+        _ if at < on_record_since(ports, job).await => return Ok(Closed::Forgotten),
         Standing::NotAdmitted(why) => skip(ports, job.run(key), why.into(), None).await?,
         Standing::Unborn(_) | Standing::NoJob | Standing::NoRecord => return Ok(Closed::NotYet),
     };

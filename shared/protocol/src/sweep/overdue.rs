@@ -59,7 +59,7 @@ pub async fn inspect_overdue<D: Ports>(
 /// An occurrence whose look was promised by whoever was about to write its record. A timer of its chain stands behind it, which decides of
 /// it; but the record may still come, and owe something: so the look stays for as long as there may be one.
 async fn inspect_unrecorded<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Result<(), Fault> {
-    let nothing = match standing(ports, &timer.tenant, key, Asked::ByAnyone).await? {
+    let nothing = match standing(ports, &timer.tenant, key, Asked::ByWhoDecides).await? {
         Standing::Recorded(seen) => return inspect_run(ports, timer, seen, None).await,
         Standing::Covered(job, coverage) => {
             return pass_over(ports, timer, &job, key, coverage.covered.why, None).await;
@@ -80,7 +80,7 @@ async fn inspect_link<D: Ports>(
     dispatched: &Dispatched,
 ) -> Result<(), Fault> {
     let now = ports.clock().now(); // before the job is read: a schedule that came into force since is not decided on
-    let nothing = match standing(ports, &timer.tenant, key, Asked::ByAnyone).await? {
+    let nothing = match standing(ports, &timer.tenant, key, Asked::ByWhoDecides).await? {
         Standing::Recorded(seen) if seen.item.coalesced_until().is_some() => {
             return dispatch_replacement(ports, timer, &seen.item, now, horizon, dispatched).await;
         }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use minutehand_domain::catch_up::CatchUp;
+use minutehand_domain::job::Change;
 use minutehand_judge::graph::{Does, Flow, Step};
 use minutehand_simulation::dice::Dice;
 use minutehand_simulation::fate::Line;
@@ -90,6 +91,79 @@ fn a_repair_makes_nothing_of_records_that_have_expired() {
     let summary = repaired.given().summary;
     assert_eq!((summary.jobs, summary.without_timer + summary.overdue), (1, 0), "{summary:?}");
     assert_eq!((stage.run(60), stage.called().len()), (None, 12));
+}
+
+/// Rule **forgotten**: a run that lasts three days is looked at, and all that came behind it has expired but for the last day.
+///
+/// Removed: what may have expired is no break of the chain. The first occurrence behind it was promised once more, to be told of as missed.
+#[test]
+fn a_chain_is_not_broken_where_its_records_have_expired() {
+    let stage = Stage::new(kept_for_a_day(Wish::every(SIX_HOURS, 60)), []);
+    stage.create(0, "creator");
+    for at in (0..3 * DAY).step_by(1800) {
+        stage.sweep(at + 90, "sweeper");
+    }
+    stage.expire(3 * DAY);
+
+    let mended = stage.mend_behind(3 * DAY + 10, "looker", 60);
+    stage.play_to(3 * DAY + 600);
+
+    assert_eq!((mended.given(), stage.run(60 + 6 * HOUR)), (None, None));
+}
+
+/// The same rule: a backfill makes up for nothing of which nobody knows whether it has run, and says so; what was missed within the retention it
+/// makes.
+///
+/// Removed: what is older than the retention counts as what its schedule has not decided about, or where the job is paused, as what never fired.
+#[test]
+fn a_backfill_makes_nothing_of_what_may_have_run_and_expired() {
+    for paused in [false, true] {
+        let stage = Stage::new(kept_for_a_day(Wish::every(SIX_HOURS, 60)), []);
+        stage.create(0, "creator");
+        for at in (0..3 * DAY).step_by(1800) {
+            stage.sweep(at + 90, "sweeper");
+        }
+        stage.expire(3 * DAY);
+        if paused {
+            stage.change(3 * DAY + 5, "pauser", Change::Pause);
+        }
+        stage.backfill(3 * DAY + 10, "asker", 0..3 * DAY);
+        stage.sweep_each_minute(3 * DAY + 60..3 * DAY + 1800);
+        stage.play_to(3 * DAY + 1800);
+
+        let operations = stage.operations();
+        let progress = &operations[0].progress;
+        assert_eq!((progress.done, twice(&stage)), (0, vec![]), "paused {paused}: {progress:?}");
+        assert!(format!("{progress:?}").contains("older than what is kept on record"), "paused {paused}: {progress:?}");
+    }
+}
+
+/// Rule **certain records**: what was kept for a day, by what the job said then, is no gap because the job says something else now.
+///
+/// Removed: a repair goes by what the job says now. It made up for each of the occurrences that had run and expired.
+#[test]
+fn a_repair_of_a_job_that_was_changed_makes_nothing_of_what_has_expired() {
+    let wish = kept_for_a_day(Wish::every(SIX_HOURS, 60));
+    let catch_up = CatchUp::All { window: Duration::from_secs(30 * 86_400), max_runs: 100, per_minute: None };
+    let stage = Stage::new(wish.clone(), []);
+    stage.create(0, "creator");
+    for at in (0..3 * DAY).step_by(1800) {
+        stage.sweep(at + 90, "sweeper");
+    }
+    stage.expire(3 * DAY);
+    stage.redefine(3 * DAY + 5, "editor", &Wish { catch_up, ..wish });
+
+    stage.repair(3 * DAY + 10, "admin");
+    stage.sweep_each_minute(3 * DAY + 60..3 * DAY + 1800);
+    stage.play_to(3 * DAY + 1800);
+
+    assert_eq!((stage.run(60), twice(&stage)), (None, vec![]));
+}
+
+/// The instants that were called more than once.
+fn twice(stage: &Stage) -> Vec<i64> {
+    let called = stage.called();
+    called.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect()
 }
 
 /// Everything goes wrong for days, nobody sweeps for one to four of them, and every three hours all goes that has expired, whoever is awake.

@@ -2,7 +2,7 @@
 //! waits at once. A write is answered when fdatasync has returned, never before.
 
 mod open;
-mod owner_only;
+pub mod owner_only;
 mod writer;
 
 use std::fmt;
@@ -18,7 +18,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 pub use self::open::OpenError;
 use self::open::Opened;
-pub use self::owner_only::warn_of_wider;
 use self::writer::{Request, Writer};
 use super::engine::{Applied, Engine, Span, Table, Write};
 use super::{Embedded, FileStore};

@@ -121,8 +121,8 @@ pub(super) fn expiring(at: Moment, table: Table, key: &[u8]) -> Vec<u8> {
 }
 
 /// What has expired at `now`.
-pub(super) fn expired(now: Moment) -> Span {
-    Span { from: Vec::new(), to: past(now), order: Order::Forward }
+pub(super) fn expired(now: Moment, behind: Option<Vec<u8>>) -> Span {
+    Span { from: behind.map_or_else(Vec::new, just_after), to: past(now), order: Order::Forward }
 }
 
 /// What lies beneath the run under this key, of each kind that is written of a run beside it: their keys go on from the run's.

@@ -7,12 +7,13 @@ use std::ops::Range;
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::Job;
-use minutehand_domain::retention::Kept;
+use minutehand_domain::retention::{Kept, Retention};
 use minutehand_domain::run::Run;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::born::on_record_since;
 use crate::chain::standing::{Asked, Standing, standing};
 
 /// Runs of a job read at once.
@@ -35,8 +36,11 @@ async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Mom
     let begin = job.remembered_since();
     // To the end of time: one that was cancelled ahead of its time has a record there.
     let within = RunsOf { job: job.id, window: begin..Moment::END };
-    // What was on record before this may have expired since: a gap there says nothing.
-    let certain = Kept::certain_since(&job.definition.catch_up, ports.clock().now());
+    // What was on record before these may have expired since: a gap there says nothing. Between two records it may have been kept for
+    // as short as can be, by what the job said before it was changed.
+    let (now, on_record) = (ports.clock().now(), on_record_since(ports, job).await);
+    let certain =
+        Kept::certain_since(&job.definition.catch_up, now).max(job.changed_at.min(now - Retention::LEAST.span()));
     let (mut gaps, mut newer, mut read, mut past) = (Vec::new(), Moment::END, 0, None);
     while read < MOST_RECORDS {
         let page = ports.store().list::<Run>(&job.tenant, within.clone(), past, PAGE).await?;
@@ -45,7 +49,7 @@ async fn between_records<D: Ports>(ports: &D, job: &Job) -> Result<Vec<Range<Mom
         for run in page.items.iter().filter(|run| run.key.is_occurrence()) {
             let is_where_the_chain_goes_on = newer == Moment::END;
             let behind = end_of(run);
-            gaps.push(if is_where_the_chain_goes_on { behind } else { behind.max(certain) }..newer);
+            gaps.push(behind.max(if is_where_the_chain_goes_on { on_record } else { certain })..newer);
             newer = run.key.at;
         }
         if page.items.len() < PAGE {
@@ -64,7 +68,7 @@ fn end_of(run: &Run) -> Moment {
 async fn first_unborn<D: Ports>(ports: &D, job: &Job, gap: Range<Moment>) -> Result<Option<Moment>, Fault> {
     let mut behind = gap.start;
     while let Some(at) = job.next_after(behind).filter(|at| *at < gap.end) {
-        match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByAnyone).await? {
+        match standing(ports, &job.tenant, RunKey::occurrence(job.id, at), Asked::ByWhoDecides).await? {
             Standing::Unborn(_) => return Ok(Some(at)),
             // An older record speaks for it, up to there.
             Standing::Covered(_, coverage) => behind = coverage.covered.until.just_before().max(at),

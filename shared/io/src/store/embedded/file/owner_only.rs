@@ -1,4 +1,4 @@
-//! Owner only: whatever lies in the data directory is for the user who runs the process. What is made here is narrow from its
+//! Owner only: whatever lies in the data directory, or is taken out of it, is for the user who runs the process. What is made here is narrow from its
 //! first byte on, whatever the umask; what was there before stays as it is, and the operator is told what to change.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -18,7 +18,7 @@ const OURS: [fn(&Path) -> bool; 2] = [
 ];
 
 /// Makes the directory and those above it where they are missing.
-pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
+pub fn make_directory(directory: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -27,7 +27,7 @@ pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
 }
 
 /// Makes a file with `options`, or opens it where they allow that.
-pub(super) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+pub fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, FILE);
     options.open(path)
