@@ -1,7 +1,8 @@
 //! The domain: what a job, a run and a schedule are, and what they become. Nothing here does anything.
 //!
 //! Read it in this order: [`schedule`] says when and [`calendar`] when not, [`job`] which occurrences are true, [`order`] what a run carries out and
-//! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten. [`access`] says
+//! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten, [`switch`] when somebody is to hear that
+//! nobody looks after them. [`access`] says
 //! who may ask, [`notification`] whom a tenant has told of what, [`health`] how a job has been doing and [`forecast`] what comes next, [`letters`]
 //! what failures have in common, [`workflow`] what a graph of tasks is, [`operation`] what is done to many things at once, and [`why`] what became
 //! of an instant and which rule decided.
@@ -46,6 +47,7 @@ pub mod signing;
 pub mod slot;
 mod spelled;
 pub mod survey;
+pub mod switch;
 pub mod target;
 pub mod timer;
 pub mod why;
