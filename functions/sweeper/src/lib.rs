@@ -1,9 +1,10 @@
-//! The sweeper: a reconciler that takes no input. However it is woken, by a tick, by hand or twice, it looks at what is
-//! there and does what is due.
+//! The sweeper: a reconciler that takes no input. However it is woken, by a tick, by hand, twice or by the dead man's switch, it looks at
+//! what is there and does what is due.
 
 pub mod group;
 pub mod handing_out;
 pub mod round;
+pub mod waking;
 
 use futures_util::future::ready;
 use minutehand_domain::Moment;
@@ -13,6 +14,7 @@ use minutehand_protocol::sweep::Pass;
 
 pub use group::Group;
 pub use handing_out::{sweep_shards, tick_in_groups};
+pub use waking::{Waking, tell_of_a_push};
 
 /// One pass over every shard, to its end.
 pub async fn tick<D: Ports>(ports: &D) -> Result<Pass, Fault> {

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use minutehand_cloud::{Cloud, Environment, Measuring, NoTargets, Settings, Sweeps, aws, logs};
+use minutehand_cloud::{Cloud, Environment, Measuring, NoTargets, Settings, Sweeps, Switch, aws, logs};
 use minutehand_domain::Moment;
-use minutehand_io::Ports as _;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
+use minutehand_io::{Fault, Ports as _};
 use minutehand_protocol::sweep::Pass;
-use minutehand_sweeper::{Group, sweep_shards, tick_in_groups};
+use minutehand_sweeper::{Group, Waking, sweep_shards, tell_of_a_push, tick_in_groups};
 use serde_json::Value;
 
 /// What is left of an invocation when nothing more is begun: requests under way end, tries and all, the cursors are written,
@@ -25,6 +26,7 @@ const RESERVE: Duration = Duration::from_secs(20);
 struct Sweeper {
     ports: Cloud<NoTargets>,
     sweeps: Sweeps,
+    switch: Option<Switch>,
     shards_per_sweep: u16,
     measuring: Measuring,
 }
@@ -53,26 +55,36 @@ impl Sweeper {
         let aws = aws().await;
         let measuring = Measuring::of("sweeper", environment)?;
         let ports = Cloud::new(settings, &aws, NoTargets).measured(measuring.sink());
-        Ok(Self { ports, sweeps: Sweeps::new(&aws, queue), shards_per_sweep: each.get(), measuring })
+        let switch = Switch::of(&aws, environment)?;
+        Ok(Self { ports, sweeps: Sweeps::new(&aws, queue), switch, shards_per_sweep: each.get(), measuring })
     }
 
     async fn sweep(&self, event: &Value, until: Moment) -> Result<(), Error> {
+        let waking = Waking::of(event);
+        waking.tell(self.ports.events().sink());
         let hand_out = |group: Group| self.sweeps.hand_out(group.to_message());
-        let swept = match groups_in(event) {
-            Some(messages) => sweep_shards(&self.ports, self.shards_in(messages), until, hand_out).await,
-            None => tick_in_groups(&self.ports, self.shards_per_sweep, until, hand_out).await,
+        let swept = match waking {
+            Waking::Groups(records) => sweep_shards(&self.ports, self.shards_in(records), until, hand_out).await,
+            Waking::Tick | Waking::Switch => tick_in_groups(&self.ports, self.shards_per_sweep, until, hand_out).await,
         };
-        self.ports.flush_events().await;
+        tokio::join!(self.ports.flush_events(), self.push_switch(waking, &swept));
         self.measuring.tell(None);
         let Pass { buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, .. } = swept?;
         tracing::info!(buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, "swept");
         Ok(())
     }
 
+    /// Behind the pass, and beside what else is sent then: it delays nothing that is due.
+    async fn push_switch(&self, waking: Waking<'_>, swept: &Result<Pass, Fault>) {
+        let Some(switch) = self.switch.as_ref().filter(|_| waking.pushes_after(swept)) else { return };
+        let pushed = switch.push(self.ports.clock().now()).await;
+        tell_of_a_push(&pushed, self.ports.events().sink());
+    }
+
     /// A message that names no group is used up: the next tick sweeps what it meant.
-    fn shards_in(&self, messages: Vec<&str>) -> Vec<u16> {
+    fn shards_in(&self, records: &[Value]) -> Vec<u16> {
         let mut shards = BTreeSet::new();
-        for message in messages {
+        for message in records.iter().filter_map(|record| record.get("body")?.as_str()) {
             match Group::parse(message.as_bytes(), self.ports.store().shards()) {
                 Ok(group) => shards.extend(group.shards()),
                 Err(why) => tracing::error!(told = message, %why, "this names no group of shards"),
@@ -80,10 +92,4 @@ impl Sweeper {
         }
         shards.into_iter().collect()
     }
-}
-
-/// The messages of the queue of sweeps, where it is that queue that wakes us. Whatever else does is a tick.
-fn groups_in(event: &Value) -> Option<Vec<&str>> {
-    let records = event.get("Records")?.as_array()?;
-    Some(records.iter().filter_map(|record| record.get("body")?.as_str()).collect())
 }

@@ -6,6 +6,7 @@ pub mod ports;
 pub mod services;
 pub mod settings;
 pub mod sweeps;
+pub mod switch;
 
 pub use aws_config::SdkConfig;
 pub use measuring::Measuring;
@@ -14,3 +15,4 @@ pub use ports::{Cloud, NoTargets, aws};
 pub use services::{ServicesError, services};
 pub use settings::{Environment, SettingError, Settings};
 pub use sweeps::Sweeps;
+pub use switch::Switch;

@@ -95,6 +95,10 @@ metrics! {
     NOTIFICATIONS: "minutehand_notifications_total", Kind::Counter, ["status"] from ENDS, "Messages of notifications, by the status they ended in.";
     SWEEP_AGE: "minutehand_sweep_age_seconds", Kind::Seconds(AGES), [],
         "How long after the last pass over a shard that came to its end began the next one did. On AWS a minute where nothing is wrong, and nothing at all where nobody sweeps; with the embedded store as long as nothing was due.";
+    SWITCH_PUSHES: "minutehand_switch_pushes_total", Kind::Counter, ["outcome"],
+        "Passes that ended well, by what they did with the dead man's switch: it was `pushed`, had been a moment before (`recent`), is turned `off`, or could not be pushed (`failed`). On AWS.";
+    SWITCH_FIRED: "minutehand_switch_fired_total", Kind::Counter, [],
+        "Sweeps that the dead man's switch asked for, since for minutes no pass had ended well. On AWS; where no function starts, only the metrics of its group of schedules say so.";
     LANE_HINTS: "minutehand_lane_hints", Kind::Gauge, ["priority", "state"], "Hints in the queues, by priority and by whether they can be taken. Of a process with the embedded store.";
     LANE_OLDEST: "minutehand_lane_oldest_seconds", Kind::Gauge, ["priority"],
         "For how long the hint that has waited longest can be taken. Of a process with the embedded store; on AWS it is the queues' `ApproximateAgeOfOldestMessage`.";
@@ -137,6 +141,8 @@ pub static MEASURED: &[&Metric] = &[
     &DEAD_LETTERS,
     &STALLS,
     &SWEEP_AGE,
+    &SWITCH_PUSHES,
+    &SWITCH_FIRED,
     &STORE_UNITS,
     &THROTTLES,
     &NOTIFICATIONS,
