@@ -85,10 +85,12 @@ impl Template {
         grants.filter(|grant| self.remembers_or_hints(&grant.resource)).collect()
     }
 
-    /// The statements of a role's own policies.
+    /// The statements of a role's own policies, and of those that are put on it.
     pub fn statements(&self, role: &str) -> Vec<&Value> {
-        let policies = each(&self.properties(role)["Policies"]).into_iter().flat_map(in_any_case);
-        policies.flat_map(|policy| each(&policy["PolicyDocument"]["Statement"])).collect()
+        let own = each(&self.properties(role)["Policies"]).into_iter().flat_map(in_any_case);
+        let policies = self.of_type("AWS::IAM::Policy").map(|(_, policy)| policy);
+        let put_on_it = policies.filter(|policy| each(&policy["Roles"]).into_iter().any(|of| target(of) == role));
+        own.chain(put_on_it).flat_map(|policy| each(&policy["PolicyDocument"]["Statement"])).collect()
     }
 
     fn remembers_or_hints(&self, resource: &str) -> bool {

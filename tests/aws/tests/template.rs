@@ -17,6 +17,8 @@ mod permissions;
 mod queues;
 #[path = "template/sources.rs"]
 mod sources;
+#[path = "template/switch.rs"]
+mod switch;
 #[path = "template/tables.rs"]
 mod tables;
 

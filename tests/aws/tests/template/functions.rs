@@ -76,6 +76,7 @@ fn only_the_api_knows_the_key_and_only_the_sweeper_hands_out() {
     assert_eq!(knowing(template, "MINUTEHAND_KEY_SHA256"), ["ApiFunction"]);
     assert_eq!(knowing(template, "MINUTEHAND_SWEEPS_QUEUE"), ["SweeperFunction"]);
     assert_eq!(knowing(template, "MINUTEHAND_SHARDS_PER_SWEEP"), ["SweeperFunction"]);
+    assert_eq!(knowing(template, "MINUTEHAND_SWITCH"), ["SweeperFunction"]);
 }
 
 /// All three write to the same places: one that had another table would lose what it promises. Tried: two queues swapped in

@@ -17,7 +17,7 @@ fn every_role_names_its_actions_and_resources() {
 
     let roles: Vec<&str> = template.of_type(ROLE).map(|(id, _)| id).collect();
 
-    assert_eq!(roles.len(), 4);
+    assert_eq!(roles.len(), 5);
     for statement in roles.iter().flat_map(|role| template.statements(role)) {
         let keys: Vec<&String> = statement.as_object().expect("a statement is an object").keys().collect();
         let of_a_role = statement["Action"] == "iam:PassRole";
@@ -42,7 +42,8 @@ fn a_role_is_one_functions_own_and_has_no_policy_from_elsewhere() {
         assert!(role["ManagedPolicyArns"].is_null(), "{id}");
         let trusted = each(&role["AssumeRolePolicyDocument"]["Statement"]);
         let services: Vec<&Value> = trusted.iter().flat_map(|who| each(&who["Principal"]["Service"])).collect();
-        let expected = if id.ends_with("TickRole") { "scheduler.amazonaws.com" } else { "lambda.amazonaws.com" };
+        let is_of_a_schedule = id.ends_with("TickRole") || id == "SwitchRole";
+        let expected = if is_of_a_schedule { "scheduler.amazonaws.com" } else { "lambda.amazonaws.com" };
         assert_eq!(services, [expected], "{id}");
     }
     let functions = template.of_type("AWS::Lambda::Function");
@@ -169,15 +170,39 @@ fn a_function_writes_to_its_own_log_only() {
 
 /// Tried: the executor's role for the tick.
 #[test]
-fn the_tick_may_invoke_the_sweeper_and_nothing_else() {
+fn the_tick_and_the_switch_may_invoke_the_sweeper_and_nothing_else() {
     let Some(template) = template() else { return };
 
-    let (_, tick) = template.of_type("AWS::Scheduler::Schedule").next().expect("there is a schedule");
-    let statements = template.statements(&target(&tick["Target"]["RoleArn"]));
+    let schedules: Vec<(&str, &Value)> = template.of_type("AWS::Scheduler::Schedule").collect();
 
-    assert_eq!(statements.len(), 1);
-    assert_eq!(statements[0]["Action"], "lambda:InvokeFunction");
-    assert_eq!(target(&statements[0]["Resource"]), "SweeperFunction");
+    assert_eq!(schedules.len(), 2);
+    for (id, schedule) in schedules {
+        let statements = template.statements(&target(&schedule["Target"]["RoleArn"]));
+        assert_eq!(statements.len(), 1, "{id}");
+        assert_eq!(statements[0]["Action"], "lambda:InvokeFunction", "{id}");
+        assert_eq!(target(&statements[0]["Resource"]), "SweeperFunction", "{id}");
+    }
+}
+
+/// What it does with the switch is to read and to write it (shared/cloud/src/switch.rs). Tried: without `GetSchedule`; with `DeleteSchedule`;
+/// with the tick's role to pass; with another service to pass it to.
+#[test]
+fn only_the_sweeper_pushes_the_switch_and_it_hands_over_no_other_role() {
+    let Some(template) = template() else { return };
+    let rights = |function: &str| {
+        let statements = template.statements(&target(&template.properties(function)["Role"])).into_iter();
+        statements.filter(|one| one.to_string().contains("scheduler")).cloned().collect::<Vec<Value>>()
+    };
+
+    let expected = json!([
+        {"Effect": "Allow", "Action": ["scheduler:GetSchedule", "scheduler:UpdateSchedule"],
+         "Resource": [{"Fn::GetAtt": ["Switch", "Arn"]}]},
+        {"Effect": "Allow", "Action": "iam:PassRole", "Resource": {"Fn::GetAtt": ["SwitchRole", "Arn"]},
+         "Condition": {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}},
+    ]);
+
+    assert_eq!(json!(rights("SweeperFunction")), expected);
+    assert_eq!([rights("ApiFunction").len(), rights("ExecutorFunction").len()], [0, 0]);
 }
 
 fn taking(template: &Template, function: &str) -> Vec<String> {

@@ -85,7 +85,7 @@ fn at_every_scale_the_urgent_queues_get_more_and_all_fit_into_an_account() {
 fn the_sweeper_is_woken_each_minute() {
     let Some(template) = template() else { return };
 
-    let (_, tick) = template.of_type("AWS::Scheduler::Schedule").next().expect("there is a schedule");
+    let tick = template.properties("SweeperFunctionTick");
 
     assert_eq!(tick["ScheduleExpression"], "rate(1 minute)");
     assert_eq!(tick["FlexibleTimeWindow"], json!({"Mode": "OFF"}));
@@ -98,7 +98,7 @@ fn the_sweeper_is_woken_each_minute() {
 fn two_stacks_have_two_ticks() {
     let Some(template) = template() else { return };
 
-    let (_, tick) = template.of_type("AWS::Scheduler::Schedule").next().expect("there is a schedule");
+    let tick = template.properties("SweeperFunctionTick");
 
     assert_eq!(tick["Name"], json!({"Fn::Sub": "${AWS::StackName}-tick"}));
 }
@@ -108,7 +108,7 @@ fn two_stacks_have_two_ticks() {
 fn a_tick_that_failed_is_not_repeated_for_hours() {
     let Some(template) = template() else { return };
 
-    let (_, tick) = template.of_type("AWS::Scheduler::Schedule").next().expect("there is a schedule");
+    let tick = template.properties("SweeperFunctionTick");
     let (_, invoked) = template.of_type("AWS::Lambda::EventInvokeConfig").next().expect("the sweeper has one");
 
     for retries in [&tick["Target"]["RetryPolicy"], invoked] {
