@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use aws_sdk_scheduler::operation::get_schedule::GetScheduleOutput;
 use aws_sdk_scheduler::types::ScheduleState;
 use minutehand_aws_tests::bootstraps::build_functions;
 use minutehand_aws_tests::ministack::{Authorization, Ministack};
@@ -260,6 +261,57 @@ async fn the_minutes_tick_is_deployed_and_wakes_the_sweeper() {
     assert_eq!(tick.state(), Some(&ScheduleState::Enabled));
     let wakes = tick.target().map(|target| target.arn().to_owned()).unwrap_or_default();
     assert!(wakes.ends_with(&format!(":function:{}", world.deployment.output("SweeperFunctionName"))), "{wakes}");
+}
+
+const TICK: [&str; 2] = ["default", "minutehand-tick"];
+const SWITCH: [&str; 2] = ["minutehand-switch", "minutehand-switch"];
+
+async fn schedule(world: &World, [group, name]: [&str; 2]) -> GetScheduleOutput {
+    world.aws.scheduler().get_schedule().group_name(group).name(name).send().await.expect("there is one")
+}
+
+/// The same schedule with another expression or state.
+async fn rescheduled(world: &World, at: [&str; 2], expression: &str, state: ScheduleState) {
+    let (was, [group, name]) = (schedule(world, at).await, at);
+    let update = world.aws.scheduler().update_schedule().group_name(group).name(name);
+    let update = update.schedule_expression(expression).state(state).set_target(was.target);
+    update.set_flexible_time_window(was.flexible_time_window).send().await.expect("it is updated");
+}
+
+fn at(moment: Moment) -> String {
+    format!("at({})", moment.to_utc().format("%Y-%m-%dT%H:%M:%S"))
+}
+
+/// The tick is turned off and the queue purged, so that nobody sweeps what is due. Then the switch's minutes are over at once, by the
+/// hand of the test, so that it need not wait for them: it fires as it is, wakes the function by its own role, and what was due runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_ticks_stop_the_switch_wakes_the_sweeper_and_what_was_due_runs() {
+    let Some(world) = World::deployed_with(&["SwitchMinutes=3"]).await else { return };
+    let made = schedule(&world, SWITCH).await;
+    world.tick();
+    let pushed = schedule(&world, SWITCH).await;
+    rescheduled(&world, TICK, "rate(1 minute)", ScheduleState::Disabled).await;
+    let due = after(8);
+    let job = world.api.create(&once(&world.hook.ok(), due)).await;
+    world.aws.sqs().purge_queue().queue_url(world.deployment.output("NormalQueueUrl")).send().await.expect("purged");
+    SystemClock.sleep_until(due + Duration::from_secs(31)).await;
+    assert_eq!(world.hook.calls_of(&job), [], "nobody sweeps");
+
+    let fires = at(after(1));
+    rescheduled(&world, SWITCH, &fires, ScheduleState::Enabled).await;
+
+    let runs = world.api.ended_runs(&job).await;
+    assert_eq!(outcomes(&runs[0]), ["succeeded"], "{runs:?}");
+    assert_eq!(made.schedule_expression(), Some("at(2099-12-31T23:59:59)"));
+    assert!(pushed.schedule_expression() < Some(at(after(180)).as_str()), "the tick pushed it: {pushed:?}");
+    assert_eq!((&pushed.target, &pushed.description), (&made.target, &made.description), "only its time changes");
+    let begun = SystemClock.now();
+    while schedule(&world, SWITCH).await.schedule_expression() == Some(fires.as_str()) {
+        assert!(SystemClock.now().since(begun) < Duration::from_secs(20), "the pass that it asked for pushes it again");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let again = schedule(&world, SWITCH).await.schedule_expression.expect("an instant");
+    assert!((fires..=at(after(181))).contains(&again), "by three minutes: {again}");
 }
 
 /// Beside the deployed functions, which do the same work: of the two that hear of a run, one carries it out.

@@ -244,6 +244,36 @@ async fn what_an_invocation_measured_is_one_line_of_its_log() {
     assert_eq!(again.get("job_changes_total.created"), None, "each measurement is told once");
 }
 
+/// There is none here: what answers is the table's emulator.
+#[tokio::test]
+async fn a_switch_that_cannot_be_pushed_takes_nothing_from_the_pass_that_it_asked_for() {
+    build_functions();
+    let dynamo = Dynamo::start().await;
+    let mut runtime = RuntimeApi::start([json!({"switch": "fired"})]).await;
+    let mut sweeper = Function::Sweeper.start(&dynamo, &runtime);
+    sweeper.env("MINUTEHAND_SWITCH", "prod-switch").env("MINUTEHAND_SWITCH_MINUTES", "5");
+    let child = sweeper.env("MINUTEHAND_METRICS", "Minutehand/test").spawn().expect("it was built");
+    let Did::Polled(_) = runtime.next().await else { panic!("it asks first") };
+    let answered = runtime.next().await;
+    let Did::Polled(_) = runtime.next().await else { panic!("it asks again") };
+
+    let said = said_until_now(child).await;
+
+    assert!(matches!(answered, Did::Answered(Value::Null)), "{answered:?}");
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let tells = |level: &str, what: &str| {
+        lines.iter().any(|line| line["level"] == level && line["message"].as_str().is_some_and(|it| it.contains(what)))
+    };
+    assert!(tells("ERROR", "the dead man's switch fired") && tells("WARN", "was not pushed"), "{said}");
+    assert!(tells("INFO", "swept"), "{said}");
+    let told = lines.iter().find(|line| !line["_aws"].is_null()).expect("it measures");
+    assert_eq!(
+        (&told["switch_fired_total"], &told["switch_pushes_total.failed"]),
+        (&json!(1.0), &json!(1.0)),
+        "{told}"
+    );
+}
+
 fn creation() -> Value {
     let mut event = Function::Api.event();
     event["rawQueryString"] = json!("");
