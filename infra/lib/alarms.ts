@@ -105,6 +105,20 @@ export class Alarms extends Construct {
       comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
       missing: TreatMissingData.BREACHING,
     });
+    this.switch(this.props.stack.switchGroup);
+  }
+
+  /**
+   * Counted by EventBridge Scheduler, so that it rings where no function starts. It fires once for each time that it was pushed: the alarm stays
+   * for longer than it takes to fire again, where only the switch is left to wake the sweeper.
+   */
+  private switch(group: string | undefined): void {
+    if (group === undefined) {
+      return;
+    }
+    const dimensionsMap = { ScheduleGroup: group };
+    const fired = new Metric({ namespace: 'AWS/Scheduler', metricName: 'InvocationAttemptCount', dimensionsMap, statistic: 'Sum', period: minutes(1) });
+    this.alarm('SweepsStopped', 'page', 'For minutes no pass of the sweep has ended well, and the dead man\'s switch fired', { metric: fired, above: 0, of: 20, bad: 1 });
   }
 
   /**

@@ -27,6 +27,8 @@ export interface WatchedStack {
   readonly lanes: readonly Lane[];
   readonly deadLetterQueues: readonly string[];
   readonly functions: Record<FunctionWord, string>;
+  /** The group of schedules that the dead man's switch is alone in; none where the stack has no switch. */
+  readonly switchGroup?: string;
 }
 
 const laneIds = PRIORITIES.flatMap((priority) =>
@@ -56,6 +58,7 @@ export function fromOutputs(file: string): WatchedStack {
       sweeper: output('SweeperFunctionName'),
       executor: output('ExecutorFunctionName'),
     },
+    ...(outputs['SwitchGroupName'] ? { switchGroup: outputs['SwitchGroupName'] } : {}),
   };
 }
 
@@ -69,6 +72,8 @@ export function fromTemplate(stackName: string, template: CfnInclude): WatchedSt
     lanes: laneIds.map(({ priority, long, id }) => ({ priority, long, queueName: queue(`${id}Queue`) })),
     deadLetterQueues: [...laneIds.map(({ id }) => queue(`${id}DeadLetters`)), queue('SweepsDeadLetters')],
     functions: { api: lambda('ApiFunction'), sweeper: lambda('SweeperFunction'), executor: lambda('ExecutorFunction') },
+    // By its name and not by the resource, which a parameter may leave out: then nothing is counted under it.
+    switchGroup: Fn.join('-', [stackName, 'switch']),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What stands on top of the stack, synthesized offline: over the outputs of a stack, and around the template. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -23,6 +23,7 @@ const outputs = {
   ApiFunctionName: 'prod-api',
   SweeperFunctionName: 'prod-sweeper',
   ExecutorFunctionName: 'prod-executor',
+  SwitchGroupName: 'prod-switch',
 };
 
 function written(of: Record<string, string>): string {
@@ -141,6 +142,26 @@ test('silence of the sweeper is an alarm, and silence of everything else is none
   for (const [name, treated] of missing) {
     assert.equal(treated, name === 'prod-TelemetryMissing' ? 'breaching' : 'notBreaching', name);
   }
+});
+
+/** Tried: a metric of the function's own, which is silent where it does not start; a window of 15 minutes, which ends before the longest switch has fired again. */
+test('the dead man\'s switch rings by what its own group counts, and on while it alone wakes the sweeper', () => {
+  const alarms = (resources: Record<string, Resource>) => ofType(resources, 'AWS::CloudWatch::Alarm').filter(({ Properties }) => Properties['AlarmName'] === 'prod-SweepsStopped');
+  const { Properties } = alarms(over())[0]!;
+  assert.deepEqual(
+    [Properties['Namespace'], Properties['MetricName'], Properties['Dimensions'], Properties['Statistic'], Properties['Threshold']],
+    ['AWS/Scheduler', 'InvocationAttemptCount', [{ Name: 'ScheduleGroup', Value: 'prod-switch' }], 'Sum', 0],
+  );
+  assert.equal(Properties['DatapointsToAlarm'], 1);
+  const template = readFileSync(TEMPLATE, 'utf8');
+  const [, longest] = /SwitchMinutes:\n(?:.*\n)*?    AllowedValues: \[[\d, ]*?(\d+)\]/.exec(template)!;
+  // A schedule may be a minute late, and the pass that pushes the switch again has five.
+  assert.ok(Properties['EvaluationPeriods'] * Properties['Period'] >= 60 * (Number(longest) + 1), `${longest} minutes`);
+
+  const { SwitchGroupName: _off, ...without } = outputs;
+  const stack = new Stack(new App(), 'observed');
+  new Observed(stack, 'Observed', { stack: fromOutputs(written(without)) });
+  assert.deepEqual(alarms(Template.fromStack(stack).toJSON()['Resources']), [], 'a stack without a switch');
 });
 
 test('metrics are named as the functions write them', () => {
