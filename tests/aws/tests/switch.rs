@@ -136,7 +136,7 @@ async fn one_that_is_disabled_stays_so_and_one_that_is_gone_is_not_made_again() 
     let client = kept.aws.scheduler();
     let made = kept.schedule().await;
 
-    let pushes = [kept.switch.push(SystemClock.now()).await, kept.switch.push(SystemClock.now()).await];
+    let twice = [kept.switch.push(SystemClock.now()).await, kept.switch.push(SystemClock.now()).await];
     let pushed = kept.schedule().await;
     let disable = client.update_schedule().group_name(NAME).name(NAME).state(ScheduleState::Disabled);
     let disable = disable.schedule_expression("at(2027-01-15T08:00:00)").flexible_time_window(off());
@@ -146,7 +146,7 @@ async fn one_that_is_disabled_stays_so_and_one_that_is_gone_is_not_made_again() 
     client.delete_schedule().group_name(NAME).name(NAME).send().await.unwrap();
     let while_gone = kept.switch.push(SystemClock.now()).await;
 
-    assert!(matches!(pushes, [Ok(Push::To(at)), Ok(Push::Recent)] if at == fires_at(&pushed)), "{pushes:?}");
+    assert!(matches!(twice, [Ok(Push::To(at)), Ok(Push::Recent)] if at == fires_at(&pushed)), "{twice:?}");
     assert_eq!((&pushed.target, &pushed.description), (&made.target, &made.description), "only its time has changed");
     assert_eq!(while_off, Ok(Push::Off));
     assert_eq!(disabled.state(), Some(&ScheduleState::Disabled));
