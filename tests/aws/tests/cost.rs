@@ -3,8 +3,14 @@
 
 #![expect(clippy::print_stdout, reason = "the table is what this is for")]
 
+#[path = "cost/capacity.rs"]
+mod capacity;
+#[path = "cost/prices.rs"]
+mod prices;
+
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -13,17 +19,10 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::JobId;
 use minutehand_domain::timer::Obligation;
 use minutehand_io::store::dynamo::Listing;
+use prices::{EVENT, GB_SECONDS, INVOCATION, READ, SQS, WRITE};
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-/// List prices of us-east-1, on demand, in dollars for a million: units, requests; and for a million GB-seconds.
-const WRITE: f64 = 0.625;
-const READ: f64 = 0.125;
-const SQS: f64 = 0.40;
-const INVOCATION: f64 = 0.20;
-const GB_SECONDS: f64 = 13.3;
-const EVENT: f64 = 1.0;
 
 /// A batch of ten hints is one invocation of an executor of 256 MB, the template's default, which holds them up to a second
 /// until they are due.
@@ -643,16 +642,25 @@ async fn asked(stage: &Stage, asking: impl Future<Output = (StatusCode, Value)>)
     Cost::of(&before, &stage.api.bill(), 1)
 }
 
-/// The part of docs/costs.md between `<!-- name -->` and `<!-- /name -->`.
 fn hold_the_document_to(name: &str, truth: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/costs.md");
-    let text = std::fs::read_to_string(&path).unwrap();
+    hold_to("costs.md", name, truth);
+}
+
+/// The part of a page of docs/ between `<!-- name -->` and `<!-- /name -->`.
+fn hold_to(page: &str, name: &str, truth: &str) {
+    /// What is written anew is read and written by one at a time.
+    static PAGES: Mutex<()> = Mutex::new(());
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+    let pages = PAGES.lock().expect("nobody fails while writing");
+    let text = std::fs::read_to_string(&path).unwrap();
     let (head, rest) = text.split_once(&begin).expect("the document has this part");
     let (said, tail) = rest.split_once(&end).expect("and its end");
     if std::env::var_os("MINUTEHAND_UPDATE_DOCS").is_some() {
         std::fs::write(&path, format!("{head}{begin}{truth}{end}{tail}")).unwrap();
         return;
     }
-    assert_eq!(said, truth, "docs/costs.md says otherwise; MINUTEHAND_UPDATE_DOCS=1 writes it anew");
+    drop(pages);
+    assert_eq!(said, truth, "docs/{page} says otherwise; MINUTEHAND_UPDATE_DOCS=1 writes it anew");
 }
