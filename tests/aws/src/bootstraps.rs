@@ -1,5 +1,6 @@
-//! The bootstraps: the three functions as they are deployed, built for this machine.
+//! The bootstraps: the three functions as they are deployed, built for this machine; with `MINUTEHAND_BUILD=--x86-64` as Lambda gets them.
 
+use std::env;
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
@@ -12,8 +13,9 @@ pub fn build_functions() {
     let lock = File::create(folder.join("lock")).expect("a lock file can be made");
     lock.lock().expect("the lock is waited for");
     let mut build = Command::new(workspace::root().join("infra/build"));
+    build.args(env::var("MINUTEHAND_BUILD"));
     // Cargo's variables about the tests are part of what ring's build is made of: with them, everything is built again.
-    for (name, _) in std::env::vars() {
+    for (name, _) in env::vars() {
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
             build.env_remove(name);
         }
