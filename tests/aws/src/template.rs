@@ -134,10 +134,15 @@ pub fn each(one_or_many: &Value) -> Vec<&Value> {
     }
 }
 
+fn is_of_traces(action: &Value) -> bool {
+    action.as_str().is_some_and(|action| action.starts_with("xray:"))
+}
+
 fn granted(statement: &Value) -> Vec<Grant> {
     assert_eq!(statement["Effect"], "Allow", "a denial would have to be subtracted: {statement}");
     let mut grants = Vec::new();
-    for action in each(&statement["Action"]) {
+    // Traces have no resource, and nothing of the stack is among theirs.
+    for action in each(&statement["Action"]).into_iter().filter(|action| !is_of_traces(action)) {
         let action = action.as_str().expect("an action is a text");
         let resources = each(&statement["Resource"]).into_iter().map(target);
         grants.extend(resources.map(|resource| Grant { action: action.to_owned(), resource }));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::template;
 
 /// A group that Lambda makes by itself keeps its logs for ever and outlives the stack. Tried: without the `LoggingConfig`
-/// of one function; with two functions on one group; without the retention.
+/// of one function; with two functions on one group; without the retention; without the key of one.
 #[test]
 fn every_function_logs_to_a_group_of_its_own_that_forgets() {
     let Some(template) = template() else { return };
@@ -20,6 +20,10 @@ fn every_function_logs_to_a_group_of_its_own_that_forgets() {
         assert!(groups.insert(group), "{id} shares its logs");
     }
     assert_eq!(groups.len(), 3);
+    for (id, group) in template.of_type("AWS::Logs::LogGroup") {
+        let key = json!({"Fn::If": ["HasDataKey", {"Ref": "DataKeyArn"}, {"Ref": "AWS::NoValue"}]});
+        assert_eq!(group["KmsKeyId"], key, "{id}");
+    }
 }
 
 /// Lambda has a filter of its own, at INFO unless it is told otherwise: then nobody would ever see what `LogLevel` asks for.
@@ -66,6 +70,42 @@ fn the_time_outs_are_what_the_platform_takes_and_the_gateway_waits_for() {
     assert!(functions(template).all(|(id, _)| timeout(id) <= 900));
     assert!(gateway <= 30_000);
     assert!(timeout("ApiFunction") * 1000 < gateway, "the function's answer comes before the gateway's");
+}
+
+/// An invocation is traced where the operator asks for it. Tried: `Active` in any case; without the right to send traces.
+#[test]
+fn traces_are_asked_for() {
+    let Some(template) = template() else { return };
+
+    for (id, function) in functions(template) {
+        assert_eq!(function["TracingConfig"]["Mode"], json!({"Fn::If": ["Traced", "Active", "PassThrough"]}), "{id}");
+        let statements = template.statements(&target(&function["Role"]));
+        let rights = json!(["xray:PutTelemetryRecords", "xray:PutTraceSegments"]);
+        assert_eq!(statements.iter().filter(|one| one["Action"] == rights).count(), 1, "{id}");
+    }
+    assert_eq!(template.parameters()["Traces"]["Default"], "off");
+}
+
+/// So that what it costs can be told from the rest of an account. Tried: without it on one queue; on the bus.
+#[test]
+fn whatever_is_paid_for_says_whose_it_is() {
+    let Some(template) = template() else { return };
+    let types = [
+        "AWS::DynamoDB::Table",
+        "AWS::Events::EventBus",
+        "AWS::IAM::Role",
+        "AWS::Lambda::Function",
+        "AWS::Logs::LogGroup",
+        "AWS::SQS::Queue",
+    ];
+
+    let tag = json!({"Key": "application", "Value": "minutehand"});
+    for (id, resource) in types.iter().flat_map(|kind| template.of_type(kind)) {
+        let tagged = resource["Tags"].as_array().is_some_and(|tags| tags.contains(&tag));
+        // The tick's role is the transform's.
+        assert!(tagged || id == "SweeperFunctionTickRole", "{id}");
+    }
+    assert_eq!(template.properties("HttpApi")["Tags"], json!({"application": "minutehand"}));
 }
 
 /// Tried: the key's hash given to the executor.

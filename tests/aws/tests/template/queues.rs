@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 
 use minutehand_aws_tests::template::{Template, target};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::template;
 
 const QUEUE: &str = "AWS::SQS::Queue";
 
-/// Tried: without `SqsManagedSseEnabled` on one queue.
+/// By the operator's key where there is one, else by SQS's own. Tried: without `SqsManagedSseEnabled` on one queue; the two cases of one swapped.
 #[test]
 fn every_queue_is_encrypted() {
     let Some(template) = template() else { return };
 
     for (id, queue) in template.of_type(QUEUE) {
-        assert_eq!(queue["SqsManagedSseEnabled"], true, "{id}");
+        assert_eq!(queue["SqsManagedSseEnabled"], json!({"Fn::If": ["HasDataKey", false, true]}), "{id}");
+        let key = json!({"Fn::If": ["HasDataKey", {"Ref": "DataKeyArn"}, {"Ref": "AWS::NoValue"}]});
+        assert_eq!(queue["KmsMasterKeyId"], key, "{id}");
     }
 }
 

@@ -7,7 +7,7 @@ use crate::template;
 
 const TABLE: &str = "AWS::DynamoDB::Table";
 
-/// Tried: without the `SSESpecification` of either.
+/// Tried: without the `SSESpecification` of either; the key of secrets.
 #[test]
 fn both_tables_are_encrypted_and_paid_for_by_use() {
     let Some(template) = template() else { return };
@@ -16,7 +16,9 @@ fn both_tables_are_encrypted_and_paid_for_by_use() {
 
     assert_eq!(tables.len(), 2);
     for table in tables {
-        assert_eq!(table["SSESpecification"]["SSEEnabled"], true);
+        let key = json!({"Fn::If": ["HasDataKey", {"Ref": "DataKeyArn"}, {"Ref": "AWS::NoValue"}]});
+        let encrypted = json!({"SSEEnabled": true, "SSEType": "KMS", "KMSMasterKeyId": key});
+        assert_eq!(table["SSESpecification"], encrypted);
         assert_eq!(table["BillingMode"], "PAY_PER_REQUEST");
     }
 }
@@ -49,6 +51,8 @@ fn the_state_can_be_taken_back_to_any_second() {
     let recovery = &template.properties("StateTable")["PointInTimeRecoverySpecification"];
 
     assert_eq!(recovery["PointInTimeRecoveryEnabled"], true);
+    assert_eq!(recovery["RecoveryPeriodInDays"], json!({"Ref": "RecoveryDays"}));
+    assert_eq!(template.parameters()["RecoveryDays"]["Default"], 35);
 }
 
 /// Tried: without `UpdateReplacePolicy`, with `DeletionPolicy: Delete`, with a fixed `DeletionProtectionEnabled`.
