@@ -15,6 +15,8 @@ mod names;
 mod permissions;
 #[path = "template/queues.rs"]
 mod queues;
+#[path = "template/rules.rs"]
+mod rules;
 #[path = "template/settings.rs"]
 mod settings;
 #[path = "template/sources.rs"]
