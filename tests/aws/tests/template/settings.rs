@@ -9,7 +9,7 @@ use minutehand_aws_tests::workspace;
 use crate::template;
 
 /// What a function reads where its source has this; the names are those of `shared/cloud`, all of them.
-const READ: [(&str, &[&str]); 5] = [
+const READ: [(&str, &[&str]); 6] = [
     (
         "Settings::read(",
         &[
@@ -32,6 +32,7 @@ const READ: [(&str, &[&str]); 5] = [
     (".reach()", &["MINUTEHAND_REACH"]),
     (".targets()", &["MINUTEHAND_TARGETS"]),
     ("Measuring::of(", &["MINUTEHAND_METRICS"]),
+    ("Switch::of(", &["MINUTEHAND_SWITCH", "MINUTEHAND_SWITCH_MINUTES"]),
     ("logs::", &["RUST_LOG"]),
 ];
 
