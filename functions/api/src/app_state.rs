@@ -7,6 +7,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::target::{HttpTarget, Target};
 use minutehand_io::targets::{Declared, TargetRefusal};
 
+use crate::backup::Backups;
 use crate::body_budget::BodyBudget;
 use crate::health::LastLook;
 use crate::key_uses::KeyUses;
@@ -30,6 +31,7 @@ pub(crate) struct AppState<D> {
     /// The memory that request bodies share.
     pub body_budget: BodyBudget,
     pub metrics: Option<Metrics>,
+    pub backups: Option<Backups>,
 }
 
 /// Whether this deployment may call a target, as far as that is known when the job is created.

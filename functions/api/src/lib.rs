@@ -7,6 +7,7 @@
 mod app_state;
 mod audit;
 mod auth;
+mod backup;
 mod body;
 mod body_budget;
 mod bucket;
@@ -62,6 +63,7 @@ use minutehand_io::Ports;
 
 use self::app_state::AppState;
 pub use self::app_state::TargetCheck;
+pub use self::backup::Backups;
 use self::body_budget::BodyBudget;
 use self::health::LastLook;
 use self::key_uses::KeyUses;
@@ -84,10 +86,12 @@ pub struct Api<D> {
     pub target_check: TargetCheck,
     /// None in Lambda, where no process stays to be scraped.
     pub metrics: Option<Metrics>,
+    /// None where nothing is kept in a file.
+    pub backups: Option<Backups>,
 }
 
 pub fn router<D: Ports>(api: Api<D>) -> Router {
-    let Api { ports, keys, target_check, metrics } = api;
+    let Api { ports, keys, target_check, metrics, backups } = api;
     let (key_uses, meters, body_budget) = (KeyUses::default(), Meters::default(), BodyBudget::default());
     let (strangers, health) = (Strangers::default(), LastLook::default());
     let (presences, pools) = (Presences::default(), NamedPools::default());
@@ -103,6 +107,7 @@ pub fn router<D: Ports>(api: Api<D>) -> Router {
         health,
         body_budget,
         metrics,
+        backups,
     });
     routes::table::<D>()
         .into_iter()

@@ -26,7 +26,7 @@ async fn serve() -> Result<(), Error> {
     let measuring = Measuring::of("api", &environment)?;
     let ports = Arc::new(Cloud::new(settings, &aws().await, NoTargets).measured(measuring.sink()));
     let target_check = TargetCheck::new(move |target| check_target(target, reach)).declaring(environment.targets()?);
-    let api = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics: None });
+    let api = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics: None, backups: None });
     let api = api.layer(from_fn_with_state((ports, measuring), tell_before_answering)).layer(from_fn(say_its_source));
     lambda_http::run(api).await
 }

@@ -16,8 +16,8 @@ use crate::auth::authenticate;
 use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
-    audit, calendars, fires, health, jobs, keys, leases, letters, notifications, openapi, operations, pools, quotas,
-    repair, runs, schedules, scrape, secrets, signing, stats, targets, why, workers, workflow_runs, workflows,
+    audit, backup, calendars, fires, health, jobs, keys, leases, letters, notifications, openapi, operations, pools,
+    quotas, repair, runs, schedules, scrape, secrets, signing, stats, targets, why, workers, workflow_runs, workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -122,14 +122,25 @@ pub(crate) fn table<D: Ports>() -> Vec<Route<D>> {
         route(Method::GET, "/v1/quotas", Viewer, quotas::own::<D>, doc_of::get_own_quota),
         route(Method::GET, "/v1/quotas/{tenant}", Host, quotas::show::<D>, doc_of::get_quota),
         route(Method::PUT, "/v1/quotas/{tenant}", Host, quotas::put::<D>, doc_of::put_quota),
-        route(Method::POST, "/v1/repair", Host, repair::repair_all::<D>, doc_of::repair),
-        route(Method::GET, "/v1/stats", Viewer, stats::stats::<D>, doc_of::stats),
-        route(Method::GET, "/metrics", Host, scrape::metrics::<D>, doc_of::metrics),
-        open(Method::GET, "/v1/health", health::health::<D>, doc_of::health),
-        open(Method::GET, "/openapi.json", openapi::show, doc_of::openapi),
     ];
     let of_jobs = of_jobs.into_iter().chain(of_letters()).chain(of_operations());
-    of_jobs.chain(of_notifications()).chain(of_workflow_runs()).chain(of_workers()).collect()
+    let of_others = of_jobs.chain(of_notifications()).chain(of_workflow_runs()).chain(of_workers());
+    of_others.chain(of_the_deployment()).collect()
+}
+
+/// Those of the deployment as a whole.
+fn of_the_deployment<D: Ports>() -> Vec<Route<D>> {
+    use Method as M;
+    use Role::{Host, Viewer};
+
+    vec![
+        route(M::POST, "/v1/repair", Host, repair::repair_all::<D>, doc_of::repair),
+        route(M::GET, "/v1/backup", Host, backup::take::<D>, doc_of::backup),
+        route(M::GET, "/v1/stats", Viewer, stats::stats::<D>, doc_of::stats),
+        route(M::GET, "/metrics", Host, scrape::metrics::<D>, doc_of::metrics),
+        open(M::GET, "/v1/health", health::health::<D>, doc_of::health),
+        open(M::GET, "/openapi.json", openapi::show, doc_of::openapi),
+    ]
 }
 
 /// Those of dead letters.

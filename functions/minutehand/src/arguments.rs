@@ -68,6 +68,26 @@ at once and the disk is wanted for other things. Exit codes: 0 done; 1 it could 
     /// What an archive holds of the runs that were deleted from the store
     #[command(subcommand, after_help = "Exit codes: 0 done; 1 it could not be done.")]
     Archive(Archive),
+    /// Write all that a process keeps into a file, while it goes on; or what a data directory holds that nothing serves
+    #[command(after_help = "\
+It holds what every tenant keeps, and is made for its owner only. The files admin.key and secrets.key of the data directory are not in it:
+keep copies of them elsewhere, or the restored secrets cannot be opened.
+
+Examples:
+  minutehand backup monday.backup
+  minutehand backup monday.backup --force --server https://minutehand.example.com
+  minutehand backup monday.backup --data /var/lib/minutehand
+
+Exit codes: 0 done, and read once more to its end; 1 it could not be made; 4 with another key than the deployment's own.")]
+    Backup(Backup),
+    /// Make a data directory of a backup
+    #[command(after_help = "\
+The directory must be empty, but for the keys that you put there. What was due since the backup is caught up as each job says, and what
+ran since runs once more.
+
+Examples:
+  minutehand restore monday.backup --data /var/lib/minutehand")]
+    Restore(Restore),
     #[command(flatten)]
     Client(client::Command),
 }
@@ -79,6 +99,8 @@ pub(crate) enum Chosen {
     Repair(Repair),
     Compact(Compact),
     ListArchive(ArchiveList),
+    Backup(Backup),
+    Restore(Restore),
     Client(client::Command),
 }
 
@@ -190,6 +212,31 @@ pub(crate) struct Compact {
     pub(crate) data: PathBuf,
 }
 
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Backup {
+    /// Where it is written to
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Not of a server, but of this data directory, which nothing may be serving
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) data: Option<PathBuf>,
+    /// Write over the file, where it is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Restore {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The data directory that is made
+    #[arg(long, value_name = "DIRECTORY", default_value = "data", env = "MINUTEHAND_DATA")]
+    pub(crate) data: PathBuf,
+}
+
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Archive {
     /// List its files: of which day and which tenant each is, and how many runs it holds
@@ -252,6 +299,8 @@ impl Arguments {
             Some(Command::Repair(repair)) => Chosen::Repair(repair),
             Some(Command::Compact(compact)) => Chosen::Compact(compact),
             Some(Command::Archive(Archive::List(list))) => Chosen::ListArchive(list),
+            Some(Command::Backup(backup)) => Chosen::Backup(backup),
+            Some(Command::Restore(restore)) => Chosen::Restore(restore),
             Some(Command::Client(client)) => Chosen::Client(client),
             None => Chosen::Serve(self.serve),
         }

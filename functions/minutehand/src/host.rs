@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use minutehand_api::{Api, Keyring, Metrics, TargetCheck, router};
+use minutehand_api::{Api, Backups, Keyring, Metrics, TargetCheck, router};
 use minutehand_domain::id::Tenant;
 use minutehand_io::Ports;
 use minutehand_io::queues::Inbox;
@@ -37,6 +37,8 @@ pub(crate) struct Host<'a> {
     /// What jobs may call by an alias.
     pub(crate) declared: Declared,
     pub(crate) metrics: Metrics,
+    /// None where nothing is kept in a file.
+    pub(crate) backups: Option<Backups>,
 }
 
 impl Host<'_> {
@@ -95,7 +97,13 @@ impl Host<'_> {
     fn router<D: Ports>(&self, ports: Arc<D>, key: &str) -> Router {
         let (reach, keys) = (self.reach, Keyring::single(key, Tenant::deployment()));
         let target_check = TargetCheck::new(move |target| check_target(target, reach)).declaring(self.declared.clone());
-        let router = router(Api { ports, keys, target_check, metrics: Some(self.metrics.clone()) });
+        let router = router(Api {
+            ports,
+            keys,
+            target_check,
+            metrics: Some(self.metrics.clone()),
+            backups: self.backups.clone(),
+        });
         if self.options.assumes_that_its_users_are_here() { proxied::warned_of(router) } else { router }
     }
 }

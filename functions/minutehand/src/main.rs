@@ -3,6 +3,8 @@
 mod admin_key;
 mod archive;
 mod arguments;
+mod backing_up;
+mod backup;
 mod client;
 mod compact;
 mod drain;
@@ -34,7 +36,8 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use self::arguments::{Arguments, Chosen, Repair, Serve};
+use self::arguments::{Arguments, Backup, Chosen, Repair, Restore, Serve};
+use self::backup::BackupFailure;
 use self::serve_error::ServeError;
 
 /// A check found something.
@@ -52,6 +55,8 @@ async fn main() -> ExitCode {
         Chosen::Repair(options) => repair(&options).await,
         Chosen::ListArchive(asked) => done(archive::list(&asked)),
         Chosen::Compact(options) => done(compact::compact_directory(&options.data)),
+        Chosen::Backup(options) => backup(&options).await,
+        Chosen::Restore(options) => restore(&options),
         Chosen::Client(command) => client::client(command).await,
     }
 }
@@ -87,6 +92,25 @@ async fn repair(options: &Repair) -> ExitCode {
         },
     };
     if options.check && !repair::is_sound(&repaired) { ExitCode::from(SOMETHING_FOUND) } else { ExitCode::SUCCESS }
+}
+
+async fn backup(options: &Backup) -> ExitCode {
+    ended(backup::backup(options).await, options.connection.verbose)
+}
+
+fn restore(options: &Restore) -> ExitCode {
+    ended(backup::restore(options), false)
+}
+
+fn ended(done: Result<(), BackupFailure>, verbose: bool) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(BackupFailure::Client(failure)) => failure.exit(verbose),
+        Err(error) => {
+            eprintln!("minutehand: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// `RUST_LOG=debug` shows a line for each committed change.

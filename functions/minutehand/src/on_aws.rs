@@ -39,7 +39,7 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), flushing_events(sweeper, drain))
     };
     let metrics = Metrics::new(registry)?.watching(options.watched()?);
-    let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics };
+    let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics, backups: None };
     host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await?;
     ports.flush_events().await;
     Ok(())

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use minutehand_api::Metrics;
+use minutehand_api::{Backups, Metrics};
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::events::Log;
@@ -17,6 +17,7 @@ use prometheus::Registry;
 use crate::admin_key::AdminKey;
 use crate::archive::Archive;
 use crate::arguments::Serve;
+use crate::backing_up::backups;
 use crate::drain::Drain;
 use crate::host::{Host, listen};
 use crate::local::Local;
@@ -40,16 +41,17 @@ pub(crate) async fn serve(options: &Serve) -> Result<(), ServeError> {
         let key = AdminKey::settle(options.key.as_deref(), None)?;
         let keeps = "everything in memory: it is gone when this process ends";
         let store = Arc::new(MemoryStore::in_memory());
-        return embedded(store, KeyFile::in_memory(), options, &key, keeps, std::future::pending()).await;
+        return embedded(store, KeyFile::in_memory(), options, &key, keeps, (None, std::future::pending())).await;
     }
     let directory = &options.data;
     let opened = FileStore::open(directory).map_err(|why| ServeError::Store { directory: directory.clone(), why })?;
     let store = Arc::new(opened);
+    let backups = Some(backups(&store));
     let key = AdminKey::settle(options.key.as_deref(), Some(directory))?;
     let failed = { Arc::clone(&store) };
     let keeps = format!("everything in {}", directory.display());
     let vault = KeyFile::beside(directory);
-    embedded(store, vault, options, &key, &keeps, async move { failed.failed().await }).await
+    embedded(store, vault, options, &key, &keeps, (backups, async move { failed.failed().await })).await
 }
 
 async fn embedded<E: Engine>(
@@ -58,7 +60,7 @@ async fn embedded<E: Engine>(
     options: &Serve,
     key: &AdminKey,
     keeps: &str,
-    failed: impl Future<Output = String>,
+    (backups, failed): (Option<Backups>, impl Future<Output = String>),
 ) -> Result<(), ServeError> {
     let listener = listen(options.listen).await?;
     let registry = Registry::new();
@@ -73,7 +75,7 @@ async fn embedded<E: Engine>(
         owner_only::warn_of_wider(&options.data);
     }
     let metrics = Metrics::new(registry)?.watching(options.watched()?);
-    let host = Host { options, key, keeps, reach: options.reach(), declared, metrics };
+    let host = Host { options, key, keeps, reach: options.reach(), declared, metrics, backups };
     let archive = options.archive.as_deref().map(archive).transpose()?;
     let swept = Arc::clone(&ports);
     let sweeping = |drain: Drain| async move {

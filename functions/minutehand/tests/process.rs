@@ -13,6 +13,8 @@ mod target;
 
 #[path = "process/accepting.rs"]
 mod accepting;
+#[path = "process/backing_up.rs"]
+mod backing_up;
 #[path = "process/draining.rs"]
 mod draining;
 #[path = "process/failing.rs"]

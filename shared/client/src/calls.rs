@@ -1,5 +1,6 @@
 //! The calls: every operation of the API, its address, what it sends and what its answer reads as.
 
+use bytes::Bytes;
 use http::Method;
 use minutehand_wire::{
     ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchQuery, BranchView,
@@ -433,6 +434,11 @@ pub fn complete_leases(request: &CompletionsRequest) -> Call<CompletionsView> {
 /// Goes on where the cursor of the answer before says; with the deployment's own key.
 pub fn repair(request: &RepairRequest) -> Call<RepairView> {
     Call::post(&["repair"]).json(request)
+}
+
+/// All that the process keeps, packed ([`Client::download`](crate::Client::download)); with the deployment's own key.
+pub fn backup() -> Call<Bytes> {
+    Call::get(&["backup"])
 }
 
 pub fn stats(query: &StatsQuery) -> Call<StatsView> {

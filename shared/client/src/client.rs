@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 use http::header::{HeaderMap, RETRY_AFTER};
+use http::response::Parts;
+use hyper::body::Incoming;
 use minutehand_wire::{
     ActView, AuditQuery, BackfillRequest, BackfillView, BatchRequest, BatchView, BranchView, BranchesQuery,
     CalendarChangeView, CalendarQuery, CalendarRequest, CalendarView, CompleteRequest, CompletionsRequest,
@@ -96,16 +98,32 @@ impl Client {
     async fn send_once<T>(&self, call: &Call<T>) -> Result<Answer<T>> {
         let begin = Instant::now();
         let (head, text) = self.transport.exchange(call).await?;
+        self.show(call, &head, begin);
+        if head.status.is_success() {
+            let replayed = head.headers.contains_key("idempotency-replayed");
+            return Ok(Answer::new(text, replayed, self.url().to_string()));
+        }
+        Err(Self::refused(&head, &text))
+    }
+
+    pub(crate) fn refused(head: &Parts, text: &str) -> ClientError {
+        ClientError::Refused(Refused::read(head.status, retry_after(&head.headers), text).into())
+    }
+
+    /// The head of an answer, and what is still to come of it.
+    pub(crate) async fn begin<T>(&self, call: &Call<T>) -> Result<(Parts, Incoming)> {
+        let begin = Instant::now();
+        let (head, body) = self.transport.begin(call).await?;
+        self.show(call, &head, begin);
+        Ok((head, body))
+    }
+
+    fn show<T>(&self, call: &Call<T>, head: &Parts, begin: Instant) {
         if let Some(watch) = &self.watch {
             let (method, url) = (&call.method, &call.url(self.url()));
             let request_id = head.headers.get("request-id").and_then(|id| id.to_str().ok());
             watch(&Exchange { method, url, status: head.status, request_id, took: begin.elapsed() });
         }
-        if head.status.is_success() {
-            let replayed = head.headers.contains_key("idempotency-replayed");
-            return Ok(Answer::new(text, replayed, self.url().to_string()));
-        }
-        Err(ClientError::Refused(Refused::read(head.status, retry_after(&head.headers), &text).into()))
     }
 
     async fn read<T: DeserializeOwned>(&self, call: &Call<T>) -> Result<T> {

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{Method, StatusCode, response};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -72,9 +73,20 @@ impl Transport {
         tokio::time::timeout(WHOLE, self.answer(request)).await.unwrap_or_else(late)
     }
 
-    async fn answer(&self, request: http::Request<Full<Bytes>>) -> Result<(response::Parts, String), ClientError> {
+    /// The head of an answer in as long as a whole one may take, and what is to come of it in its own time.
+    pub(crate) async fn begin<T>(&self, call: &Call<T>) -> Result<(response::Parts, Incoming), ClientError> {
+        let request = self.request(call)?;
+        let late = |_| Err(self.unreachable(format!("no answer within {} s", WHOLE.as_secs())));
+        tokio::time::timeout(WHOLE, self.asked(request)).await.unwrap_or_else(late)
+    }
+
+    async fn asked(&self, request: http::Request<Full<Bytes>>) -> Result<(response::Parts, Incoming), ClientError> {
         let response = self.http.request(request).await.map_err(|error| self.unreachable(why(&error)))?;
-        let (head, body) = response.into_parts();
+        Ok(response.into_parts())
+    }
+
+    async fn answer(&self, request: http::Request<Full<Bytes>>) -> Result<(response::Parts, String), ClientError> {
+        let (head, body) = self.asked(request).await?;
         let body = Limited::new(body, ANSWER_BYTES).collect().await.map_err(|error| self.cut_off(&*error))?;
         let text = String::from_utf8(body.to_bytes().into()).map_err(|_| self.unreadable("it is not UTF-8"))?;
         Ok((head, text))

@@ -79,10 +79,11 @@ pub enum Deed {
     PauseOperation,
     ResumeOperation,
     CancelOperation,
+    Backup,
 }
 
 impl Deed {
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -115,6 +116,7 @@ impl Deed {
         Self::PauseOperation,
         Self::ResumeOperation,
         Self::CancelOperation,
+        Self::Backup,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -151,6 +153,7 @@ impl Deed {
             Self::PauseOperation => "operation.pause",
             Self::ResumeOperation => "operation.resume",
             Self::CancelOperation => "operation.cancel",
+            Self::Backup => "backup",
         }
     }
 }

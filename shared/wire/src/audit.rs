@@ -13,7 +13,7 @@ use crate::word::Word;
 
 component!(
     DeedText = "Deed",
-    schemars::json_schema!({ "type": "string", "enum": Deed::ALL.map(Deed::as_str), "description": "What was done." })
+    schemars::json_schema!({ "type": "string", "enum": Deed::ALL.map(Deed::as_str).as_slice(), "description": "What was done." })
 );
 
 /// An act of an admin.

@@ -133,6 +133,7 @@ impl Stage {
             keys,
             target_check: TargetCheck::new(|_reachable| Ok(())),
             metrics: None,
+            backups: None,
         });
         Self { api, sweeper, executor, idle, clock, queues, target, router, dynamo }
     }

@@ -26,7 +26,13 @@ pub struct Answer {
 impl Client {
     pub fn of(ports: SimPorts, tenant: Tenant) -> Self {
         let target_check = TargetCheck::new(|_| Ok(()));
-        Self(router(Api { ports: Arc::new(ports), keys: Keyring::single(KEY, tenant), target_check, metrics: None }))
+        Self(router(Api {
+            ports: Arc::new(ports),
+            keys: Keyring::single(KEY, tenant),
+            target_check,
+            metrics: None,
+            backups: None,
+        }))
     }
 
     pub async fn send(self, method: &str, path: &str, idempotency_key: Option<&str>, body: &Value) -> Answer {

@@ -141,7 +141,7 @@ impl Machine {
     fn api_of(&self, tenant: &str) -> Router {
         let keys = Keyring::single(KEY, Tenant::new(tenant).unwrap());
         let target_check = TargetCheck::new(|_| Ok(()));
-        router(Api { ports: Arc::new(self.clone()), keys, target_check, metrics: None })
+        router(Api { ports: Arc::new(self.clone()), keys, target_check, metrics: None, backups: None })
     }
 
     async fn sweeping(self) {

@@ -32,6 +32,18 @@ pub(crate) fn repair() -> OperationDoc {
         .example("a check", json!({ "check": true }), StatusCode::OK, nothing_found)
 }
 
+pub(crate) fn backup() -> OperationDoc {
+    let packed = Content { media_type: "application/gzip", schema: schema_of::<String> };
+    OperationDoc::new(Tag::Deployment, "get_backup", "Take a backup of all that the process keeps")
+        .more(
+            "Of all tenants, as of one instant, while everything goes on. `minutehand backup` writes it into a file, and `minutehand restore` \
+             makes a store of that. The keys that seal secrets are not in it. Each is on record. Where there is no file, nothing is here.",
+        )
+        .refuses(Kind::NotFound)
+        .refuses(Kind::Conflict)
+        .shows(ResponseDoc::content(StatusCode::OK, "All of it, packed; it says where it ends.", packed))
+}
+
 pub(crate) fn list_targets() -> OperationDoc {
     OperationDoc::new(Tag::Deployment, "list_targets", "List the services that jobs may call")
         .more("What the operator of the deployment declared for your tenant: the aliases, and of which kind each is. Never where they lead.")

@@ -5,6 +5,7 @@ mod addresses;
 mod audit;
 mod auth;
 mod backfills;
+mod backup;
 mod bad_input;
 mod batch;
 mod calendars;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Request, StatusCode};
-use minutehand_api::{Api, Keyring, Metrics, TargetCheck, router};
+use minutehand_api::{Api, Backups, Keyring, Metrics, TargetCheck, router};
 use minutehand_domain::Moment;
 use minutehand_domain::body::Body as Kept;
 use minutehand_domain::head::Head;
@@ -63,8 +63,17 @@ impl World {
     }
 
     pub(crate) fn whole(keys: Keyring, target_check: TargetCheck, metrics: Option<Metrics>) -> Self {
+        Self::hosted(keys, target_check, metrics, None)
+    }
+
+    pub(crate) fn hosted(
+        keys: Keyring,
+        target_check: TargetCheck,
+        metrics: Option<Metrics>,
+        backups: Option<Backups>,
+    ) -> Self {
         let ports = TestPorts::new(START);
-        let router = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics });
+        let router = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics, backups });
         Self { ports, router }
     }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::SOON;
 use crate::client::{Client, text};
 use crate::patience::eventually;
-use crate::server::{Server, serve};
+use crate::server::{Server, minutehand, serve};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data");
 
@@ -41,6 +41,30 @@ async fn the_jobs_and_runs_of_every_release_read_as_it_answered() {
             let id = text(run, "run_id");
             assert_eq!(client.get(&format!("/v1/runs/{id}")).await.body, *run, "{name}");
             assert_eq!(client.get(&format!("/v1/runs/{id}/events")).await.body, *events, "{name}");
+        }
+    }
+}
+
+/// Each as SIGKILL left it. Removed (the file is opened as any other): it had the format of this release afterwards, and that one refused it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_directory_of_every_release_is_backed_up_as_it_lies_and_restored() {
+    for release in releases() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let backup = tempfile::tempdir().unwrap();
+        unpack(&release, one.path());
+        let before = fs::read(one.path().join("minutehand.redb")).unwrap();
+        let file = backup.path().join("file");
+
+        let made = minutehand().arg("backup").arg(&file).arg("--data").arg(one.path()).output().unwrap();
+        let restored = minutehand().arg("restore").arg(&file).arg("--data").arg(two.path()).output().unwrap();
+
+        assert!(made.status.success() && restored.status.success(), "{made:?} {restored:?}");
+        assert_eq!(fs::read_dir(one.path()).unwrap().count(), 1, "nothing is made beside it");
+        assert!(fs::read(one.path().join("minutehand.redb")).unwrap() == before, "{}", release.display());
+        let Opened { server: _server, client, expected, _data } = opened(&release, two);
+        for (name, job) in expected["jobs"].as_object().unwrap() {
+            let read = client.get(&format!("/v1/jobs/{}", text(job, "job_id"))).await;
+            assert_eq!((read.status, still(&read.body)), (200, still(job)), "{}: {name}", release.display());
         }
     }
 }
@@ -158,6 +182,10 @@ pub(crate) fn unpack(release: &Path, data: &Path) {
 fn open(release: &Path) -> Opened {
     let data = tempfile::tempdir().unwrap();
     unpack(release, data.path());
+    opened(release, data)
+}
+
+fn opened(release: &Path, data: TempDir) -> Opened {
     let expected: Value = serde_json::from_slice(&fs::read(release.join("expected.json")).unwrap()).unwrap();
     let key = text(&expected, "admin_key");
     let mut command = serve(data.path());

@@ -2,6 +2,7 @@
 //! they lie and what guards a write is said here, once; [`engine`] says how bytes are kept.
 
 mod alarm;
+mod backup;
 mod codec;
 mod engine;
 mod file;
@@ -23,11 +24,12 @@ use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use tokio::sync::Notify;
 
 use self::alarm::Alarm;
+pub use self::backup::{BackupError, Header};
 pub use self::codec::Codec;
 use self::codec::{Expiring, Stamp, stamp_of};
 pub use self::engine::Engine;
 use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
-pub use self::file::{File, OpenError, owner_only};
+pub use self::file::{Backup, File, OpenError, RestoreError, Restored, check_backup, owner_only, restore_backup};
 pub use self::memory::Memory;
 use super::item::{Item, Listed};
 use super::update::{self, Update};

@@ -2,23 +2,29 @@
 //! waits at once. A write is answered when fdatasync has returned, never before.
 
 mod open;
+mod overlay;
 pub mod owner_only;
+mod restore;
 mod writer;
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use redb::{Database, ReadOnlyTable, ReadableDatabase, StorageBackend, TableDefinition};
+use minutehand_domain::Moment;
+use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable as _, StorageBackend, TableDefinition};
 use tokio::sync::{mpsc, oneshot, watch};
 
 pub use self::open::OpenError;
 use self::open::Opened;
+pub use self::restore::{RestoreError, Restored, check_backup, restore_backup};
 use self::writer::{Request, Writer};
+use super::backup::{BackupError, Header, Writing};
 use super::engine::{Applied, Engine, Span, Table, Write};
 use super::{Embedded, FileStore};
 use crate::Fault;
@@ -49,6 +55,15 @@ struct Committed {
     // find it closed.
     database: Database,
     _lock: Option<fs::File>,
+}
+
+/// What a store held at one instant, to be written into a backup. While it is held the file reuses none of its pages, and grows by what is
+/// written meanwhile.
+pub struct Backup {
+    snapshot: Arc<Snapshot>,
+    header: Header,
+    /// Of a directory that nothing serves: nobody else may begin to meanwhile.
+    _opened: Option<Opened>,
 }
 
 /// All tables as of one commit, opened once for all who read it.
@@ -93,9 +108,37 @@ impl FileStore {
         }
     }
 
+    /// What was acknowledged before, and nothing that is written afterwards. Writers go on.
+    pub fn snapshot(&self, now: Moment) -> Backup {
+        let header = Header::new(open::FORMAT, open::RELEASE.to_owned(), now);
+        Backup { snapshot: self.engine.committed.snapshot(), header, _opened: None }
+    }
+
     /// Writes what is queued, and closes the file. Dropping does the same.
     pub fn close(self) {
         drop(self);
+    }
+}
+
+impl Backup {
+    /// What a directory holds that nothing serves, as it lies there: whichever release wrote it, and however its process ended, nothing of it is
+    /// changed.
+    pub fn of_directory(directory: &Path, now: Moment) -> Result<Self, OpenError> {
+        let (opened, format, release) = open::to_read(directory)?;
+        let snapshot = Arc::new(Snapshot::of(&opened.database)?);
+        Ok(Self { snapshot, header: Header::new(format, release, now), _opened: Some(opened) })
+    }
+
+    /// Says how many items it holds. It takes its time, on the caller's thread.
+    pub fn write(&self, to: impl io::Write) -> Result<u64, BackupError> {
+        let mut writing = Writing::begin(to, &self.header)?;
+        for table in Table::ALL {
+            for entry in self.snapshot.table(table).iter().map_err(unavailable)? {
+                let (key, value) = entry.map_err(unavailable)?;
+                writing.entry(table, key.value(), value.value())?;
+            }
+        }
+        writing.end()
     }
 }
 
@@ -203,6 +246,12 @@ impl Snapshot {
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("File").field("failure", &*self.failure.borrow()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Backup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backup").field("header", &self.header).finish_non_exhaustive()
     }
 }
 

@@ -12,13 +12,17 @@ use redb::{
 };
 use thiserror::Error;
 
+use super::overlay::Overlay;
 use super::{definition, owner_only};
 use crate::store::embedded::engine::Table;
 
 pub(super) const FILE: &str = "minutehand.redb";
 /// A store being made: it gets its name when it is whole, so that a crash at first start leaves nothing half made.
 const UNFINISHED: &str = "minutehand.redb.new";
-const LOCK: &str = "minutehand.lock";
+/// A store that is being made of a backup. Where a restore died it stays, and nothing but another restore may go on there: an empty
+/// store in its place would look like one that lost everything.
+pub(super) const RESTORING: &str = "minutehand.redb.restoring";
+pub(super) const LOCK: &str = "minutehand.lock";
 
 /// Pages kept in memory: what claims, sweeps and finishes touch is the runs and timers of a few minutes, with the pages
 /// that lead to them. redb's own default, 1 GiB, is more than a small machine has.
@@ -28,13 +32,15 @@ const CACHE_BYTES: usize = 256 * 1024 * 1024;
 /// their kinds' first shapes; 2 adds tables, and a shape's number to each value; 3 has jobs, keys and cursors in their second
 /// shapes, secrets and acts on record. An older release refuses a newer format, so that it never meets a value that it cannot
 /// read: a change that adds a shape or a kind raises the format, and the version with it, by whose name it is refused.
-const FORMAT: u64 = 3;
-const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
-const FORMAT_KEY: &str = "format";
+pub(super) const FORMAT: u64 = 3;
+pub(super) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+pub(super) const FORMAT_KEY: &str = "format";
 /// In words: which release wrote the file last.
-const ABOUT: TableDefinition<'_, &str, &str> = TableDefinition::new("about");
-const RELEASE_KEY: &str = "written by";
-const RELEASE: &str = env!("CARGO_PKG_VERSION");
+pub(super) const ABOUT: TableDefinition<'_, &str, &str> = TableDefinition::new("about");
+pub(super) const RELEASE_KEY: &str = "written by";
+pub(super) const RELEASE: &str = env!("CARGO_PKG_VERSION");
+/// What a backup calls a release that is not said.
+const BEFORE_ANY_SAID_SO: &str = "before 0.2";
 
 #[derive(Debug, Error)]
 pub enum OpenError {
@@ -46,6 +52,10 @@ pub enum OpenError {
         "the store was written by Minutehand {release} (format {found}); this is Minutehand {RELEASE}, which reads formats up to {FORMAT}: use that release"
     )]
     LaterFormat { found: u64, release: String },
+    #[error(
+        "a restore into this directory was not carried to its end: restore again, or remove {RESTORING} in it to begin with an empty store"
+    )]
+    HalfRestored,
     #[error("the data directory cannot be written to: {0}")]
     Unwritable(io::Error),
     #[error("the disk is full: {0}")]
@@ -65,10 +75,26 @@ pub(super) fn in_directory(directory: &Path) -> Result<Opened, OpenError> {
     let lock = lock(directory)?;
     let path = directory.join(FILE);
     if !path.try_exists()? {
+        if directory.join(RESTORING).try_exists()? {
+            return Err(OpenError::HalfRestored);
+        }
         make(directory)?;
     }
-    let database = undamaged(|| Ok(builder().open(path)?))?;
+    let database = undamaged(|| adopted(builder().open(path)?))?;
     Ok(Opened { database, lock: Some(lock) })
+}
+
+/// The store in a directory as it lies, of whatever release: nothing there is changed. Says its format, and which release wrote it.
+pub(super) fn to_read(directory: &Path) -> Result<(Opened, u64, String), OpenError> {
+    let lock = lock_that_stands(directory)?;
+    let overlay = Overlay::over(fs::File::open(directory.join(FILE))?)?;
+    let (database, found, release) = undamaged(|| {
+        let database = builder().create_with_backend(overlay)?;
+        let (found, release) = written_in(&database)?;
+        make_tables(&database)?;
+        Ok((database, found, release))
+    })?;
+    Ok((Opened { database, lock }, found, release.unwrap_or_else(|| BEFORE_ANY_SAID_SO.to_owned())))
 }
 
 pub(super) fn on_backend(backend: impl StorageBackend) -> Result<Opened, OpenError> {
@@ -77,23 +103,34 @@ pub(super) fn on_backend(backend: impl StorageBackend) -> Result<Opened, OpenErr
         if format(&database)?.is_none() {
             initialise(&database)?;
         }
-        Ok(database)
+        adopted(database)
     })?;
     Ok(Opened { database, lock: None })
 }
 
 /// A store that opens and says that it is ours. redb asserts what it believes of its own pages, and a damaged file can
 /// prove it wrong: that is no reason to end with a back trace.
-fn undamaged(open: impl FnOnce() -> Result<Database, OpenError>) -> Result<Database, OpenError> {
-    let open = AssertUnwindSafe(|| open().and_then(|database| adopt(&database).map(|()| database)));
+fn undamaged<T>(open: impl FnOnce() -> Result<T, OpenError>) -> Result<T, OpenError> {
     let contradiction = |_| Err(OpenError::Damaged { why: "it contradicts itself".to_owned() });
-    panic::catch_unwind(open).unwrap_or_else(contradiction)
+    panic::catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(contradiction)
 }
 
 /// redb locks its own file; this lock also covers the time in which there is none yet.
-fn lock(directory: &Path) -> Result<fs::File, OpenError> {
+pub(super) fn lock(directory: &Path) -> Result<fs::File, OpenError> {
     let mut opening = fs::OpenOptions::new();
-    let lock = owner_only::open(opening.create(true).truncate(false).write(true), &directory.join(LOCK))?;
+    taken(owner_only::open(opening.create(true).truncate(false).write(true), &directory.join(LOCK))?)
+}
+
+/// Where there is none nobody serves the directory: whoever does makes one first.
+fn lock_that_stands(directory: &Path) -> Result<Option<fs::File>, OpenError> {
+    match fs::File::open(directory.join(LOCK)) {
+        Ok(lock) => taken(lock).map(Some),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn taken(lock: fs::File) -> Result<fs::File, OpenError> {
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(OpenError::Locked),
@@ -115,20 +152,24 @@ fn make(directory: &Path) -> Result<(), OpenError> {
     initialise(&database)?;
     drop(database);
     fs::rename(&unfinished, directory.join(FILE))?;
+    Ok(sync_directories(directory)?)
+}
+
+/// A file is only found again after a power cut if its directory is on the disk too. That may be new itself; who may not look into the one above it did
+/// not make it.
+pub(super) fn sync_directories(directory: &Path) -> io::Result<()> {
     sync_directory(directory)?;
-    // The directory may be new itself. Who may not look into the one above it did not make it.
     if let Some(above) = fs::canonicalize(directory)?.parent() {
         drop(sync_directory(above));
     }
     Ok(())
 }
 
-/// A file is only found again after a power cut if its directory is on the disk too.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { fs::File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
-fn builder() -> Builder {
+pub(super) fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES);
     builder.set_repair_callback(|repair| {
@@ -149,27 +190,37 @@ fn initialise(database: &Database) -> Result<(), OpenError> {
     Ok(())
 }
 
+fn make_tables(database: &Database) -> Result<(), OpenError> {
+    let transaction = database.begin_write()?;
+    for table in Table::ALL {
+        transaction.open_table(definition(table))?;
+    }
+    Ok(transaction.commit()?)
+}
+
 /// Takes a store over from the release that wrote it last. Without making its tables, dc7fa05's file is called damaged; without
 /// a new format, that release would open the file again and answer 503 for what this one has written.
-fn adopt(database: &Database) -> Result<(), OpenError> {
+fn adopted(database: Database) -> Result<Database, OpenError> {
+    let (found, release) = written_in(&database)?;
+    if found == FORMAT && release.as_deref() == Some(RELEASE) && has_all_tables(&database)? {
+        return Ok(database);
+    }
+    initialise(&database)?;
+    if found < FORMAT {
+        tracing::info!(from = found, to = FORMAT, "the store has the format of this release now; older ones refuse it");
+    }
+    Ok(database)
+}
+
+/// A format that this release reads, and which release wrote the store last.
+fn written_in(database: &Database) -> Result<(u64, Option<String>), OpenError> {
     let (format, release) = (format(database)?, release(database)?);
     match format {
         None => Err(OpenError::Damaged { why: "it says no format".to_owned() }),
         Some(found) if found > FORMAT => {
             Err(OpenError::LaterFormat { found, release: release.unwrap_or_else(|| "of a later release".to_owned()) })
         }
-        Some(FORMAT) if release.as_deref() == Some(RELEASE) && has_all_tables(database)? => Ok(()),
-        Some(found) => {
-            initialise(database)?;
-            if found < FORMAT {
-                tracing::info!(
-                    from = found,
-                    to = FORMAT,
-                    "the store has the format of this release now; older ones refuse it"
-                );
-            }
-            Ok(())
-        }
+        Some(found) => Ok((found, release)),
     }
 }
 
