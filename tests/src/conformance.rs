@@ -11,6 +11,7 @@ pub mod items;
 pub mod kept;
 pub mod lists;
 pub mod queues;
+pub mod remains;
 pub mod timers;
 pub mod vault;
 pub mod world;
@@ -37,6 +38,9 @@ macro_rules! store_facts {
                 a_page_before_the_window_is_empty,
                 no_tenant_sees_what_is_anothers,
                 all_jobs_and_runs_of_everybody_are_gone_through_in_parts,
+            }
+            remains::{
+                all_that_lies_under_a_tenant_is_found_and_erased_and_nothing_of_another,
             }
             across::{
                 runs_of_all_jobs_come_newest_first,

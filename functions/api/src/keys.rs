@@ -15,8 +15,9 @@ use minutehand_domain::id::{Tenant, base32};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Guard, Put, Store as _};
+use minutehand_io::store::{Put, Store as _};
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::operation::doors::{Opened, open_door};
 use minutehand_wire::key::CheckedKey;
 use minutehand_wire::{KeyRequest, KeyView, KeysQuery, Page, RotateRequest, TenantQuery};
 
@@ -30,6 +31,7 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{KeyPath, Params, limit_of};
 use crate::problem::{Kind, Problem};
+use crate::tenants::{being_erased, it_is_not_being_erased};
 
 pub(crate) async fn create<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
@@ -53,10 +55,12 @@ pub(crate) async fn create<D: Ports>(
     }
     let secret = base32(&ports.chance().bytes());
     let key = new_key(tenant, id, asked?, &secret, fingerprint, now);
+    it_is_not_being_erased(ports, &key.tenant).await?;
     let writing = async {
-        match ports.store().put(&key.tenant, id, &key, Guard::Absent).await? {
-            Put::Written(_) => Ok(()),
-            Put::Conflict(_) => Err(taken()),
+        match open_door(ports, &key).await? {
+            Opened::Opened => Ok(()),
+            Opened::Taken => Err(taken()),
+            Opened::BeingErased(operation) => Err(being_erased(&operation)),
         }
     };
     match acting.on_record(ports, &key.tenant, Deed::CreateKey, &id.to_string(), writing).await {

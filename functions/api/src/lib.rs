@@ -49,6 +49,7 @@ mod source;
 mod stats;
 mod strangers;
 mod targets;
+mod tenants;
 mod watched;
 mod why;
 mod workers;

@@ -49,7 +49,7 @@ use self::schemas::Schemas;
 pub(crate) mod doc_of {
     pub(crate) use super::audit::list_audit;
     pub(crate) use super::calendars::{delete_calendar, get_calendar, import_calendar, list_calendars, put_calendar};
-    pub(crate) use super::deployment::{backup, health, list_targets, metrics, openapi, repair, stats};
+    pub(crate) use super::deployment::{backup, erase_tenant, health, list_targets, metrics, openapi, repair, stats};
     pub(crate) use super::jobs::{
         create_job, create_jobs, delete_job, get_job, list_jobs, patch_job, pause_job, resume_job,
     };

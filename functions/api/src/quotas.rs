@@ -20,6 +20,7 @@ use crate::body::Body;
 use crate::keyring::Caller;
 use crate::params::TenantPath;
 use crate::problem::Problem;
+use crate::tenants::it_is_not_being_erased;
 
 pub(crate) async fn own<D: Ports>(State(app): State<Arc<AppState<D>>>, caller: Caller) -> Result<Response, Problem> {
     answer(&*app.ports, caller.tenant()).await
@@ -42,6 +43,7 @@ pub(crate) async fn put<D: Ports>(
     let request: QuotaRequest = body.parse()?;
     let limits = request.checked()?;
     let quota = Quota { tenant: tenant.clone(), limits };
+    it_is_not_being_erased(&*app.ports, &tenant).await?;
     let writing = async { Ok(write(&*app.ports, &quota).await?) };
     acting.on_record(&*app.ports, &tenant, Deed::SetQuota, tenant.as_str(), writing).await?;
     app.meters.set(&tenant, limits, app.ports.clock().now());

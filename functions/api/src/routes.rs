@@ -17,7 +17,8 @@ use crate::keyring::Need;
 use crate::openapi::{Operation, OperationDoc, doc_of};
 use crate::{
     audit, backup, calendars, fires, health, jobs, keys, leases, letters, notifications, openapi, operations, pools,
-    quotas, repair, runs, schedules, scrape, secrets, signing, stats, targets, why, workers, workflow_runs, workflows,
+    quotas, repair, runs, schedules, scrape, secrets, signing, stats, targets, tenants, why, workers, workflow_runs,
+    workflows,
 };
 
 pub(crate) struct Route<D> {
@@ -134,6 +135,7 @@ fn of_the_deployment<D: Ports>() -> Vec<Route<D>> {
     use Role::{Host, Viewer};
 
     vec![
+        route(M::DELETE, "/v1/tenants/{tenant}", Host, tenants::erase::<D>, doc_of::erase_tenant),
         route(M::POST, "/v1/repair", Host, repair::repair_all::<D>, doc_of::repair),
         route(M::GET, "/v1/backup", Host, backup::take::<D>, doc_of::backup),
         route(M::GET, "/v1/stats", Viewer, stats::stats::<D>, doc_of::stats),

@@ -32,6 +32,7 @@ mod span;
 mod stats;
 mod table;
 mod targets;
+mod tenants;
 mod why;
 #[cfg(unix)]
 mod work;
@@ -64,6 +65,7 @@ use self::secrets::Secrets;
 pub(crate) use self::session::Session;
 use self::signing_secret::SigningSecret;
 use self::targets::Targets;
+use self::tenants::Tenants;
 #[cfg(unix)]
 pub(crate) use self::work::{GUARD, guard};
 use self::workers::{Pools, Workers};
@@ -144,6 +146,9 @@ Examples:
     /// Show and set a tenant's limits
     #[command(after_help = EXIT_CODES)]
     Quotas(Group<Quotas>),
+    /// Erase a tenant whole
+    #[command(after_help = EXIT_CODES)]
+    Tenants(Group<Tenants>),
     /// Write, show, import and delete calendars: when nothing fires of the jobs that heed them
     #[command(after_help = EXIT_CODES)]
     Calendars(Group<Calendars>),
@@ -246,6 +251,7 @@ async fn execute(command: Command) -> Result<(), Failure> {
         Command::Operations(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Keys(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Quotas(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
+        Command::Tenants(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Calendars(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Secrets(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
         Command::Notifications(Group { command, connection }) => command.execute(&Session::open(&connection)?).await,
@@ -278,6 +284,7 @@ impl Command {
             Self::Operations(group) => Some(&group.connection),
             Self::Keys(group) => Some(&group.connection),
             Self::Quotas(group) => Some(&group.connection),
+            Self::Tenants(group) => Some(&group.connection),
             Self::Calendars(group) => Some(&group.connection),
             Self::Secrets(group) => Some(&group.connection),
             Self::Notifications(group) => Some(&group.connection),

@@ -17,6 +17,8 @@ mod accepting;
 mod backing_up;
 #[path = "process/draining.rs"]
 mod draining;
+#[path = "process/erasing.rs"]
+mod erasing;
 #[path = "process/failing.rs"]
 mod failing;
 #[path = "process/firing.rs"]

@@ -441,6 +441,11 @@ pub fn backup() -> Call<Bytes> {
     Call::get(&["backup"])
 }
 
+/// Erases all that is kept for a tenant; with the deployment's own key.
+pub fn erase_tenant(tenant: &str) -> Call<OperationView> {
+    Call::new(Method::DELETE, &["tenants", tenant])
+}
+
 pub fn stats(query: &StatsQuery) -> Call<StatsView> {
     Call::get(&["stats"]).query(query)
 }

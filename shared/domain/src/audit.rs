@@ -80,10 +80,11 @@ pub enum Deed {
     ResumeOperation,
     CancelOperation,
     Backup,
+    EraseTenant,
 }
 
 impl Deed {
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::CreateKey,
         Self::RotateKey,
         Self::RevokeKey,
@@ -117,6 +118,7 @@ impl Deed {
         Self::ResumeOperation,
         Self::CancelOperation,
         Self::Backup,
+        Self::EraseTenant,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -154,6 +156,7 @@ impl Deed {
             Self::ResumeOperation => "operation.resume",
             Self::CancelOperation => "operation.cancel",
             Self::Backup => "backup",
+            Self::EraseTenant => "tenant.erase",
         }
     }
 }

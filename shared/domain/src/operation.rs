@@ -2,9 +2,10 @@
 //! be done twice: a step pins what it is about to act on before it acts, so that whoever repeats it counts nothing twice and leaves alone what has
 //! been changed since.
 //!
-//! [`backfill`] is the one that makes runs, [`filter`] says which jobs or runs the others are about.
+//! [`backfill`] is the one that makes runs, [`erasure`] the one that leaves nothing of a tenant, [`filter`] says which jobs or runs the others are about.
 
 pub mod backfill;
+pub mod erasure;
 pub mod filter;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 pub use self::backfill::{Backfill, Fires, NoBackfill};
+pub use self::erasure::{Erasing, Erasure, Looked, Marked};
 pub use self::filter::{JobFilter, RunFilter};
 use crate::Moment;
 use crate::access::By;
@@ -75,9 +77,17 @@ pub struct Operation {
 /// What an operation does, and to what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    Jobs { act: JobAct, filter: JobFilter },
-    Runs { act: RunAct, filter: RunFilter },
+    Jobs {
+        act: JobAct,
+        filter: JobFilter,
+    },
+    Runs {
+        act: RunAct,
+        filter: RunFilter,
+    },
     Backfill(Backfill),
+    /// Of another tenant than the one that the operation is of.
+    Erase(Erasure),
 }
 
 /// What can be done to many jobs.
@@ -197,6 +207,8 @@ pub enum OperationRefusal {
     Done,
     #[error("the operation was cancelled")]
     Cancelled,
+    #[error("what is being erased of a tenant is erased to its end")]
+    Erasing,
 }
 
 impl OperationId {
@@ -258,7 +270,7 @@ impl Operation {
         let position = work.start(now);
         let expected = match &work {
             Work::Backfill(backfill) => Some(backfill.runs.into()),
-            Work::Jobs { .. } | Work::Runs { .. } => None,
+            Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => None,
         };
         Self {
             tenant,
@@ -301,6 +313,9 @@ impl Operation {
 
     /// What it becomes by somebody's word; none where it is so already.
     pub fn ordered(&self, order: Order, now: Moment) -> Result<Option<Self>, OperationRefusal> {
+        if matches!(self.work, Work::Erase(_)) && !self.is_over() {
+            return Err(OperationRefusal::Erasing);
+        }
         let state = match (self.state, order) {
             (State::Running, Order::Resume)
             | (State::Paused, Order::Pause)
@@ -325,7 +340,7 @@ impl Operation {
         let next = Self { batch: Vec::new(), held_since: None, ..self };
         match next.work {
             Work::Backfill(_) => Self { position: Position::Made { before: None }, finished_at: None, ..next },
-            Work::Jobs { .. } | Work::Runs { .. } => next.ended(State::Cancelled, now),
+            Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => next.ended(State::Cancelled, now),
         }
     }
 
@@ -360,6 +375,16 @@ impl Operation {
         if position == Position::End { next.ended(State::Cancelled, now) } else { next }
     }
 
+    /// After a step of an erasure, which erased so much.
+    #[must_use]
+    pub fn erased(&self, erasure: Erasure, erased: u64, now: Moment) -> Self {
+        let mut progress = self.progress.clone();
+        (progress.seen, progress.done) = (progress.seen + erased, progress.done + erased);
+        let is_over = erasure.is_over();
+        let next = Self { progress, work: Work::Erase(erasure), changed_at: now, ..self.clone() };
+        if is_over { next.ended(State::Done, now) } else { next }
+    }
+
     /// What it is about is gone, so that it ends here.
     #[must_use]
     pub fn given_up(&self, why: &str, now: Moment) -> Self {
@@ -374,7 +399,7 @@ impl Operation {
     pub fn may_find(&self, held: usize, now: Moment) -> usize {
         let room = OPERATION_BATCH.saturating_sub(held);
         match self.work {
-            Work::Jobs { .. } | Work::Runs { .. } => room,
+            Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => room,
             Work::Backfill(_) => {
                 let allowed = now.since(self.paced_from(now)).as_millis() / PER_RUN.as_millis();
                 room.min(usize::try_from(allowed).unwrap_or(usize::MAX))
@@ -400,6 +425,9 @@ impl Operation {
     /// When it is looked at again.
     pub fn looks_again(&self, now: Moment) -> Moment {
         let in_a_while = Duration::from_secs(5);
+        if let Work::Erase(erasure) = &self.work {
+            return erasure.rests_until().max(now + pace::PROMISE_AGAIN);
+        }
         if self.held_since.is_some() { now + in_a_while } else { now + pace::PROMISE_AGAIN }
     }
 
@@ -455,8 +483,16 @@ impl Progress {
 }
 
 impl Work {
-    pub const KINDS: [&'static str; 7] =
-        ["pause_jobs", "resume_jobs", "cancel_jobs", "cancel_runs", "retry_runs", "dismiss_runs", "backfill"];
+    pub const KINDS: [&'static str; 8] = [
+        "pause_jobs",
+        "resume_jobs",
+        "cancel_jobs",
+        "cancel_runs",
+        "retry_runs",
+        "dismiss_runs",
+        "backfill",
+        "erase_tenant",
+    ];
 
     /// Its kind, in a word.
     pub const fn kind(&self) -> &'static str {
@@ -468,13 +504,15 @@ impl Work {
             Self::Runs { act: RunAct::Retry, .. } => "retry_runs",
             Self::Runs { act: RunAct::Dismiss, .. } => "dismiss_runs",
             Self::Backfill(_) => "backfill",
+            Self::Erase(_) => "erase_tenant",
         }
     }
 
     /// Where it begins to look.
     pub fn start(&self, now: Moment) -> Position {
         match self {
-            Self::Jobs { .. } => Position::Jobs { past: None },
+            // How far an erasure came it says itself.
+            Self::Jobs { .. } | Self::Erase(_) => Position::Jobs { past: None },
             Self::Runs { filter, .. } => Position::Runs { end: filter.window.end.min(now), before: None },
             Self::Backfill(backfill) => Position::Instants { past: backfill.from.just_before() },
         }

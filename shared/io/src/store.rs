@@ -105,6 +105,12 @@ pub trait Store: Send + Sync + 'static {
     /// all there is.
     fn everything(&self, part: Part, behind: Option<String>) -> impl Future<Output = Result<Everything, Fault>> + Send;
 
+    /// A page of whatever lies under a tenant, in no order, behind the one before; whether it can be read or not. What leads to an item from an
+    /// index lies there too, where the store keeps that by itself.
+    fn remains(&self, tenant: &Tenant, behind: Option<String>) -> impl Future<Output = Result<Remains, Fault>> + Send;
+    /// Erases one of them, as whatever it is by now.
+    fn erase(&self, remain: &Remain) -> impl Future<Output = Result<(), Fault>> + Send;
+
     /// The first bucket of a shard, from this minute on, that holds anything, where that is known without reading all timers.
     fn first_bucket(&self, shard: u16, from: i64) -> impl Future<Output = Result<FirstBucket, Fault>> + Send;
     /// A page of one segment of all timers, in no order, behind the one before.
@@ -159,6 +165,18 @@ pub struct Everything {
     /// Behind what the next page begins; none at the end of the part.
     pub next: Option<String>,
 }
+
+/// Some of what lies under a tenant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remains {
+    pub lying: Vec<Remain>,
+    /// Behind what the next page begins; none at the end.
+    pub next: Option<String>,
+}
+
+/// Where something lies, as the store says it to itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remain(pub(crate) String);
 
 /// Which runs of a tenant a list is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,5 +8,7 @@
 pub mod acts;
 pub mod ask;
 pub mod carry;
+pub mod doors;
+pub mod erase;
 pub mod find;
 pub mod making;

@@ -122,8 +122,9 @@ pub use self::notification::{
     NotificationView, NotificationsQuery, SlackSpec, TopicSpec, TopicView, WebhookSpec,
 };
 pub use self::operation::{
-    ActWord, BackfilledView, DryOperationView, JobsFilter, JobsFilterView, OperationAnswerView, OperationRequest,
-    OperationState, OperationView, OperationsQuery, ProgressView, ReasonView, RunsFilter, RunsFilterView,
+    ActWord, BackfilledView, DryOperationView, ErasureView, JobsFilter, JobsFilterView, OperationAnswerView,
+    OperationRequest, OperationState, OperationView, OperationsQuery, ProgressView, ReasonView, RunsFilter,
+    RunsFilterView,
 };
 pub use self::overlap::{OverlapPolicy, OverlapSpec};
 pub use self::page::Page;

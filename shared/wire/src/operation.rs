@@ -164,6 +164,9 @@ pub struct OperationView {
     /// Of a backfill: of which job, and which span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backfill: Option<BackfilledView>,
+    /// Of an erasure: of which tenant, and what is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erasure: Option<ErasureView>,
     pub progress: ProgressView,
     pub note: Option<String>,
     /// The id of the key that asked for it, or `deployment`.
@@ -252,6 +255,17 @@ pub struct BackfilledView {
     pub to: Instant,
     #[schemars(with = "PriorityWord")]
     pub priority: Word<Priority>,
+}
+
+/// What an erasure is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Erasure")]
+pub struct ErasureView {
+    pub tenant: String,
+    /// What the last walk through all of it found, and erased: 0 where nothing was left. Null before the first was through.
+    pub left: Option<u64>,
+    /// Who had begun before may still write until then: from then on all is looked for once more.
+    pub waits_until: Option<Instant>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -419,10 +433,11 @@ impl DryOperationView {
 
 impl OperationView {
     pub fn of(operation: &Operation) -> Self {
-        let (jobs, runs, backfill) = match &operation.work {
-            Work::Jobs { filter, .. } => (Some(JobsFilterView::of(filter)), None, None),
-            Work::Runs { filter, .. } => (None, Some(RunsFilterView::of(filter)), None),
-            Work::Backfill(backfill) => (None, None, Some(BackfilledView::of(backfill))),
+        let (jobs, runs, backfill, erasure) = match &operation.work {
+            Work::Jobs { filter, .. } => (Some(JobsFilterView::of(filter)), None, None, None),
+            Work::Runs { filter, .. } => (None, Some(RunsFilterView::of(filter)), None, None),
+            Work::Backfill(backfill) => (None, None, Some(BackfilledView::of(backfill)), None),
+            Work::Erase(erasure) => (None, None, None, Some(ErasureView::of(erasure))),
         };
         Self {
             operation_id: operation.id.to_string(),
@@ -431,6 +446,7 @@ impl OperationView {
             jobs,
             runs,
             backfill,
+            erasure,
             progress: ProgressView::of(&operation.progress),
             note: operation.note.clone(),
             by: operation.by.as_str().to_owned(),
@@ -438,6 +454,14 @@ impl OperationView {
             changed_at: Instant(operation.changed_at),
             finished_at: operation.finished_at.map(Instant),
         }
+    }
+}
+
+impl ErasureView {
+    fn of(erasure: &operation::Erasure) -> Self {
+        let quiet = erasure.rests_until();
+        let waits_until = (quiet > Moment::EPOCH && !erasure.is_over()).then_some(Instant(quiet));
+        Self { tenant: erasure.tenant.as_str().to_owned(), left: erasure.left, waits_until }
     }
 }
 

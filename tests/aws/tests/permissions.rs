@@ -100,6 +100,7 @@ async fn played() -> Stage {
     administer(&stage).await;
     leave_an_orphan(&stage).await;
     do_to_many(&stage).await;
+    erase_a_tenant(&stage).await;
     graphs::play(&stage).await;
     stage.search().await;
     stage
@@ -220,6 +221,19 @@ async fn do_to_many(stage: &Stage) {
         let (_, operation) = stage.ask("GET", &format!("/v1/operations/{id}"), None).await;
         assert_eq!(operation["state"], "done", "{operation}");
     }
+}
+
+/// Begun by the API, and carried to its end by the sweeper.
+async fn erase_a_tenant(stage: &Stage) {
+    let key = json!({"name": "gone", "role": "admin", "tenant": "gone"});
+    let (status, key) = stage.ask("POST", "/v1/keys", Some(&key)).await;
+    assert_eq!(status, 201, "{key}");
+    let (status, operation) = stage.ask("DELETE", "/v1/tenants/gone", None).await;
+    assert_eq!(status, 202, "{operation}");
+    let id = operation["operation_id"].as_str().expect("an operation").parse().expect("an id");
+    stage.live_until(stage.now() + pace::ERASED_QUIET + 3 * MINUTE, Obligation::Operation(id).shard(64)).await;
+    let (_, operation) = stage.ask("GET", &format!("/v1/operations/{id}"), None).await;
+    assert_eq!((&operation["state"], &operation["erasure"]["left"]), (&json!("done"), &json!(0)), "{operation}");
 }
 
 /// The sweeper closes what points at nothing.

@@ -31,8 +31,8 @@ use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::place::{self, Part, Partition};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{
-    Across, Bucket, Cursor, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Seen,
-    Store, Updated, Version,
+    Across, Bucket, Cursor, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Remain,
+    Remains, Seen, Store, Updated, Version,
 };
 use minutehand_io::targets::{Answer, Call, Callers, Transport};
 use minutehand_io::vault::key_file::KeyFile;
@@ -453,12 +453,16 @@ fn call_of<T: Item>(verb: Verb) -> &'static str {
         (Verb::Put, "calendar") => "put_calendar",
         (Verb::Put, "rules") => "put_rules",
         (Verb::Put, "use") => "put_use",
+        (Verb::Put, "key") => "put_key",
+        (Verb::Put, "erasing") => "put_erasing",
         (Verb::Put, _) => "put_document",
         (Verb::Update, _) => "update",
+        (Verb::Delete, "key") => "delete_key",
         (Verb::Delete, _) => "delete",
         (Verb::List, "head") => "jobs",
         (Verb::List, "run") => "runs_of",
         (Verb::List, "attempt") => "attempts",
+        (Verb::List, "key") => "list_key",
         (Verb::List, _) => "documents",
     }
 }
@@ -628,6 +632,14 @@ impl Store for Port {
 
     async fn everything(&self, part: TablePart, behind: Option<String>) -> Result<Everything, Fault> {
         self.pass("everything", EVERYWHERE, self.store().everything(part, behind)).await
+    }
+
+    async fn remains(&self, tenant: &Tenant, behind: Option<String>) -> Result<Remains, Fault> {
+        self.pass("remains", EVERYWHERE, self.store().remains(tenant, behind)).await
+    }
+
+    async fn erase(&self, remain: &Remain) -> Result<(), Fault> {
+        self.pass("erase", EVERYWHERE, self.store().erase(remain)).await
     }
 
     /// One machine knows the first of its keys; AWS would have to read them all.

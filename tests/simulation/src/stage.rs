@@ -5,6 +5,7 @@
 
 mod damage;
 mod elsewhere;
+mod erasures;
 mod following;
 pub mod graphs;
 mod letters;
@@ -329,8 +330,13 @@ impl Stage {
 
     /// One in which everything goes wrong that can, from the one second to the other.
     pub fn rough(seed: u64, wish: Wish, rough: Range<i64>) -> Self {
+        Self::rough_as(Rates::ROUGH, seed, wish, rough)
+    }
+
+    /// One in which so much goes wrong.
+    pub fn rough_as(rates: Rates, seed: u64, wish: Wish, rough: Range<i64>) -> Self {
         let sim = Sim::new(seed, BEGIN, Fates::Chance(Rates::CALM));
-        for (at, rates) in [(rough.start, Rates::ROUGH), (rough.end, Rates::CALM)] {
+        for (at, rates) in [(rough.start, rates), (rough.end, Rates::CALM)] {
             sim.at(moment(at).millis(), move |sim| sim.set_fates(Fates::Chance(rates)));
         }
         let world = World::new(&sim, Setting::plain());

@@ -28,7 +28,8 @@ use minutehand_io::store::embedded::MemoryStore;
 use minutehand_io::store::item::{Item, Listed};
 use minutehand_io::store::update::Update;
 use minutehand_io::store::{
-    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Seen, Store, Updated, Version,
+    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Remain, Remains, Seen, Store,
+    Updated, Version,
 };
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::NoVault;
@@ -341,6 +342,14 @@ impl Store for Aws {
 
     async fn everything(&self, _part: Part, _behind: Option<String>) -> Result<Everything, Fault> {
         Ok(Everything::default())
+    }
+
+    async fn remains(&self, _tenant: &Tenant, _behind: Option<String>) -> Result<Remains, Fault> {
+        Ok(Remains::default())
+    }
+
+    async fn erase(&self, _remain: &Remain) -> Result<(), Fault> {
+        Ok(())
     }
 
     async fn first_bucket(&self, _shard: u16, _from: i64) -> Result<FirstBucket, Fault> {

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use http::StatusCode;
-use minutehand_wire::{DeclaredView, HealthView, Page, RepairRequest, RepairView, StatsQuery, StatsView, TargetsQuery};
+use minutehand_wire::{
+    DeclaredView, HealthView, OperationView, Page, RepairRequest, RepairView, StatsQuery, StatsView, TargetsQuery,
+};
 use serde_json::{Value, json};
 
-use super::operation_doc::AnswerHeader::ETag;
+use super::operation_doc::AnswerHeader::{ETag, Location};
 use super::operation_doc::{Content, OperationDoc, RequestHeader, ResponseDoc, Tag, schema_of};
 use crate::problem::Kind;
 
@@ -30,6 +32,18 @@ pub(crate) fn repair() -> OperationDoc {
         .may_take::<RepairRequest>()
         .shows(ResponseDoc::json::<RepairView>(StatusCode::OK, "What this call looked at and found."))
         .example("a check", json!({ "check": true }), StatusCode::OK, nothing_found)
+}
+
+pub(crate) fn erase_tenant() -> OperationDoc {
+    OperationDoc::new(Tag::Deployment, "erase_tenant", "Erase a tenant and all that is kept for it")
+        .more(
+            "Its keys open nothing from the answer on. What was at work for it may write for some more minutes: the operation is done when a walk \
+             that began 20 minutes after the last find found nothing. It cannot be paused or cancelled, and asking twice is asking once. The \
+             deployment's own tenant is not erased.",
+        )
+        .refuses(Kind::NotFound)
+        .refuses(Kind::Conflict)
+        .shows(ResponseDoc::json::<OperationView>(StatusCode::ACCEPTED, "The operation, begun or under way.").with(Location))
 }
 
 pub(crate) fn backup() -> OperationDoc {

@@ -12,6 +12,8 @@ pub(crate) fn create_key() -> OperationDoc {
     OperationDoc::new(Tag::Keys, "create_key", "Make a key")
         .takes::<KeyRequest>()
         .once()
+        .more("None is made for a tenant that is being erased.")
+        .refuses(Kind::Conflict)
         .shows(ResponseDoc::json::<KeyView>(StatusCode::CREATED, "The key, and this once its secret.").makes("key_id"))
         .shows(
             ResponseDoc::json::<KeyView>(

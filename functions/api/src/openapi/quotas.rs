@@ -5,6 +5,7 @@ use minutehand_wire::{QuotaRequest, QuotaView};
 use serde_json::json;
 
 use super::operation_doc::{OperationDoc, ResponseDoc, Tag};
+use crate::problem::Kind;
 
 pub(crate) fn get_own_quota() -> OperationDoc {
     OperationDoc::new(Tag::Quotas, "get_own_quota", "Show your own quota").shows(shown())
@@ -23,8 +24,12 @@ pub(crate) fn put_quota() -> OperationDoc {
         }),
     );
     OperationDoc::new(Tag::Quotas, "put_quota", "Set a tenant's quota")
-        .more("All of it: what is not named is not limited, but for what is made up for and for how long what is over is kept, which have a default.")
+        .more(
+            "All of it: what is not named is not limited, but for what is made up for and for how long what is over is kept, which have a default. \
+             None is set for a tenant that is being erased.",
+        )
         .takes::<QuotaRequest>()
+        .refuses(Kind::Conflict)
         .shows(shown())
         .example("two bounds", request, StatusCode::OK, answer)
 }

@@ -70,7 +70,7 @@ fn again(_job: &Job, work: &Work, (backfill, fires): (&Backfill, &Fires)) -> (Ba
             let counted = Fires::of(&begun.schedule, begun.from, begun.until, begun.runs);
             (begun.clone(), Fires { next: fires.next, ..counted })
         }
-        Work::Jobs { .. } | Work::Runs { .. } => (backfill.clone(), fires.clone()),
+        Work::Jobs { .. } | Work::Runs { .. } | Work::Erase(_) => (backfill.clone(), fires.clone()),
     }
 }
 

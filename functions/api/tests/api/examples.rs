@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::body::Body;
 use http::Request;
-use minutehand_api::{Keyring, Metrics, TargetCheck};
+use minutehand_api::{Backups, Keyring, Metrics, TargetCheck};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::job::Job;
 use minutehand_domain::run::{AttemptError, ErrorCode, Outcome, Run};
@@ -33,7 +33,8 @@ const KEY: &str = "the key of this deployment";
 fn world() -> World {
     let metrics = Metrics::new(Registry::new()).unwrap();
     let check = TargetCheck::new(|target| check_target(target, Reach::Loopback)).declaring(declared());
-    World::whole(Keyring::single(KEY, Tenant::deployment()), check, Some(metrics))
+    let backups = Backups::new(|| Some(Body::from("all of it")));
+    World::hosted(Keyring::single(KEY, Tenant::deployment()), check, Some(metrics), Some(backups))
 }
 
 /// What the page of targets shows how to declare.

@@ -12,6 +12,7 @@ mod calendars;
 mod callbacks;
 mod creating;
 mod effects;
+mod erasing;
 mod events;
 mod examples;
 mod filters;

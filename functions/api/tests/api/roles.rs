@@ -8,7 +8,7 @@ use crate::world::{ACME_KEY, World};
 const ROLES: [&str; 4] = ["viewer", "operator", "admin", "host"];
 
 /// Every route that needs a key, and the least role that may call it.
-pub(crate) const ROUTES: [(&str, &str, &str); 99] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 100] = [
     ("POST", "/v1/jobs", "operator"),
     ("GET", "/v1/jobs", "viewer"),
     ("POST", "/v1/jobs/batch", "operator"),
@@ -87,6 +87,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 99] = [
     ("GET", "/v1/quotas", "viewer"),
     ("GET", "/v1/quotas/{tenant}", "host"),
     ("PUT", "/v1/quotas/{tenant}", "host"),
+    ("DELETE", "/v1/tenants/{tenant}", "host"),
     ("POST", "/v1/repair", "host"),
     ("GET", "/v1/backup", "host"),
     ("GET", "/v1/stats", "viewer"),

@@ -170,6 +170,11 @@ fn about(operation: &OperationView) -> Option<String> {
     if let Some(backfill) = &operation.backfill {
         return Some(format!("{} from {} to {}", backfill.job_id, short(backfill.from.0), short(backfill.to.0)));
     }
+    if let Some(erasure) = &operation.erasure {
+        let left = erasure.left.map_or_else(String::new, |left| format!(", {left} left"));
+        let waits = erasure.waits_until.map(|until| format!(", looks once more from {}", short(until.0)));
+        return Some(format!("{}{left}{}", erasure.tenant, waits.unwrap_or_default()));
+    }
     if let Some(jobs) = &operation.jobs {
         return Some(words(vec![
             ("tag", jobs.tag.clone()),

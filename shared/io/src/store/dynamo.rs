@@ -12,6 +12,7 @@ pub(super) mod golden;
 mod items;
 mod keys;
 mod meter;
+mod remains;
 mod requests;
 mod runs_page;
 mod spread_page;
@@ -38,12 +39,13 @@ pub use self::keys::{Index, Resource, Table};
 use self::keys::{Kept, Span};
 use self::meter::Meter;
 pub use self::meter::{Operation, Spent};
+use self::remains::Walk;
 use self::requests::{Changed, Written};
 use super::item::{Item, Listed, Stored as _};
 use super::update::{self, Update};
 use super::{
-    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Seen, Store,
-    Unreadable, Updated, Version,
+    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Remain, Remains,
+    Seen, Store, Unreadable, Updated, Version,
 };
 use crate::Fault;
 use crate::chance::{Chance as _, SystemChance};
@@ -265,7 +267,7 @@ impl Store for DynamoStore {
 
     async fn delete<T: Item>(&self, tenant: &Tenant, key: T::Key, version: Version) -> Result<Deleted<T>, Fault> {
         let condition = if T::IMMUTABLE { something_stands_there() } else { it_stands_as_seen(version) };
-        match self.erase(&keys::item::<T>(tenant, &key), condition).await? {
+        match self.erase_if(&keys::item::<T>(tenant, &key), condition).await? {
             Written::Done => Ok(Deleted::Done),
             Written::Refused(standing) => Ok(Deleted::Conflict(standing.map(seen).transpose()?)),
         }
@@ -319,7 +321,7 @@ impl Store for DynamoStore {
     }
 
     async fn erase_timer(&self, key: &TimerKey, seen: TimerStamp) -> Result<bool, Fault> {
-        let erased = self.erase(&keys::timer(key, SHARDS), it_bears_this_stamp(seen)).await?;
+        let erased = self.erase_if(&keys::timer(key, SHARDS), it_bears_this_stamp(seen)).await?;
         Ok(matches!(erased, Written::Done))
     }
 
@@ -353,13 +355,26 @@ impl Store for DynamoStore {
         Ok(page)
     }
 
+    async fn remains(&self, tenant: &Tenant, behind: Option<String>) -> Result<Remains, Fault> {
+        match Walk::from(behind) {
+            Walk::Jobs { partition, past } => self.jobs_that_remain(tenant, partition, past).await,
+            Walk::Whole { table, behind } => self.all_that_remains(tenant, table, behind).await,
+        }
+    }
+
+    async fn erase(&self, Remain(remain): &Remain) -> Result<(), Fault> {
+        let key = keys::table_in(remain).and_then(|(table, key)| requests::key_at(table, key));
+        let key = key.ok_or_else(|| Fault::illegal(PORT, "what is erased lies nowhere"))?;
+        self.erase_if(&key, something_stands_there()).await.map(|_written| ())
+    }
+
     /// No key says which buckets there are.
     async fn first_bucket(&self, _shard: u16, _from: i64) -> Result<FirstBucket, Fault> {
         Ok(FirstBucket::Unknown)
     }
 
     async fn survey(&self, segment: TablePart, behind: Option<String>) -> Result<Found, Fault> {
-        let (items, next) = self.scan(Table::Timers, segment, behind, Some(items::PARTITION)).await?;
+        let (items, next) = self.scan(Table::Timers, segment, behind, Some(&[items::PARTITION])).await?;
         let mut found = Found { next, ..Found::default() };
         let partitions = items.iter().filter_map(|item| said(item, items::PARTITION));
         for Bucket { minute, shard } in partitions.filter_map(|partition| keys::bucket_of(partition)) {
@@ -375,7 +390,7 @@ impl Store for DynamoStore {
         let Some(item) = self.get_attributes(&key).await? else { return Ok(()) };
         let condition = it_stands_as_read(&item, &WRITING);
         match seen::<T>(item) {
-            Err(why) if what.admits(&why) => self.erase(&key, condition).await.map(|_written| ()),
+            Err(why) if what.admits(&why) => self.erase_if(&key, condition).await.map(|_written| ()),
             _ => Ok(()),
         }
     }
@@ -394,7 +409,7 @@ impl Store for DynamoStore {
             return Ok(false);
         }
         match timer_of(item) {
-            Err(why) if why.is_of_an_item() => Ok(matches!(self.erase(&key, condition).await?, Written::Done)),
+            Err(why) if why.is_of_an_item() => Ok(matches!(self.erase_if(&key, condition).await?, Written::Done)),
             _ => Ok(false),
         }
     }

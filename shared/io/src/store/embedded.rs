@@ -34,8 +34,8 @@ pub use self::memory::Memory;
 use super::item::{Item, Listed};
 use super::update::{self, Update};
 use super::{
-    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Seen, Store, Unreadable,
-    Updated, Version,
+    Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part, Put, Remain, Remains, Seen, Store,
+    Unreadable, Updated, Version,
 };
 use crate::Fault;
 
@@ -581,6 +581,41 @@ impl<E: Engine> Store for Embedded<E> {
         Ok(page)
     }
 
+    /// Table by table, what opens doors first.
+    async fn remains(&self, tenant: &Tenant, behind: Option<String>) -> Result<Remains, Fault> {
+        let (mut turn, mut past) = behind.as_deref().and_then(turn_in).unwrap_or_default();
+        let (mut page, mut walked) = (Remains::default(), 0);
+        while let Some(&table) = keys::WHERE_TENANTS_LIE.get(turn) {
+            let mut last = None;
+            self.engine.walk(table, &keys::where_a_tenant_lies(table, tenant, past.take()), |key, value| {
+                walked += 1;
+                if is_of(tenant, table, key, value) {
+                    page.lying.push(Remain(format!("{}:{}", table.number(), base32(key))));
+                }
+                if walked < REMAINS_WALKED && page.lying.len() < REMAINS_PAGE {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                last = Some(key.to_vec());
+                Ok(ControlFlow::Break(()))
+            })?;
+            if let Some(last) = last {
+                page.next = Some(format!("{turn}:{}", base32(&last)));
+                break;
+            }
+            turn += 1;
+        }
+        self.reads.fetch_add(walked, Ordering::Relaxed);
+        Ok(page)
+    }
+
+    async fn erase(&self, Remain(remain): &Remain) -> Result<(), Fault> {
+        let place = turn_in(remain).and_then(|(number, key)| Some((u8::try_from(number).ok()?, key?)));
+        let place = place.and_then(|(number, key)| Some((Table::numbered(number)?, key)));
+        let Some((table, key)) = place else { return Err(Fault::illegal("the store", "what is erased lies nowhere")) };
+        let change = Change::Guarded(engine::Guard::Anything, Made::default());
+        self.apply(Write { table, key, change }).await.map(|_applied| ())
+    }
+
     /// By its key alone: it may be one that cannot be read.
     async fn first_bucket(&self, shard: u16, from: i64) -> Result<FirstBucket, Fault> {
         let mut first = FirstBucket::Nowhere;
@@ -641,6 +676,21 @@ impl<E: Engine> Store for Embedded<E> {
     }
 }
 
+/// Whether something is a tenant's, where that is not said by the span that is walked.
+fn is_of(tenant: &Tenant, table: Table, key: &[u8], value: &[u8]) -> bool {
+    match table {
+        Table::Timers => Codec::tenant_of_timer(value).as_ref() == Some(tenant),
+        Table::Expiring => keys::expires_of(key, tenant),
+        _ => true,
+    }
+}
+
+/// Which of several tables, and past which key there.
+fn turn_in(text: &str) -> Option<(usize, Option<Vec<u8>>)> {
+    let (turn, key) = text.split_once(':')?;
+    Some((turn.parse().ok()?, Some(from_base32(key)?)))
+}
+
 /// Behind nothing at the beginning.
 fn key_in(letters: &str) -> Option<Vec<u8>> {
     Some(letters).filter(|letters| !letters.is_empty()).and_then(from_base32)
@@ -652,6 +702,9 @@ const RUNS: &str = "r";
 const TIMERS: &str = "t";
 /// Items that such a page holds.
 const EVERYTHING_PAGE: usize = 1000;
+/// What a page of a tenant's remains holds at most, and what is walked past for it.
+const REMAINS_PAGE: usize = 500;
+const REMAINS_WALKED: u64 = 20_000;
 /// Timers that a page of the search holds.
 const SURVEY_PAGE: usize = 1000;
 /// Deletions of what has expired that wait for one commit: enough to share it, few enough that nobody who writes waits long behind them.

@@ -26,8 +26,8 @@ use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
 use minutehand_domain::job::{Before, Carried, Definition, Job, Noted, Status};
 use minutehand_domain::notification::{Digest as Digested, Entry, Rule, RuleName, SlackUrl, To, When, Whose, Window};
 use minutehand_domain::operation::{
-    Backfill, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress as Came, Reason, RunAct,
-    RunFilter, State as OperationState, Subject, Work,
+    Backfill, Erasing, Erasure, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress as Came,
+    Reason, RunAct, RunFilter, State as OperationState, Subject, Work,
 };
 use minutehand_domain::order::{Delivery, Terms};
 use minutehand_domain::overlap::Overlap;
@@ -377,6 +377,16 @@ fn each_of_operations(see: &mut dyn FnMut(&str, &dyn Golden)) {
     let dismissing = Work::Runs { act: RunAct::Dismiss, filter };
     let dismissing = Operation::new(tenant(), OPERATION, dismissing, By::host(), AT);
     see("operation dismiss_runs", &OperationHead::Operation(Box::new(dismissing)));
+    let erasure = Erasure {
+        behind: Some("0:ab".to_owned()),
+        began: Some(AT),
+        found: 2,
+        left: Some(3),
+        ..Erasure::new(tenant(), AT)
+    };
+    let erasing = Operation::new(tenant(), OPERATION, Work::Erase(erasure), By::host(), AT);
+    see("operation erase_tenant", &OperationHead::Operation(Box::new(erasing)));
+    see("erasing", &Erasing { tenant: tenant(), of: Tenant::deployment(), operation: OPERATION, since: AT });
 }
 
 fn each_of_calendars(see: &mut dyn FnMut(&str, &dyn Golden)) {

@@ -14,6 +14,7 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::acts::{act_on_job, act_on_run};
+use super::erase as erasing;
 use super::find::find;
 use super::making::{make, withdraw};
 use crate::lookup::job_of;
@@ -99,6 +100,9 @@ pub async fn carry<D: Ports>(ports: &D, seen: Seen<Operation>, steps: usize, unt
 
 /// Whether a step would do nothing.
 fn rests(operation: &Operation, now: Moment) -> bool {
+    if let Work::Erase(erasure) = &operation.work {
+        return now < erasure.rests_until();
+    }
     operation.state == State::Running
         && operation.batch.is_empty()
         && operation.position != Position::End
@@ -113,6 +117,7 @@ async fn written<D: Ports>(ports: &D, operation: &Operation, guard: Guard) -> Re
 /// What a step makes of it: acts on its batch, and finds the next. Nothing of it is written yet.
 async fn step<D: Ports>(ports: &D, operation: &Operation) -> Result<Operation, Fault> {
     let job = match &operation.work {
+        Work::Erase(erasure) => return erasing::step(ports, operation, erasure).await,
         Work::Jobs { .. } | Work::Runs { .. } => None,
         Work::Backfill(backfill) => match job_of(ports, &operation.tenant, backfill.job).await? {
             Some(job) if job.status != Status::Cancelled || operation.state == State::Cancelling => Some(job),

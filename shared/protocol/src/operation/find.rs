@@ -39,7 +39,7 @@ pub async fn can_be_found<D: Ports>(ports: &D, tenant: &Tenant, work: &Work) -> 
             let window = filter.window.start..filter.window.start;
             Ok(ports.store().runs_across(tenant, which(*act, filter), window, None, 1).await?.is_some())
         }
-        Work::Jobs { .. } | Work::Runs { .. } | Work::Backfill(_) => Ok(true),
+        Work::Jobs { .. } | Work::Runs { .. } | Work::Backfill(_) | Work::Erase(_) => Ok(true),
     }
 }
 

@@ -14,6 +14,7 @@ mod creating;
 mod damage;
 mod draining;
 mod erasing;
+mod erasures;
 mod expiring;
 mod following;
 mod graphs;

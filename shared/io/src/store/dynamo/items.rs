@@ -43,6 +43,16 @@ pub(super) const SHAPE: &str = "shape";
 /// From when on DynamoDB may delete it, in seconds since 1970: the table's TTL.
 pub(super) const EXPIRES_AT: &str = "expires_at";
 
+/// By which whose an item is can be told: a timer says it, all else by where it lies.
+pub(super) const OWNED: [&str; 3] = [PARTITION, SORT, "tenant"];
+
+pub(super) fn is_of(item: &Attributes, table: Table, tenant: &Tenant) -> bool {
+    match table {
+        Table::State => said(item, PARTITION).is_some_and(|partition| keys::is_of(partition, tenant)),
+        Table::Timers => said(item, "tenant").is_some_and(|said| said == tenant.as_str()),
+    }
+}
+
 /// An item's own attributes, and those by which it is listed, shaped and deleted.
 pub(super) fn attributes_of<T: Item>(tenant: &Tenant, item: &T, listing: Listing) -> Result<Attributes, Fault> {
     let mut attributes = item.write(Spread)?;

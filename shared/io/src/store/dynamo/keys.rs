@@ -170,6 +170,24 @@ pub(super) fn timer(key: &TimerKey, shards: u16) -> Key {
     Key { table: Table::Timers, partition: bucket_partition(bucket), sort: within_bucket(key) }
 }
 
+/// A place in one of the tables, in one word.
+pub(super) fn in_table(table: Table, place: &str) -> String {
+    match table {
+        Table::State => format!("s{place}"),
+        Table::Timers => format!("t{place}"),
+    }
+}
+
+pub(super) fn table_in(text: &str) -> Option<(Table, &str)> {
+    let of = |letter, table| text.strip_prefix(letter).map(|place| (table, place));
+    of('s', Table::State).or_else(|| of('t', Table::Timers))
+}
+
+/// Whether a partition of the state is a tenant's.
+pub(super) fn is_of(partition: &str, tenant: &Tenant) -> bool {
+    partition.strip_prefix(tenant.as_str()).is_some_and(|rest| rest.starts_with(SEPARATOR))
+}
+
 /// A bucket's timers due at `until` or earlier, in the order of their keys, after `after`. None where the bucket lies
 /// outside of time or of the shards.
 pub(super) fn timers(bucket: Bucket, shards: u16, after: Option<TimerKey>, until: Moment) -> Option<Span> {

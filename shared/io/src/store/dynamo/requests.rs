@@ -185,7 +185,7 @@ impl DynamoStore {
     }
 
     /// Erases an item under a condition.
-    pub(super) async fn erase(&self, key: &Key, condition: Condition) -> Result<Written, Fault> {
+    pub(super) async fn erase_if(&self, key: &Key, condition: Condition) -> Result<Written, Fault> {
         let Condition { expression, names, values } = condition;
         let mut delete = self
             .client
@@ -222,11 +222,10 @@ impl DynamoStore {
         table: Table,
         part: Part,
         behind: Option<String>,
-        only: Option<&str>,
+        only: Option<&[&str]>,
     ) -> Result<(Vec<Attributes>, Option<String>), Fault> {
         let numbered = |number: usize| i32::try_from(number).unwrap_or(i32::MAX);
-        let from = behind.as_deref().and_then(|key| key.split_once(BETWEEN_KEYS));
-        let from = from.map(|(partition, sort)| Key { table, partition: partition.to_owned(), sort: sort.to_owned() });
+        let from = behind.as_deref().and_then(|key| key_at(table, key));
         let answer = self
             .client
             .scan()
@@ -234,8 +233,12 @@ impl DynamoStore {
             .segment(numbered(part.number))
             .total_segments(numbered(part.of))
             .set_limit(only.is_none().then_some(WHOLE_ITEMS))
-            .set_projection_expression(only.map(|_| "#only".to_owned()))
-            .set_expression_attribute_names(only.map(|name| HashMap::from([("#only".to_owned(), name.to_owned())])))
+            .set_projection_expression(
+                only.map(|names| names.iter().map(|name| format!("#{name}")).collect::<Vec<_>>().join(", ")),
+            )
+            .set_expression_attribute_names(
+                only.map(|names| names.iter().map(|name| (format!("#{name}"), (*name).to_owned())).collect()),
+            )
             .consistent_read(true)
             .set_exclusive_start_key(from.as_ref().map(attributes_of))
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
@@ -243,10 +246,7 @@ impl DynamoStore {
             .await
             .map_err(|error| self.fault(&error))?;
         self.note(Operation::Scan, Resource::Table(table), answer.consumed_capacity());
-        let next = answer.last_evaluated_key.as_ref().and_then(|item| {
-            let (partition, sort) = (items::said(item, PARTITION)?, items::said(item, SORT)?);
-            Some(format!("{partition}{BETWEEN_KEYS}{sort}"))
-        });
+        let next = answer.last_evaluated_key.as_ref().and_then(place_of);
         Ok((answer.items.unwrap_or_default(), next))
     }
 
@@ -294,6 +294,17 @@ impl DynamoStore {
         found.truncate(limit);
         Ok(found)
     }
+}
+
+/// Where an item lies in its table, in one word.
+pub(super) fn place_of(item: &Attributes) -> Option<String> {
+    let (partition, sort) = (items::said(item, PARTITION)?, items::said(item, SORT)?);
+    Some(format!("{partition}{BETWEEN_KEYS}{sort}"))
+}
+
+pub(super) fn key_at(table: Table, place: &str) -> Option<Key> {
+    let (partition, sort) = place.split_once(BETWEEN_KEYS)?;
+    Some(Key { table, partition: partition.to_owned(), sort: sort.to_owned() })
 }
 
 fn index_name(resource: Resource) -> Option<String> {

@@ -5,12 +5,14 @@
 //! In format 2 there was no number: every shape was the first.
 
 use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
 use minutehand_domain::timer::{Timer, TimerStamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Fault;
 use crate::store::item::{Form, Item, Reader, Stored, Writer};
+use crate::store::items::TimerBeginning;
 use crate::store::{Seen, Version};
 
 const PORT: &str = "the store";
@@ -84,6 +86,13 @@ impl Codec {
     pub(in crate::store) fn decode_timer(self, bytes: &[u8]) -> Result<Timer, Fault> {
         let (_mark, shape, payload) = open::<TIMER_STAMP_BYTES>(bytes)?;
         self.read(shape, payload)
+    }
+
+    /// Whose a timer is, as far as that can be told: also of one that is damaged behind its beginning, or whose shape a later release knows.
+    pub(in crate::store) fn tenant_of_timer(bytes: &[u8]) -> Option<Tenant> {
+        let (_mark, _shape, payload) = open::<TIMER_STAMP_BYTES>(bytes).ok()?;
+        let (beginning, _rest) = postcard::take_from_bytes::<TimerBeginning>(payload).ok()?;
+        Some(beginning.tenant)
     }
 
     fn read<T: Stored>(self, shape: u8, payload: &[u8]) -> Result<T, Fault> {

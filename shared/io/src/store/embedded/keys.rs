@@ -235,6 +235,37 @@ pub(super) fn timers(minute: i64, after: Option<TimerKey>, until: Moment) -> Opt
     Some(Span { from, to: past(last), order: Order::Forward })
 }
 
+/// Every table in which anything is a tenant's; first what opens doors, then what starts runs.
+pub(super) const WHERE_TENANTS_LIE: [Table; 9] = [
+    Table::Documents,
+    Table::Heads,
+    Table::Timers,
+    Table::Runs,
+    Table::Attempts,
+    Table::Bodies,
+    Table::Items,
+    Table::RunsByTime,
+    Table::Expiring,
+];
+
+/// Where a tenant's things lie in one of them, past a key. Timers, and what expires, lie by time, whosever they are.
+pub(super) fn where_a_tenant_lies(table: Table, tenant: &Tenant, past: Option<Vec<u8>>) -> Span {
+    let whole = match table {
+        Table::Timers | Table::Expiring => all_timers(),
+        _ => {
+            let from = of(tenant, &[]);
+            Span { to: behind_all(from.clone()), from, order: Order::Forward }
+        }
+    };
+    Span { from: past.map_or(whole.from, just_after), ..whole }
+}
+
+/// Whether what expires is a tenant's: its own key follows on the instant and the table.
+pub(super) fn expires_of(key: &[u8], tenant: &Tenant) -> bool {
+    let is_a_cursors = key.get(MOMENT_BYTES) == Some(&Table::Cursors.number());
+    !is_a_cursors && key.get(MOMENT_BYTES + 1..).is_some_and(|key| key.starts_with(&of(tenant, &[])))
+}
+
 /// Every timer there is.
 pub(super) fn all_timers() -> Span {
     Span { from: Vec::new(), to: past(Moment::END), order: Order::Forward }

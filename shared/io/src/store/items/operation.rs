@@ -5,8 +5,8 @@ use minutehand_domain::access::By;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::operation::{
-    Backfill, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress, Reason, RunAct, RunFilter,
-    State, Subject, Work,
+    Backfill, Erasure, JobAct, JobFilter, Operation, OperationHead, OperationId, Position, Progress, Reason, RunAct,
+    RunFilter, State, Subject, Work,
 };
 use minutehand_domain::priority::Priority;
 use minutehand_domain::schedule::Schedule;
@@ -45,7 +45,7 @@ impl Listed for OperationHead {
 }
 
 impl Stored for OperationHead {
-    const NEWEST: u8 = 2;
+    const NEWEST: u8 = 3;
 
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         writer.shape(shape_of(self), &Filed { document: in_shape::<HeadV1, _>(self) })
@@ -53,16 +53,19 @@ impl Stored for OperationHead {
 
     fn read<R: Reader>(shape: u8, reader: R) -> Result<Self, Fault> {
         match shape {
-            1 | 2 => reader.shape::<Filed<Of<HeadV1, _>>>().map(|filed| filed.document.0),
+            1..=3 => reader.shape::<Filed<Of<HeadV1, _>>>().map(|filed| filed.document.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
 }
 
-/// Shape 1 has no word for what is dismissed.
+/// Shape 1 has no word for what is dismissed, and shape 2 none for what is erased.
 fn shape_of(head: &OperationHead) -> u8 {
-    let dismisses = |operation: &Operation| matches!(operation.work, Work::Runs { act: RunAct::Dismiss, .. });
-    if head.as_operation().is_some_and(dismisses) { 2 } else { 1 }
+    match head.as_operation().map(|operation| &operation.work) {
+        Some(Work::Erase(_)) => 3,
+        Some(Work::Runs { act: RunAct::Dismiss, .. }) => 2,
+        Some(Work::Jobs { .. } | Work::Runs { .. } | Work::Backfill(_)) | None => 1,
+    }
 }
 
 shapes! {
@@ -74,6 +77,7 @@ shapes! {
     JobFilterV1 => JobFilter,
     RunFilterV1 => RunFilter,
     BackfillV1 => Backfill,
+    ErasureV1 => Erasure,
     StateV1 => State,
     ProgressV1 => Progress,
     ReasonV1 => Reason,
@@ -142,6 +146,8 @@ enum WorkV1 {
         filter: RunFilter,
     },
     Backfill(#[serde(with = "BackfillV1")] Backfill),
+    /// From shape 3 on.
+    Erase(#[serde(with = "ErasureV1")] Erasure),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -194,6 +200,17 @@ struct BackfillV1 {
     runs: u32,
     #[serde(with = "PriorityV1")]
     priority: Priority,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Erasure")]
+struct ErasureV1 {
+    tenant: Tenant,
+    behind: Option<String>,
+    began: Option<Moment>,
+    found: u64,
+    left: Option<u64>,
+    last_found: Moment,
 }
 
 #[derive(Serialize, Deserialize)]

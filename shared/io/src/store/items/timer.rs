@@ -77,6 +77,14 @@ struct TimerV2 {
     parent: Option<RunKey>,
 }
 
+/// What every shape begins with in bytes: whose a timer is can be told where the rest of it cannot be read.
+#[derive(Deserialize)]
+pub(in crate::store) struct TimerBeginning {
+    #[serde(rename = "key", with = "TimerKeyV1")]
+    _key: TimerKey,
+    pub(in crate::store) tenant: Tenant,
+}
+
 /// A timer whose stamp and key are attributes of their own: its eraser's condition names those of the stamp.
 #[derive(Serialize, Deserialize)]
 struct AttributesV2 {
