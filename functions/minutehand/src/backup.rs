@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use minutehand_client::calls;
+use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::store::embedded::{
     self, BackupError, FileStore, OpenError, RestoreError, Restored, check_backup, restore_backup,
@@ -98,7 +99,7 @@ impl Unfinished {
             let why = io::Error::new(io::ErrorKind::IsADirectory, "this is no name of a file");
             return Err(BackupFailure::Unwritable { file: path.to_owned(), why });
         }
-        name.push(format!(".{}.unfinished", std::process::id()));
+        name.push(format!(".{:016x}.unfinished", SystemChance.number()));
         Ok(Self { path: path.with_file_name(name), is_named: false })
     }
 

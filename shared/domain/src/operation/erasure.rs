@@ -8,10 +8,15 @@
 //!
 //! Only who makes a key asks, and is answered by [`Erasing`], a mark that is put before the operation.
 
+use std::time::Duration;
+
 use super::{Operation, OperationHead, OperationId};
 use crate::Moment;
 use crate::id::Tenant;
 use crate::pace;
+
+/// For how long a find that is on record covers those behind it: part of what [`pace::ERASED_QUIET`] has to spare.
+const TOLD_FOR: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Erasure {
@@ -75,6 +80,19 @@ pub struct Looked {
 impl Erasure {
     pub fn new(tenant: Tenant, now: Moment) -> Self {
         Self { tenant, behind: None, began: None, found: 0, left: None, last_found: now }
+    }
+
+    /// Rule **told before erased**: whether a find of now is on record, so that who erases it may die before he has said so. Whoever wrote it may
+    /// be at it still.
+    pub fn is_told(&self, now: Moment) -> bool {
+        now.since(self.last_found) < TOLD_FOR
+    }
+
+    /// A walk that began at `from` at the latest has met something at `now`, and erased so much of it so far.
+    #[must_use]
+    pub fn told(&self, from: Moment, now: Moment, erased: u64, behind: Option<String>) -> Self {
+        let (began, found) = (Some(self.began.unwrap_or(from)), self.found + erased);
+        Self { began, found, behind, last_found: now, ..self.clone() }
     }
 
     /// After a step.
@@ -149,6 +167,20 @@ mod tests {
             assert_eq!(walked.left, Some(erased));
         }
         assert_eq!(found.stepped(looked(BEGIN, 0, None)).rests_until(), quiet);
+    }
+
+    #[test]
+    fn what_is_met_is_told_of_before_it_is_erased_and_has_it_wait_anew() {
+        let late = BEGIN + pace::ERASED_QUIET;
+        let walked = new().stepped(looked(BEGIN, 0, None));
+        assert_eq!([walked.is_told(BEGIN), walked.is_told(late)], [true, false]);
+
+        let told = walked.told(late, late, 0, None);
+
+        assert!(told.is_told(late + Duration::from_secs(59)) && !told.is_told(late + Duration::from_secs(60)));
+        let died = told.stepped(looked(late, 0, None));
+        assert!(!died.is_over(), "what was met was erased by somebody who could not say so");
+        assert_eq!(died.rests_until(), late + pace::ERASED_QUIET);
     }
 
     #[test]

@@ -750,7 +750,8 @@ fn runs_that_came_to_nothing() -> Vec<(&'static str, Run)> {
         ("retried by an operation", failed.tried_again_by(OperationId::from_bytes([7; 16]), redrive(), said, AT)),
         ("redriven", failed.tried_again(redrive(), None, Said { note: None, ..said }, AT)),
         ("redriven and edited", edited),
-        ("asked again", again),
+        ("asked again", Run { kept: Kept::default(), ..again.clone() }),
+        ("asked again and kept", again),
         ("dismissed", failed.dismissed(said, AT).expect("it failed")),
     ]
 }

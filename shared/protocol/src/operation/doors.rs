@@ -8,7 +8,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::operation::Operation;
 use minutehand_domain::quota::Quota;
-use minutehand_io::store::{Deleted, Guard, Put, Store as _};
+use minutehand_io::store::{Deleted, Discard, Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::erase::under_way;
@@ -50,9 +50,18 @@ pub(super) async fn close_doors<D: Ports>(ports: &D, tenant: &Tenant) -> Result<
             break;
         }
     }
-    if let Some(seen) = store.get::<Quota>(&deployment, tenant.clone()).await? {
-        let deleted = store.delete::<Quota>(&deployment, tenant.clone(), seen.version).await?;
-        erased += u64::from(deleted == Deleted::Done);
+    match store.get::<Quota>(&deployment, tenant.clone()).await {
+        Ok(Some(seen)) => {
+            let deleted = store.delete::<Quota>(&deployment, tenant.clone(), seen.version).await?;
+            erased += u64::from(deleted == Deleted::Done);
+        }
+        Ok(None) => {}
+        // One that nobody can read bounds nothing, and must not keep the erasure from its end.
+        Err(why) if why.is_of_an_item() => {
+            store.discard::<Quota>(&deployment, tenant.clone(), Discard::Unreadable).await?;
+            erased += 1;
+        }
+        Err(fault) => return Err(fault),
     }
     Ok(erased)
 }

@@ -2,6 +2,9 @@
 //!
 //! Rule **doors first**: whoever is told that an erasure has begun is told so when the tenant's keys are gone, and each walk begins with them before it
 //! goes on to all else.
+//!
+//! Rule **told before erased**: that something was found is written before it is erased. Who erases and dies, or fails, or was slower than another,
+//! would else have found nothing, and the last walk would come too early for whoever wrote it.
 
 use futures_util::future::try_join_all;
 use minutehand_domain::access::By;
@@ -85,7 +88,11 @@ pub(super) async fn step<D: Ports>(ports: &D, operation: &Operation, erasure: &E
     let mut erased = if erasure.behind.is_none() { close_doors(ports, &erasure.tenant).await? } else { 0 };
     let mut behind = erasure.behind.clone();
     for _ in 0..PAGES {
-        let page = store.remains(&erasure.tenant, behind).await?;
+        let page = store.remains(&erasure.tenant, behind.clone()).await?;
+        let now = ports.clock().now();
+        if !page.lying.is_empty() && !erasure.is_told(now) {
+            return Ok(operation.erased(erasure.told(from, now, erased, behind), erased, now));
+        }
         erased += page.lying.len() as u64;
         for some in page.lying.chunks(AT_ONCE) {
             try_join_all(some.iter().map(|remain| store.erase(remain))).await?;

@@ -59,6 +59,28 @@ fn what_is_found_late_has_the_erasure_wait_for_more() {
     assert_eq!(stage.remains(), []);
 }
 
+/// Rule **told before erased**: whoever finds what the first left behind dies when he has erased it, or some of it, and has written nothing.
+///
+/// Removed (`erasure-told-first`): what is found is erased at once. The next walk found nothing, and was the last; the second came after it.
+#[test]
+fn what_was_found_by_somebody_who_died_has_the_erasure_wait_for_more() {
+    for nth in 1..8 {
+        let sleep = |creator| sleeps_before(creator, "put_timer", 600);
+        let stage = staged([sleep("creator"), sleep("other"), Line { nth, ..dies_after("sweeper", "erase") }]);
+        stage.create(0, "creator");
+        stage.erase(10, "asker");
+        let other = stage.beside(Wish::every(60, 0));
+        other.create(QUIET - 300, "other");
+
+        stage.play_to(QUIET + 200);
+        assert!(!is_over(&stage), "{nth}: a walk has found something");
+        stage.play_to(2 * HOUR);
+
+        assert!(is_over(&stage), "{nth}");
+        assert_eq!(stage.remains(), [], "{nth}");
+    }
+}
+
 /// Rule **doors first**: whoever is told that it has begun is told so when no key opens anything. What it begins at once fails.
 ///
 /// Removed (`erasure-doors`): the answer waits for nothing. A key was there still.
