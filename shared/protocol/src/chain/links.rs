@@ -3,12 +3,13 @@
 use minutehand_domain::Moment;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::job::{Job, NotAdmitted};
+use minutehand_domain::limits::PAGE;
 use minutehand_domain::pace;
 use minutehand_domain::retention::Kept;
 use minutehand_domain::run::{Covered, Run};
 use minutehand_domain::timer::{Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::Store as _;
+use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::chain::coverage::covering;
@@ -87,8 +88,22 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
     if let Some(coverage) = covering(ports, &job.tenant, key).await? {
         return Ok(Link::Covered(coverage.covered));
     }
-    let until = Kept::certain_since(&job.definition.catch_up, ports.clock().now());
+    let until = on_record_since(ports, job, t).await?;
     Ok(if t < until { Link::Forgotten { until } } else { Link::Broken })
+}
+
+/// From when on a record that was there is there still, if that is after `t`. By the clock; and by what has begun since, for a clock that is
+/// ahead by days would pass over what is yet to come.
+async fn on_record_since<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Moment, Fault> {
+    let by = |now| Kept::certain_since(&job.definition.catch_up, now);
+    let now = ports.clock().now();
+    if by(now) <= t {
+        return Ok(t);
+    }
+    let since = RunsOf { job: job.id, window: t..Moment::END };
+    let newest = ports.store().list::<Run>(&job.tenant, since, None, PAGE).await?.items;
+    let begun = newest.iter().find(|run| run.key.is_occurrence() && run.started_at.is_some());
+    Ok(begun.map_or(t, |run| by(run.key.at.min(now))))
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is
