@@ -103,7 +103,8 @@ async fn on_record_since<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Mo
     let since = RunsOf { job: job.id, window: t..Moment::END };
     let newest = ports.store().list::<Run>(&job.tenant, since, None, PAGE).await?.items;
     let begun = newest.iter().find(|run| run.key.is_occurrence() && run.started_at.is_some());
-    Ok(begun.map_or(t, |run| by(run.key.at.min(now))))
+    // It is not much later than when the next one was to begin.
+    Ok(begun.map_or(t, |run| by(job.next_after(run.key.at).unwrap_or(run.key.at).min(now))))
 }
 
 /// A link in a bucket that may have been left by now does not count: nobody may look at it again. Where each occurrence is
