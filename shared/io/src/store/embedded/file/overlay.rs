@@ -44,7 +44,8 @@ impl StorageBackend for Overlay {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.lay().set_len(len)
+        self.lay().set_len(len);
+        Ok(())
     }
 
     /// Nothing of it is to last.
@@ -86,7 +87,7 @@ impl Lay {
     }
 
     /// What is cut off is gone: it is zero where the file is made longer again.
-    fn set_len(&mut self, len: u64) -> io::Result<()> {
+    fn set_len(&mut self, len: u64) {
         let (last, within) = (len / PAGE as u64, usize::try_from(len % PAGE as u64).expect("less than a page"));
         let cut_off = self.written.split_off(&last);
         if let Some(mut page) = cut_off.into_iter().next().filter(|(number, _)| *number == last).map(|(_, page)| page) {
@@ -94,7 +95,6 @@ impl Lay {
             self.written.insert(last, page);
         }
         (self.len, self.shows) = (len, self.shows.min(len));
-        Ok(())
     }
 
     /// As it lies there, and zero behind its end.
