@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use minutehand_domain::id::base32;
 use minutehand_io::chance::{Chance as _, SystemChance};
+use minutehand_io::store::embedded::owner_only;
 use thiserror::Error;
 
 pub(crate) const FILE: &str = "admin.key";
@@ -77,11 +78,7 @@ fn is_strong(key: &str) -> bool {
 }
 
 fn write_for_owner(path: &Path, key: &str) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = owner_only::open(fs::OpenOptions::new().write(true).create_new(true), path)?;
     writeln!(file, "{key}")?;
     file.sync_all()
 }

@@ -18,7 +18,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
-use minutehand_io::store::embedded::owner_only;
+use minutehand_io::store::embedded::{durable, owner_only};
 
 pub(crate) use self::listing::list;
 
@@ -45,7 +45,7 @@ impl Archive {
     /// Makes the directory where it is missing, so that a wrong one is told of at the start and not in a month.
     pub(crate) fn open(directory: &Path, now: Moment, process: u64) -> io::Result<Self> {
         owner_only::make_directory(directory)?;
-        sync(directory.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+        durable::sync_directory_of(directory)?;
         let name = format!("{}-{process:016x}", now.to_string().replace(':', ""));
         Ok(Self { directory: directory.to_owned(), name, spoilt: BTreeMap::new() })
     }
@@ -66,7 +66,7 @@ impl Archive {
         let again = if spoilt == 0 { String::new() } else { format!("-{spoilt}") };
         let folder_here = self.directory.join(folder);
         let path = folder_here.join(format!("{}{again}{ENDING}", self.name));
-        let appended = append_durably(&path, &member).and_then(|()| sync(&folder_here));
+        let appended = append_durably(&path, &member).and_then(|()| durable::sync_directory(&folder_here));
         if appended.is_err() {
             self.spoilt.insert(folder.to_owned(), spoilt + 1);
         }
@@ -102,11 +102,7 @@ fn append_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// have died before.
 fn make_durably(directory: &Path, folder: &Path) -> io::Result<()> {
     owner_only::make_directory(&directory.join(folder))?;
-    folder.ancestors().skip(1).try_for_each(|above| sync(&directory.join(above)))
-}
-
-fn sync(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { fs::File::open(directory)?.sync_all() } else { Ok(()) }
+    folder.ancestors().skip(1).try_for_each(|above| durable::sync_directory(&directory.join(above)))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use minutehand_client::calls;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::store::embedded::{
-    self, BackupError, FileStore, OpenError, RestoreError, Restored, check_backup, restore_backup,
+    self, BackupError, FileStore, OpenError, RestoreError, Restored, check_backup, durable, owner_only, restore_backup,
 };
 use thiserror::Error;
 
@@ -105,17 +105,13 @@ impl Unfinished {
 
     /// For its owner only: it holds what every tenant keeps.
     fn open(&self) -> Result<File, BackupFailure> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&self.path).map_err(|why| self.unwritable(why))
+        let opened = owner_only::open(OpenOptions::new().write(true).create_new(true), &self.path);
+        opened.map_err(|why| self.unwritable(why))
     }
 
     /// On the disk before it has its name. Without force, what came to stand there meanwhile stays.
     fn name(mut self, path: &Path, force: bool) -> Result<(), BackupFailure> {
-        let on_the_disk = |path: &Path| File::open(path).and_then(|file| file.sync_all());
-        on_the_disk(&self.path).map_err(|why| self.unwritable(why))?;
+        File::open(&self.path).and_then(|file| file.sync_all()).map_err(|why| self.unwritable(why))?;
         if !force {
             reserve(path)?;
         }
@@ -126,8 +122,7 @@ impl Unfinished {
             return Err(self.unwritable(why));
         }
         self.is_named = true;
-        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        on_the_disk(above).map_err(|why| self.unwritable(why))
+        durable::sync_directory_of(path).map_err(|why| self.unwritable(why))
     }
 
     fn unwritable(&self, why: io::Error) -> BackupFailure {

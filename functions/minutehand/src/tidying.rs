@@ -56,8 +56,8 @@ pub(crate) async fn tidying<E: Engine>(ports: Arc<Local<Embedded<E>>>, archive: 
     }
 }
 
-/// Deletes some of what has expired, behind what a page before may have left, and says where the next begins. Rule **outlasts its timer**: a record that is gone while a timer leads to it
-/// still would be made again, so that nothing expires past what the sweep has looked at.
+/// Deletes some of what has expired, behind what a page before may have left, and says where the next begins. Rule **outlasts its timer**: a
+/// record that is gone while a timer leads to it still would be made again, so that nothing expires past what the sweep has looked at.
 async fn tidy<E: Engine>(
     ports: &Local<Embedded<E>>,
     archive: Option<&Arc<Mutex<Archive>>>,

@@ -75,22 +75,23 @@ fn table(held: &[Held]) -> String {
 
 /// All files, by tenant, day and name. What is none of ours is passed over.
 pub(super) fn files(directory: &Path) -> io::Result<Vec<File>> {
-    let mut found = Vec::new();
-    for tenant in inside(directory)? {
-        for year in inside(&tenant)? {
-            for month in inside(&year)? {
-                for day in inside(&month)? {
-                    let names = [&tenant, &year, &month, &day].map(|path| name(path));
-                    let [tenant, year, month, day_of_month] = names;
-                    let is_ours = |path: &PathBuf| path.is_file() && name(path).ends_with(ENDING);
-                    let of_the_day = inside(&day)?.into_iter().filter(is_ours);
-                    let date = format!("{year}-{month}-{day_of_month}");
-                    found.extend(of_the_day.map(|path| File { path, tenant: tenant.clone(), day: date.clone() }));
-                }
-            }
-        }
+    let tenants = inside_each(&[directory.to_owned()])?;
+    let months = inside_each(&inside_each(&tenants)?)?;
+    let files = inside_each(&inside_each(&months)?)?.into_iter();
+    Ok(files.filter(|path| path.is_file() && name(path).ends_with(ENDING)).map(File::at).collect())
+}
+
+fn inside_each(folders: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    Ok(folders.iter().map(|folder| inside(folder)).collect::<io::Result<Vec<_>>>()?.concat())
+}
+
+impl File {
+    /// In the folder of its tenant, year, month and day.
+    fn at(path: PathBuf) -> Self {
+        let mut above = path.ancestors().skip(1).map(name);
+        let [day, month, year, tenant] = std::array::from_fn(|_| above.next().unwrap_or_default());
+        Self { path, tenant, day: format!("{year}-{month}-{day}") }
     }
-    Ok(found)
 }
 
 /// What lies in a folder, by name; nothing in what is none.

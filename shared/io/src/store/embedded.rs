@@ -29,7 +29,9 @@ pub use self::codec::Codec;
 use self::codec::{Expiring, Stamp, stamp_of};
 pub use self::engine::Engine;
 use self::engine::{Applied, Change, Entry, Made, Span, Table, Write};
-pub use self::file::{Backup, File, OpenError, RestoreError, Restored, check_backup, owner_only, restore_backup};
+pub use self::file::{
+    Backup, File, OpenError, RestoreError, Restored, check_backup, durable, owner_only, restore_backup,
+};
 pub use self::memory::Memory;
 use super::item::{Item, Listed};
 use super::update::{self, Update};

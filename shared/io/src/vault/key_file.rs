@@ -16,6 +16,8 @@ use zeroize::Zeroizing;
 
 use super::{Vault, VaultError, VaultRefusal};
 use crate::chance::{Chance as _, SystemChance};
+use crate::store::embedded::durable::sync_directory_of;
+use crate::store::embedded::owner_only;
 
 /// What the file is called, in the data directory.
 pub const FILE: &str = "secrets.key";
@@ -126,6 +128,7 @@ impl Key {
         let aside = path.with_extension("key.new");
         let written = write_for_owner(&aside, &key)
             .and_then(|()| fs::hard_link(&aside, path))
+            // A key that a crash takes away takes every secret with it.
             .and_then(|()| sync_directory_of(path));
         let _nothing_to_remove = fs::remove_file(&aside);
         match written {
@@ -145,21 +148,9 @@ impl Key {
 
 fn write_for_owner(path: &Path, key: &Key) -> io::Result<()> {
     let _what_was_left = fs::remove_file(path);
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = owner_only::open(fs::OpenOptions::new().write(true).create_new(true), path)?;
     writeln!(file, "{PREFIX}{}", base32(key.bytes.as_slice()))?;
     file.sync_all()
-}
-
-/// A key that a crash takes away takes every secret with it.
-fn sync_directory_of(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(directory) => fs::File::open(directory)?.sync_all(),
-        None => Ok(()),
-    }
 }
 
 fn unusable(path: &Path, why: &str) -> VaultRefusal {

@@ -88,13 +88,13 @@ async fn link_at<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Link, Faul
     if let Some(coverage) = covering(ports, &job.tenant, key).await? {
         return Ok(Link::Covered(coverage.covered));
     }
-    let until = on_record_since(ports, job, t).await?;
+    let until = forgotten_until(ports, job, t).await?;
     Ok(if t < until { Link::Forgotten { until } } else { Link::Broken })
 }
 
-/// From when on a record that was there is there still, if that is after `t`. By the clock; and by what has begun since, for a clock that is
-/// ahead by days would pass over what is yet to come.
-async fn on_record_since<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Moment, Fault> {
+/// Until when records may have expired, if that is after `t`; else `t`. By the clock, and by what has begun since: a clock that is ahead by days would
+/// pass over what is yet to come.
+async fn forgotten_until<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<Moment, Fault> {
     let by = |now| Kept::certain_since(&job.definition.catch_up, now);
     let now = ports.clock().now();
     if by(now) <= t {

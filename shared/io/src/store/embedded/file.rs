@@ -1,6 +1,7 @@
 //! The engine in one file. A reader sees the last commit, on its own thread; one thread writes, for everybody who
 //! waits at once. A write is answered when fdatasync has returned, never before.
 
+pub mod durable;
 mod open;
 mod overlay;
 pub mod owner_only;

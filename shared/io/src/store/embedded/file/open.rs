@@ -12,6 +12,7 @@ use redb::{
 };
 use thiserror::Error;
 
+use super::durable::sync_directories;
 use super::overlay::Overlay;
 use super::{definition, owner_only};
 use crate::store::embedded::engine::Table;
@@ -153,20 +154,6 @@ fn make(directory: &Path) -> Result<(), OpenError> {
     drop(database);
     fs::rename(&unfinished, directory.join(FILE))?;
     Ok(sync_directories(directory)?)
-}
-
-/// A file is only found again after a power cut if its directory is on the disk too. That may be new itself; who may not look into the one above it did
-/// not make it.
-pub(super) fn sync_directories(directory: &Path) -> io::Result<()> {
-    sync_directory(directory)?;
-    if let Some(above) = fs::canonicalize(directory)?.parent() {
-        drop(sync_directory(above));
-    }
-    Ok(())
-}
-
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { fs::File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
 pub(super) fn builder() -> Builder {

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use redb::Database;
 use thiserror::Error;
 
-use super::open::{
-    ABOUT, FILE, FORMAT, FORMAT_KEY, LOCK, META, RELEASE_KEY, RESTORING, builder, lock, sync_directories,
-};
+use super::durable::sync_directories;
+use super::open::{ABOUT, FILE, FORMAT, FORMAT_KEY, LOCK, META, RELEASE_KEY, RESTORING, builder, lock};
 use super::{OpenError, definition, owner_only};
 use crate::store::embedded::backup::{BackupError, Header, Lying, Reading};
 use crate::store::embedded::engine::Table;
