@@ -42,7 +42,7 @@ fn a_creator_that_slept_through_the_first_walk_leaves_nothing_behind() {
 
 /// Guard **quiet**: two creators were let in, and what a walk finds of the one has it wait for the other.
 ///
-/// Removed (`erasure-waits-anew`): a find is no reason to wait for more. It was over by the walk that found the first, and the second came after it.
+/// Removed (`erasure-waits-anew`): a find is no reason to wait for more, neither before it is erased nor behind that. It was over by the walk that found the first, and the second came after it.
 #[test]
 fn what_is_found_late_has_the_erasure_wait_for_more() {
     let stage = staged([sleeps_before("creator", "put_timer", 600), sleeps_before("other", "put_timer", 600)]);
