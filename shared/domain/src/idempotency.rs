@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -133,6 +134,19 @@ pub struct Asked {
     pub run: RunKey,
     /// Until when it is answered for, where that has an end.
     pub until: Option<Moment>,
+}
+
+/// No clock is ahead by so much: two days are what a protocol here withstands.
+const LONGER_THAN_CLOCKS_ARE_AHEAD: Duration = Duration::from_secs(7 * 86_400);
+
+impl Asked {
+    /// Its run, which is not on record, has been and gone: another one answers the key, so that no two runs bear one id. Before that it is yet
+    /// to be made, maybe by an asker who is about to: to a clock that is days ahead it looks old, and would be made beside the other.
+    ///
+    /// The price: where a job keeps its runs for less, who asks again in between makes the run anew under its id.
+    pub fn has_run_gone(&self, now: Moment) -> bool {
+        self.run.at + LONGER_THAN_CLOCKS_ARE_AHEAD < now
+    }
 }
 
 #[cfg(test)]

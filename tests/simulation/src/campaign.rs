@@ -43,7 +43,7 @@ impl Campaign {
                 .map(|part| {
                     scope.spawn(move || {
                         let seeds = (first..first + histories).filter(|seed| seed % threads.max(1) == part);
-                        seeds.fold(Self::default(), |campaign, seed| campaign.with(seed, history(seed)))
+                        seeds.fold(Self::default(), |campaign, seed| campaign.with(seed, played(history, seed)))
                     })
                 })
                 .collect();
@@ -78,6 +78,17 @@ impl Campaign {
     pub fn count(&self, what: &str) -> u64 {
         self.tally.range(what.to_owned()..).take_while(|(name, _)| name.starts_with(what)).map(|(_, count)| count).sum()
     }
+}
+
+/// What a history that panics found is told with its seed as well, and the others are played.
+fn played(history: fn(u64) -> Verdict, seed: u64) -> Verdict {
+    std::panic::catch_unwind(|| history(seed)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().cloned();
+        let said = said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned()));
+        let detail = said.unwrap_or_else(|| "it does not say why".to_owned());
+        let violations = vec![Violation { rule: "no panic", job: 0, instant: 0, detail }];
+        Verdict { violations, tally: BTreeMap::new(), steps: 0 }
+    })
 }
 
 impl fmt::Display for Campaign {

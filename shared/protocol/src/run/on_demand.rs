@@ -10,7 +10,7 @@ use minutehand_domain::job::{Job, JobRefusal, Status};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::priority::Priority;
-use minutehand_domain::retention::{Retention, outlived_by_runs};
+use minutehand_domain::retention::outlived_by_runs;
 use minutehand_domain::run::{NotToRedo, Run, Said, Skip, State};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::chance::Chance as _;
@@ -176,8 +176,7 @@ async fn agree<D: Ports>(
             return Ok(Agreed::Taken);
         }
         match ports.store().get::<Run>(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
-            // That run was made, was over and has expired since: no other bears its id.
-            None if there.item.run.at + Retention::LEAST.span() < now => guard = there.guard(),
+            None if there.item.has_run_gone(now) => guard = there.guard(),
             None => return Ok(Agreed::Make(run.under(there.item.run))),
             Some(made) if !was_given_up(&made) => return Ok(Agreed::Made(made)),
             Some(_given_up) => guard = there.guard(),
