@@ -115,6 +115,12 @@ impl Run {
         self.graph.as_ref().map_or(until, |graph| until.max(graph.expires_at))
     }
 
+    /// Until when what is written beneath it now is of use at the most, as far as one can tell: a store may delete by the clock alone. Of a
+    /// run that lives for longer whoever looks after it says so again.
+    pub fn needs_until(&self, now: Moment) -> Moment {
+        self.kept_from(now + 3 * RENEWED_AFTER)
+    }
+
     /// The same that is over, kept for longer than the timer that may be left of it, if whoever ended it dies before the timer is erased:
     /// the timer lies where the run, as it was `before`, was to be looked at next, and a look that finds no record is one too many.
     #[must_use]
@@ -152,6 +158,9 @@ pub fn outlived_by_runs(terms: &Terms) -> Duration {
     let of_workflows = 2 * Duration::from_secs(WORKFLOW_SECONDS); // a `finally` may take as long again
     terms.occupies().max(of_workflows) + 7 * DAY
 }
+
+/// How old a run is before anything beneath it is looked after: a month, by which most are over.
+pub const RENEWED_AFTER: Duration = Duration::from_secs(30 * 86_400);
 
 #[cfg(test)]
 mod tests {

@@ -27,8 +27,8 @@ use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 
 use self::item::{Item, Listed};
 pub use self::items::{
-    CloseDigest, CloseEdge, DefinitionPiece, EndsOf, ExtendLease, Filed, KeptBody, KeptRules, Line, LogFrom, OfferKey,
-    Release, RunsOf, Take, TellOf,
+    Beneath, CloseDigest, CloseEdge, DefinitionPiece, EndsOf, ExtendLease, Filed, KeptBody, KeptRules, Line, LogFrom,
+    OfferKey, Release, RunBody, RunsOf, Take, TellOf,
 };
 use self::update::Update;
 use crate::Fault;

@@ -1,11 +1,32 @@
 //! Bodies: where a payload or a result goes that is too large for its item, and how it comes back.
+//!
+//! A job's lies beside the job. What a run was given and what came of it lies beneath the run and goes with it; where another run is given the
+//! same, it has one of its own. Before, all of them lay beside the job: those are still found there.
 
-use minutehand_domain::body::{Body, Json};
-use minutehand_domain::id::{JobId, Tenant};
-use minutehand_io::store::{Guard, KeptBody, Store as _};
+use minutehand_domain::Moment;
+use minutehand_domain::body::{Body, Digest, Json};
+use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::retention::RENEWED_AFTER;
+use minutehand_domain::run::Run;
+use minutehand_io::store::{Guard, KeptBody, RunBody, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-/// Keeps `json` inside the item if it has at most `limit` bytes; else writes it apart first. Content names it, so that
+/// The run that a body is of, which may not be born yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    pub tenant: &'a Tenant,
+    pub run: RunKey,
+    /// Until when it is needed at the most, as far as one can tell now.
+    pub until: Moment,
+}
+
+impl<'a> Owner<'a> {
+    pub fn of(run: &'a Run, now: Moment) -> Self {
+        Self { tenant: &run.tenant, run: run.key, until: run.needs_until(now) }
+    }
+}
+
+/// Keeps a job's `json` inside its item if it has at most `limit` bytes; else writes it apart first. Content names it, so that
 /// racing writers cannot overwrite each other's.
 pub async fn keep<D: Ports>(
     ports: &D,
@@ -24,7 +45,23 @@ pub async fn keep<D: Ports>(
     Ok(body)
 }
 
-/// Reads a body wherever it is.
+/// The same of a run's.
+pub async fn keep_of<D: Ports>(ports: &D, owner: Owner<'_>, json: Option<Json>, limit: usize) -> Result<Body, Fault> {
+    let Some(json) = json else { return Ok(Body::Empty) };
+    let (body, apart) = Body::split(json, limit);
+    if let Some(json) = apart {
+        put(ports, owner, json).await?;
+    }
+    Ok(body)
+}
+
+/// Where it stands already it is the same.
+async fn put<D: Ports>(ports: &D, owner: Owner<'_>, json: Json) -> Result<(), Fault> {
+    let (key, body) = ((owner.run, json.digest()), RunBody { json, until: owner.until });
+    ports.store().put(owner.tenant, key, &body, Guard::Absent).await.map(|_put| ())
+}
+
+/// Reads a job's body wherever it is.
 pub async fn fetch<D: Ports>(ports: &D, tenant: &Tenant, job: JobId, body: &Body) -> Result<Option<Json>, Fault> {
     match body {
         Body::Empty => Ok(None),
@@ -34,4 +71,53 @@ pub async fn fetch<D: Ports>(ports: &D, tenant: &Tenant, job: JobId, body: &Body
             None => Err(Fault::unreadable("store", "a body that was written first is not there")),
         },
     }
+}
+
+/// The same of a run's.
+pub async fn fetch_of<D: Ports>(ports: &D, run: &Run, body: &Body) -> Result<Option<Json>, Fault> {
+    fetch_by(ports, &run.tenant, run.key, body).await
+}
+
+/// The same of a run of which no more is known.
+pub async fn fetch_by<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, body: &Body) -> Result<Option<Json>, Fault> {
+    if let Body::Apart(digest) = body
+        && let Some(seen) = ports.store().get::<RunBody>(tenant, (run, *digest)).await?
+    {
+        return Ok(Some(seen.item.json));
+    }
+    fetch(ports, tenant, run.job, body).await
+}
+
+/// What a run is given that is another try at one is given to it before it is born: the other goes by its own retention.
+pub(crate) async fn hand_on<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
+    let (Some(of), Some(Body::Apart(digest))) = (run.redrive_of, &run.payload) else { return Ok(()) };
+    let there = ports.store().get::<RunBody>(&run.tenant, (of, *digest)).await?;
+    let Some(Seen { item: RunBody { json, .. }, .. }) = there else { return Ok(()) }; // it is there, or lies beside the job
+    put(ports, Owner::of(run, now), json).await
+}
+
+/// Keeps for longer what a run needs that has not been over for so long that its bodies might go: whoever looks after it does so.
+pub(crate) async fn renew<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
+    if run.is_finished() || run.key.at + RENEWED_AFTER > now {
+        return Ok(());
+    }
+    let until = Owner::of(run, now).until;
+    for digest in apart(run) {
+        let Some(seen) = ports.store().get::<RunBody>(&run.tenant, (run.key, digest)).await? else { continue };
+        if seen.item.until + RENEWED_AFTER <= until {
+            let (guard, body) = (seen.guard(), RunBody { until, ..seen.item });
+            let _or_somebody_else_does = ports.store().put(&run.tenant, (run.key, digest), &body, guard).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The bodies that a run that is not over names.
+fn apart(run: &Run) -> impl Iterator<Item = Digest> {
+    let given = run.given.as_ref().map(|given| &given.payload);
+    let bodies = [run.payload.as_ref(), run.graph.as_ref().map(|graph| &graph.given), given];
+    bodies.into_iter().flatten().filter_map(|body| match body {
+        Body::Apart(digest) => Some(*digest),
+        Body::Empty | Body::Inside(_) => None,
+    })
 }

@@ -10,9 +10,12 @@ use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::bodies::hand_on;
+
 /// `from`: what stood for it until now, as an event says it.
 pub(crate) async fn born<D: Ports>(ports: &D, run: &Run, from: &'static str, now: Moment) -> Result<Put<Run>, Fault> {
     let run = &Run { kept: run.kept.bounded(retention_of(ports, &run.tenant).await), ..run.clone() };
+    hand_on(ports, run, now).await?;
     let put = ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?;
     if put.is_written() {
         ports.events().emit(&Event::Run { run, from, was: None, now });

@@ -50,7 +50,7 @@ use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Delivery as Delivered;
-use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunsOf, Seen, Store as _};
+use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunBody, RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
 use minutehand_judge::{Violation, callbacks};
 use minutehand_protocol::calendar::change::{Gone, Put as PutCalendar, delete as delete_calendar, put as put_calendar};
@@ -488,19 +488,30 @@ impl Stage {
     }
 
     pub fn ask(&self, at: i64, name: &'static str) -> Answer<Answered> {
-        self.ask_as(at, name, None)
+        self.ask_as(at, name, None, None)
+    }
+
+    /// Asks for a run that is given this.
+    pub fn ask_with(&self, at: i64, name: &'static str, payload: Json) -> Answer<Answered> {
+        self.ask_as(at, name, None, Some(payload))
     }
 
     /// Asks for a run under the one idempotency key of the stage.
     pub fn ask_once(&self, at: i64, name: &'static str) -> Answer<Answered> {
-        self.ask_as(at, name, Some("once"))
+        self.ask_as(at, name, Some("once"), None)
     }
 
-    fn ask_as(&self, at: i64, name: &'static str, key: Option<&'static str>) -> Answer<Answered> {
+    fn ask_as(
+        &self,
+        at: i64,
+        name: &'static str,
+        key: Option<&'static str>,
+        payload: Option<Json>,
+    ) -> Answer<Answered> {
         let stage = self.clone();
         self.act(at, name, move |ports| async move {
             let once = key.and_then(|key| Some((AskedName::of(key), Fingerprint::of("this", "", "")?)));
-            let wish = on_demand::RunRequest { payload: None, by: By::host(), note: None, once };
+            let wish = on_demand::RunRequest { payload, by: By::host(), note: None, once };
             let answered = run_now(&ports, &stage.tenant, stage.id, wish).await?;
             if let Answered::Queued(run) | Answered::Replayed(run) = &answered {
                 stage.know(|driven| driven.tell_of(run.key, key.map(ToOwned::to_owned)));
@@ -675,6 +686,16 @@ impl Stage {
     }
 
     /// The run of an instant that is no whole second.
+    pub fn read(&self, key: RunKey) -> Option<Run> {
+        at_once(self.world.whole_store().get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item)
+    }
+
+    /// The body of this text that lies beneath a run.
+    pub fn body(&self, key: RunKey, json: &Json) -> Option<RunBody> {
+        let kept = self.world.whole_store().get::<RunBody>(&self.tenant, (key, json.digest()));
+        at_once(kept).expect("memory").map(|seen| seen.item)
+    }
+
     pub fn run_at(&self, at: Moment) -> Option<Run> {
         let key = RunKey::occurrence(self.id, at);
         at_once(self.world.whole_store().get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item)

@@ -709,9 +709,8 @@ impl World {
     }
 
     fn json(&self, run: &Run, body: &Body) -> Value {
-        let (world, job, body) = (self.clone(), run.key.job, body.clone());
-        let json =
-            self.now(async move { minutehand_protocol::bodies::fetch(&world, &tenant(), job, &body).await.unwrap() });
+        let (world, run, body) = (self.clone(), run.clone(), body.clone());
+        let json = self.now(async move { minutehand_protocol::bodies::fetch_of(&world, &run, &body).await.unwrap() });
         json.map_or(Value::Null, |json| serde_json::from_str(json.as_str()).unwrap())
     }
 

@@ -60,13 +60,13 @@ impl FullRun {
 
     /// `job`: none for a task's and for a message, which are born with all that they are given.
     pub(crate) async fn load<D: Ports>(ports: &D, run: Run, job: Option<&Job>) -> Result<Self, Fault> {
-        let payload = run.payload.as_ref().or(job.map(|job| &job.definition.payload));
-        let payload = match payload {
-            Some(payload) => bodies::fetch(ports, &run.tenant, run.key.job, payload).await?,
-            None => None,
+        let payload = match (&run.payload, job) {
+            (Some(own), _) => bodies::fetch_of(ports, &run, own).await?,
+            (None, Some(job)) => bodies::fetch(ports, &run.tenant, job.id, &job.definition.payload).await?,
+            (None, None) => None,
         };
         let result = match result_of(&run) {
-            Some(result) => bodies::fetch(ports, &run.tenant, run.key.job, result).await?,
+            Some(result) => bodies::fetch_of(ports, &run, result).await?,
             None => None,
         };
         let attempts = all_attempts(ports, &run).await?;
@@ -82,7 +82,7 @@ impl FullRun {
         };
         let told = told_by(ports, &run).await?;
         let given = match &run.given {
-            Some(given) => bodies::fetch(ports, &run.tenant, run.key.job, &given.payload).await?,
+            Some(given) => bodies::fetch_of(ports, &run, &given.payload).await?,
             None => None,
         };
         Ok(Self { run, attempts, payload, result, task, place, book, checkpoint, told, given })

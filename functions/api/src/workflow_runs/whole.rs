@@ -76,10 +76,10 @@ impl Whole {
             (None, payload) => payload.as_ref(),
         };
         let params = match given {
-            Some(given) => bodies::fetch(ports, tenant, run.key.job, given).await?,
+            Some(given) => bodies::fetch_of(ports, run, given).await?,
             None => None,
         };
-        let output = bodies::fetch(ports, tenant, run.key.job, run.result()).await?;
+        let output = bodies::fetch_of(ports, run, run.result()).await?;
         Ok(WorkflowRunView {
             run: WorkflowRunItem {
                 stalled_at: self.stalled_at(now).map(Instant),

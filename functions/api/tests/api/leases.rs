@@ -7,7 +7,7 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::run::Outcome;
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_io::Ports as _;
-use minutehand_io::store::{Guard, KeptBody, Line, OfferKey, Store as _};
+use minutehand_io::store::{Guard, Line, OfferKey, RunBody, Store as _};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, OTHER_KEY, World, acme, succeeded};
@@ -442,10 +442,10 @@ async fn nothing_is_kept_of_who_shows_another_token() {
     let refused = world.say(&held, "complete", json!({"token": "mt_wrong", "result": result})).await;
 
     assert_eq!(refused.status.as_u16(), 403);
-    let (job, json) = (held.0["job_id"].as_str().unwrap().parse().unwrap(), Json::of(&json!(result)));
-    assert!(world.ports.store().get::<KeptBody>(&acme(), (job, json.digest())).await.unwrap().is_none());
+    let (run, json) = (held.0["run_id"].as_str().unwrap().parse().unwrap(), Json::of(&json!(result)));
+    assert!(world.ports.store().get::<RunBody>(&acme(), (run, json.digest())).await.unwrap().is_none());
     assert_eq!(world.say(&held, "complete", json!({"result": result})).await.status.as_u16(), 200);
-    assert!(world.ports.store().get::<KeptBody>(&acme(), (job, json.digest())).await.unwrap().is_some());
+    assert!(world.ports.store().get::<RunBody>(&acme(), (run, json.digest())).await.unwrap().is_some());
 }
 
 /// Removed: a stop promises no look at the end of a worker's grace. The workflow's run waited for an hour.

@@ -6,7 +6,7 @@ use minutehand_domain::id::Tenant;
 use minutehand_domain::notification::Rule;
 use minutehand_domain::run::{ErrorCode, Run};
 use minutehand_io::Ports as _;
-use minutehand_io::store::{KeptBody, RunsOf, Store as _};
+use minutehand_io::store::{RunBody, RunsOf, Store as _};
 use serde_json::{Value, json};
 
 use crate::roles::keys;
@@ -62,7 +62,7 @@ async fn messages(world: &World, tenant: &Tenant, name: &str) -> Vec<(String, Va
         let text = match run.payload.clone() {
             Some(Body::Inside(json)) => json,
             Some(Body::Apart(digest)) => {
-                world.ports.store().get::<KeptBody>(tenant, (run.key.job, digest)).await.unwrap().unwrap().item.json
+                world.ports.store().get::<RunBody>(tenant, (run.key, digest)).await.unwrap().unwrap().item.json
             }
             Some(Body::Empty) | None => minutehand_domain::body::Json::null(),
         };

@@ -61,7 +61,7 @@ use minutehand_domain::workflow::{Workflow, WorkflowId};
 
 use super::embedded::Codec;
 use super::item::Item;
-use super::items::{DefinitionPiece, KeptBody, KeptRules};
+use super::items::{DefinitionPiece, KeptBody, KeptRules, RunBody};
 use super::{Seen, Version};
 
 const AT: Moment = Moment::from_millis(1_800_000_000_123);
@@ -246,6 +246,7 @@ fn each(see: &mut dyn FnMut(&str, &dyn Golden)) {
         see(&format!("attempt {name}"), &Attempt { ended, ..attempt(4) });
     }
     see("body", &KeptBody { json: json() });
+    see("runbody", &RunBody { json: json(), until: AT });
     for (name, key) in keys() {
         see(&format!("key {name}"), &key);
     }

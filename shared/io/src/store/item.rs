@@ -47,6 +47,12 @@ pub trait Item: Stored {
     fn expires_at(&self) -> Option<Moment> {
         None
     }
+
+    /// The same where one cannot tell, since it lies beneath a run that is not over: by which a store goes that deletes by the clock alone. One
+    /// that deletes it with its run does not.
+    fn given_up_at(&self) -> Option<Moment> {
+        self.expires_at()
+    }
 }
 
 /// An item that can be listed.

@@ -25,7 +25,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::family::{Family, ItemsBefore};
 use super::settle::Work;
-use crate::bodies;
+use crate::bodies::{self, Owner};
 use crate::born::born;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise_task;
@@ -225,7 +225,7 @@ async fn kept<D: Ports>(
     if json.len() > PAYLOAD_BYTES {
         return Ok(Err(format!("{field}: it has {} bytes, and at most {PAYLOAD_BYTES} can be sent", json.len())));
     }
-    let body = bodies::keep(family.ports, family.tenant(), key.job, Some(json), INLINE_PAYLOAD_BYTES).await?;
+    let body = bodies::keep_of(family.ports, family.owner_of(key), Some(json), INLINE_PAYLOAD_BYTES).await?;
     Ok(Ok(Some(body)))
 }
 
@@ -249,9 +249,9 @@ async fn done_before<D: Ports>(family: &Family<'_, D>, before: Option<RunKey>) -
 }
 
 async fn reused<D: Ports>(family: &Family<'_, D>, run: Run, done: &Run) -> Result<Run, Fault> {
-    let result = bodies::fetch(family.ports, &done.tenant, done.key.job, done.result()).await?;
-    let result = bodies::keep(family.ports, &run.tenant, run.key.job, result, INLINE_PAYLOAD_BYTES).await?;
+    let result = bodies::fetch_of(family.ports, done, done.result()).await?;
     let now = family.ports.clock().now();
+    let result = bodies::keep_of(family.ports, Owner::of(&run, now), result, INLINE_PAYLOAD_BYTES).await?;
     let task = run.task.map(|task| TaskRun { reused: Some(done.key), ..task });
     Ok(Run { state: State::Succeeded { at: now, result }, task, ..run })
 }
@@ -298,7 +298,7 @@ impl<D: Ports> Family<'_, D> {
     }
 
     async fn list_of(&self, each: RunKey, graph: &Graph) -> Result<Vec<Json>, Fault> {
-        let given = bodies::fetch(self.ports, self.tenant(), each.job, &graph.given).await?;
+        let given = bodies::fetch_by(self.ports, self.tenant(), each, &graph.given).await?;
         Ok(given.map(|list| list.items()).unwrap_or_default())
     }
 

@@ -14,8 +14,11 @@ use minutehand_domain::workflow::join::Of;
 use minutehand_domain::workflow::parts;
 use minutehand_domain::workflow::path::Root;
 use minutehand_domain::workflow::plan::{Node, Plan};
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
+
+use crate::bodies::Owner;
 
 pub(super) struct Family<'a, D> {
     pub ports: &'a D,
@@ -84,6 +87,11 @@ impl<'a, D: Ports> Family<'a, D> {
     }
 
     /// The run that stands at a place below the parent.
+    /// Of the bodies of a task that is about to be born.
+    pub(super) fn owner_of(&self, task: RunKey) -> Owner<'_> {
+        Owner { run: task, ..Owner::of(&self.parent.item, self.ports.clock().now()) }
+    }
+
     pub(super) fn key(&self, place: TaskPlace) -> RunKey {
         place.key(self.parent.item.key, self.graph.parts)
     }

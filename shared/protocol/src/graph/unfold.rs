@@ -30,7 +30,7 @@ use super::ending::end_of_phase;
 use super::family::Family;
 use super::settle::{Settled, Work};
 use super::values::latest;
-use crate::bodies;
+use crate::bodies::{self, Owner};
 
 /// For how long after its deadline something of a run may still be looked for.
 const KEPT: Duration = Duration::from_secs(7 * 86_400);
@@ -70,8 +70,9 @@ pub async fn of_workflow<D: Ports>(
         let bytes = given.len();
         return Ok(Err(format!("params: with their defaults they have {bytes} bytes, and at most {PAYLOAD_BYTES}")));
     }
-    let given = bodies::keep(ports, &run.tenant, run.key.job, given, INLINE_PAYLOAD_BYTES).await?;
-    let deadline = ports.clock().now() + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
+    let now = ports.clock().now();
+    let given = bodies::keep_of(ports, Owner::of(run, now), given, INLINE_PAYLOAD_BYTES).await?;
+    let deadline = now + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
     let expires_at = run.kept.from(deadline + policy.finally_timeout + KEPT);
     let slot = policy.max_concurrent_runs;
     let graph = Graph { workflow: target.id, version, each: None, given, parts: plan.parts(), expires_at, slot };
@@ -136,7 +137,7 @@ async fn asked_for<D: Ports>(family: &Family<'_, D>) -> Result<usize, Fault> {
         let count = match (&each.graph.as_ref().and_then(|graph| graph.each), &each.payload) {
             (Some(branches), _) => branches.count.into(),
             (None, Some(list)) => {
-                let list = bodies::fetch(ports, &each.tenant, each.key.job, list).await?;
+                let list = bodies::fetch_of(ports, &each, list).await?;
                 list.map_or(0, |list| list.items().len())
             }
             (None, None) => 0,

@@ -38,7 +38,7 @@ impl<D: Ports> Family<'_, D> {
             Root::Params => {
                 let top = self.top().await?.clone();
                 let Some(graph) = &top.graph else { return Ok(None) };
-                bodies::fetch(self.ports, &top.tenant, top.key.job, &graph.given).await
+                bodies::fetch_of(self.ports, &top, &graph.given).await
             }
             Root::Outcome => {
                 let outcome = self.top().await?.tasks().and_then(|tasks| tasks.outcome);
@@ -60,7 +60,7 @@ impl<D: Ports> Family<'_, D> {
             (Of::Status, Some(run)) => Ok(Some(text(self.status(&run, node)))),
             (Of::Error, run) => Ok(Some(run.and_then(|run| self.error(&run, node)).unwrap_or_else(Json::null))),
             (Of::Result | Of::Results, None) => Ok(None),
-            (Of::Result, Some(run)) => bodies::fetch(self.ports, &run.tenant, run.key.job, run.result()).await,
+            (Of::Result, Some(run)) => bodies::fetch_of(self.ports, &run, run.result()).await,
             (Of::Results, Some(run)) => self.results(run).await,
         }
     }
@@ -100,7 +100,7 @@ impl<D: Ports> Family<'_, D> {
         let mut bytes = 0;
         for run in children_of(self.ports, each, graph).await? {
             let Some(branch) = TaskPlace::of(run.key).and_then(|place| place.branch) else { continue };
-            let result = bodies::fetch(self.ports, &run.tenant, run.key.job, run.result()).await?;
+            let result = bodies::fetch_of(self.ports, &run, run.result()).await?;
             bytes += result.as_ref().map_or(0, Json::len);
             if bytes > BYTES {
                 self.too_much = true;

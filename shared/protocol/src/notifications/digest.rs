@@ -16,7 +16,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{CloseDigest, RunsOf, Store as _, Updated};
 use minutehand_io::{Fault, Ports};
 
-use crate::bodies;
+use crate::bodies::{self, Owner};
 use crate::born::born;
 use crate::lookup::{job_of, rule_of};
 
@@ -86,7 +86,7 @@ async fn message<D: Ports>(
     }
     let samples = samples(ports, tenant, Message::named(&entries)).await?;
     let body = Message::Digest { window, entries, samples }.body(&rule);
-    let payload = bodies::keep(ports, tenant, key.job, Some(body), INLINE_PAYLOAD_BYTES).await?;
+    let payload = bodies::keep_of(ports, Owner::of(&run, now), Some(body), INLINE_PAYLOAD_BYTES).await?;
     Ok(Run { payload: Some(payload), ..run })
 }
 

@@ -12,7 +12,7 @@ use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
-use crate::bodies;
+use crate::bodies::{self, Owner};
 use crate::born::born;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
@@ -22,8 +22,9 @@ pub async fn test<D: Ports>(ports: &D, rule: &Rule, by: By) -> Result<Option<Run
     let now = ports.clock().now();
     let (key, order) = (asked_for(rule.id, now, ports.chance().number()), rule.order());
     let body = Message::Test { at: now }.body(rule);
-    let payload = bodies::keep(ports, &rule.tenant, rule.id, Some(body), INLINE_PAYLOAD_BYTES).await?;
-    let run = Run { payload: Some(payload), asked_by: Some(by), ..Run::new(rule.tenant.clone(), key, order.priority) };
+    let run = Run { asked_by: Some(by), ..Run::new(rule.tenant.clone(), key, order.priority) };
+    let payload = bodies::keep_of(ports, Owner::of(&run, now), Some(body), INLINE_PAYLOAD_BYTES).await?;
+    let run = Run { payload: Some(payload), ..run };
     let timer = promise(ports, &rule.tenant, TimerKey::run(key, now), 0).await?;
     if !born(ports, &run, "none", now).await?.is_written() {
         return Ok(None);

@@ -84,7 +84,7 @@ pub(crate) async fn owner_of<D: Ports>(ports: &D, callback: &Run, of: RunKey) ->
 pub(crate) async fn told_of<D: Ports>(ports: &D, of: &Run) -> Result<Json, Fault> {
     let now = ports.clock().now();
     let result = match result_of(of) {
-        Some(result) => bodies::fetch(ports, &of.tenant, of.key.job, result).await?,
+        Some(result) => bodies::fetch_of(ports, of, result).await?,
         None => None,
     };
     let payload = of.payload.as_ref().map_or(BodyView::LeftOut, BodyView::inside);

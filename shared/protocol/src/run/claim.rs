@@ -20,7 +20,7 @@ use minutehand_domain::target::Target;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Events as _;
 use minutehand_io::queues::Queues as _;
-use minutehand_io::store::{Guard, Put, Seen, Store as _, Version};
+use minutehand_io::store::{Beneath, Guard, Put, Seen, Store as _, Version};
 use minutehand_io::targets::{Material, Targets as _, Upcoming};
 use minutehand_io::{Fault, Ports};
 
@@ -367,9 +367,10 @@ pub(super) async fn payload<D: Ports>(ports: &D, hint: &Hint, reading: &Reading)
     if let RunOwner::Told(callback) = &reading.owner {
         return told_of_end(ports, &callback.of).await.map(Some);
     }
-    let own = reading.run.as_ref().and_then(|seen| seen.item.payload.as_ref());
-    let body = own.unwrap_or_else(|| reading.owner.payload());
-    bodies::fetch(ports, &hint.tenant, hint.run.job, body).await
+    match reading.run.as_ref().and_then(|seen| seen.item.payload.as_ref()) {
+        Some(own) => bodies::fetch_by(ports, &hint.tenant, hint.run, own).await,
+        None => bodies::fetch(ports, &hint.tenant, hint.run.job, reading.owner.payload()).await,
+    }
 }
 
 /// What the call takes beside its payload.
@@ -404,7 +405,8 @@ pub(super) fn claimed(run: &Run, claim: &RunEvent<'_>, carries_on: bool, now: Mo
 async fn put<D: Ports>(ports: &D, run: &Run, next: &Run, guard: Guard, now: Moment) -> Result<Put<Run>, Fault> {
     if let Some(attempt) = run.displaced_by_next_claim() {
         // Where it stands already it is the same.
-        let _put = ports.store().put(&run.tenant, (run.key, attempt.number), attempt, Guard::Absent).await?;
+        let (key, attempt) = ((run.key, attempt.number), Beneath::of(run, attempt.clone(), now));
+        let _put = ports.store().put(&run.tenant, key, &attempt, Guard::Absent).await?;
     }
     let put = ports.store().put(&next.tenant, next.key, next, guard).await?;
     if put.is_written() {

@@ -7,7 +7,7 @@ use minutehand_domain::run::effect::{Answer, Asking, Effect, EffectName, EffectO
 use minutehand_domain::run::{Refusal, Run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _};
-use minutehand_io::store::{Guard, Put, Seen, Store as _};
+use minutehand_io::store::{Beneath, Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use super::lease::{Said, is_holders};
@@ -23,7 +23,7 @@ pub async fn effect<D: Ports>(
         return Ok(Said::NotFound);
     };
     match run.lease() {
-        Some(_) if is_holders(ports, &run, token).await? => answer(ports, of, run.fence, wish).await.map(Said::Taken),
+        Some(_) if is_holders(ports, &run, token).await? => answer(ports, of, &run, wish).await.map(Said::Taken),
         Some(_another_holds_it) => Ok(Said::NotYours),
         None if run.is_finished() => Ok(Said::Refused(Refusal::Finished, run)),
         None => Ok(Said::Refused(Refusal::NotHeld, run)),
@@ -33,26 +33,27 @@ pub async fn effect<D: Ports>(
 async fn answer<D: Ports>(
     ports: &D,
     of: EffectOf<'_>,
-    fence: u32,
+    run: &Run,
     wish: &Wish,
 ) -> Result<Result<Answer, EffectRefusal>, Fault> {
     let key = (of.run, of.name.clone());
     let mut seen = ports.store().get::<Effect>(of.tenant, key.clone()).await?;
     loop {
-        let (there, by) = (seen.as_ref().map(|seen| &seen.item), Asking { at: ports.clock().now(), fence });
+        let (there, by) = (seen.as_ref().map(|seen| &seen.item), Asking { at: ports.clock().now(), fence: run.fence });
         let answer = match Effect::answer(there, of, by, wish) {
             Ok(answer) if Some(answer.effect()) != there => answer,
             as_it_stands => return Ok(as_it_stands),
         };
         let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-        match ports.store().put(of.tenant, key.clone(), answer.effect(), guard).await? {
+        let written = Beneath::of(run, answer.effect().clone(), by.at);
+        match ports.store().put(of.tenant, key.clone(), &written, guard).await? {
             Put::Written(_) => {
                 if let Answer::Before(effect) = &answer {
                     ports.events().emit(&Event::EffectPrevented { effect });
                 }
                 return Ok(Ok(answer));
             }
-            Put::Conflict(now_there) => seen = now_there,
+            Put::Conflict(now_there) => seen = now_there.map(Seen::alone),
         }
     }
 }

@@ -24,7 +24,7 @@ pub use minutehand_domain::run::lease_id::LeaseId;
 
 use super::finish::{Finished, finish, hand_back};
 use super::logbook::{enter, note_late};
-use crate::bodies;
+use crate::bodies::{self, Owner};
 use crate::lookup::owner_of;
 
 /// What a holder shows.
@@ -81,7 +81,7 @@ pub async fn heartbeat<D: Ports>(
         _another_holds_it_or_it_is_over => return Ok(refused(shown, there)),
     };
     if !entry.is_empty() {
-        enter(ports, shown.tenant, there.key, there.fence, entry).await?;
+        enter(ports, &there, entry).await?;
     }
     let (worker, pool) = (lease.holder.worker(), owner.target().pool().cloned());
     Ok(Said::Taken(Beaten { until: lease.until, cancel_requested: lease.cancelled, worker, pool }))
@@ -106,8 +106,8 @@ pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) ->
     };
     let outcome = match report {
         Report::Succeeded(json) => {
-            let job = held.item.key.job;
-            let result = bodies::keep(ports, shown.tenant, job, json.clone(), INLINE_RESULT_BYTES).await?;
+            let run = Owner::of(&held.item, ports.clock().now());
+            let result = bodies::keep_of(ports, run, json.clone(), INLINE_RESULT_BYTES).await?;
             Outcome::Succeeded { result }
         }
         Report::Failed(error) => Outcome::Failed { error: error.clone(), retry_after: None },

@@ -13,7 +13,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::aftermath::{Try, make_sure, try_again};
-use crate::bodies;
+use crate::bodies::{self, Owner};
 use crate::lookup::job_of;
 
 /// Tries against others who do something to the same run.
@@ -68,11 +68,11 @@ pub async fn redrive<D: Ports>(
         if job.status == Status::Cancelled {
             return Ok(Redriven::Job(JobRefusal::Cancelled));
         }
-        let payload = match edited(ports, &job, &seen.item, edit).await? {
+        let other = RunKey::redrive(key.job, ports.clock().now(), ports.chance().number().max(1));
+        let payload = match edited(ports, &job, &seen.item, edit, other).await? {
             Ok(payload) => payload,
             Err(no) => return Ok(Redriven::NotEdited(no)),
         };
-        let other = RunKey::redrive(key.job, ports.clock().now(), ports.chance().number().max(1));
         let lane = Lane::of(seen.item.priority, &job.definition.terms);
         let other = Try { key: other, payload: payload.as_ref(), said, operation: None, lane };
         // A look may have been faster, and have made what was asked for here.
@@ -100,12 +100,13 @@ async fn is_given_that<D: Ports>(ports: &D, run: &Run, edit: &Edit) -> Result<bo
     Ok(asked.as_ref() == payload.as_ref().or(run.payload.as_ref()))
 }
 
-/// What the other try is given in place of the same, kept where it can be found.
+/// What the other try is given in place of the same, kept where it is looked for.
 async fn edited<D: Ports>(
     ports: &D,
     job: &Job,
     run: &Run,
     edit: &Edit,
+    other: RunKey,
 ) -> Result<Result<Option<Body>, NotEdited>, Fault> {
     let given = match edit {
         Edit::Patch(_) => given(ports, job, run).await?,
@@ -118,7 +119,8 @@ async fn edited<D: Ports>(
     match json {
         None => Ok(Ok(None)),
         Some(json) => {
-            let body = bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?;
+            let owner = Owner { run: other, ..Owner::of(run, ports.clock().now()) };
+            let body = bodies::keep_of(ports, owner, Some(json), INLINE_PAYLOAD_BYTES).await?;
             Ok(Ok(Some(body)))
         }
     }
@@ -126,8 +128,10 @@ async fn edited<D: Ports>(
 
 /// What a run was given: its own, or its job's as it is by now.
 pub async fn given<D: Ports>(ports: &D, job: &Job, run: &Run) -> Result<Option<Json>, Fault> {
-    let body = run.payload.as_ref().unwrap_or(&job.definition.payload);
-    bodies::fetch(ports, &run.tenant, run.key.job, body).await
+    match &run.payload {
+        Some(own) => bodies::fetch_of(ports, run, own).await,
+        None => bodies::fetch(ports, &run.tenant, run.key.job, &job.definition.payload).await,
+    }
 }
 
 /// Lets a dead letter rest. The first who does stands.

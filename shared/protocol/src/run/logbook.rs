@@ -8,7 +8,7 @@ use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::Run;
 use minutehand_domain::run::logbook::{Checkpoint, Entry, LateAnswer, LateWord, Lines, LogPiece, Logbook};
 use minutehand_io::clock::Clock as _;
-use minutehand_io::store::{Guard, LogFrom, Put, Seen, Store as _, Version};
+use minutehand_io::store::{Beneath, Guard, LogFrom, Put, Seen, Store as _, Version};
 use minutehand_io::{Fault, Ports};
 
 use crate::amend::amend;
@@ -16,32 +16,34 @@ use crate::amend::amend;
 /// Pieces of a log that are deleted side by side.
 const AT_ONCE: usize = 16;
 
-/// Writes down what the holder of this claim says.
-pub async fn enter<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, fence: u32, entry: &Entry) -> Result<(), Fault> {
-    let mut seen = ports.store().get::<Logbook>(tenant, run).await?;
-    if book_of(seen.as_ref(), tenant, run).after(fence, entry).is_err() {
+/// Writes down what the holder of a run says.
+pub async fn enter<D: Ports>(ports: &D, run: &Run, entry: &Entry) -> Result<(), Fault> {
+    let (tenant, key, fence) = (&run.tenant, run.key, run.fence);
+    let mut seen = ports.store().get::<Logbook>(tenant, key).await?;
+    if book_of(seen.as_ref(), run).after(fence, entry).is_err() {
         return Ok(());
     }
     if entry.checkpoint.is_some() {
-        keep(ports, tenant, run, fence, entry).await?;
+        keep(ports, run, entry).await?;
     }
     let piece = if entry.lines.is_empty() {
         None
     } else {
-        let first = book_of(seen.as_ref(), tenant, run).lines.next;
-        Some(append(ports, tenant, entry.piece(run, fence, first, ports.clock().now())).await?)
+        let first = book_of(seen.as_ref(), run).lines.next;
+        Some(append(ports, run, entry.piece(key, fence, first, ports.clock().now())).await?)
     };
     loop {
-        let book = book_of(seen.as_ref(), tenant, run);
+        let book = book_of(seen.as_ref(), run);
         let Ok(next) = book.after(fence, entry) else { return Ok(()) };
         let lines = match &piece {
-            Some(piece) => within_bounds(ports, tenant, run, next.lines.with(piece)).await?,
+            Some(piece) => within_bounds(ports, tenant, key, next.lines.with(piece)).await?,
             None => next.lines,
         };
         let guard = seen.as_ref().map_or(Guard::Absent, Seen::guard);
-        match ports.store().put(tenant, run, &Logbook { lines, ..next }, guard).await? {
+        let book = Beneath::of(run, Logbook { lines, ..next }, ports.clock().now());
+        match ports.store().put(tenant, key, &book, guard).await? {
             Put::Written(_) => return Ok(()),
-            Put::Conflict(there) => seen = there,
+            Put::Conflict(there) => seen = there.map(Seen::alone),
         }
     }
 }
@@ -57,30 +59,37 @@ pub async fn note_late<D: Ports>(
     if !run.is_late(fence) {
         return Ok(());
     }
-    let answer = LateAnswer { at: ports.clock().now(), fence, word };
-    let blank = Logbook::blank(tenant.clone(), run.key);
-    amend::<D, Logbook>(ports, tenant, run.key, |book| book.unwrap_or(&blank).after_late(&answer)).await.map(drop)
+    let now = ports.clock().now();
+    let answer = LateAnswer { at: now, fence, word };
+    let blank = Beneath::of(run, Logbook::blank(tenant.clone(), run.key), now);
+    amend::<D, Beneath<Logbook>>(ports, tenant, run.key, |book| {
+        book.unwrap_or(&blank).item.after_late(&answer).map(|book| Beneath::of(run, book, now))
+    })
+    .await
+    .map(drop)
 }
 
-fn book_of(seen: Option<&Seen<Logbook>>, tenant: &Tenant, run: RunKey) -> Logbook {
-    seen.map_or_else(|| Logbook::blank(tenant.clone(), run), |seen| seen.item.clone())
+fn book_of(seen: Option<&Seen<Logbook>>, run: &Run) -> Logbook {
+    seen.map_or_else(|| Logbook::blank(run.tenant.clone(), run.key), |seen| seen.item.clone())
 }
 
 /// For the next holder, unless that one has kept something itself by now.
-async fn keep<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, fence: u32, entry: &Entry) -> Result<(), Fault> {
+async fn keep<D: Ports>(ports: &D, run: &Run, entry: &Entry) -> Result<(), Fault> {
     let Some(value) = entry.checkpoint.clone() else { return Ok(()) };
-    let checkpoint = Checkpoint { run, fence, at: ports.clock().now(), value };
-    let is_earlier = |there: Option<&Checkpoint>| there.is_none_or(|there| there.fence <= fence);
-    amend(ports, tenant, run, |there| is_earlier(there).then(|| checkpoint.clone())).await.map(drop)
+    let (key, fence, at) = (run.key, run.fence, ports.clock().now());
+    let checkpoint = Beneath::of(run, Checkpoint { run: key, fence, at, value }, at);
+    let is_earlier = |there: Option<&Beneath<Checkpoint>>| there.is_none_or(|there| there.item.fence <= fence);
+    amend(ports, &run.tenant, key, |there| is_earlier(there).then(|| checkpoint.clone())).await.map(drop)
 }
 
 /// Puts some lines behind those that are there: also behind those whose writer died before they were counted.
-async fn append<D: Ports>(ports: &D, tenant: &Tenant, mut piece: LogPiece) -> Result<LogPiece, Fault> {
+async fn append<D: Ports>(ports: &D, run: &Run, mut piece: LogPiece) -> Result<LogPiece, Fault> {
     loop {
-        match ports.store().put(tenant, (piece.run, piece.first), &piece, Guard::Absent).await? {
+        let written = Beneath::of(run, piece.clone(), ports.clock().now());
+        match ports.store().put(&run.tenant, (piece.run, piece.first), &written, Guard::Absent).await? {
             Put::Written(_) => return Ok(piece),
-            Put::Conflict(Some(there)) if there.item == piece => return Ok(piece),
-            Put::Conflict(Some(there)) => piece.first = there.item.next(),
+            Put::Conflict(Some(there)) if there.item.item == piece => return Ok(piece),
+            Put::Conflict(Some(there)) => piece.first = there.item.item.next(),
             Put::Conflict(None) => {}
         }
     }

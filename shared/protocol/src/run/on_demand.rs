@@ -19,7 +19,7 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::aftermath::{Made, Try, try_again};
-use crate::bodies;
+use crate::bodies::{self, Owner};
 use crate::born::born;
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
@@ -113,7 +113,10 @@ async fn make_run<D: Ports>(
         return Ok(Some(Answered::Refused(JobRefusal::Cancelled)));
     }
     let payload = match request.payload.clone() {
-        Some(json) => Some(bodies::keep(ports, &run.tenant, run.key.job, Some(json), INLINE_PAYLOAD_BYTES).await?),
+        Some(json) => {
+            let owner = Owner::of(&run, ports.clock().now());
+            Some(bodies::keep_of(ports, owner, Some(json), INLINE_PAYLOAD_BYTES).await?)
+        }
         None => None,
     };
     let Some(of) = of else {

@@ -94,7 +94,7 @@ async fn branches<D: Ports>(ports: &D, run: &Run, node: u16) -> Result<Unfolding
     let Some(parent) = parent else { return Ok(Err("it is a task of nothing".to_owned())) };
     let until = parent.item.tasks().map_or(Moment::END, |tasks| tasks.deadline);
     let list = match &run.payload {
-        Some(body) => bodies::fetch(ports, &run.tenant, run.key.job, body).await?,
+        Some(body) => bodies::fetch_of(ports, run, body).await?,
         None => None,
     };
     let Some(list) = list else { return Ok(Err("its list is not there".to_owned())) };

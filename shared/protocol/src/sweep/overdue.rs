@@ -16,6 +16,7 @@ use minutehand_io::events::Events as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::bodies::renew;
 use crate::calendar::walk::inspect_walk;
 use crate::chain::catch_up::{catch_up, dispatch_replacement};
 use crate::chain::dispatch::{Dispatched, NothingToDispatch};
@@ -103,6 +104,7 @@ async fn inspect_link<D: Ports>(
 async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: Option<Job>) -> Result<(), Fault> {
     let Some(seen) = note_missed_sla(ports, seen).await? else { return Ok(()) };
     let (run, now) = (&seen.item, ports.clock().now());
+    renew(ports, run, now).await?;
     if let Some(job) = &job {
         if !is_put_off_beside_its_chain(timer, run) {
             ensure_successor(ports, job, run.key.at).await?;

@@ -48,7 +48,11 @@ impl Stage {
 
     /// Asks for another try, however many there are.
     pub fn retry(&self, at: i64, name: &'static str, instant: i64) -> Answer<Answered> {
-        let (stage, key) = (self.clone(), self.key(instant));
+        self.retry_of(at, name, self.key(instant))
+    }
+
+    pub fn retry_of(&self, at: i64, name: &'static str, key: RunKey) -> Answer<Answered> {
+        let stage = self.clone();
         self.act(at, name, move |ports| async move {
             let of = ports_run(&ports, &stage, key).await?;
             let wish = on_demand::RunRequest { payload: None, by: By::host(), note: None, once: None };

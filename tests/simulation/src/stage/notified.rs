@@ -8,7 +8,7 @@ use minutehand_domain::notification::{Rule, To, When, Whose, Window};
 use minutehand_domain::run::{Run, Skip, State};
 use minutehand_domain::target::{HttpTarget, Method, Timeouts};
 use minutehand_io::Ports as _;
-use minutehand_io::store::{Guard, KeptBody, RunsOf, Store as _};
+use minutehand_io::store::{Guard, RunBody, RunsOf, Store as _};
 use minutehand_judge::notified as judge;
 use serde_json::Value;
 
@@ -101,8 +101,8 @@ impl Stage {
             Body::Empty => None,
             Body::Inside(json) => Some(json.as_str().to_owned()),
             Body::Apart(digest) => {
-                let key = (run.key.job, *digest);
-                let kept = at_once(self.world.whole_store().get::<KeptBody>(&run.tenant, key)).expect("memory");
+                let key = (run.key, *digest);
+                let kept = at_once(self.world.whole_store().get::<RunBody>(&run.tenant, key)).expect("memory");
                 kept.map(|seen| seen.item.json.as_str().to_owned())
             }
         }

@@ -4,6 +4,7 @@
 
 mod admitting;
 mod batches;
+mod bodies;
 mod calendars;
 mod callbacks;
 mod catching_up;

@@ -62,7 +62,7 @@ pub(super) fn attributes_of<T: Item>(tenant: &Tenant, item: &T, listing: Listing
     if let Some(indexed) = item.index() {
         list(&mut attributes, tenant, indexed, listing);
     }
-    if let Some(at) = item.expires_at() {
+    if let Some(at) = item.given_up_at() {
         attributes.insert(EXPIRES_AT.to_owned(), expiry(at));
     }
     Ok(attributes)
@@ -221,5 +221,38 @@ fn without_nothing_inside(value: AttributeValue) -> AttributeValue {
         AttributeValue::M(item) => AttributeValue::M(without_nothing(item)),
         AttributeValue::L(values) => AttributeValue::L(values.into_iter().map(without_nothing_inside).collect()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use minutehand_domain::body::Json;
+    use minutehand_domain::id::{JobId, RunKey};
+    use minutehand_domain::priority::Priority;
+    use minutehand_domain::run::Run;
+    use minutehand_domain::run::logbook::Checkpoint;
+
+    use super::*;
+    use crate::store::{Beneath, RunBody};
+
+    /// Nobody deletes it with its run here. Removed: the instant by which the table's TTL goes. A run's logs stayed for ever.
+    #[test]
+    fn what_lies_beneath_a_run_says_when_it_may_go_and_a_reader_is_not_told() {
+        let (now, job) = (Moment::from_secs(1_800_000_000), JobId::from_bytes([1; 16]));
+        let run = Run::new(Tenant::deployment(), RunKey::occurrence(job, now), Priority::Normal);
+        let checkpoint = Checkpoint { run: run.key, fence: 1, at: now, value: Json::null() };
+        let alone = attributes_of(&run.tenant, &checkpoint, Listing::ByHour).unwrap();
+
+        let beneath = Beneath::of(&run, checkpoint, now);
+        let mut written = attributes_of(&run.tenant, &beneath, Listing::ByHour).unwrap();
+        let body = RunBody { json: Json::null(), until: run.needs_until(now) };
+        let body = attributes_of(&run.tenant, &body, Listing::ByHour).unwrap();
+
+        let in_four_months = expiry(now + Duration::from_secs(120 * 86_400));
+        assert_eq!(body.get(EXPIRES_AT), Some(&in_four_months));
+        assert_eq!(written.remove(EXPIRES_AT), Some(in_four_months));
+        assert_eq!(written, alone);
     }
 }

@@ -136,7 +136,7 @@ pub(super) fn beneath_a_run(run: &[u8]) -> Vec<(Table, Span)> {
 }
 
 /// The kinds whose items say more of one run, and lie in the table for all.
-const BENEATH_A_RUN: [&str; 4] = ["logbook", "checkpoint", "log", "effect"];
+const BENEATH_A_RUN: [&str; 5] = ["logbook", "checkpoint", "log", "effect", "runbody"];
 
 /// By instant, then by thing: as timer keys compare.
 pub(super) fn timer(key: &TimerKey) -> Vec<u8> {
