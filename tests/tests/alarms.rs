@@ -3,6 +3,9 @@
 //!
 //! Node with npm is needed, and Prometheus' `promtool`, which is fetched as Debian's package where it is not installed.
 
+#[path = "alarms/faults.rs"]
+mod faults;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;

@@ -883,6 +883,7 @@ fn drawn_answer(dice: &mut Dice) -> judge::Answered {
 
 impl Events for Port {
     fn emit(&self, event: &Event<'_>) {
+        self.world.measure(event);
         match event {
             Event::Job { what, .. } => self.world.sim().count(format!("job {what}")),
             Event::Run { run, from, now, .. } => self.world.sim().count(format!("run {from} -> {}", run.status(*now))),

@@ -49,6 +49,7 @@ use minutehand_domain::workflow::WorkflowId;
 use minutehand_executor::batch::{Handled, execute_batch};
 use minutehand_executor::{Executed, execute};
 use minutehand_io::clock::Clock as _;
+use minutehand_io::metrics::Measure;
 use minutehand_io::queues::Delivery as Delivered;
 use minutehand_io::store::{Bucket, Cursor, Guard, Line as OfferLine, RunBody, RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports as _};
@@ -366,6 +367,17 @@ impl Stage {
         let behaviour = Behaviour { takes: wish.takes * 1000, fails: if wish.fails { 1.0 } else { 0.0 } };
         world.introduce(&tenant, id, number, behaviour);
         Self { sim, world, tenant, id, number, wish, driven: Arc::default(), acts: Arc::default() }
+    }
+
+    /// What happens here from now on is measured as a host measures it.
+    pub fn measure_into(&self, measured: Arc<dyn Measure>) {
+        self.world.measure_into(measured);
+    }
+
+    /// From that second on calls of the job's target fail, or do so no more.
+    pub fn let_fail(&self, at: i64, fails: bool) {
+        let (world, id) = (self.world.clone(), self.id);
+        self.sim.at(moment(at).millis(), move |_| world.let_fail(id, fails));
     }
 
     /// The workflow that its job carries out.

@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::Claimant;
 use minutehand_domain::timer::Timer;
+use minutehand_io::events::Event;
+use minutehand_io::metrics::Measure;
+use minutehand_io::metrics::measured::measure;
 use minutehand_io::store::embedded::{Codec, MemoryStore};
 use minutehand_io::vault::key_file::KeyFile;
 use minutehand_judge::{Call, Head, Version};
@@ -44,6 +47,8 @@ struct Inner {
     vault: Arc<KeyFile>,
     /// Partitions of jobs that cannot be reached, and when.
     away: Mutex<Vec<(JobId, Range<i64>)>>,
+    /// Where what happens is measured, if somebody asked for that.
+    measured: OnceLock<Arc<dyn Measure>>,
     seen: Mutex<Seen>,
 }
 
@@ -126,6 +131,7 @@ impl World {
             machine: Mutex::default(),
             vault: Arc::new(KeyFile::in_memory()),
             away: Mutex::default(),
+            measured: OnceLock::new(),
             seen: Mutex::default(),
         }))
     }
@@ -210,6 +216,24 @@ impl World {
 
     fn away(&self) -> MutexGuard<'_, Vec<(JobId, Range<i64>)>> {
         self.0.away.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What happens from now on is measured as a host measures it.
+    pub fn measure_into(&self, measured: Arc<dyn Measure>) {
+        assert!(self.0.measured.set(measured).is_ok(), "it is measured already");
+    }
+
+    pub fn measure(&self, event: &Event<'_>) {
+        if let Some(into) = self.0.measured.get() {
+            measure(event, &mut |metric, words, value| into.add(metric, words, value));
+        }
+    }
+
+    /// Whether calls of a job's target fail from now on.
+    pub fn let_fail(&self, job: JobId, fails: bool) {
+        if let Some(told) = self.seen().jobs.get_mut(&job) {
+            told.behaviour.fails = f64::from(u8::from(fails));
+        }
     }
 
     /// Tells how the target of a job behaves, before the job exists.

@@ -70,6 +70,21 @@ impl Stage {
         self.act(at, name, move |ports| async move { Ok(take(&ports, &tenant, &wanted).await?.taken) })
     }
 
+    /// Takes whatever there is for it, and has done it at once.
+    pub fn take_and_complete(&self, at: i64, name: &'static str) -> Answer<usize> {
+        let tenant = self.tenant.clone();
+        let (pool, worker) = (POOL.parse().expect("a name"), name.parse().expect("a name"));
+        let wanted = Wanted { pool, worker, handlers: None, max: 10, lease: Duration::from_secs(30) };
+        self.act(at, name, move |ports| async move {
+            let taken = take(&ports, &tenant, &wanted).await?.taken;
+            for has in &taken {
+                let shown = Shown { tenant: &tenant, lease: has.lease, token: &has.token };
+                let _said = complete(&ports, shown, &Report::Succeeded(None)).await?;
+            }
+            Ok(taken.len())
+        })
+    }
+
     /// Its holder says that it went well.
     pub fn complete(&self, at: i64, name: &'static str, has: &Taken) -> Answer<Said<Run>> {
         let (tenant, lease, token) = (self.tenant.clone(), has.lease, has.token.clone());

@@ -1,0 +1,169 @@
+//! Faults, and the alarms that ring behind them: the real handlers meet one at virtual time and are measured as a process measures them, and
+//! Prometheus' rules are asked of what was measured. What is to ring rings, nothing else does, and it is silent when all is well again.
+//!
+//! What names a cause rings, and beside it what says that starts were late (`StartBudgetBurns`), where they were.
+//!
+//! Of the process itself there are only the series of its registry; what it reads of its queues and of DynamoDB when it is asked is not there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use minutehand_domain::catch_up::CatchUp;
+use minutehand_io::metrics::series::Series;
+use minutehand_python::workspace::{root, target};
+use minutehand_simulation::setting::Setting;
+use minutehand_simulation::stage::{Stage, Wish, moment};
+use minutehand_simulation::throttle::{Resource, Throttle};
+use prometheus::{Registry, TextEncoder};
+
+use crate::PROMTOOL;
+
+const MINUTE: i64 = 60;
+/// In minutes: before it all is well, and behind it too.
+const FAULT: Range<i64> = 60..80;
+const END: i64 = 240;
+
+/// The values of each series, a minute apart.
+type Scraped = BTreeMap<String, Vec<Option<f64>>>;
+
+/// What is measured of a world, and what it measured.
+struct Host {
+    stage: Stage,
+    registry: Registry,
+    scraped: Scraped,
+}
+
+impl Host {
+    /// A job of each minute, whose occurrences are made up for when they are late.
+    fn of(setting: Setting, wish: Wish) -> Self {
+        let catch_up = CatchUp::All { window: Duration::from_secs(86_400), max_runs: 1000, per_minute: None };
+        let stage = Stage::on(setting, Wish { catch_up, ..wish }, []);
+        let registry = Registry::new();
+        stage.measure_into(Arc::new(Series::of_a_host(&registry).expect("a registry of its own")));
+        stage.create(0, "creator");
+        Self { stage, registry, scraped: Scraped::new() }
+    }
+
+    fn each_minute() -> Self {
+        Self::of(Setting::plain(), Wish::every(60, MINUTE))
+    }
+
+    fn sweeps(self, minutes: Range<i64>) -> Self {
+        self.stage.sweep_each_minute(minutes.start * MINUTE..minutes.end * MINUTE);
+        self
+    }
+
+    /// To the end, asked each minute.
+    fn played(mut self) -> Scraped {
+        for minute in 0..=END {
+            self.stage.play_to(minute * MINUTE + 30);
+            self.scrape(usize::try_from(minute).expect("a few minutes"));
+        }
+        self.scraped
+    }
+
+    fn scrape(&mut self, minute: usize) {
+        let text = TextEncoder::new().encode_to_string(&self.registry.gather()).expect("text");
+        // A host over DynamoDB reads its units when it is asked.
+        let host =
+            format!("up{{job=\"minutehand\"}} 1\nminutehand_store_units_total{{what=\"read\"}} {}\n", minute + 1);
+        for line in text.lines().chain(host.lines()).filter(|line| !line.starts_with('#')) {
+            let (name, value) = line.rsplit_once(' ').expect("a series and its value");
+            let values = self.scraped.entry(with_instance(name)).or_default();
+            values.resize(minute, None);
+            values.push(Some(value.parse().expect("a number")));
+        }
+    }
+}
+
+fn with_instance(series: &str) -> String {
+    match series.strip_suffix('}') {
+        Some(labelled) => format!("{labelled},instance=\"a\"}}"),
+        None => format!("{series}{{instance=\"a\"}}"),
+    }
+}
+
+/// Which alerts rang between two minutes, as Prometheus' own engine finds by the rules.
+fn rang(promtool: &Path, name: &str, scraped: &Scraped, minutes: Range<i64>) -> BTreeSet<String> {
+    let all = crate::rules();
+    // Asked for nothing, it answers with what there is.
+    let said = asked(promtool, name, scraped, &minutes);
+    all.into_iter().filter(|rule| said.contains(&format!("alertname=\"{rule}\""))).collect()
+}
+
+fn asked(promtool: &Path, name: &str, scraped: &Scraped, minutes: &Range<i64>) -> String {
+    let rules = root().join("infra/prometheus/alerts.yaml");
+    let mut yaml = format!(
+        "rule_files: [{}]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n",
+        rules.display()
+    );
+    for (series, values) in scraped {
+        let values: Vec<String> =
+            values.iter().map(|value| value.map_or("_".to_owned(), |value| value.to_string())).collect();
+        let _in_memory = writeln!(yaml, "      - series: '{series}'\n        values: '{}'", values.join(" "));
+    }
+    let (span, end) = (minutes.end - minutes.start, minutes.end);
+    let _in_memory = writeln!(
+        yaml,
+        "    promql_expr_test:\n      - expr: 'count by (alertname) (max_over_time(ALERTS{{alertstate=\"firing\"}}[{span}m]))'\n        eval_time: {end}m\n        exp_samples: [{{labels: '{{alertname=\"what there is is shown\"}}', value: 1}}]"
+    );
+    let folder = target().join("alarms");
+    std::fs::create_dir_all(&folder).expect("a folder under target/");
+    let file = folder.join(format!("{name}.yaml"));
+    std::fs::write(&file, yaml).expect("a file under target/");
+    let output = Command::new(promtool).args(["test", "rules"]).arg(&file).output().expect("promtool");
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(said.contains("what there is is shown"), "{said}");
+    said
+}
+
+/// The fault is met, what is to ring rings, and nothing rings before it, nor an hour and a half after it.
+fn rings(name: &str, scraped: &Scraped, expected: &[&str]) {
+    let Some(promtool) = &*PROMTOOL else { return };
+    let rang = |minutes| rang(promtool, name, scraped, minutes);
+    assert_eq!(rang(0..FAULT.start - 1), BTreeSet::new(), "{name}: all is well");
+    assert_eq!(rang(FAULT.start..END), expected.iter().map(|name| (*name).to_owned()).collect(), "{name}");
+    assert_eq!(rang(END - 60..END), BTreeSet::new(), "{name}: all is well again");
+}
+
+#[test]
+fn nothing_rings_where_nothing_is_wrong() {
+    rings("nothing", &Host::each_minute().sweeps(1..END).played(), &[]);
+}
+
+#[test]
+fn a_tick_that_stops_is_told_of() {
+    let host = Host::each_minute().sweeps(1..FAULT.start).sweeps(FAULT.end..END);
+    rings("tick", &host.played(), &["StartBudgetBurns", "SweepBehind"]);
+}
+
+#[test]
+fn workers_that_are_gone_are_told_of() {
+    let host = Host::of(Setting::plain(), Wish { by_a_worker: true, ..Wish::every(60, MINUTE) }).sweeps(1..END);
+    for second in (MINUTE..END * MINUTE).step_by(2).filter(|second| !FAULT.contains(&(second / MINUTE))) {
+        host.stage.take_and_complete(second, "worker");
+    }
+    rings("worker", &host.played(), &["PoolUnattended", "StartBudgetBurns"]);
+}
+
+#[test]
+fn a_target_that_fails_is_told_of() {
+    let host = Host::each_minute().sweeps(1..END);
+    host.stage.let_fail(FAULT.start * MINUTE, true);
+    host.stage.let_fail(FAULT.end * MINUTE, false);
+    rings("target", &host.played(), &["DeadLetters"]);
+}
+
+#[test]
+fn a_store_that_cannot_be_reached_is_told_of() {
+    let span = moment(FAULT.start * MINUTE).millis()..moment(FAULT.end * MINUTE).millis();
+    let away = [Resource::State, Resource::Timers];
+    let throttles = away.map(|resource| Throttle { resource, shard: None, span: span.clone(), share: 1.0 }).to_vec();
+    let host = Host::of(Setting { throttles, ..Setting::plain() }, Wish::every(60, MINUTE));
+    rings("store", &host.sweeps(1..END).played(), &["StartBudgetBurns", "SweepBehind"]);
+}
