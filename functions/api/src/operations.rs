@@ -98,7 +98,7 @@ async fn started<D: Ports>(
     acting.on_record(ports, tenant, Deed::StartOperation, &id.to_string(), beginning).await
 }
 
-pub(crate) fn too_many() -> Problem {
+fn too_many() -> Problem {
     let most = minutehand_domain::limits::OPERATIONS_AT_ONCE;
     Problem::conflict(format!("{most} operations are not over: wait for one of them, or cancel it"))
 }

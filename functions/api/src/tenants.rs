@@ -9,6 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use minutehand_domain::audit::Deed;
 use minutehand_domain::id::Tenant;
+use minutehand_domain::limits::OPERATIONS_AT_ONCE;
 use minutehand_domain::operation::Operation;
 use minutehand_io::Ports;
 use minutehand_protocol::operation::ask::{Begun, Named, name};
@@ -19,7 +20,6 @@ use crate::app_state::AppState;
 use crate::audit::Acting;
 use crate::keyring::Caller;
 use crate::location::location;
-use crate::operations::too_many;
 use crate::params::TenantPath;
 use crate::problem::{Kind, Problem};
 
@@ -50,12 +50,18 @@ async fn begun<D: Ports>(ports: &D, caller: &Caller, tenant: &Tenant) -> Result<
     let id = match name(ports, caller.tenant(), None).await? {
         Named::Make(id) => id,
         Named::Made(operation) => return Ok(operation),
-        Named::Taken | Named::TooMany => return Err(too_many()),
+        Named::Taken | Named::TooMany => return Err(too_many_at_once()),
     };
     match begin_erasing(ports, caller.tenant(), tenant, id, caller.by.clone()).await? {
         Begun::New(operation) | Begun::Replayed(operation) => Ok(operation),
         Begun::TooSlow => Err(Problem::too_slow()),
     }
+}
+
+/// Erasures are among them, and are the ones that nobody can call off.
+fn too_many_at_once() -> Problem {
+    let why = format!("{OPERATIONS_AT_ONCE} operations of the deployment are not over: ask again when one of them is");
+    Problem::conflict(why)
 }
 
 /// Refuses what would begin anew under a tenant that is being erased.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::job::Job;
+use minutehand_domain::limits::OPERATIONS_AT_ONCE;
 use minutehand_domain::pace;
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
 use minutehand_io::Ports as _;
@@ -176,4 +177,19 @@ async fn only_the_deployments_key_may_erase_and_not_its_own_tenant() {
         world.by(ACME_KEY, "DELETE", &format!("/v1/tenants/{own}"), None).await.problem(409, "conflict");
     }
     world.delete("/v1/tenants/NO").await.problem(404, "not-found");
+}
+
+/// An erasure cannot be called off. Removed: whoever asks for one too many is told to cancel one.
+#[tokio::test]
+async fn more_erasures_than_may_be_under_way_are_to_be_asked_for_later() {
+    let world = World::new();
+    for number in 0..OPERATIONS_AT_ONCE {
+        erase(&world, &format!("tenant{number}")).await;
+    }
+
+    let refused = world.delete("/v1/tenants/another").await;
+    let again = world.delete("/v1/tenants/tenant0").await;
+
+    assert_eq!((refused.status.as_u16(), again.status.as_u16()), (409, 202), "{}", refused.text);
+    assert!(!refused.word("/detail").contains("cancel"), "{}", refused.text);
 }

@@ -80,12 +80,15 @@ fn begin(file: &Path) -> Result<Reading<fs::File>, BackupError> {
     Reading::begin(fs::File::open(file)?)
 }
 
+/// What a file system puts at the root of each volume.
+const OF_THE_FILE_SYSTEM: &str = "lost+found";
+
 /// Keys may be put there before, the lock is anybody's who looked, and what another restore left is started over.
 fn refuse_what_is_there(directory: &Path) -> Result<(), RestoreError> {
     for entry in fs::read_dir(directory).map_err(OpenError::from)? {
         let name = entry.map_err(OpenError::from)?.file_name();
         let is_a_key = Path::new(&name).extension() == Some(OsStr::new("key"));
-        if !is_a_key && name != LOCK && name != RESTORING {
+        if !is_a_key && name != LOCK && name != RESTORING && name != OF_THE_FILE_SYSTEM {
             let found = name.to_string_lossy().into_owned();
             return Err(RestoreError::NotEmpty { directory: directory.to_owned(), found });
         }
@@ -199,6 +202,7 @@ mod tests {
             fs::create_dir(directory).unwrap();
             fs::write(directory.join(name), "mine").unwrap();
         }
+        fs::create_dir(two.join(OF_THE_FILE_SYSTEM)).unwrap();
 
         for directory in [&one, &three] {
             let refused = restore_backup(&file, directory);
