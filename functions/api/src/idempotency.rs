@@ -74,6 +74,12 @@ pub(crate) fn replayed() -> [(HeaderName, HeaderValue); 1] {
     [(REPLAYED, HeaderValue::from_static("true"))]
 }
 
+/// To a clock that is days ahead a run that is just being made looks like one that has gone.
+pub(crate) fn unsure() -> Problem {
+    let why = "the run that this key names is not on record, and nobody can tell whether it has been: use another key, or this one in two days";
+    Problem::conflict(why)
+}
+
 pub(crate) fn taken() -> Problem {
     Problem::field(Kind::KeyReused, POINTER, "belongs to another request")
 }

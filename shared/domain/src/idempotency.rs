@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Moment;
 use crate::id::{NotAnId, RunKey, base32, sixteen_bytes};
+use crate::retention::Retention;
 use crate::spelled::spelled_for_people;
 
 /// The fingerprint of a creating request, in 16 bytes. Stored with the created resource.
@@ -136,25 +137,56 @@ pub struct Asked {
     pub until: Option<Moment>,
 }
 
+/// What has become of the run that a key names, where it is not on record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It was never made: whoever asks next makes it under its name.
+    ToBeMade,
+    /// It may have been and gone, or be made just now by an asker whose clock is right, where this one is days ahead. To name another run
+    /// would be one too many; to make it under its name, another run that bears its id.
+    Unsure,
+    /// It was over and has expired, or is never made: another one answers the key.
+    Gone,
+}
+
 /// No clock is ahead by so much: two days are what a protocol here withstands.
-const LONGER_THAN_CLOCKS_ARE_AHEAD: Duration = Duration::from_secs(7 * 86_400);
+const LONGER_THAN_CLOCKS_ARE_AHEAD: Duration = Duration::from_secs(3 * 86_400);
 
 impl Asked {
-    /// Its run, which is not on record, has been and gone: another one answers the key, so that no two runs bear one id. Before that it is yet
-    /// to be made, maybe by an asker who is about to: to a clock that is days ahead it looks old, and would be made beside the other.
-    ///
-    /// The price: where a job keeps its runs for less, who asks again in between makes the run anew under its id.
-    pub fn has_run_gone(&self, now: Moment) -> bool {
-        self.run.at + LONGER_THAN_CLOCKS_ARE_AHEAD < now
+    pub fn missing(&self, now: Moment) -> Missing {
+        match now.since(self.run.at) {
+            age if age <= Retention::LEAST.span() => Missing::ToBeMade,
+            age if age <= LONGER_THAN_CLOCKS_ARE_AHEAD => Missing::Unsure,
+            _ => Missing::Gone,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::JobId;
 
     fn of(text: &str) -> Fingerprint {
         Fingerprint::of("POST /v1/jobs", text, "idempotency_key").unwrap()
+    }
+
+    #[test]
+    fn a_run_that_is_missing_is_made_is_doubted_and_is_given_up() {
+        let (at, day) = (Moment::from_secs(1_800_000_000), Duration::from_secs(86_400));
+        let run = RunKey::manual(JobId::from_bytes([1; 16]), at, 7);
+        let asked = Asked { name: AskedName::of("k"), fingerprint: of("{}"), run, until: None };
+        let rows = [
+            (at - day, Missing::ToBeMade),
+            (at, Missing::ToBeMade),
+            (at + day, Missing::ToBeMade),
+            ((at + day).just_after(), Missing::Unsure),
+            (at + day * 3, Missing::Unsure),
+            ((at + day * 3).just_after(), Missing::Gone),
+        ];
+        for (now, missing) in rows {
+            assert_eq!(asked.missing(now), missing, "{now}");
+        }
     }
 
     #[test]

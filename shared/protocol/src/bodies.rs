@@ -6,9 +6,10 @@
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Digest, Json};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
+use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::retention::RENEWED_AFTER;
 use minutehand_domain::run::Run;
-use minutehand_io::store::{Guard, KeptBody, RunBody, Seen, Store as _};
+use minutehand_io::store::{Guard, KeptBody, Put, RunBody, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 /// The run that a body is of, which may not be born yet.
@@ -55,10 +56,17 @@ pub async fn keep_of<D: Ports>(ports: &D, owner: Owner<'_>, json: Option<Json>, 
     Ok(body)
 }
 
-/// Where it stands already it is the same.
+/// Where it stands already it is the same, but maybe for less long.
 async fn put<D: Ports>(ports: &D, owner: Owner<'_>, json: Json) -> Result<(), Fault> {
     let (key, body) = ((owner.run, json.digest()), RunBody { json, until: owner.until });
-    ports.store().put(owner.tenant, key, &body, Guard::Absent).await.map(|_put| ())
+    let mut guard = Guard::Absent;
+    loop {
+        match ports.store().put(owner.tenant, key, &body, guard).await? {
+            Put::Conflict(Some(there)) if there.item.until < body.until => guard = there.guard(),
+            Put::Written(_) | Put::Conflict(Some(_)) => return Ok(()),
+            Put::Conflict(None) => guard = Guard::Absent,
+        }
+    }
 }
 
 /// Reads a job's body wherever it is.
@@ -88,19 +96,46 @@ pub async fn fetch_by<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, body: &
     fetch(ports, tenant, run.job, body).await
 }
 
-/// What a run is given that is another try at one is given to it before it is born: the other goes by its own retention.
+/// What a run is given that is another try at one is given to it before it is born: the other goes by its own retention. One that was given
+/// something else has that already; and nothing is born that could never begin.
 pub(crate) async fn hand_on<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
-    let (Some(of), Some(Body::Apart(digest))) = (run.redrive_of, &run.payload) else { return Ok(()) };
-    let there = ports.store().get::<RunBody>(&run.tenant, (of, *digest)).await?;
-    let Some(Seen { item: RunBody { json, .. }, .. }) = there else { return Ok(()) }; // it is there, or lies beside the job
-    put(ports, Owner::of(run, now), json).await
+    let (Some(of), Some(payload @ Body::Apart(digest))) = (run.redrive_of, &run.payload) else { return Ok(()) };
+    match ports.store().get::<RunBody>(&run.tenant, (of, *digest)).await? {
+        Some(Seen { item: RunBody { json, .. }, .. }) => put(ports, Owner::of(run, now), json).await,
+        None => fetch_of(ports, run, payload).await.map(|_it_is_there| ()),
+    }
 }
 
-/// Keeps for longer what a run needs that has not been over for so long that its bodies might go: whoever looks after it does so.
-pub(crate) async fn renew<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
-    if run.is_finished() || run.key.at + RENEWED_AFTER > now {
-        return Ok(());
+/// What a run of a workflow is given, as the schema of its parameters has it: its own, or its job's, which lies beside the job already.
+pub(crate) async fn keep_params<D: Ports>(
+    ports: &D,
+    run: &Run,
+    given: Option<Json>,
+    now: Moment,
+) -> Result<Body, Fault> {
+    if let (None, Some(json)) = (&run.payload, &given) {
+        let (body, apart) = Body::split(json.clone(), INLINE_PAYLOAD_BYTES);
+        if let Some(json) = apart
+            && ports.store().get::<KeptBody>(&run.tenant, (run.key.job, json.digest())).await?.is_some()
+        {
+            return Ok(body);
+        }
     }
+    keep_of(ports, Owner::of(run, now), given, INLINE_PAYLOAD_BYTES).await
+}
+
+/// Keeps for longer what a run needs that has not been over for so long that its bodies might go. Whoever looks after it does so, and goes on where
+/// that fails: there are months for it.
+pub(crate) async fn renew<D: Ports>(ports: &D, run: &Run, now: Moment) {
+    if run.is_finished() || run.could_begin_at() + RENEWED_AFTER > now {
+        return;
+    }
+    if let Err(fault) = renew_each(ports, run, now).await {
+        tracing::warn!(tenant = run.tenant.as_str(), run = %run.key, %fault, "the bodies of a run are kept no longer");
+    }
+}
+
+async fn renew_each<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
     let until = Owner::of(run, now).until;
     for digest in apart(run) {
         let Some(seen) = ports.store().get::<RunBody>(&run.tenant, (run.key, digest)).await? else { continue };

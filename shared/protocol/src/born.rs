@@ -14,13 +14,18 @@ use crate::bodies::hand_on;
 
 /// `from`: what stood for it until now, as an event says it.
 pub(crate) async fn born<D: Ports>(ports: &D, run: &Run, from: &'static str, now: Moment) -> Result<Put<Run>, Fault> {
-    let run = &Run { kept: run.kept.bounded(retention_of(ports, &run.tenant).await), ..run.clone() };
+    let run = &quota_bound(ports, run).await;
     hand_on(ports, run, now).await?;
     let put = ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?;
     if put.is_written() {
         ports.events().emit(&Event::Run { run, from, was: None, now });
     }
     Ok(put)
+}
+
+/// A run that is about to be born, kept for as long as its tenant's quota lets it be.
+pub(crate) async fn quota_bound<D: Ports>(ports: &D, run: &Run) -> Run {
+    Run { kept: run.kept.bounded(retention_of(ports, &run.tenant).await), ..run.clone() }
 }
 
 /// A job as its tenant's quota lets it keep its runs.

@@ -697,7 +697,6 @@ impl Stage {
         self.run_at(moment(instant))
     }
 
-    /// The run of an instant that is no whole second.
     pub fn read(&self, key: RunKey) -> Option<Run> {
         at_once(self.world.whole_store().get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item)
     }
@@ -708,6 +707,7 @@ impl Stage {
         at_once(kept).expect("memory").map(|seen| seen.item)
     }
 
+    /// The run of an instant that is no whole second.
     pub fn run_at(&self, at: Moment) -> Option<Run> {
         let key = RunKey::occurrence(self.id, at);
         at_once(self.world.whole_store().get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item)

@@ -23,7 +23,7 @@ use super::full_run::run_of;
 use crate::app_state::AppState;
 use crate::audit::Acting;
 use crate::body::Body;
-use crate::idempotency::{KeyHeader, fingerprint, replayed, taken};
+use crate::idempotency::{KeyHeader, fingerprint, replayed, taken, unsure};
 use crate::keyring::Caller;
 use crate::location::location;
 use crate::params::{JobPath, RunPath};
@@ -79,6 +79,7 @@ fn not_refused(answered: Answered, not_found: fn() -> Problem) -> Result<Answere
     match answered {
         Answered::Queued(_) | Answered::Replayed(_) => Ok(answered),
         Answered::Taken => Err(taken()),
+        Answered::Unsure => Err(unsure()),
         Answered::Refused(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
         Answered::NotToRedo(why) => Err(Problem::new(Kind::Conflict, why.to_string())),
         Answered::NotFound => Err(not_found()),

@@ -1,12 +1,15 @@
 //! For how long what is over is kept, as clients ask for it, and as runs are pinned to it.
 
+use std::time::Duration;
+
 use minutehand_domain::Moment;
+use minutehand_domain::body::Json;
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::retention::Retention;
 use minutehand_domain::run::Run;
 use minutehand_io::Ports as _;
-use minutehand_io::store::{Deleted, Store as _};
+use minutehand_io::store::{Deleted, RunBody, Store as _};
 use serde_json::{Value, json};
 
 use crate::world::{World, acme};
@@ -94,4 +97,19 @@ async fn a_run_is_shown_though_its_job_has_gone_before_it() {
         let answer = world.get(&path).await;
         assert_eq!(answer.status.as_u16(), 200, "{path}: {}", answer.text);
     }
+}
+
+/// Removed: the quota is looked at when the run is born, and not when what it is given is kept. DynamoDB deleted that months before the run.
+#[tokio::test]
+async fn what_a_run_is_given_is_kept_as_long_as_the_run() {
+    let world = World::new();
+    world.put("/v1/quotas/acme", json!({"retention_days": 365})).await;
+    let job = world.job_of(json!({"schedule": {"on_demand": true}})).await;
+    let payload = json!({"text": "x".repeat(3000)});
+
+    let run = world.post(&format!("/v1/jobs/{job}/run"), json!({"payload": payload})).await;
+
+    let (key, digest) = (run.word("/run_id").parse().unwrap(), Json::of(&payload).digest());
+    let body = world.ports.store().get::<RunBody>(&acme(), (key, digest)).await.unwrap().unwrap();
+    assert!(body.item.until > world.now() + Duration::from_secs(365 * 86_400), "{}", body.item.until);
 }

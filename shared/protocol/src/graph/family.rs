@@ -86,12 +86,12 @@ impl<'a, D: Ports> Family<'a, D> {
         Ok(self.top.as_ref().unwrap_or(&self.parent.item))
     }
 
-    /// The run that stands at a place below the parent.
     /// Of the bodies of a task that is about to be born.
     pub(super) fn owner_of(&self, task: RunKey) -> Owner<'_> {
         Owner { run: task, ..Owner::of(&self.parent.item, self.ports.clock().now()) }
     }
 
+    /// The run that stands at a place below the parent.
     pub(super) fn key(&self, place: TaskPlace) -> RunKey {
         place.key(self.parent.item.key, self.graph.parts)
     }

@@ -9,9 +9,7 @@ use std::collections::BTreeSet;
 use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::RunKey;
-use minutehand_domain::limits::{
-    BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES, TASK_RUNS, WHOLE_TASK_RUNS, WORKFLOW_DEPTH,
-};
+use minutehand_domain::limits::{BRANCHES, PAYLOAD_BYTES, TASK_RUNS, WHOLE_TASK_RUNS, WORKFLOW_DEPTH};
 use minutehand_domain::order::Terms;
 use minutehand_domain::run::{Branches, Event as RunEvent, Graph, Refusal, Run, TaskPlace};
 use minutehand_domain::target::WorkflowTarget;
@@ -30,7 +28,7 @@ use super::ending::end_of_phase;
 use super::family::Family;
 use super::settle::{Settled, Work};
 use super::values::latest;
-use crate::bodies::{self, Owner};
+use crate::bodies;
 
 /// For how long after its deadline something of a run may still be looked for.
 const KEPT: Duration = Duration::from_secs(7 * 86_400);
@@ -71,7 +69,7 @@ pub async fn of_workflow<D: Ports>(
         return Ok(Err(format!("params: with their defaults they have {bytes} bytes, and at most {PAYLOAD_BYTES}")));
     }
     let now = ports.clock().now();
-    let given = bodies::keep_of(ports, Owner::of(run, now), given, INLINE_PAYLOAD_BYTES).await?;
+    let given = bodies::keep_params(ports, run, given, now).await?;
     let deadline = now + timeout.map_or(policy.timeout, |asked| asked.min(policy.timeout));
     let expires_at = run.kept.from(deadline + policy.finally_timeout + KEPT);
     let slot = policy.max_concurrent_runs;

@@ -17,7 +17,7 @@ use minutehand_io::store::{CloseDigest, RunsOf, Store as _, Updated};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies::{self, Owner};
-use crate::born::born;
+use crate::born::{born, quota_bound};
 use crate::lookup::{job_of, rule_of};
 
 /// What a look at a message that has no record comes to.
@@ -86,6 +86,7 @@ async fn message<D: Ports>(
     }
     let samples = samples(ports, tenant, Message::named(&entries)).await?;
     let body = Message::Digest { window, entries, samples }.body(&rule);
+    let run = quota_bound(ports, &run).await;
     let payload = bodies::keep_of(ports, Owner::of(&run, now), Some(body), INLINE_PAYLOAD_BYTES).await?;
     Ok(Run { payload: Some(payload), ..run })
 }

@@ -13,7 +13,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies::{self, Owner};
-use crate::born::born;
+use crate::born::{born, quota_bound};
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
 
@@ -23,6 +23,7 @@ pub async fn test<D: Ports>(ports: &D, rule: &Rule, by: By) -> Result<Option<Run
     let (key, order) = (asked_for(rule.id, now, ports.chance().number()), rule.order());
     let body = Message::Test { at: now }.body(rule);
     let run = Run { asked_by: Some(by), ..Run::new(rule.tenant.clone(), key, order.priority) };
+    let run = quota_bound(ports, &run).await;
     let payload = bodies::keep_of(ports, Owner::of(&run, now), Some(body), INLINE_PAYLOAD_BYTES).await?;
     let run = Run { payload: Some(payload), ..run };
     let timer = promise(ports, &rule.tenant, TimerKey::run(key, now), 0).await?;

@@ -14,6 +14,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::aftermath::{Try, make_sure, try_again};
 use crate::bodies::{self, Owner};
+use crate::born::quota_bound;
 use crate::lookup::job_of;
 
 /// Tries against others who do something to the same run.
@@ -119,7 +120,8 @@ async fn edited<D: Ports>(
     match json {
         None => Ok(Ok(None)),
         Some(json) => {
-            let owner = Owner { run: other, ..Owner::of(run, ports.clock().now()) };
+            let like_this_one = quota_bound(ports, run).await;
+            let owner = Owner { run: other, ..Owner::of(&like_this_one, ports.clock().now()) };
             let body = bodies::keep_of(ports, owner, Some(json), INLINE_PAYLOAD_BYTES).await?;
             Ok(Ok(Some(body)))
         }

@@ -5,7 +5,7 @@ use minutehand_domain::access::By;
 use minutehand_domain::body::Json;
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
-use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
+use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint, Missing};
 use minutehand_domain::job::{Job, JobRefusal, Status};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
@@ -20,7 +20,7 @@ use minutehand_io::{Fault, Ports};
 
 use crate::aftermath::{Made, Try, try_again};
 use crate::bodies::{self, Owner};
-use crate::born::born;
+use crate::born::{born, quota_bound};
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
@@ -47,6 +47,8 @@ pub enum Answered {
     Replayed(Run),
     /// The idempotency key belongs to another request.
     Taken,
+    /// Nobody can tell whether the run that the idempotency key names has been.
+    Unsure,
     Refused(JobRefusal),
     NotToRedo(NotToRedo),
     NotFound,
@@ -106,6 +108,7 @@ async fn make_run<D: Ports>(
             Agreed::Make(run) => (run, true),
             Agreed::Made(run) => return Ok(Some(Answered::Replayed(run))),
             Agreed::Taken => return Ok(Some(Answered::Taken)),
+            Agreed::Unsure => return Ok(Some(Answered::Unsure)),
         },
         None => (run, false),
     };
@@ -114,7 +117,8 @@ async fn make_run<D: Ports>(
     }
     let payload = match request.payload.clone() {
         Some(json) => {
-            let owner = Owner::of(&run, ports.clock().now());
+            let unborn = quota_bound(ports, &run).await;
+            let owner = Owner::of(&unborn, ports.clock().now());
             Some(bodies::keep_of(ports, owner, Some(json), INLINE_PAYLOAD_BYTES).await?)
         }
         None => None,
@@ -155,6 +159,7 @@ enum Agreed {
     Make(Run),
     Made(Run),
     Taken,
+    Unsure,
 }
 
 /// The first to put the key's answer decides which run it names; a run that was given up is named anew.
@@ -179,8 +184,11 @@ async fn agree<D: Ports>(
             return Ok(Agreed::Taken);
         }
         match ports.store().get::<Run>(&run.tenant, there.item.run).await?.map(|seen| seen.item) {
-            None if there.item.has_run_gone(now) => guard = there.guard(),
-            None => return Ok(Agreed::Make(run.under(there.item.run))),
+            None => match there.item.missing(now) {
+                Missing::ToBeMade => return Ok(Agreed::Make(run.under(there.item.run))),
+                Missing::Unsure => return Ok(Agreed::Unsure),
+                Missing::Gone => guard = there.guard(),
+            },
             Some(made) if !was_given_up(&made) => return Ok(Agreed::Made(made)),
             Some(_given_up) => guard = there.guard(),
         }

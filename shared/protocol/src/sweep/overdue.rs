@@ -104,7 +104,7 @@ async fn inspect_link<D: Ports>(
 async fn inspect_run<D: Ports>(ports: &D, timer: &Timer, seen: Seen<Run>, job: Option<Job>) -> Result<(), Fault> {
     let Some(seen) = note_missed_sla(ports, seen).await? else { return Ok(()) };
     let (run, now) = (&seen.item, ports.clock().now());
-    renew(ports, run, now).await?;
+    renew(ports, run, now).await;
     if let Some(job) = &job {
         if !is_put_off_beside_its_chain(timer, run) {
             ensure_successor(ports, job, run.key.at).await?;

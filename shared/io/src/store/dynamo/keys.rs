@@ -5,7 +5,8 @@
 //! | head of a job | state | `{tenant}#{hash(job) % 64}` | `{job}` |
 //! | run | state | `{tenant}#{job}` | `run#{instant}#{origin}#{discriminator}` |
 //! | attempt that stands outside | state | `{tenant}#{job}` | `attempt#{run's}#{number}` |
-//! | body kept apart | state | `{tenant}#{job}` | `body#{digest}` |
+//! | body of a job, kept apart | state | `{tenant}#{job}` | `body#{digest}` |
+//! | body of a run, kept apart | state | `{tenant}#{job}` | `runbody#{run's}#{digest}` |
 //! | document, operation | state | `{tenant}#{kind}` | `{name}` |
 //! | what else belongs to a job | state | `{tenant}#{job}` | `{kind}#…` |
 //! | timer | timers | `{minute}#{shard}` | `{instant}#{kind}#{job}…` |

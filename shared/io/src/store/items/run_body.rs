@@ -13,7 +13,7 @@ use crate::store::place::{Part, Partition, Place, parts_of};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunBody {
     pub json: Json,
-    /// Until when it is kept at the least, whatever becomes of the run.
+    /// Until when a store keeps it that does not delete it with the run.
     pub until: Moment,
 }
 
