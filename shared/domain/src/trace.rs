@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 
 use self::header::bytes;
 use crate::id::{NotAnId, RunKey};
@@ -146,6 +147,18 @@ impl Sampling {
     /// Whether this trace is kept: of two that know the same ratio neither decides otherwise.
     pub fn keeps(self, trace: TraceId) -> bool {
         trace.chance() >= self.threshold
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("this is not a number from 0 to 1")]
+pub struct NotARatio;
+
+impl FromStr for Sampling {
+    type Err = NotARatio;
+
+    fn from_str(text: &str) -> Result<Self, NotARatio> {
+        text.parse().ok().and_then(Self::of).ok_or(NotARatio)
     }
 }
 
@@ -335,6 +348,10 @@ mod tests {
         assert!(tenth.iter().all(|secs| quarter.contains(secs)));
         assert_eq!((kept(1.0).len(), kept(0.0).len()), (4000, 0));
         assert_eq!([-0.1, 1.1, f64::NAN].map(Sampling::of), [None; 3]);
+        assert_eq!(
+            ["0.25", "1", "25%", ""].map(|text| text.parse().ok()),
+            [Sampling::of(0.25), Some(Sampling::ALL), None, None]
+        );
     }
 
     #[test]

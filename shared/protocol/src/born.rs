@@ -12,7 +12,8 @@ use minutehand_io::{Fault, Ports};
 
 /// `from`: what stood for it until now, as an event says it.
 pub(crate) async fn born<D: Ports>(ports: &D, run: &Run, from: &'static str, now: Moment) -> Result<Put<Run>, Fault> {
-    let run = &Run { kept: run.kept.bounded(retention_of(ports, &run.tenant).await), ..run.clone() };
+    let kept = run.kept.bounded(retention_of(ports, &run.tenant).await);
+    let run = &Run { kept, ..run.clone() }.sampled_by(ports.sampling());
     let put = ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?;
     if put.is_written() {
         ports.events().emit(&Event::Run { run, from, was: None, now });

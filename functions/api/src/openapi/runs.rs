@@ -15,6 +15,7 @@ use crate::problem::Kind;
 pub(crate) fn run_job() -> OperationDoc {
     queued::<RunRequest>(OperationDoc::new(Tag::Runs, "run_job", "Run a job now"))
         .more("Beside its schedule, and with another payload if one is given.")
+        .traced()
         .refuses(Kind::Conflict)
         .example(
             "with another payload",

@@ -17,6 +17,7 @@ use minutehand_domain::order::TaskName;
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::{TimerKey, TimerStamp};
+use minutehand_domain::trace::TraceContext;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
@@ -91,6 +92,7 @@ async fn call_as(
         now: run().at + Duration::from_millis(12),
         payload,
         follows: None,
+        trace: &trace(),
         task,
         material: &Material::default(),
         timeout: PATIENT,
@@ -177,7 +179,7 @@ fn hmac(key: &[u8], text: &str) -> Vec<u8> {
 fn told() -> Value {
     json!({
         "idempotency_key": RUN, "run": RUN, "job": job(), "attempt": "3", "fence": "3",
-        "scheduled_at": "2025-11-20T12:00:00.000Z", "traceparent": trace(),
+        "scheduled_at": "2025-11-20T12:00:00.000Z", "traceparent": trace().to_string(), "tracestate": "rojo=1",
     })
 }
 
@@ -186,7 +188,8 @@ fn attributes() -> Value {
     json!({
         "idempotency-key": attribute(RUN.to_owned()), "minutehand-run": attribute(RUN.to_owned()),
         "minutehand-job": attribute(job()), "minutehand-attempt": attribute("3".to_owned()),
-        "minutehand-fence": attribute("3".to_owned()), "traceparent": attribute(trace()),
+        "minutehand-fence": attribute("3".to_owned()), "traceparent": attribute(trace().to_string()),
+        "tracestate": attribute("rojo=1".to_owned()),
         "minutehand-scheduled-at": attribute("2025-11-20T12:00:00.000Z".to_owned()),
     })
 }
@@ -195,8 +198,8 @@ fn job() -> String {
     run().job.to_string()
 }
 
-fn trace() -> String {
-    crate::targets::trace::parent(run(), 3)
+fn trace() -> TraceContext {
+    TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", Some("rojo=1")).unwrap()
 }
 
 fn payload() -> Json {
