@@ -143,7 +143,8 @@ fn requested() -> Value {
         "origin": "manual",
         "redrive_of": null,
         "workflow_run_id": null,
-        "task_key": null
+        "task_key": null,
+        "trace": { "trace_id": "4bf92f3577b34da6a3ce929d0e0e4737", "sampled": true }
     })
 }
 

@@ -266,6 +266,7 @@ fn asked_for() -> Value {
         "origin": "manual",
         "redrive_of": null,
         "workflow_run_id": null,
-        "task_key": null
+        "task_key": null,
+        "trace": { "trace_id": "4bf92f3577b34da6a3ce929d0e0e4737", "sampled": true }
     })
 }

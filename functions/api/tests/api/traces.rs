@@ -91,7 +91,7 @@ async fn a_run_that_is_asked_for_is_as_its_askers_trace_is() {
 async fn a_ratio_decides_once_at_the_birth_of_a_run() {
     let world = World::new();
     let job = world.job_of(on_demand()).await;
-    let every = world.job(json!({"every": "1h"})).await;
+    let every = world.job(json!({"every_seconds": 3600})).await;
     *world.ports.sampling.lock().unwrap() = Sampling::NONE;
     let dropped = world.run_of(&job).await;
     world.pass(3600);
@@ -167,7 +167,7 @@ async fn tasks_are_in_the_trace_of_their_workflows_run_and_link_to_the_tasks_bef
     let run = within(&world, &[("traceparent", OTHER)], &path, &json!({})).await.word("/run_id");
     world.carry_on().await;
 
-    let shown = world.watch(&run).await;
+    let shown = world.get(&format!("/v1/runs/{run}")).await;
     let mut of = Vec::new();
     for key in ["a", "b", "c"] {
         let id = world.task(&run, key).await["run_id"].as_str().unwrap().to_owned();
@@ -175,7 +175,7 @@ async fn tasks_are_in_the_trace_of_their_workflows_run_and_link_to_the_tasks_bef
     }
 
     let whole = stored(&world, &run).await;
-    assert_eq!(shown["trace"]["trace_id"], whole.trace_id().to_string(), "{shown}");
+    assert_eq!(shown.word("/trace/trace_id"), whole.trace_id().to_string());
     assert!(of.iter().all(|task| task.trace_id() == whole.trace_id() && !task.is_sampled()), "{of:?}");
     let links = |run: &Run| run.links().iter().map(|link| link.span).collect::<Vec<_>>();
     assert_eq!([links(&of[0]), links(&of[1])], [vec![], vec![]]);

@@ -129,7 +129,7 @@ pub(super) async fn made<D: Ports>(
     let task = TaskRun::new(parent.key, depth, tainted);
     let kept = Kept { retention: parent.kept.retention, until: Some(family.graph.expires_at) };
     let before = family.before(place).await?;
-    let trace = Traced::below(parent, upstream(family, place, node).await?);
+    let trace = Traced::below(&family.parent.item, upstream(family, place, node).await?);
     let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), kept, trace, ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
