@@ -300,12 +300,12 @@ async fn a_topic_is_sent_the_payload_with_attributes() {
     expect("Version", "2010-03-31");
     expect("TopicArn", "arn:aws:sns:eu-west-1:123456789012:news");
     expect("Message", r#"{"order":7,"sum":1.50}"#);
-    let sent = (1..=7).map(|index| {
+    let sent = (1..=8).map(|index| {
         let part = |part: &str| form[&format!("MessageAttributes.entry.{index}.{part}")].clone();
         (part("Name"), json!({"DataType": part("Value.DataType"), "StringValue": part("Value.StringValue")}))
     });
     assert_eq!(Value::Object(sent.collect()), attributes());
-    assert_eq!(form.len(), 4 + 3 * 7);
+    assert_eq!(form.len(), 4 + 3 * 8);
     recorded.is_signed_for("sns");
 }
 
