@@ -38,7 +38,6 @@ fn parts(call: &Call) -> [String; 3] {
     [trace.clone(), span.clone(), flags.clone()]
 }
 
-/// Tried: with the span of the run for that of its attempt; sampled whatever the creator's is; and with the state left out.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_attempts_of_a_run_are_spans_of_its_trace_sampled_as_its_creators_is() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
@@ -59,7 +58,7 @@ async fn the_attempts_of_a_run_are_spans_of_its_trace_sampled_as_its_creators_is
     }
 }
 
-/// Whoever is asked before, the target and whoever is told after it: none is told what the creator carried. Tried: with `baggage` passed on.
+/// Whoever is asked before, the target and whoever is told after it: none is told what the creator carried.
 #[tokio::test(flavor = "multi_thread")]
 async fn baggage_goes_to_nobody() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
@@ -77,7 +76,7 @@ async fn baggage_goes_to_nobody() {
     assert!(!said, "{calls:?}");
 }
 
-/// Tried: with the job's own state sent beside the trace's.
+/// It would say of another trace what is the trace's own to say.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_jobs_own_header_is_not_sent_beside_the_traces() {
     let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
