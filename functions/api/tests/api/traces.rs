@@ -72,7 +72,7 @@ async fn what_is_no_trace_is_as_if_there_were_none() {
     assert_eq!(kept.field("/trace"), json!({"traceparent": ONE}), "a state that is none leaves the parent");
 }
 
-/// Tried: without the trace of whoever asks, the run links to its job's creator, and is sampled as that.
+/// Tried: without the trace of whoever asks, the run links to its job's creator.
 #[tokio::test]
 async fn a_run_that_is_asked_for_is_as_its_askers_trace_is() {
     let world = World::new();
@@ -157,7 +157,7 @@ async fn a_follower_links_to_the_run_that_it_follows() {
     assert!(!follower.is_sampled());
 }
 
-/// Tried: with tasks that are born without the tasks before them, and with ones in traces of their own.
+/// Tried: with tasks that are born without the tasks before them.
 #[tokio::test]
 async fn tasks_are_in_the_trace_of_their_workflows_run_and_link_to_the_tasks_before_them() {
     let world = World::new();
@@ -182,7 +182,7 @@ async fn tasks_are_in_the_trace_of_their_workflows_run_and_link_to_the_tasks_bef
     assert_eq!(links(&of[2]), [SpanId::of_run(of[0].key), SpanId::of_run(of[1].key)]);
 }
 
-/// Tried: with the lease's own left out, and with one that does not change with the attempt.
+/// Tried: with the span of the run for that of its attempt.
 #[tokio::test]
 async fn a_worker_is_told_of_the_span_that_its_attempt_is() {
     let world = World::new();
@@ -199,7 +199,7 @@ async fn a_worker_is_told_of_the_span_that_its_attempt_is() {
     assert_eq!(first.0.get("tracestate"), None);
 }
 
-/// What a caller carries is for whoever it calls, and not for whom a job calls later on. Tried: with `baggage` kept as `tracestate` is.
+/// What a caller carries is for whoever it calls, and not for whom a job calls later on. Tried: with `baggage` read as a state.
 #[tokio::test]
 async fn baggage_is_kept_nowhere() {
     let world = World::new();
