@@ -27,7 +27,7 @@ use minutehand_wire::lease::{CheckedCompletion, CheckedHeartbeat, CheckedLeaseRe
 use minutehand_wire::run_status::RunStatus;
 use minutehand_wire::{
     BodyView, CompleteRequest, CompletedView, CompletionsRequest, CompletionsView, FailRequest, HandBackRequest,
-    HeartbeatRequest, HeartbeatView, Instant, LeaseRequest, LeaseView, LeasesView, LeftRunView,
+    HeartbeatRequest, HeartbeatView, Instant, LeaseRequest, LeaseView, LeasesView, LeftRunView, TraceContextView,
 };
 
 use crate::app_state::AppState;
@@ -233,6 +233,7 @@ fn refused(why: Refusal, run: &Run) -> String {
 
 fn lease_view(taken: &Taken) -> LeaseView {
     let (run, terms) = (&taken.run, &taken.order.terms);
+    let trace = TraceContextView::of(&run.attempt_context(run.fence));
     let lease_expires_at = run.lease().map_or(Moment::EPOCH, |lease| lease.until);
     LeaseView {
         lease_id: taken.lease.to_string(),
@@ -245,6 +246,8 @@ fn lease_view(taken: &Taken) -> LeaseView {
         idempotency_key: run.key.to_string(),
         scheduled_at: Instant(run.nominal()),
         follows: run.follows.map(|follows| follows.run.to_string()),
+        traceparent: Some(trace.traceparent),
+        tracestate: trace.tracestate,
         payload: BodyView::of(taken.payload.as_ref()),
         checkpoint: BodyView::of(taken.checkpoint.as_ref()),
         lease_expires_at: Instant(lease_expires_at),

@@ -50,6 +50,7 @@ mod stats;
 mod strangers;
 mod targets;
 mod tenants;
+mod traced;
 mod watched;
 mod why;
 mod workers;

@@ -59,6 +59,8 @@ async fn answer<D: Ports>(ports: &D, claimed: &ClaimedRun, before: &BeforeHook) 
         now,
         payload: Some(&told),
         follows: run.follows.map(|follows| follows.run),
+        // It is asked within the attempt.
+        trace: &run.attempt_context(run.fence),
         task: order.task.as_ref(),
         material: hook,
         timeout: before.timeout,

@@ -209,6 +209,7 @@ async fn call<D: Ports>(ports: &D, claimed: &ClaimedRun, payload: Option<&Json>)
         now,
         payload,
         follows: run.follows.map(|follows| follows.run),
+        trace: &run.attempt_context(run.fence),
         task: order.task.as_ref(),
         material,
         timeout: order.terms.call(),

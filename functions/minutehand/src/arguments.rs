@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use minutehand_api::{MOST_WATCHED, Watched};
 use minutehand_domain::Moment;
 use minutehand_domain::schedule::cron::EDITION;
+use minutehand_domain::trace::Sampling;
 use minutehand_io::targets::http::Reach;
 
 use crate::client::{self, Connection, EXIT_CODES};
@@ -139,6 +140,9 @@ pub(crate) struct Serve {
     /// The certificate's key, as PEM
     #[arg(long, value_name = "FILE", env = "MINUTEHAND_TLS_KEY", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Which part of the runs is traced whose creator says nothing of a trace, from 0 to 1; the others are as their creators' traces are
+    #[arg(long, value_name = "RATIO", default_value = "1", env = "MINUTEHAND_TRACE_RATIO")]
+    pub(crate) trace_ratio: Sampling,
     /// A job whose last success and delay are among the metrics, as `job_…` or `tenant/job_…`; may be given up to 20 times
     #[arg(long, value_name = "JOB", env = "MINUTEHAND_WATCH_JOBS", value_delimiter = ',')]
     pub(crate) watch_job: Vec<Watched>,

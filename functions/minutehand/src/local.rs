@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use minutehand_domain::id::Worker;
 use minutehand_domain::run::Claimant;
+use minutehand_domain::trace::Sampling;
 use minutehand_io::Ports;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
@@ -31,6 +32,7 @@ pub(crate) struct Local<S> {
     plans: Plans,
     quotas: Quotas,
     rules: Rules,
+    sampling: Sampling,
     me: Claimant,
 }
 
@@ -54,8 +56,15 @@ impl<S: Store> Local<S> {
             plans: Plans::default(),
             quotas: Quotas::default(),
             rules: Rules::default(),
+            sampling: Sampling::default(),
             me,
         }
+    }
+
+    /// The same, which keeps this part of the traces.
+    #[must_use]
+    pub(crate) fn sampling(self, sampling: Sampling) -> Self {
+        Self { sampling, ..self }
     }
 }
 
@@ -106,6 +115,10 @@ impl<S: Store> Ports for Local<S> {
 
     fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    fn sampling(&self) -> Sampling {
+        self.sampling
     }
 
     fn me(&self) -> Claimant {

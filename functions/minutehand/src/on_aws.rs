@@ -24,7 +24,8 @@ const FLUSH_EACH: Duration = Duration::from_secs(1);
 
 pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let environment = Environment::of_this_process();
-    let (settings, reach) = (Settings::read(&environment)?, environment.bounded(options.reach()));
+    let settings = Settings { sampling: options.trace_ratio, ..Settings::read(&environment)? };
+    let reach = environment.bounded(options.reach());
     let keeps = format!("everything in the tables {} and {}", settings.tables.state, settings.tables.timers);
     let key = AdminKey::settle(options.key.as_deref(), None)?;
     let listener = listen(options.listen).await?;

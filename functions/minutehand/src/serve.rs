@@ -67,8 +67,8 @@ async fn embedded<E: Engine>(
     let http = HttpCaller::new(options.reach())?;
     let declared = targets::declared(options.targets.as_deref())?;
     let services = targets::calling_if_any(&declared).await?;
-    let ports =
-        Arc::new(Local::new(store, http, services, vault, Measured::new(Log, Arc::new(Series::of_a_host(&registry)?))));
+    let events = Measured::new(Log, Arc::new(Series::of_a_host(&registry)?));
+    let ports = Arc::new(Local::new(store, http, services, vault, events).sampling(options.trace_ratio));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
     if !options.memory {

@@ -51,6 +51,8 @@ mod surviving;
 mod taking_up;
 #[path = "process/telling.rs"]
 mod telling;
+#[path = "process/tracing.rs"]
+mod tracing;
 
 use std::time::Duration;
 

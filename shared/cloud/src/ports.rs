@@ -9,6 +9,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use minutehand_domain::id::Worker;
 use minutehand_domain::run::{Claimant, ErrorCode};
+use minutehand_domain::trace::Sampling;
 use minutehand_io::Ports;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::SystemClock;
@@ -43,6 +44,7 @@ pub struct Cloud<T> {
     plans: Plans,
     quotas: Quotas,
     rules: Rules,
+    sampling: Sampling,
     me: Claimant,
 }
 
@@ -65,7 +67,7 @@ pub async fn aws() -> SdkConfig {
 
 impl<T> Cloud<T> {
     pub fn new(settings: Settings, aws: &SdkConfig, targets: T) -> Self {
-        let Settings { tables, queues, bus, listing, early, secrets_key } = settings;
+        let Settings { tables, queues, bus, listing, early, secrets_key, sampling } = settings;
         Self {
             store: Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(aws), tables, listing)),
             queues: SqsQueues::new(aws_sdk_sqs::Client::new(aws), queues, SystemClock, early),
@@ -76,6 +78,7 @@ impl<T> Cloud<T> {
             plans: Plans::default(),
             quotas: Quotas::default(),
             rules: Rules::default(),
+            sampling,
             me: Claimant { worker: Worker(SystemChance.number()), exclusive_store: false },
         }
     }
@@ -83,8 +86,9 @@ impl<T> Cloud<T> {
     /// These ports with targets over the same store.
     #[must_use]
     pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
-        let Self { store, queues, targets: _, vault, events, metered, plans, quotas, rules, me } = self;
-        Cloud { targets: targets(Arc::clone(&store)), store, queues, vault, events, metered, plans, quotas, rules, me }
+        let Self { store, queues, targets: _, vault, events, metered, plans, quotas, rules, sampling, me } = self;
+        let targets = targets(Arc::clone(&store));
+        Cloud { targets, store, queues, vault, events, metered, plans, quotas, rules, sampling, me }
     }
 
     /// These ports, whose events are measured into this.
@@ -168,6 +172,10 @@ impl<T: Targets> Ports for Cloud<T> {
 
     fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    fn sampling(&self) -> Sampling {
+        self.sampling
     }
 
     fn me(&self) -> Claimant {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use minutehand_domain::lane::{Lane, Length};
 use minutehand_domain::priority::Priority;
+use minutehand_domain::trace::Sampling;
 use minutehand_io::queues::sqs::QueueUrls;
 use minutehand_io::store::dynamo::{Listing, Tables};
 use minutehand_io::targets::http::Reach;
@@ -44,6 +45,8 @@ pub struct Settings {
     pub early: Duration,
     /// The KMS key that seals secrets; without one the deployment keeps none.
     pub secrets_key: Option<String>,
+    /// Which part of the runs is traced that nobody decided about before.
+    pub sampling: Sampling,
 }
 
 impl Settings {
@@ -65,6 +68,7 @@ impl Settings {
             secrets_key: environment
                 .optional::<Text>("MINUTEHAND_SECRETS_KEY", "the ARN of a KMS key")?
                 .map(|text| text.0),
+            sampling: environment.or("MINUTEHAND_TRACE_RATIO", "a number from 0 to 1", Sampling::ALL)?,
         })
     }
 }
@@ -242,6 +246,7 @@ mod tests {
             ("MINUTEHAND_RUNS_INDEX", "yes"),
             ("MINUTEHAND_EARLY_SECONDS", "-1"),
             ("MINUTEHAND_EARLY_SECONDS", "31"),
+            ("MINUTEHAND_TRACE_RATIO", "1.1"),
         ] {
             let refused = read(name, value).unwrap_err().to_string();
             assert!(refused.starts_with(name) && refused.contains("must be"), "{refused}");

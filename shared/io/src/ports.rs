@@ -1,6 +1,7 @@
 //! All ports in one trait. The handlers are generic over it.
 
 use minutehand_domain::run::Claimant;
+use minutehand_domain::trace::Sampling;
 
 use crate::chance::Chance;
 use crate::clock::Clock;
@@ -35,6 +36,11 @@ pub trait Ports: Send + Sync + 'static {
     fn quotas(&self) -> &Quotas;
     /// And of rules of notifications.
     fn rules(&self) -> &Rules;
+
+    /// Which part of the traces this process keeps that nobody decided about before.
+    fn sampling(&self) -> Sampling {
+        Sampling::ALL
+    }
 
     /// This process as a claimant of runs, and whether it has the store to itself.
     fn me(&self) -> Claimant;

@@ -12,8 +12,6 @@ mod secrets;
 pub mod services;
 #[cfg(feature = "http")]
 mod stamps;
-#[cfg(feature = "http")]
-mod trace;
 mod veto;
 
 pub use callers::{Callers, NoServices, Services, Transport};
@@ -34,6 +32,7 @@ use minutehand_domain::order::TaskName;
 use minutehand_domain::run::AttemptError;
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::target::Target;
+use minutehand_domain::trace::TraceContext;
 
 use crate::Fault;
 use crate::chance::Chance;
@@ -83,6 +82,8 @@ pub struct Call<'a> {
     pub payload: Option<&'a Json>,
     /// The run whose end brought it about, where one did.
     pub follows: Option<RunKey>,
+    /// The span that it is: whoever is called goes on below it.
+    pub trace: &'a TraceContext,
     /// Which task of a workflow it is, where it is one.
     pub task: Option<&'a TaskName>,
     /// What was read for it before the claim.

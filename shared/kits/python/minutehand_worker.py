@@ -122,6 +122,9 @@ class Context:
         self.fence: int = lease["fence"]
         # The same for all attempts of the run.
         self.idempotency_key: str = lease["idempotency_key"]
+        # The span that this attempt is, as W3C's headers say it: what the handler does, and calls, goes on below it.
+        self.traceparent: str | None = lease.get("traceparent")
+        self.tracestate: str | None = lease.get("tracestate")
         self.deadline: datetime | None = _instant(lease.get("deadline_at"))
         self._checkpoint: Any = lease.get("checkpoint")
         self._sink = sink

@@ -37,6 +37,8 @@ export interface Context<Payload = any, Checkpoint = any> {
   readonly attempt: number;
   readonly fence: number;
   readonly idempotencyKey: string;
+  readonly traceparent: string | null;
+  readonly tracestate: string | null;
   readonly deadline: Date | null;
   readonly cancelled: boolean;
   readonly signal: AbortSignal;

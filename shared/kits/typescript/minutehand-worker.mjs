@@ -99,6 +99,9 @@ export class Context {
     this.fence = lease.fence;
     /** The same for all attempts of the run. */
     this.idempotencyKey = lease.idempotency_key;
+    /** The span that this attempt is, as W3C's headers say it: what the handler does, and calls, goes on below it. */
+    this.traceparent = lease.traceparent ?? null;
+    this.tracestate = lease.tracestate ?? null;
     this.deadline = lease.deadline_at ? new Date(lease.deadline_at) : null;
     this.#checkpoint = lease.checkpoint ?? null;
     this.#sink = sink;

@@ -14,7 +14,7 @@ use crate::bodies::hand_on;
 
 /// `from`: what stood for it until now, as an event says it.
 pub(crate) async fn born<D: Ports>(ports: &D, run: &Run, from: &'static str, now: Moment) -> Result<Put<Run>, Fault> {
-    let run = &quota_bound(ports, run).await;
+    let run = &quota_bound(ports, run).await.sampled_by(ports.sampling());
     hand_on(ports, run, now).await?;
     let put = ports.store().put(&run.tenant, run.key, run, Guard::Absent).await?;
     if put.is_written() {

@@ -22,6 +22,7 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::retention::Retention;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::target::{Target, WorkflowTarget};
+use minutehand_domain::trace::TraceContext;
 use minutehand_domain::workflow::definition::Definition;
 use minutehand_domain::workflow::{Workflow, WorkflowId};
 use minutehand_io::store::{Guard, Put, Store as _};
@@ -42,6 +43,8 @@ pub struct NewWorkflow {
     pub about: About,
     pub fingerprint: Option<Fingerprint>,
     pub by: By,
+    /// The trace that the request was made in.
+    pub trace: Option<TraceContext>,
     pub now: Moment,
 }
 
@@ -105,7 +108,9 @@ async fn finish<D: Ports>(ports: &D, new: &NewWorkflow, there: Workflow, is_new:
         return Ok(Created::Taken);
     }
     let definition = job_of(&there, new.about.clone());
-    match create_job(ports, own_job(&there, definition, &new.schedule, new.now)).await? {
+    match create_job(ports, NewJob { trace: new.trace.clone(), ..own_job(&there, definition, &new.schedule, new.now) })
+        .await?
+    {
         CreatedJob::New(_) if is_new => Ok(Created::New(there)),
         CreatedJob::New(_) | CreatedJob::Replayed(_) => Ok(Created::Replayed(there)),
         CreatedJob::Taken => Ok(Created::Taken),
@@ -124,6 +129,7 @@ fn own_job(workflow: &Workflow, definition: JobDefinition, schedule: &Schedule, 
         definition,
         payload: None,
         fingerprint: workflow.fingerprint,
+        trace: None,
         now,
     }
 }

@@ -26,6 +26,7 @@ use crate::run_view::RunView;
 use crate::schedule::ScheduleSpec;
 use crate::target::TargetSpec;
 use crate::texts::{JobIdText, RunIdText};
+use crate::trace::TraceContextView;
 use crate::word::Word;
 use crate::words::{DeliveryWord, HealthExtentWord, PriorityWord};
 
@@ -85,6 +86,9 @@ pub struct JobView {
     /// The note with which it was paused, resumed or deleted last, where one was left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_change: Option<JobChangeView>,
+    /// The trace that it was created in, where its creator said so: its runs link to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContextView>,
     /// When it fires next; null if it does not.
     pub next_run_at: Option<Instant>,
     #[schemars(with = "Option<RunIdText>")]
@@ -174,8 +178,17 @@ fn halves<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(JobView, Beside
 
 impl JobView {
     /// What it shows beside what a request asks for.
-    pub const NOT_ASKED: [&str; 8] =
-        ["job_id", "status", "generation", "created_at", "updated_at", "last_change", "next_run_at", "next_run_id"];
+    pub const NOT_ASKED: [&str; 9] = [
+        "job_id",
+        "status",
+        "generation",
+        "created_at",
+        "updated_at",
+        "last_change",
+        "trace",
+        "next_run_at",
+        "next_run_id",
+    ];
 
     pub fn of(job: &Job, payload: BodyView, now: Moment) -> Self {
         let definition = &job.definition;
@@ -206,6 +219,7 @@ impl JobView {
             created_at: Instant(job.created_at),
             updated_at: Instant(job.changed_at),
             last_change: job.noted.as_ref().map(JobChangeView::of),
+            trace: job.trace.as_ref().map(TraceContextView::of),
             next_run_at: next.map(Instant),
             next_run_id: next.map(|at| RunKey::occurrence(job.id, at).to_string()),
         }

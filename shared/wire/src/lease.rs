@@ -104,6 +104,12 @@ pub struct LeaseView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<RunIdText>")]
     pub follows: Option<String>,
+    /// The span that this try is, as a header has it: what the worker does goes on below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// What the systems that the run's creator is traced by noted, where they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
     pub payload: BodyView,
     /// What the holder before kept, if there was one and it kept something.
     #[serde(default)]

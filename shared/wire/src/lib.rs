@@ -68,6 +68,7 @@ pub mod target;
 pub mod task_request;
 pub mod task_view;
 pub mod texts;
+pub mod trace;
 pub mod whole_number;
 pub mod why;
 pub mod word;
@@ -149,6 +150,7 @@ pub use self::target::{
 };
 pub use self::task_request::TaskRequest;
 pub use self::task_view::TaskView;
+pub use self::trace::{TraceContextView, TraceView};
 pub use self::why::{OccurrenceView, RunWhyView, StageView, WhyQuery, WhyView};
 pub use self::word::Word;
 pub use self::worker_view::{HoldView, PoolView, PoolsQuery, WaitingCounted, WorkerView, WorkersCounted, WorkersQuery};

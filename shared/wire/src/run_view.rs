@@ -16,6 +16,7 @@ use crate::instant::Instant;
 use crate::log::LateAnswerView;
 use crate::run_status::RunStatus;
 use crate::texts::{JobIdText, OperationIdText, RunIdText, TaskKeyText};
+use crate::trace::TraceView;
 use crate::word::Word;
 use crate::words::{ErrorCodeWord, OriginWord, OutcomeWord, PriorityWord};
 use crate::workflow_run_view::TaskOfView;
@@ -117,6 +118,9 @@ pub struct RunView {
     /// By when it is to have ended, where its job says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla: Option<SlaView>,
+    /// Where it is found in a tracing system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceView>,
     /// Of a workflow's run that has begun: the version that it carries out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_version: Option<u32>,
@@ -221,6 +225,7 @@ impl RunView {
             task: None,
             waiting_for: None,
             sla: run.sla.map(SlaView::of),
+            trace: Some(TraceView::of(run)),
             workflow_version: run.graph.as_ref().map(|graph| graph.version),
             count: span.and_then(|span| span.count),
             covers_until: span.map(|span| Instant(span.until)),

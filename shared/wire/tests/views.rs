@@ -25,7 +25,7 @@ use minutehand_wire::{
     LateAnswerView, ListedJobView, NoopTarget, OccurrenceView, OneJobView, OperationAnswerView, OperationView,
     OverlapSpec, Page, PreviewView, Problem, QuotaView, RateSpec, RetrySpec, RunEventView, RunEventsView, RunNotice,
     RunStatus, RunView, RunWhyView, ScheduleSpec, SecretView, SigningSecretView, SlaView, SqsTarget, StageView,
-    StatsView, TargetSpec, TimeoutsSpec, WhyView, Word, WorkflowRequest, WorkflowRunView,
+    StatsView, TargetSpec, TimeoutsSpec, TraceContextView, TraceView, WhyView, Word, WorkflowRequest, WorkflowRunView,
 };
 use minutehand_wire::{AfterSpec, FollowedByView, JobChangeView, RemarkView};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -250,6 +250,7 @@ fn job() -> impl Strategy<Value = JobView> {
             created_at,
             updated_at,
             last_change: next_run_at.map(changed),
+            trace: Some(traced()),
             next_run_at,
             next_run_id,
         }
@@ -345,11 +346,16 @@ fn run() -> impl Strategy<Value = RunView> {
                 workflow_version,
                 task: None,
                 waiting_for: None,
+                trace: Some(TraceView { trace_id: "4b".to_owned(), sampled: false, creator: Some(traced()) }),
                 count,
                 covers_until,
             }
         },
     )
+}
+
+fn traced() -> TraceContextView {
+    TraceContextView { traceparent: "00-4b-00-01".to_owned(), tracestate: Some("rojo=1".to_owned()) }
 }
 
 fn remark(at: Instant) -> RemarkView {

@@ -113,7 +113,7 @@ impl<E: Engine> World<E> {
         let plan = Plan { at: Some(at), ..Plan::default() };
         let schedule = Schedule::new(&plan, NOW).map_err(|why| Failure::Said(why.to_string()))?;
         let (tenant, id, definition) = (tenant(), job_id(0, n), Definition::default());
-        let new = NewJob { tenant, id, schedule, definition, payload: None, fingerprint: None, now: NOW };
+        let new = NewJob { tenant, id, schedule, definition, payload: None, fingerprint: None, trace: None, now: NOW };
         match create(self, new).await? {
             Created::New(_) => Ok(()),
             other => Failure::said(format!("a job that cannot be created: {other:?}")),

@@ -121,6 +121,7 @@ impl Play {
                 schedule,
                 about: About::default(),
                 fingerprint: None,
+                trace: None,
                 by,
                 now,
             });
@@ -207,6 +208,7 @@ impl Play {
             definition: JobDefinition { target, ..JobDefinition::default() },
             payload: Some(params_json(params)),
             fingerprint: Fingerprint::of("a job", "", ""),
+            trace: None,
             now,
         }
     }
@@ -231,7 +233,8 @@ impl Play {
         let play = self.clone();
         self.crew.act_at(at, "asker", move |ports| async move {
             let once = key.and_then(|key| Some((AskedName::of(&key), Fingerprint::of("this", "", "")?)));
-            let request = RunRequest { payload: given.as_ref().map(params_json), by: By::host(), note: None, once };
+            let request =
+                RunRequest { payload: given.as_ref().map(params_json), by: By::host(), note: None, trace: None, once };
             let job = workflow(&play.tenant, flow).job();
             if let Ok(Answered::Queued(run) | Answered::Replayed(run)) =
                 run_now(&ports, &play.tenant, job, request).await

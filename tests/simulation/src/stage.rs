@@ -431,6 +431,7 @@ impl Stage {
                 definition: stage.wish.definition(),
                 payload: stage.wish.large_payload.then(|| Json::of(&"x".repeat(600).into())),
                 fingerprint: Fingerprint::of(&request.to_string(), "", ""),
+                trace: None,
                 now,
             };
             let created = create(&ports, new).await?;
@@ -523,7 +524,7 @@ impl Stage {
         let stage = self.clone();
         self.act(at, name, move |ports| async move {
             let once = key.and_then(|key| Some((AskedName::of(key), Fingerprint::of("this", "", "")?)));
-            let wish = on_demand::RunRequest { payload, by: By::host(), note: None, once };
+            let wish = on_demand::RunRequest { payload, by: By::host(), note: None, trace: None, once };
             let answered = run_now(&ports, &stage.tenant, stage.id, wish).await?;
             if let Answered::Queued(run) | Answered::Replayed(run) = &answered {
                 stage.know(|driven| driven.tell_of(run.key, key.map(ToOwned::to_owned)));

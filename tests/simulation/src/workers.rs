@@ -166,6 +166,7 @@ impl Shop {
             definition,
             payload: None,
             fingerprint: Fingerprint::of("a job", "", ""),
+            trace: None,
             now,
         }
     }

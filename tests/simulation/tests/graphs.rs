@@ -655,15 +655,25 @@ impl World {
         let schedule = Schedule::new(&Plan { on_demand: true, ..Plan::default() }, now).unwrap();
         let id = workflow(number);
         let (tenant, name, by) = (tenant(), format!("workflow {number}"), By::host());
-        let new =
-            NewWorkflow { tenant, id, name, definition, schedule, about: About::default(), fingerprint: None, by, now };
+        let new = NewWorkflow {
+            tenant,
+            id,
+            name,
+            definition,
+            schedule,
+            about: About::default(),
+            fingerprint: None,
+            trace: None,
+            by,
+            now,
+        };
         let created = self.now(async move { create(&world, new).await.unwrap() });
         assert!(matches!(created, Created::New(_)), "{created:?}");
     }
 
     fn run(&self, number: u8, params: &Value) -> RunKey {
         let (world, payload) = (self.clone(), (!params.is_null()).then(|| Json::of(params)));
-        let request = RunRequest { payload, by: By::host(), note: None, once: None };
+        let request = RunRequest { payload, by: By::host(), note: None, trace: None, once: None };
         let answered =
             self.now(async move { run_now(&world, &tenant(), workflow(number).job(), request).await.unwrap() });
         let Answered::Queued(run) = answered else { panic!("{answered:?}") };

@@ -12,6 +12,7 @@ use http::StatusCode;
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::limits::BATCH_JOBS;
+use minutehand_domain::trace::TraceContext;
 use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::{Event, Events as _, Layer};
@@ -26,6 +27,7 @@ use crate::idempotency::KeyHeader;
 use crate::identify::RequestId;
 use crate::keyring::Caller;
 use crate::problem::{Kind, Problem};
+use crate::traced::Traced;
 
 /// Jobs of one batch that are written concurrently: enough to fill a group commit, and few enough that a batch is no
 /// flood.
@@ -36,6 +38,7 @@ pub(crate) async fn batch<D: Ports>(
     caller: Caller,
     Extension(RequestId(request_id)): Extension<RequestId>,
     header: KeyHeader,
+    Traced(trace): Traced,
     BatchBody(body): BatchBody,
 ) -> Result<Response, Problem> {
     header.none()?;
@@ -44,7 +47,7 @@ pub(crate) async fn batch<D: Ports>(
         let detail = format!("at most {BATCH_JOBS} jobs; this has {}", jobs.len());
         return Err(Problem::field(Kind::Invalid, "/jobs", detail));
     }
-    let answers = create_all(&app, caller.tenant(), &jobs).await;
+    let answers = create_all(&app, caller.tenant(), trace.as_ref(), &jobs).await;
     let told = answers.iter().filter_map(|answer| match answer {
         Ok(Made::Now(_)) => None,
         Ok(Made::Before(_)) => Some(Event::Prevented { by: Layer::IdempotencyKey }),
@@ -59,11 +62,16 @@ pub(crate) async fn batch<D: Ports>(
 
 /// In the order they came. Of those that bear the same idempotency key, the first is made before the others are looked at:
 /// which of them makes the job is not left to chance.
-async fn create_all<D: Ports>(app: &AppState<D>, tenant: &Tenant, jobs: &[Text]) -> Vec<Result<Made, Problem>> {
+async fn create_all<D: Ports>(
+    app: &AppState<D>,
+    tenant: &Tenant,
+    trace: Option<&TraceContext>,
+    jobs: &[Text],
+) -> Vec<Result<Made, Problem>> {
     let mut keys = HashSet::new();
     let mut is_first = |text: &Text| key_of(text).is_none_or(|key| keys.insert(key));
     let (first, later): (Vec<_>, Vec<_>) = jobs.iter().enumerate().partition(|(_, text)| is_first(text));
-    let make = async |(index, text): (usize, &Text)| (index, made_of(app, tenant, text.text()).await);
+    let make = async |(index, text): (usize, &Text)| (index, made_of(app, tenant, trace.cloned(), text.text()).await);
     let mut answers: Vec<_> = iter(first.into_iter().map(make)).buffered(AT_ONCE).collect().await;
     for job in later {
         answers.push(make(job).await);

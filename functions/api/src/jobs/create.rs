@@ -10,6 +10,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, Tenant};
 use minutehand_domain::idempotency::Fingerprint;
 use minutehand_domain::job::Job;
+use minutehand_domain::trace::TraceContext;
 use minutehand_io::Ports;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
@@ -29,6 +30,7 @@ use crate::location::location;
 use crate::precondition::etag;
 use crate::problem::Problem;
 use crate::secrets::{Naming, must_be_there};
+use crate::traced::Traced;
 use crate::workflows::its_workflow_must_be_there;
 
 /// The address in the fingerprint of every request for a new job, alone or in a batch.
@@ -51,27 +53,39 @@ pub(crate) async fn create<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     header: KeyHeader,
+    Traced(trace): Traced,
     body: Body,
 ) -> Result<Response, Problem> {
     let request: JobRequest = body.parse()?;
     let key = header.agreed(request.idempotency_key.clone())?;
-    let made = made(&app, caller.tenant(), request, key, body.text()).await?;
+    let made = made(&app, caller.tenant(), request, Asked { key, trace, text: body.text() }).await?;
     answer(&*app.ports, &made).await
 }
 
 /// Creates one job of a batch: its text is parsed like a body of its own.
-pub(super) async fn made_of<D: Ports>(app: &AppState<D>, tenant: &Tenant, text: &str) -> Result<Made, Problem> {
+pub(super) async fn made_of<D: Ports>(
+    app: &AppState<D>,
+    tenant: &Tenant,
+    trace: Option<TraceContext>,
+    text: &str,
+) -> Result<Made, Problem> {
     let request: JobRequest = parse(text)?;
     let key = KeyHeader::absent().agreed(request.idempotency_key.clone())?;
-    made(app, tenant, request, key, text).await
+    made(app, tenant, request, Asked { key, trace, text }).await
+}
+
+/// How a request was made, beside what it asks for.
+struct Asked<'a> {
+    key: Option<String>,
+    trace: Option<TraceContext>,
+    text: &'a str,
 }
 
 async fn made<D: Ports>(
     app: &AppState<D>,
     tenant: &Tenant,
     request: JobRequest,
-    key: Option<String>,
-    text: &str,
+    Asked { key, trace, text }: Asked<'_>,
 ) -> Result<Made, Problem> {
     let (ports, now) = (&*app.ports, app.ports.clock().now());
     let identity = match &key {
@@ -86,7 +100,7 @@ async fn made<D: Ports>(
         app.pools.note(ports, tenant, checked.definition.target.pool()).await;
     }
     match admitted {
-        Ok(checked) => make(ports, identity.of_job(tenant, checked, now)).await,
+        Ok(checked) => make(ports, NewJob { trace, ..identity.of_job(tenant, checked, now) }).await,
         Err(problem) => made_before(ports, tenant, identity, problem).await,
     }
 }
@@ -149,6 +163,7 @@ impl Identity {
             definition: checked.definition,
             payload: checked.payload,
             fingerprint: self.fingerprint,
+            trace: None,
             now,
         }
     }

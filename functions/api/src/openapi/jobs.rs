@@ -16,6 +16,7 @@ pub(crate) fn create_job() -> OperationDoc {
         .more("Without a schedule it runs once, now.")
         .takes::<JobRequest>()
         .once()
+        .traced()
         .shows(
             ResponseDoc::json::<JobView>(StatusCode::CREATED, "The job that was made, every default spelled out.")
                 .makes("job_id")
@@ -45,6 +46,7 @@ pub(crate) fn create_jobs() -> OperationDoc {
              that it is for: the header would name one for all, and is refused.",
         )
         .takes_many::<BatchRequest>()
+        .traced()
         .shows(ResponseDoc::json::<BatchView>(StatusCode::OK, "What each job was answered with."))
         .example("one good and one bad", batch(), StatusCode::OK, batch_made())
 }

@@ -131,5 +131,6 @@ fn dismissed() -> Value {
         "remarks": remarks("dismissed", "sent by hand"),
         "workflow_run_id": null,
         "task_key": null,
+        "trace": { "trace_id": "4bf92f3577b34da6a3ce929d0e0e4737", "sampled": true },
     })
 }

@@ -193,6 +193,8 @@ impl RequestHeader {
         match self {
             Self::IfMatch => "IfMatch",
             Self::IfNoneMatch => "IfNoneMatch",
+            Self::Traceparent => "Traceparent",
+            Self::Tracestate => "Tracestate",
             Self::IdempotencyKey => "IdempotencyKey",
         }
     }

@@ -51,6 +51,8 @@ pub(super) enum RequestHeader {
     IfMatch,
     IfNoneMatch,
     IdempotencyKey,
+    Traceparent,
+    Tracestate,
 }
 
 /// A request's body.
@@ -148,6 +150,11 @@ impl OperationDoc {
     /// Marks the operation as idempotent by its key.
     pub(super) fn once(self) -> Self {
         self.header(RequestHeader::IdempotencyKey).refuses(Kind::KeyReused)
+    }
+
+    /// Marks the operation as one that keeps the trace that it is asked for in.
+    pub(super) fn traced(self) -> Self {
+        self.header(RequestHeader::Traceparent).header(RequestHeader::Tracestate)
     }
 
     /// Marks the operation as conditional on `If-Match`.

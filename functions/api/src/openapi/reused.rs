@@ -33,6 +33,16 @@ pub(super) fn parameters(schemas: &mut Schemas) -> Value {
                 the first time for as long as what they made is there. The body's `idempotency_key` is the same thing; where \
                 both are given they agree.",
         },
+        "Traceparent": {
+            "name": "traceparent", "in": "header", "schema": { "type": "string" },
+            "description": "The trace that this is asked for in, as W3C's *Trace Context* has it: kept with what is made, whose spans link to it. \
+                What is none is as if it were left out.",
+            "example": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        },
+        "Tracestate": {
+            "name": "tracestate", "in": "header", "schema": { "type": "string" },
+            "description": "What goes with `traceparent`: passed on to targets. Left out where it has more than 32 members or 512 bytes.",
+        },
         "IfMatch": {
             "name": "If-Match", "in": "header", "schema": { "type": "string", "pattern": "^[ -~]*$" }, "example": "*",
             "description": "Do it only if its ETag is still this one, or one of several with commas between them.",

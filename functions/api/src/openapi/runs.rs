@@ -15,6 +15,7 @@ use crate::problem::Kind;
 pub(crate) fn run_job() -> OperationDoc {
     queued::<RunRequest>(OperationDoc::new(Tag::Runs, "run_job", "Run a job now"))
         .more("Beside its schedule, and with another payload if one is given.")
+        .traced()
         .refuses(Kind::Conflict)
         .example(
             "with another payload",
@@ -142,7 +143,8 @@ fn requested() -> Value {
         "origin": "manual",
         "redrive_of": null,
         "workflow_run_id": null,
-        "task_key": null
+        "task_key": null,
+        "trace": { "trace_id": "4bf92f3577b34da6a3ce929d0e0e4737", "sampled": true }
     })
 }
 

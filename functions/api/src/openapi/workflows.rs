@@ -21,6 +21,7 @@ pub(crate) fn create_workflow() -> OperationDoc {
         )
         .takes_definition::<WorkflowRequest>()
         .once()
+        .traced()
         .shows(
             ResponseDoc::json::<OneWorkflowView>(StatusCode::CREATED, "The workflow, every default spelled out.")
                 .makes("workflow_id")
@@ -98,6 +99,7 @@ pub(crate) fn run_workflow() -> OperationDoc {
         .more("Beside its schedule. What it is given must be what the `params` of its newest version ask for.")
         .may_take::<WorkflowRunRequest>()
         .once()
+        .traced()
         .refuses(Kind::Conflict)
         .shows(ResponseDoc::json::<RunView>(StatusCode::ACCEPTED, "The run: it is queued.").makes("run_id"))
         .shows(
@@ -264,6 +266,7 @@ fn asked_for() -> Value {
         "origin": "manual",
         "redrive_of": null,
         "workflow_run_id": null,
-        "task_key": null
+        "task_key": null,
+        "trace": { "trace_id": "4bf92f3577b34da6a3ce929d0e0e4737", "sampled": true }
     })
 }

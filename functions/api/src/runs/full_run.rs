@@ -193,7 +193,7 @@ pub(crate) async fn run_of<D: Ports>(
         // A job that was deleted may go before the last of its runs.
         (Standings::Recorded(seen), Owner::Job(id)) => Some((seen.item, job_of(ports, tenant, id).await?)),
         (Standings::Covered(job, coverage), _) => Some((coverage.as_of(&job, key), Some(job))),
-        (Standings::Unborn(job), _) => Some((job.run(key), Some(job))),
+        (Standings::Unborn(job), _) => Some((job.run(key).sampled_by(ports.sampling()), Some(job))),
         (Standings::NotAdmitted(_) | Standings::NoJob | Standings::NoRecord, _) => None,
     })
 }

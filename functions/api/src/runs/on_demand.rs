@@ -29,6 +29,7 @@ use crate::location::location;
 use crate::params::{JobPath, RunPath};
 use crate::problem::{Kind, Problem};
 use crate::secrets::{Naming, must_be_there};
+use crate::traced::Traced;
 
 /// Queues a run of the job now.
 pub(crate) async fn run_now<D: Ports>(
@@ -36,9 +37,11 @@ pub(crate) async fn run_now<D: Ports>(
     caller: Caller,
     JobPath(id): JobPath,
     header: KeyHeader,
+    Traced(trace): Traced,
     body: Body,
 ) -> Result<Response, Problem> {
     let (request, secrets) = requested(&caller, header, &body, &format!("POST /v1/jobs/{id}/run"))?;
+    let request = on_demand::RunRequest { trace, ..request };
     may_run(&app, caller.tenant(), &request, &secrets, body.text()).await?;
     let answered = ask(&*app.ports, caller.tenant(), id, request).await?;
     answer(&*app.ports, answered, Problem::no_job).await
@@ -147,7 +150,7 @@ fn read(
         Some(key) => Some((AskedName::of(&key), fingerprint(address, body.text())?)),
         None => None,
     };
-    Ok((on_demand::RunRequest { payload, by: caller.by.clone(), note: None, once }, secrets))
+    Ok((on_demand::RunRequest { payload, by: caller.by.clone(), note: None, trace: None, once }, secrets))
 }
 
 pub(crate) async fn answer<D: Ports>(

@@ -30,6 +30,7 @@ use crate::keyring::Caller;
 use crate::location::location;
 use crate::problem::Problem;
 use crate::secrets;
+use crate::traced::Traced;
 
 /// The address in the fingerprint of every request for a new workflow.
 const ADDRESS: &str = "POST /v1/workflows";
@@ -44,6 +45,7 @@ pub(crate) async fn create<D: Ports>(
     State(app): State<Arc<AppState<D>>>,
     caller: Caller,
     header: KeyHeader,
+    Traced(trace): Traced,
     DefinitionBody(body): DefinitionBody,
 ) -> Result<Response, Problem> {
     let request = understood(&app, caller.tenant(), &body, None)?;
@@ -62,7 +64,8 @@ pub(crate) async fn create<D: Ports>(
     let (workflow, is_new) = match admitted {
         Ok(checked) => {
             app.pools.note(ports, tenant, checked.definition.pools()).await;
-            make(ports, identity.of_workflow(tenant, checked, caller.by.clone(), now)).await?
+            let new = identity.of_workflow(tenant, checked, caller.by.clone(), now);
+            make(ports, NewWorkflow { trace, ..new }).await?
         }
         Err(problem) => (made_before(ports, tenant, &identity, problem).await?, false),
     };
@@ -146,6 +149,7 @@ impl Identity {
             schedule: checked.schedule,
             fingerprint: self.fingerprint,
             by,
+            trace: None,
             now,
         }
     }

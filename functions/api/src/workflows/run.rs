@@ -17,6 +17,7 @@ use crate::keyring::Caller;
 use crate::params::{Params, WorkflowPath};
 use crate::problem::{Kind, Problem};
 use crate::runs::{admit, answer, page};
+use crate::traced::Traced;
 
 /// Queues a run now. What it is given is looked at at once, by the newest version.
 pub(crate) async fn run_now<D: Ports>(
@@ -24,6 +25,7 @@ pub(crate) async fn run_now<D: Ports>(
     caller: Caller,
     WorkflowPath(id): WorkflowPath,
     header: KeyHeader,
+    Traced(trace): Traced,
     body: Body,
 ) -> Result<Response, Problem> {
     let request: WorkflowRunRequest = body.parse_or_default()?;
@@ -44,7 +46,7 @@ pub(crate) async fn run_now<D: Ports>(
         admit(&app, caller.tenant(), once.as_ref(), no).await?;
     }
     let priority = request.priority;
-    let request = RunRequest { payload: request.payload(), by: caller.by.clone(), note: None, once };
+    let request = RunRequest { payload: request.payload(), by: caller.by.clone(), note: None, trace, once };
     let answered = ask(&*app.ports, caller.tenant(), id.job(), priority, request).await?;
     answer(&*app.ports, answered, Problem::no_workflow).await
 }

@@ -112,7 +112,7 @@ async fn what_a_slow_request_leaves_behind_is_found_and_waited_for_anew() {
     assert_eq!(remains(&world, "ten").await, [], "what an executor says of a run that is gone is refused");
     let (id, now) = (JobId::from_bytes([9; 16]), world.now());
     let Job { tenant, schedule, definition, .. } = job;
-    let late = NewJob { tenant, id, schedule, definition, payload: None, fingerprint: None, now };
+    let late = NewJob { tenant, id, schedule, definition, payload: None, fingerprint: None, trace: None, now };
     assert!(matches!(create(&*world.ports, late).await.unwrap(), Created::New(_)));
     assert_ne!(remains(&world, "ten").await, []);
 

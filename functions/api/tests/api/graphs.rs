@@ -72,7 +72,8 @@ impl World {
         let schedule = Schedule::new(&Plan { on_demand: true, ..Plan::default() }, now).unwrap();
         let name = format!("etl {number}");
         let (about, by) = (About::default(), By::host());
-        let new = NewWorkflow { tenant, id, name, definition, schedule, about, fingerprint: None, by, now };
+        let new =
+            NewWorkflow { tenant, id, name, definition, schedule, about, fingerprint: None, trace: None, by, now };
         let created = create(&*self.ports, new).await.unwrap();
         assert!(matches!(created, Created::New(_)), "{created:?}");
         id

@@ -48,6 +48,7 @@ mod slas;
 mod stats;
 mod targets;
 mod tenants;
+mod traces;
 mod vectors;
 mod why;
 mod workflow_runs;

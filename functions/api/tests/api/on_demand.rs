@@ -312,6 +312,7 @@ async fn a_retry_is_a_run_that_names_the_one_it_is_another_try_at() {
             "effective_at": at(50), "started_at": null, "finished_at": null, "priority": "normal",
             "payload": {"of": "run"}, "result": null, "progress": null, "attempts": [], "origin": "redrive",
             "redrive_of": run, "workflow_run_id": null, "task_key": null,
+            "trace": {"trace_id": answer.field("/trace/trace_id"), "sampled": true},
         })
     );
     world.work(|_, _| succeeded()).await;

@@ -278,7 +278,8 @@ fn unnamed(value: Value) -> Value {
     match value {
         Value::String(text) => {
             let kinds = ["job_", "run_", "wf_", "key_", "req_", "mh_acme_", "whsec_", "lease_", "worker_"];
-            let kind = kinds.into_iter().find(|kind| text.starts_with(kind));
+            let is_a_trace = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let kind = kinds.into_iter().find(|kind| text.starts_with(kind)).or(is_a_trace.then_some("trace"));
             kind.map_or(Value::String(text), Value::from)
         }
         Value::Array(values) => values.into_iter().map(unnamed).collect(),

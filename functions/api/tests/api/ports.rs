@@ -11,6 +11,7 @@ use minutehand_domain::hint::Hint;
 use minutehand_domain::id::{Tenant, Worker};
 use minutehand_domain::lane::Lane;
 use minutehand_domain::run::Claimant;
+use minutehand_domain::trace::Sampling;
 use minutehand_io::chance::{Chance, SystemChance};
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Log;
@@ -40,6 +41,8 @@ pub(crate) struct TestPorts {
     rules: Rules,
     events: Measured<Log>,
     pub measured: Arc<Sums>,
+    /// Which part of the traces this process keeps.
+    pub sampling: Mutex<Sampling>,
 }
 
 /// What was counted, by the metric's name and its words.
@@ -79,6 +82,7 @@ impl TestPorts {
             rules: Rules::default(),
             events: Measured::new(Log, measured.clone()),
             measured,
+            sampling: Mutex::default(),
         })
     }
 }
@@ -189,6 +193,10 @@ impl Ports for TestPorts {
 
     fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    fn sampling(&self) -> Sampling {
+        *locked(&self.sampling)
     }
 
     fn me(&self) -> Claimant {

@@ -57,7 +57,7 @@ async fn a_run_that_is_asked_for_is_queued_now() {
             "run_id": id, "job_id": job, "status": "queued", "reason": null, "scheduled_at": at(0), "effective_at": at(0),
             "started_at": null, "finished_at": null, "priority": "normal", "payload": null, "result": null,
             "progress": null, "attempts": [], "origin": "manual", "redrive_of": null, "workflow_run_id": null,
-            "task_key": null,
+            "task_key": null, "trace": {"trace_id": answer.field("/trace/trace_id"), "sampled": true},
         })
     );
     assert_eq!(world.get(answer.header("location")).await.json(), answer.json());

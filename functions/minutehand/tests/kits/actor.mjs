@@ -25,7 +25,7 @@ const scenes = {
     ctx.progress(0.5, "adding");
     for (const number of ctx.payload.numbers) ctx.log(`adding ${number}`);
     await ctx.keep({ added: ctx.payload.numbers.length }, { now: true });
-    return { sum: ctx.payload.numbers.reduce((sum, number) => sum + number, 0), key: ctx.idempotencyKey };
+    return { sum: ctx.payload.numbers.reduce((sum, number) => sum + number, 0), key: ctx.idempotencyKey, trace: ctx.traceparent };
   },
   refuse() {
     throw new Fail("no_such_invoice", "there is no invoice 7", { retryable: false });

@@ -40,7 +40,7 @@ def add(ctx: Context) -> Any:
     for number in ctx.payload["numbers"]:
         ctx.log(f"adding {number}")
     ctx.keep({"added": len(ctx.payload["numbers"])}, now=True)
-    return {"sum": sum(ctx.payload["numbers"]), "key": ctx.idempotency_key}
+    return {"sum": sum(ctx.payload["numbers"]), "key": ctx.idempotency_key, "trace": ctx.traceparent}
 
 
 def refuse(ctx: Context) -> Any:

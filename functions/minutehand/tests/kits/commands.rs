@@ -35,7 +35,7 @@ run = ["cat"]
 result = "last_line"
 
 [command.env]
-run = ["/bin/sh", "-c", 'printf "{{\"run\":\"%s\",\"attempt\":%d,\"mode\":\"%s\",\"key\":\"%s\"}}\n" "$MINUTEHAND_RUN" "$MINUTEHAND_ATTEMPT" "$MODE" "$MINUTEHAND_KEY$SECRET"']
+run = ["/bin/sh", "-c", 'printf "{{\"run\":\"%s\",\"attempt\":%d,\"mode\":\"%s\",\"key\":\"%s\",\"trace\":\"%s\"}}\n" "$MINUTEHAND_RUN" "$MINUTEHAND_ATTEMPT" "$MODE" "$MINUTEHAND_KEY$SECRET" "$TRACEPARENT"']
 env = { MODE = "live" }
 result = "last_line"
 
@@ -102,7 +102,9 @@ async fn a_command_is_not_given_the_workers_key() {
 
     let run = host.over("env", json!({}), 0).await;
 
-    let seen = json!({ "run": run["run_id"], "attempt": 1, "mode": "live", "key": "" });
+    let trace = &run["result"]["trace"];
+    let seen = json!({ "run": run["run_id"], "attempt": 1, "mode": "live", "key": "", "trace": trace });
+    assert!(text(&run["result"], "trace").contains(&*text(&run["trace"], "trace_id")), "{run}");
     assert_eq!(run["result"], seen, "{run}");
 }
 

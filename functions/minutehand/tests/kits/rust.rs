@@ -81,7 +81,7 @@ async fn add(ctx: &Context, payload: &Value) -> Result<Value, NotDone> {
         ctx.log(&format!("adding {number}"));
     }
     ctx.keep_now(&json!({ "added": numbers.len() })).await?;
-    Ok(json!({ "sum": numbers.iter().sum::<u64>(), "key": ctx.idempotency_key() }))
+    Ok(json!({ "sum": numbers.iter().sum::<u64>(), "key": ctx.idempotency_key(), "trace": ctx.traceparent() }))
 }
 
 /// Fails the first time, as code does that has a mistake.

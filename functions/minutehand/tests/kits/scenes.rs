@@ -86,7 +86,9 @@ impl Stage {
 
         let over = self.over(&run).await;
 
-        assert_eq!(over["result"], json!({ "sum": 3, "key": run }), "{over}");
+        let trace = &over["result"]["trace"];
+        assert_eq!(over["result"], json!({ "sum": 3, "key": run, "trace": trace }), "{over}");
+        assert!(text(&over["result"], "trace").contains(&*text(&over["trace"], "trace_id")), "{over}");
         assert_eq!((&over["progress"], &over["stage"]), (&json!(0.5), &json!("adding")), "{over}");
         assert_eq!(over["checkpoint"], json!({ "added": 2 }), "{over}");
         let logs = self.client.get(&format!("/v1/runs/{run}/logs")).await.body;

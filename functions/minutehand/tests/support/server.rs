@@ -49,6 +49,7 @@ pub(crate) fn minutehand() -> Command {
         "MINUTEHAND_ARCHIVE",
         "MINUTEHAND_TLS_CERT",
         "MINUTEHAND_TLS_KEY",
+        "MINUTEHAND_TRACE_RATIO",
         "RUST_LOG",
         "RUST_BACKTRACE",
     ] {

@@ -31,6 +31,11 @@ pub(crate) struct Call {
     pub(crate) job: String,
     pub(crate) attempt: u32,
     pub(crate) authorization: String,
+    pub(crate) traceparent: String,
+    pub(crate) tracestate: String,
+    /// How often that is said.
+    pub(crate) states: usize,
+    pub(crate) baggage: String,
     pub(crate) body: String,
     /// Under which it may be said later how it went, and what is shown then.
     pub(crate) lease: String,
@@ -147,6 +152,10 @@ impl Witness {
             job: told("minutehand-job"),
             attempt,
             authorization: told("authorization"),
+            traceparent: told("traceparent"),
+            tracestate: told("tracestate"),
+            states: headers.get_all("tracestate").iter().count(),
+            baggage: told("baggage"),
             body: body.to_owned(),
             lease: told("minutehand-lease"),
             token: told("minutehand-token"),

@@ -37,6 +37,8 @@ struct Facts {
     attempt: u32,
     fence: u32,
     idempotency_key: String,
+    traceparent: Option<String>,
+    tracestate: Option<String>,
     payload: Option<Box<RawValue>>,
     deadline: Option<Instant>,
 }
@@ -78,6 +80,8 @@ impl Context {
             attempt: lease.attempt,
             fence: lease.fence,
             idempotency_key: lease.idempotency_key.clone(),
+            traceparent: lease.traceparent.clone(),
+            tracestate: lease.tracestate.clone(),
             payload: json_of(&lease.payload),
             deadline: Some(lease.deadline_at),
         };
@@ -98,6 +102,8 @@ impl Context {
             attempt: 1,
             fence: 1,
             idempotency_key: "run_inline".to_owned(),
+            traceparent: None,
+            tracestate: None,
             payload,
             deadline: None,
         };
@@ -196,6 +202,16 @@ impl Context {
     /// The same for all attempts of the run.
     pub fn idempotency_key(&self) -> &str {
         &self.0.lease.idempotency_key
+    }
+
+    /// The span that this attempt is, as W3C's header says it: what the handler does, and calls, goes on below it.
+    pub fn traceparent(&self) -> Option<&str> {
+        self.0.lease.traceparent.as_deref()
+    }
+
+    /// What goes with it, where there is something.
+    pub fn tracestate(&self) -> Option<&str> {
+        self.0.lease.tracestate.as_deref()
     }
 
     /// When the attempt has taken as long as it may.

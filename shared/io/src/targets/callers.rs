@@ -166,6 +166,7 @@ mod tests {
     use minutehand_domain::secret::{Label, Secret, SecretValue, marked};
     use minutehand_domain::target::{Header, Method, Timeouts};
     use minutehand_domain::timer::{TimerKey, TimerStamp};
+    use minutehand_domain::trace::TraceContext;
     use serde_json::json;
     use zeroize::Zeroizing;
 
@@ -213,6 +214,7 @@ mod tests {
             now: NOW,
             payload: Some(payload),
             follows: None,
+            trace: &TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", None).unwrap(),
             task: None,
             material: &material,
             timeout: Duration::from_secs(1),

@@ -3,9 +3,9 @@
 use minutehand_domain::id::Origin;
 use minutehand_domain::order::TaskName;
 
-use super::{Call, trace};
+use super::Call;
 
-/// The names as headers have them. The idempotency key is the same for all attempts of a run, so that the target can tell a retry from a
+/// The names as headers have them; with a branch of a task and a state of a trace they are ten, as many as SQS takes. The idempotency key is the same for all attempts of a run, so that the target can tell a retry from a
 /// new run. The fence grows with every attempt, so that the target can tell a late attempt from the newest.
 pub(super) fn stamps(call: &Call<'_>) -> Vec<(&'static str, String)> {
     let attempt = call.attempt.to_string();
@@ -13,8 +13,9 @@ pub(super) fn stamps(call: &Call<'_>) -> Vec<(&'static str, String)> {
     stamps.extend([
         ("minutehand-attempt", attempt.clone()),
         ("minutehand-fence", attempt),
-        ("traceparent", trace::parent(call.run, call.attempt)),
+        ("traceparent", call.trace.to_string()),
     ]);
+    stamps.extend(call.trace.state.as_ref().map(|state| ("tracestate", state.as_str().to_owned())));
     stamps
 }
 

@@ -61,7 +61,7 @@ async fn put_down<D: Ports>(ports: &D, timer: &Timer, t: Moment, turn: Turn) -> 
     let Ok(job) = admitted(ports, timer, t).await? else { return Ok(()) };
     let job = bounded(ports, job).await;
     record_taken(ports, &job, t).await?;
-    let run = told_of(job.run(RunKey::occurrence(job.id, t)), &timer.key, timer.stamp);
+    let run = told_of(job.run(RunKey::occurrence(job.id, t)), &timer.key, timer.stamp).sampled_by(ports.sampling());
     let _is_written = write(ports, &Hint::of(timer), &job, (&run, Guard::Absent), turn, read_at).await?;
     Ok(())
 }

@@ -10,11 +10,12 @@ use minutehand_domain::body::{Body, Json};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
 use minutehand_domain::lane::Lane;
-use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES};
+use minutehand_domain::limits::{BRANCHES, INLINE_PAYLOAD_BYTES, PAYLOAD_BYTES, TRACE_LINKS};
 use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::retention::Kept;
 use minutehand_domain::run::{Failure, Graph, Run, Skip, State, TaskPlace, TaskRun, Word};
 use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_domain::trace::Traced;
 use minutehand_domain::workflow::definition::Over;
 use minutehand_domain::workflow::edge::{Decision, Ended, On};
 use minutehand_domain::workflow::path::Root;
@@ -23,7 +24,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Put, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use super::family::{Family, ItemsBefore};
+use super::family::{Family, ItemsBefore, last_try};
 use super::settle::Work;
 use crate::bodies::{self, Owner};
 use crate::born::born;
@@ -128,7 +129,8 @@ pub(super) async fn made<D: Ports>(
     let task = TaskRun::new(parent.key, depth, tainted);
     let kept = Kept { retention: parent.kept.retention, until: Some(family.graph.expires_at) };
     let before = family.before(place).await?;
-    let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), kept, ..run };
+    let trace = Traced::below(&family.parent.item, upstream(family, place, node).await?);
+    let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), kept, trace, ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
     }
@@ -140,6 +142,26 @@ pub(super) async fn made<D: Ports>(
         Ok(None) => Ok(run.skipped(Skip::Condition, None, now)),
         Err(told) => Ok(Run { told: Some(told), state: State::Failed { at: now, why: Failure::Unmade }, ..run }),
     }
+}
+
+/// What a task's span links to: the try at it before, and the tasks before it, each as it was tried last. Where no failure is held there is one
+/// try, and nothing is read.
+async fn upstream<D: Ports>(family: &Family<'_, D>, place: TaskPlace, node: &Node) -> Result<Vec<RunKey>, Fault> {
+    let mut upstream = Vec::new();
+    if place.turn > 1 {
+        upstream.push(family.key(TaskPlace { turn: place.turn - 1, ..place }));
+    }
+    // What is before a `for_each` is before it, and not before each of its branches.
+    let parents = node.parents.iter().filter(|_| place.branch.is_none()).take(TRACE_LINKS);
+    for before in parents.map(|parent| TaskPlace::task(parent.node)) {
+        let tried = if family.plan.holds_failures(before) {
+            last_try(family.ports, &family.parent.item, &family.graph, before).await?
+        } else {
+            None
+        };
+        upstream.push(tried.map_or_else(|| family.key(before), |run| run.key));
+    }
+    Ok(upstream)
 }
 
 /// What the run is given; none where its condition is not true; or why that cannot be said.

@@ -13,6 +13,7 @@ use minutehand_domain::job::{Definition, Job};
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::schedule::Schedule;
 use minutehand_domain::timer::{Timer, TimerKey};
+use minutehand_domain::trace::TraceContext;
 use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
@@ -34,6 +35,8 @@ pub struct NewJob {
     pub definition: Definition,
     pub payload: Option<Json>,
     pub fingerprint: Option<Fingerprint>,
+    /// The trace that the request was made in.
+    pub trace: Option<TraceContext>,
     /// When the request was understood: what `now` meant to the schedule.
     pub now: Moment,
 }
@@ -117,7 +120,7 @@ async fn job_of<D: Ports>(ports: &D, new: NewJob, epoch: u32) -> Result<Job, Fau
     let payload = bodies::keep(ports, &new.tenant, new.id, new.payload, INLINE_PAYLOAD_BYTES).await?;
     let definition = Definition { payload, ..new.definition };
     let job = Job::new(new.tenant, new.id, new.schedule, definition, epoch, new.now);
-    Ok(Job { fingerprint: new.fingerprint, ..job })
+    Ok(Job { fingerprint: new.fingerprint, trace: new.trace, ..job })
 }
 
 async fn put_head<D: Ports>(

@@ -45,7 +45,9 @@ pub async fn cancel_with<D: Ports>(
                 let guard = seen.guard();
                 (seen.item, guard)
             }
-            Standing::Unborn(job) => (first_record(ports, &job, key).await?, Guard::Absent),
+            Standing::Unborn(job) => {
+                (first_record(ports, &job, key).await?.sampled_by(ports.sampling()), Guard::Absent)
+            }
             Standing::Covered(job, coverage) => {
                 let run = coverage.as_of(&job, key);
                 return Ok(Cancelled::Refused(Refusal::Finished, run));

@@ -17,6 +17,7 @@ use minutehand_domain::run::made_up::GivenUp;
 use minutehand_domain::run::{Event as RunEvent, Refusal, Run, State, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::target::Target;
+use minutehand_domain::trace::Sampling;
 use minutehand_io::clock::Clock;
 use minutehand_io::events::Events as _;
 use minutehand_io::queues::Queues as _;
@@ -113,6 +114,7 @@ pub(super) struct Reading {
     pub(super) owner: RunOwner,
     pub(super) run: Option<Seen<Run>>,
     pub(super) read_at: ReadAt,
+    sampling: Sampling,
 }
 
 /// A run that may be claimed by what was read, as it stands or as its owner would have it.
@@ -227,7 +229,7 @@ pub(super) async fn read<D: Ports>(ports: &D, hint: &Hint) -> Result<Result<Read
         Standing::NoJob => return Ok(Err(Dropped::NoOwner)),
         Standing::NoRecord => return Ok(Err(Dropped::NoRecord)),
     };
-    Ok(Ok(Reading { owner, run, read_at }))
+    Ok(Ok(Reading { owner, run, read_at, sampling: ports.sampling() }))
 }
 
 /// A finished run needs no timer, but the record of an outage does: the sweeper fires its last occurrence. Rule **only settle
@@ -449,7 +451,7 @@ impl Reading {
 
     /// What there is to claim at `now`, or why there is nothing.
     pub(super) fn ready(self, hint: &Hint, now: Moment) -> Result<Ready, Dropped> {
-        let Self { owner, run, read_at } = self;
+        let Self { owner, run, read_at, sampling } = self;
         if run.is_none() && owner.is_too_late(hint.run, now) {
             return Err(Dropped::PastCatchUpWindow);
         }
@@ -459,7 +461,8 @@ impl Reading {
             return Err(why.into());
         }
         let guard = run.as_ref().map_or(Guard::Absent, Seen::guard);
-        let unborn = || owner.unborn(hint.run).map(|run| told_of(run, &hint.timer, hint.stamp));
+        let born = |run: Run| told_of(run, &hint.timer, hint.stamp).sampled_by(sampling);
+        let unborn = || owner.unborn(hint.run).map(born);
         let run = run.map(|seen| seen.item).or_else(unborn).ok_or(Dropped::NoRecord)?;
         Ok(Ready { owner, run, guard, read_at })
     }

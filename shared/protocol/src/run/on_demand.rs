@@ -13,6 +13,7 @@ use minutehand_domain::priority::Priority;
 use minutehand_domain::retention::outlived_by_runs;
 use minutehand_domain::run::{NotToRedo, Run, Said, Skip, State};
 use minutehand_domain::timer::TimerKey;
+use minutehand_domain::trace::TraceContext;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Guard, Put, Seen, Store as _};
@@ -36,6 +37,8 @@ pub struct RunRequest {
     pub by: By,
     /// Why another try is asked for.
     pub note: Option<String>,
+    /// The trace that it is asked for in: a run of a job keeps it. Another try is in no trace but that of the run that it is a try at.
+    pub trace: Option<TraceContext>,
     /// The idempotency key it bears, and what it is the key of.
     pub once: Option<(AskedName, Fingerprint)>,
 }
@@ -125,7 +128,9 @@ async fn make_run<D: Ports>(
     };
     let Some(of) = of else {
         let payload = payload.or_else(|| run.payload.clone());
-        return queue(ports, job, Run { payload, asked_by: Some(request.by.clone()), ..run }, named).await.map(Some);
+        let trace = run.trace.clone().asked(request.trace.clone());
+        let run = Run { payload, asked_by: Some(request.by.clone()), trace, ..run }.sampled_by(ports.sampling());
+        return queue(ports, job, run, named).await.map(Some);
     };
     let said = Said { by: Some(&request.by), note: request.note.as_deref() };
     let lane = Lane::of(run.priority, &job.definition.terms);

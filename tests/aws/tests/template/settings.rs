@@ -27,6 +27,7 @@ const READ: [(&str, &[&str]); 6] = [
             "MINUTEHAND_RUNS_INDEX",
             "MINUTEHAND_EARLY_SECONDS",
             "MINUTEHAND_SECRETS_KEY",
+            "MINUTEHAND_TRACE_RATIO",
         ],
     ),
     (".reach()", &["MINUTEHAND_REACH"]),

@@ -12,6 +12,7 @@ use minutehand_domain::id::{JobId, RunKey};
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::target::{Asks, ServiceTarget, Target};
 use minutehand_domain::timer::{TimerKey, TimerStamp};
+use minutehand_domain::trace::TraceContext;
 use minutehand_io::targets::services::{Endpoints, ServiceCaller};
 use minutehand_io::targets::{Answer, Call, Declared, Material, Services as _};
 use minutehand_tests::conformance::world::tenant;
@@ -104,6 +105,7 @@ async fn call(caller: &ServiceCaller, alias: &str, asks: Asks, attempt: u32) -> 
         now: DUE,
         payload: Some(&payload),
         follows: None,
+        trace: &TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", None).unwrap(),
         task: None,
         material: &Material::default(),
         timeout: PATIENCE,

@@ -92,6 +92,7 @@ impl Graphs {
                 schedule,
                 about: About { retention: Some(Retention::LEAST), ..About::default() },
                 fingerprint: None,
+                trace: None,
                 by,
                 now,
             });
@@ -145,7 +146,7 @@ impl Graphs {
     pub fn ask(&self, at: i64) -> Answer<RunKey> {
         let graphs = self.clone();
         self.stage.act(at, "asker", move |ports| async move {
-            let request = RunRequest { payload: None, by: By::host(), note: None, once: None };
+            let request = RunRequest { payload: None, by: By::host(), note: None, trace: None, once: None };
             let job = workflow(&graphs.tenant(), 0).job();
             let Answered::Queued(run) = run_now(&ports, &graphs.tenant(), job, request).await? else {
                 return Err(Fault::unavailable("asking", "it was not queued"));

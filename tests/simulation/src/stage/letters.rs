@@ -55,7 +55,7 @@ impl Stage {
         let stage = self.clone();
         self.act(at, name, move |ports| async move {
             let of = ports_run(&ports, &stage, key).await?;
-            let wish = on_demand::RunRequest { payload: None, by: By::host(), note: None, once: None };
+            let wish = on_demand::RunRequest { payload: None, by: By::host(), note: None, trace: None, once: None };
             let answered = retry(&ports, &of, wish).await?;
             if let Answered::Queued(run) = &answered {
                 stage.know(|driven| driven.tell_of(run.key, None));

@@ -103,7 +103,11 @@ fn about_the_run(ctx: &Context) -> Result<Vec<(String, String)>, NotDone> {
         ("IDEMPOTENCY_KEY", ctx.idempotency_key().to_owned()),
         ("CHECKPOINT", checkpoint),
     ];
-    Ok(said.into_iter().map(|(name, value)| (format!("MINUTEHAND_{name}"), value)).collect())
+    let said = said.into_iter().map(|(name, value)| (format!("MINUTEHAND_{name}"), value));
+    // As OpenTelemetry names them, so that what it instruments goes on in the trace by itself.
+    let trace = [("TRACEPARENT", ctx.traceparent()), ("TRACESTATE", ctx.tracestate())];
+    let trace = trace.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    Ok(said.chain(trace).collect())
 }
 
 impl Running {

@@ -16,12 +16,13 @@ use minutehand_domain::run::AttemptError;
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::target::{Method, Target, Timeouts};
 use minutehand_domain::timer::{TimerKey, TimerStamp};
+use minutehand_domain::trace::TraceContext;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
 use self::server::{Server, read_request};
 use super::*;
-use crate::targets::{Material, trace};
+use crate::targets::Material;
 
 const PATIENT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(100);
@@ -42,6 +43,10 @@ fn lease_of(run: RunKey) -> LeaseId {
 
 fn secrets() -> SigningSecrets {
     SigningSecrets::new([1; 32], Moment::EPOCH)
+}
+
+pub(super) fn trace() -> TraceContext {
+    TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", Some("rojo=1")).unwrap()
 }
 
 async fn call_with(caller: HttpCaller, target: HttpTarget, payload: Option<&Json>, timeout: Duration) -> Answer {
@@ -68,6 +73,7 @@ async fn call_by(
         now,
         payload,
         follows: None,
+        trace: &trace(),
         task: None,
         material,
         timeout,
@@ -87,6 +93,7 @@ async fn call_for_task(target: &HttpTarget, task: &TaskName) -> Answer {
         now: run().at,
         payload: None,
         follows: None,
+        trace: &trace(),
         task: Some(task),
         material: &Material::default(),
         timeout: PATIENT,
@@ -162,7 +169,8 @@ async fn a_call_says_who_calls_for_which_run_and_carries_the_payload() {
             format!("minutehand-run: {run}"),
             "minutehand-scheduled-at: 2025-11-20T12:00:00.000Z".to_owned(),
             format!("minutehand-token: {}", secrets().lease_token(run, 3)),
-            format!("traceparent: {}", trace::parent(run, 3)),
+            format!("traceparent: {}", trace()),
+            "tracestate: rojo=1".to_owned(),
             format!("user-agent: Minutehand/{version}"),
             format!("webhook-id: {run}"),
             format!("webhook-signature: {signature}"),

@@ -17,6 +17,7 @@ use minutehand_domain::order::TaskName;
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::{TimerKey, TimerStamp};
+use minutehand_domain::trace::TraceContext;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
@@ -91,6 +92,7 @@ async fn call_as(
         now: run().at + Duration::from_millis(12),
         payload,
         follows: None,
+        trace: &trace(),
         task,
         material: &Material::default(),
         timeout: PATIENT,
@@ -177,7 +179,7 @@ fn hmac(key: &[u8], text: &str) -> Vec<u8> {
 fn told() -> Value {
     json!({
         "idempotency_key": RUN, "run": RUN, "job": job(), "attempt": "3", "fence": "3",
-        "scheduled_at": "2025-11-20T12:00:00.000Z", "traceparent": trace(),
+        "scheduled_at": "2025-11-20T12:00:00.000Z", "traceparent": trace().to_string(), "tracestate": "rojo=1",
     })
 }
 
@@ -186,7 +188,8 @@ fn attributes() -> Value {
     json!({
         "idempotency-key": attribute(RUN.to_owned()), "minutehand-run": attribute(RUN.to_owned()),
         "minutehand-job": attribute(job()), "minutehand-attempt": attribute("3".to_owned()),
-        "minutehand-fence": attribute("3".to_owned()), "traceparent": attribute(trace()),
+        "minutehand-fence": attribute("3".to_owned()), "traceparent": attribute(trace().to_string()),
+        "tracestate": attribute("rojo=1".to_owned()),
         "minutehand-scheduled-at": attribute("2025-11-20T12:00:00.000Z".to_owned()),
     })
 }
@@ -195,8 +198,8 @@ fn job() -> String {
     run().job.to_string()
 }
 
-fn trace() -> String {
-    crate::targets::trace::parent(run(), 3)
+fn trace() -> TraceContext {
+    TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", Some("rojo=1")).unwrap()
 }
 
 fn payload() -> Json {
@@ -297,12 +300,12 @@ async fn a_topic_is_sent_the_payload_with_attributes() {
     expect("Version", "2010-03-31");
     expect("TopicArn", "arn:aws:sns:eu-west-1:123456789012:news");
     expect("Message", r#"{"order":7,"sum":1.50}"#);
-    let sent = (1..=7).map(|index| {
+    let sent = (1..=8).map(|index| {
         let part = |part: &str| form[&format!("MessageAttributes.entry.{index}.{part}")].clone();
         (part("Name"), json!({"DataType": part("Value.DataType"), "StringValue": part("Value.StringValue")}))
     });
     assert_eq!(Value::Object(sent.collect()), attributes());
-    assert_eq!(form.len(), 4 + 3 * 7);
+    assert_eq!(form.len(), 4 + 3 * 8);
     recorded.is_signed_for("sns");
 }
 

@@ -52,6 +52,7 @@ impl World {
             now,
             payload,
             follows: None,
+            trace: &trace(),
             task: None,
             material,
             timeout,
