@@ -118,6 +118,14 @@ pub enum Body {
 }
 
 impl Body {
+    /// By which it is found, where it is an item of its own.
+    pub fn digest(&self) -> Option<Digest> {
+        match self {
+            Self::Apart(digest) => Some(*digest),
+            Self::Empty | Self::Inside(_) => None,
+        }
+    }
+
     /// Inline up to `limit` bytes; else the body's name, and the text to write under that name first.
     pub fn split(json: Json, limit: usize) -> (Self, Option<Json>) {
         if json.len() <= limit { (Self::Inside(json), None) } else { (Self::Apart(json.digest()), Some(json)) }

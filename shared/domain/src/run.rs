@@ -503,6 +503,17 @@ impl Run {
         }
     }
 
+    /// What it was given, and what came of it.
+    pub fn bodies(&self) -> impl Iterator<Item = &Body> {
+        let given = self.given.as_ref().map(|given| &given.payload);
+        let again = match &self.aftermath {
+            Some(Aftermath::Redriven { payload, .. }) => payload.as_ref(),
+            Some(Aftermath::Dismissed { .. }) | None => None,
+        };
+        let params = self.graph.as_ref().map(|graph| &graph.given);
+        [self.payload.as_ref(), params, given, again, Some(self.result())].into_iter().flatten()
+    }
+
     /// The same, not yet begun, under another key.
     #[must_use]
     pub fn under(self, key: RunKey) -> Self {

@@ -4,7 +4,7 @@
 //! same, it has one of its own. Before, all of them lay beside the job: those are still found there.
 
 use minutehand_domain::Moment;
-use minutehand_domain::body::{Body, Digest, Json};
+use minutehand_domain::body::{Body, Json};
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::INLINE_PAYLOAD_BYTES;
 use minutehand_domain::retention::RENEWED_AFTER;
@@ -137,7 +137,7 @@ pub(crate) async fn renew<D: Ports>(ports: &D, run: &Run, now: Moment) {
 
 async fn renew_each<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
     let until = Owner::of(run, now).until;
-    for digest in apart(run) {
+    for digest in run.bodies().filter_map(Body::digest) {
         let Some(seen) = ports.store().get::<RunBody>(&run.tenant, (run.key, digest)).await? else { continue };
         if seen.item.until + RENEWED_AFTER <= until {
             let (guard, body) = (seen.guard(), RunBody { until, ..seen.item });
@@ -145,14 +145,4 @@ async fn renew_each<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), F
         }
     }
     Ok(())
-}
-
-/// The bodies that a run that is not over names.
-fn apart(run: &Run) -> impl Iterator<Item = Digest> {
-    let given = run.given.as_ref().map(|given| &given.payload);
-    let bodies = [run.payload.as_ref(), run.graph.as_ref().map(|graph| &graph.given), given];
-    bodies.into_iter().flatten().filter_map(|body| match body {
-        Body::Apart(digest) => Some(*digest),
-        Body::Empty | Body::Inside(_) => None,
-    })
 }
