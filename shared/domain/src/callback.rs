@@ -15,6 +15,7 @@ use crate::order::{Delivery, Order, Terms};
 use crate::retry::{Backoff, Jitter, RetryPolicy};
 use crate::run::{Run, State};
 use crate::target::{HttpTarget, Target};
+use crate::trace::Traced;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback {
@@ -152,7 +153,8 @@ impl Run {
         let key = RunKey::callback(self.key, place);
         let born = Self::new(self.tenant.clone(), key, self.priority);
         let kept = self.kept.outlasting(self);
-        Self { state: State::Scheduled { due: now }, callback_of: Some(self.key), kept, ..born }
+        let trace = Traced::after(self);
+        Self { state: State::Scheduled { due: now }, callback_of: Some(self.key), kept, trace, ..born }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::job::{Job, NotAdmitted, Status};
 use crate::limits::{FOLLOW_DEPTH, FOLLOWERS};
 use crate::run::{Run, Skip, State};
 use crate::schedule::When;
+use crate::trace::Traced;
 use crate::workflow::edge::{Ended, On};
 
 /// Who follows, and for which ends.
@@ -182,7 +183,8 @@ impl Job {
         let key = RunKey::following(before.key, self.id, at);
         let run = self.run(key);
         let kept = run.kept.outlasting(before);
-        let run = Run { follows: Some(Follows { run: before.key, depth }), kept, ..run };
+        let trace = Traced { creator: run.trace.creator.clone(), ..Traced::after(before) };
+        let run = Run { follows: Some(Follows { run: before.key, depth }), kept, trace, ..run };
         match (Follower { job: self.id, on }.comes_of(before), admits) {
             (Comes::Nothing, _) => None,
             // Nobody follows it: it is where a chain without an end ends.

@@ -32,6 +32,7 @@ use crate::run::{Run, Said, Skip, SkippedSpan, Sla};
 use crate::schedule::{Patience, Schedule};
 use crate::slot::Bounds;
 use crate::target::Target;
+use crate::trace::{TraceContext, Traced};
 use crate::workflow::WorkflowId;
 
 pub use self::in_force::Before;
@@ -62,6 +63,8 @@ pub struct Job {
     pub followers: Vec<Listed>,
     /// The note with which somebody made it what it is: paused, active again, deleted.
     pub noted: Option<Noted>,
+    /// The trace of the request that created it: its runs link to that.
+    pub trace: Option<TraceContext>,
 }
 
 /// Who paused a job, resumed or deleted it, and why.
@@ -219,6 +222,7 @@ impl Job {
             fingerprint: None,
             followers: Vec::new(),
             noted: None,
+            trace: None,
         }
     }
 
@@ -251,7 +255,8 @@ impl Job {
         let is_counted = self.definition.health == Extent::Full;
         let kept = Kept::of(self.definition.retention, &self.definition.catch_up, key);
         let born = Run::new(self.tenant.clone(), key, self.definition.priority);
-        Run { nominal, sla, followers, callbacks, is_counted, kept, ..born }
+        let trace = Traced::of(self.trace.clone());
+        Run { nominal, sla, followers, callbacks, is_counted, kept, trace, ..born }
     }
 
     /// From when on nobody asks for a deleted job any more: its runs are gone by then. A workflow's own job stays with the workflow.

@@ -4,8 +4,8 @@
 //! [`owner`] who gave it, [`run`] what becomes of one, [`timer`] and [`pace`] how none of them is forgotten, [`switch`] when somebody is to hear that
 //! nobody looks after them. [`access`] says
 //! who may ask, [`notification`] whom a tenant has told of what, [`health`] how a job has been doing and [`forecast`] what comes next, [`letters`]
-//! what failures have in common, [`workflow`] what a graph of tasks is, [`operation`] what is done to many things at once, and [`why`] what became
-//! of an instant and which rule decided.
+//! what failures have in common, [`workflow`] what a graph of tasks is, [`operation`] what is done to many things at once, [`trace`] in which trace
+//! a run is, and [`why`] what became of an instant and which rule decided.
 
 pub mod access;
 pub mod audit;
@@ -50,6 +50,7 @@ pub mod survey;
 pub mod switch;
 pub mod target;
 pub mod timer;
+pub mod trace;
 pub mod why;
 pub mod workflow;
 

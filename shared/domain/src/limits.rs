@@ -261,3 +261,8 @@ pub const NOTIFICATION_SAMPLE: usize = 20;
 pub const NOTIFICATION_TIMEOUT_SECONDS: u64 = 30;
 /// Headers of a rule's webhook: an authorization and a few of a gateway's.
 pub const NOTIFICATION_HEADERS: usize = 8;
+/// What W3C's *Trace Context* lets a `tracestate` have at most, and lets everybody leave out beyond that.
+pub const TRACESTATE_BYTES: usize = 512;
+pub const TRACESTATE_MEMBERS: usize = 32;
+/// Runs that a run's span links to: enough for the tasks before most tasks, and less than what a record has room for.
+pub const TRACE_LINKS: usize = 32;

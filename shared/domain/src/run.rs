@@ -48,6 +48,7 @@ use crate::pace;
 use crate::priority::Priority;
 use crate::retention::Kept;
 use crate::slot::{Admission, Bound, SlotName};
+use crate::trace::Traced;
 use crate::workflow::definition::NoAnswer;
 use crate::workflow::plan::Phase;
 
@@ -108,6 +109,8 @@ pub struct Run {
     pub is_counted: bool,
     /// For how long it is kept when it is over.
     pub kept: Kept,
+    /// In which trace it is, and what its spans link to.
+    pub trace: Traced,
 }
 
 /// What made a run, and when.
@@ -450,6 +453,7 @@ impl Run {
             dispatched: None,
             is_counted: false,
             kept: Kept::default(),
+            trace: Traced::default(),
         }
     }
 
@@ -493,7 +497,8 @@ impl Run {
                 let (followers, callbacks) = (self.followers.clone(), self.callbacks.clone());
                 let born = Self::new(self.tenant.clone(), key, self.priority);
                 let (is_counted, kept) = (self.is_counted, self.kept.outlasting(self));
-                Ok(Self { payload, redrive_of, sla, follows, followers, callbacks, is_counted, kept, ..born })
+                let trace = Traced::after(self);
+                Ok(Self { payload, redrive_of, sla, follows, followers, callbacks, is_counted, kept, trace, ..born })
             }
         }
     }

@@ -17,6 +17,7 @@ pub mod rules;
 mod shapes;
 #[cfg(feature = "shares")]
 pub mod shares;
+pub mod spans;
 pub mod store;
 pub mod targets;
 pub mod vault;

@@ -19,6 +19,7 @@ pub(crate) mod span;
 pub(crate) mod target;
 pub(crate) mod terms;
 pub(crate) mod timer;
+pub(crate) mod trace;
 
 use std::marker::PhantomData;
 

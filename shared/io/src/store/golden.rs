@@ -54,6 +54,7 @@ use minutehand_domain::target::{
     Asks, Header, HttpTarget, Method, ServiceTarget, Target, Timeouts, WorkerTarget, WorkflowTarget,
 };
 use minutehand_domain::timer::{Obligation, Timer, TimerKey, TimerStamp};
+use minutehand_domain::trace::{TraceContext, Traced};
 use minutehand_domain::workflow::edge::On;
 use minutehand_domain::workflow::join::Join;
 use minutehand_domain::workflow::plan::Phase;
@@ -420,6 +421,7 @@ fn jobs() -> Vec<(String, Job)> {
     jobs.push(("cancelled".to_owned(), Job { status: Status::Cancelled, ..changed.clone() }));
     let noted = Noted { at: AT, by: By::host(), note: "until the bank answers".to_owned() };
     jobs.push(("noted".to_owned(), Job { noted: Some(noted), ..changed.clone() }));
+    jobs.push(("created within a trace".to_owned(), Job { trace: Some(trace()), ..changed.clone() }));
     jobs.push(("changed".to_owned(), changed));
     let listed = [On::Success, On::Failure, On::Finished].map(|on| Listed {
         follower: Follower { job: JOB, on },
@@ -711,6 +713,11 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     let until = Kept { retention: None, until: Some(Moment::END) };
     runs.push(("kept until", Run { kept: until, ..run(scheduled()) }));
     runs.push(("counted", Run { is_counted: true, ..run(scheduled()) }));
+    runs.push(("asked for within a trace", Run { trace: Traced::of(Some(trace())), ..run(manual()) }));
+    let dropped = Traced { sampled: Some(false), ..Traced::default() };
+    runs.push(("not sampled", Run { trace: dropped, ..run(scheduled()) }));
+    let behind = Traced { within: Some(trace().trace), upstream: vec![trace().span; 2], ..Traced::default() };
+    runs.push(("task behind others", Run { task: Some(TaskRun::new(parent, 1, false)), trace: behind, ..run(key) }));
     runs.push(("begun late", Run { dispatched: Some(AT), ..run(scheduled()) }));
     runs.push(("put off", Run { made_up, state: State::Scheduled { due: AT }, ..run(scheduled()) }));
     let taken_on = Lease { holder: Holder::Target(Worker(7)), ..held };
@@ -722,6 +729,11 @@ fn runs_of_workflows() -> Vec<(String, Run)> {
     runs.push(("remarked", Run { remarks, ..tasks(Phase::Main, Some(Stop::Cancelled), None) }));
     runs.extend(runs_that_came_to_nothing());
     runs.into_iter().map(|(name, run)| (name.to_owned(), run)).collect()
+}
+
+fn trace() -> TraceContext {
+    let told = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    TraceContext::parse(told, Some("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE")).unwrap()
 }
 
 fn callback(place: CallbackPlace) -> Callback {

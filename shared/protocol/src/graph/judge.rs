@@ -11,6 +11,7 @@ use minutehand_domain::lane::Lane;
 use minutehand_domain::run::{Event as RunEvent, Judgement, Refusal, Remark, Remarked, Run, Said, State, Waiting};
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::TimerKey;
+use minutehand_domain::trace::Traced;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
 use minutehand_io::store::{Put, Seen, Store as _};
@@ -159,6 +160,7 @@ pub(super) fn going_on_with(before: &Run, by: Option<&By>, now: Moment) -> Run {
         followers: before.followers.clone(),
         callbacks: before.callbacks.clone(),
         kept: before.kept.outlasting(before),
+        trace: Traced::after(before),
         ..Run::new(before.tenant.clone(), RunKey::resuming(before.key), before.priority)
     }
 }

@@ -22,6 +22,7 @@ use minutehand_domain::retention::Retention;
 use minutehand_domain::schedule::{Schedule, When};
 use minutehand_domain::slot::Bounds;
 use minutehand_domain::target::Target;
+use minutehand_domain::trace::TraceContext;
 use serde::{Deserialize, Serialize};
 
 use crate::Fault;
@@ -35,6 +36,7 @@ use crate::shapes::schedule::{ScheduleV1, ScheduleV2};
 use crate::shapes::span::SpanV1;
 use crate::shapes::target::{TargetV1, TargetV2, TargetV3, needs_shape_3};
 use crate::shapes::terms::{self, TermsV1, TermsV2, TermsV3};
+use crate::shapes::trace::TraceContextV1;
 use crate::shapes::{First, Many, Maybe, Of, Shape as _, in_shape, shapes};
 use crate::store::item::{Form, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Part, Partition, Place, Span};
@@ -68,13 +70,13 @@ impl Listed for Head {
 }
 
 impl Stored for Head {
-    const NEWEST: u8 = 9;
+    const NEWEST: u8 = 10;
 
     /// Shapes 3 and 4 are shape 2 with a target that a release of that shape knows nothing of: a workflow, a worker. Shape 5 says more of a
     /// target, a service of AWS or time-outs of phases, of its delivery, its SLA, and with whom a job shares limits, shape 6 what becomes of
     /// runs that overlap, shape 7 which calendars it heeds, which jobs run behind which, at which pace a job makes up for what it missed, who is
     /// told of a run and asked before it, and what was noted when it was paused, resumed or deleted, shape 8 what its health is made of, shape 9 for
-    /// how long its runs are kept. Shape 1
+    /// how long its runs are kept, shape 10 of which trace whoever created it was. Shape 1
     /// says everything but that a header names a secret. So a deployment without any of these can go back to a release that knows of none, and
     /// pays no byte for it.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
@@ -88,6 +90,7 @@ impl Stored for Head {
             (Form::Attributes, Self::Job(job), 7) => writer.shape(7, &in_shape::<JobV5, _>(job)),
             (Form::Attributes, Self::Job(job), 8) => writer.shape(8, &in_shape::<JobV6, _>(job)),
             (Form::Attributes, Self::Job(job), 9) => writer.shape(9, &in_shape::<JobV7, _>(job)),
+            (Form::Attributes, Self::Job(job), 10) => writer.shape(10, &in_shape::<JobV8, _>(job)),
             (Form::Attributes, Self::Job(job), shape) => writer.shape(shape, &in_shape::<JobV2, _>(job)),
             (Form::Bytes, head, 1) => writer.shape(1, &in_shape::<HeadV1, _>(head)),
             (Form::Bytes, head, 5) => writer.shape(5, &in_shape::<HeadV3, _>(head)),
@@ -95,6 +98,7 @@ impl Stored for Head {
             (Form::Bytes, head, 7) => writer.shape(7, &in_shape::<HeadV5, _>(head)),
             (Form::Bytes, head, 8) => writer.shape(8, &in_shape::<HeadV6, _>(head)),
             (Form::Bytes, head, 9) => writer.shape(9, &in_shape::<HeadV7, _>(head)),
+            (Form::Bytes, head, 10) => writer.shape(10, &in_shape::<HeadV8, _>(head)),
             (Form::Bytes, head, shape) => writer.shape(shape, &in_shape::<HeadV2, _>(head)),
         }
     }
@@ -114,6 +118,8 @@ impl Stored for Head {
             (8, Form::Attributes) => reader.shape::<Of<JobV6, _>>().map(|of| Self::Job(of.0)),
             (9, Form::Bytes) => reader.shape::<Of<HeadV7, _>>().map(|of| of.0),
             (9, Form::Attributes) => reader.shape::<Of<JobV7, _>>().map(|of| Self::Job(of.0)),
+            (10, Form::Bytes) => reader.shape::<Of<HeadV8, _>>().map(|of| of.0),
+            (10, Form::Attributes) => reader.shape::<Of<JobV8, _>>().map(|of| Self::Job(of.0)),
             (1, Form::Attributes) if reader.has("tombstone") => {
                 let TombstoneV1 { tenant, id, epoch, .. } = reader.shape()?;
                 Ok(Self::Tombstone { tenant, id, epoch })
@@ -131,6 +137,7 @@ fn shape_of(head: &Head) -> u8 {
     let Definition { target, bounds, terms, sla, overlap, .. } = definition;
     let says_more_than_4 = !bounds.is_empty() || sla.is_some() || needs_shape_3(target) || terms::needs_shape_2(terms);
     match target {
+        _ if job.trace.is_some() => 10,
         _ if definition.retention.is_some() => 9,
         _ if definition.health == Extent::Full => 8,
         _ if says_more_than_6(job) => 7,
@@ -166,6 +173,7 @@ shapes! {
     HeadV5 => Head,
     HeadV6 => Head,
     HeadV7 => Head,
+    HeadV8 => Head,
     JobV1 => Job,
     JobV2 => Job,
     JobV3 => Job,
@@ -173,6 +181,7 @@ shapes! {
     JobV5 => Job,
     JobV6 => Job,
     JobV7 => Job,
+    JobV8 => Job,
     NotedV5 => Noted,
     StatusV1 => Status,
     BeforeV1 => Before,
@@ -247,6 +256,14 @@ enum HeadV7 {
     Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
 }
 
+/// A job says of which trace whoever created it was.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Head")]
+enum HeadV8 {
+    Job(#[serde(with = "JobV8")] Job),
+    Tombstone { tenant: Tenant, id: JobId, epoch: u32 },
+}
+
 /// What tells it from a job is `tombstone`.
 #[derive(Serialize, Deserialize)]
 struct TombstoneV1 {
@@ -282,6 +299,8 @@ struct JobV1 {
     followers: Vec<ListedFollower>,
     #[serde(skip)]
     noted: Option<Noted>,
+    #[serde(skip)]
+    trace: Option<TraceContext>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -309,6 +328,8 @@ struct JobV2 {
     followers: Vec<ListedFollower>,
     #[serde(skip)]
     noted: Option<Noted>,
+    #[serde(skip)]
+    trace: Option<TraceContext>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -336,6 +357,8 @@ struct JobV3 {
     followers: Vec<ListedFollower>,
     #[serde(skip)]
     noted: Option<Noted>,
+    #[serde(skip)]
+    trace: Option<TraceContext>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -363,6 +386,8 @@ struct JobV4 {
     followers: Vec<ListedFollower>,
     #[serde(skip)]
     noted: Option<Noted>,
+    #[serde(skip)]
+    trace: Option<TraceContext>,
 }
 
 /// Its schedule heeds calendars; it runs behind another, or others run behind it.
@@ -391,6 +416,8 @@ struct JobV5 {
     carried: Option<Carried>,
     #[serde(with = "Many::<ListedV1>")]
     followers: Vec<ListedFollower>,
+    #[serde(skip)]
+    trace: Option<TraceContext>,
 }
 
 /// Its health may be made of all that ended in a day.
@@ -419,6 +446,8 @@ struct JobV6 {
     carried: Option<Carried>,
     #[serde(with = "Many::<ListedV1>")]
     followers: Vec<ListedFollower>,
+    #[serde(skip)]
+    trace: Option<TraceContext>,
 }
 
 /// Its runs may be kept for another time than most.
@@ -447,6 +476,37 @@ struct JobV7 {
     carried: Option<Carried>,
     #[serde(with = "Many::<ListedV1>")]
     followers: Vec<ListedFollower>,
+    #[serde(skip)]
+    trace: Option<TraceContext>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Job")]
+struct JobV8 {
+    tenant: Tenant,
+    id: JobId,
+    #[serde(with = "StatusV1")]
+    status: Status,
+    generation: u64,
+    epoch: u32,
+    #[serde(with = "ScheduleV2")]
+    schedule: Schedule,
+    since: Moment,
+    #[serde(default, with = "Many::<BeforeV2>")]
+    before: Vec<Before>,
+    #[serde(with = "DefinitionV7")]
+    definition: Definition,
+    created_at: Moment,
+    changed_at: Moment,
+    fingerprint: Option<Fingerprint>,
+    #[serde(default, with = "Maybe::<NotedV5>")]
+    noted: Option<Noted>,
+    #[serde(default, with = "Maybe::<CarriedV2>")]
+    carried: Option<Carried>,
+    #[serde(with = "Many::<ListedV1>")]
+    followers: Vec<ListedFollower>,
+    #[serde(default, with = "Maybe::<TraceContextV1>")]
+    trace: Option<TraceContext>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -19,6 +19,7 @@ use minutehand_domain::run::{
     Remarked, Run, Skip, SkippedSpan, Sla, State, Stop, Tally, TaskRun, Tasks, Waiting, Word,
 };
 use minutehand_domain::slot::{Admission, Bound, LimitKey, SlotName};
+use minutehand_domain::trace::Traced;
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::plan::Phase;
 use serde::ser::Error as _;
@@ -32,6 +33,7 @@ use crate::shapes::follow::{FollowerV1, FollowsV1};
 use crate::shapes::priority::PriorityV1;
 use crate::shapes::retention::RetentionV1;
 use crate::shapes::run_key::RunKeyV1;
+use crate::shapes::trace::TracedV1;
 use crate::shapes::{Many, Maybe, Of, Shape, in_shape, shapes};
 use crate::store::item::{Attention, Form, Indexed, Item, Listed, Reader, Stored, Writer, later_shape};
 use crate::store::place::{Order, Partition, Place, Span, parts_of};
@@ -92,18 +94,19 @@ impl Listed for Run {
 }
 
 impl Stored for Run {
-    const NEWEST: u8 = 11;
+    const NEWEST: u8 = 12;
 
     /// Shape 1 says everything but that the holder of a lease works elsewhere, shape 2 but what workflows brought, shape 3 but
     /// remarks, shape 4 but the token of a lease, shape 5 but what lets in a run that shares a limit, its SLA, and that its target has
     /// taken it on, shape 6 but that it met others of its job, and shape 7 but that a calendar took it, which runs follow which, that it
     /// waits for its turn in catching up, who is told of its end and asked before it, what became of it after it came to nothing, which
     /// operation made it, and messages of notifications, shape 8 but when it was dispatched and which operation tries it again, shape 9 but
-    /// that its end is counted, and shape 10 but for how long it is kept.
+    /// that its end is counted, shape 10 but for how long it is kept, and shape 11 but what it keeps of traces.
     fn write<W: Writer>(&self, writer: W) -> Result<W::Written, Fault> {
         let status = self.status(Moment::EPOCH);
         match (writer.form(), shape_of(self)) {
-            (Form::Bytes, 11..) => writer.shape(11, &in_shape::<RunV10, _>(self)),
+            (Form::Bytes, 12..) => writer.shape(12, &in_shape::<RunV11, _>(self)),
+            (Form::Bytes, 11) => writer.shape(11, &in_shape::<RunV10, _>(self)),
             (Form::Bytes, 10) => writer.shape(10, &in_shape::<RunV9, _>(self)),
             (Form::Bytes, 9) => writer.shape(9, &in_shape::<RunV8, _>(self)),
             (Form::Bytes, 8) => writer.shape(8, &in_shape::<RunV7, _>(self)),
@@ -112,7 +115,8 @@ impl Stored for Run {
             (Form::Bytes, 4) => writer.shape(4, &in_shape::<RunV4, _>(self)),
             (Form::Bytes, 3) => writer.shape(3, &in_shape::<RunV3, _>(self)),
             (Form::Bytes, _) => writer.shape(2, &in_shape::<RunV2, _>(self)),
-            (Form::Attributes, 11..) => writer.shape(11, &InAWord { run: in_shape::<RunV10, _>(self), status }),
+            (Form::Attributes, 12..) => writer.shape(12, &InAWord { run: in_shape::<RunV11, _>(self), status }),
+            (Form::Attributes, 11) => writer.shape(11, &InAWord { run: in_shape::<RunV10, _>(self), status }),
             (Form::Attributes, 10) => writer.shape(10, &InAWord { run: in_shape::<RunV9, _>(self), status }),
             (Form::Attributes, 9) => writer.shape(9, &InAWord { run: in_shape::<RunV8, _>(self), status }),
             (Form::Attributes, 8) => writer.shape(8, &InAWord { run: in_shape::<RunV7, _>(self), status }),
@@ -139,6 +143,7 @@ impl Stored for Run {
             9 => reader.shape::<Of<RunV8, _>>().map(|of| of.0),
             10 => reader.shape::<Of<RunV9, _>>().map(|of| of.0),
             11 => reader.shape::<Of<RunV10, _>>().map(|of| of.0),
+            12 => reader.shape::<Of<RunV11, _>>().map(|of| of.0),
             later => Err(later_shape::<Self>(later)),
         }
     }
@@ -148,7 +153,9 @@ impl Stored for Run {
 fn shape_of(run: &Run) -> u8 {
     let lease = run.lease();
     let holder = lease.map(|lease| lease.holder);
-    if run.kept != Kept::default() {
+    if run.trace != Traced::default() {
+        12
+    } else if run.kept != Kept::default() {
         11
     } else if says_more_than_9(run) {
         10
@@ -268,6 +275,7 @@ shapes! {
     RunV8 => Run,
     RunV9 => Run,
     RunV10 => Run,
+    RunV11 => Run,
     KeptV10 => Kept,
     MadeUpV7 => MadeUp,
     GivenV7 => Given,
@@ -367,6 +375,8 @@ struct RunV1 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 /// A lease says whether its holder works elsewhere.
@@ -428,6 +438,8 @@ struct RunV2 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -668,6 +680,8 @@ struct RunV3 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 /// It has remarks.
@@ -728,6 +742,8 @@ struct RunV4 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -975,6 +991,8 @@ struct RunV5 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 /// It shares a limit with others, has an SLA, or its target has taken it on.
@@ -1035,6 +1053,8 @@ struct RunV6 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 /// It follows another, or others follow it.
@@ -1099,6 +1119,8 @@ struct RunV7 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 /// It began late, and says when it was dispatched; or an operation tries it again.
@@ -1158,6 +1180,8 @@ struct RunV8 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 /// Its end is counted.
@@ -1216,6 +1240,8 @@ struct RunV9 {
     is_counted: bool,
     #[serde(skip)]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
 }
 
 /// For how long it is kept when it is over.
@@ -1274,6 +1300,68 @@ struct RunV10 {
     is_counted: bool,
     #[serde(with = "KeptV10")]
     kept: Kept,
+    #[serde(skip)]
+    trace: Traced,
+}
+
+/// A run says who brought it about by what trace, and which tasks were before it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Run")]
+struct RunV11 {
+    tenant: Tenant,
+    #[serde(with = "RunKeyV1")]
+    key: RunKey,
+    nominal: Option<Moment>,
+    #[serde(with = "StateV6")]
+    state: State,
+    fence: u32,
+    #[serde(with = "Many::<AttemptV1>")]
+    attempts: Vec<Attempt>,
+    started_at: Option<Moment>,
+    #[serde(with = "TallyV1")]
+    tally: Tally,
+    #[serde(with = "PriorityV1")]
+    priority: Priority,
+    #[serde(default, with = "Maybe::<BodyV1>")]
+    payload: Option<Body>,
+    asked_by: Option<By>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    redrive_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<CancelAskedV1>")]
+    cancel: Option<CancelAsked>,
+    #[serde(default, with = "Maybe::<TaskRunV3>")]
+    task: Option<TaskRun>,
+    #[serde(default, with = "Maybe::<GraphV3>")]
+    graph: Option<Graph>,
+    told: Option<String>,
+    #[serde(with = "Many::<RemarkV4>")]
+    remarks: Vec<Remark>,
+    #[serde(with = "AdmissionV6")]
+    admission: Admission,
+    #[serde(default, with = "Maybe::<SlaV6>")]
+    sla: Option<Sla>,
+    #[serde(default, with = "Maybe::<FollowsV1>")]
+    follows: Option<Follows>,
+    #[serde(with = "Many::<FollowerV1>")]
+    followers: Vec<Follower>,
+    #[serde(default, with = "Maybe::<MadeUpV7>")]
+    made_up: Option<MadeUp>,
+    #[serde(with = "Many::<CallbackV1>")]
+    callbacks: Vec<Callback>,
+    #[serde(default, with = "Maybe::<RunKeyV1>")]
+    callback_of: Option<RunKey>,
+    #[serde(default, with = "Maybe::<GivenV7>")]
+    given: Option<Given>,
+    #[serde(default, with = "Maybe::<AftermathV8>")]
+    aftermath: Option<Aftermath>,
+    #[serde(default, with = "Maybe::<MadeV7>")]
+    made: Option<Made>,
+    dispatched: Option<Moment>,
+    is_counted: bool,
+    #[serde(with = "KeptV10")]
+    kept: Kept,
+    #[serde(with = "TracedV1")]
+    trace: Traced,
 }
 
 #[derive(Serialize, Deserialize)]
