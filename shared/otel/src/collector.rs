@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Collected, Full, Limited};
 use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
@@ -81,7 +81,7 @@ impl Collector {
             // A redirect is not followed: a collector's key would go with it.
             status if status.is_success() => {
                 let body = Limited::new(body, ANSWER_BYTES).collect().await;
-                taken(signal, body.map(|body| body.to_bytes()).unwrap_or_default())
+                taken(signal, body.map(Collected::to_bytes).unwrap_or_default())
             }
             StatusCode::TOO_MANY_REQUESTS
             | StatusCode::BAD_GATEWAY

@@ -179,6 +179,15 @@ mod tests {
         (Exporter::new(settings(stub.settings()), identity(), counted.clone()).unwrap(), counted)
     }
 
+    /// Looks until it is so, for a few seconds at most.
+    async fn until(what: &str, is_so: impl Fn() -> bool) {
+        let begin = std::time::Instant::now();
+        while !is_so() {
+            assert!(begin.elapsed() < Duration::from_secs(8), "never: {what}");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     fn spans_at(stub: &Stub) -> Vec<usize> {
         let traces = stub.seen().into_iter().filter(|asked| asked.path == "/v1/traces");
         let read = traces.map(|asked| ExportTraceServiceRequest::decode(asked.body).unwrap());
@@ -213,9 +222,7 @@ mod tests {
         let each = Duration::from_millis(20);
         let (exporter, _) = exporter(&stub, |settings| Settings { interval: each, ..settings });
         let exporting = exporter.start(reading());
-        while stub.asked() < 3 {
-            sleep(each).await;
-        }
+        until("three readings", || stub.asked() >= 3).await;
         exporting.stop().await;
     }
 
@@ -229,9 +236,7 @@ mod tests {
         let exporting = exporter.start(reading());
         let begin = std::time::Instant::now();
         spans.ended(span());
-        while stub.asked() == 0 {
-            sleep(Duration::from_millis(5)).await;
-        }
+        until("a batch is under way", || stub.asked() > 0).await;
 
         for _ in 0..3 * ROOM {
             spans.ended(span());
@@ -256,9 +261,7 @@ mod tests {
         let spans = exporter.spans();
         let exporting = exporter.start(reading());
         spans.ended(span());
-        while counted.of(Signal::Traces) == 0 {
-            sleep(Duration::from_millis(5)).await;
-        }
+        until("a batch is given up", || counted.of(Signal::Traces) > 0).await;
         spans.ended(span());
 
         exporting.stop().await;

@@ -5,7 +5,7 @@ use opentelemetry_proto::tonic::metrics::v1::Metric;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use prometheus::proto::{Histogram, Metric as Series, MetricFamily, MetricType};
 
-use crate::points::{Window, metric, text};
+use crate::points::{Window, gauges, metric, text};
 
 pub(crate) fn metrics(families: &[MetricFamily], window: Window) -> Vec<Metric> {
     let metric = |family: &MetricFamily| Some(metric(family.name(), family.help(), data(family, window)?));
@@ -19,7 +19,7 @@ fn data(family: &MetricFamily, window: Window) -> Option<Data> {
     };
     match family.get_field_type() {
         MetricType::COUNTER => Some(window.sums(number(|series| series.get_counter().get_value()))),
-        MetricType::GAUGE => Some(window.gauges(number(|series| series.get_gauge().get_value()))),
+        MetricType::GAUGE => Some(gauges(number(|series| series.get_gauge().get_value()))),
         MetricType::HISTOGRAM => {
             let point = |series: &Series| {
                 let histogram = series.get_histogram();

@@ -73,14 +73,15 @@ impl Window {
         Data::Sum(Sum { data_points, aggregation_temporality: self.temporality(), is_monotonic: true })
     }
 
-    pub(crate) fn gauges(self, data_points: Vec<NumberDataPoint>) -> Data {
-        let read = |point| NumberDataPoint { start_time_unix_nano: 0, ..point };
-        Data::Gauge(Gauge { data_points: data_points.into_iter().map(read).collect() })
-    }
-
     pub(crate) fn histograms(self, data_points: Vec<HistogramDataPoint>) -> Data {
         Data::Histogram(Histogram { data_points, aggregation_temporality: self.temporality() })
     }
+}
+
+/// A gauge is as it is now, and of no span of time.
+pub(crate) fn gauges(data_points: Vec<NumberDataPoint>) -> Data {
+    let read = |point| NumberDataPoint { start_time_unix_nano: 0, ..point };
+    Data::Gauge(Gauge { data_points: data_points.into_iter().map(read).collect() })
 }
 
 /// Named as everywhere else, so that a query need not know which way they came. `1` as a unit would have Prometheus call a gauge a ratio.

@@ -27,13 +27,13 @@ async fn nowhere() -> String {
     gone.url()
 }
 
-async fn metric(client: &Client, line: &str) -> f64 {
+async fn metric(client: &Client, line: &str) -> u64 {
     let text = client.get("/metrics").await.body.as_str().expect("a text").to_owned();
     let value = text.lines().find_map(|other| other.strip_prefix(line)?.strip_prefix(' '));
-    value.unwrap_or_else(|| panic!("no {line} in {text}")).parse().expect("a number")
+    value.unwrap_or_else(|| panic!("no {line} in {text}")).parse().expect("a whole number")
 }
 
-async fn dropped(client: &Client, signal: &str) -> f64 {
+async fn dropped(client: &Client, signal: &str) -> u64 {
     metric(client, &format!("minutehand_telemetry_dropped_total{{signal=\"{signal}\"}}")).await
 }
 
@@ -75,7 +75,7 @@ async fn a_run_its_attempts_and_the_metrics_are_told_to_a_collector() {
         panic!("a histogram")
     };
     assert_eq!(lag.data_points.iter().map(|point| point.count).sum::<u64>(), 1);
-    assert_eq!((dropped(&client, "traces").await, dropped(&client, "metrics").await), (0.0, 0.0));
+    assert_eq!((dropped(&client, "traces").await, dropped(&client, "metrics").await), (0, 0));
 }
 
 /// Removed: the end of the process sends nothing more.
@@ -104,7 +104,7 @@ async fn nothing_is_exported_unless_it_is_asked_for() {
     let client = server.client();
     let job = create(&client, json!({ "target": { "noop": {} } })).await;
     let _ended = finished_runs(&client, &job, 1).await;
-    assert_eq!((dropped(&client, "traces").await, dropped(&client, "metrics").await), (0.0, 0.0));
+    assert_eq!((dropped(&client, "traces").await, dropped(&client, "metrics").await), (0, 0));
     assert!(!server.stop().stderr.contains("OTLP"));
     assert_eq!((collector.heard().spans.len(), collector.heard().metrics.len()), (0, 0));
 
@@ -117,8 +117,8 @@ async fn nothing_is_exported_unless_it_is_asked_for() {
     assert!(ended.complaints()[0].contains("OTEL_EXPORTER_OTLP_ENDPOINT"), "{ended:?}");
 }
 
-const AT_ONCE: usize = 1000;
-const ROUNDS: usize = 3;
+const AT_ONCE: u64 = 1000;
+const ROUNDS: u64 = 3;
 
 /// A server with jobs that run, round by round.
 struct Working {
@@ -137,13 +137,13 @@ impl Working {
     }
 
     /// A thousand jobs that are due at once; until all have run.
-    async fn round(&self, number: usize) {
+    async fn round(&self, number: u64) {
         let client = self.server.client();
         let job = |job| json!({ "name": format!("{number} {job}"), "target": { "noop": {} } });
         let jobs: Vec<Value> = (0..AT_ONCE).map(job).collect();
         let made = client.post("/v1/jobs/batch", json!({ "jobs": jobs })).await;
         assert_eq!(made.status, 200, "{}", made.body);
-        let wanted = (AT_ONCE * (number + 1)) as f64;
+        let wanted = AT_ONCE * (number + 1);
         eventually(Duration::from_secs(120), "all have run", async || {
             let run = metric(&client, "minutehand_runs_total{status=\"succeeded\"}").await;
             (run >= wanted).then_some(())
@@ -182,9 +182,9 @@ async fn a_collector_that_hangs_or_is_away_makes_no_run_late_and_holds_no_end_up
         say(&format!("{}: p50 of the lag {lag} ms, {usual} ms without; {lost} spans dropped", working.what));
         assert!(lag <= 2.0 * usual + 100.0, "{}: {lag} ms, {usual} ms without", working.what);
         // Two spans of each run, the queue, and a batch under way.
-        let told = (2 * AT_ONCE * ROUNDS) as f64;
-        assert!(lost >= told - 4096.0 - 512.0 && lost < told, "{}: {lost} of {told}", working.what);
-        assert_eq!(dropped(&without.server.client(), "traces").await, 0.0);
+        let told = 2 * AT_ONCE * ROUNDS;
+        assert!(lost >= told - 4096 - 512 && lost < told, "{}: {lost} of {told}", working.what);
+        assert_eq!(dropped(&without.server.client(), "traces").await, 0);
         let begin = Instant::now();
         let ended = working.server.stop();
         // A second to drain, and five for the collector.
