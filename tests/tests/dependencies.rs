@@ -155,7 +155,7 @@ fn the_embedded_binary_compiles_no_aws_crate() {
     assert!(!tree.contains("aws"), "{tree}");
 }
 
-/// Whoever has no collector compiles nothing of OpenTelemetry: neither in a process nor in a function. Removed: the feature `otel` is a default.
+/// Whoever has no collector compiles nothing of OpenTelemetry: neither in a process nor in a function.
 #[test]
 fn nothing_of_opentelemetry_is_compiled_unless_it_is_asked_for() {
     for package in ["minutehand", "minutehand-api", "minutehand-sweeper", "minutehand-executor", "minutehand-cloud"] {

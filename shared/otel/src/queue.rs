@@ -124,9 +124,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_batch_is_whole_or_a_second_old() {
         let (queue, mut waiting) = queue(&Arc::new(Dropped::new(Arc::new(Counted::default()))));
+        queue.put(0);
+        let alone = tokio::time::timeout(Duration::ZERO, waiting.batch()).await;
+        assert!(alone.is_err(), "one waits for others");
         let begin = Instant::now();
 
-        for number in 0..BATCH + 3 {
+        for number in 1..BATCH + 3 {
             queue.put(number);
         }
         assert_eq!((waiting.batch().await.len(), begin.elapsed()), (BATCH, Duration::ZERO));
