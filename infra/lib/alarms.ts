@@ -175,6 +175,11 @@ export class Alarms extends Construct {
     const { measured } = this;
     this.alarm('StoreThrottled', 'ticket', 'DynamoDB refuses requests for want of capacity', { metric: measured.total('store_throttles_total', minutes(1)), above: 0, of: 5, bad: 3 });
     const refused = combined(['requests', 'runs', 'jobs', 'fires', 'connections', 'bodies'].map((word) => measured.of(`quota_refusals_total.${word}`, 'Sum', minutes(15), 'api')), minutes(15), 'refused by quota');
+    const dropped = (word: string) => ({ metric: measured.total(`telemetry_dropped_total.${word}`, minutes(15)), above: 0, of: 2, bad: 2 });
+    this.whole('TelemetryDropped', 'ticket', 'Spans or metrics are not exported to the collector', [
+      this.part('TelemetryDropped', 'Traces', dropped('traces')),
+      this.part('TelemetryDropped', 'Metrics', dropped('metrics')),
+    ]);
     this.alarm('QuotaRefusals', 'ticket', 'A tenant asks for more than its quota', { metric: refused, above: 100 });
   }
 

@@ -17,12 +17,13 @@ const REQUIREMENTS: Requirements = Requirements {
 };
 
 /// Of each of ours: which of ours it may know. Tests may know everybody.
-const MAY_KNOW: [(&str, &[&str]); 11] = [
+const MAY_KNOW: [(&str, &[&str]); 12] = [
     ("minutehand-domain", &[]),
     ("minutehand-wire", &["minutehand-domain"]),
     ("minutehand-client", &["minutehand-wire"]),
     ("minutehand-io", &["minutehand-domain", "minutehand-wire"]),
-    ("minutehand-cloud", &["minutehand-domain", "minutehand-io"]),
+    ("minutehand-otel", &["minutehand-domain", "minutehand-io"]),
+    ("minutehand-cloud", &["minutehand-domain", "minutehand-io", "minutehand-otel"]),
     ("minutehand-protocol", &["minutehand-domain", "minutehand-io", "minutehand-wire"]),
     (
         "minutehand-api",
@@ -39,6 +40,7 @@ const MAY_KNOW: [(&str, &[&str]); 11] = [
             "minutehand-domain",
             "minutehand-executor",
             "minutehand-io",
+            "minutehand-otel",
             "minutehand-protocol",
             "minutehand-sweeper",
         ],
@@ -151,6 +153,17 @@ fn the_embedded_binary_compiles_no_aws_crate() {
     let tree = tree_of("minutehand");
 
     assert!(!tree.contains("aws"), "{tree}");
+}
+
+/// Whoever has no collector compiles nothing of OpenTelemetry: neither in a process nor in a function.
+#[test]
+fn nothing_of_opentelemetry_is_compiled_unless_it_is_asked_for() {
+    for package in ["minutehand", "minutehand-api", "minutehand-sweeper", "minutehand-executor", "minutehand-cloud"] {
+        let tree = tree_of(package);
+        for exporting in ["opentelemetry", "prost"] {
+            assert!(!tree.contains(exporting), "{exporting} in {package}: {tree}");
+        }
+    }
 }
 
 /// What a package is built of.

@@ -22,7 +22,7 @@ pub(crate) struct AppState<D> {
     pub ports: Arc<D>,
     pub keys: Keyring,
     pub key_uses: KeyUses,
-    pub presences: Presences,
+    pub presences: Arc<Presences>,
     pub pools: NamedPools,
     pub target_check: TargetCheck,
     pub meters: Meters,

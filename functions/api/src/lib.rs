@@ -73,7 +73,6 @@ pub use self::keyring::Keyring;
 use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::pools::NamedPools;
-use self::presences::Presences;
 use self::problem::{Kind, Problem};
 pub use self::runs::shown;
 pub use self::seat::Seat;
@@ -96,7 +95,9 @@ pub fn router<D: Ports>(api: Api<D>) -> Router {
     let Api { ports, keys, target_check, metrics, backups } = api;
     let (key_uses, meters, body_budget) = (KeyUses::default(), Meters::default(), BodyBudget::default());
     let (strangers, health) = (Strangers::default(), LastLook::default());
-    let (presences, pools) = (Presences::default(), NamedPools::default());
+    // Whoever reads the metrics counts the workers too.
+    let presences = metrics.as_ref().map(|metrics| Arc::clone(&metrics.presences)).unwrap_or_default();
+    let pools = NamedPools::default();
     let app = Arc::new(AppState {
         ports,
         keys,

@@ -24,7 +24,8 @@ async fn serve() -> Result<(), Error> {
     let environment = Environment::of_this_process();
     let (settings, keys, reach) = (Settings::read(&environment)?, keys(&environment)?, environment.reach()?);
     let measuring = Measuring::of("api", &environment)?;
-    let ports = Arc::new(Cloud::new(settings, &aws().await, NoTargets).measured(measuring.sink()));
+    let ports = Cloud::new(settings, &aws().await, NoTargets).observed(measuring.sink(), measuring.spans());
+    let ports = Arc::new(ports);
     let target_check = TargetCheck::new(move |target| check_target(target, reach)).declaring(environment.targets()?);
     let api = router(Api { ports: Arc::clone(&ports), keys, target_check, metrics: None, backups: None });
     let api = api.layer(from_fn_with_state((ports, measuring), tell_before_answering)).layer(from_fn(say_its_source));
@@ -39,7 +40,7 @@ async fn tell_before_answering(
 ) -> Response {
     let response = next.run(request).await;
     ports.flush_events().await;
-    measuring.tell(None);
+    measuring.tell(None).await;
     response
 }
 

@@ -1,6 +1,7 @@
 //! Metrics of a long-running process, in Prometheus' text format. They count all tenants together, so only the deployment's
 //! own key may read them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -11,9 +12,10 @@ use minutehand_io::metrics::{
     JOB_LAST_SUCCESS, JOB_OVERDUE, Measure as _, REQUEST_SECONDS, REQUESTS_ANSWERED, WORKER_SLOTS, WORKERS,
 };
 use minutehand_io::{Fault, Ports};
+use prometheus::proto::MetricFamily;
 use prometheus::{IntGaugeVec, Registry, TextEncoder};
 
-use crate::presences::Counted;
+use crate::presences::{Counted, Presences};
 use crate::watched::{Standing, Watched};
 
 /// The host's registry, and what the API measures into it: requests, and what is read when it is asked for.
@@ -26,6 +28,7 @@ pub struct Metrics {
     last_success: IntGaugeVec,
     overdue: IntGaugeVec,
     watched: Vec<Watched>,
+    pub(crate) presences: Arc<Presences>,
 }
 
 impl Metrics {
@@ -39,7 +42,16 @@ impl Metrics {
         };
         let (workers, slots) = (read(&WORKERS)?, read(&WORKER_SLOTS)?);
         let (last_success, overdue) = (read(&JOB_LAST_SUCCESS)?, read(&JOB_OVERDUE)?);
-        Ok(Self { registry, series, workers, slots, last_success, overdue, watched: Vec::new() })
+        Ok(Self {
+            registry,
+            series,
+            workers,
+            slots,
+            last_success,
+            overdue,
+            watched: Vec::new(),
+            presences: Arc::default(),
+        })
     }
 
     /// The same, with a look at each of these jobs.
@@ -54,13 +66,27 @@ impl Metrics {
         self.series.add(&REQUEST_SECONDS, &[method, route], took.as_secs_f64());
     }
 
-    pub(crate) async fn text<D: Ports>(&self, ports: &D, workers: &Counted) -> Result<String, Fault> {
-        self.show_workers(workers);
+    /// All there is, for whoever takes it elsewhere. What cannot be read now is as it was.
+    pub async fn gathered<D: Ports>(&self, ports: &D) -> Vec<MetricFamily> {
+        if let Err(fault) = self.look(ports).await {
+            tracing::warn!(%fault, "the jobs that are watched cannot be looked at");
+        }
+        self.registry.gather()
+    }
+
+    pub(crate) async fn text<D: Ports>(&self, ports: &D) -> Result<String, Fault> {
+        self.look(ports).await?;
+        let text = TextEncoder::new().encode_to_string(&self.registry.gather());
+        text.map_err(|error| Fault::unavailable("metrics", error.to_string()))
+    }
+
+    /// Reads what is read when it is asked for.
+    async fn look<D: Ports>(&self, ports: &D) -> Result<(), Fault> {
+        self.show_workers(&self.presences.counted(ports.clock().now()));
         for watched in &self.watched {
             self.show_job(&watched.label(), watched.standing(ports).await?, ports.clock().now());
         }
-        let text = TextEncoder::new().encode_to_string(&self.registry.gather());
-        text.map_err(|error| Fault::unavailable("metrics", error.to_string()))
+        Ok(())
     }
 
     fn show_workers(&self, Counted { live, draining, dead, slots, held }: &Counted) {

@@ -2,6 +2,7 @@
 //! heartbeats become twice as many writes; and never refused anything because this could not be written.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +20,12 @@ type Key = (Tenant, PoolName, Worker);
 
 #[derive(Default)]
 pub(crate) struct Presences(Mutex<Heard>);
+
+impl fmt::Debug for Presences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Presences")
+    }
+}
 
 #[derive(Default)]
 struct Heard {

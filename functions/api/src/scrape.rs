@@ -7,7 +7,6 @@ use axum::response::{IntoResponse as _, Response};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use minutehand_io::Ports;
-use minutehand_io::clock::Clock as _;
 
 use crate::app_state::AppState;
 use crate::problem::{Kind, Problem};
@@ -16,7 +15,6 @@ const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.
 
 pub(crate) async fn metrics<D: Ports>(State(app): State<Arc<AppState<D>>>) -> Result<Response, Problem> {
     let none = || Problem::new(Kind::NotFound, "this deployment has no process to ask: its metrics are in CloudWatch");
-    let workers = app.presences.counted(app.ports.clock().now());
-    let text = app.metrics.as_ref().ok_or_else(none)?.text(&*app.ports, &workers).await?;
+    let text = app.metrics.as_ref().ok_or_else(none)?.text(&*app.ports).await?;
     Ok(([(CONTENT_TYPE, PROMETHEUS)], text).into_response())
 }

@@ -46,7 +46,7 @@ impl Executor {
         let services = services(environment.targets()?, &aws, environment)?;
         let measuring = Measuring::of("executor", environment)?;
         let ports = Cloud::new(settings, &aws, NoTargets).calling(|store| Callers::with(http, services, store));
-        Ok(Self { ports: ports.measured(measuring.sink()), queues, measuring })
+        Ok(Self { ports: ports.observed(measuring.sink(), measuring.spans()), queues, measuring })
     }
 
     /// Answers with the messages that are to be delivered again. What cannot be read is among them: it goes to the dead
@@ -77,7 +77,7 @@ impl Executor {
             }
         }
         self.ports.flush_events().await;
-        self.measuring.tell(deliveries.first().map(|delivery| delivery.lane.priority));
+        self.measuring.tell(deliveries.first().map(|delivery| delivery.lane.priority)).await;
         answer
     }
 

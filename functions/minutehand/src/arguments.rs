@@ -11,6 +11,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::schedule::cron::EDITION;
 use minutehand_domain::trace::Sampling;
 use minutehand_io::targets::http::Reach;
+use minutehand_otel::DEFAULT_ENDPOINT;
 
 use crate::client::{self, Connection, EXIT_CODES};
 use crate::serve_error::ServeError;
@@ -146,6 +147,10 @@ pub(crate) struct Serve {
     /// A job whose last success and delay are among the metrics, as `job_…` or `tenant/job_…`; may be given up to 20 times
     #[arg(long, value_name = "JOB", env = "MINUTEHAND_WATCH_JOBS", value_delimiter = ',')]
     pub(crate) watch_job: Vec<Watched>,
+    /// Where spans and metrics are exported to by OTLP, such as `http://collector:4318`; without a URL `http://localhost:4318`. Without it where
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT` says, else nowhere; in a binary built with `--features otel`
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = DEFAULT_ENDPOINT)]
+    pub(crate) otlp_endpoint: Option<String>,
     /// How many runs are carried out at the same time
     #[arg(long, value_name = "RUNS", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) at_once: u32,

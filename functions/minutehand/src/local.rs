@@ -15,6 +15,7 @@ use minutehand_io::plans::Plans;
 use minutehand_io::queues::embedded::EmbeddedQueues;
 use minutehand_io::quotas::Quotas;
 use minutehand_io::rules::Rules;
+use minutehand_io::spans::Spanned;
 use minutehand_io::store::Store;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
@@ -28,7 +29,7 @@ pub(crate) struct Local<S> {
     queues: EmbeddedQueues<SystemClock>,
     targets: Callers<HttpCaller, S, Services>,
     vault: KeyFile,
-    events: Measured<Log>,
+    events: Measured<Spanned<Log>>,
     plans: Plans,
     quotas: Quotas,
     rules: Rules,
@@ -43,7 +44,7 @@ impl<S: Store> Local<S> {
         http: HttpCaller,
         services: Services,
         vault: KeyFile,
-        events: Measured<Log>,
+        events: Measured<Spanned<Log>>,
     ) -> Self {
         let me = Claimant { worker: Worker(SystemChance.number()), exclusive_store: true };
         let targets = Callers::with(http, services, Arc::clone(&store));
@@ -73,7 +74,7 @@ impl<S: Store> Ports for Local<S> {
     type Queues = EmbeddedQueues<SystemClock>;
     type Targets = Callers<HttpCaller, S, Services>;
     type Vault = KeyFile;
-    type Events = Measured<Log>;
+    type Events = Measured<Spanned<Log>>;
     type Clock = SystemClock;
     type Chance = SystemChance;
 
@@ -93,7 +94,7 @@ impl<S: Store> Ports for Local<S> {
         &self.vault
     }
 
-    fn events(&self) -> &Measured<Log> {
+    fn events(&self) -> &Measured<Spanned<Log>> {
         &self.events
     }
 

@@ -9,6 +9,7 @@ mod client;
 mod compact;
 mod drain;
 mod executing;
+mod exporting;
 mod front;
 mod host;
 mod limiting;

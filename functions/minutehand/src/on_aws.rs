@@ -10,11 +10,13 @@ use minutehand_io::metrics::series::Series;
 use minutehand_io::store::dynamo::DynamoStore;
 use minutehand_io::targets::Callers;
 use minutehand_io::targets::http::HttpCaller;
+use minutehand_otel::Exporter;
 use prometheus::Registry;
 
 use crate::admin_key::AdminKey;
 use crate::arguments::Serve;
 use crate::drain::Drain;
+use crate::exporting::{self, exporter};
 use crate::host::{Host, listen};
 use crate::serve_error::ServeError;
 use crate::sweeping::sweeping_each_minute;
@@ -34,16 +36,22 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let services = targets::calling(declared.clone(), &aws)?;
     let ports = Cloud::new(settings, &aws, NoTargets).calling(|store| Callers::with(http, services, store));
     let registry = Registry::new();
-    let ports = Arc::new(ports.measured(Arc::new(Series::of_a_host(&registry)?)));
+    let series = Arc::new(Series::of_a_host(&registry)?);
+    let exporter = exporter(options, series.clone())?;
+    let ports = Arc::new(ports.observed(series, exporter.as_ref().map(Exporter::spans)));
     let sweeper = Arc::clone(&ports);
     let sweeping = move |drain: Drain| async move {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), flushing_events(sweeper, drain))
     };
     let metrics = Metrics::new(registry)?.watching(options.watched()?);
+    let exporting = exporter.map(|exporter| exporting::start(exporter, &ports, &metrics));
     let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics, backups: None };
-    host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await?;
+    let ended = host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await;
     ports.flush_events().await;
-    Ok(())
+    if let Some(exporting) = exporting {
+        exporting.stop().await;
+    }
+    ended
 }
 
 /// Sends events to the bus until the process drains; later events are sent at the end.

@@ -19,6 +19,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Log;
 use minutehand_io::metrics::Unmeasured;
 use minutehand_io::metrics::measured::Measured;
+use minutehand_io::spans::Spanned;
 use minutehand_io::store::embedded::FileStore;
 use minutehand_io::targets::http::{HttpCaller, Reach};
 use minutehand_io::vault::key_file::KeyFile;
@@ -52,7 +53,7 @@ pub(crate) async fn repair_directory(directory: &Path, check: bool) -> Result<Re
         http,
         Services::default(),
         KeyFile::in_memory(),
-        Measured::new(Log, Arc::new(Unmeasured)),
+        Measured::new(Spanned::new(Log, None), Arc::new(Unmeasured)),
     );
     let call = Repair { check, until: Moment::END };
     let outcome_of = |done: &Result<_, ServeError>| done.is_ok().then_some(Outcome::Done);

@@ -9,9 +9,11 @@ use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::events::Log;
 use minutehand_io::metrics::measured::Measured;
 use minutehand_io::metrics::series::Series;
+use minutehand_io::spans::Spanned;
 use minutehand_io::store::embedded::{Embedded, Engine, FileStore, MemoryStore, owner_only};
 use minutehand_io::targets::http::HttpCaller;
 use minutehand_io::vault::key_file::KeyFile;
+use minutehand_otel::Exporter;
 use prometheus::Registry;
 
 use crate::admin_key::AdminKey;
@@ -19,6 +21,7 @@ use crate::archive::Archive;
 use crate::arguments::Serve;
 use crate::backing_up::backups;
 use crate::drain::Drain;
+use crate::exporting::{self, exporter};
 use crate::host::{Host, listen};
 use crate::local::Local;
 use crate::metrics;
@@ -67,7 +70,10 @@ async fn embedded<E: Engine>(
     let http = HttpCaller::new(options.reach())?;
     let declared = targets::declared(options.targets.as_deref())?;
     let services = targets::calling_if_any(&declared).await?;
-    let events = Measured::new(Log, Arc::new(Series::of_a_host(&registry)?));
+    let series = Arc::new(Series::of_a_host(&registry)?);
+    let exporter = exporter(options, series.clone())?;
+    let spans = exporter.as_ref().map(Exporter::spans);
+    let events = Measured::new(Spanned::new(Log, spans), series);
     let ports = Arc::new(Local::new(store, http, services, vault, events).sampling(options.trace_ratio));
     metrics::watch(&registry, &ports)?;
     start_over(&ports).await?;
@@ -75,13 +81,18 @@ async fn embedded<E: Engine>(
         owner_only::warn_of_wider(&options.data);
     }
     let metrics = Metrics::new(registry)?.watching(options.watched()?);
+    let exporting = exporter.map(|exporter| exporting::start(exporter, &ports, &metrics));
     let host = Host { options, key, keeps, reach: options.reach(), declared, metrics, backups };
     let archive = options.archive.as_deref().map(archive).transpose()?;
     let swept = Arc::clone(&ports);
     let sweeping = |drain: Drain| async move {
         tokio::join!(sweeping(Arc::clone(&swept), drain.clone()), tidying(swept, archive, drain));
     };
-    host.run(ports, listener, sweeping, failed).await
+    let ended = host.run(ports, listener, sweeping, failed).await;
+    if let Some(exporting) = exporting {
+        exporting.stop().await;
+    }
+    ended
 }
 
 fn archive(directory: &Path) -> Result<Archive, ServeError> {

@@ -56,5 +56,9 @@ pub(crate) enum ServeError {
     #[error(transparent)]
     Metrics(#[from] prometheus::Error),
     #[error(transparent)]
+    Export(#[from] minutehand_otel::ExportError),
+    #[error(transparent)]
+    ExportSetting(#[from] minutehand_otel::SettingError),
+    #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -2,6 +2,8 @@
 
 #[path = "support/client.rs"]
 mod client;
+#[path = "support/collector.rs"]
+mod collector;
 #[path = "support/patience.rs"]
 mod patience;
 #[path = "support/server.rs"]
@@ -19,6 +21,8 @@ mod backing_up;
 mod draining;
 #[path = "process/erasing.rs"]
 mod erasing;
+#[path = "process/exporting.rs"]
+mod exporting;
 #[path = "process/failing.rs"]
 mod failing;
 #[path = "process/firing.rs"]

@@ -54,7 +54,7 @@ impl Sweeper {
         let each = environment.required::<NonZeroU16>("MINUTEHAND_SHARDS_PER_SWEEP", "a number from 1 to 64")?;
         let aws = aws().await;
         let measuring = Measuring::of("sweeper", environment)?;
-        let ports = Cloud::new(settings, &aws, NoTargets).measured(measuring.sink());
+        let ports = Cloud::new(settings, &aws, NoTargets).observed(measuring.sink(), measuring.spans());
         let switch = Switch::of(&aws, environment)?;
         Ok(Self { ports, sweeps: Sweeps::new(&aws, queue), switch, shards_per_sweep: each.get(), measuring })
     }
@@ -68,7 +68,7 @@ impl Sweeper {
             Waking::Tick | Waking::Switch => tick_in_groups(&self.ports, self.shards_per_sweep, until, hand_out).await,
         };
         tokio::join!(self.ports.flush_events(), self.push_switch(waking, &swept));
-        self.measuring.tell(None);
+        self.measuring.tell(None).await;
         let Pass { buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, .. } = swept?;
         tracing::info!(buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, "swept");
         Ok(())

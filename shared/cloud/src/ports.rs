@@ -20,6 +20,7 @@ use minutehand_io::plans::Plans;
 use minutehand_io::queues::sqs::SqsQueues;
 use minutehand_io::quotas::Quotas;
 use minutehand_io::rules::Rules;
+use minutehand_io::spans::{Spanned, Spans};
 use minutehand_io::store::dynamo::{DynamoStore, Spent};
 use minutehand_io::targets::{Answer, Call, Targets};
 use minutehand_io::vault::kms::Kms;
@@ -39,7 +40,7 @@ pub struct Cloud<T> {
     queues: SqsQueues<SystemClock>,
     targets: T,
     vault: Kms,
-    events: Measured<Bus>,
+    events: Told,
     metered: Mutex<Metered>,
     plans: Plans,
     quotas: Quotas,
@@ -47,6 +48,9 @@ pub struct Cloud<T> {
     sampling: Sampling,
     me: Claimant,
 }
+
+/// Events become measurements and spans, and go to the bus.
+type Told = Measured<Spanned<Arc<Bus>>>;
 
 /// What of the store has been measured.
 #[derive(Debug, Default)]
@@ -68,12 +72,13 @@ pub async fn aws() -> SdkConfig {
 impl<T> Cloud<T> {
     pub fn new(settings: Settings, aws: &SdkConfig, targets: T) -> Self {
         let Settings { tables, queues, bus, listing, early, secrets_key, sampling } = settings;
+        let bus = Arc::new(Bus::new(aws_sdk_eventbridge::Client::new(aws), bus));
         Self {
             store: Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(aws), tables, listing)),
             queues: SqsQueues::new(aws_sdk_sqs::Client::new(aws), queues, SystemClock, early),
             targets,
             vault: Kms::new(aws_sdk_kms::Client::new(aws), secrets_key),
-            events: Measured::new(Bus::new(aws_sdk_eventbridge::Client::new(aws), bus), Arc::new(Unmeasured)),
+            events: Measured::new(Spanned::new(bus, None), Arc::new(Unmeasured)),
             metered: Mutex::default(),
             plans: Plans::default(),
             quotas: Quotas::default(),
@@ -91,10 +96,11 @@ impl<T> Cloud<T> {
         Cloud { targets, store, queues, vault, events, metered, plans, quotas, rules, sampling, me }
     }
 
-    /// These ports, whose events are measured into this.
+    /// These ports, whose events are measured into this, and made spans of for whoever keeps them.
     #[must_use]
-    pub fn measured(self, into: Arc<dyn Measure>) -> Self {
-        Self { events: self.events.into(into), ..self }
+    pub fn observed(self, into: Arc<dyn Measure>, spans: Option<Arc<dyn Spans>>) -> Self {
+        let bus = Arc::clone(self.events.next().next());
+        Self { events: Measured::new(Spanned::new(bus, spans), into), ..self }
     }
 
     /// What the store was asked for since this was called before.
@@ -119,7 +125,7 @@ impl<T> Cloud<T> {
     /// invocations, and one that answers too late is killed: an event is not worth that.
     pub async fn flush_events(&self) {
         self.measure_the_store();
-        if tokio::time::timeout(FLUSH_WITHIN, self.events.next().flush()).await.is_err() {
+        if tokio::time::timeout(FLUSH_WITHIN, self.events.next().next().flush()).await.is_err() {
             tracing::warn!("the bus does not answer: some events are lost");
         }
     }
@@ -130,7 +136,7 @@ impl<T: Targets> Ports for Cloud<T> {
     type Queues = SqsQueues<SystemClock>;
     type Targets = T;
     type Vault = Kms;
-    type Events = Measured<Bus>;
+    type Events = Told;
     type Clock = SystemClock;
     type Chance = SystemChance;
 
@@ -150,7 +156,7 @@ impl<T: Targets> Ports for Cloud<T> {
         &self.vault
     }
 
-    fn events(&self) -> &Measured<Bus> {
+    fn events(&self) -> &Told {
         &self.events
     }
 

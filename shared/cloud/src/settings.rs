@@ -31,6 +31,8 @@ pub enum SettingError {
     Illegal { name: &'static str, value: String, expected: &'static str },
     #[error("MINUTEHAND_TARGETS: {0}")]
     Targets(#[from] DeclarationError),
+    #[error(transparent)]
+    Otlp(#[from] minutehand_otel::SettingError),
 }
 
 /// The settings of every deployed process.
@@ -107,6 +109,11 @@ impl Environment {
     /// What the operator declares: aliases of services that jobs may call.
     pub fn targets(&self) -> Result<Declared, SettingError> {
         Ok(Declared::read(&self.text("MINUTEHAND_TARGETS").unwrap_or_default())?)
+    }
+
+    /// Where to export to, if anywhere.
+    pub fn otlp(&self) -> Result<Option<minutehand_otel::Settings>, SettingError> {
+        Ok(minutehand_otel::Settings::read(&|name| self.text(name), None)?)
     }
 
     /// The addresses that targets may have. A function never reaches its own machine, whatever is set.

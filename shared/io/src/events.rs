@@ -3,6 +3,7 @@
 #[cfg(feature = "aws")]
 pub mod bridge;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_domain::Moment;
@@ -20,6 +21,13 @@ pub trait Events: Send + Sync + 'static {
         if before.sla_missed().is_none() && run.sla_missed().is_some() {
             self.emit(&Event::SlaMissed { run });
         }
+    }
+}
+
+/// Whoever shares it emits to it.
+impl<E: Events> Events for Arc<E> {
+    fn emit(&self, event: &Event<'_>) {
+        (**self).emit(event);
     }
 }
 

@@ -55,6 +55,7 @@ const REASONS: &[&str] = &[
 ];
 const LAYERS: &[&str] = &["idempotency_key", "claim", "fence", "effect"];
 const PRIORITIES: &[&str] = &["critical", "high", "normal", "low"];
+const SIGNALS: &[&str] = &["traces", "metrics"];
 const QUOTAS: &[&str] = &["requests", "connections", "bodies", "runs", "jobs", "fires", "unknown_keys"];
 
 /// A table of metrics, as constants that measuring code names and a list that everything is made from.
@@ -111,6 +112,8 @@ metrics! {
         "Of the same jobs: for how long the run that is to begin next is overdue, 0 where none is. Of a process.";
     QUOTA_REFUSALS: "minutehand_quota_refusals_total", Kind::Counter, ["quota"] from QUOTAS,
         "Requests refused with 429, by what there was too much of; `unknown_keys`: of one address, in requests with keys that nobody knows.";
+    TELEMETRY_DROPPED: "minutehand_telemetry_dropped_total", Kind::Counter, ["signal"] from SIGNALS,
+        "What was to be exported by OTLP and was not: spans (`traces`) and data points (`metrics`), as the collector was away, slow or refused them, or the queue was full. Of what it was built with `otel` and is told where to export to; else 0.";
     STORE_ITEMS: "minutehand_store_items_total", Kind::Counter, ["what"],
         "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made them durable. Of a process with the embedded store.";
     STORE_UNITS: "minutehand_store_units_total", Kind::Counter, ["what"],
@@ -146,6 +149,7 @@ pub static MEASURED: &[&Metric] = &[
     &STORE_UNITS,
     &THROTTLES,
     &NOTIFICATIONS,
+    &TELEMETRY_DROPPED,
 ];
 
 /// Where measurements go.
@@ -246,7 +250,7 @@ mod tests {
     fn no_label_is_of_something_that_users_make() {
         let small = BTreeSet::from([
             "what", "status", "reason", "error", "attempt", "priority", "stage", "target", "outcome", "layer", "state",
-            "method", "route", "quota",
+            "method", "route", "quota", "signal",
         ]);
         // The few that an operator names.
         for metric in ALL.iter().filter(|metric| metric.labels != ["job"]) {

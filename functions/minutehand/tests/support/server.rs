@@ -50,6 +50,12 @@ pub(crate) fn minutehand() -> Command {
         "MINUTEHAND_TLS_CERT",
         "MINUTEHAND_TLS_KEY",
         "MINUTEHAND_TRACE_RATIO",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "OTEL_EXPORTER_OTLP_TIMEOUT",
+        "OTEL_METRIC_EXPORT_INTERVAL",
+        "OTEL_RESOURCE_ATTRIBUTES",
+        "OTEL_SERVICE_NAME",
         "RUST_LOG",
         "RUST_BACKTRACE",
     ] {

@@ -16,11 +16,12 @@ mod request;
 pub(super) mod tests;
 
 pub use address::{UrlRefusal, check_url};
+pub use answer::retry_after;
 pub use headers::{HeaderRefusal, check_headers};
 pub use reach::{OutOfReach, Reach};
 
 #[cfg(feature = "aws")]
-pub(super) use self::answer::{AnswerBody, retry_after};
+pub(super) use self::answer::AnswerBody;
 #[cfg(feature = "aws")]
 pub(super) use self::errors::broken;
 

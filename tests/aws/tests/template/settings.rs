@@ -8,7 +8,7 @@ use minutehand_aws_tests::workspace;
 
 use crate::template;
 
-/// What a function reads where its source has this; the names are those of `shared/cloud`, all of them.
+/// What a function reads where its source has this; the names are those of `shared/cloud` and `shared/otel`, all of them.
 const READ: [(&str, &[&str]); 6] = [
     (
         "Settings::read(",
@@ -32,7 +32,15 @@ const READ: [(&str, &[&str]); 6] = [
     ),
     (".reach()", &["MINUTEHAND_REACH"]),
     (".targets()", &["MINUTEHAND_TARGETS"]),
-    ("Measuring::of(", &["MINUTEHAND_METRICS"]),
+    (
+        "Measuring::of(",
+        &[
+            "MINUTEHAND_METRICS",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "OTEL_RESOURCE_ATTRIBUTES",
+        ],
+    ),
     ("Switch::of(", &["MINUTEHAND_SWITCH", "MINUTEHAND_SWITCH_MINUTES"]),
     ("logs::", &["RUST_LOG"]),
 ];
@@ -40,14 +48,18 @@ const READ: [(&str, &[&str]); 6] = [
 /// Not given, so that it is as if it were not set: whoever has no right to a key is not told of it.
 const NOT_GIVEN: [(&str, &str); 1] = [("SweeperFunction", "MINUTEHAND_SECRETS_KEY")];
 
+/// What is read beside and given by nobody: a function says by itself which one it is, waits half a second at most, and tells its metrics each time.
+const AS_THEY_ARE: [&str; 3] = ["OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_METRIC_EXPORT_INTERVAL", "OTEL_SERVICE_NAME"];
+
 /// Tried: without `MINUTEHAND_REACH` of the executor; with it for the sweeper too; a variable `MINUTEHAND_SHARDS`; a setting
 /// `MINUTEHAND_LIMIT` in `shared/cloud`, and in the sweeper.
 #[test]
 fn every_setting_in_code_stands_in_the_template_and_the_reverse() {
     let Some(template) = template() else { return };
 
-    let known: BTreeSet<String> = READ.iter().flat_map(|(_, names)| *names).map(|name| (*name).to_owned()).collect();
-    assert_eq!(settings_in(&sources("shared/cloud/src")), known);
+    let known = READ.iter().flat_map(|(_, names)| *names).chain(&AS_THEY_ARE);
+    let known: BTreeSet<String> = known.map(|name| (*name).to_owned()).collect();
+    assert_eq!(settings_in(&[sources("shared/cloud/src"), sources("shared/otel/src")].concat()), known);
 
     for (id, folder) in [("ApiFunction", "api"), ("SweeperFunction", "sweeper"), ("ExecutorFunction", "executor")] {
         let sources = sources(&format!("functions/{folder}/src"));
@@ -84,7 +96,7 @@ fn collect(folder: &Path, text: &mut String) {
 /// The names of variables among the literals.
 fn settings_in(source: &str) -> BTreeSet<String> {
     let is_name = |text: &&str| {
-        let ours = text.starts_with("MINUTEHAND_") || *text == "RUST_LOG";
+        let ours = ["MINUTEHAND_", "OTEL_"].iter().any(|start| text.starts_with(start)) || *text == "RUST_LOG";
         ours && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
     };
     source.split('"').filter(is_name).map(str::to_owned).collect()

@@ -81,7 +81,7 @@ fn is_temporary(status: StatusCode) -> bool {
 }
 
 /// `Retry-After` as seconds or as a date. A past date means now.
-pub(in crate::targets) fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
+pub fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number too large to parse means a long time, and no wait is longer than the bound.

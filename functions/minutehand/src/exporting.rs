@@ -1,0 +1,37 @@
+//! Exporting: what this process tells a collector by OTLP, where it is asked to.
+
+use std::sync::Arc;
+
+use minutehand_api::Metrics;
+use minutehand_io::Ports;
+use minutehand_io::chance::{Chance as _, SystemChance};
+use minutehand_io::clock::{Clock as _, SystemClock};
+use minutehand_io::metrics::Measure;
+use minutehand_otel::{ExportError, Exporter, Exporting, Identity, Settings};
+
+use crate::arguments::Serve;
+use crate::serve_error::ServeError;
+
+/// None where nobody asks for it. Who asks by an argument wants it; the variables are often set for everything on a machine.
+pub(crate) fn exporter(options: &Serve, dropped: Arc<dyn Measure>) -> Result<Option<Exporter>, ServeError> {
+    let asked = options.otlp_endpoint.as_deref();
+    let Some(settings) = Settings::read(&|name| std::env::var(name).ok(), asked)? else { return Ok(None) };
+    let service = "minutehand".to_owned();
+    let identity = Identity { service, instance: SystemChance.number(), now: || SystemClock.now() };
+    match Exporter::new(settings, identity, dropped) {
+        Err(why @ ExportError::Unbuilt) if asked.is_none() => {
+            tracing::warn!(%why, "OTEL_EXPORTER_OTLP_ENDPOINT is set, and nothing is exported");
+            Ok(None)
+        }
+        made => Ok(Some(made?)),
+    }
+}
+
+/// Begins to send; of the metrics what the process has counted by then.
+pub(crate) fn start<D: Ports>(exporter: Exporter, ports: &Arc<D>, metrics: &Metrics) -> Exporting {
+    let (ports, metrics) = (Arc::clone(ports), metrics.clone());
+    exporter.start(Box::new(move || {
+        let (ports, metrics) = (Arc::clone(&ports), metrics.clone());
+        Box::pin(async move { metrics.gathered(&*ports).await })
+    }))
+}
