@@ -93,7 +93,7 @@ impl<T> Cloud<T> {
     pub fn calling<U>(self, targets: impl FnOnce(Arc<DynamoStore>) -> U) -> Cloud<U> {
         let Self { store, queues, targets: _, vault, events, metered, plans, quotas, rules, sampling, me } = self;
         let targets = targets(Arc::clone(&store));
-        Cloud { targets, store, queues, vault, events, metered, plans, quotas, rules, sampling, me }
+        Cloud { store, queues, targets, vault, events, metered, plans, quotas, rules, sampling, me }
     }
 
     /// These ports, whose events are measured into this, and made spans of for whoever keeps them.

@@ -241,8 +241,7 @@ mod tests {
             let now = run.finished_at().unwrap_or(DUE);
             events.changed(was, run, now);
         }
-        let spans = kept.0.lock().unwrap().clone();
-        spans
+        kept.0.lock().unwrap().clone()
     }
 
     fn creator() -> TraceContext {
@@ -336,10 +335,10 @@ mod tests {
         let born = run(Traced::of(Some(creator())));
         let by = Claimant { worker: Worker(1), exclusive_store: false };
         let taker = Taker { worker: Worker(2), token: SecretHash::of("mt_1"), lease: Duration::from_secs(30) };
-        let taken = after(&born, &RunEvent::Take { by, taker: &taker, terms: &Terms::default() }, 10);
-        let over = ended(&taken, &Ended::Succeeded { result: Body::Empty }, 20);
+        let first = after(&born, &RunEvent::Take { by, taker: &taker, terms: &Terms::default() }, 10);
+        let over = ended(&first, &Ended::Succeeded { result: Body::Empty }, 20);
 
-        let spans = told(&[born, taken, over]);
+        let spans = told(&[born, first, over]);
 
         assert_eq!(spans.iter().map(|span| span.kind).collect::<Vec<_>>(), [SpanKind::Internal; 2], "{spans:#?}");
     }
