@@ -189,3 +189,25 @@ async fn a_collector_that_hangs_or_is_away_makes_no_run_late_and_holds_no_end_up
         assert!(ended.status.success() && begin.elapsed() < Duration::from_secs(9), "{:?}: {ended:?}", begin.elapsed());
     }
 }
+
+/// Removed: links are left out of what is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_links_to_whoever_made_its_job_and_is_told_only_where_that_is_sampled() {
+    let (data, collector) = (tempfile::tempdir().unwrap(), Collector::start().await);
+    let server = exporting(&data, &collector.url(), &[]);
+    for sampled in ["00", "01"] {
+        let job = crate::tracing::create(&server, sampled, &json!({ "target": { "noop": {} } })).await;
+        let _ended = finished_runs(&server.client(), &job, 1).await;
+    }
+
+    assert!(server.stop().status.success());
+
+    let heard = collector.heard();
+    let [run] = heard.named("run")[..] else { panic!("{:?}", heard.spans) };
+    let trace = b"\x4b\xf9\x2f\x35\x77\xb3\x4d\xa6\xa3\xce\x92\x9d\x0e\x0e\x47\x36";
+    assert_eq!(
+        (&run.links[0].trace_id[..], run.links[0].trace_state.as_str(), run.links[0].flags),
+        (&trace[..], "rojo=1", 1)
+    );
+    assert_ne!(&run.trace_id[..], trace);
+}

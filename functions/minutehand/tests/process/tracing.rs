@@ -16,7 +16,7 @@ use crate::{SOON, calling, calls_of, finished_runs};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 /// Asked as somebody does whose trace is sampled so, and who carries baggage.
-async fn create(server: &Server, sampled: &str, job: &Value) -> Value {
+pub(crate) async fn create(server: &Server, sampled: &str, job: &Value) -> Value {
     let request = Request::post(format!("http://{}/v1/jobs", server.address()))
         .header("authorization", format!("Bearer {KEY}"))
         .header("content-type", "application/json")
