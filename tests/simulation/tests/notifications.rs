@@ -79,7 +79,10 @@ fn each_end_is_told_once_whatever_goes_wrong() {
         let wrong = judge(&ends, &made, &stage.sent(&rule));
         assert_eq!(wrong, Vec::<String>::new(), "seed {seed}");
         assert_eq!(stage.messages(&theirs), [], "seed {seed}");
-        let of_messages = |timer: &&Timer| matches!(timer.key.obligation, Obligation::Run(_));
+        // Who puts a timer into a minute that was left puts it again ahead, and may meet a fault before he erases the first: nobody looks there.
+        let left = stage.cursor().oldest;
+        let of_messages =
+            |timer: &&Timer| matches!(timer.key.obligation, Obligation::Run(_)) && timer.key.minute() >= left;
         assert_eq!(stage.timers().iter().find(of_messages), None, "seed {seed}");
         told += ends.len();
         messages += made.len();
