@@ -10,12 +10,20 @@ use minutehand_io::metrics::Measure;
 use minutehand_otel::{ExportError, Exporter, Exporting, Identity, Settings};
 
 use crate::arguments::Serve;
+use crate::host::{Drained, stop_signal};
 use crate::serve_error::ServeError;
 
 /// None where nobody asks for it. Who asks by an argument wants it; the variables are often set for everything on a machine.
 pub(crate) fn exporter(options: &Serve, dropped: Arc<dyn Measure>) -> Result<Option<Exporter>, ServeError> {
     let asked = options.otlp_endpoint.as_deref();
-    let Some(settings) = Settings::read(&|name| std::env::var(name).ok(), asked)? else { return Ok(None) };
+    let settings = match Settings::read(&|name| std::env::var(name).ok(), asked) {
+        Err(why) if asked.is_none() => {
+            tracing::warn!(%why, "nothing is exported");
+            None
+        }
+        read => read?,
+    };
+    let Some(settings) = settings else { return Ok(None) };
     let service = "minutehand".to_owned();
     let identity = Identity { service, instance: SystemChance.number(), now: || SystemClock.now() };
     match Exporter::new(settings, identity, dropped) {
@@ -24,6 +32,16 @@ pub(crate) fn exporter(options: &Serve, dropped: Arc<dyn Measure>) -> Result<Opt
             Ok(None)
         }
         made => Ok(Some(made?)),
+    }
+}
+
+/// Sends what there is when all that ran is over; not where somebody is in a hurry, or gets into one.
+pub(crate) async fn stop(exporting: Option<Exporting>, ended: &Result<Drained, ServeError>) {
+    if let (Some(exporting), Ok(Drained::Whole)) = (exporting, ended) {
+        tokio::select! {
+            () = exporting.stop() => {}
+            _stopped = stop_signal() => {}
+        }
     }
 }
 

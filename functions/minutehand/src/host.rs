@@ -27,6 +27,14 @@ use crate::serve_error::ServeError;
 use crate::tls::{self, Tls};
 use crate::welcome::welcome;
 
+/// How a process came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drained {
+    Whole,
+    /// Somebody asked twice.
+    CutShort,
+}
+
 /// One process that hosts the three handlers.
 pub(crate) struct Host<'a> {
     pub(crate) options: &'a Serve,
@@ -48,7 +56,7 @@ impl Host<'_> {
         listener: TcpListener,
         sweeping: impl FnOnce(Drain) -> S,
         failed: impl Future<Output = String>,
-    ) -> Result<(), ServeError>
+    ) -> Result<Drained, ServeError>
     where
         D: Ports,
         D::Queues: Inbox,
@@ -89,9 +97,9 @@ impl Host<'_> {
                 tracing::warn!("some attempts would not end; their leases will");
             }
             _ended = handlers => {}
-            stopped = stop_signal() => stopped?,
+            stopped = stop_signal() => return stopped.map(|()| Drained::CutShort).map_err(ServeError::from),
         }
-        Ok(())
+        Ok(Drained::Whole)
     }
 
     fn router<D: Ports>(&self, ports: Arc<D>, key: &str) -> Router {
@@ -108,7 +116,7 @@ impl Host<'_> {
     }
 }
 
-async fn stop_signal() -> io::Result<()> {
+pub(crate) async fn stop_signal() -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         _term = terminate.recv() => Ok(()),

@@ -48,10 +48,8 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics, backups: None };
     let ended = host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await;
     ports.flush_events().await;
-    if let Some(exporting) = exporting {
-        exporting.stop().await;
-    }
-    ended
+    exporting::stop(exporting, &ended).await;
+    ended.map(drop)
 }
 
 /// Sends events to the bus until the process drains; later events are sent at the end.

@@ -89,10 +89,8 @@ async fn embedded<E: Engine>(
         tokio::join!(sweeping(Arc::clone(&swept), drain.clone()), tidying(swept, archive, drain));
     };
     let ended = host.run(ports, listener, sweeping, failed).await;
-    if let Some(exporting) = exporting {
-        exporting.stop().await;
-    }
-    ended
+    exporting::stop(exporting, &ended).await;
+    ended.map(drop)
 }
 
 fn archive(directory: &Path) -> Result<Archive, ServeError> {

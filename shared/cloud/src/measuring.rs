@@ -26,7 +26,7 @@ impl Measuring {
     pub fn of(function: &'static str, environment: &Environment) -> Result<Self, SettingError> {
         let namespace = environment.optional::<String>("MINUTEHAND_METRICS", "a namespace of CloudWatch")?;
         let document = namespace.map(|namespace| Arc::new(Document::new(namespace, function)));
-        let exporting = exporting(function, environment, sink_of(document.as_ref()))?;
+        let exporting = exporting(function, environment, sink_of(document.as_ref()));
         Ok(Self { document, exporting })
     }
 
@@ -62,15 +62,13 @@ fn sink_of(document: Option<&Arc<Document>>) -> Arc<dyn Measure> {
 }
 
 /// A function that cannot export does its work all the same.
-fn exporting(
-    function: &str,
-    environment: &Environment,
-    beside: Arc<dyn Measure>,
-) -> Result<Option<Arc<Flusher>>, SettingError> {
-    let Some(settings) = environment.otlp()? else { return Ok(None) };
+fn exporting(function: &str, environment: &Environment, beside: Arc<dyn Measure>) -> Option<Arc<Flusher>> {
+    let settings = environment.otlp().unwrap_or_else(|why| {
+        tracing::warn!(%why, "nothing is exported");
+        None
+    })?;
     let service = format!("minutehand-{function}");
     let identity = Identity { service, instance: SystemChance.number(), now: || SystemClock.now() };
     let flusher = Flusher::new(&settings, identity, beside);
-    let flusher = flusher.inspect_err(|why| tracing::warn!(%why, "nothing is exported")).ok();
-    Ok(flusher.map(Arc::new))
+    flusher.inspect_err(|why| tracing::warn!(%why, "nothing is exported")).ok().map(Arc::new)
 }

@@ -508,7 +508,7 @@ impl Run {
         let given = self.given.as_ref().map(|given| &given.payload);
         let again = match &self.aftermath {
             Some(Aftermath::Redriven { payload, .. }) => payload.as_ref(),
-            Some(Aftermath::Dismissed { .. }) | None => None,
+            Some(Aftermath::Dismissed) | None => None,
         };
         let params = self.graph.as_ref().map(|graph| &graph.given);
         [self.payload.as_ref(), params, given, again, Some(self.result())].into_iter().flatten()

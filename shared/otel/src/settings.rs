@@ -52,7 +52,9 @@ impl Settings {
     ) -> Result<Option<Self>, SettingError> {
         let set = |name| variable(name).filter(|value| !value.is_empty());
         let Some(endpoint) = endpoint.map(str::to_owned).or_else(|| set(ENDPOINT)) else { return Ok(None) };
-        let address = |path| below(&endpoint, path).ok_or_else(|| illegal(ENDPOINT, &endpoint, "an http or https URL"));
+        // Those that are refused may hold a password, or a key.
+        let wrong = || illegal(ENDPOINT, "…", "an http or https URL, without a user and a query");
+        let address = |path| below(&endpoint, path).ok_or_else(wrong);
         Ok(Some(Self {
             traces: address("v1/traces")?,
             metrics: address("v1/metrics")?,

@@ -129,7 +129,7 @@ pub(super) async fn made<D: Ports>(
     let task = TaskRun::new(parent.key, depth, tainted);
     let kept = Kept { retention: parent.kept.retention, until: Some(family.graph.expires_at) };
     let before = family.before(place).await?;
-    let trace = Traced::below(&family.parent.item, upstream(family, place, node).await?);
+    let trace = Traced::below(&family.parent.item, upstream(family, place, node).await);
     let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), kept, trace, ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
@@ -144,10 +144,13 @@ pub(super) async fn made<D: Ports>(
     }
 }
 
-/// What a task's span links to: the try at it before, and the tasks before it, each as it was tried last. Where no failure is held there is one
-/// try, and nothing is read.
-async fn upstream<D: Ports>(family: &Family<'_, D>, place: TaskPlace, node: &Node) -> Result<Vec<RunKey>, Fault> {
+/// What a task's span links to: the try at it before, and the tasks before it, each as it was tried last; nothing where nobody is told of spans. Where
+/// no failure is held there is one try, and nothing is read. A link is not worth a birth: where the last try cannot be read, the first is named.
+async fn upstream<D: Ports>(family: &Family<'_, D>, place: TaskPlace, node: &Node) -> Vec<RunKey> {
     let mut upstream = Vec::new();
+    if !family.parent.item.is_sampled() {
+        return upstream;
+    }
     if place.turn > 1 {
         upstream.push(family.key(TaskPlace { turn: place.turn - 1, ..place }));
     }
@@ -155,13 +158,13 @@ async fn upstream<D: Ports>(family: &Family<'_, D>, place: TaskPlace, node: &Nod
     let parents = node.parents.iter().filter(|_| place.branch.is_none()).take(TRACE_LINKS);
     for before in parents.map(|parent| TaskPlace::task(parent.node)) {
         let tried = if family.plan.holds_failures(before) {
-            last_try(family.ports, &family.parent.item, &family.graph, before).await?
+            last_try(family.ports, &family.parent.item, &family.graph, before).await.unwrap_or_default()
         } else {
             None
         };
         upstream.push(tried.map_or_else(|| family.key(before), |run| run.key));
     }
-    Ok(upstream)
+    upstream
 }
 
 /// What the run is given; none where its condition is not true; or why that cannot be said.
