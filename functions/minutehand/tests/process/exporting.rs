@@ -106,14 +106,27 @@ async fn nothing_is_exported_unless_it_is_asked_for() {
     assert_eq!((dropped(&client, "traces").await, dropped(&client, "metrics").await), (0, 0));
     assert!(!server.stop().stderr.contains("OTLP"));
     assert_eq!((collector.heard().spans.len(), collector.heard().metrics.len()), (0, 0));
+}
+
+/// The variables are often set for everything on a machine. Removed, one after the other: a variable that means nothing is passed over, and it
+/// would not start; what may be a password is left out of what is said.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_variable_that_means_nothing_is_said_and_an_argument_refused() {
+    let (data, endpoint) = (tempfile::tempdir().unwrap(), "https://user:word@otlp.example");
+    let mut command = serve(data.path());
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
+    let said = Server::started(command).stop().stderr;
 
     let wrong = Server::started_or_ended({
         let mut command = serve(data.path());
-        command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318");
+        command.args(["--otlp-endpoint", endpoint]);
         command
     });
+
     let Err(ended) = wrong else { panic!("it started") };
     assert!(ended.complaints()[0].contains("OTEL_EXPORTER_OTLP_ENDPOINT"), "{ended:?}");
+    assert!(said.contains("nothing is exported") && !said.contains("word"), "{said}");
+    assert!(!ended.complaints().concat().contains("word"), "{ended:?}");
 }
 
 const AT_ONCE: u64 = 1000;
