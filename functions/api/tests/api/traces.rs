@@ -157,29 +157,33 @@ async fn a_follower_links_to_the_run_that_it_follows() {
     assert!(!follower.is_sampled());
 }
 
-/// Tried: with tasks that are born without the tasks before them.
+/// Tried: with tasks that are born without the tasks before them; and with tasks that name them though nobody is told of their spans.
 #[tokio::test]
 async fn tasks_are_in_the_trace_of_their_workflows_run_and_link_to_the_tasks_before_them() {
-    let world = World::new();
-    let tasks = vec![task("a", &[]), task("b", &[]), task("c", &["a", "b"])];
-    world.workflow(1, Definition::new(tasks)).await;
-    let path = format!("/v1/workflows/{}/run", workflow_id(1));
-    let run = within(&world, &[("traceparent", OTHER)], &path, &json!({})).await.word("/run_id");
-    world.carry_on().await;
+    for (said, is_sampled) in [(ONE, true), (OTHER, false)] {
+        let world = World::new();
+        let tasks = vec![task("a", &[]), task("b", &[]), task("c", &["a", "b"])];
+        world.workflow(1, Definition::new(tasks)).await;
+        let path = format!("/v1/workflows/{}/run", workflow_id(1));
+        let run = within(&world, &[("traceparent", said)], &path, &json!({})).await.word("/run_id");
+        world.carry_on().await;
 
-    let shown = world.get(&format!("/v1/runs/{run}")).await;
-    let mut of = Vec::new();
-    for key in ["a", "b", "c"] {
-        let id = world.task(&run, key).await["run_id"].as_str().unwrap().to_owned();
-        of.push(stored(&world, &id).await);
+        let shown = world.get(&format!("/v1/runs/{run}")).await;
+        let mut of = Vec::new();
+        for key in ["a", "b", "c"] {
+            let id = world.task(&run, key).await["run_id"].as_str().unwrap().to_owned();
+            of.push(stored(&world, &id).await);
+        }
+
+        let whole = stored(&world, &run).await;
+        assert_eq!(shown.word("/trace/trace_id"), whole.trace_id().to_string());
+        let is_of_it = |task: &Run| task.trace_id() == whole.trace_id() && task.is_sampled() == is_sampled;
+        assert!(of.iter().all(is_of_it), "{of:?}");
+        let links = |run: &Run| run.links().iter().map(|link| link.span).collect::<Vec<_>>();
+        assert_eq!([links(&of[0]), links(&of[1])], [vec![], vec![]]);
+        let before = if is_sampled { vec![SpanId::of_run(of[0].key), SpanId::of_run(of[1].key)] } else { vec![] };
+        assert_eq!(links(&of[2]), before);
     }
-
-    let whole = stored(&world, &run).await;
-    assert_eq!(shown.word("/trace/trace_id"), whole.trace_id().to_string());
-    assert!(of.iter().all(|task| task.trace_id() == whole.trace_id() && !task.is_sampled()), "{of:?}");
-    let links = |run: &Run| run.links().iter().map(|link| link.span).collect::<Vec<_>>();
-    assert_eq!([links(&of[0]), links(&of[1])], [vec![], vec![]]);
-    assert_eq!(links(&of[2]), [SpanId::of_run(of[0].key), SpanId::of_run(of[1].key)]);
 }
 
 /// Tried: with the span of the run for that of its attempt.
