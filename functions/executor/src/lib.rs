@@ -20,7 +20,7 @@ use minutehand_io::events::{Event as Happened, Events as _, Layer};
 use minutehand_io::queues::{Delivery, Queues};
 use minutehand_io::targets::{Answer, Call, Targets as _};
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::bodies::{self, Owner};
+use minutehand_protocol::bodies::{self, BodyOf};
 use minutehand_protocol::run::claim::{Claim, ClaimedRun, Dropped, claim};
 use minutehand_protocol::run::finish::{self, Finished, hand_back, veto};
 
@@ -156,10 +156,10 @@ async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended) 
         Ended::Answered(answer, given) => (answer, given),
         Ended::Vetoed(told) => return veto(ports, seen, fence, &told, terms, Some(hint)).await,
     };
-    let owner = Owner::of(run, ports.clock().now());
+    let of = BodyOf::run(run, ports.clock().now());
     let given = match given {
         Some(json) => {
-            let payload = bodies::keep_of(ports, owner, Some(json), INLINE_PAYLOAD_BYTES).await?;
+            let payload = bodies::keep_of(ports, of, Some(json), INLINE_PAYLOAD_BYTES).await?;
             Some(Given { attempt: fence, payload })
         }
         None => None,
@@ -172,7 +172,7 @@ async fn try_to_record<D: Ports>(ports: &D, claimed: &ClaimedRun, ended: Ended) 
             return finish::record(ports, seen, given.as_ref(), &entrusted, terms, None).await;
         }
         Answer::Succeeded { result } => {
-            let result = bodies::keep_of(ports, owner, result, INLINE_RESULT_BYTES).await?;
+            let result = bodies::keep_of(ports, of, result, INLINE_RESULT_BYTES).await?;
             Outcome::Succeeded { result }
         }
         Answer::Failed { error, retry_after } => Outcome::Failed { error, retry_after },

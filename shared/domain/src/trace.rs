@@ -20,12 +20,38 @@ use crate::spelled::spelled_for_people;
 
 pub use self::header::TraceState;
 
+/// For an id of bytes that is written in hexadecimal digits.
+macro_rules! written_in_hex {
+    ($type:ty, $name:literal) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = NotAnId;
+
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                bytes(text).and_then(Self::from_bytes).ok_or(NotAnId::of($name))
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
 /// Which trace. Never zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct TraceId([u8; 16]);
 
 spelled_for_people!(TraceId);
+written_in_hex!(TraceId, "a trace id");
 
 /// Which span of a trace. Never zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,6 +59,7 @@ spelled_for_people!(TraceId);
 pub struct SpanId([u8; 8]);
 
 spelled_for_people!(SpanId);
+written_in_hex!(SpanId, "a span id");
 
 /// A span as others refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,46 +269,6 @@ impl Run {
     /// The run that it is another try at, goes on with, tells of or follows.
     fn comes_of(&self) -> Option<RunKey> {
         self.redrive_of.or(self.callback_of).or_else(|| self.follows.map(|follows| follows.run))
-    }
-}
-
-impl fmt::Display for TraceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl FromStr for TraceId {
-    type Err = NotAnId;
-
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
-        bytes(text).and_then(Self::from_bytes).ok_or(NotAnId::of("a trace id"))
-    }
-}
-
-impl fmt::Debug for TraceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for SpanId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl FromStr for SpanId {
-    type Err = NotAnId;
-
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
-        bytes(text).and_then(Self::from_bytes).ok_or(NotAnId::of("a span id"))
-    }
-}
-
-impl fmt::Debug for SpanId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -14,15 +14,15 @@ use minutehand_io::{Fault, Ports};
 
 /// The run that a body is of, which may not be born yet.
 #[derive(Clone, Copy, Debug)]
-pub struct Owner<'a> {
+pub struct BodyOf<'a> {
     pub tenant: &'a Tenant,
     pub run: RunKey,
     /// Until when it is needed at the most, as far as one can tell now.
     pub until: Moment,
 }
 
-impl<'a> Owner<'a> {
-    pub fn of(run: &'a Run, now: Moment) -> Self {
+impl<'a> BodyOf<'a> {
+    pub fn run(run: &'a Run, now: Moment) -> Self {
         Self { tenant: &run.tenant, run: run.key, until: run.needs_until(now) }
     }
 }
@@ -47,21 +47,21 @@ pub async fn keep<D: Ports>(
 }
 
 /// The same of a run's.
-pub async fn keep_of<D: Ports>(ports: &D, owner: Owner<'_>, json: Option<Json>, limit: usize) -> Result<Body, Fault> {
+pub async fn keep_of<D: Ports>(ports: &D, of: BodyOf<'_>, json: Option<Json>, limit: usize) -> Result<Body, Fault> {
     let Some(json) = json else { return Ok(Body::Empty) };
     let (body, apart) = Body::split(json, limit);
     if let Some(json) = apart {
-        put(ports, owner, json).await?;
+        put(ports, of, json).await?;
     }
     Ok(body)
 }
 
 /// Where it stands already it is the same, but maybe for less long.
-async fn put<D: Ports>(ports: &D, owner: Owner<'_>, json: Json) -> Result<(), Fault> {
-    let (key, body) = ((owner.run, json.digest()), RunBody { json, until: owner.until });
+async fn put<D: Ports>(ports: &D, of: BodyOf<'_>, json: Json) -> Result<(), Fault> {
+    let (key, body) = ((of.run, json.digest()), RunBody { json, until: of.until });
     let mut guard = Guard::Absent;
     loop {
-        match ports.store().put(owner.tenant, key, &body, guard).await? {
+        match ports.store().put(of.tenant, key, &body, guard).await? {
             Put::Conflict(Some(there)) if there.item.until < body.until => guard = there.guard(),
             Put::Written(_) | Put::Conflict(Some(_)) => return Ok(()),
             Put::Conflict(None) => guard = Guard::Absent,
@@ -101,7 +101,7 @@ pub async fn fetch_by<D: Ports>(ports: &D, tenant: &Tenant, run: RunKey, body: &
 pub(crate) async fn hand_on<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
     let (Some(of), Some(payload @ Body::Apart(digest))) = (run.redrive_of, &run.payload) else { return Ok(()) };
     match ports.store().get::<RunBody>(&run.tenant, (of, *digest)).await? {
-        Some(Seen { item: RunBody { json, .. }, .. }) => put(ports, Owner::of(run, now), json).await,
+        Some(Seen { item: RunBody { json, .. }, .. }) => put(ports, BodyOf::run(run, now), json).await,
         None => fetch_of(ports, run, payload).await.map(|_it_is_there| ()),
     }
 }
@@ -113,15 +113,13 @@ pub(crate) async fn keep_params<D: Ports>(
     given: Option<Json>,
     now: Moment,
 ) -> Result<Body, Fault> {
-    if let (None, Some(json)) = (&run.payload, &given) {
-        let (body, apart) = Body::split(json.clone(), INLINE_PAYLOAD_BYTES);
-        if let Some(json) = apart
-            && ports.store().get::<KeptBody>(&run.tenant, (run.key.job, json.digest())).await?.is_some()
-        {
-            return Ok(body);
-        }
+    let of_its_job = given.as_ref().filter(|json| run.payload.is_none() && json.len() > INLINE_PAYLOAD_BYTES);
+    if let Some(digest) = of_its_job.map(Json::digest)
+        && ports.store().get::<KeptBody>(&run.tenant, (run.key.job, digest)).await?.is_some()
+    {
+        return Ok(Body::Apart(digest));
     }
-    keep_of(ports, Owner::of(run, now), given, INLINE_PAYLOAD_BYTES).await
+    keep_of(ports, BodyOf::run(run, now), given, INLINE_PAYLOAD_BYTES).await
 }
 
 /// Keeps for longer what a run needs that has not been over for so long that its bodies might go. Whoever looks after it does so, and goes on where
@@ -136,7 +134,7 @@ pub(crate) async fn renew<D: Ports>(ports: &D, run: &Run, now: Moment) {
 }
 
 async fn renew_each<D: Ports>(ports: &D, run: &Run, now: Moment) -> Result<(), Fault> {
-    let until = Owner::of(run, now).until;
+    let until = BodyOf::run(run, now).until;
     for digest in run.bodies().filter_map(Body::digest) {
         let Some(seen) = ports.store().get::<RunBody>(&run.tenant, (run.key, digest)).await? else { continue };
         if seen.item.until + RENEWED_AFTER <= until {

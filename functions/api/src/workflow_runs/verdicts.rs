@@ -17,7 +17,7 @@ use minutehand_domain::workflow::progress::Progress;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
-use minutehand_protocol::bodies::{self, Owner};
+use minutehand_protocol::bodies::{self, BodyOf};
 use minutehand_protocol::graph::judge::{Judged, judge};
 use minutehand_protocol::graph::watch::{Watched, last_try};
 use minutehand_wire::{BranchQuery, DecidedView, NoteRequest, SuccessRequest, TaskState};
@@ -183,8 +183,8 @@ fn may_answer(about: &About<'_>, asked: &Asked) -> Result<(), Problem> {
 }
 
 async fn body_of<D: Ports>(ports: &D, run: &Run, asked: &Asked) -> Result<body::Body, Fault> {
-    let owner = Owner::of(run, ports.clock().now());
-    bodies::keep_of(ports, owner, asked.result.clone(), INLINE_RESULT_BYTES).await
+    let of = BodyOf::run(run, ports.clock().now());
+    bodies::keep_of(ports, of, asked.result.clone(), INLINE_RESULT_BYTES).await
 }
 
 /// The run that this very decision was made about before, by the same.

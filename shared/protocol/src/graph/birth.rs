@@ -26,7 +26,7 @@ use minutehand_io::{Fault, Ports};
 
 use super::family::{Family, ItemsBefore, last_try};
 use super::settle::Work;
-use crate::bodies::{self, Owner};
+use crate::bodies::{self, BodyOf};
 use crate::born::born;
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise_task;
@@ -250,7 +250,7 @@ async fn kept<D: Ports>(
     if json.len() > PAYLOAD_BYTES {
         return Ok(Err(format!("{field}: it has {} bytes, and at most {PAYLOAD_BYTES} can be sent", json.len())));
     }
-    let body = bodies::keep_of(family.ports, family.owner_of(key), Some(json), INLINE_PAYLOAD_BYTES).await?;
+    let body = bodies::keep_of(family.ports, family.body_of(key), Some(json), INLINE_PAYLOAD_BYTES).await?;
     Ok(Ok(Some(body)))
 }
 
@@ -276,7 +276,7 @@ async fn done_before<D: Ports>(family: &Family<'_, D>, before: Option<RunKey>) -
 async fn reused<D: Ports>(family: &Family<'_, D>, run: Run, done: &Run) -> Result<Run, Fault> {
     let result = bodies::fetch_of(family.ports, done, done.result()).await?;
     let now = family.ports.clock().now();
-    let result = bodies::keep_of(family.ports, Owner::of(&run, now), result, INLINE_PAYLOAD_BYTES).await?;
+    let result = bodies::keep_of(family.ports, BodyOf::run(&run, now), result, INLINE_PAYLOAD_BYTES).await?;
     let task = run.task.map(|task| TaskRun { reused: Some(done.key), ..task });
     Ok(Run { state: State::Succeeded { at: now, result }, task, ..run })
 }

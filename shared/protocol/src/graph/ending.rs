@@ -17,7 +17,7 @@ use minutehand_io::{Fault, Ports};
 use super::family::Family;
 use super::settle::{Due, Work};
 use super::stop::{promise_look_at, tell_of_its_end};
-use crate::bodies::{self, Owner};
+use crate::bodies::{self, BodyOf};
 
 /// All tasks of a phase have ended, as the join of its virtual end says.
 pub(super) async fn end_of_phase<D: Ports>(
@@ -116,8 +116,8 @@ async fn output<D: Ports>(family: &mut Family<'_, D>) -> Result<Result<Body, Str
         return Ok(Err(format!("output: it has {} bytes, and a result has at most {PAYLOAD_BYTES}", json.len())));
     }
     let run = &family.parent.item;
-    let owner = Owner::of(run, family.ports.clock().now());
-    bodies::keep_of(family.ports, owner, Some(json), INLINE_RESULT_BYTES).await.map(Ok)
+    let of = BodyOf::run(run, family.ports.clock().now());
+    bodies::keep_of(family.ports, of, Some(json), INLINE_RESULT_BYTES).await.map(Ok)
 }
 
 /// Whether more branches failed than their `for_each` tolerates. They are counted only where some did and some may.

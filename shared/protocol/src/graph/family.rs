@@ -18,7 +18,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
-use crate::bodies::Owner;
+use crate::bodies::BodyOf;
 
 pub(super) struct Family<'a, D> {
     pub ports: &'a D,
@@ -87,8 +87,8 @@ impl<'a, D: Ports> Family<'a, D> {
     }
 
     /// Of the bodies of a task that is about to be born.
-    pub(super) fn owner_of(&self, task: RunKey) -> Owner<'_> {
-        Owner { run: task, ..Owner::of(&self.parent.item, self.ports.clock().now()) }
+    pub(super) fn body_of(&self, task: RunKey) -> BodyOf<'_> {
+        BodyOf { run: task, ..BodyOf::run(&self.parent.item, self.ports.clock().now()) }
     }
 
     /// The run that stands at a place below the parent.

@@ -16,7 +16,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{CloseDigest, RunsOf, Store as _, Updated};
 use minutehand_io::{Fault, Ports};
 
-use crate::bodies::{self, Owner};
+use crate::bodies::{self, BodyOf};
 use crate::born::{born, quota_bound};
 use crate::lookup::{job_of, rule_of};
 
@@ -87,7 +87,7 @@ async fn message<D: Ports>(
     let samples = samples(ports, tenant, Message::named(&entries)).await?;
     let body = Message::Digest { window, entries, samples }.body(&rule);
     let run = quota_bound(ports, &run).await;
-    let payload = bodies::keep_of(ports, Owner::of(&run, now), Some(body), INLINE_PAYLOAD_BYTES).await?;
+    let payload = bodies::keep_of(ports, BodyOf::run(&run, now), Some(body), INLINE_PAYLOAD_BYTES).await?;
     Ok(Run { payload: Some(payload), ..run })
 }
 

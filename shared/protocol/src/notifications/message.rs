@@ -12,7 +12,7 @@ use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::{Fault, Ports};
 
-use crate::bodies::{self, Owner};
+use crate::bodies::{self, BodyOf};
 use crate::born::{born, quota_bound};
 use crate::timers::hinting::hint;
 use crate::timers::promise::promise;
@@ -24,7 +24,7 @@ pub async fn test<D: Ports>(ports: &D, rule: &Rule, by: By) -> Result<Option<Run
     let body = Message::Test { at: now }.body(rule);
     let run = Run { asked_by: Some(by), ..Run::new(rule.tenant.clone(), key, order.priority) };
     let run = quota_bound(ports, &run).await;
-    let payload = bodies::keep_of(ports, Owner::of(&run, now), Some(body), INLINE_PAYLOAD_BYTES).await?;
+    let payload = bodies::keep_of(ports, BodyOf::run(&run, now), Some(body), INLINE_PAYLOAD_BYTES).await?;
     let run = Run { payload: Some(payload), ..run };
     let timer = promise(ports, &rule.tenant, TimerKey::run(key, now), 0).await?;
     if !born(ports, &run, "none", now).await?.is_written() {

@@ -24,7 +24,7 @@ pub use minutehand_domain::run::lease_id::LeaseId;
 
 use super::finish::{Finished, finish, hand_back};
 use super::logbook::{enter, note_late};
-use crate::bodies::{self, Owner};
+use crate::bodies::{self, BodyOf};
 use crate::lookup::owner_of;
 
 /// What a holder shows.
@@ -106,8 +106,8 @@ pub async fn complete<D: Ports>(ports: &D, shown: Shown<'_>, report: &Report) ->
     };
     let outcome = match report {
         Report::Succeeded(json) => {
-            let run = Owner::of(&held.item, ports.clock().now());
-            let result = bodies::keep_of(ports, run, json.clone(), INLINE_RESULT_BYTES).await?;
+            let of = BodyOf::run(&held.item, ports.clock().now());
+            let result = bodies::keep_of(ports, of, json.clone(), INLINE_RESULT_BYTES).await?;
             Outcome::Succeeded { result }
         }
         Report::Failed(error) => Outcome::Failed { error: error.clone(), retry_after: None },

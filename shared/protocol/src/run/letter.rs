@@ -13,7 +13,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
 use crate::aftermath::{Try, make_sure, try_again};
-use crate::bodies::{self, Owner};
+use crate::bodies::{self, BodyOf};
 use crate::born::quota_bound;
 use crate::lookup::job_of;
 
@@ -121,8 +121,8 @@ async fn edited<D: Ports>(
         None => Ok(Ok(None)),
         Some(json) => {
             let like_this_one = quota_bound(ports, run).await;
-            let owner = Owner { run: other, ..Owner::of(&like_this_one, ports.clock().now()) };
-            let body = bodies::keep_of(ports, owner, Some(json), INLINE_PAYLOAD_BYTES).await?;
+            let of = BodyOf { run: other, ..BodyOf::run(&like_this_one, ports.clock().now()) };
+            let body = bodies::keep_of(ports, of, Some(json), INLINE_PAYLOAD_BYTES).await?;
             Ok(Ok(Some(body)))
         }
     }

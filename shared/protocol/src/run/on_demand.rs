@@ -20,7 +20,7 @@ use minutehand_io::store::{Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::aftermath::{Made, Try, try_again};
-use crate::bodies::{self, Owner};
+use crate::bodies::{self, BodyOf};
 use crate::born::{born, quota_bound};
 use crate::lookup::job_of;
 use crate::timers::hinting::hint;
@@ -121,8 +121,8 @@ async fn make_run<D: Ports>(
     let payload = match request.payload.clone() {
         Some(json) => {
             let unborn = quota_bound(ports, &run).await;
-            let owner = Owner::of(&unborn, ports.clock().now());
-            Some(bodies::keep_of(ports, owner, Some(json), INLINE_PAYLOAD_BYTES).await?)
+            let whose = BodyOf::run(&unborn, ports.clock().now());
+            Some(bodies::keep_of(ports, whose, Some(json), INLINE_PAYLOAD_BYTES).await?)
         }
         None => None,
     };
