@@ -710,14 +710,12 @@ impl Stage {
 
     /// The run of an instant that is no whole second.
     pub fn run_at(&self, at: Moment) -> Option<Run> {
-        let key = RunKey::occurrence(self.id, at);
-        at_once(self.world.whole_store().get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item)
+        self.read(RunKey::occurrence(self.id, at))
     }
 
     /// The run that tells of the end of this one.
     pub fn teller(&self, of: RunKey, place: CallbackPlace) -> Option<Run> {
-        let key = RunKey::callback(of, place);
-        at_once(self.world.whole_store().get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item)
+        self.read(RunKey::callback(of, place))
     }
 
     /// All runs of its job that have a record.
@@ -740,9 +738,7 @@ impl Stage {
 
     /// What the judge of callbacks and hooks finds wrong, where these are all the runs that there were.
     pub fn judge_tellings(&self, runs: &[RunKey]) -> Vec<Violation> {
-        let store = self.world.whole_store();
-        let run = |key| at_once(store.get::<Run>(&self.tenant, key)).expect("memory").map(|seen| seen.item);
-        let there: Vec<Run> = runs.iter().filter_map(|key| run(*key)).collect();
+        let there: Vec<Run> = runs.iter().filter_map(|key| self.read(*key)).collect();
         let now = Moment::from_millis(self.sim.now());
         let seen = self.world.seen();
         let ends = there.iter().filter(|run| run.is_finished()).map(|run| callbacks::End {
@@ -751,7 +747,7 @@ impl Stage {
             reason: run.reason().map(ToOwned::to_owned),
             at: seen.ended.get(&run.key).copied().unwrap_or(i64::MAX),
         });
-        let tellers = runs.iter().filter_map(|key| run(RunKey::callback(*key, CallbackPlace::Callback)));
+        let tellers = runs.iter().filter_map(|key| self.teller(*key, CallbackPlace::Callback));
         let tellers = tellers.map(|teller| callbacks::Teller {
             run: teller.key.to_string(),
             of: teller.callback_of.map(|of| of.to_string()).unwrap_or_default(),

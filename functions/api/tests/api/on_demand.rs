@@ -160,6 +160,13 @@ async fn of_24_racing_askings_with_one_key_one_makes_the_run() {
     }
 }
 
+/// A key is answered with a run that is yet to be made.
+async fn name(world: &World, key: &str, path: &str, body: &str, run: RunKey) {
+    let fingerprint = Fingerprint::of(&format!("POST {path}"), body, "idempotency_key").unwrap();
+    let asked = Asked { name: AskedName::of(key), fingerprint, run, until: None };
+    assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
+}
+
 /// The crash comes between the answer that the key names and the run: a repeated request makes just that run.
 #[tokio::test]
 async fn who_asks_again_after_a_crash_makes_the_run_that_was_named() {
@@ -171,9 +178,7 @@ async fn who_asks_again_after_a_crash_makes_the_run_that_was_named() {
         (format!("/v1/runs/{run}/retry"), RunKey::redrive(id, START, 8)),
     ] {
         let body = json!({"payload": 1});
-        let fingerprint = Fingerprint::of(&format!("POST {path}"), &body.to_string(), "idempotency_key").unwrap();
-        let asked = Asked { name: AskedName::of(&path), fingerprint, run: named, until: None };
-        assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
+        name(&world, &path, &path, &body.to_string(), named).await;
         world.pass(30);
 
         let first = keyed(&world, &path, &path, Some(body.clone())).await;
@@ -193,9 +198,7 @@ async fn a_key_whose_run_has_expired_names_another() {
     let job = on_demand(&world).await;
     let path = format!("/v1/jobs/{job}/run");
     let gone = RunKey::manual(job.parse().unwrap(), START, 7);
-    let fingerprint = Fingerprint::of(&format!("POST {path}"), "", "idempotency_key").unwrap();
-    let asked = Asked { name: AskedName::of("k"), fingerprint, run: gone, until: None };
-    assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
+    name(&world, "k", &path, "", gone).await;
     world.pass(4 * 86_400);
 
     let first = keyed(&world, &path, "k", None).await;
@@ -214,9 +217,7 @@ async fn a_clock_that_is_days_ahead_makes_no_other_run_than_was_named() {
     let job = on_demand(&world).await;
     let path = format!("/v1/jobs/{job}/run");
     let named = RunKey::manual(job.parse().unwrap(), START, 7);
-    let fingerprint = Fingerprint::of(&format!("POST {path}"), "", "idempotency_key").unwrap();
-    let asked = Asked { name: AskedName::of("k"), fingerprint, run: named, until: None };
-    assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
+    name(&world, "k", &path, "", named).await;
     world.pass(2 * 86_400);
 
     let answer = keyed(&world, &path, "k", None).await;
@@ -232,9 +233,7 @@ async fn a_key_whose_run_was_given_up_names_another() {
     let job = on_demand(&world).await;
     let path = format!("/v1/jobs/{job}/run");
     let given_up = RunKey::manual(job.parse().unwrap(), START, 7);
-    let fingerprint = Fingerprint::of(&format!("POST {path}"), "", "idempotency_key").unwrap();
-    let asked = Asked { name: AskedName::of("k"), fingerprint, run: given_up, until: None };
-    assert!(world.ports.store().put(&acme(), asked.name, &asked, Guard::Absent).await.unwrap().is_written());
+    name(&world, "k", &path, "", given_up).await;
     put(
         &world,
         &Run::new(acme(), given_up, minutehand_domain::priority::Priority::Normal).skipped(

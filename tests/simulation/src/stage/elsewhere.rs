@@ -21,6 +21,12 @@ use minutehand_protocol::sweep::take_over::take_over;
 
 use super::{Answer, POOL, Stage};
 
+/// What a worker of this name asks for.
+fn wanted(name: &str) -> Wanted {
+    let (pool, worker) = (POOL.parse().expect("a name"), name.parse().expect("a name"));
+    Wanted { pool, worker, handlers: None, max: 10, lease: Duration::from_secs(30) }
+}
+
 impl Stage {
     /// A worker elsewhere takes the occurrence of this instant, on the job's terms.
     pub fn hold_elsewhere(&self, at: i64, name: &'static str, instant: i64) -> Answer<bool> {
@@ -64,17 +70,13 @@ impl Stage {
 
     /// A worker asks for something to do, of a process of this name.
     pub fn take(&self, at: i64, name: &'static str) -> Answer<Vec<Taken>> {
-        let tenant = self.tenant.clone();
-        let (pool, worker) = (POOL.parse().expect("a name"), name.parse().expect("a name"));
-        let wanted = Wanted { pool, worker, handlers: None, max: 10, lease: Duration::from_secs(30) };
+        let (tenant, wanted) = (self.tenant.clone(), wanted(name));
         self.act(at, name, move |ports| async move { Ok(take(&ports, &tenant, &wanted).await?.taken) })
     }
 
     /// Takes whatever there is for it, and has done it at once.
     pub fn take_and_complete(&self, at: i64, name: &'static str) -> Answer<usize> {
-        let tenant = self.tenant.clone();
-        let (pool, worker) = (POOL.parse().expect("a name"), name.parse().expect("a name"));
-        let wanted = Wanted { pool, worker, handlers: None, max: 10, lease: Duration::from_secs(30) };
+        let (tenant, wanted) = (self.tenant.clone(), wanted(name));
         self.act(at, name, move |ports| async move {
             let taken = take(&ports, &tenant, &wanted).await?.taken;
             for has in &taken {
