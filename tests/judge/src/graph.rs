@@ -451,11 +451,22 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// Whether its record was made as one of what could not begin any more, for whoever is told of it.
+    fn never_began(&self, id: &str) -> bool {
+        let first = self.account.writes.iter().find(|write| write.run == id);
+        first.is_some_and(|write| write.stands == given_up())
+    }
+
     /// Which writing began `finally`.
     fn began_finally(&self, id: &str) -> Option<usize> {
         let begins = |write: &Write| write.run == id && matches!(write.stands, Stands::Tasks { finally: true, .. });
         self.account.writes.iter().position(begins)
     }
+}
+
+/// How what could not begin any more is recorded.
+fn given_up() -> Stands {
+    Stands::Over("cancelled".to_owned())
 }
 
 #[cfg(test)]

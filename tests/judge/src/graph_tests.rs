@@ -112,6 +112,11 @@ fn each_rule_notices_what_breaks_it() {
         }),
         ("a run ends once", |all| all.writes.push(write(9, "first", Stands::Scheduled, 1))),
         ("nothing starts before what it depends on", |all| all.writes.swap(3, 4)),
+        ("what is given up cannot begin", |all| {
+            ends(all, "second", "cancelled", None);
+            all.writes.retain(|write| write.run != "second");
+            all.writes.insert(4, write(5, "second", Stands::Over("cancelled".to_owned()), 0));
+        }),
         ("nothing starts below what is over", |all| {
             let end = all.writes.pop().expect("an end");
             all.writes.insert(5, end);

@@ -160,6 +160,8 @@ fn an_empty_list_has_succeeded() {
     assert_eq!((world.status(run), world.called()), ("succeeded", 1));
 }
 
+/// Removed: the record of what cannot begin any more, before `finally` is told of it. Whoever had decided on it and slept recorded it as
+/// skipped, minutes after `finally` was told that it was cancelled.
 #[test]
 fn the_first_failure_stops_a_fail_fast_run_and_finally_runs_all_the_same() {
     let world = World::new();
@@ -178,7 +180,7 @@ fn the_first_failure_stops_a_fail_fast_run_and_finally_runs_all_the_same() {
 
     assert_eq!(
         world.statuses(run),
-        [("bad", "failed"), ("slow", "succeeded"), ("tell", "succeeded")].map(owned).into()
+        [("bad", "failed"), ("late", "cancelled"), ("slow", "succeeded"), ("tell", "succeeded")].map(owned).into()
     );
     assert_eq!(world.status(run), "failed");
     let tell = world.task(run, "tell");

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use minutehand_domain::Moment;
 use minutehand_domain::body::{Body, Json};
 use minutehand_domain::hint::Hint;
 use minutehand_domain::id::RunKey;
@@ -117,20 +118,15 @@ pub(super) async fn made<D: Ports>(
     tainted: bool,
 ) -> Result<Run, Fault> {
     let now = family.ports.clock().now();
-    let (key, parent) = (family.key(place), &family.parent.item);
     let plan = Arc::clone(&family.plan);
     let Some(node) = plan.node(place.node) else {
         return Err(Fault::unreadable("store", "a task that its plan does not know"));
     };
-    let depth =
-        parent.task.as_ref().map_or(1, |task| if family.graph.each.is_some() { task.depth } else { task.depth + 1 });
-    let priority = node.task.priority.unwrap_or(parent.priority);
-    let run = Run::new(parent.tenant.clone(), key, priority);
-    let task = TaskRun::new(parent.key, depth, tainted);
-    let kept = Kept { retention: parent.kept.retention, until: Some(family.graph.expires_at) };
     let before = family.before(place).await?;
     let trace = Traced::below(&family.parent.item, upstream(family, place, node).await);
-    let run = Run { state: State::Scheduled { due: now }, task: Some(TaskRun { before, ..task }), kept, trace, ..run };
+    let run = Run { trace, ..unborn(&family.parent.item, &family.graph, node, place, now) };
+    let task = run.task.map(|task| TaskRun { before, tainted, ..task });
+    let run = Run { task, ..run };
     if decision == Decision::Skip {
         return Ok(run.skipped(Skip::Upstream, None, now));
     }
@@ -141,6 +137,19 @@ pub(super) async fn made<D: Ports>(
         Ok(Some(payload)) => Ok(Run { payload: Some(payload), ..run }),
         Ok(None) => Ok(run.skipped(Skip::Condition, None, now)),
         Err(told) => Ok(Run { told: Some(told), state: State::Failed { at: now, why: Failure::Unmade }, ..run }),
+    }
+}
+
+/// What every run has that stands at this place below its parent.
+pub(super) fn unborn(parent: &Run, graph: &Graph, node: &Node, place: TaskPlace, now: Moment) -> Run {
+    let key = place.key(parent.key, graph.parts);
+    let depth = parent.task.as_ref().map_or(1, |task| if graph.each.is_some() { task.depth } else { task.depth + 1 });
+    Run {
+        state: State::Scheduled { due: now },
+        task: Some(TaskRun::new(parent.key, depth, false)),
+        kept: Kept { retention: parent.kept.retention, until: Some(graph.expires_at) },
+        trace: Traced::below(parent, Vec::new()),
+        ..Run::new(parent.tenant.clone(), key, node.task.priority.unwrap_or(parent.priority))
     }
 }
 

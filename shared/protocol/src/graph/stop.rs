@@ -144,7 +144,7 @@ pub(super) async fn census<D: Ports>(ports: &D, key: RunKey, work: &mut Work) ->
 
 /// What stands below a run that is being stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+pub(super) enum Found {
     Over,
     /// It was asked to end, or is being stopped itself.
     Open,
@@ -162,7 +162,7 @@ impl Found {
 }
 
 /// Ends a run that has not begun, and asks one that runs to end.
-async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Found, Fault> {
+pub(super) async fn end_or_ask<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<Found, Fault> {
     loop {
         let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(Found::Over) };
         let (guard, run) = (seen.guard(), seen.item);

@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 
 use minutehand_domain::body::Json;
-use minutehand_domain::run::{Run, Stop, TaskPlace, Word};
+use minutehand_domain::id::RunKey;
+use minutehand_domain::run::{Run, State, Stop, TaskPlace, Word};
 use minutehand_domain::workflow::key::TaskKey;
 use minutehand_domain::workflow::path::{Of, Root};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
+use super::birth::unborn;
 use super::family::{Family, children_of, last_try};
+use super::stop::{Found, end_or_ask};
 use crate::bodies;
+use crate::born::born;
 
 /// All that one expression or template may be told, so that no process is filled by one graph.
 const BYTES: usize = 4 << 20;
@@ -51,17 +55,42 @@ impl<D: Ports> Family<'_, D> {
 
     async fn of_task(&mut self, key: &TaskKey, of: Of) -> Result<Option<Json>, Fault> {
         let Some(node) = self.plan.node_of(key) else { return Ok(None) };
-        let top = self.top().await?.clone();
-        let run = latest(self.ports, &top, node).await?;
+        let run = self.last_told_of(node).await?;
         match (of, run) {
-            // It has not begun: where it cannot any more it counts as cancelled.
-            (Of::Status, None) if top.may_still_start(self.plan.phase(node)) => Ok(Some(text("pending"))),
-            (Of::Status, None) => Ok(Some(text("cancelled"))),
+            (Of::Status, None) => Ok(Some(text("pending"))),
             (Of::Status, Some(run)) => Ok(Some(text(self.status(&run, node)))),
             (Of::Error, run) => Ok(Some(run.and_then(|run| self.error(&run, node)).unwrap_or_else(Json::null))),
             (Of::Result | Of::Results, None) => Ok(None),
             (Of::Result, Some(run)) => bodies::fetch_of(self.ports, &run, run.result()).await,
             (Of::Results, Some(run)) => self.results(run).await,
+        }
+    }
+
+    /// The last try at a task, as it may be told of; none where it may still begin. Rule **told stays true**: what has not begun, and cannot any
+    /// more, is on record as cancelled before anybody is told of it, so that a slow writer who had decided on it before records nothing else.
+    async fn last_told_of(&mut self, node: u16) -> Result<Option<Run>, Fault> {
+        let top = self.top().await?.clone();
+        let Some(graph) = &top.graph else { return Ok(None) };
+        loop {
+            let last = last_try(self.ports, &top, graph, TaskPlace::task(node)).await?;
+            if top.may_still_start(self.plan.phase(node)) {
+                return Ok(last);
+            }
+            match next_of(last.as_ref(), node) {
+                Next::Over => return Ok(last),
+                Next::Open(key) => {
+                    if end_or_ask(self.ports, &top.tenant, key).await? != Found::Over {
+                        return Ok(last);
+                    }
+                }
+                Next::Unborn(place) => {
+                    let Some(planned) = self.plan.node(node) else { return Ok(last) };
+                    let now = self.ports.clock().now();
+                    let cancelled = State::Cancelled { at: now };
+                    let run = Run { state: cancelled, ..unborn(&top, graph, planned, place, now) };
+                    let _whoever_was_quicker = born(self.ports, &run, "none", now).await?;
+                }
+            }
         }
     }
 
@@ -111,6 +140,24 @@ impl<D: Ports> Family<'_, D> {
             }
         }
         Ok(Some(Json::list(&results)))
+    }
+}
+
+/// What stands, or would stand, at a task that begins no more.
+enum Next {
+    Over,
+    Open(RunKey),
+    Unborn(TaskPlace),
+}
+
+fn next_of(last: Option<&Run>, node: u16) -> Next {
+    match last {
+        None => Next::Unborn(TaskPlace::task(node)),
+        Some(run) if !run.is_finished() => Next::Open(run.key),
+        Some(run) => match TaskPlace::of(run.key) {
+            Some(place) if run.verdict() == Some(Word::Retry) => Next::Unborn(place.again()),
+            _ => Next::Over,
+        },
     }
 }
 

@@ -171,6 +171,7 @@ impl<'a> Bench<'a> {
             let Some(run) = self.run(turn) else { continue };
             let (status, reason) = (run.status.as_str(), run.reason.as_deref());
             let as_it_must = match must {
+                _ if may_be_missing && self.never_began(turn) => true,
                 Must::Wait => false,
                 Must::Skip(why) => status == "skipped" && reason == Some(*why),
                 Must::Fail => status == "failed" && reason == Some("unmade") || run.fence == 0 && status == "cancelled",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::execution::is_over;
-use super::{Bench, Ended, Rule, Stands, Timer};
+use super::{Bench, Ended, Rule, Stands, Timer, given_up};
 use crate::SKEW;
 
 const MINUTE: i64 = 60_000;
@@ -65,6 +65,13 @@ impl Bench<'_> {
     fn is_born_in_its_turn(&self, nth: usize) {
         let write = &self.account.writes[nth];
         let Some((flow, step, place)) = self.step_of(&write.run) else { return };
+        if write.stands == given_up() {
+            let stopped = self.stopped(&place.parent, place.step >= flow.main);
+            if stopped.is_none_or(|(_, at)| at > nth) {
+                self.report("what is given up cannot begin", &write.run, format!("step {}", place.step));
+            }
+            return;
+        }
         let settled_before = |id: Option<&str>| id.is_some_and(|id| self.settled.get(id).is_some_and(|at| *at < nth));
         if place.turn > 1 {
             return; // a verdict's, which another rule asks for

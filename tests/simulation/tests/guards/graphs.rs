@@ -3,7 +3,7 @@
 use minutehand_domain::id::RunKey;
 use minutehand_domain::run::{TaskPlace, Word};
 use minutehand_domain::schedule::Plan as When;
-use minutehand_judge::graph::{Does, Each, Flow, Over, Policy, Rule, Step, Tolerate, When as Condition};
+use minutehand_judge::graph::{Does, Each, Flow, Given, Over, Policy, Rule, Step, Tolerate, When as Condition};
 use minutehand_protocol::workflow::delete::Deleted;
 use minutehand_simulation::fate::Line;
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
@@ -530,6 +530,27 @@ fn what_is_skipped_is_settled_once_however_many_ways_lead_to_it() {
 
 fn with_finally(flow: Flow, finally: impl IntoIterator<Item = Step>) -> Flow {
     Flow { steps: flow.steps.into_iter().chain(finally).collect(), ..flow }
+}
+
+/// Rule **told stays true**: an executor decides that a task is skipped, and sleeps; the run is cancelled, and its `finally` is told what became of
+/// that task; then the executor records what he had decided.
+///
+/// Removed: what cannot begin any more is not put on record before anybody is told of it. `finally` was told that the task was cancelled, and the
+/// record said that it was skipped.
+#[test]
+fn what_finally_was_told_of_a_task_stays_true() {
+    let told = Step { given: vec![Given::Status(0)], ..call(&[]) };
+    let graph = with_finally(flow([never(call(&[]))]), [told]);
+    let stage = Graphs::new([graph], [nth(2, sleeps_before("executor", "put_run", 150))]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(10);
+
+    stage.cancel(20, "canceller", run.given());
+    stage.play_to(600);
+
+    assert_eq!((stage.statuses(0, 0), stage.statuses(0, 1)), (vec!["cancelled"], vec!["succeeded"]));
+    assert_eq!(stage.judge(), []);
 }
 
 /// A task was skipped, and `finally` runs: nothing of the phase that has ended is settled again.
