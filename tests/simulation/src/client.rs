@@ -14,6 +14,7 @@ use crate::ports::SimPorts;
 
 const KEY: &str = "the-key-of-the-simulation";
 
+/// Making one costs more than a request through it: whoever asks several times keeps it.
 pub struct Client(Router);
 
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ impl Client {
         }))
     }
 
-    pub async fn send(self, method: &str, path: &str, idempotency_key: Option<&str>, body: &Value) -> Answer {
+    pub async fn send(&self, method: &str, path: &str, idempotency_key: Option<&str>, body: &Value) -> Answer {
         let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
         let request = match idempotency_key {
             Some(key) => request.header("idempotency-key", key),
@@ -44,13 +45,13 @@ impl Client {
         self.ask(request, Body::from(body.to_string())).await
     }
 
-    pub async fn command(self, method: &str, path: &str) -> Answer {
+    pub async fn command(&self, method: &str, path: &str) -> Answer {
         self.ask(Request::builder().method(method).uri(path), Body::empty()).await
     }
 
-    async fn ask(self, request: http::request::Builder, body: Body) -> Answer {
+    async fn ask(&self, request: http::request::Builder, body: Body) -> Answer {
         let request = request.header("authorization", format!("Bearer {KEY}")).body(body).expect("a well-made request");
-        let response = self.0.oneshot(request).await.expect("a router answers");
+        let response = self.0.clone().oneshot(request).await.expect("a router answers");
         let (status, replayed) = (response.status(), response.headers().contains_key("idempotency-replayed"));
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
         Answer { status, replayed, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) }

@@ -232,11 +232,12 @@ impl Play {
     fn explain_at(&self, at: i64) {
         let play = self.clone();
         self.act_at(at, "historian", move |ports| async move {
+            let client = Client::of(ports, play.tenant.clone());
             for id in play.driven().into_keys() {
                 for _ in 0..EXPLAINED {
                     let Some(instant) = play.an_instant_of(id) else { continue };
                     let path = format!("/v1/jobs/{id}/why?at={}", self::instant(instant));
-                    let answer = Client::of(ports.clone(), play.tenant.clone()).command("GET", &path).await;
+                    let answer = client.command("GET", &path).await;
                     match answer.status.as_u16() {
                         200 => play.note_explanation(id, instant, &answer),
                         503 => play.sim.count("why unanswered"),
@@ -278,7 +279,7 @@ impl Play {
             let play = self.clone();
             self.act_at(at, "counter", move |ports| async move {
                 let path = format!("/v1/jobs/{id}");
-                let answer = Client::of(ports.clone(), play.tenant.clone()).command("GET", &path).await;
+                let answer = Client::of(ports, play.tenant.clone()).command("GET", &path).await;
                 play.sim.count(format!("a day counted: {}", answer.status.as_u16()));
             });
         }
@@ -297,10 +298,11 @@ impl Play {
     fn list_at(&self, at: i64) {
         let (play, limit) = (self.clone(), self.sim.dice(|dice| dice.pick(&[1, 2, 50])));
         self.act_at(at, "reader", move |ports| async move {
+            let client = Client::of(ports, play.tenant.clone());
             let (begun, mut shown, mut cursor) = (play.sim.now(), Vec::new(), String::new());
             loop {
                 let path = format!("/v1/jobs?limit={limit}{cursor}");
-                let answer = Client::of(ports.clone(), play.tenant.clone()).command("GET", &path).await;
+                let answer = client.command("GET", &path).await;
                 if answer.status != 200 {
                     return play.sim.count("list unanswered");
                 }
@@ -500,10 +502,10 @@ impl Play {
     fn retry_at(&self, at: i64, id: JobId) {
         let play = self.clone();
         self.act_at(at, "retrier", move |ports| async move {
-            let client = || Client::of(ports.clone(), play.tenant.clone());
-            let failed = client().command("GET", &format!("/v1/jobs/{id}/runs?status=failed&limit=1")).await;
+            let client = Client::of(ports, play.tenant.clone());
+            let failed = client.command("GET", &format!("/v1/jobs/{id}/runs?status=failed&limit=1")).await;
             let Some(run) = failed.body["items"][0]["run_id"].as_str() else { return };
-            let answer = client().command("POST", &format!("/v1/runs/{run}/retry")).await;
+            let answer = client.command("POST", &format!("/v1/runs/{run}/retry")).await;
             if let Some(run) = run_key(&answer).filter(|_| answer.status == 202) {
                 play.sim.count("failed run tried again");
                 play.know(id, |driven| driven.tell_of(run, None));

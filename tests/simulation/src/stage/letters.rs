@@ -79,13 +79,13 @@ impl Stage {
     pub fn clerk(&self, at: i64, what: What, place: usize) {
         let stage = self.clone();
         let _nobody_asks = self.act(at, "clerk", move |ports| async move {
-            let client = || Client::of(ports.clone(), stage.tenant.clone());
-            let listed = client().command("GET", &format!("/v1/dead-letters?limit={LOOKED_AT}")).await;
+            let client = Client::of(ports, stage.tenant.clone());
+            let listed = client.command("GET", &format!("/v1/dead-letters?limit={LOOKED_AT}")).await;
             let letters: Vec<RunKey> = keys(&listed.body["items"]);
             let Some(key) = letters.get(place % letters.len().max(1)).copied() else { return Ok(()) };
             let (run, word) = (id_of(key), if what == What::Redrive { "redrive" } else { "dismiss" });
             let number = stage.acts(letters::Act { run, what, told: None });
-            let answer = client().command("POST", &format!("/v1/dead-letters/{key}/{word}")).await;
+            let answer = client.command("POST", &format!("/v1/dead-letters/{key}/{word}")).await;
             let made = answer.body["run_id"].as_str().and_then(|id| id.parse().ok());
             let told = match (answer.status.as_u16(), what) {
                 (200 | 202, What::Redrive) => Told::Done(made.map(id_of)),
@@ -107,9 +107,9 @@ impl Stage {
     pub fn letters(&self, at: i64) -> Answer<Vec<RunId>> {
         let stage = self.clone();
         self.act(at, "reader", move |ports| async move {
+            let client = Client::of(ports, stage.tenant.clone());
             let (mut found, mut cursor) = (Vec::new(), String::new());
             loop {
-                let client = Client::of(ports.clone(), stage.tenant.clone());
                 let page = client.command("GET", &format!("/v1/dead-letters?limit=3{cursor}")).await;
                 assert_eq!(page.status, 200, "{}", page.body);
                 found.extend(keys(&page.body["items"]).into_iter().map(id_of));
