@@ -5,6 +5,7 @@
 //! of requests and answers, and what is checked of them, are `minutehand-wire`'s.
 
 mod app_state;
+pub mod archive;
 mod audit;
 mod auth;
 mod backup;
@@ -74,7 +75,6 @@ use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::pools::NamedPools;
 use self::problem::{Kind, Problem};
-pub use self::runs::shown;
 pub use self::seat::Seat;
 pub use self::source::Source;
 use self::strangers::Strangers;

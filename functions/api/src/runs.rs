@@ -34,7 +34,7 @@ use crate::params::RunPath;
 use crate::problem::{Kind, Problem};
 
 /// A run as [`show`] answers it, for whoever keeps it elsewhere.
-pub async fn shown<D: Ports>(ports: &D, run: Run) -> Result<RunView, Fault> {
+pub(crate) async fn shown<D: Ports>(ports: &D, run: Run) -> Result<RunView, Fault> {
     let job = match run.key.owner() {
         Owner::Job(id) => job_of(ports, &run.tenant, id).await?,
         Owner::Parent | Owner::Rule(_) => None,

@@ -14,15 +14,11 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use minutehand_api::archive::{ENDING, Record, member};
 use minutehand_domain::Moment;
-use minutehand_domain::id::Tenant;
 use minutehand_io::store::embedded::{durable, owner_only};
 
 pub(crate) use self::listing::list;
-
-const ENDING: &str = ".jsonl.gz";
 
 #[derive(Debug)]
 pub(crate) struct Archive {
@@ -31,14 +27,6 @@ pub(crate) struct Archive {
     name: String,
     /// Those that could not be appended to: what is torn stays the end of its file.
     spoilt: BTreeMap<PathBuf, u32>,
-}
-
-/// A run as it is kept: whose it is, when it ended, and what is said of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Record {
-    pub(crate) tenant: Tenant,
-    pub(crate) ended: Moment,
-    pub(crate) line: String,
 }
 
 impl Archive {
@@ -54,7 +42,7 @@ impl Archive {
     pub(crate) fn keep(&mut self, records: &[Record]) -> BTreeMap<PathBuf, io::Error> {
         let mut by_folder: BTreeMap<PathBuf, Vec<&Record>> = BTreeMap::new();
         for record in records {
-            by_folder.entry(record.folder()).or_default().push(record);
+            by_folder.entry(record.folder().into()).or_default().push(record);
         }
         let appended = by_folder.into_iter().map(|(folder, records)| (self.append(&folder, &records), folder));
         appended.filter_map(|(appended, folder)| Some((folder, appended.err()?))).collect()
@@ -62,7 +50,8 @@ impl Archive {
 
     fn append(&mut self, folder: &Path, records: &[&Record]) -> io::Result<()> {
         make_durably(&self.directory, folder)?;
-        let (member, spoilt) = (member(records)?, self.spoilt.get(folder).copied().unwrap_or_default());
+        let member = member(records.iter().map(|record| record.line.as_str()))?;
+        let spoilt = self.spoilt.get(folder).copied().unwrap_or_default();
         let again = if spoilt == 0 { String::new() } else { format!("-{spoilt}") };
         let folder_here = self.directory.join(folder);
         let path = folder_here.join(format!("{}{again}{ENDING}", self.name));
@@ -72,24 +61,6 @@ impl Archive {
         }
         appended
     }
-}
-
-impl Record {
-    /// By tenant and by day: `acme/2026/11/25`.
-    pub(crate) fn folder(&self) -> PathBuf {
-        let day = self.ended.to_string();
-        let parts = day.get(..10).unwrap_or_default().split('-');
-        std::iter::once(self.tenant.as_str()).chain(parts).collect()
-    }
-}
-
-fn member(records: &[&Record]) -> io::Result<Vec<u8>> {
-    let mut member = GzEncoder::new(Vec::new(), Compression::default());
-    for record in records {
-        member.write_all(record.line.as_bytes())?;
-        member.write_all(b"\n")?;
-    }
-    member.finish()
 }
 
 fn append_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -107,6 +78,8 @@ fn make_durably(directory: &Path, folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use minutehand_domain::id::Tenant;
+
     use super::*;
 
     const NOON: Moment = Moment::from_secs(1_800_014_400);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use minutehand_api::shown;
+use minutehand_api::archive::Record;
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::id::Tenant;
 use minutehand_io::clock::Clock as _;
@@ -14,7 +14,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine, Expired};
 use minutehand_io::{Fault, Ports as _};
 
-use crate::archive::{Archive, Record};
+use crate::archive::Archive;
 use crate::drain::Drain;
 use crate::local::Local;
 
@@ -89,7 +89,7 @@ async fn archived<E: Engine>(
             match record(ports, each).await {
                 Ok(None) => of_no_run.push(each.clone()),
                 Ok(Some(record)) => {
-                    of_runs.push((record.folder(), each.clone()));
+                    of_runs.push((PathBuf::from(record.folder()), each.clone()));
                     records.push(record);
                 }
                 Err(why) if why.is_of_an_item() => unreadable = Some(why),
@@ -111,11 +111,7 @@ async fn archived<E: Engine>(
 
 async fn record<E: Engine>(ports: &Local<Embedded<E>>, expired: &Expired) -> Result<Option<Record>, Fault> {
     let Some(run) = ports.store().expired_run(expired)? else { return Ok(None) };
-    let Some(ended) = run.finished_at() else { return Ok(None) };
-    let tenant = run.tenant.clone();
-    let line = serde_json::to_string(&shown(ports, run).await?);
-    let line = line.map_err(|why| Fault::unreadable(PORT, why.to_string()))?;
-    Ok(Some(Record { tenant, ended, line }))
+    Record::of(ports, run).await
 }
 
 /// On a thread that may wait for a disk.

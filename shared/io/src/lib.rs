@@ -3,6 +3,8 @@
 //!
 //! No port method makes more than one write, so a crash between two writes is always a crash between two calls.
 
+#[cfg(feature = "aws")]
+pub mod bucket;
 pub mod calendars;
 pub mod chance;
 pub mod clock;

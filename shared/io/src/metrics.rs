@@ -114,6 +114,8 @@ metrics! {
         "Requests refused with 429, by what there was too much of; `unknown_keys`: of one address, in requests with keys that nobody knows.";
     TELEMETRY_DROPPED: "minutehand_telemetry_dropped_total", Kind::Counter, ["signal"] from SIGNALS,
         "What was to be exported by OTLP and was not: spans (`traces`) and data points (`metrics`), as the collector was away, slow or refused them, or the queue was full. Of what it was built with `otel` and is told where to export to; else 0.";
+    ARCHIVED: "minutehand_archived_runs_total", Kind::Counter, ["outcome"],
+        "Expired runs that were put into the bucket of the archive: as the API showed them (`archived`), or as they lay, since nobody could read them (`unreadable`). On AWS, where there is one.";
     STORE_ITEMS: "minutehand_store_items_total", Kind::Counter, ["what"],
         "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made them durable. Of a process with the embedded store.";
     STORE_UNITS: "minutehand_store_units_total", Kind::Counter, ["what"],
@@ -146,6 +148,7 @@ pub static MEASURED: &[&Metric] = &[
     &SWEEP_AGE,
     &SWITCH_PUSHES,
     &SWITCH_FIRED,
+    &ARCHIVED,
     &STORE_UNITS,
     &THROTTLES,
     &NOTIFICATIONS,

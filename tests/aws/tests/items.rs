@@ -1,6 +1,9 @@
 //! What lies in the tables: items that can be read in the console, and that stay under a kilobyte on the hot path, since a
 //! write costs a unit for each.
 
+#[path = "items/archiving.rs"]
+mod archiving;
+
 use std::collections::HashMap;
 use std::time::Duration;
 

@@ -6,9 +6,9 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use minutehand_api::archive::ENDING;
 use serde::{Deserialize, Serialize};
 
-use super::ENDING;
 use crate::arguments::ArchiveList;
 use crate::compact::bytes;
 use crate::serve_error::ServeError;

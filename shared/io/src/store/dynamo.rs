@@ -16,6 +16,7 @@ mod remains;
 mod requests;
 mod runs_page;
 mod spread_page;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -41,6 +42,7 @@ use self::meter::Meter;
 pub use self::meter::{Operation, Spent};
 use self::remains::Walk;
 use self::requests::{Changed, Written};
+pub use self::stream::{Image, run_in};
 use super::item::{Item, Listed, Stored as _};
 use super::update::{self, Update};
 use super::{

@@ -100,7 +100,7 @@ impl HttpCaller {
 
     /// Sends a request that is made already, out of nobody's share.
     #[cfg(feature = "aws")]
-    pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, AttemptError> {
+    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, AttemptError> {
         self.client.request(request).await.map_err(|error| errors::before_an_answer(&error))
     }
 

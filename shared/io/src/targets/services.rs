@@ -5,13 +5,13 @@
 //! who signs, [`sign`] how, and [`reply`] what an answer of none of them means.
 
 mod ask;
-mod credentials;
+pub(crate) mod credentials;
 mod ecs;
 mod endpoints;
 mod eventbridge;
 mod lambda;
 mod reply;
-mod sign;
+pub(crate) mod sign;
 mod sns;
 mod sqs;
 mod step_functions;

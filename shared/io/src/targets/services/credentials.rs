@@ -14,18 +14,18 @@ use tokio::sync::Mutex;
 const AHEAD: Duration = Duration::from_secs(120);
 
 #[derive(Clone)]
-pub(super) struct KnownCredentials {
+pub(crate) struct KnownCredentials {
     provider: SharedCredentialsProvider,
     known: Arc<Mutex<Option<Credentials>>>,
 }
 
 impl KnownCredentials {
-    pub(super) fn new(provider: SharedCredentialsProvider) -> Self {
+    pub(crate) fn new(provider: SharedCredentialsProvider) -> Self {
         Self { provider, known: Arc::default() }
     }
 
     /// Those that are good at `now`. Who comes while they are asked for waits for the same answer.
-    pub(super) async fn at(&self, now: Moment) -> Result<Credentials, AttemptError> {
+    pub(crate) async fn at(&self, now: Moment) -> Result<Credentials, AttemptError> {
         let mut known = self.known.lock().await;
         if let Some(credentials) = known.as_ref().filter(|credentials| is_good(credentials, now)) {
             return Ok(credentials.clone());
@@ -40,7 +40,7 @@ impl KnownCredentials {
     }
 
     /// AWS knows them no more.
-    pub(super) async fn forget(&self) {
+    pub(crate) async fn forget(&self) {
         *self.known.lock().await = None;
     }
 }

@@ -1,0 +1,50 @@
+//! What an archive keeps of a run, wherever it is: a line of JSON, as the API shows it, in a folder by its tenant and the day of its end.
+
+use std::io::{self, Write as _};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::run::Run;
+use minutehand_io::{Fault, Ports};
+
+use crate::runs::shown;
+
+/// How the names of an archive's files end.
+pub const ENDING: &str = ".jsonl.gz";
+
+/// A run as it is kept: whose it is, when it ended, and what is said of it.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub tenant: Tenant,
+    pub ended: Moment,
+    pub line: String,
+}
+
+impl Record {
+    /// None of a run that has not ended.
+    pub async fn of<D: Ports>(ports: &D, run: Run) -> Result<Option<Self>, Fault> {
+        let Some(ended) = run.finished_at() else { return Ok(None) };
+        let tenant = run.tenant.clone();
+        let line = serde_json::to_string(&shown(ports, run).await?);
+        let line = line.map_err(|why| Fault::unreadable("the archive", why.to_string()))?;
+        Ok(Some(Self { tenant, ended, line }))
+    }
+
+    /// By tenant and by day: `acme/2026/11/25`.
+    pub fn folder(&self) -> String {
+        let day = self.ended.to_string();
+        format!("{}/{}", self.tenant.as_str(), day.get(..10).unwrap_or_default().replace('-', "/"))
+    }
+}
+
+/// Lines as one whole member of gzip: what is appended to others is read with them.
+pub fn member<'a>(lines: impl IntoIterator<Item = &'a str>) -> io::Result<Vec<u8>> {
+    let mut member = GzEncoder::new(Vec::new(), Compression::default());
+    for line in lines {
+        member.write_all(line.as_bytes())?;
+        member.write_all(b"\n")?;
+    }
+    member.finish()
+}

@@ -1,0 +1,136 @@
+//! Archiving: a run that ended, was deleted by the table, and comes by the stream.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::sync::{Mutex, PoisonError};
+
+use flate2::read::MultiGzDecoder;
+use minutehand_archiver::{Archived, Batch, Shelf, archive};
+use minutehand_io::Fault;
+
+use super::*;
+
+/// What was put, by its name; or that nothing can be.
+#[derive(Default)]
+struct Kept {
+    objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    is_away: bool,
+}
+
+impl Shelf for Kept {
+    async fn put(&self, name: &str, object: Vec<u8>) -> Result<(), Fault> {
+        if self.is_away {
+            return Err(Fault::unavailable("the shelf", "it is away"));
+        }
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), object);
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn lines(&self) -> Vec<(String, Vec<Value>)> {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = |object: &Vec<u8>| {
+            let mut text = String::new();
+            MultiGzDecoder::new(object.as_slice()).read_to_string(&mut text).expect("gzip");
+            text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+        };
+        objects.iter().map(|(name, object)| (name.clone(), read(object))).collect()
+    }
+}
+
+/// As the stream shows what stood there.
+fn in_json(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => json!({"S": text}),
+        AttributeValue::N(digits) => json!({"N": digits}),
+        AttributeValue::Bool(is) => json!({"BOOL": is}),
+        AttributeValue::Ss(words) => json!({"SS": words}),
+        AttributeValue::L(values) => json!({"L": values.iter().map(in_json).collect::<Vec<_>>()}),
+        AttributeValue::M(item) => json!({"M": image(item)}),
+        other => panic!("an attribute that nobody writes: {other:?}"),
+    }
+}
+
+fn image(item: &Item) -> Value {
+    item.iter().map(|(name, value)| (name.clone(), in_json(value))).collect::<serde_json::Map<_, _>>().into()
+}
+
+fn removed(id: &str, by: Option<&str>, image: &Value) -> Value {
+    let by = by.map(|principal| json!({"type": "Service", "principalId": principal}));
+    json!({
+        "eventID": id, "eventName": "REMOVE", "eventVersion": "1.1", "eventSource": "aws:dynamodb", "awsRegion": "us-east-1",
+        "userIdentity": by, "eventSourceARN": "arn:aws:dynamodb:us-east-1:1:table/state/stream/2027-01-01T00:00:00.000",
+        "dynamodb": {"ApproximateCreationDateTime": 1_800_000_000, "OldImage": image, "SequenceNumber": "1", "SizeBytes": 1,
+                     "StreamViewType": "OLD_IMAGE"},
+    })
+}
+
+fn batch(records: &[Value]) -> Batch {
+    serde_json::from_value(json!({"Records": records})).expect("a batch")
+}
+
+/// A run with a long payload that was tried five times, which its table has deleted.
+async fn gone(stage: &Stage) -> (Value, Vec<Value>) {
+    let due = BEGIN + Duration::from_secs(90);
+    let job = json!({
+        "schedule": {"at": due.to_string()}, "target": {"http": {"url": "https://it.example/"}}, "payload": {"of": "x".repeat(20_000)},
+        "retry": {"max_retries": 4, "initial_delay_seconds": 5, "jitter": "none"},
+    });
+    let id = stage.create(&job).await;
+    stage.target_fails(true);
+    stage
+        .live_until(due + Duration::from_secs(300), Obligation::Occurrence(id.parse::<JobId>().unwrap()).shard(64))
+        .await;
+    let (_, listed) = stage.ask("GET", &format!("/v1/jobs/{id}/runs"), None).await;
+    let run = listed["items"][0]["run_id"].as_str().expect("a run");
+    let (_, shown) = stage.ask("GET", &format!("/v1/runs/{run}"), None).await;
+    let (client, table) = (Client::new(&stage.dynamo().config()), tables().state);
+    let all = all(stage, &table).await;
+    let item = all.iter().find(|item| said(item, "sk").starts_with("run#")).expect("the run that failed");
+    let key = item.iter().filter(|(name, _)| ["pk", "sk"].contains(&name.as_str()));
+    let key = key.map(|(name, value)| (name.clone(), value.clone())).collect();
+    client.delete_item().table_name(&table).set_key(Some(key)).send().await.expect("a delete");
+    (shown, all.iter().map(image).collect())
+}
+
+/// Removed, one after the other: who deleted an item is not asked, and that of an erased tenant was archived; the fault of one put is passed over,
+/// and the stream forgot what nobody had; what lies beneath is not read, and payload and first attempts were not there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_the_table_deleted_is_archived_as_the_api_showed_it() {
+    let stage = Stage::new(Listing::ByHour).await;
+    let (shown, images) = gone(&stage).await;
+    let expired: Vec<Value> =
+        images.iter().map(|image| removed("e1-a", Some("dynamodb.amazonaws.com"), image)).collect();
+    let by_others: Vec<Value> =
+        images.iter().flat_map(|image| [None, Some("AROAEXAMPLE")].map(|by| removed("e2", by, image))).collect();
+
+    let (kept, away) = (Kept::default(), Kept { is_away: true, ..Kept::default() });
+    let refused = archive(&*stage.api, &away, &batch(&expired)).await;
+    let none = archive(&*stage.api, &kept, &batch(&by_others)).await.expect("an archive");
+    let done = archive(&*stage.api, &kept, &batch(&expired)).await.expect("an archive");
+    let again = archive(&*stage.api, &kept, &batch(&expired)).await.expect("an archive");
+
+    assert!(refused.is_err());
+    assert_eq!(none, Archived::default());
+    assert_eq!((done, again), (Archived { runs: 1, unreadable: 0, objects: 1 }, done));
+    let [(name, lines)] = &kept.lines()[..] else { panic!("one object: {:?}", kept.lines()) };
+    assert_eq!(name, "acme/2027/01/15/e1a.jsonl.gz");
+    let [line] = &lines[..] else { panic!("one run: {lines:?}") };
+    assert_eq!(line["attempts"].as_array().map(Vec::len), Some(5));
+    assert_eq!(line["payload"]["of"].as_str().map(str::len), Some(20_000));
+    assert_eq!(line, &shown);
+}
+
+/// Removed: what cannot be read is a fault of the batch. It came again and again, and nothing behind it was archived.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_can_read_is_kept_as_it_lay() {
+    let stage = Stage::new(Listing::ByHour).await;
+    let torn = json!({"pk": {"S": "acme#h#1"}, "sk": {"S": "run#1"}, "version": {"N": "1"}});
+
+    let kept = Kept::default();
+    let done = archive(&*stage.api, &kept, &batch(&[removed("e", Some("dynamodb.amazonaws.com"), &torn)])).await;
+
+    assert_eq!(done.expect("an archive"), Archived { runs: 0, unreadable: 1, objects: 1 });
+    assert_eq!(kept.lines(), [("_unreadable/acme/2027/01/15/e.jsonl.gz".to_owned(), vec![torn])]);
+}
