@@ -24,6 +24,7 @@ const outputs = {
   SweeperFunctionName: 'prod-sweeper',
   ExecutorFunctionName: 'prod-executor',
   SwitchGroupName: 'prod-switch',
+  ArchiverFunctionName: 'prod-archiver',
 };
 
 function written(of: Record<string, string>): string {
@@ -162,6 +163,30 @@ test('the dead man\'s switch rings by what its own group counts, and on while it
   const stack = new Stack(new App(), 'observed');
   new Observed(stack, 'Observed', { stack: fromOutputs(written(without)) });
   assert.deepEqual(alarms(Template.fromStack(stack).toJSON()['Resources']), [], 'a stack without a switch');
+});
+
+/** Tried: without the condition around the template; an age in seconds. */
+test('expired runs that wait for the archive ring where there is one, hours before they are lost', () => {
+  const alarms = (resources: Record<string, any>) =>
+    Object.values(resources).filter((resource) => resource.Type === 'AWS::CloudWatch::Alarm' && resource.Properties.AlarmName?.toString().endsWith('ArchiveBehind'));
+  const { Properties } = alarms(over())[0]!;
+  assert.deepEqual(
+    [Properties['Namespace'], Properties['MetricName'], Properties['Dimensions'], Properties['Statistic']],
+    ['AWS/Lambda', 'IteratorAge', [{ Name: 'FunctionName', Value: 'prod-archiver' }], 'Maximum'],
+  );
+  assert.ok(Properties['Threshold'] <= 12 * 3_600_000, 'a stream keeps a day, in milliseconds');
+
+  const { ArchiverFunctionName: _none, ...without } = outputs;
+  const stack = new Stack(new App(), 'observed');
+  new Observed(stack, 'Observed', { stack: fromOutputs(written(without)) });
+  assert.deepEqual(alarms(Template.fromStack(stack).toJSON()['Resources']), [], 'a stack without an archive');
+
+  const whole = new Stack(new App(), 'whole');
+  const included = new CfnInclude(whole, 'Minutehand', { templateFile: TEMPLATE });
+  new Observed(whole, 'Observed', { stack: fromTemplate('minutehand', included) });
+  const all = Object.values(Template.fromStack(whole).toJSON()['Resources']) as any[];
+  const conditional = all.filter((resource) => JSON.stringify(resource.Properties ?? {}).includes('ArchiverFunction') && resource.Type === 'AWS::CloudWatch::Alarm');
+  assert.deepEqual(conditional.map((resource) => resource.Condition), ['Archives']);
 });
 
 test('metrics are named as the functions write them', () => {

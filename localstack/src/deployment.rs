@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use minutehand_aws_tests::bootstraps::output_of;
 use minutehand_aws_tests::ministack::REGION;
 use minutehand_aws_tests::python::Tools;
 use minutehand_aws_tests::workspace;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub struct Deployment {
@@ -54,13 +55,26 @@ impl Deployment {
 
     /// Runs the minute's tick now; returns when the sweep is done.
     pub fn tick(&self) {
-        let answer = self.home.path().join("answer");
+        self.invoke("SweeperFunctionName", &json!({}));
+    }
+
+    /// Runs a function that an output names, with this event; returns when it has done so.
+    pub fn invoke(&self, output: &str, event: &Value) {
+        let [answer, payload] = ["answer", "event"].map(|name| self.home.path().join(name));
+        fs::write(&payload, event.to_string()).expect("a home can be written into");
+        let payload = format!("fileb://{}", payload.display());
         let mut invoke = self.with_settings(Command::new(&self.tools.aws));
-        invoke.args(["lambda", "invoke", "--function-name", self.output("SweeperFunctionName"), "--payload", "{}"]);
+        invoke.args(["lambda", "invoke", "--function-name", self.output(output), "--payload", &payload]);
         let said = output_of(invoke.arg(&answer));
         let said: Value = serde_json::from_str(&said).expect("the command line prints JSON");
         let answer = fs::read_to_string(answer).unwrap_or_default();
-        assert!(said["FunctionError"].is_null(), "the sweep failed: {answer}");
+        assert!(said["FunctionError"].is_null(), "{output} failed: {answer}");
+    }
+
+    /// Brings what is in a bucket that an output names into a directory.
+    pub fn bring(&self, output: &str, directory: &Path) {
+        let mut sync = self.with_settings(Command::new(&self.tools.aws));
+        output_of(sync.args(["s3", "sync", &format!("s3://{}", self.output(output))]).arg(directory));
     }
 
     /// The emulator's address and credentials, and no settings of the developer who runs the tests.

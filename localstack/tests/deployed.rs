@@ -2,13 +2,18 @@
 //! the real bootstraps; jobs come in over its HTTP API, and a hook on this machine hears of them.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::process::Command;
 use std::time::Duration;
 
 use aws_sdk_scheduler::operation::get_schedule::GetScheduleOutput;
 use aws_sdk_scheduler::types::ScheduleState;
+use flate2::read::MultiGzDecoder;
 use minutehand_aws_tests::bootstraps::build_functions;
 use minutehand_aws_tests::ministack::{Authorization, Ministack};
-use minutehand_aws_tests::python;
+use minutehand_aws_tests::stream::{EXPIRY, image, removed};
+use minutehand_aws_tests::{python, workspace};
 use minutehand_domain::Moment;
 use minutehand_domain::id::JobId;
 use minutehand_domain::timer::Obligation;
@@ -436,6 +441,39 @@ async fn a_job_calls_a_function_that_is_declared_when_the_stack_is_there_already
 
     let runs = api.ended_runs(&api.create(&wish).await).await;
     assert_eq!((before.as_u16(), outcomes(&runs[0])), (422, vec!["succeeded"]), "{runs:?}");
+}
+
+/// The emulator deletes nothing that has expired: what the stream would tell is told in its place, of what stands there. The role that puts it into the
+/// bucket is the template's, and what is brought here is listed as any other archive.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_expired_is_in_the_bucket_and_is_listed_as_an_archive() {
+    let Some(world) = World::deployed_with(&["Archive=on"]).await else { return };
+    let wish = json!({"target": {"http": {"url": world.hook.echoes()}}, "payload": {"long": "x".repeat(5_000)}});
+    let runs = world.api.ended_runs(&world.api.create(&wish).await).await;
+    let run = world.api.ended_run(runs[0]["run_id"].as_str().unwrap()).await;
+    let scan = world.aws.dynamodb().scan().table_name(world.deployment.output("StateTableName")).send().await;
+    let gone: Vec<Value> =
+        scan.expect("a small table").items().iter().map(|item| removed("e1", Some(EXPIRY), &image(item))).collect();
+
+    let archive = tempfile::tempdir().unwrap();
+    tokio::task::block_in_place(|| {
+        world.deployment.invoke("ArchiverFunctionName", &json!({"Records": gone}));
+        world.deployment.bring("ArchiveBucketName", archive.path());
+    });
+
+    let day = run["finished_at"].as_str().unwrap()[..10].replace('-', "/");
+    let file = archive.path().join("default").join(day).join("e1.jsonl.gz");
+    let mut text = String::new();
+    MultiGzDecoder::new(fs::File::open(file).expect("it is there")).read_to_string(&mut text).expect("gzip");
+    let kept: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(kept, [run]);
+    let listed = Command::new(workspace::target().join("deployed/minutehand"))
+        .args(["archive", "list", "--json", "--archive"])
+        .arg(archive.path())
+        .output()
+        .expect("it was built");
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("one file");
+    assert_eq!((&listed["tenant"], &listed["runs"]), (&json!("default"), &json!(1)));
 }
 
 /// A branch for each country, a join of what they found, and what runs whatever happened, all through the functions.

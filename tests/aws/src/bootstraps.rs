@@ -1,4 +1,4 @@
-//! The bootstraps: the three functions as they are deployed, built for this machine; with `MINUTEHAND_BUILD=--x86-64` as Lambda gets them.
+//! The bootstraps: the four functions as they are deployed, built for this machine; with `MINUTEHAND_BUILD=--x86-64` as Lambda gets them.
 
 use std::env;
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::workspace;
 
-/// The three bootstraps, from the sources as they are. One builds and the others wait: what they find is a moment's work.
+/// The four bootstraps, from the sources as they are. One builds and the others wait: what they find is a moment's work.
 pub fn build_functions() {
     let folder = workspace::target().join("lambda");
     fs::create_dir_all(&folder).expect("the target folder can be written");

@@ -9,6 +9,7 @@ pub mod python;
 pub mod runtime;
 pub mod scripted;
 pub mod stage;
+pub mod stream;
 pub mod template;
 
 pub use minutehand_python::workspace;

@@ -43,11 +43,12 @@ const KEY: &str = "the-key-of-the-stage";
 /// A full hour.
 pub const BEGIN: Moment = Moment::from_secs(1_800_000_000);
 
-/// The API, the sweeper and the executor, each with its own ports on the same world.
+/// The API, the sweeper, the executor and the archiver, each with its own ports on the same world.
 pub struct Stage {
     pub api: Arc<Function>,
     pub sweeper: Arc<Function>,
     pub executor: Arc<Function>,
+    pub archiver: Arc<Function>,
     /// A second sweeper on an empty shard, for the cost of a tick that finds nothing.
     idle: Arc<Function>,
     clock: JumpingClock,
@@ -127,6 +128,7 @@ impl Stage {
             })
         };
         let (api, sweeper, executor, idle) = (function(1), function(2), function(3), function(4));
+        let archiver = function(5);
         let keys = Keyring::single(KEY, Tenant::new("acme").expect("a word"));
         let router = router(Api {
             ports: Arc::clone(&api),
@@ -135,7 +137,7 @@ impl Stage {
             metrics: None,
             backups: None,
         });
-        Self { api, sweeper, executor, idle, clock, queues, target, router, dynamo }
+        Self { api, sweeper, executor, archiver, idle, clock, queues, target, router, dynamo }
     }
 
     pub fn dynamo(&self) -> &Dynamo {

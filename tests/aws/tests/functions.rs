@@ -1,19 +1,26 @@
-//! The three bootstraps as Lambda starts them: how quickly they are there, how much memory they take, what they answer, and
+//! The four bootstraps as Lambda starts them: how quickly they are there, how much memory they take, what they answer, and
 //! what they say when they cannot start.
 
 #![expect(clippy::print_stdout, reason = "what is measured is shown")]
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use axum::Router;
+use axum::body::Bytes;
 use data_encoding::HEXLOWER;
+use http::{HeaderMap, StatusCode, Uri};
 use minutehand_aws_tests::bootstraps::build_functions;
 use minutehand_aws_tests::dynamo::{Dynamo, tables};
 use minutehand_aws_tests::runtime::{Did, RuntimeApi};
+use minutehand_aws_tests::stream::{EXPIRY, removed};
 use minutehand_aws_tests::workspace;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 
 /// From exec to the first poll, the median of several starts.
@@ -33,16 +40,18 @@ enum Function {
     Api,
     Sweeper,
     Executor,
+    Archiver,
 }
 
 impl Function {
-    const ALL: [Self; 3] = [Self::Api, Self::Sweeper, Self::Executor];
+    const ALL: [Self; 4] = [Self::Api, Self::Sweeper, Self::Executor, Self::Archiver];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Api => "api",
             Self::Sweeper => "sweeper",
             Self::Executor => "executor",
+            Self::Archiver => "archiver",
         }
     }
 
@@ -71,13 +80,17 @@ impl Function {
                 "eventSourceARN": "arn:aws:sqs:us-east-1:1:normal", "awsRegion": "us-east-1",
                 "attributes": {}, "messageAttributes": {},
             }]}),
+            // That of a run is put into a bucket: see below.
+            Self::Archiver => {
+                json!({"Records": [removed("e", Some(EXPIRY), &json!({"pk": {"S": "acme#h#1"}, "sk": {"S": "attempt#1"}}))]})
+            }
         }
     }
 
     fn is_answered_by(self, answer: &Value) -> bool {
         match self {
             Self::Api => answer["statusCode"] == 200 && answer["body"] == "{\"items\":[],\"next_cursor\":null}",
-            Self::Sweeper => answer.is_null(),
+            Self::Sweeper | Self::Archiver => answer.is_null(),
             // What is no hint goes to the dead letters: it is given back until it does.
             Self::Executor => answer == &json!({"batchItemFailures": [{"itemIdentifier": "m-1"}]}),
         }
@@ -109,6 +122,7 @@ impl Function {
             ("MINUTEHAND_SWEEPS_QUEUE", "http://127.0.0.1:9/1/sweeps"),
             ("MINUTEHAND_SHARDS_PER_SWEEP", "64"),
             ("MINUTEHAND_KEY_SHA256", &sha256(KEY)),
+            ("MINUTEHAND_ARCHIVE_BUCKET", "kept"),
         ]);
         command
     }
@@ -182,6 +196,7 @@ async fn a_function_without_its_settings_says_which_one_it_misses_and_ends() {
         (Function::Api, "MINUTEHAND_KEY_SHA256"),
         (Function::Sweeper, "MINUTEHAND_SHARDS_PER_SWEEP"),
         (Function::Executor, "MINUTEHAND_QUEUE_LOW"),
+        (Function::Archiver, "MINUTEHAND_ARCHIVE_BUCKET"),
     ] {
         let runtime = RuntimeApi::start([]).await;
         let output = function.start(&dynamo, &runtime).env_remove(missing).output().await.expect("it was built");
@@ -242,6 +257,63 @@ async fn what_an_invocation_measured_is_one_line_of_its_log() {
     assert!(made["store_units_total.write"].as_f64() >= Some(1.0), "{made}");
     assert_eq!(again["duplicates_prevented_total.idempotency_key"], json!(1.0), "{again}");
     assert_eq!(again.get("job_changes_total.created"), None, "each measurement is told once");
+}
+
+/// A place for objects, which answers with these statuses, one after the other, and shows what it was sent.
+async fn bucket(statuses: impl IntoIterator<Item = u16>) -> (String, Arc<Mutex<Vec<(HeaderMap, String, Vec<u8>)>>>) {
+    let put = Arc::new(Mutex::new(Vec::new()));
+    let (seen, statuses) = (Arc::clone(&put), Mutex::new(statuses.into_iter().collect::<VecDeque<_>>()));
+    let answer = Arc::new(move |headers: HeaderMap, uri: Uri, body: Bytes| {
+        seen.lock().expect("nobody panics").push((headers, uri.path().to_owned(), body.to_vec()));
+        let status = statuses.lock().expect("nobody panics").pop_front().unwrap_or(200);
+        StatusCode::from_u16(status).expect("a status")
+    });
+    let routes = Router::new().fallback(move |headers: HeaderMap, uri: Uri, body: Bytes| {
+        let answer = Arc::clone(&answer);
+        async move { answer(headers, uri, body) }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    (address, put)
+}
+
+/// The bucket is away at first: the batch is given back, and comes again.
+#[tokio::test]
+async fn what_expired_is_put_into_the_bucket_as_s3_wants_it() {
+    build_functions();
+    let dynamo = Dynamo::start().await;
+    let (address, put) = bucket([503, 200]).await;
+    let torn = json!({"pk": {"S": "acme#h#1"}, "sk": {"S": "run#1"}, "version": {"N": "1"}});
+    let event = json!({"Records": [removed("e-1", Some(EXPIRY), &torn)]});
+    let mut runtime = RuntimeApi::start([event.clone(), event]).await;
+    let mut archiver = Function::Archiver.start(&dynamo, &runtime);
+    archiver.env("AWS_ENDPOINT_URL_S3", &address).env("MINUTEHAND_METRICS", "Minutehand/test");
+    let child = archiver.spawn().expect("it was built");
+    let mut did = Vec::new();
+    while did.len() < 2 {
+        match runtime.next().await {
+            Did::Polled(_) => {}
+            other => did.push(other),
+        }
+    }
+    let Did::Polled(_) = runtime.next().await else { panic!("it asks again") };
+
+    let said = said_until_now(child).await;
+
+    let [Did::Failed(why), Did::Answered(_)] = &did[..] else { panic!("{did:?}: {said}") };
+    assert!(why.to_string().contains("503"), "{why}");
+    let put = put.lock().expect("nobody panics").clone();
+    let [first, second] = &put[..] else { panic!("two puts: {}", put.len()) };
+    let (headers, path, object) = second;
+    assert!(path.starts_with("/kept/_unreadable/acme/") && path.ends_with("/e1.jsonl.gz"), "{path}");
+    assert_eq!((&first.1, &first.2), (path, object), "what comes again replaces what was there");
+    let header = |name: &str| headers[name].to_str().expect("text").to_owned();
+    assert_eq!(header("x-amz-content-sha256"), HEXLOWER.encode(&Sha256::digest(object)));
+    assert!(header("authorization").contains("/us-east-1/s3/aws4_request"), "{headers:?}");
+    let told = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let told: Vec<Value> = told.filter(|line| !line["archived_runs_total.unreadable"].is_null()).collect();
+    assert_eq!(told.len(), 1, "{said}");
 }
 
 /// There is none here: what answers is the table's emulator.

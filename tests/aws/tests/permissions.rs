@@ -7,12 +7,17 @@ mod graphs;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::Client;
+use minutehand_archiver::{Shelf, archive};
+use minutehand_aws_tests::dynamo::tables;
 use minutehand_aws_tests::python;
 use minutehand_aws_tests::stage::{BEGIN, Function, Stage};
+use minutehand_aws_tests::stream::{EXPIRY, batch, image, removed};
 use minutehand_aws_tests::template::{Grant, Template};
 use minutehand_domain::id::JobId;
 use minutehand_domain::pace;
 use minutehand_domain::timer::Obligation;
+use minutehand_io::Fault;
 use minutehand_io::store::dynamo::{Listing, Resource, Table};
 use serde_json::{Value, json};
 
@@ -45,7 +50,17 @@ fn each_role_grants_what_its_function_does_and_nothing_more() {
     let woken = QUEUES.iter().flat_map(|queue| EVENT_SOURCE.map(|action| grant(action, queue)));
     let executor = recorded(&stage.executor).into_iter().chain(woken).collect();
 
-    for (function, used) in [("ApiFunction", api), ("SweeperFunction", sweeper), ("ExecutorFunction", executor)] {
+    let reads = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+    let stream = reads.map(|action| grant(&format!("dynamodb:{action}"), "StateTable"));
+    let archiver = recorded(&stage.archiver).into_iter().chain(stream).collect();
+
+    let used = [
+        ("ApiFunction", api),
+        ("SweeperFunction", sweeper),
+        ("ExecutorFunction", executor),
+        ("ArchiverFunction", archiver),
+    ];
+    for (function, used) in used {
         let granted = template.grants(function);
         let missing: BTreeSet<_> = used.difference(&granted).collect();
         let unused: BTreeSet<_> = granted.difference(&used).collect();
@@ -103,7 +118,26 @@ async fn played() -> Stage {
     erase_a_tenant(&stage).await;
     graphs::play(&stage).await;
     stage.search().await;
+    archive_all(&stage).await;
     stage
+}
+
+/// Nothing is kept here: what counts is what is read for it.
+struct Nowhere;
+
+impl Shelf for Nowhere {
+    async fn put(&self, _name: &str, _object: Vec<u8>) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+async fn archive_all(stage: &Stage) {
+    let scan =
+        Client::new(&stage.dynamo().config()).scan().table_name(tables().state).send().await.expect("a small table");
+    let gone: Vec<Value> =
+        scan.items.unwrap_or_default().iter().map(|item| removed("e", Some(EXPIRY), &image(item))).collect();
+    let archived = archive(&*stage.archiver, &Nowhere, &batch(&gone)).await.expect("an archive");
+    assert!(archived.runs > 20 && archived.unreadable == 0, "{archived:?}");
 }
 
 /// More attempts than stand inside a run; and a payload and results that are kept apart.

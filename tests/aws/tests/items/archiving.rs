@@ -5,7 +5,8 @@ use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
-use minutehand_archiver::{Archived, Batch, Shelf, archive};
+use minutehand_archiver::{Archived, Shelf, archive};
+use minutehand_aws_tests::stream::{EXPIRY, batch, image, removed};
 use minutehand_io::Fault;
 
 use super::*;
@@ -39,37 +40,6 @@ impl Kept {
     }
 }
 
-/// As the stream shows what stood there.
-fn in_json(value: &AttributeValue) -> Value {
-    match value {
-        AttributeValue::S(text) => json!({"S": text}),
-        AttributeValue::N(digits) => json!({"N": digits}),
-        AttributeValue::Bool(is) => json!({"BOOL": is}),
-        AttributeValue::Ss(words) => json!({"SS": words}),
-        AttributeValue::L(values) => json!({"L": values.iter().map(in_json).collect::<Vec<_>>()}),
-        AttributeValue::M(item) => json!({"M": image(item)}),
-        other => panic!("an attribute that nobody writes: {other:?}"),
-    }
-}
-
-fn image(item: &Item) -> Value {
-    item.iter().map(|(name, value)| (name.clone(), in_json(value))).collect::<serde_json::Map<_, _>>().into()
-}
-
-fn removed(id: &str, by: Option<&str>, image: &Value) -> Value {
-    let by = by.map(|principal| json!({"type": "Service", "principalId": principal}));
-    json!({
-        "eventID": id, "eventName": "REMOVE", "eventVersion": "1.1", "eventSource": "aws:dynamodb", "awsRegion": "us-east-1",
-        "userIdentity": by, "eventSourceARN": "arn:aws:dynamodb:us-east-1:1:table/state/stream/2027-01-01T00:00:00.000",
-        "dynamodb": {"ApproximateCreationDateTime": 1_800_000_000, "OldImage": image, "SequenceNumber": "1", "SizeBytes": 1,
-                     "StreamViewType": "OLD_IMAGE"},
-    })
-}
-
-fn batch(records: &[Value]) -> Batch {
-    serde_json::from_value(json!({"Records": records})).expect("a batch")
-}
-
 /// A run with a long payload that was tried five times, which its table has deleted.
 async fn gone(stage: &Stage) -> (Value, Vec<Value>) {
     let due = BEGIN + Duration::from_secs(90);
@@ -100,8 +70,7 @@ async fn gone(stage: &Stage) -> (Value, Vec<Value>) {
 async fn a_run_that_the_table_deleted_is_archived_as_the_api_showed_it() {
     let stage = Stage::new(Listing::ByHour).await;
     let (shown, images) = gone(&stage).await;
-    let expired: Vec<Value> =
-        images.iter().map(|image| removed("e1-a", Some("dynamodb.amazonaws.com"), image)).collect();
+    let expired: Vec<Value> = images.iter().map(|image| removed("e1-a", Some(EXPIRY), image)).collect();
     let by_others: Vec<Value> =
         images.iter().flat_map(|image| [None, Some("AROAEXAMPLE")].map(|by| removed("e2", by, image))).collect();
 
@@ -129,7 +98,7 @@ async fn what_nobody_can_read_is_kept_as_it_lay() {
     let torn = json!({"pk": {"S": "acme#h#1"}, "sk": {"S": "run#1"}, "version": {"N": "1"}});
 
     let kept = Kept::default();
-    let done = archive(&*stage.api, &kept, &batch(&[removed("e", Some("dynamodb.amazonaws.com"), &torn)])).await;
+    let done = archive(&*stage.api, &kept, &batch(&[removed("e", Some(EXPIRY), &torn)])).await;
 
     assert_eq!(done.expect("an archive"), Archived { runs: 0, unreadable: 1, objects: 1 });
     assert_eq!(kept.lines(), [("_unreadable/acme/2027/01/15/e.jsonl.gz".to_owned(), vec![torn])]);

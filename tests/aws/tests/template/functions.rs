@@ -19,7 +19,7 @@ fn every_function_logs_to_a_group_of_its_own_that_forgets() {
         assert_eq!(template.properties(&group)["RetentionInDays"], json!({"Ref": "LogRetentionDays"}), "{id}");
         assert!(groups.insert(group), "{id} shares its logs");
     }
-    assert_eq!(groups.len(), 3);
+    assert_eq!(groups.len(), 4);
     for (id, group) in template.of_type("AWS::Logs::LogGroup") {
         let key = json!({"Fn::If": ["HasDataKey", {"Ref": "DataKeyArn"}, {"Ref": "AWS::NoValue"}]});
         assert_eq!(group["KmsKeyId"], key, "{id}");
@@ -96,6 +96,7 @@ fn whatever_is_paid_for_says_whose_it_is() {
         "AWS::IAM::Role",
         "AWS::Lambda::Function",
         "AWS::Logs::LogGroup",
+        "AWS::S3::Bucket",
         "AWS::SQS::Queue",
     ];
 
@@ -117,9 +118,10 @@ fn only_the_api_knows_the_key_and_only_the_sweeper_hands_out() {
     assert_eq!(knowing(template, "MINUTEHAND_SWEEPS_QUEUE"), ["SweeperFunction"]);
     assert_eq!(knowing(template, "MINUTEHAND_SHARDS_PER_SWEEP"), ["SweeperFunction"]);
     assert_eq!(knowing(template, "MINUTEHAND_SWITCH"), ["SweeperFunction"]);
+    assert_eq!(knowing(template, "MINUTEHAND_ARCHIVE_BUCKET"), ["ArchiverFunction"]);
 }
 
-/// All three write to the same places: one that had another table would lose what it promises. Tried: two queues swapped in
+/// All write to the same places: one that had another table would lose what it promises. Tried: two queues swapped in
 /// the sweeper; the two tables swapped in the executor.
 #[test]
 fn all_functions_mean_the_same_tables_and_queues() {

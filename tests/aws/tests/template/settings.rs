@@ -9,7 +9,7 @@ use minutehand_aws_tests::workspace;
 use crate::template;
 
 /// What a function reads where its source has this; the names are those of `shared/cloud` and `shared/otel`, all of them.
-const READ: [(&str, &[&str]); 6] = [
+const READ: [(&str, &[&str]); 7] = [
     (
         "Settings::read(",
         &[
@@ -41,12 +41,14 @@ const READ: [(&str, &[&str]); 6] = [
             "OTEL_RESOURCE_ATTRIBUTES",
         ],
     ),
+    ("archive_bucket(", &["MINUTEHAND_ARCHIVE_BUCKET"]),
     ("Switch::of(", &["MINUTEHAND_SWITCH", "MINUTEHAND_SWITCH_MINUTES"]),
     ("logs::", &["RUST_LOG"]),
 ];
 
 /// Not given, so that it is as if it were not set: whoever has no right to a key is not told of it.
-const NOT_GIVEN: [(&str, &str); 1] = [("SweeperFunction", "MINUTEHAND_SECRETS_KEY")];
+const NOT_GIVEN: [(&str, &str); 2] =
+    [("SweeperFunction", "MINUTEHAND_SECRETS_KEY"), ("ArchiverFunction", "MINUTEHAND_SECRETS_KEY")];
 
 /// What is read beside and given by nobody: a function says by itself which one it is, waits half a second at most, and tells its metrics each time.
 const AS_THEY_ARE: [&str; 3] = ["OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_METRIC_EXPORT_INTERVAL", "OTEL_SERVICE_NAME"];
@@ -61,7 +63,12 @@ fn every_setting_in_code_stands_in_the_template_and_the_reverse() {
     let known: BTreeSet<String> = known.map(|name| (*name).to_owned()).collect();
     assert_eq!(settings_in(&[sources("shared/cloud/src"), sources("shared/otel/src")].concat()), known);
 
-    for (id, folder) in [("ApiFunction", "api"), ("SweeperFunction", "sweeper"), ("ExecutorFunction", "executor")] {
+    for (id, folder) in [
+        ("ApiFunction", "api"),
+        ("SweeperFunction", "sweeper"),
+        ("ExecutorFunction", "executor"),
+        ("ArchiverFunction", "archiver"),
+    ] {
         let sources = sources(&format!("functions/{folder}/src"));
         let shared = READ.iter().filter(|(mark, _)| sources.contains(mark)).flat_map(|(_, names)| *names);
         let mut read: BTreeSet<String> = shared.map(|name| (*name).to_owned()).collect();

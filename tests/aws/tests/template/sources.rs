@@ -1,5 +1,6 @@
 //! What wakes the functions: the queues, the sweeps that are handed out, and the minute.
 
+use minutehand_aws_tests::stream::EXPIRY;
 use minutehand_aws_tests::template::{Template, target};
 use serde_json::{Value, json};
 
@@ -7,6 +8,50 @@ use crate::template;
 
 const QUEUES: [&str; 4] = ["Critical", "High", "Normal", "Low"];
 const LONG_QUEUES: [&str; 4] = ["CriticalLong", "HighLong", "NormalLong", "LowLong"];
+
+const ARCHIVE: &str = "ArchiverFunctionExpiry";
+
+/// What it filters is what the archiver takes, so that Lambda starts it for nothing else. Tried: a stream of both images, which would show what was
+/// written too; with a number of tries; a filter without who deletes.
+#[test]
+fn the_archive_is_woken_by_runs_that_expired_until_all_of_them_are_in_it() {
+    let Some(template) = template() else { return };
+
+    let source = template.properties(ARCHIVE);
+    assert_eq!(source["EventSourceArn"], json!({"Fn::GetAtt": ["StateTable", "StreamArn"]}));
+    let stream = &template.properties("StateTable")["StreamSpecification"];
+    assert_eq!(*stream, json!({"Fn::If": ["Archives", {"StreamViewType": "OLD_IMAGE"}, {"Ref": "AWS::NoValue"}]}));
+    assert_eq!(
+        (&source["StartingPosition"], &source["BisectBatchOnFunctionError"]),
+        (&json!("TRIM_HORIZON"), &json!(true))
+    );
+    assert_eq!((&source["MaximumRetryAttempts"], &source["MaximumRecordAgeInSeconds"]), (&Value::Null, &Value::Null));
+    let pattern = source["FilterCriteria"]["Filters"][0]["Pattern"].as_str().expect("a pattern");
+    let pattern: Value = serde_json::from_str(pattern).expect("a pattern is JSON");
+    let expected = json!({
+        "eventName": ["REMOVE"],
+        "userIdentity": {"principalId": [EXPIRY]},
+        "dynamodb": {"Keys": {"sk": {"S": [{"prefix": "run#"}]}}},
+    });
+    assert_eq!(pattern, expected);
+}
+
+/// Tried: without the condition of the bucket.
+#[test]
+fn without_an_archive_there_is_nothing_of_it() {
+    let Some(template) = template() else { return };
+
+    let is_of_it = |id: &str| id.starts_with("Archiver") || id.starts_with("ArchiveBucket");
+    let parts: Vec<_> = template.resources().iter().filter(|(id, _)| is_of_it(id)).collect();
+    assert_eq!(parts.len(), 6, "{parts:?}");
+    assert!(parts.iter().all(|(_, resource)| resource["Condition"] == "Archives"));
+    assert_eq!(template.parameters()["Archive"]["Default"], "off");
+    let bucket = &template.resources()["ArchiveBucket"];
+    assert_eq!(
+        (&bucket["DeletionPolicy"], &bucket["UpdateReplacePolicy"]),
+        (&json!("RetainExceptOnCreate"), &json!("Retain"))
+    );
+}
 
 /// Tried: without the event source of one queue; with two queues on one queue.
 #[test]
@@ -160,8 +205,9 @@ fn a_tick_that_failed_is_not_repeated_for_hours() {
     }
 }
 
+/// The archive's is a stream and no queue.
 fn sources(template: &Template) -> impl Iterator<Item = (&str, &Value)> {
-    template.of_type("AWS::Lambda::EventSourceMapping")
+    template.of_type("AWS::Lambda::EventSourceMapping").filter(|(id, _)| *id != ARCHIVE)
 }
 
 /// The limit is looked up in a table and not a parameter: the emulator takes a parameter's number for a text there.
