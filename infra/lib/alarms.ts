@@ -295,6 +295,6 @@ function queue(metricName: string, queueName: string, statistic: string, period:
   return new Metric({ namespace: 'AWS/SQS', metricName, dimensionsMap: { QueueName: queueName }, statistic, period });
 }
 
-function lambda(metricName: string, functionName: string, period: Duration): Metric {
-  return new Metric({ namespace: 'AWS/Lambda', metricName, dimensionsMap: { FunctionName: functionName }, statistic: 'Sum', period });
+function lambda(metricName: string, functionName: string, period: Duration, statistic = 'Sum'): Metric {
+  return new Metric({ namespace: 'AWS/Lambda', metricName, dimensionsMap: { FunctionName: functionName }, statistic, period });
 }

@@ -26,7 +26,7 @@ const SAM: Requirements = Requirements {
 const FUNCTIONS: &[&str] = &["ApiFunction", "ArchiverFunction", "ExecutorFunction", "SweeperFunction"];
 
 /// A rule that is not kept, by which resources, and why.
-const EXCEPTIONS: [(&str, &[&str], &str); 5] = [
+const EXCEPTIONS: [(&str, &[&str], &str); 8] = [
     (
         "CKV_AWS_28",
         &["TimersTable"],
@@ -34,18 +34,33 @@ const EXCEPTIONS: [(&str, &[&str], &str); 5] = [
     ),
     (
         "CKV_AWS_115",
-        &["ApiFunction"],
-        "a limit of its own: the stage's throttle bounds it, and a request that it refuses would be lost",
+        &["ApiFunction", "ArchiverFunction"],
+        "a limit of their own: the stage's throttle bounds the one, and a request that it refuses would be lost; the shards of the stream bound the other",
     ),
     (
         "CKV_AWS_116",
         FUNCTIONS,
-        "dead letters of asynchronous calls: there is one, the tick, and the next one does its work; the queues have theirs",
+        "dead letters of asynchronous calls: there is one, the tick, and the next one does its work; the queues have theirs, and the stream keeps what failed",
     ),
     (
         "CKV_AWS_117",
         FUNCTIONS,
         "a VPC: targets are on the internet, and each function's rights are its own; an operator's VPC is the operator's to add",
+    ),
+    (
+        "CKV_AWS_18",
+        &["ArchiveBucket"],
+        "access logs of the bucket: they need a second bucket; who has CloudTrail's data events has them for all buckets",
+    ),
+    (
+        "CKV_AWS_19",
+        &["ArchiveBucket"],
+        "encryption: it is encrypted either way; the rule does not read what a condition decides",
+    ),
+    (
+        "CKV_AWS_21",
+        &["ArchiveBucket"],
+        "versions: a batch that comes again replaces what it wrote, and the archiver has no right to delete",
     ),
     (
         "CKV_AWS_173",
