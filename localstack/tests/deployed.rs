@@ -462,7 +462,7 @@ async fn what_expired_is_in_the_bucket_and_is_listed_as_an_archive() {
     });
 
     let day = run["finished_at"].as_str().unwrap()[..10].replace('-', "/");
-    let file = archive.path().join("default").join(day).join("e1.jsonl.gz");
+    let file = archive.path().join("default").join(day).join(format!("e1-{}.jsonl.gz", gone.len()));
     let mut text = String::new();
     MultiGzDecoder::new(fs::File::open(file).expect("it is there")).read_to_string(&mut text).expect("gzip");
     let kept: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -26,6 +26,9 @@ const EXPIRY: &str = "dynamodb.amazonaws.com";
 /// Where what cannot be read is kept as it lay, by tenant; none is called so.
 const UNREADABLE: &str = "_unreadable";
 
+/// Changes that are put in one go: of the longest payloads and results 50 MB.
+const IN_ONE_GO: usize = 100;
+
 /// Runs that are read side by side.
 const AT_ONCE: usize = 16;
 
@@ -83,26 +86,33 @@ struct Kept {
 
 /// Puts all runs of a batch that have expired where they are kept.
 pub async fn archive<D: Ports>(ports: &D, shelf: &impl Shelf, batch: &Batch) -> Result<Archived, Fault> {
-    let Some(first) = batch.changes.first() else { return Ok(Archived::default()) };
-    let gone = batch.changes.iter().filter_map(Change::expired);
+    let mut archived = Archived::default();
+    for changes in batch.changes.chunks(IN_ONE_GO) {
+        archive_some(ports, shelf, changes, &mut archived).await?;
+    }
+    Ok(archived)
+}
+
+async fn archive_some<D: Ports>(
+    ports: &D,
+    shelf: &impl Shelf,
+    changes: &[Change],
+    archived: &mut Archived,
+) -> Result<(), Fault> {
+    let gone = changes.iter().filter_map(Change::expired);
     let kept: Vec<Option<Kept>> =
         stream::iter(gone).map(|image| kept_of(ports, image)).buffered(AT_ONCE).try_collect().await?;
-    let mut archived = Archived::default();
     let mut folders = BTreeMap::<String, Vec<String>>::new();
     for Kept { folder, line, is_readable } in kept.into_iter().flatten() {
-        if is_readable {
-            archived.runs += 1
-        } else {
-            archived.unreadable += 1
-        }
+        *(if is_readable { &mut archived.runs } else { &mut archived.unreadable }) += 1;
         folders.entry(folder).or_default().push(line);
     }
     for (folder, lines) in folders {
         let object = member(lines.iter().map(String::as_str)).map_err(|why| unpacked(&why))?;
-        shelf.put(&format!("{folder}/{}{ENDING}", name_of(first)), object).await?;
+        shelf.put(&format!("{folder}/{}{ENDING}", name_of(changes)), object).await?;
         archived.objects += 1;
     }
-    Ok(archived)
+    Ok(())
 }
 
 impl Change {
@@ -112,9 +122,11 @@ impl Change {
     }
 }
 
-/// Of a batch that comes again it is the same, and no other's.
-fn name_of(first: &Change) -> String {
-    first.id.chars().filter(char::is_ascii_alphanumeric).collect()
+/// Of changes that come again as they were it is the same. With their number: half of a batch begins with the same change, and must not replace
+/// the whole before the other half is there.
+fn name_of(changes: &[Change]) -> String {
+    let first = changes.first().map(|first| first.id.chars().filter(char::is_ascii_alphanumeric).collect::<String>());
+    format!("{}-{}", first.unwrap_or_default(), changes.len())
 }
 
 /// None of what is no run's record, or of no run that ended. What a later release wrote, or nobody can read, is kept as it is: it is gone from the

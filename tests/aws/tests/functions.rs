@@ -306,7 +306,7 @@ async fn what_expired_is_put_into_the_bucket_as_s3_wants_it() {
     let put = put.lock().expect("nobody panics").clone();
     let [first, second] = &put[..] else { panic!("two puts: {}", put.len()) };
     let (headers, path, object) = second;
-    assert!(path.starts_with("/kept/_unreadable/acme/") && path.ends_with("/e1.jsonl.gz"), "{path}");
+    assert!(path.starts_with("/kept/_unreadable/acme/") && path.ends_with("/e1-1.jsonl.gz"), "{path}");
     assert_eq!((&first.1, &first.2), (path, object), "what comes again replaces what was there");
     let header = |name: &str| headers[name].to_str().expect("text").to_owned();
     assert_eq!(header("x-amz-content-sha256"), HEXLOWER.encode(&Sha256::digest(object)));

@@ -1,6 +1,6 @@
 //! Archiving: a run that ended, was deleted by the table, and comes by the stream.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
 
@@ -84,7 +84,7 @@ async fn a_run_that_the_table_deleted_is_archived_as_the_api_showed_it() {
     assert_eq!(none, Archived::default());
     assert_eq!((done, again), (Archived { runs: 1, unreadable: 0, objects: 1 }, done));
     let [(name, lines)] = &kept.lines()[..] else { panic!("one object: {:?}", kept.lines()) };
-    assert_eq!(name, "acme/2027/01/15/e1a.jsonl.gz");
+    assert_eq!(*name, format!("acme/2027/01/15/e1a-{}.jsonl.gz", expired.len()));
     let [line] = &lines[..] else { panic!("one run: {lines:?}") };
     assert_eq!(line["attempts"].as_array().map(Vec::len), Some(5));
     assert_eq!(line["payload"]["of"].as_str().map(str::len), Some(20_000));
@@ -101,5 +101,25 @@ async fn what_nobody_can_read_is_kept_as_it_lay() {
     let done = archive(&*stage.api, &kept, &batch(&[removed("e", Some(EXPIRY), &torn)])).await;
 
     assert_eq!(done.expect("an archive"), Archived { runs: 0, unreadable: 1, objects: 1 });
-    assert_eq!(kept.lines(), [("_unreadable/acme/2027/01/15/e.jsonl.gz".to_owned(), vec![torn])]);
+    assert_eq!(kept.lines(), [("_unreadable/acme/2027/01/15/e-1.jsonl.gz".to_owned(), vec![torn])]);
+}
+
+/// A batch of which half came again, and then no more. Removed: the number in the name. The half replaced the whole, and what was in the other half
+/// only was gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_of_a_batch_replaces_nothing_of_the_whole() {
+    let stage = Stage::new(Listing::ByHour).await;
+    let gone = |number: usize| {
+        let torn = json!({"pk": {"S": "acme#h#1"}, "sk": {"S": format!("run#{number}")}, "version": {"N": "1"}});
+        removed(&format!("e{number}"), Some(EXPIRY), &torn)
+    };
+    let whole: Vec<Value> = (0..250).map(gone).collect();
+
+    let kept = Kept::default();
+    let done = archive(&*stage.api, &kept, &batch(&whole)).await.expect("an archive");
+    archive(&*stage.api, &kept, &batch(&whole[..130])).await.expect("an archive");
+
+    assert_eq!(done, Archived { runs: 0, unreadable: 250, objects: 3 });
+    let lines = kept.lines().into_iter().flat_map(|(_, lines)| lines);
+    assert_eq!(lines.map(|line| line["sk"]["S"].to_string()).collect::<BTreeSet<String>>().len(), 250);
 }
