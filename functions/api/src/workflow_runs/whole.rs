@@ -213,8 +213,13 @@ fn timing(watched: &Watched, node: u16) -> Option<Timing> {
         parents: parents(watched, node).map(usize::from).collect(),
         from: ready_at(watched, node)?,
         to: run.finished_at(),
-        is_skipped: matches!(run.state, State::Skipped { .. }),
+        is_skipped: matches!(run.state, State::Skipped { .. }) || never_began(run),
     })
+}
+
+/// It took no time: `finally` speaks of it, or it was ended before anybody claimed it.
+fn never_began(run: &Run) -> bool {
+    matches!(run.state, State::Cancelled { .. }) && run.fence == 0
 }
 
 /// What a task comes after: the roots of `finally` after all that is not in it.
@@ -234,7 +239,8 @@ pub(super) fn ready_at(watched: &Watched, node: u16) -> Option<Moment> {
         return Some(*due);
     }
     let began = run.started_at.or(run.finished_at())?;
-    let ends = parents(watched, node).filter_map(|parent| watched.task(parent)?.finished_at());
+    let waited_for = parents(watched, node).filter_map(|parent| watched.task(parent));
+    let ends = waited_for.filter(|run| !never_began(run)).filter_map(Run::finished_at);
     let last = ends.filter(|end| *end <= began).max();
     Some(last.or(watched.run.started_at).unwrap_or(began).min(began))
 }

@@ -29,6 +29,8 @@ pub(super) struct Family<'a, D> {
     top: Option<Run>,
     /// What was read of it and of its tasks.
     pub(super) values: BTreeMap<Root, Json>,
+    /// What was told of its tasks.
+    pub(super) told: BTreeMap<u16, Option<Run>>,
     /// Something that was to be read is larger than all of it may be.
     pub(super) too_much: bool,
     pub(super) items: Option<Vec<Json>>,
@@ -65,6 +67,7 @@ impl<'a, D: Ports> Family<'a, D> {
             plan,
             top: None,
             values: BTreeMap::new(),
+            told: BTreeMap::new(),
             too_much: false,
             items: None,
             items_before: None,

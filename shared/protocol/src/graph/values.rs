@@ -11,6 +11,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
+use super::attend::touch;
 use super::birth::unborn;
 use super::family::{Family, children_of, last_try};
 use super::stop::{Found, end_or_ask};
@@ -66,31 +67,68 @@ impl<D: Ports> Family<'_, D> {
         }
     }
 
-    /// The last try at a task, as it may be told of; none where it may still begin. Rule **told stays true**: what has not begun, and cannot any
-    /// more, is on record as cancelled before anybody is told of it, so that a slow writer who had decided on it before records nothing else.
+    /// The last try at a task, as it may be told of; none where it may still begin. It is read once for all that is told of it.
     async fn last_told_of(&mut self, node: u16) -> Result<Option<Run>, Fault> {
+        if let Some(told) = self.told.get(&node) {
+            return Ok(told.clone());
+        }
         let top = self.top().await?.clone();
-        let Some(graph) = &top.graph else { return Ok(None) };
+        let last = if top.may_still_start(self.plan.phase(node)) {
+            latest(self.ports, &top, node).await?
+        } else {
+            self.settled_for_good(&top, node).await?
+        };
+        self.told.insert(node, last.clone());
+        Ok(last)
+    }
+
+    /// Of a task that cannot begin any more. Rule **told stays true**: before `finally` is told of it, what has not begun is put on record as
+    /// cancelled, and what waits for a verdict is written as it was seen, so that no slow writer who had decided on it before makes anything else of it.
+    async fn settled_for_good(&self, top: &Run, node: u16) -> Result<Option<Run>, Fault> {
         loop {
-            let last = last_try(self.ports, &top, graph, TaskPlace::task(node)).await?;
-            if top.may_still_start(self.plan.phase(node)) {
-                return Ok(last);
-            }
-            match next_of(last.as_ref(), node) {
-                Next::Over => return Ok(last),
-                Next::Open(key) => {
+            let last = latest(self.ports, top, node).await?;
+            match self.left_open(top, last.as_ref(), node) {
+                Left::Nothing => return Ok(last),
+                Left::Unborn(run) => {
+                    let _whoever_was_quicker = born(self.ports, &run, "none", self.ports.clock().now()).await?;
+                }
+                Left::Open(key) => {
                     if end_or_ask(self.ports, &top.tenant, key).await? != Found::Over {
                         return Ok(last);
                     }
                 }
-                Next::Unborn(place) => {
-                    let Some(planned) = self.plan.node(node) else { return Ok(last) };
-                    let now = self.ports.clock().now();
-                    let cancelled = State::Cancelled { at: now };
-                    let run = Run { state: cancelled, ..unborn(&top, graph, planned, place, now) };
-                    let _whoever_was_quicker = born(self.ports, &run, "none", now).await?;
+                Left::Verdict(run) => {
+                    let Some(seen) = self.ports.store().get::<Run>(&run.tenant, run.key).await? else {
+                        return Ok(last);
+                    };
+                    if seen.item == *run && touch(self.ports, &seen).await? {
+                        return Ok(last);
+                    }
                 }
             }
+        }
+    }
+
+    /// What somebody slow could still decide about it. Records of tasks expire with their graph, and are not made anew behind that.
+    fn left_open(&self, top: &Run, last: Option<&Run>, node: u16) -> Left {
+        let now = self.ports.clock().now();
+        let place = match last {
+            None => TaskPlace::task(node),
+            Some(run) if !run.is_finished() => return Left::Open(run.key),
+            Some(run) => match (TaskPlace::of(run.key), run.verdict()) {
+                (Some(place), Some(Word::Retry)) => place.again(),
+                (Some(place), None) if has_failed(run) && self.plan.holds_failures(place) => {
+                    return Left::Verdict(Box::new(run.clone()));
+                }
+                _ => return Left::Nothing,
+            },
+        };
+        match (self.plan.node(node), &top.graph) {
+            (Some(planned), Some(graph)) if now < graph.expires_at => {
+                let unborn = unborn(top, graph, planned, place, now);
+                Left::Unborn(Box::new(Run { state: State::Cancelled { at: now }, ..unborn }))
+            }
+            _ => Left::Nothing,
         }
     }
 
@@ -143,22 +181,16 @@ impl<D: Ports> Family<'_, D> {
     }
 }
 
-/// What stands, or would stand, at a task that begins no more.
-enum Next {
-    Over,
-    Open(RunKey),
-    Unborn(TaskPlace),
+const fn has_failed(run: &Run) -> bool {
+    matches!(run.state, State::Failed { .. } | State::TimedOut { .. })
 }
 
-fn next_of(last: Option<&Run>, node: u16) -> Next {
-    match last {
-        None => Next::Unborn(TaskPlace::task(node)),
-        Some(run) if !run.is_finished() => Next::Open(run.key),
-        Some(run) => match TaskPlace::of(run.key) {
-            Some(place) if run.verdict() == Some(Word::Retry) => Next::Unborn(place.again()),
-            _ => Next::Over,
-        },
-    }
+/// What is left to be decided about a task that begins no more.
+enum Left {
+    Nothing,
+    Open(RunKey),
+    Verdict(Box<Run>),
+    Unborn(Box<Run>),
 }
 
 /// The last try at a task of a workflow's run; none where none was made.

@@ -66,7 +66,7 @@ impl Bench<'_> {
         let write = &self.account.writes[nth];
         let Some((flow, step, place)) = self.step_of(&write.run) else { return };
         if write.stands == given_up() {
-            let stopped = self.stopped(&place.parent, place.step >= flow.main);
+            let stopped = self.stopped(&place.parent, place.branch.is_none() && place.step >= flow.main);
             if stopped.is_none_or(|(_, at)| at > nth) {
                 self.report("what is given up cannot begin", &write.run, format!("step {}", place.step));
             }

@@ -553,6 +553,28 @@ fn what_finally_was_told_of_a_task_stays_true() {
     assert_eq!(stage.judge(), []);
 }
 
+/// Rule **told stays true**: an operator reads a failure that is held, and sleeps before he lets it pass; the run is cancelled, and its `finally` is
+/// told that the task failed.
+///
+/// Removed: the failure is not written as it was seen before anybody is told of it. The verdict stood, and `finally` had been told otherwise.
+#[test]
+fn a_verdict_that_slept_until_finally_was_told_is_refused() {
+    let told = Step { given: vec![Given::Status(0)], ..call(&[]) };
+    let graph = under(Policy::Hold, with_finally(flow([failing(&[])]), [told]));
+    let stage = Graphs::new([graph], [sleeps_before("sleepy", "put_run", 150)]);
+    let run = stage.ask(1);
+    stage.sweep_each_minute(60..900);
+    stage.play_to(190);
+
+    let failed = stage.runs_of(0, 0)[0];
+    stage.judge_task(200, "sleepy", failed, Word::Succeed);
+    stage.cancel(210, "canceller", run.given());
+    stage.play_to(600);
+
+    assert_eq!((stage.statuses(0, 0), stage.statuses(0, 1)), (vec!["failed"], vec!["succeeded"]));
+    assert_eq!(stage.judge(), []);
+}
+
 /// A task was skipped, and `finally` runs: nothing of the phase that has ended is settled again.
 ///
 /// Removed: whoever begins a phase settles all that was born over. Each settling began the phase again, without an end.
