@@ -8,7 +8,6 @@ import {
   AlarmRule,
   AlarmState,
   AnomalyDetectionAlarm,
-  CfnAlarm,
   ComparisonOperator,
   CompositeAlarm,
   IAlarm,
@@ -21,7 +20,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { Measured, combined, named } from './measured';
-import { Archiver, FUNCTIONS, Lane, WatchedStack } from './watched-stack';
+import { FUNCTIONS, Lane, WatchedStack } from './watched-stack';
 
 /** Somebody is woken by a page; a ticket waits for the morning. */
 export type Severity = 'page' | 'ticket';
@@ -186,27 +185,24 @@ export class Alarms extends Construct {
 
   private functions(): void {
     const { functions } = this.props.stack;
-    const parts = FUNCTIONS.flatMap((word) => ['Errors', 'Throttles'].map((name) => lambda(name, functions[word], minutes(5))));
+    const names = [...FUNCTIONS.map((word) => functions[word]), ...(this.props.stack.archiver ? [this.props.stack.archiver] : [])];
+    const parts = names.flatMap((functionName) => ['Errors', 'Throttles'].map((name) => lambda(name, functionName, minutes(5))));
     this.alarm('FunctionsFail', 'ticket', 'Invocations fail, or there are more than may be', { metric: combined(parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
     this.archive(this.props.stack.archiver);
   }
 
   /** The stream keeps for a day what is not archived yet; that leaves three quarters of it. */
-  private archive(archiver: Archiver | undefined): void {
+  private archive(archiver: string | undefined): void {
     if (archiver === undefined) {
       return;
     }
-    const behind = lambda('IteratorAge', archiver.functionName, minutes(5), 'Maximum');
-    const alarm = this.alarm('ArchiveBehind', 'page', 'Expired runs wait for the archive, and are lost after a day', { metric: behind, above: 6 * 3_600_000 });
-    if (archiver.condition) {
-      (alarm.node.defaultChild as CfnAlarm).cfnOptions.condition = archiver.condition;
-    }
+    const behind = lambda('IteratorAge', archiver, minutes(5), 'Maximum');
+    this.alarm('ArchiveBehind', 'page', 'Expired runs wait for the archive, and are lost after a day', { metric: behind, above: 6 * 3_600_000 });
   }
 
-  private alarm(name: string, severity: Severity, what: string, condition: Condition): Alarm {
+  private alarm(name: string, severity: Severity, what: string, condition: Condition): void {
     const alarm = new Alarm(this, name, { alarmName: this.named(name), alarmDescription: this.described(name, what), ...looked(condition) });
     this.told(alarm, severity);
-    return alarm;
   }
 
   /** A part of an alarm, which tells nobody by itself. */

@@ -3,7 +3,7 @@
  * itself where it is included; nothing of it is defined here.
  */
 import { readFileSync } from 'node:fs';
-import { CfnCondition, Fn } from 'aws-cdk-lib';
+import { Fn } from 'aws-cdk-lib';
 import { CfnFunction } from 'aws-cdk-lib/aws-sam';
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
 import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
@@ -29,14 +29,8 @@ export interface WatchedStack {
   readonly functions: Record<FunctionWord, string>;
   /** The group of schedules that the dead man's switch is alone in; none where the stack has no switch. */
   readonly switchGroup?: string;
-  readonly archiver?: Archiver;
-}
-
-/** The function that puts what has expired into a bucket, where the stack has one. */
-export interface Archiver {
-  readonly functionName: string;
-  /** Under which the template has it; none of a stack that stands. */
-  readonly condition?: CfnCondition;
+  /** The function that puts what has expired into a bucket, where the stack has one. */
+  readonly archiver?: string;
 }
 
 const laneIds = PRIORITIES.flatMap((priority) =>
@@ -67,7 +61,7 @@ export function fromOutputs(file: string): WatchedStack {
       executor: output('ExecutorFunctionName'),
     },
     ...(outputs['SwitchGroupName'] ? { switchGroup: outputs['SwitchGroupName'] } : {}),
-    ...(outputs['ArchiverFunctionName'] ? { archiver: { functionName: outputs['ArchiverFunctionName'] } } : {}),
+    ...(outputs['ArchiverFunctionName'] ? { archiver: outputs['ArchiverFunctionName'] } : {}),
   };
 }
 
@@ -83,7 +77,8 @@ export function fromTemplate(stackName: string, template: CfnInclude): WatchedSt
     functions: { api: lambda('ApiFunction'), sweeper: lambda('SweeperFunction'), executor: lambda('ExecutorFunction') },
     // By its name and not by the resource, which a parameter may leave out: then nothing is counted under it.
     switchGroup: Fn.join('-', [stackName, 'switch']),
-    archiver: { functionName: lambda('ArchiverFunction'), condition: template.getCondition('Archives') },
+    // Where a parameter leaves it out, nothing is counted under this name.
+    archiver: Fn.conditionIf('Archives', lambda('ArchiverFunction'), 'no-archiver').toString(),
   };
 }
 

@@ -8,6 +8,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::run::Run;
 use minutehand_io::{Fault, Ports};
+use minutehand_wire::run_view::RunView;
 
 use crate::runs::shown;
 
@@ -27,9 +28,17 @@ impl Record {
     pub async fn of<D: Ports>(ports: &D, run: Run) -> Result<Option<Self>, Fault> {
         let Some(ended) = run.finished_at() else { return Ok(None) };
         let tenant = run.tenant.clone();
-        let line = serde_json::to_string(&shown(ports, run).await?);
-        let line = line.map_err(|why| Fault::unreadable("the archive", why.to_string()))?;
-        Ok(Some(Self { tenant, ended, line }))
+        Self::with(tenant, ended, &shown(ports, run).await?).map(Some)
+    }
+
+    /// Without what lies beneath it, as a list of the API shows it.
+    pub fn listed(run: &Run, now: Moment) -> Result<Option<Self>, Fault> {
+        run.finished_at().map(|ended| Self::with(run.tenant.clone(), ended, &RunView::listed(run, now))).transpose()
+    }
+
+    fn with(tenant: Tenant, ended: Moment, view: &RunView) -> Result<Self, Fault> {
+        let line = serde_json::to_string(view).map_err(|why| Fault::unreadable("the archive", why.to_string()))?;
+        Ok(Self { tenant, ended, line })
     }
 
     /// By tenant and by day: `acme/2026/11/25`.

@@ -6,15 +6,23 @@
 //! once, and who reads takes one line of each. A batch that comes again as it was replaces what it wrote before.
 //!
 //! What lies beneath a run (long payloads and results, earlier attempts, logs) outlives its record, and is read from the table. Whoever deletes a
-//! run by other means, such as by erasing its tenant, wants it gone: it is not archived.
+//! run by other means wants it gone: it is not archived, nor is what expired of a tenant that has been erased since.
+//!
+//! One thing that nobody can read holds up nothing else: what can be told of its run is, or it is kept as it lay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_api::archive::{ENDING, Record, member};
+use minutehand_domain::id::Tenant;
+use minutehand_domain::operation::Erasing;
+use minutehand_domain::run::Run;
+use minutehand_domain::{Moment, pace};
 use minutehand_io::bucket::Bucket;
-use minutehand_io::clock::Clock as _;
+use minutehand_io::clock::{Clock as _, SystemClock};
+use minutehand_io::store::Store as _;
 use minutehand_io::store::dynamo::{Image, run_in};
 use minutehand_io::{Fault, Ports};
 use serde::Deserialize;
@@ -25,6 +33,10 @@ const EXPIRY: &str = "dynamodb.amazonaws.com";
 
 /// Where what cannot be read is kept as it lay, by tenant; none is called so.
 const UNREADABLE: &str = "_unreadable";
+const NOBODY: &str = "_nobody";
+
+/// What a later release wrote beneath a run is waited for so long: until it is back. The stream keeps it for a day.
+const WAITS_FOR_A_RELEASE: Duration = Duration::from_secs(12 * 3600);
 
 /// Changes that are put in one go: of the longest payloads and results 50 MB.
 const IN_ONE_GO: usize = 100;
@@ -41,39 +53,32 @@ pub trait Shelf: Sync {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Archived {
     pub runs: usize,
+    /// Of those, how many without what lay beneath them, which nobody can read.
+    pub partial: usize,
     pub unreadable: usize,
     pub objects: usize,
 }
 
 /// A batch of the stream.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Batch {
     #[serde(rename = "Records")]
-    changes: Vec<Change>,
+    changes: Vec<Value>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Change {
-    #[serde(rename = "eventID")]
-    id: String,
-    event_name: String,
-    #[serde(default)]
-    user_identity: Option<Identity>,
-    dynamodb: Images,
+/// What stood where something has expired, and when that was deleted.
+#[derive(Debug)]
+struct Gone {
+    image: Image,
+    raw: Value,
+    at: Moment,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Identity {
-    principal_id: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Images {
-    #[serde(default)]
-    old_image: Option<Value>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Whole,
+    Partial,
+    Unreadable,
 }
 
 /// What is kept of an item: in which folder, and as which line.
@@ -81,78 +86,126 @@ struct Images {
 struct Kept {
     folder: String,
     line: String,
-    is_readable: bool,
+    how: How,
 }
+
+/// Until when what ended is to be forgotten, of the tenants that were erased.
+type Erased = BTreeMap<Tenant, Moment>;
 
 /// Puts all runs of a batch that have expired where they are kept.
 pub async fn archive<D: Ports>(ports: &D, shelf: &impl Shelf, batch: &Batch) -> Result<Archived, Fault> {
     let mut archived = Archived::default();
     for changes in batch.changes.chunks(IN_ONE_GO) {
-        archive_some(ports, shelf, changes, &mut archived).await?;
+        let mut folders = BTreeMap::<String, Vec<String>>::new();
+        for Kept { folder, line, how } in kept_of(ports, changes).await? {
+            archived.count(how);
+            folders.entry(folder).or_default().push(line);
+        }
+        for (folder, lines) in folders {
+            let object = member(lines.iter().map(String::as_str)).map_err(|why| unpacked(&why))?;
+            shelf.put(&format!("{folder}/{}{ENDING}", name_of(changes)), object).await?;
+            archived.objects += 1;
+        }
     }
     Ok(archived)
 }
 
-async fn archive_some<D: Ports>(
-    ports: &D,
-    shelf: &impl Shelf,
-    changes: &[Change],
-    archived: &mut Archived,
-) -> Result<(), Fault> {
-    let gone = changes.iter().filter_map(Change::expired);
-    let kept: Vec<Option<Kept>> =
-        stream::iter(gone).map(|image| kept_of(ports, image)).buffered(AT_ONCE).try_collect().await?;
-    let mut folders = BTreeMap::<String, Vec<String>>::new();
-    for Kept { folder, line, is_readable } in kept.into_iter().flatten() {
-        *(if is_readable { &mut archived.runs } else { &mut archived.unreadable }) += 1;
-        folders.entry(folder).or_default().push(line);
+impl Archived {
+    const fn count(&mut self, how: How) {
+        match how {
+            How::Whole => self.runs += 1,
+            How::Partial => (self.runs, self.partial) = (self.runs + 1, self.partial + 1),
+            How::Unreadable => self.unreadable += 1,
+        }
     }
-    for (folder, lines) in folders {
-        let object = member(lines.iter().map(String::as_str)).map_err(|why| unpacked(&why))?;
-        shelf.put(&format!("{folder}/{}{ENDING}", name_of(changes)), object).await?;
-        archived.objects += 1;
-    }
-    Ok(())
 }
 
-impl Change {
-    fn expired(&self) -> Option<&Value> {
-        let by_expiry = self.user_identity.as_ref().is_some_and(|by| by.principal_id == EXPIRY);
-        self.dynamodb.old_image.as_ref().filter(|_| by_expiry && self.event_name == "REMOVE")
+async fn kept_of<D: Ports>(ports: &D, changes: &[Value]) -> Result<Vec<Kept>, Fault> {
+    let (mut kept, mut gone) = (Vec::new(), Vec::new());
+    for change in changes {
+        match Gone::of(change) {
+            Ok(expired) => gone.extend(expired),
+            Err(()) => kept.push(as_it_lay(None, change, ports.clock().now())),
+        }
     }
+    let erased = &erased(ports, &gone).await?;
+    let told = stream::iter(&gone).map(|gone| gone.kept(ports, erased)).buffered(AT_ONCE);
+    kept.extend(told.try_collect::<Vec<Option<Kept>>>().await?.into_iter().flatten());
+    Ok(kept)
+}
+
+/// By the marks that erasures leave: a name may be used again, and what ends under it then is kept.
+async fn erased<D: Ports>(ports: &D, gone: &[Gone]) -> Result<Erased, Fault> {
+    let mut erased = Erased::new();
+    for tenant in gone.iter().filter_map(|gone| gone.image.tenant()).collect::<BTreeSet<_>>() {
+        match ports.store().get::<Erasing>(&Tenant::deployment(), tenant.clone()).await {
+            Ok(Some(mark)) => _ = erased.insert(tenant, mark.item.since + pace::ERASED_QUIET),
+            Ok(None) => {}
+            Err(why) if why.is_of_an_item() => tracing::error!(%why, "whether a tenant was erased cannot be read"),
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(erased)
+}
+
+impl Gone {
+    /// None where it has not expired. The error: a change that is none, or does not show what stood there.
+    fn of(change: &Value) -> Result<Option<Self>, ()> {
+        let by = change.pointer("/userIdentity/principalId").and_then(Value::as_str);
+        if by != Some(EXPIRY) || change["eventName"] != "REMOVE" {
+            return Ok(None);
+        }
+        let raw = &change["dynamodb"]["OldImage"];
+        let image = Image::read(raw).map_err(|_unreadable| ())?;
+        let at = change["dynamodb"]["ApproximateCreationDateTime"].as_f64().unwrap_or_default();
+        #[expect(clippy::cast_possible_truncation, reason = "an instant of this age")]
+        Ok(Some(Self { image, raw: raw.clone(), at: Moment::from_millis((at * 1000.0) as i64) }))
+    }
+
+    /// None of what is no run's record, of no run that ended, and of what has been erased.
+    async fn kept<D: Ports>(&self, ports: &D, erased: &Erased) -> Result<Option<Kept>, Fault> {
+        let tenant = self.image.tenant();
+        let forgotten = tenant.as_ref().and_then(|tenant| erased.get(tenant));
+        match run_in(&self.image) {
+            Ok(Some(run)) if forgotten.is_some_and(|until| run.finished_at() < Some(*until)) => Ok(None),
+            Ok(Some(run)) => self.told(ports, run).await,
+            Ok(None) => Ok(None),
+            Err(_unreadable) if forgotten.is_some() => Ok(None),
+            Err(_unreadable) => Ok(Some(as_it_lay(tenant.as_ref(), &self.raw, ports.clock().now()))),
+        }
+    }
+
+    async fn told<D: Ports>(&self, ports: &D, run: Run) -> Result<Option<Kept>, Fault> {
+        let now = ports.clock().now();
+        match Record::of(ports, run.clone()).await {
+            Ok(record) => Ok(record.map(|record| in_folder(record, How::Whole))),
+            Err(fault @ Fault::Later { .. }) if now.since(self.at) < WAITS_FOR_A_RELEASE => Err(fault),
+            Err(fault) if fault.is_of_an_item() || matches!(fault, Fault::Illegal { .. }) => {
+                tracing::error!(run = %run.key, %fault, "a run is archived without what lay beneath it");
+                Ok(Record::listed(&run, now)?.map(|record| in_folder(record, How::Partial)))
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+}
+
+fn in_folder(record: Record, how: How) -> Kept {
+    Kept { folder: record.folder(), line: record.line, how }
+}
+
+/// It is gone from the table, and must not hold up what comes behind it.
+fn as_it_lay(tenant: Option<&Tenant>, raw: &Value, now: Moment) -> Kept {
+    let tenant = tenant.map_or(NOBODY, Tenant::as_str);
+    tracing::error!(tenant, "what nobody can read is archived as it lay");
+    let today = now.to_string().get(..10).unwrap_or_default().replace('-', "/");
+    Kept { folder: format!("{UNREADABLE}/{tenant}/{today}"), line: raw.to_string(), how: How::Unreadable }
 }
 
 /// Of changes that come again as they were it is the same. With their number: half of a batch begins with the same change, and must not replace
 /// the whole before the other half is there.
-fn name_of(changes: &[Change]) -> String {
-    let first = changes.first().map(|first| first.id.chars().filter(char::is_ascii_alphanumeric).collect::<String>());
-    format!("{}-{}", first.unwrap_or_default(), changes.len())
-}
-
-/// None of what is no run's record, or of no run that ended. What a later release wrote, or nobody can read, is kept as it is: it is gone from the
-/// table, and must not hold up what comes behind it.
-async fn kept_of<D: Ports>(ports: &D, image: &Value) -> Result<Option<Kept>, Fault> {
-    match record_of(ports, image).await {
-        Ok(record) => Ok(record.map(|record| Kept { folder: record.folder(), line: record.line, is_readable: true })),
-        Err(fault) if fault.is_of_an_item() => {
-            let tenant = Image::read(image).ok().and_then(|image| image.tenant());
-            let tenant = tenant.map_or_else(|| "_nobody".to_owned(), |tenant| tenant.as_str().to_owned());
-            let folder = format!("{UNREADABLE}/{tenant}/{}", today(ports));
-            Ok(Some(Kept { folder, line: image.to_string(), is_readable: false }))
-        }
-        Err(fault) => Err(fault),
-    }
-}
-
-async fn record_of<D: Ports>(ports: &D, image: &Value) -> Result<Option<Record>, Fault> {
-    match run_in(&Image::read(image)?)? {
-        Some(run) => Record::of(ports, run).await,
-        None => Ok(None),
-    }
-}
-
-fn today<D: Ports>(ports: &D) -> String {
-    ports.clock().now().to_string().get(..10).unwrap_or_default().replace('-', "/")
+fn name_of(changes: &[Value]) -> String {
+    let first = changes.first().and_then(|first| first["eventID"].as_str()).unwrap_or_default();
+    format!("{}-{}", first.chars().filter(char::is_ascii_alphanumeric).collect::<String>(), changes.len())
 }
 
 fn unpacked(why: &io::Error) -> Fault {
@@ -161,6 +214,6 @@ fn unpacked(why: &io::Error) -> Fault {
 
 impl Shelf for Bucket {
     async fn put(&self, name: &str, object: Vec<u8>) -> Result<(), Fault> {
-        Bucket::put(self, name, object, minutehand_io::clock::SystemClock.now()).await
+        Bucket::put(self, name, object, SystemClock.now()).await
     }
 }

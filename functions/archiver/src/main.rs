@@ -1,5 +1,8 @@
 //! The archiver that the stream of the table wakes, some minutes after DynamoDB has deleted what expired.
 
+// Reading a run is futures inside of futures, from the event down to the request.
+#![recursion_limit = "256"]
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -53,10 +56,13 @@ impl Archiver {
         Ok(())
     }
 
-    fn tell(&self, Archived { runs, unreadable, objects }: Archived) {
-        tracing::info!(runs, unreadable, objects, "archived");
+    fn tell(&self, Archived { runs, partial, unreadable, objects }: Archived) {
+        tracing::info!(runs, partial, unreadable, objects, "archived");
         let sink = self.ports.events().sink();
-        for (outcome, count) in [("archived", runs), ("unreadable", unreadable)].into_iter().filter(|one| one.1 > 0) {
+        for (outcome, count) in [("archived", runs - partial), ("partial", partial), ("unreadable", unreadable)]
+            .into_iter()
+            .filter(|one| one.1 > 0)
+        {
             #[expect(clippy::cast_precision_loss, reason = "a batch is small")]
             sink.add(&ARCHIVED, &[outcome], count as f64);
         }

@@ -7,7 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use flate2::read::MultiGzDecoder;
 use minutehand_archiver::{Archived, Shelf, archive};
 use minutehand_aws_tests::stream::{EXPIRY, batch, image, removed};
-use minutehand_io::Fault;
+use minutehand_domain::Moment;
+use minutehand_domain::id::Tenant;
+use minutehand_domain::operation::{Erasing, OperationId};
+use minutehand_io::store::{Guard, Store as _};
+use minutehand_io::{Fault, Ports as _};
 
 use super::*;
 
@@ -82,7 +86,7 @@ async fn a_run_that_the_table_deleted_is_archived_as_the_api_showed_it() {
 
     assert!(refused.is_err());
     assert_eq!(none, Archived::default());
-    assert_eq!((done, again), (Archived { runs: 1, unreadable: 0, objects: 1 }, done));
+    assert_eq!((done, again), (Archived { runs: 1, objects: 1, ..Archived::default() }, done));
     let [(name, lines)] = &kept.lines()[..] else { panic!("one object: {:?}", kept.lines()) };
     assert_eq!(*name, format!("acme/2027/01/15/e1a-{}.jsonl.gz", expired.len()));
     let [line] = &lines[..] else { panic!("one run: {lines:?}") };
@@ -100,8 +104,64 @@ async fn what_nobody_can_read_is_kept_as_it_lay() {
     let kept = Kept::default();
     let done = archive(&*stage.api, &kept, &batch(&[removed("e", Some(EXPIRY), &torn)])).await;
 
-    assert_eq!(done.expect("an archive"), Archived { runs: 0, unreadable: 1, objects: 1 });
+    assert_eq!(done.expect("an archive"), Archived { unreadable: 1, objects: 1, ..Archived::default() });
     assert_eq!(kept.lines(), [("_unreadable/acme/2027/01/15/e-1.jsonl.gz".to_owned(), vec![torn])]);
+}
+
+/// Removed, one after the other: the marks are not asked, and what expired of an erased tenant came back into its folder; they are asked of whatever ends
+/// under the name, and whoever has it next had no archive.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_erased_meanwhile_is_not_archived() {
+    let stage = Stage::new(Listing::ByHour).await;
+    let (shown, images) = gone(&stage).await;
+    let expired: Vec<Value> = images.iter().map(|image| removed("e", Some(EXPIRY), image)).collect();
+    let ended = Moment::parse(shown["finished_at"].as_str().unwrap()).unwrap();
+    let (acme, deployment) = (Tenant::new("acme").unwrap(), Tenant::deployment());
+
+    let mut archived = Vec::new();
+    for since in [ended + Duration::from_secs(60), ended - Duration::from_secs(3600)] {
+        let mark = Erasing {
+            tenant: acme.clone(),
+            of: deployment.clone(),
+            operation: OperationId::new(since, [1; 16]),
+            since,
+        };
+        let there = stage.api.store().get::<Erasing>(&deployment, acme.clone()).await.unwrap();
+        let guard = there.map_or(Guard::Absent, |seen| seen.guard());
+        assert!(stage.api.store().put(&deployment, acme.clone(), &mark, guard).await.unwrap().is_written());
+        archived.push(archive(&*stage.api, &Kept::default(), &batch(&expired)).await.expect("an archive").runs);
+    }
+
+    assert_eq!(archived, [0, 1]);
+}
+
+/// A release wrote the job anew, and was rolled back. Removed, one after the other: nothing waits for it, and a day of runs lacked what a deployment an
+/// hour later would have read; what cannot be read beneath a run is as if the run could not be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_lies_beneath_a_run_is_waited_for_and_then_done_without() {
+    let stage = Stage::new(Listing::ByHour).await;
+    let (shown, images) = gone(&stage).await;
+    let (client, table) = (Client::new(&stage.dynamo().config()), tables().state);
+    let mut job =
+        all(&stage, &table).await.into_iter().find(|item| said(item, "id") == shown["job_id"]).expect("the job");
+    job.insert("shape".to_owned(), AttributeValue::N("250".to_owned()));
+    client.put_item().table_name(&table).set_item(Some(job)).send().await.expect("a put");
+    let deleted = |seconds: i64| {
+        let mut expired: Vec<Value> = images.iter().map(|image| removed("e", Some(EXPIRY), image)).collect();
+        for change in &mut expired {
+            change["dynamodb"]["ApproximateCreationDateTime"] = (stage.now().millis() / 1000 - seconds).into();
+        }
+        batch(&expired)
+    };
+
+    let kept = Kept::default();
+    let young = archive(&*stage.api, &kept, &deleted(3600)).await;
+    let old = archive(&*stage.api, &kept, &deleted(13 * 3600)).await.expect("an archive");
+
+    assert!(young.is_err(), "{young:?}");
+    assert_eq!(old, Archived { runs: 1, partial: 1, objects: 1, ..Archived::default() });
+    let line = &kept.lines()[0].1[0];
+    assert_eq!((&line["run_id"], &line["status"]), (&shown["run_id"], &json!("failed")));
 }
 
 /// A batch of which half came again, and then no more. Removed: the number in the name. The half replaced the whole, and what was in the other half
@@ -119,7 +179,7 @@ async fn half_of_a_batch_replaces_nothing_of_the_whole() {
     let done = archive(&*stage.api, &kept, &batch(&whole)).await.expect("an archive");
     archive(&*stage.api, &kept, &batch(&whole[..130])).await.expect("an archive");
 
-    assert_eq!(done, Archived { runs: 0, unreadable: 250, objects: 3 });
+    assert_eq!(done, Archived { unreadable: 250, objects: 3, ..Archived::default() });
     let lines = kept.lines().into_iter().flat_map(|(_, lines)| lines);
     assert_eq!(lines.map(|line| line["sk"]["S"].to_string()).collect::<BTreeSet<String>>().len(), 250);
 }

@@ -25,6 +25,7 @@ fn the_archive_is_woken_by_runs_that_expired_until_all_of_them_are_in_it() {
         (&source["StartingPosition"], &source["BisectBatchOnFunctionError"]),
         (&json!("TRIM_HORIZON"), &json!(true))
     );
+    assert_eq!(source["ParallelizationFactor"], 10);
     assert_eq!((&source["MaximumRetryAttempts"], &source["MaximumRecordAgeInSeconds"]), (&Value::Null, &Value::Null));
     let pattern = source["FilterCriteria"]["Filters"][0]["Pattern"].as_str().expect("a pattern");
     let pattern: Value = serde_json::from_str(pattern).expect("a pattern is JSON");

@@ -228,14 +228,53 @@ fn without_nothing_inside(value: AttributeValue) -> AttributeValue {
 mod tests {
     use std::time::Duration;
 
-    use minutehand_domain::body::Json;
+    use minutehand_domain::body::{Body, Json};
     use minutehand_domain::id::{JobId, RunKey};
     use minutehand_domain::priority::Priority;
-    use minutehand_domain::run::Run;
     use minutehand_domain::run::logbook::Checkpoint;
+    use minutehand_domain::run::{Branches, Graph, Run, State, TaskRun};
+    use minutehand_domain::workflow::WorkflowId;
 
     use super::*;
     use crate::store::{Beneath, RunBody};
+
+    /// What is read with others, as a task's run with its workflow's, is gone before them. Removed: all go by their own instant, which is the same; an
+    /// archived task said neither which it was nor of what.
+    #[test]
+    fn the_run_of_a_workflow_goes_after_those_of_its_tasks() {
+        let now = Moment::from_secs(1_800_000_000);
+        let key = RunKey::occurrence(JobId::from_bytes([1; 16]), now);
+        let graph = |each| Graph {
+            workflow: WorkflowId::from_bytes([2; 16]),
+            version: 1,
+            each,
+            given: Body::Empty,
+            parts: 1,
+            expires_at: now,
+            slot: None,
+        };
+        let run = |depth, graph| Run {
+            state: State::Cancelled { at: now },
+            task: (depth > 0).then(|| TaskRun::new(key, depth, false)),
+            graph,
+            ..Run::new(Tenant::deployment(), key, Priority::Normal)
+        };
+        let each = Some(Branches { node: 0, count: 1 });
+        let inside_out = [
+            run(1, None),
+            run(8, Some(graph(None))),
+            run(1, Some(graph(None))),
+            run(1, Some(graph(each))),
+            run(0, Some(graph(None))),
+        ];
+
+        let gone = inside_out.map(|run| {
+            let written = attributes_of(&run.tenant, &run, Listing::ByHour).unwrap();
+            written[EXPIRES_AT].as_n().unwrap().parse::<i64>().unwrap()
+        });
+
+        assert!(gone.is_sorted() && gone.windows(2).all(|two| two[1] - two[0] >= 12 * 3600), "{gone:?}");
+    }
 
     /// Nobody deletes it with its run here. Removed: the instant by which the table's TTL goes. A run's logs stayed for ever.
     #[test]
