@@ -71,13 +71,11 @@ impl Bucket {
 }
 
 fn address(name: &str, region: &str, endpoint: Option<&str>) -> String {
-    match endpoint {
-        Some(endpoint) => format!("{}/{name}", endpoint.trim_end_matches('/')),
-        None => {
-            let end = if region.starts_with("cn-") { ".cn" } else { "" };
-            format!("https://{name}.s3.{region}.amazonaws.com{end}")
-        }
+    if let Some(endpoint) = endpoint {
+        return format!("{}/{name}", endpoint.trim_end_matches('/'));
     }
+    let end = if region.starts_with("cn-") { ".cn" } else { "" };
+    format!("https://{name}.s3.{region}.amazonaws.com{end}")
 }
 
 #[cfg(test)]

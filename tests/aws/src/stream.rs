@@ -1,6 +1,7 @@
 //! The stream of the table of jobs and runs, as Lambda hands its records to a function.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_archiver::Batch;
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub const EXPIRY: &str = "dynamodb.amazonaws.com";
 
 /// As the stream shows what stood there.
-pub fn image(item: &HashMap<String, AttributeValue>) -> Value {
+pub fn image<S: BuildHasher>(item: &HashMap<String, AttributeValue, S>) -> Value {
     item.iter().map(|(name, value)| (name.clone(), in_json(value))).collect::<Map<_, _>>().into()
 }
 

@@ -65,7 +65,7 @@ fn with_body(
     let signable = SignableRequest::new(method, &url, headers.into_iter(), SignableBody::Bytes(&body))?;
     let (instructions, _signature) = sign(signable, &params)?.into_parts();
 
-    let mut request = request.map(|_nothing| Full::new(body.clone()));
+    let mut request = request.map(|_nothing| Full::new(body));
     instructions.apply_to_request_http1x(&mut request);
     Ok(request)
 }
