@@ -43,9 +43,13 @@ impl Record {
 
     /// By tenant and by day: `acme/2026/11/25`.
     pub fn folder(&self) -> String {
-        let day = self.ended.to_string();
-        format!("{}/{}", self.tenant.as_str(), day.get(..10).unwrap_or_default().replace('-', "/"))
+        format!("{}/{}", self.tenant.as_str(), day_of(self.ended))
     }
+}
+
+/// As part of a folder's name: `2026/11/25`.
+pub fn day_of(at: Moment) -> String {
+    at.to_string().get(..10).unwrap_or_default().replace('-', "/")
 }
 
 /// Lines as one whole member of gzip: what is appended to others is read with them.

@@ -15,7 +15,7 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use minutehand_api::archive::{ENDING, Record, member};
+use minutehand_api::archive::{ENDING, Record, day_of, member};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::operation::Erasing;
 use minutehand_domain::run::Run;
@@ -68,9 +68,9 @@ pub struct Batch {
 
 /// What stood where something has expired, and when that was deleted.
 #[derive(Debug)]
-struct Gone {
+struct Gone<'a> {
     image: Image,
-    raw: Value,
+    raw: &'a Value,
     at: Moment,
 }
 
@@ -135,7 +135,7 @@ async fn kept_of<D: Ports>(ports: &D, changes: &[Value]) -> Result<Vec<Kept>, Fa
 }
 
 /// By the marks that erasures leave: a name may be used again, and what ends under it then is kept.
-async fn erased<D: Ports>(ports: &D, gone: &[Gone]) -> Result<Erased, Fault> {
+async fn erased<D: Ports>(ports: &D, gone: &[Gone<'_>]) -> Result<Erased, Fault> {
     let mut erased = Erased::new();
     for tenant in gone.iter().filter_map(|gone| gone.image.tenant()).collect::<BTreeSet<_>>() {
         match ports.store().get::<Erasing>(&Tenant::deployment(), tenant.clone()).await {
@@ -148,9 +148,9 @@ async fn erased<D: Ports>(ports: &D, gone: &[Gone]) -> Result<Erased, Fault> {
     Ok(erased)
 }
 
-impl Gone {
+impl<'a> Gone<'a> {
     /// None where it has not expired. The error: a change that is none, or does not show what stood there.
-    fn of(change: &Value) -> Result<Option<Self>, ()> {
+    fn of(change: &'a Value) -> Result<Option<Self>, ()> {
         let by = change.pointer("/userIdentity/principalId").and_then(Value::as_str);
         if by != Some(EXPIRY) || change["eventName"] != "REMOVE" {
             return Ok(None);
@@ -159,7 +159,7 @@ impl Gone {
         let image = Image::read(raw).map_err(|_unreadable| ())?;
         let at = change["dynamodb"]["ApproximateCreationDateTime"].as_f64().unwrap_or_default();
         #[expect(clippy::cast_possible_truncation, reason = "an instant of this age")]
-        Ok(Some(Self { image, raw: raw.clone(), at: Moment::from_millis((at * 1000.0) as i64) }))
+        Ok(Some(Self { image, raw, at: Moment::from_millis((at * 1000.0) as i64) }))
     }
 
     /// None of what is no run's record, of no run that ended, and of what has been erased.
@@ -171,7 +171,7 @@ impl Gone {
             Ok(Some(run)) => self.told(ports, run).await,
             Ok(None) => Ok(None),
             Err(_unreadable) if forgotten.is_some() => Ok(None),
-            Err(_unreadable) => Ok(Some(as_it_lay(tenant.as_ref(), &self.raw, ports.clock().now()))),
+            Err(_unreadable) => Ok(Some(as_it_lay(tenant.as_ref(), self.raw, ports.clock().now()))),
         }
     }
 
@@ -197,8 +197,7 @@ fn in_folder(record: Record, how: How) -> Kept {
 fn as_it_lay(tenant: Option<&Tenant>, raw: &Value, now: Moment) -> Kept {
     let tenant = tenant.map_or(NOBODY, Tenant::as_str);
     tracing::error!(tenant, "what nobody can read is archived as it lay");
-    let today = now.to_string().get(..10).unwrap_or_default().replace('-', "/");
-    Kept { folder: format!("{UNREADABLE}/{tenant}/{today}"), line: raw.to_string(), how: How::Unreadable }
+    Kept { folder: format!("{UNREADABLE}/{tenant}/{}", day_of(now)), line: raw.to_string(), how: How::Unreadable }
 }
 
 /// Of changes that come again as they were it is the same. With their number: half of a batch begins with the same change, and must not replace

@@ -4,21 +4,18 @@
 use std::time::Duration;
 
 use aws_credential_types::provider::SharedCredentialsProvider;
-use http_body_util::{BodyExt as _, Limited};
 use minutehand_domain::Moment;
 
 use crate::Fault;
 use crate::targets::http::{HttpCaller, Reach};
 use crate::targets::services::credentials::KnownCredentials;
+use crate::targets::services::reply::Reply;
 use crate::targets::services::sign::signed_put;
 
 const PORT: &str = "the bucket";
 
 /// The longest that putting one object takes: of one that is larger than any batch makes.
 const WITHIN: Duration = Duration::from_secs(60);
-
-/// So much is read of why S3 did not take it.
-const COMPLAINT_BYTES: usize = 4096;
 
 #[derive(Clone, Debug)]
 pub struct Bucket {
@@ -57,16 +54,14 @@ impl Bucket {
         let url = format!("{}/{name}", self.address);
         let request = signed_put(&url, &self.region, object.into(), credentials, now);
         let answer = self.http.send(request.map_err(|why| away(why.to_string()))?).await;
-        let answer = answer.map_err(|error| away(error.message))?;
-        if answer.status().is_success() {
+        let reply =
+            Reply::of(answer.map_err(|error| away(error.message))?).await.map_err(|error| away(error.message))?;
+        if reply.is_success() {
             return Ok(());
         }
         // The credentials may have been taken back: the next put asks for others.
         self.credentials.forget().await;
-        let status = answer.status();
-        let complaint = Limited::new(answer.into_body(), COMPLAINT_BYTES).collect().await;
-        let complaint = complaint.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned());
-        Err(away(format!("{name} was answered with {status}: {}", complaint.unwrap_or_default())))
+        Err(away(format!("{name} was answered with {}: {}", reply.status(), reply.text())))
     }
 }
 

@@ -1,30 +1,19 @@
 //! The stream of the table of jobs and runs, as Lambda hands its records to a function.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_archiver::Batch;
-use serde_json::{Map, Value, json};
+use serde_dynamo::Item;
+use serde_json::{Value, json};
 
 /// Who deletes what has expired.
 pub const EXPIRY: &str = "dynamodb.amazonaws.com";
 
 /// As the stream shows what stood there.
-pub fn image<S: BuildHasher>(item: &HashMap<String, AttributeValue, S>) -> Value {
-    item.iter().map(|(name, value)| (name.clone(), in_json(value))).collect::<Map<_, _>>().into()
-}
-
-fn in_json(value: &AttributeValue) -> Value {
-    match value {
-        AttributeValue::S(text) => json!({"S": text}),
-        AttributeValue::N(digits) => json!({"N": digits}),
-        AttributeValue::Bool(is) => json!({"BOOL": is}),
-        AttributeValue::Ss(words) => json!({"SS": words}),
-        AttributeValue::L(values) => json!({"L": values.iter().map(in_json).collect::<Vec<_>>()}),
-        AttributeValue::M(item) => json!({"M": image(item)}),
-        other => panic!("an attribute that nobody writes: {other:?}"),
-    }
+#[expect(clippy::implicit_hasher, reason = "it is the SDK's")]
+pub fn image(item: &HashMap<String, AttributeValue>) -> Value {
+    serde_json::to_value(Item::from(item.clone())).expect("an item is JSON")
 }
 
 /// A record of an item that somebody deleted.

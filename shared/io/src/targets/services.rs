@@ -10,7 +10,7 @@ mod ecs;
 mod endpoints;
 mod eventbridge;
 mod lambda;
-mod reply;
+pub(crate) mod reply;
 pub(crate) mod sign;
 mod sns;
 mod sqs;

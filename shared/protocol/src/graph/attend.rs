@@ -120,9 +120,14 @@ pub async fn let_go<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
     if seen.item == *run { touch(ports, &seen).await } else { Ok(false) }
 }
 
+/// In whatever way, and whatever somebody made of it.
+pub(super) const fn has_failed(run: &Run) -> bool {
+    matches!(run.state, State::Failed { .. } | State::TimedOut { .. })
+}
+
 /// Whether the failure of this task's run waits for a verdict: its parent goes on, and its policy holds failures.
 pub(super) async fn is_held<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
-    if !matches!(run.state, State::Failed { .. } | State::TimedOut { .. }) {
+    if !has_failed(run) {
         return Ok(false);
     }
     let (Some(task), Some(place)) = (&run.task, TaskPlace::of(run.key)) else { return Ok(false) };

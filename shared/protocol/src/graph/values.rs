@@ -11,7 +11,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 
-use super::attend::touch;
+use super::attend::{has_failed, touch};
 use super::birth::unborn;
 use super::family::{Family, children_of, last_try};
 use super::stop::{Found, end_or_ask};
@@ -179,10 +179,6 @@ impl<D: Ports> Family<'_, D> {
         }
         Ok(Some(Json::list(&results)))
     }
-}
-
-const fn has_failed(run: &Run) -> bool {
-    matches!(run.state, State::Failed { .. } | State::TimedOut { .. })
 }
 
 /// What is left to be decided about a task that begins no more.

@@ -1,9 +1,10 @@
 //! The stream of the table of jobs and runs: an item that is gone, as its record shows what stood there last.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use minutehand_domain::id::Tenant;
 use minutehand_domain::run::Run;
-use serde_json::{Map, Value};
+use serde::Deserialize as _;
+use serde_dynamo::Item as Told;
+use serde_json::Value;
 
 use super::PORT;
 use super::items::{Attributes, PARTITION, SORT, said, seen};
@@ -25,8 +26,10 @@ pub fn run_in(image: &Image) -> Result<Option<Run>, Fault> {
 impl Image {
     /// From the JSON of a record: `{"pk": {"S": "…"}, …}`.
     pub fn read(image: &Value) -> Result<Self, Fault> {
-        let unreadable = || Fault::unreadable(PORT, "an image of the stream that is no item");
-        image.as_object().and_then(attributes).map(Self).ok_or_else(unreadable)
+        let told = Told::deserialize(image);
+        let told =
+            told.map_err(|why| Fault::unreadable(PORT, format!("an image of the stream that is no item: {why}")))?;
+        Ok(Self(told.into()))
     }
 
     /// Whose it was.
@@ -39,32 +42,9 @@ impl Image {
     }
 }
 
-fn attributes(item: &Map<String, Value>) -> Option<Attributes> {
-    item.iter().map(|(name, value)| Some((name.clone(), attribute(value)?))).collect()
-}
-
-/// Of the kinds that we write. Sets of numbers and bytes are not among them.
-fn attribute(value: &Value) -> Option<AttributeValue> {
-    let (kind, value) = value.as_object().filter(|one| one.len() == 1)?.iter().next()?;
-    match kind.as_str() {
-        "S" => Some(AttributeValue::S(value.as_str()?.to_owned())),
-        "N" => Some(AttributeValue::N(value.as_str()?.to_owned())),
-        "BOOL" => Some(AttributeValue::Bool(value.as_bool()?)),
-        "NULL" => Some(AttributeValue::Null(true)),
-        "SS" => value
-            .as_array()?
-            .iter()
-            .map(|word| Some(word.as_str()?.to_owned()))
-            .collect::<Option<_>>()
-            .map(AttributeValue::Ss),
-        "L" => value.as_array()?.iter().map(attribute).collect::<Option<_>>().map(AttributeValue::L),
-        "M" => attributes(value.as_object()?).map(AttributeValue::M),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
     use minutehand_domain::Moment;
     use minutehand_domain::body::{Body, Json};
     use minutehand_domain::id::{JobId, RunKey};
@@ -76,20 +56,8 @@ mod tests {
     use super::super::{Listing, keys};
     use super::*;
 
-    fn in_json(value: &AttributeValue) -> Value {
-        match value {
-            AttributeValue::S(text) => json!({"S": text}),
-            AttributeValue::N(digits) => json!({"N": digits}),
-            AttributeValue::Bool(is) => json!({"BOOL": is}),
-            AttributeValue::Ss(words) => json!({"SS": words}),
-            AttributeValue::L(values) => json!({"L": values.iter().map(in_json).collect::<Vec<_>>()}),
-            AttributeValue::M(item) => json!({"M": image(item)}),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn image(item: &Attributes) -> Value {
-        item.iter().map(|(name, value)| (name.clone(), in_json(value))).collect::<Map<_, _>>().into()
+    fn image(item: Attributes) -> Value {
+        serde_json::to_value(Told::from(item)).unwrap()
     }
 
     fn run() -> Run {
@@ -106,7 +74,7 @@ mod tests {
         let mut written = under(&keys::item::<Run>(&run.tenant, &run.key), written).unwrap();
         written.insert("version".to_owned(), AttributeValue::N("3".to_owned()));
 
-        let image = Image::read(&image(&written)).unwrap();
+        let image = Image::read(&image(written)).unwrap();
 
         assert_eq!((run_in(&image).unwrap(), image.tenant()), (Some(run.clone()), Some(run.tenant)));
     }

@@ -19,24 +19,24 @@ use crate::targets::http::{AnswerBody, broken, retry_after};
 const KIND_CHARS: usize = 80;
 
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     body: AnswerBody,
 }
 
 impl Reply {
-    pub(super) async fn of(response: Response<Incoming>) -> Result<Self, AttemptError> {
+    pub(crate) async fn of(response: Response<Incoming>) -> Result<Self, AttemptError> {
         let (head, body) = response.into_parts();
         let body = AnswerBody::of(body).await.map_err(|error| broken(&error))?;
         Ok(Self { status: head.status, headers: head.headers, body })
     }
 
-    pub(super) fn is_success(&self) -> bool {
+    pub(crate) fn is_success(&self) -> bool {
         self.status.is_success()
     }
 
-    pub(super) fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         self.status.as_u16()
     }
 
@@ -44,7 +44,7 @@ impl Reply {
         self.headers.get(name)?.to_str().ok()
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.body.text()
     }
 
