@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::thread;
+use std::time::Instant;
 
 use minutehand_guards::build::{Build, NotBuilt, Tests};
 use minutehand_guards::instrument::Removals;
@@ -166,8 +167,12 @@ fn tried(tests: &Tests, known: &BTreeSet<String>, guard: &str, test: &str, work:
     if !known.contains(test) {
         return Line::Failed(format!("removed {guard}: there is NO TEST {test}"));
     }
+    let begin = Instant::now();
     match trial::verdict(tests, guard, test, &work.join(guard).with_extension("log")) {
-        Ok(Verdict::Noticed) => Line::Passed(format!("removed {guard}: {test} fails as it must")),
+        Ok(Verdict::Noticed) => {
+            let took = begin.elapsed().as_secs_f64();
+            Line::Passed(format!("removed {guard}: {test} fails as it must, after {took:.1} s"))
+        }
         Ok(Verdict::StillPasses) => Line::Failed(format!("removed {guard}: {test} STILL PASSES")),
         Ok(Verdict::DoesNotEnd) => Line::Failed(format!("removed {guard}: {test} DOES NOT END")),
         Ok(Verdict::CouldNotBeRun) => Line::Failed(format!("removed {guard}: {test} COULD NOT BE RUN")),
