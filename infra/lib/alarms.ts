@@ -198,6 +198,8 @@ export class Alarms extends Construct {
     }
     const behind = lambda('IteratorAge', archiver, minutes(5), 'Maximum');
     this.alarm('ArchiveBehind', 'page', 'Expired runs wait for the archive, and are lost after a day', { metric: behind, above: 6 * 3_600_000 });
+    const lacking = ['partial', 'unreadable'].map((word) => this.measured.of(`archived_runs_total.${word}`, 'Sum', minutes(15), 'archiver'));
+    this.alarm('ArchiveIncomplete', 'ticket', 'Expired runs were archived that nobody could read whole', { metric: combined(lacking, minutes(15), 'not read whole'), above: 0 });
   }
 
   private alarm(name: string, severity: Severity, what: string, condition: Condition): void {

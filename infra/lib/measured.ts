@@ -12,7 +12,7 @@ const MOST = 10;
 export class Measured {
   constructor(private readonly stack: WatchedStack) {}
 
-  of(name: string, statistic: string, period: Duration, where: FunctionWord, priority?: Priority): Metric {
+  of(name: string, statistic: string, period: Duration, where: FunctionWord | 'archiver', priority?: Priority): Metric {
     const dimensionsMap: Record<string, string> = priority ? { function: where, priority } : { function: where };
     return new Metric({ namespace: this.stack.namespace, metricName: name, dimensionsMap, statistic, period });
   }

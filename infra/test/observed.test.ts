@@ -168,13 +168,16 @@ test('the dead man\'s switch rings by what its own group counts, and on while it
 /** Tried: the function's name without the condition; an alarm under the condition, which the dashboard leads to; an age in seconds. */
 test('expired runs that wait for the archive ring where there is one, hours before they are lost', () => {
   const alarms = (resources: Record<string, any>) =>
-    Object.values(resources).filter((resource) => resource.Type === 'AWS::CloudWatch::Alarm' && resource.Properties.AlarmName?.toString().endsWith('ArchiveBehind'));
-  const { Properties } = alarms(over())[0]!;
+    Object.values(resources).filter((resource) => resource.Type === 'AWS::CloudWatch::Alarm' && /Archive(Behind|Incomplete)$/.test(resource.Properties.AlarmName?.toString()));
+  const [{ Properties }, incomplete] = alarms(over()) as [any, any];
   assert.deepEqual(
     [Properties['Namespace'], Properties['MetricName'], Properties['Dimensions'], Properties['Statistic']],
     ['AWS/Lambda', 'IteratorAge', [{ Name: 'FunctionName', Value: 'prod-archiver' }], 'Maximum'],
   );
   assert.ok(Properties['Threshold'] <= 12 * 3_600_000, 'a stream keeps a day, in milliseconds');
+  const looked = incomplete.Properties['Metrics'].flatMap(({ MetricStat }: any) => (MetricStat ? [[MetricStat.Metric.MetricName, MetricStat.Metric.Dimensions]] : []));
+  const archiver = [{ Name: 'function', Value: 'archiver' }];
+  assert.deepEqual(looked, [['archived_runs_total.partial', archiver], ['archived_runs_total.unreadable', archiver]]);
 
   const { ArchiverFunctionName: _none, ...without } = outputs;
   const stack = new Stack(new App(), 'observed');
