@@ -55,6 +55,7 @@ macro_rules! store_facts {
                 nothing_but_runs_is_listed,
                 what_failed_is_listed_with_all_that_timed_out,
                 what_was_tried_again_or_dismissed_needs_no_attention,
+                the_oldest_dead_letter_is_anybodys,
             }
             documents::{
                 a_document_is_found_by_its_name_and_kind,

@@ -9,9 +9,11 @@ use minutehand_domain::Moment;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::metrics::series::{Series, gauge};
 use minutehand_io::metrics::{
-    JOB_LAST_SUCCESS, JOB_OVERDUE, Measure as _, REQUEST_SECONDS, REQUESTS_ANSWERED, WORKER_SLOTS, WORKERS,
+    JOB_LAST_SUCCESS, JOB_OVERDUE, Measure as _, OLDEST_LETTER, REQUEST_SECONDS, REQUESTS_ANSWERED, WORKER_SLOTS,
+    WORKERS,
 };
 use minutehand_io::{Fault, Ports};
+use minutehand_protocol::lookup::age_of_the_oldest_letter;
 use prometheus::proto::MetricFamily;
 use prometheus::{IntGaugeVec, Registry, TextEncoder};
 
@@ -27,6 +29,7 @@ pub struct Metrics {
     slots: IntGaugeVec,
     last_success: IntGaugeVec,
     overdue: IntGaugeVec,
+    oldest_letter: IntGaugeVec,
     watched: Vec<Watched>,
     pub(crate) presences: Arc<Presences>,
 }
@@ -42,6 +45,7 @@ impl Metrics {
         };
         let (workers, slots) = (read(&WORKERS)?, read(&WORKER_SLOTS)?);
         let (last_success, overdue) = (read(&JOB_LAST_SUCCESS)?, read(&JOB_OVERDUE)?);
+        let oldest_letter = read(&OLDEST_LETTER)?;
         Ok(Self {
             registry,
             series,
@@ -49,6 +53,7 @@ impl Metrics {
             slots,
             last_success,
             overdue,
+            oldest_letter,
             watched: Vec::new(),
             presences: Arc::default(),
         })
@@ -83,6 +88,7 @@ impl Metrics {
     /// Reads what is read when it is asked for.
     async fn look<D: Ports>(&self, ports: &D) -> Result<(), Fault> {
         self.show_workers(&self.presences.counted(ports.clock().now()));
+        self.show_letters(age_of_the_oldest_letter(ports).await);
         for watched in &self.watched {
             self.show_job(&watched.label(), watched.standing(ports).await?, ports.clock().now());
         }
@@ -100,13 +106,24 @@ impl Metrics {
         }
     }
 
+    /// Where that cannot be read nothing is shown: it is not the same as no letter, and all else is to be seen just then.
+    fn show_letters(&self, oldest: Result<Duration, Fault>) {
+        let unlabelled: [&str; 0] = [];
+        match oldest {
+            Ok(age) => self.oldest_letter.with_label_values(&unlabelled).set(whole_seconds(age)),
+            Err(why) => {
+                tracing::warn!(%why, "how old the oldest dead letter is cannot be read");
+                _ = self.oldest_letter.remove_label_values(&unlabelled);
+            }
+        }
+    }
+
     /// Of a job that is gone, and of one that never succeeded, nothing is shown: a series that stops is what an alarm looks for.
     fn show_job(&self, job: &str, standing: Option<Standing>, now: Moment) {
-        let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
         match standing {
             Some(Standing { overdue_since, .. }) => {
                 let overdue = overdue_since.map_or(Duration::ZERO, |since| now.since(since));
-                self.overdue.with_label_values(&[job]).set(seconds(overdue));
+                self.overdue.with_label_values(&[job]).set(whole_seconds(overdue));
             }
             None => _ = self.overdue.remove_label_values(&[job]),
         }
@@ -115,4 +132,8 @@ impl Metrics {
             None => _ = self.last_success.remove_label_values(&[job]),
         }
     }
+}
+
+fn whole_seconds(span: Duration) -> i64 {
+    i64::try_from(span.as_secs()).unwrap_or(i64::MAX)
 }

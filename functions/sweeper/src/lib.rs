@@ -3,6 +3,7 @@
 
 pub mod group;
 pub mod handing_out;
+pub mod letters;
 pub mod round;
 pub mod waking;
 
@@ -14,6 +15,7 @@ use minutehand_protocol::sweep::Pass;
 
 pub use group::Group;
 pub use handing_out::{sweep_shards, tick_in_groups};
+pub use letters::tell_of_the_oldest_letter;
 pub use waking::{Waking, tell_of_a_push};
 
 /// One pass over every shard, to its end.

@@ -16,7 +16,7 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports as _};
 use minutehand_protocol::sweep::Pass;
-use minutehand_sweeper::{Group, Waking, sweep_shards, tell_of_a_push, tick_in_groups};
+use minutehand_sweeper::{Group, Waking, sweep_shards, tell_of_a_push, tell_of_the_oldest_letter, tick_in_groups};
 use serde_json::Value;
 
 /// What is left of an invocation when nothing more is begun: requests under way end, tries and all, the cursors are written,
@@ -67,7 +67,7 @@ impl Sweeper {
             Waking::Groups(records) => sweep_shards(&self.ports, self.shards_in(records), until, hand_out).await,
             Waking::Tick | Waking::Switch => tick_in_groups(&self.ports, self.shards_per_sweep, until, hand_out).await,
         };
-        tokio::join!(self.ports.flush_events(), self.push_switch(waking, &swept));
+        tokio::join!(self.ports.flush_events(), self.push_switch(waking, &swept), self.measure_letters(waking));
         self.measuring.tell(None).await;
         let Pass { buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, .. } = swept?;
         tracing::info!(buckets, timers_read, hinted, looked_at, moved, later, corrupt, unfinished, overtaken, "swept");
@@ -79,6 +79,13 @@ impl Sweeper {
         let Some(switch) = self.switch.as_ref().filter(|_| waking.pushes_after(swept)) else { return };
         let pushed = switch.push(self.ports.clock().now()).await;
         tell_of_a_push(&pushed, self.ports.events().sink());
+    }
+
+    /// Once a minute, and not for each of its groups.
+    async fn measure_letters(&self, waking: Waking<'_>) {
+        if !matches!(waking, Waking::Groups(_)) {
+            tell_of_the_oldest_letter(&self.ports, self.ports.events().sink()).await;
+        }
     }
 
     /// A message that names no group is used up: the next tick sweeps what it meant.

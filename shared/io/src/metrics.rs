@@ -92,6 +92,8 @@ metrics! {
         "Runs found waiting for a worker, half a minute or longer, while no worker of their pool was alive; each again a minute later, and two, four, up to sixty.";
     SLA_MISSED: "minutehand_sla_missed_total", Kind::Counter, [], "Runs found not to have ended by when their job says that they are to have.";
     DEAD_LETTERS: "minutehand_dead_letters_total", Kind::Counter, [], "Runs that came to nothing for good, and are letters until somebody sees to them.";
+    OLDEST_LETTER: "minutehand_dead_letters_oldest_seconds", Kind::Gauge, [],
+        "How long ago the instant of the oldest run was that came to nothing for good and that nobody has seen to; 0 where there is none. Of a process; on AWS of each minute's sweep.";
     STALLS: "minutehand_workflow_stalls_total", Kind::Counter, [], "Runs of workflows found without progress, nothing under way and nothing awaited.";
     NOTIFICATIONS: "minutehand_notifications_total", Kind::Counter, ["status"] from ENDS, "Messages of notifications, by the status they ended in.";
     SWEEP_AGE: "minutehand_sweep_age_seconds", Kind::Seconds(AGES), [],

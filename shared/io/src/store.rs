@@ -84,6 +84,9 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Option<Vec<Run>>, Fault>> + Send;
 
+    /// The instant of the oldest of everybody's dead letters. It may lag a moment behind the writes.
+    fn oldest_letter(&self) -> impl Future<Output = Result<Option<Moment>, Fault>> + Send;
+
     /// A timer is what it says, and stands where it lies: one that was copied says another key.
     fn timer(&self, key: &TimerKey) -> impl Future<Output = Result<Option<Timer>, Fault>> + Send;
     /// Overwrites nothing of a later generation: answers with the timer that stands there afterwards.

@@ -1,5 +1,7 @@
 //! Looking a job up, or the owner of a run: what every flow and every route about one begins with.
 
+use std::time::Duration;
+
 use minutehand_domain::head::Head;
 use minutehand_domain::id::{JobId, Origin, Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
@@ -50,6 +52,12 @@ async fn is_withdrawn<D: Ports>(ports: &D, run: &Run) -> Result<bool, Fault> {
 pub async fn rule_of<D: Ports>(ports: &D, tenant: &Tenant, id: JobId) -> Result<Option<Rule>, Fault> {
     let rules = ports.rules().read(ports.store(), tenant, ports.clock().now()).await?;
     Ok(rules.iter().find(|rule| rule.id == id).cloned())
+}
+
+/// For how long the oldest of everybody's dead letters has been one, at most: since its run was to begin. Zero where there is none.
+pub async fn age_of_the_oldest_letter<D: Ports>(ports: &D) -> Result<Duration, Fault> {
+    let oldest = ports.store().oldest_letter().await?;
+    Ok(oldest.map_or(Duration::ZERO, |at| ports.clock().now().since(at)))
 }
 
 async fn parent_of<D: Ports>(ports: &D, run: &Run, parent: RunKey) -> Result<Option<RunOwner>, Fault> {

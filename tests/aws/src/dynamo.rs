@@ -101,11 +101,14 @@ async fn make_state(client: &Client) {
         .create_table()
         .table_name(tables().state)
         .billing_mode(BillingMode::PayPerRequest)
-        .set_attribute_definitions(Some(["pk", "sk", "hour", "attention", "listed_at"].map(attribute).to_vec()))
+        .set_attribute_definitions(Some(
+            ["pk", "sk", "hour", "attention", "letter", "listed_at"].map(attribute).to_vec(),
+        ))
         .key_schema(key("pk", KeyType::Hash))
         .key_schema(key("sk", KeyType::Range))
         .global_secondary_indexes(index("runs_by_hour", "hour"))
         .global_secondary_indexes(index("attention", "attention"))
+        .global_secondary_indexes(index("letters", "letter"))
         .send()
         .await;
     made.expect("a table for state");

@@ -344,6 +344,7 @@ async fn a_switch_that_cannot_be_pushed_takes_nothing_from_the_pass_that_it_aske
         (&json!(1.0), &json!(1.0)),
         "{told}"
     );
+    assert_eq!(told["dead_letters_oldest_seconds"], json!([0.0]), "there is none: {told}");
 }
 
 fn creation() -> Value {

@@ -565,6 +565,10 @@ impl Store for Port {
         self.pass("runs_across", EVERYWHERE, listing).await
     }
 
+    async fn oldest_letter(&self) -> Result<Option<Moment>, Fault> {
+        self.pass("oldest_letter", EVERYWHERE, self.store().oldest_letter()).await
+    }
+
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
         self.pass("timer", self.timers_of(&key.obligation), self.store().timer(key)).await
     }

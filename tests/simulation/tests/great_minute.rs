@@ -308,6 +308,10 @@ impl Store for Aws {
         Ok(None)
     }
 
+    async fn oldest_letter(&self) -> Result<Option<Moment>, Fault> {
+        Ok(None)
+    }
+
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
         self.call().await;
         self.timers_of(key).timer(key).await

@@ -7,7 +7,7 @@ use minutehand_domain::Moment;
 use minutehand_domain::body::Json;
 use minutehand_domain::id::{RunKey, Tenant};
 use minutehand_domain::run::{Aftermath, Run, State};
-use minutehand_io::store::{Across, Guard, Store, Version};
+use minutehand_io::store::{Across, Deleted, Guard, Store, Version};
 
 use super::lists::{put_head, put_run};
 use super::world::{
@@ -200,6 +200,29 @@ pub async fn what_was_tried_again_or_dismissed_needs_no_attention<S: Store>(stor
     assert_eq!(letters(Some(dismissed.key)).await, keys(&[&oldest]));
     let failed: Vec<_> = listed(Across::Failed, None).await.into_iter().map(|run| run.key).collect();
     assert_eq!(failed, keys(&[&newest, &dismissed, &again, &oldest]), "each as it is, newest first");
+}
+
+/// Whosever it is, and gone from there with whatever becomes of its run. Removed: that a run takes its entry along when it is no letter any more.
+pub async fn the_oldest_dead_letter_is_anybodys<S: Store>(store: Arc<S>) {
+    let other = Tenant::new("a-tenant-before").expect("a word");
+    let others = Run { tenant: other.clone(), ..failed(run(9, 60)) };
+    let [again, second, newest] = [70, HOUR, 2 * HOUR].map(|seconds| failed(run(1, seconds)));
+    let oldest = async || store.oldest_letter().await.unwrap();
+    assert_eq!(oldest().await, None);
+
+    put_run(&*store, &run(1, 0)).await;
+    put_run(&*store, &newest).await;
+    assert_eq!(oldest().await, Some(newest.key.at), "what is to begin is no letter");
+    let of_the_other = put_run(&*store, &others).await;
+    let seen = put_run(&*store, &again).await;
+    put_run(&*store, &second).await;
+    assert_eq!(oldest().await, Some(others.key.at));
+    assert!(matches!(store.delete::<Run>(&other, others.key, of_the_other).await, Ok(Deleted::Done)));
+    assert_eq!(oldest().await, Some(again.key.at));
+
+    let dismissed = Run { aftermath: Some(Aftermath::Dismissed), ..again };
+    assert!(write_run(&*store, &dismissed, Guard::Seen(seen)).await.unwrap().is_written());
+    assert_eq!(oldest().await, Some(second.key.at));
 }
 
 /// Of many jobs and every origin, all at one instant.

@@ -1,10 +1,11 @@
 //! What the API and what it leads to are measured as: what was prevented and refused, and who is there to work.
 
 use minutehand_api::{Keyring, Metrics, TargetCheck};
+use minutehand_domain::run::ErrorCode;
 use prometheus::Registry;
 use serde_json::json;
 
-use crate::world::{ACME_KEY, OTHER_KEY, World, acme, other, succeeded};
+use crate::world::{ACME_KEY, OTHER_KEY, World, acme, failed, other, succeeded};
 
 impl World {
     fn counted(&self, name: &str) -> u64 {
@@ -132,6 +133,30 @@ async fn workers_and_their_slots_are_counted_while_they_are_alive() {
             r#"minutehand_worker_slots{state="held"} 0"#,
         ])
         .await;
+}
+
+/// Whosever they are. Removed: that what somebody sees to leaves the list.
+#[tokio::test]
+async fn the_oldest_dead_letter_is_as_old_as_its_run_until_somebody_sees_to_it() {
+    let world = measuring();
+    let job = json!({"target": {"noop": {}}, "schedule": {"on_demand": true}, "retry": {"max_retries": 0}});
+    world.says(&["minutehand_dead_letters_oldest_seconds 0"]).await;
+    let mut letters = Vec::new();
+    for key in [OTHER_KEY, ACME_KEY] {
+        let id = world.by(key, "POST", "/v1/jobs", Some(job.clone())).await.word("/job_id");
+        letters.push(world.by(key, "POST", &format!("/v1/jobs/{id}/run"), None).await.word("/run_id"));
+        world.work(|_, _| failed(ErrorCode::Http4xx)).await;
+        world.pass(60);
+    }
+    let dismiss = async |key, run: &str| {
+        world.by(key, "POST", &format!("/v1/dead-letters/{run}/dismiss"), Some(json!({}))).await.status.as_u16()
+    };
+
+    world.says(&["minutehand_dead_letters_oldest_seconds 120"]).await;
+    assert_eq!(dismiss(OTHER_KEY, &letters[0]).await, 200);
+    world.says(&["minutehand_dead_letters_oldest_seconds 60"]).await;
+    assert_eq!(dismiss(ACME_KEY, &letters[1]).await, 200);
+    world.says(&["minutehand_dead_letters_oldest_seconds 0"]).await;
 }
 
 /// Removed: the jobs that are watched. A job that is gone stops its series.

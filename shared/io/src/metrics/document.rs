@@ -3,7 +3,8 @@
 //!
 //! Dimensions are the function and, of a queue's own invocation, its priority: together, since each set of them is a metric more to pay for. Any other word stands in the metric's name
 //! (`runs_total.failed`), since a document has one value of each dimension; of several words only the first does. A counter is its sum;
-//! spans of time are the values themselves, a hundred at most, as the format has it.
+//! spans of time are the values themselves, a hundred at most, as the format has it; and so is
+//! a gauge, which is of seconds too, each time that it was looked at.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -78,7 +79,7 @@ impl Measure for Document {
         let Sums { counted, took, dropped } = &mut *measured;
         match metric.kind {
             Kind::Counter if has_room || counted.contains_key(&name) => *counted.entry(name).or_default() += value,
-            Kind::Seconds(_) if has_room || took.contains_key(&name) => {
+            Kind::Gauge | Kind::Seconds(_) if has_room || took.contains_key(&name) => {
                 let all = took.entry(name).or_default();
                 if all.len() < MOST { all.push(value) } else { *dropped += 1 }
             }

@@ -23,6 +23,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_dynamodb::Client;
+use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant, base32};
 use minutehand_domain::run::Run;
@@ -308,6 +309,13 @@ impl Store for DynamoStore {
             return Ok(None);
         }
         runs_page::read(self, keys::listed(tenant, which, &window, before), limit).await.map(Some)
+    }
+
+    /// Of each partition the first: which of them is the oldest is said by none.
+    async fn oldest_letter(&self) -> Result<Option<Moment>, Fault> {
+        let firsts = try_join_all(keys::letters().map(async |span| self.query(&span, 1).await)).await?;
+        let sorts = firsts.iter().flatten().filter_map(|item| said(item, SORT));
+        Ok(sorts.filter_map(|sort| keys::instant_of_run(sort)).min())
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {

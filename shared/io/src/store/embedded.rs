@@ -213,6 +213,7 @@ impl<E: Engine> Embedded<E> {
         let guard = if expiring.version == IMMUTABLE { engine::Guard::Anything } else { seen };
         let listed = Some(expiring.listed).filter(|key| !key.is_empty());
         let mut entries = vec![Entry { table: Table::Expiring, key: entry.clone(), value: None }];
+        entries.extend(listed.iter().filter_map(|key| keys::letter_listed_at(key)).map(no_letter));
         entries.extend(listed.map(|key| Entry { table: Table::RunsByTime, key, value: None }));
         if table == Table::Runs {
             entries.extend(self.beneath_a_run(&expiring.key)?);
@@ -366,6 +367,11 @@ impl<E: Engine> Embedded<E> {
     }
 }
 
+/// Takes a run out of the list of dead letters.
+fn no_letter(key: Vec<u8>) -> Entry {
+    Entry { table: Table::Letters, key, value: None }
+}
+
 /// The version under which the list of what expires knows what is written once.
 const IMMUTABLE: Version = Version(0);
 
@@ -395,6 +401,7 @@ impl Spot {
                 value: Some(self.key.clone()),
             }));
         }
+        entries.extend(self.letter(item).filter(|entry| entry.value.is_some() || guard != Guard::Absent));
         entries.extend(self.expiring(item, version));
         Ok(Made { value, entries })
     }
@@ -402,11 +409,20 @@ impl Spot {
     fn unmade<T: Item>(&self, item: &T) -> Made {
         let listed = self.listed(item).map(|key| Entry { table: Table::RunsByTime, key, value: None });
         let expiring = self.expiring(item, IMMUTABLE).map(|entry| Entry { value: None, ..entry });
-        Made { value: None, entries: listed.into_iter().chain(expiring).collect() }
+        let letter = self.letter(item).map(|Entry { key, .. }| no_letter(key));
+        Made { value: None, entries: listed.into_iter().chain(letter).chain(expiring).collect() }
     }
 
     fn listed<T: Item>(&self, item: &T) -> Option<Vec<u8>> {
         item.index().map(|indexed| keys::run_by_time(&self.tenant, indexed.run))
+    }
+
+    /// Whether a run stands in the list of dead letters, or no longer does.
+    fn letter<T: Item>(&self, item: &T) -> Option<Entry> {
+        let indexed = item.index()?;
+        let key = keys::letter(&self.tenant, indexed.run);
+        let value = indexed.is_letter().then(|| self.key.clone());
+        Some(Entry { table: Table::Letters, key, value })
     }
 
     /// An entry for each expiry that the item was ever given: one that no longer holds is passed over when its time comes.
@@ -519,6 +535,23 @@ impl<E: Engine> Store for Embedded<E> {
                 // What is listed and cannot be read shortens no page.
                 Some((last, _)) if runs.len() < limit => span.to = last,
                 _ => return Ok(Some(runs)),
+            }
+        }
+    }
+
+    /// By the run's own word: a release that did not keep this list may have left an entry of what somebody has seen to.
+    async fn oldest_letter(&self) -> Result<Option<Moment>, Fault> {
+        let mut behind = None;
+        loop {
+            let listed = self.entries(Table::Letters, &keys::letters(behind), LETTERS_PAGE)?;
+            for (_, key) in &listed {
+                if let Some(run) = self.listed_run(key)?.filter(Run::is_dead_letter) {
+                    return Ok(Some(run.key.at));
+                }
+            }
+            match listed.into_iter().nth(LETTERS_PAGE - 1) {
+                Some((last, _)) => behind = Some(last),
+                None => return Ok(None),
             }
         }
     }
@@ -683,6 +716,7 @@ fn is_of(tenant: &Tenant, table: Table, key: &[u8], value: &[u8]) -> bool {
     match table {
         Table::Timers => Codec::tenant_of_timer(value).as_ref() == Some(tenant),
         Table::Expiring => keys::expires_of(key, tenant),
+        Table::Letters => keys::is_letter_of(key, tenant),
         _ => true,
     }
 }
@@ -707,6 +741,8 @@ const EVERYTHING_PAGE: usize = 1000;
 /// What a page of a tenant's remains holds at most, and what is walked past for it.
 const REMAINS_PAGE: usize = 500;
 const REMAINS_WALKED: u64 = 20_000;
+/// The first of them is a letter, but for a store that a former release has written to.
+const LETTERS_PAGE: usize = 10;
 /// Timers that a page of the search holds.
 const SURVEY_PAGE: usize = 1000;
 /// Deletions of what has expired that wait for one commit: enough to share it, few enough that nobody who writes waits long behind them.
@@ -716,6 +752,8 @@ const DELETED_AT_ONCE: usize = 100;
 mod tests {
     use minutehand_domain::id::JobId;
     use minutehand_domain::idempotency::{Asked, AskedName, Fingerprint};
+    use minutehand_domain::priority::Priority;
+    use minutehand_domain::run::State;
 
     use super::*;
 
@@ -773,6 +811,21 @@ mod tests {
         let after = store.meter();
         assert_eq!((deleted, nothing), (Ok(10), Ok(0)));
         assert_eq!((after.reads - before.reads, after.writes - before.writes), (10, 10));
+    }
+
+    /// Removed: that the entry goes with its run. Those of runs that nobody ever looked at stayed for ever.
+    #[tokio::test]
+    async fn a_letter_that_has_expired_is_in_no_list() {
+        let (store, at) = (MemoryStore::in_memory(), Moment::from_secs(1_800_000_000));
+        let key = RunKey::occurrence(JobId::from_bytes([7; 16]), at);
+        let run = Run { state: State::TimedOut { at }, ..Run::new(Tenant::deployment(), key, Priority::Normal) };
+        assert!(store.put(&run.tenant, key, &run, Guard::Absent).await.unwrap().is_written());
+        let listed = || store.entries(Table::Letters, &keys::letters(None), 10).unwrap().len();
+        assert_eq!(listed(), 1);
+
+        assert_eq!(store.sweep_expired(Moment::END, 10).await, Ok(1));
+
+        assert_eq!(listed(), 0);
     }
 
     async fn answered(store: &MemoryStore, number: u64, until: Moment) {

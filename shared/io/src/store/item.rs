@@ -77,6 +77,13 @@ pub struct Indexed {
     pub attention: Option<Attention>,
 }
 
+impl Indexed {
+    /// Whether nobody has done anything about what it came to.
+    pub fn is_letter(self) -> bool {
+        self.attention == Some(Attention::Letter)
+    }
+}
+
 /// How a run stands in the short list of what failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {

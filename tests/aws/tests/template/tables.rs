@@ -78,6 +78,6 @@ fn an_index_holds_keys_only() {
     let indexes: Vec<&Value> = indexes.flatten().collect();
 
     let names: Vec<&Value> = indexes.iter().map(|index| &index["IndexName"]).collect();
-    assert_eq!(names, ["runs_by_hour", "attention"]);
+    assert_eq!(names, ["runs_by_hour", "attention", "letters"]);
     assert!(indexes.iter().all(|index| index["Projection"]["ProjectionType"] == "KEYS_ONLY"), "{indexes:?}");
 }

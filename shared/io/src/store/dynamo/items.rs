@@ -29,9 +29,10 @@ pub(super) const VERSION: &str = "version";
 pub(super) const WRITE: &str = "write";
 pub(super) const GENERATION: &str = "generation";
 pub(super) const WRITTEN: &str = "written";
-/// The indexes' attributes: `hour` and `attention` are partitions, `listed_at` sorts in both.
+/// The indexes' attributes: `hour`, `attention` and `letter` are partitions, `listed_at` sorts in each.
 pub(super) const HOUR: &str = "hour";
 pub(super) const ATTENTION: &str = "attention";
+pub(super) const LETTER: &str = "letter";
 pub(super) const LISTED_AT: &str = "listed_at";
 const FIRST_SHAPE: u8 = 1;
 
@@ -72,12 +73,16 @@ pub(super) fn timer_attributes(timer: &Timer) -> Result<Attributes, Fault> {
     timer.write(Spread)
 }
 
-fn list(attributes: &mut Attributes, tenant: &Tenant, Indexed { run, attention }: Indexed, listing: Listing) {
+fn list(attributes: &mut Attributes, tenant: &Tenant, indexed: Indexed, listing: Listing) {
+    let Indexed { run, attention } = indexed;
     if listing == Listing::ByHour {
         attributes.insert(HOUR.to_owned(), text(keys::hour(tenant, run)));
     }
     if let Some(attention) = attention {
         attributes.insert(ATTENTION.to_owned(), text(keys::attention(tenant, run, attention)));
+    }
+    if indexed.is_letter() {
+        attributes.insert(LETTER.to_owned(), text(keys::letter(run)));
     }
     if attention.is_some() || listing == Listing::ByHour {
         attributes.insert(LISTED_AT.to_owned(), text(keys::listed_at(run)));

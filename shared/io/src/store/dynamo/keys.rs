@@ -19,6 +19,7 @@
 //! | by hour | all, where [`Listing::ByHour`](super::Listing) | `{tenant}#{hour}#{hash(run) % 16}` | `{instant, job, origin, discriminator}` |
 //! | attention | failed and timed out | `{tenant}#{hash(run) % 16}` | the same |
 //! | attention | of these, tried again or dismissed | `{tenant}#seen-to#{hash(run) % 16}` | the same |
+//! | letters | everybody's of which nobody has done either | `{hash(run) % 16}` | the same |
 //!
 //! Instants are written as the wire writes them, always 24 characters, so that they sort and can be read. A part that may
 //! be missing comes last, and a separator sorts before every letter and digit that could follow. Only what an index sorts by
@@ -62,6 +63,7 @@ pub enum Table {
 pub enum Index {
     RunsByHour,
     Attention,
+    Letters,
 }
 
 /// What can be asked, as an IAM policy names it.
@@ -212,6 +214,25 @@ pub(super) fn attention(tenant: &Tenant, key: RunKey, attention: Attention) -> S
     attention_partition(tenant, attention, index_partition(key))
 }
 
+/// Under which name it stands among everybody's dead letters.
+pub(super) fn letter(key: RunKey) -> String {
+    letters_partition(index_partition(key))
+}
+
+/// Where everybody's dead letters stand, the oldest first.
+pub(super) fn letters() -> impl Iterator<Item = Span> {
+    let of = |partition| {
+        span(
+            Resource::Index(Index::Letters),
+            letters_partition(partition),
+            FIRST_VISIBLE.to_owned(),
+            PAST_VISIBLE.to_owned(),
+            None,
+        )
+    };
+    (0..INDEX_PARTITIONS).map(of)
+}
+
 /// Where a run stands among all its tenant's: by instant, then by key.
 pub(super) fn listed_at(key: RunKey) -> String {
     let bytes = key.to_bytes();
@@ -288,7 +309,7 @@ impl Resource {
     pub const fn table(self) -> Table {
         match self {
             Self::Table(table) => table,
-            Self::Index(Index::RunsByHour | Index::Attention) => Table::State,
+            Self::Index(Index::RunsByHour | Index::Attention | Index::Letters) => Table::State,
         }
     }
 }
@@ -299,6 +320,7 @@ impl Index {
         match self {
             Self::RunsByHour => "runs_by_hour",
             Self::Attention => "attention",
+            Self::Letters => "letters",
         }
     }
 }
@@ -332,6 +354,10 @@ fn attention_partition(tenant: &Tenant, attention: Attention, partition: u16) ->
     }
 }
 
+fn letters_partition(partition: u16) -> String {
+    format!("{partition:02}")
+}
+
 fn index_partition(key: RunKey) -> u16 {
     hash(&key.to_bytes()) % INDEX_PARTITIONS
 }
@@ -344,6 +370,11 @@ fn hour_of(moment: Moment) -> i64 {
 fn bucket_partition(bucket: Bucket) -> String {
     let begin = pace::end_of(bucket.minute - 1).to_string();
     format!("{}#{:02}", &begin[.."2026-11-20T12:30".len()], bucket.shard)
+}
+
+/// The instant of the run that lies there.
+pub(super) fn instant_of_run(sort: &str) -> Option<Moment> {
+    Moment::parse(sort.strip_prefix("run#")?.split(SEPARATOR).next()?)
 }
 
 /// What a repair looks at.

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::changes::Change;
 use super::conditions::Condition;
-use super::items::{self, ATTENTION, Attributes, HOUR, LISTED_AT, PARTITION, SORT, text, under};
+use super::items::{self, ATTENTION, Attributes, HOUR, LETTER, LISTED_AT, PARTITION, SORT, text, under};
 use super::keys::{Index, Key, Resource, Span, Table};
 use super::meter::Operation;
 use super::{DynamoStore, PORT};
@@ -320,6 +320,7 @@ const fn key_of(resource: Resource) -> [&'static str; 2] {
         Resource::Table(_) => [PARTITION, SORT],
         Resource::Index(Index::RunsByHour) => [HOUR, LISTED_AT],
         Resource::Index(Index::Attention) => [ATTENTION, LISTED_AT],
+        Resource::Index(Index::Letters) => [LETTER, LISTED_AT],
     }
 }
 

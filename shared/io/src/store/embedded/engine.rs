@@ -47,6 +47,8 @@ pub enum Table {
     Items,
     /// By instant, what expires then: written with the item.
     Expiring,
+    /// By instant, which run is a dead letter, whosever it is: written with the run, and erased when somebody sees to it.
+    Letters,
 }
 
 /// The keys from `from` up to, not including, `to`.
@@ -112,7 +114,7 @@ pub enum Applied {
 }
 
 impl Table {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Heads,
         Self::Runs,
         Self::Attempts,
@@ -123,6 +125,7 @@ impl Table {
         Self::RunsByTime,
         Self::Items,
         Self::Expiring,
+        Self::Letters,
     ];
 
     /// Its place in `ALL`.
@@ -151,6 +154,7 @@ impl Table {
             Self::RunsByTime => "runs_by_time",
             Self::Items => "items",
             Self::Expiring => "expiring",
+            Self::Letters => "letters",
         }
     }
 }

@@ -115,6 +115,23 @@ pub(super) fn runs_by_time(tenant: &Tenant, window: &Range<Moment>, before: Opti
     Span { from: first_at(window.start), to, order: Order::Backward }
 }
 
+/// Where the list of everybody's dead letters leads to this one: by instant, then by run.
+pub(super) fn letter(tenant: &Tenant, key: RunKey) -> Vec<u8> {
+    [&moment(key.at)[..], &of(tenant, &[&key.to_bytes()])].concat()
+}
+
+/// The same of a run that is listed under this key.
+pub(super) fn letter_listed_at(by_time: &[u8]) -> Option<Vec<u8>> {
+    let (tenant, rest) = by_time.split_at(by_time.iter().position(|byte| *byte == 0)? + 1);
+    let (at, run) = rest.split_first_chunk::<MOMENT_BYTES>()?;
+    Some([&at[..], tenant, run].concat())
+}
+
+/// Everybody's dead letters, the oldest first, behind the last one seen.
+pub(super) fn letters(behind: Option<Vec<u8>>) -> Span {
+    expired(Moment::END, behind)
+}
+
 /// By instant, then by what expires then.
 pub(super) fn expiring(at: Moment, table: Table, key: &[u8]) -> Vec<u8> {
     [&moment(at)[..], &[table.number()], key].concat()
@@ -236,7 +253,7 @@ pub(super) fn timers(minute: i64, after: Option<TimerKey>, until: Moment) -> Opt
 }
 
 /// Every table in which anything is a tenant's; first what opens doors, then what starts runs.
-pub(super) const WHERE_TENANTS_LIE: [Table; 9] = [
+pub(super) const WHERE_TENANTS_LIE: [Table; 10] = [
     Table::Documents,
     Table::Heads,
     Table::Timers,
@@ -246,12 +263,13 @@ pub(super) const WHERE_TENANTS_LIE: [Table; 9] = [
     Table::Items,
     Table::RunsByTime,
     Table::Expiring,
+    Table::Letters,
 ];
 
-/// Where a tenant's things lie in one of them, past a key. Timers, and what expires, lie by time, whosever they are.
+/// Where a tenant's things lie in one of them, past a key. Timers, letters, and what expires, lie by time, whosever they are.
 pub(super) fn where_a_tenant_lies(table: Table, tenant: &Tenant, past: Option<Vec<u8>>) -> Span {
     let whole = match table {
-        Table::Timers | Table::Expiring => all_timers(),
+        Table::Timers | Table::Expiring | Table::Letters => all_timers(),
         _ => {
             let from = of(tenant, &[]);
             Span { to: behind_all(from.clone()), from, order: Order::Forward }
@@ -264,6 +282,11 @@ pub(super) fn where_a_tenant_lies(table: Table, tenant: &Tenant, past: Option<Ve
 pub(super) fn expires_of(key: &[u8], tenant: &Tenant) -> bool {
     let is_a_cursors = key.get(MOMENT_BYTES) == Some(&Table::Cursors.number());
     !is_a_cursors && key.get(MOMENT_BYTES + 1..).is_some_and(|key| key.starts_with(&of(tenant, &[])))
+}
+
+/// Whether a letter is a tenant's: his name follows on the instant.
+pub(super) fn is_letter_of(key: &[u8], tenant: &Tenant) -> bool {
+    key.get(MOMENT_BYTES..).is_some_and(|key| key.starts_with(&of(tenant, &[])))
 }
 
 /// Every timer there is.

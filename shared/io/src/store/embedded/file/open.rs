@@ -6,16 +6,21 @@ use std::io::{self, ErrorKind};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
+use minutehand_domain::run::Run;
 use redb::{
-    Builder, CommitError, Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError, TableDefinition,
-    TableError, TableHandle as _, TransactionError,
+    Builder, CommitError, Database, DatabaseError, ReadableDatabase, ReadableTable as _, StorageBackend, StorageError,
+    TableDefinition, TableError, TableHandle as _, TransactionError, WriteTransaction,
 };
 use thiserror::Error;
 
 use super::durable::sync_directories;
 use super::overlay::Overlay;
 use super::{definition, owner_only};
+use crate::store::Seen;
+use crate::store::embedded::codec::Codec;
 use crate::store::embedded::engine::Table;
+use crate::store::embedded::keys;
+use crate::store::item::{Indexed, Item as _};
 
 pub(super) const FILE: &str = "minutehand.redb";
 /// A store being made: it gets its name when it is whole, so that a crash at first start leaves nothing half made.
@@ -42,6 +47,9 @@ pub(super) const RELEASE_KEY: &str = "written by";
 pub(super) const RELEASE: &str = env!("CARGO_PKG_VERSION");
 /// What a backup calls a release that is not said.
 const BEFORE_ANY_SAID_SO: &str = "before 0.2";
+/// Stands where every dead letter is in the list of them. It came without a new format: whoever does not know it leaves letters in it that somebody
+/// has seen to, and others out.
+pub(super) const LETTERS_LISTED: &str = "letters listed";
 
 #[derive(Debug, Error)]
 pub enum OpenError {
@@ -171,9 +179,28 @@ fn initialise(database: &Database) -> Result<(), OpenError> {
     for table in Table::ALL {
         transaction.open_table(definition(table))?;
     }
+    if transaction.open_table(META)?.get(LETTERS_LISTED)?.is_none() {
+        list_letters(&transaction)?;
+        transaction.open_table(META)?.insert(LETTERS_LISTED, 1)?;
+    }
     transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
     transaction.open_table(ABOUT)?.insert(RELEASE_KEY, RELEASE)?;
     transaction.commit()?;
+    Ok(())
+}
+
+/// Looks at every run there is, once.
+fn list_letters(transaction: &WriteTransaction) -> Result<(), OpenError> {
+    let (runs, mut letters) =
+        (transaction.open_table(definition(Table::Runs))?, transaction.open_table(definition(Table::Letters))?);
+    for entry in runs.iter()? {
+        let (key, value) = entry?;
+        // What this release cannot read is another's to list.
+        let Ok(Seen { item: run, .. }) = Codec::Ours.decode::<Run>(value.value()) else { continue };
+        if run.index().is_some_and(Indexed::is_letter) {
+            letters.insert(keys::letter(&run.tenant, run.key).as_slice(), key.value())?;
+        }
+    }
     Ok(())
 }
 
@@ -189,7 +216,8 @@ fn make_tables(database: &Database) -> Result<(), OpenError> {
 /// a new format, that release would open the file again and answer 503 for what this one has written.
 fn adopted(database: Database) -> Result<Database, OpenError> {
     let (found, release) = written_in(&database)?;
-    if found == FORMAT && release.as_deref() == Some(RELEASE) && has_all_tables(&database)? {
+    let is_ours = found == FORMAT && release.as_deref() == Some(RELEASE);
+    if is_ours && has_all_tables(&database)? && has_all_letters(&database)? {
         return Ok(database);
     }
     initialise(&database)?;
@@ -216,6 +244,10 @@ fn has_all_tables(database: &Database) -> Result<bool, OpenError> {
     let transaction = database.begin_read()?;
     let names: Vec<_> = transaction.list_tables()?.map(|table| table.name().to_owned()).collect();
     Ok(Table::ALL.iter().all(|table| names.iter().any(|name| name == table.name())))
+}
+
+fn has_all_letters(database: &Database) -> Result<bool, OpenError> {
+    Ok(database.begin_read()?.open_table(META)?.get(LETTERS_LISTED)?.is_some())
 }
 
 /// Which release wrote the store last; none where that was before any said so.
@@ -276,7 +308,41 @@ opening_fails_with!(DatabaseError, TransactionError, TableError, StorageError, C
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use minutehand_domain::Moment;
+    use minutehand_domain::id::{JobId, RunKey, Tenant};
+    use minutehand_domain::priority::Priority;
+    use minutehand_domain::run::State;
+
     use super::*;
+    use crate::store::embedded::FileStore;
+    use crate::store::{Guard, Store as _};
+
+    const DUE: Moment = Moment::from_secs(1_800_000_000);
+
+    /// As the releases before the list of letters left it. Removed: that the runs are looked at.
+    #[tokio::test]
+    async fn letters_of_a_store_that_has_no_list_of_them_are_found_once() {
+        let there = tempfile::tempdir().unwrap();
+        let store = FileStore::open(there.path()).unwrap();
+        for (number, state) in [(1, State::Cancelled { at: DUE }), (2, State::TimedOut { at: DUE })] {
+            let key = RunKey::occurrence(JobId::from_bytes([number; 16]), DUE + Duration::from_secs(number.into()));
+            let run = Run { state, ..Run::new(Tenant::new("acme").unwrap(), key, Priority::Normal) };
+            assert!(store.put(&run.tenant, key, &run, Guard::Absent).await.unwrap().is_written());
+        }
+        store.close();
+        let database = builder().open(there.path().join(FILE)).unwrap();
+        let transaction = database.begin_write().unwrap();
+        transaction.delete_table(definition(Table::Letters)).unwrap();
+        transaction.open_table(META).unwrap().remove(LETTERS_LISTED).unwrap();
+        transaction.commit().unwrap();
+        drop(database);
+
+        let store = FileStore::open(there.path()).unwrap();
+
+        assert_eq!(store.oldest_letter().await, Ok(Some(DUE + Duration::from_secs(2))));
+    }
 
     /// With the one raised and not the other, a refusal would send its reader to the release that refuses.
     #[test]
