@@ -1,7 +1,7 @@
 //! Pools: one is there as soon as somebody names it, in a job, a workflow, or a request for something to do. That is written down once, so that
 //! a pool is listed for which nobody works.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::Moment;
 use minutehand_domain::id::Tenant;
+use minutehand_domain::pace;
 use minutehand_domain::pool::presence::{Presence, Status};
 use minutehand_domain::pool::{Offer, Pool, PoolId, PoolName};
 use minutehand_domain::priority::Priority;
@@ -31,34 +32,35 @@ const COUNTED: usize = 1000;
 const WORKERS: usize = 1000;
 
 #[derive(Default)]
-pub(crate) struct NamedPools(Mutex<HashSet<(Tenant, PoolName)>>);
+pub(crate) struct NamedPools(Mutex<HashMap<(Tenant, PoolName), Moment>>);
 
 impl NamedPools {
-    /// Notes that these are named. What names them is not refused because this could not be written.
+    /// Notes that these are named. What names them is not refused because this could not be written. Written again from time to time: a tenant that was
+    /// erased and begins anew names the same ones.
     pub(crate) async fn note<D: Ports>(&self, ports: &D, tenant: &Tenant, names: impl IntoIterator<Item = &PoolName>) {
         for name in names {
-            let key = (tenant.clone(), name.clone());
-            if self.lock().contains(&key) {
+            let (key, now) = ((tenant.clone(), name.clone()), ports.clock().now());
+            if self.lock().get(&key).is_some_and(|noted_at| pace::is_known(*noted_at, now)) {
                 continue;
             }
-            let pool = Pool { tenant: tenant.clone(), name: name.clone(), named_at: ports.clock().now() };
+            let pool = Pool { tenant: tenant.clone(), name: name.clone(), named_at: now };
             // Where it stands already it is the same but for its instant.
             match ports.store().put(tenant, name.clone(), &pool, Guard::Absent).await {
-                Ok(_there_now) => self.remember(key),
+                Ok(_there_now) => self.remember(key, now),
                 Err(fault) => tracing::warn!(pool = %name, %fault, "that a pool is named is not written down"),
             }
         }
     }
 
-    fn remember(&self, key: (Tenant, PoolName)) {
+    fn remember(&self, key: (Tenant, PoolName), now: Moment) {
         let mut known = self.lock();
         if known.len() >= POOLS {
             known.clear();
         }
-        known.insert(key);
+        known.insert(key, now);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<(Tenant, PoolName)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Tenant, PoolName), Moment>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

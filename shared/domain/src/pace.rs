@@ -24,6 +24,8 @@ pub const ORPHAN: Duration = Duration::from_secs(15 * 60);
 /// How long nothing must be found of a tenant that is erased: longer than whoever had begun may write for it. That is who holds a lease (840 s
 /// and 30 s), or has found an orphan (15 minutes), and clocks apart.
 pub const ERASED_QUIET: Duration = Duration::from_secs(20 * 60);
+/// For how long a process goes by what it has read of a tenant and that changes for nobody: for less than an erasure takes.
+const KNOWN: Duration = Duration::from_secs(15 * 60);
 /// How long something that nobody can read is put off before it is met again.
 pub const CORRUPT: Duration = Duration::from_secs(3600);
 /// How long something of a later release is put off: each pass meets it within its horizon, and no bucket waits for it.
@@ -69,6 +71,11 @@ pub fn minute_of(moment: Moment) -> i64 {
 
 pub fn end_of(minute: i64) -> Moment {
     Moment::from_millis((minute + 1).saturating_mul(MINUTE))
+}
+
+/// Whether a process may still go by what it read then. Not by what it read in a future that its clock no longer believes in.
+pub fn is_known(read_at: Moment, now: Moment) -> bool {
+    read_at <= now && now.since(read_at) < KNOWN
 }
 
 /// Up to when a promise may be put into this bucket.

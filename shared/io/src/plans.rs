@@ -1,5 +1,5 @@
-//! Plans: the versions of workflows that a process has compiled. A version never changes, so that what is known once is known for
-//! as long as there is room.
+//! Plans: the versions of workflows that a process has compiled. A version never changes while its tenant lives, so that what is known once is
+//! known for as long as there is room; but not for so long that a tenant can be erased meanwhile, and another version stand under its number.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +8,7 @@ use std::{fmt, mem};
 use minutehand_domain::Moment;
 use minutehand_domain::access::By;
 use minutehand_domain::id::Tenant;
+use minutehand_domain::pace;
 use minutehand_domain::workflow::WorkflowId;
 use minutehand_domain::workflow::definition::Definition;
 use minutehand_domain::workflow::plan::Plan;
@@ -33,7 +34,7 @@ pub struct Plans {
 
 #[derive(Default)]
 struct Kept {
-    plans: BTreeMap<Version, Arc<Plan>>,
+    plans: BTreeMap<Version, (Arc<Plan>, Moment)>,
     bytes: usize,
 }
 
@@ -51,33 +52,39 @@ impl Plans {
         &self.calendars
     }
 
-    /// The plan of a version; none where there is no such version.
+    /// The plan of a version; none where there is no such version. What was read long ago is read again.
     pub async fn of<S: Store>(
         &self,
         store: &S,
         tenant: &Tenant,
         workflow: WorkflowId,
         version: u32,
+        now: Moment,
     ) -> Result<Option<Arc<Plan>>, Fault> {
         let key = (tenant.clone(), workflow, version);
-        if let Some(plan) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).plans.get(&key) {
-            return Ok(Some(Arc::clone(plan)));
+        if let Some(plan) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).known(&key, now) {
+            return Ok(Some(plan));
         }
         let Some((_, text)) = Box::pin(text_of(store, tenant, workflow, version)).await? else { return Ok(None) };
         let plan = Plan::new(definition::read(&text)?)
             .map_err(|bad| Fault::unreadable(PORT, format!("{workflow}, version {version}: {}", bad[0])))?;
         let plan = Arc::new(plan);
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).keep(key, &plan, text.len());
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).keep(key, (&plan, now), text.len());
         Ok(Some(plan))
     }
 }
 
 impl Kept {
-    fn keep(&mut self, key: Version, plan: &Arc<Plan>, bytes: usize) {
+    fn known(&self, key: &Version, now: Moment) -> Option<Arc<Plan>> {
+        let (plan, read_at) = self.plans.get(key)?;
+        pace::is_known(*read_at, now).then(|| Arc::clone(plan))
+    }
+
+    fn keep(&mut self, key: Version, (plan, read_at): (&Arc<Plan>, Moment), bytes: usize) {
         if self.bytes + bytes > BYTES {
             *self = Self::default();
         }
-        if self.plans.insert(key, Arc::clone(plan)).is_none() {
+        if self.plans.insert(key, (Arc::clone(plan), read_at)).is_none() {
             self.bytes += bytes;
         }
     }
@@ -187,7 +194,7 @@ mod tests {
 
         assert_eq!(written, [true, true, false]);
         assert_eq!((read.definition, read.made_at), (long, AT));
-        assert!(Plans::default().of(&store, &tenant, WORKFLOW, 2).await.unwrap().is_none());
+        assert!(Plans::default().of(&store, &tenant, WORKFLOW, 2, AT).await.unwrap().is_none());
     }
 
     #[test]
@@ -196,7 +203,7 @@ mod tests {
         let version = |number: u32| (Tenant::deployment(), WORKFLOW, number);
 
         for number in [1, 1, 2, 3] {
-            kept.keep(version(number), &plan, BYTES / 2);
+            kept.keep(version(number), (&plan, AT), BYTES / 2);
         }
 
         assert_eq!((kept.plans.into_keys().collect::<Vec<_>>(), kept.bytes), (vec![version(3)], BYTES / 2));
@@ -207,11 +214,30 @@ mod tests {
         let (store, tenant, plans) = (MemoryStore::in_memory(), Tenant::deployment(), Plans::default());
         assert!(write(&store, &tenant, (WORKFLOW, 1), &definition("x"), (AT, &By::host())).await.unwrap());
 
-        let plan = plans.of(&store, &tenant, WORKFLOW, 1).await.unwrap().unwrap();
-        let elsewhere = plans.of(&MemoryStore::in_memory(), &tenant, WORKFLOW, 1).await.unwrap();
-        let of_another = plans.of(&store, &Tenant::new("other").unwrap(), WORKFLOW, 1).await.unwrap();
+        let plan = plans.of(&store, &tenant, WORKFLOW, 1, AT).await.unwrap().unwrap();
+        let elsewhere = plans.of(&MemoryStore::in_memory(), &tenant, WORKFLOW, 1, AT + pace::ORPHAN / 2).await.unwrap();
+        let of_another = plans.of(&store, &Tenant::new("other").unwrap(), WORKFLOW, 1, AT).await.unwrap();
 
         assert_eq!(elsewhere, Some(plan));
         assert_eq!(of_another, None, "each tenant's are its own");
+    }
+
+    /// As behind an erasure, where the tenant begins anew with a workflow of the same key. Removed: the age of what is known. Runs of the new one began
+    /// the tasks of the one that was erased, for as long as the process lived.
+    #[tokio::test]
+    async fn what_was_erased_and_made_anew_is_known_as_it_is_now() {
+        let (tenant, plans) = (Tenant::deployment(), Plans::default());
+        let (before, after) = (MemoryStore::in_memory(), MemoryStore::in_memory());
+        for (store, task) in [(&before, "x"), (&after, "y")] {
+            assert!(write(store, &tenant, (WORKFLOW, 1), &definition(task), (AT, &By::host())).await.unwrap());
+        }
+        let old = plans.of(&before, &tenant, WORKFLOW, 1, AT).await.unwrap();
+
+        let erased = plans.of(&MemoryStore::in_memory(), &tenant, WORKFLOW, 1, AT + pace::ERASED_QUIET).await.unwrap();
+        let new = plans.of(&after, &tenant, WORKFLOW, 1, AT + pace::ERASED_QUIET).await.unwrap();
+
+        assert_eq!(erased, None);
+        assert!(new.is_some() && new != old);
+        assert_eq!(plans.of(&before, &tenant, WORKFLOW, 1, AT + pace::ERASED_QUIET).await.unwrap(), new);
     }
 }

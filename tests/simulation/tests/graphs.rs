@@ -695,8 +695,12 @@ impl World {
         let (world, run) = (self.clone(), self.read(key));
         self.now(async move {
             let graph = run.graph.as_ref().expect("it has unfolded");
-            let plan =
-                world.plans().of(&world.0.store, &tenant(), graph.workflow, graph.version).await.unwrap().unwrap();
+            let plan = world
+                .plans()
+                .of(&world.0.store, &tenant(), graph.workflow, graph.version, world.clock().now())
+                .await
+                .unwrap()
+                .unwrap();
             let mut children = Vec::new();
             for job in parts::places(key, graph.parts) {
                 let within = RunsOf { job, window: Moment::EPOCH..Moment::END };

@@ -145,7 +145,7 @@ impl Whole {
             (State::Waiting(Waiting::Slot { since }), _, Some(workflow)) => {
                 let version = self.target.version.unwrap_or(workflow.version);
                 let (tenant, id) = (&self.run.tenant, workflow.id);
-                let plan = ports.plans().of(ports.store(), tenant, id, version).await?;
+                let plan = ports.plans().of(ports.store(), tenant, id, version, now).await?;
                 let width = plan.and_then(|plan| plan.policy().max_concurrent_runs);
                 Ok(match width {
                     Some(width) => Some(of_slot(&workflow.name, width, *since, now)),

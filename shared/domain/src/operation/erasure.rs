@@ -91,7 +91,7 @@ impl Erasure {
     /// A walk that began at `from` at the latest has met something at `now`, and erased so much of it so far.
     #[must_use]
     pub fn told(&self, from: Moment, now: Moment, erased: u64, behind: Option<String>) -> Self {
-        let (began, found) = (Some(self.began.unwrap_or(from)), self.found + erased);
+        let (began, found) = (Some(self.begun_by(from, now)), self.found + erased);
         Self { began, found, behind, last_found: now, ..self.clone() }
     }
 
@@ -100,13 +100,18 @@ impl Erasure {
     pub fn stepped(&self, Looked { from, to, erased, next }: Looked) -> Self {
         let found = self.found + erased;
         let last_found = if erased > 0 { to } else { self.last_found };
-        let began = Some(self.began.unwrap_or(from));
+        let began = Some(self.begun_by(from, to));
         let walking = Self { behind: next, began, found, last_found, ..self.clone() };
         match walking.behind {
             Some(_) => walking,
             None if walking.is_quiet() => Self { left: Some(0), ..walking },
             None => Self { began: None, found: 0, left: Some(found), ..walking },
         }
+    }
+
+    /// When the walk began, which is no later than now: by a clock that was set back since, what is found from now on would lie long before it.
+    fn begun_by(&self, from: Moment, now: Moment) -> Moment {
+        self.began.unwrap_or(from).min(now)
     }
 
     /// Whether nothing is left, and nobody is left who might still write anything.
@@ -181,6 +186,19 @@ mod tests {
         let died = told.stepped(looked(late, 0, None));
         assert!(!died.is_over(), "what was met was erased by somebody who could not say so");
         assert_eq!(died.rests_until(), late + pace::ERASED_QUIET);
+    }
+
+    /// Removed: that a walk begins no later than now. This one would be the last, though it found everything there was.
+    #[test]
+    fn a_walk_through_which_the_clock_is_set_back_is_not_the_last() {
+        let ahead = BEGIN + 2 * pace::ERASED_QUIET;
+        let began = new().told(ahead, ahead, 0, None).stepped(looked(ahead, 200, Some("a")));
+        let beside = new().stepped(Looked { from: ahead, ..looked(BEGIN, 200, None) });
+
+        let walked = began.stepped(looked(BEGIN, 30, None));
+
+        assert_eq!((walked.left, walked.is_over()), (Some(230), false));
+        assert_eq!((beside.left, beside.is_over()), (Some(200), false));
     }
 
     #[test]

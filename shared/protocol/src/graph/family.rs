@@ -57,7 +57,8 @@ impl<'a, D: Ports> Family<'a, D> {
     pub(super) async fn below(ports: &'a D, parent: Seen<Run>) -> Result<Option<Self>, Fault> {
         let Some(graph) = parent.item.graph.clone() else { return Ok(None) };
         let (tenant, Graph { workflow, version, .. }) = (&parent.item.tenant, &graph);
-        let Some(plan) = ports.plans().of(ports.store(), tenant, *workflow, *version).await? else {
+        let Some(plan) = ports.plans().of(ports.store(), tenant, *workflow, *version, ports.clock().now()).await?
+        else {
             return Err(Fault::unreadable("store", format!("version {version} of {workflow} is not there")));
         };
         Ok(Some(Self {

@@ -50,7 +50,8 @@ pub async fn of_workflow<D: Ports>(
     let Some(version) = version_of(ports, run, target).await? else {
         return Ok(Err(format!("the workflow {} is not there", target.id)));
     };
-    let Some(plan) = ports.plans().of(ports.store(), &run.tenant, target.id, version).await? else {
+    let Some(plan) = ports.plans().of(ports.store(), &run.tenant, target.id, version, ports.clock().now()).await?
+    else {
         return Ok(Err(format!("the workflow {} has no version {version}", target.id)));
     };
     if let Some(told) = beyond_a_share(shares(ports, run).await?, plan.nodes().count()) {

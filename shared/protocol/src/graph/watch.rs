@@ -67,7 +67,9 @@ impl Watched {
     /// None where it has not unfolded, or into branches and not into tasks.
     pub async fn of<D: Ports>(ports: &D, run: Run) -> Result<Option<Self>, Fault> {
         let Some(graph) = run.graph.clone().filter(|graph| graph.each.is_none()) else { return Ok(None) };
-        let Some(plan) = ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version).await? else {
+        let Some(plan) =
+            ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version, ports.clock().now()).await?
+        else {
             return Ok(None);
         };
         let mut tasks = BTreeMap::<u16, Run>::new();
@@ -199,7 +201,9 @@ pub async fn standing_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<Standi
     };
     let Some(whole) = whole else { return Ok(None) };
     let Some(graph) = &whole.graph else { return Ok(None) };
-    let Some(plan) = ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version).await? else {
+    let Some(plan) =
+        ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version, ports.clock().now()).await?
+    else {
         return Ok(None);
     };
     let Some(key) = plan.node(place.node).map(|node| node.task.key.clone()) else { return Ok(None) };
