@@ -17,7 +17,7 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_api::archive::{ENDING, Record, day_of, member};
 use minutehand_domain::id::Tenant;
-use minutehand_domain::operation::Erasing;
+use minutehand_domain::operation::{Erasing, Marked, OperationHead};
 use minutehand_domain::run::Run;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::bucket::Bucket;
@@ -125,7 +125,7 @@ async fn kept_of<D: Ports>(ports: &D, changes: &[Value]) -> Result<Vec<Kept>, Fa
     for change in changes {
         match Gone::of(change) {
             Ok(expired) => gone.extend(expired),
-            Err(()) => kept.push(as_it_lay(None, change, ports.clock().now())),
+            Err(why) => kept.push(as_it_lay(None, change, &why, ports.clock().now())),
         }
     }
     let erased = &erased(ports, &gone).await?;
@@ -134,13 +134,12 @@ async fn kept_of<D: Ports>(ports: &D, changes: &[Value]) -> Result<Vec<Kept>, Fa
     Ok(kept)
 }
 
-/// By the marks that erasures leave: a name may be used again, and what ends under it then is kept.
+/// By the marks of erasures that were begun: a name may be used again, and what ends under it then is kept.
 async fn erased<D: Ports>(ports: &D, gone: &[Gone<'_>]) -> Result<Erased, Fault> {
     let mut erased = Erased::new();
     for tenant in gone.iter().filter_map(|gone| gone.image.tenant()).collect::<BTreeSet<_>>() {
-        match ports.store().get::<Erasing>(&Tenant::deployment(), tenant.clone()).await {
-            Ok(Some(mark)) => _ = erased.insert(tenant, mark.item.since + pace::ERASED_QUIET),
-            Ok(None) => {}
+        match erased_until(ports, &tenant).await {
+            Ok(until) => erased.extend(until.map(|until| (tenant, until))),
             Err(why) if why.is_of_an_item() => tracing::error!(%why, "whether a tenant was erased cannot be read"),
             Err(fault) => return Err(fault),
         }
@@ -148,15 +147,27 @@ async fn erased<D: Ports>(ports: &D, gone: &[Gone<'_>]) -> Result<Erased, Fault>
     Ok(erased)
 }
 
+/// A mark alone is no erasure: whoever put it may have died before he had written the operation, and the tenant lives on.
+async fn erased_until<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Option<Moment>, Fault> {
+    let Some(mark) = ports.store().get::<Erasing>(&Tenant::deployment(), tenant.clone()).await? else {
+        return Ok(None);
+    };
+    let (mark, now) = (mark.item, ports.clock().now());
+    let there = ports.store().get::<OperationHead>(&mark.of, mark.operation).await?;
+    let is_begun = there.and_then(|seen| seen.item.operation()).is_some();
+    let may_begin = matches!(mark.comes_to(None, now), Marked::Unbegun(_));
+    Ok((is_begun || may_begin).then(|| mark.since + pace::ERASED_QUIET))
+}
+
 impl<'a> Gone<'a> {
     /// None where it has not expired. The error: a change that is none, or does not show what stood there.
-    fn of(change: &'a Value) -> Result<Option<Self>, ()> {
+    fn of(change: &'a Value) -> Result<Option<Self>, Fault> {
         let by = change.pointer("/userIdentity/principalId").and_then(Value::as_str);
         if by != Some(EXPIRY) || change["eventName"] != "REMOVE" {
             return Ok(None);
         }
         let raw = &change["dynamodb"]["OldImage"];
-        let image = Image::read(raw).map_err(|_unreadable| ())?;
+        let image = Image::read(raw)?;
         let at = change["dynamodb"]["ApproximateCreationDateTime"].as_f64().unwrap_or_default();
         #[expect(clippy::cast_possible_truncation, reason = "an instant of this age")]
         Ok(Some(Self { image, raw, at: Moment::from_millis((at * 1000.0) as i64) }))
@@ -170,8 +181,8 @@ impl<'a> Gone<'a> {
             Ok(Some(run)) if forgotten.is_some_and(|until| run.finished_at() < Some(*until)) => Ok(None),
             Ok(Some(run)) => self.told(ports, run).await,
             Ok(None) => Ok(None),
-            Err(_unreadable) if forgotten.is_some() => Ok(None),
-            Err(_unreadable) => Ok(Some(as_it_lay(tenant.as_ref(), self.raw, ports.clock().now()))),
+            Err(_unreadable) if forgotten.is_some_and(|until| self.at < *until) => Ok(None),
+            Err(why) => Ok(Some(as_it_lay(tenant.as_ref(), self.raw, &why, ports.clock().now()))),
         }
     }
 
@@ -194,9 +205,10 @@ fn in_folder(record: Record, how: How) -> Kept {
 }
 
 /// It is gone from the table, and must not hold up what comes behind it.
-fn as_it_lay(tenant: Option<&Tenant>, raw: &Value, now: Moment) -> Kept {
+fn as_it_lay(tenant: Option<&Tenant>, raw: &Value, why: &Fault, now: Moment) -> Kept {
     let tenant = tenant.map_or(NOBODY, Tenant::as_str);
-    tracing::error!(tenant, "what nobody can read is archived as it lay");
+    let [partition, sort] = ["pk", "sk"].map(|key| raw[key]["S"].as_str().unwrap_or_default());
+    tracing::error!(tenant, partition, sort, %why, "what nobody can read is archived as it lay");
     Kept { folder: format!("{UNREADABLE}/{tenant}/{}", day_of(now)), line: raw.to_string(), how: How::Unreadable }
 }
 

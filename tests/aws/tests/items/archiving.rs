@@ -7,9 +7,10 @@ use std::sync::{Mutex, PoisonError};
 use flate2::read::MultiGzDecoder;
 use minutehand_archiver::{Archived, Shelf, archive};
 use minutehand_aws_tests::stream::{EXPIRY, batch, image, removed};
-use minutehand_domain::Moment;
+use minutehand_domain::access::By;
 use minutehand_domain::id::Tenant;
-use minutehand_domain::operation::{Erasing, OperationId};
+use minutehand_domain::operation::{Erasing, Erasure, Operation, OperationHead, OperationId, Work};
+use minutehand_domain::{Moment, pace};
 use minutehand_io::store::{Guard, Store as _};
 use minutehand_io::{Fault, Ports as _};
 
@@ -109,30 +110,43 @@ async fn what_nobody_can_read_is_kept_as_it_lay() {
 }
 
 /// Removed, one after the other: the marks are not asked, and what expired of an erased tenant came back into its folder; they are asked of whatever ends
-/// under the name, and whoever has it next had no archive.
+/// under the name, and whoever has it next had no archive; a mark counts whose erasure was never written, and a tenant that nobody had erased had none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_erased_meanwhile_is_not_archived() {
     let stage = Stage::new(Listing::ByHour).await;
     let (shown, images) = gone(&stage).await;
-    let expired: Vec<Value> = images.iter().map(|image| removed("e", Some(EXPIRY), image)).collect();
+    let torn = json!({"pk": {"S": "acme#h#1"}, "sk": {"S": "run#1"}, "version": {"N": "1"}});
+    let expired: Vec<Value> = images.iter().chain([&torn]).map(|image| removed("e", Some(EXPIRY), image)).collect();
     let ended = Moment::parse(shown["finished_at"].as_str().unwrap()).unwrap();
-    let (acme, deployment) = (Tenant::new("acme").unwrap(), Tenant::deployment());
+    let (behind, before) = (ended + Duration::from_secs(60), ended - Duration::from_secs(3600));
+    let archived = async || {
+        let archived = archive(&*stage.api, &Kept::default(), &batch(&expired)).await.expect("an archive");
+        (archived.runs, archived.unreadable)
+    };
 
-    let mut archived = Vec::new();
-    for since in [ended + Duration::from_secs(60), ended - Duration::from_secs(3600)] {
-        let mark = Erasing {
-            tenant: acme.clone(),
-            of: deployment.clone(),
-            operation: OperationId::new(since, [1; 16]),
-            since,
-        };
-        let there = stage.api.store().get::<Erasing>(&deployment, acme.clone()).await.unwrap();
-        let guard = there.map_or(Guard::Absent, |seen| seen.guard());
-        assert!(stage.api.store().put(&deployment, acme.clone(), &mark, guard).await.unwrap().is_written());
-        archived.push(archive(&*stage.api, &Kept::default(), &batch(&expired)).await.expect("an archive").runs);
+    mark(&stage, before, false).await;
+    assert_eq!(archived().await, (1, 1), "it ended in the name's next life");
+    mark(&stage, behind, false).await;
+    assert_eq!(archived().await, (0, 0), "the erasure may be about to be written");
+    stage.jump_to(behind + pace::ORPHAN);
+    assert_eq!(archived().await, (1, 1), "nobody has written it");
+    mark(&stage, behind, true).await;
+    assert_eq!(archived().await, (0, 0));
+}
+
+/// Marks the tenant as one whose erasure was asked for then, and has it begun.
+async fn mark(stage: &Stage, since: Moment, is_begun: bool) {
+    let (tenant, of, store) = (Tenant::new("acme").unwrap(), Tenant::deployment(), stage.api.store());
+    let operation = OperationId::new(since, [1; 16]);
+    if is_begun {
+        let work = Work::Erase(Erasure::new(tenant.clone(), since));
+        let begun = OperationHead::Operation(Operation::new(of.clone(), operation, work, By::host(), since).into());
+        assert!(store.put(&of, operation, &begun, Guard::Absent).await.unwrap().is_written());
     }
-
-    assert_eq!(archived, [0, 1]);
+    let there = store.get::<Erasing>(&of, tenant.clone()).await.unwrap();
+    let guard = there.map_or(Guard::Absent, |seen| seen.guard());
+    let mark = Erasing { tenant: tenant.clone(), of: of.clone(), operation, since };
+    assert!(store.put(&of, tenant, &mark, guard).await.unwrap().is_written());
 }
 
 /// A release wrote the job anew, and was rolled back. Removed, one after the other: nothing waits for it, and a day of runs lacked what a deployment an
