@@ -25,8 +25,15 @@ pub(crate) struct Archive {
     directory: PathBuf,
     /// What this process calls its files: no other has the same.
     name: String,
-    /// Those that could not be appended to: what is torn stays the end of its file.
+    /// Those that nothing may be appended to any more: what is torn, or perhaps not on the disk, stays the end of its file.
     spoilt: BTreeMap<PathBuf, u32>,
+}
+
+/// Why something was not appended.
+struct Unappended {
+    why: io::Error,
+    /// Nobody knows what the file's end is now.
+    spoils: bool,
 }
 
 impl Archive {
@@ -55,18 +62,32 @@ impl Archive {
         let again = if spoilt == 0 { String::new() } else { format!("-{spoilt}") };
         let folder_here = self.directory.join(folder);
         let path = folder_here.join(format!("{}{again}{ENDING}", self.name));
-        let appended = append_durably(&path, &member).and_then(|()| durable::sync_directory(&folder_here));
-        if appended.is_err() {
+        let appended = append_durably(&path, &member);
+        if appended.as_ref().is_err_and(|failed| failed.spoils) {
             self.spoilt.insert(folder.to_owned(), spoilt + 1);
         }
-        appended
+        appended.map_err(|failed| failed.why)?;
+        durable::sync_directory(&folder_here)
     }
 }
 
-fn append_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = owner_only::open(fs::OpenOptions::new().create(true).append(true), path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+/// A disk that is full stays so for hours, and what could not be kept comes again each minute: what fitted of it is taken back, or the pieces would
+/// take the rest of the disk.
+fn append_durably(path: &Path, bytes: &[u8]) -> Result<(), Unappended> {
+    let as_it_was = |why| Unappended { why, spoils: false };
+    let mut file = owner_only::open(fs::OpenOptions::new().create(true).append(true), path).map_err(as_it_was)?;
+    let length = file.metadata().map_err(as_it_was)?.len();
+    let (written, synced) = match file.write_all(bytes) {
+        Ok(()) => (Ok(()), file.sync_all()),
+        failed => (failed, Ok(())),
+    };
+    let spoils = synced.is_err();
+    let Err(why) = written.and(synced) else { return Ok(()) };
+    Err(Unappended { why, spoils: take_back(path, &file, length).is_err() || spoils })
+}
+
+fn take_back(path: &Path, file: &fs::File, length: u64) -> io::Result<()> {
+    if length == 0 { fs::remove_file(path) } else { file.set_len(length) }
 }
 
 /// A folder is only found again after a power cut if those that lead to it are on the disk too: also one that was there already, whose maker may
@@ -109,24 +130,59 @@ mod tests {
         assert_eq!(files(directory.path()), wanted.map(|day| directory.path().join(day).join(name)));
     }
 
-    /// What a failed write left may end in the middle of a member: nothing that is appended behind that could be read.
     #[test]
-    fn nothing_is_written_behind_what_could_not_be() {
+    fn a_folder_that_cannot_be_written_into_keeps_no_other_from_its_file() {
         let directory = tempfile::tempdir().unwrap();
         let mut archive = Archive::open(directory.path(), NOON, 7).unwrap();
-        let in_the_way = directory.path().join("acme/2027/01/15").join(format!("{}{ENDING}", archive.name));
+        let (day, name) = (PathBuf::from("acme/2027/01/15"), format!("{}{ENDING}", archive.name));
+        let in_the_way = directory.path().join(&day).join(&name);
         fs::create_dir_all(&in_the_way).unwrap();
 
         let refused = archive.keep(&[record("acme", NOON, "{}"), record("zebra", NOON, "{}")]);
         fs::remove_dir(&in_the_way).unwrap();
         let written = archive.keep(&[record("acme", NOON, "{}")]);
 
-        let day = PathBuf::from("acme/2027/01/15");
         assert_eq!((refused.into_keys().collect::<Vec<_>>(), written.len()), (vec![day.clone()], 0));
-        let names =
-            ["2027-01-15T120000.000Z-0000000000000007-1.jsonl.gz", "2027-01-15T120000.000Z-0000000000000007.jsonl.gz"];
-        let wanted = [day.join(names[0]), Path::new("zebra/2027/01/15").join(names[1])];
+        let wanted = [day.join(&name), Path::new("zebra/2027/01/15").join(&name)];
         assert_eq!(files(directory.path()), wanted.map(|path| directory.path().join(path)), "the others' are there");
+    }
+
+    /// Removed: that it is taken back. Each minute of a full disk left another file, of as much as had fitted.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_did_not_fit_onto_the_disk_is_taken_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(directory.path(), NOON, 7).unwrap();
+        let day = directory.path().join("acme/2027/01/15");
+        let file = day.join(format!("{}{ENDING}", archive.name));
+        fs::create_dir_all(&day).unwrap();
+        std::os::unix::fs::symlink("/dev/full", &file).unwrap();
+
+        let refused = archive.keep(&[record("acme", NOON, "{}")]);
+        let left = fs::read_dir(&day).unwrap().count();
+        let written = archive.keep(&[record("acme", NOON, "{}")]);
+
+        assert_eq!((refused.len(), left, written.len()), (1, 0, 0));
+        assert_eq!(files(directory.path()), [file]);
+    }
+
+    /// What a failed write left may end in the middle of a member: nothing that is appended behind that could be read.
+    #[test]
+    fn nothing_is_written_behind_what_could_not_be_taken_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut archive = Archive::open(directory.path(), NOON, 7).unwrap();
+        assert!(archive.keep(&[record("acme", NOON, "{}")]).is_empty());
+        let [first] = &files(directory.path())[..] else { panic!("one file") };
+        let whole = fs::read(first).unwrap();
+        fs::write(first, [&whole[..], &whole[..5]].concat()).unwrap();
+
+        let file = fs::OpenOptions::new().append(true).open(first).unwrap();
+        take_back(first, &file, whole.len() as u64).unwrap();
+        assert_eq!(fs::read(first).unwrap(), whole);
+        archive.spoilt.insert("acme/2027/01/15".into(), 1);
+        assert!(archive.keep(&[record("acme", NOON, "{}")]).is_empty());
+
+        assert_eq!((files(directory.path()).len(), fs::read(first).unwrap()), (2, whole));
     }
 
     /// What runs were given and answered is in them.
