@@ -16,6 +16,7 @@ use crate::meters::Meters;
 use crate::metrics::Metrics;
 use crate::pools::NamedPools;
 use crate::presences::Presences;
+use crate::refusals::Refusals;
 use crate::strangers::Strangers;
 
 pub(crate) struct AppState<D> {
@@ -26,6 +27,7 @@ pub(crate) struct AppState<D> {
     pub pools: NamedPools,
     pub target_check: TargetCheck,
     pub meters: Meters,
+    pub refusals: Refusals,
     pub strangers: Strangers,
     pub health: LastLook,
     /// The memory that request bodies share.

@@ -40,12 +40,30 @@ pub(crate) async fn authenticate<D: Ports>(
     let key = bearer(request.headers()).ok_or_else(no_key)?;
     let source = Source::in_extensions(request.extensions());
     let caller = caller_of(&app, source, key).await?;
+    request.extensions_mut().insert(caller.clone());
+    let answered = answered(&app, &caller, needed, request, next).await;
+    let over = match &answered {
+        Ok(response) => response.extensions().get::<Problem>().and_then(|problem| problem.over),
+        Err(problem) => problem.over,
+    };
+    if let Some(over) = over {
+        app.refusals.note(caller.tenant(), over, app.ports.clock().now());
+    }
+    answered
+}
+
+async fn answered<D: Ports>(
+    app: &AppState<D>,
+    caller: &Caller,
+    needed: Need,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     seat::take(request.extensions(), caller.tenant())?;
     app.meters.admit_request(&*app.ports, caller.tenant()).await?;
     if !caller.may(needed) {
-        return Err(refused(&caller, needed));
+        return Err(refused(caller, needed));
     }
-    request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
 }
 

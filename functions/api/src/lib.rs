@@ -38,6 +38,7 @@ mod precondition;
 mod presences;
 mod problem;
 mod quotas;
+mod refusals;
 mod repair;
 mod routes;
 mod runs;
@@ -75,6 +76,7 @@ use self::meters::Meters;
 pub use self::metrics::Metrics;
 use self::pools::NamedPools;
 use self::problem::{Kind, Problem};
+use self::refusals::Refusals;
 pub use self::seat::Seat;
 pub use self::source::Source;
 use self::strangers::Strangers;
@@ -94,6 +96,7 @@ pub struct Api<D> {
 pub fn router<D: Ports>(api: Api<D>) -> Router {
     let Api { ports, keys, target_check, metrics, backups } = api;
     let (key_uses, meters, body_budget) = (KeyUses::default(), Meters::default(), BodyBudget::default());
+    let refusals = Refusals::default();
     let (strangers, health) = (Strangers::default(), LastLook::default());
     // Whoever reads the metrics counts the workers too.
     let presences = metrics.as_ref().map(|metrics| Arc::clone(&metrics.presences)).unwrap_or_default();
@@ -106,6 +109,7 @@ pub fn router<D: Ports>(api: Api<D>) -> Router {
         pools,
         target_check,
         meters,
+        refusals,
         strangers,
         health,
         body_budget,

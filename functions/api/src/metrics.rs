@@ -16,9 +16,14 @@ use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::age_of_the_oldest_letter;
 use prometheus::proto::MetricFamily;
 use prometheus::{IntGaugeVec, Registry, TextEncoder};
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 use crate::presences::{Counted, Presences};
 use crate::watched::{Standing, Watched};
+
+/// Whoever scrapes waits for ten seconds, of all that is read then.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The host's registry, and what the API measures into it: requests, and what is read when it is asked for.
 #[derive(Clone, Debug)]
@@ -71,28 +76,32 @@ impl Metrics {
         self.series.add(&REQUEST_SECONDS, &[method, route], took.as_secs_f64());
     }
 
-    /// All there is, for whoever takes it elsewhere. What cannot be read now is as it was.
+    /// All there is, for whoever takes it elsewhere.
     pub async fn gathered<D: Ports>(&self, ports: &D) -> Vec<MetricFamily> {
-        if let Err(fault) = self.look(ports).await {
-            tracing::warn!(%fault, "the jobs that are watched cannot be looked at");
-        }
+        self.look(ports).await;
         self.registry.gather()
     }
 
     pub(crate) async fn text<D: Ports>(&self, ports: &D) -> Result<String, Fault> {
-        self.look(ports).await?;
+        self.look(ports).await;
         let text = TextEncoder::new().encode_to_string(&self.registry.gather());
         text.map_err(|error| Fault::unavailable("metrics", error.to_string()))
     }
 
-    /// Reads what is read when it is asked for.
-    async fn look<D: Ports>(&self, ports: &D) -> Result<(), Fault> {
+    /// Reads what is read when it is asked for. What cannot be read, or not soon, is not shown: all else is to be seen just then.
+    async fn look<D: Ports>(&self, ports: &D) {
         self.show_workers(&self.presences.counted(ports.clock().now()));
-        self.show_letters(age_of_the_oldest_letter(ports).await);
+        let within = |fault: Elapsed| Fault::unavailable("the store", fault.to_string());
+        let oldest = timeout(PATIENCE, age_of_the_oldest_letter(ports)).await;
+        self.show_letters(oldest.map_err(within).flatten());
         for watched in &self.watched {
-            self.show_job(&watched.label(), watched.standing(ports).await?, ports.clock().now());
+            let standing = timeout(PATIENCE, watched.standing(ports)).await.map_err(within).flatten();
+            let standing = standing.unwrap_or_else(|why| {
+                tracing::warn!(job = watched.label(), %why, "a job that is watched cannot be looked at");
+                None
+            });
+            self.show_job(&watched.label(), standing, ports.clock().now());
         }
-        Ok(())
     }
 
     fn show_workers(&self, Counted { live, draining, dead, slots, held }: &Counted) {
@@ -106,7 +115,7 @@ impl Metrics {
         }
     }
 
-    /// Where that cannot be read nothing is shown: it is not the same as no letter, and all else is to be seen just then.
+    /// Where that cannot be read nothing is shown: it is not the same as no letter.
     fn show_letters(&self, oldest: Result<Duration, Fault>) {
         let unlabelled: [&str; 0] = [];
         match oldest {
@@ -118,7 +127,7 @@ impl Metrics {
         }
     }
 
-    /// Of a job that is gone, and of one that never succeeded, nothing is shown: a series that stops is what an alarm looks for.
+    /// Of a job that is gone or cannot be looked at, and of one that never succeeded, nothing is shown: a series that stops is what an alarm looks for.
     fn show_job(&self, job: &str, standing: Option<Standing>, now: Moment) {
         match standing {
             Some(Standing { overdue_since, .. }) => {

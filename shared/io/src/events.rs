@@ -49,6 +49,8 @@ pub enum Event<'a> {
     Answered { target: &'static str, outcome: &'static str, took: Duration },
     /// A pass over a shard begins, so long after the last one that came to its end began.
     Sweeping { behind: Duration },
+    /// A pass over a shard has met what cannot be read: so much that a later release wrote, and so much that is corrupt.
+    Unreadable { later: u64, corrupt: u64 },
     /// Something would have been done twice.
     Prevented { by: Layer },
     /// A request was refused, since its tenant has as much as it may have.
@@ -82,7 +84,7 @@ impl Layer {
 }
 
 /// What somebody has as much of as a tenant, or a stranger, may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Over {
     /// Requests in a second.
     Requests,
@@ -138,6 +140,7 @@ impl Events for Log {
             Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }
+            | Event::Unreadable { .. }
             | Event::Prevented { .. }
             | Event::Refused { .. } => {}
             Event::Unattended { run, pool } => {

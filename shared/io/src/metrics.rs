@@ -55,6 +55,7 @@ const REASONS: &[&str] = &[
 ];
 const LAYERS: &[&str] = &["idempotency_key", "claim", "fence", "effect"];
 const PRIORITIES: &[&str] = &["critical", "high", "normal", "low"];
+const WHYS: &[&str] = &["later", "corrupt"];
 const SIGNALS: &[&str] = &["traces", "metrics"];
 const QUOTAS: &[&str] = &["requests", "connections", "bodies", "runs", "jobs", "fires", "unknown_keys"];
 
@@ -98,6 +99,8 @@ metrics! {
     NOTIFICATIONS: "minutehand_notifications_total", Kind::Counter, ["status"] from ENDS, "Messages of notifications, by the status they ended in.";
     SWEEP_AGE: "minutehand_sweep_age_seconds", Kind::Seconds(AGES), [],
         "How long after the last pass over a shard that came to its end began the next one did. On AWS a minute where nothing is wrong, and nothing at all where nobody sweeps; with the embedded store as long as nothing was due.";
+    UNREADABLE: "minutehand_unreadable_items_total", Kind::Counter, ["why"] from WHYS,
+        "Items that passes of the sweep met and cannot read, once for each pass: a later release wrote them (`later`, each minute), or nobody can read them (`corrupt`, once an hour).";
     SWITCH_PUSHES: "minutehand_switch_pushes_total", Kind::Counter, ["outcome"],
         "Passes that ended well, by what they did with the dead man's switch: it was `pushed`, had been a moment before (`recent`), is turned `off`, or could not be pushed (`failed`). On AWS.";
     SWITCH_FIRED: "minutehand_switch_fired_total", Kind::Counter, [],
@@ -108,9 +111,9 @@ metrics! {
     WORKERS: "minutehand_workers", Kind::Gauge, ["status"], "Workers that this process has heard of, by whether they are alive. Of a process.";
     WORKER_SLOTS: "minutehand_worker_slots", Kind::Gauge, ["state"],
         "Of those alive: how many runs they say that they carry out at a time, `all`, and how many they have, `held`. Of a process.";
-    JOB_LAST_SUCCESS: "minutehand_job_last_success_seconds", Kind::Gauge, ["job"],
-        "Of the jobs that are watched one by one (`--watch-job`): when a run of it last succeeded, in seconds since 1970; none where none of its newest hundred runs did. Of a process.";
-    JOB_OVERDUE: "minutehand_job_overdue_seconds", Kind::Gauge, ["job"],
+    JOB_LAST_SUCCESS: "minutehand_job_last_success_seconds", Kind::Gauge, ["watched"],
+        "Of the jobs that are watched one by one (`--watch-job`), each under its name there, as a scrape has a label `job` of its own: when a run of it last succeeded, in seconds since 1970; none where none of its newest hundred runs did. Of a process.";
+    JOB_OVERDUE: "minutehand_job_overdue_seconds", Kind::Gauge, ["watched"],
         "Of the same jobs: for how long the run that is to begin next is overdue, 0 where none is. Of a process.";
     QUOTA_REFUSALS: "minutehand_quota_refusals_total", Kind::Counter, ["quota"] from QUOTAS,
         "Requests refused with 429, by what there was too much of; `unknown_keys`: of one address, in requests with keys that nobody knows.";
@@ -148,6 +151,7 @@ pub static MEASURED: &[&Metric] = &[
     &DEAD_LETTERS,
     &STALLS,
     &SWEEP_AGE,
+    &UNREADABLE,
     &SWITCH_PUSHES,
     &SWITCH_FIRED,
     &ARCHIVED,
@@ -255,10 +259,10 @@ mod tests {
     fn no_label_is_of_something_that_users_make() {
         let small = BTreeSet::from([
             "what", "status", "reason", "error", "attempt", "priority", "stage", "target", "outcome", "layer", "state",
-            "method", "route", "quota", "signal",
+            "method", "route", "quota", "signal", "why",
         ]);
         // The few that an operator names.
-        for metric in ALL.iter().filter(|metric| metric.labels != ["job"]) {
+        for metric in ALL.iter().filter(|metric| metric.labels != ["watched"]) {
             assert!(metric.labels.iter().all(|label| small.contains(label)), "{}", metric.name);
         }
     }

@@ -75,7 +75,12 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
         allowance,
         dispatched: Dispatched::default(),
     };
-    sweep.pass(&mut bookmark).await
+    let swept = sweep.pass(&mut bookmark).await;
+    let Pass { later, corrupt, .. } = swept.pass;
+    if later + corrupt > 0 {
+        ports.events().emit(&Event::Unreadable { later, corrupt });
+    }
+    swept
 }
 
 /// Forgets that hints were given: the next pass gives all of them again, from the bucket of `first` if that lies before

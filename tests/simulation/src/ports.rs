@@ -896,7 +896,11 @@ impl Events for Port {
             Event::Stalled { .. } => self.world.sim().count("run stalled"),
             Event::Prevented { by } => self.world.sim().count(format!("prevented by {}", by.as_str())),
             Event::Unattended { .. } => self.world.sim().count("run unattended"),
-            Event::Called { .. } | Event::Answered { .. } | Event::Sweeping { .. } | Event::Refused { .. } => {}
+            Event::Called { .. }
+            | Event::Answered { .. }
+            | Event::Sweeping { .. }
+            | Event::Unreadable { .. }
+            | Event::Refused { .. } => {}
         }
     }
 }

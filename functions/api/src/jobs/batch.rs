@@ -53,6 +53,9 @@ pub(crate) async fn batch<D: Ports>(
         Ok(Made::Before(_)) => Some(Event::Prevented { by: Layer::IdempotencyKey }),
         Err(problem) => problem.over.map(|over| Event::Refused { over }),
     });
+    for over in answers.iter().filter_map(|answer| answer.as_ref().err()?.over) {
+        app.refusals.note(caller.tenant(), over, app.ports.clock().now());
+    }
     told.for_each(|event| app.ports.events().emit(&event));
     let now = app.ports.clock().now();
     let result = |(index, answer)| result_view(index, answer, now, &request_id);

@@ -178,10 +178,10 @@ async fn jobs_that_are_watched_show_their_last_success_and_what_is_overdue() {
     world.pass(125);
 
     let (success, overdue) = (
-        format!(r#"minutehand_job_last_success_seconds{{job="{watched}"}} {succeeded_at}"#),
-        format!(r#"minutehand_job_overdue_seconds{{job="{watched}"}} 65"#),
+        format!(r#"minutehand_job_last_success_seconds{{watched="{watched}"}} {succeeded_at}"#),
+        format!(r#"minutehand_job_overdue_seconds{{watched="{watched}"}} 65"#),
     );
     world.says(&[&success, &overdue]).await;
     assert_eq!(world.delete(&format!("/v1/jobs/{id}")).await.status, 204);
-    world.says(&[&format!(r#"minutehand_job_overdue_seconds{{job="{watched}"}} 0"#)]).await;
+    world.says(&[&format!(r#"minutehand_job_overdue_seconds{{watched="{watched}"}} 0"#)]).await;
 }

@@ -32,6 +32,7 @@ impl Notice {
             | Event::Called { .. }
             | Event::Answered { .. }
             | Event::Sweeping { .. }
+            | Event::Unreadable { .. }
             | Event::Prevented { .. }
             | Event::Refused { .. }
             | Event::Unattended { .. } => None,
