@@ -18,10 +18,14 @@ use minutehand_io::{Fault, Ports as _};
 use minutehand_protocol::sweep::Pass;
 use minutehand_sweeper::{Group, Waking, sweep_shards, tell_of_a_push, tell_of_the_oldest_letter, tick_in_groups};
 use serde_json::Value;
+use tokio::time::timeout;
 
 /// What is left of an invocation when nothing more is begun: requests under way end, tries and all, the cursors are written,
 /// and what is left is handed out.
 const RESERVE: Duration = Duration::from_secs(20);
+
+/// What was measured has yet to be told, and behind a pass that took its time little is left of the invocation.
+const LETTERS_TAKE: Duration = Duration::from_secs(2);
 
 struct Sweeper {
     ports: Cloud<NoTargets>,
@@ -84,7 +88,10 @@ impl Sweeper {
     /// Once a minute, and not for each of its groups.
     async fn measure_letters(&self, waking: Waking<'_>) {
         if !matches!(waking, Waking::Groups(_)) {
-            tell_of_the_oldest_letter(&self.ports, self.ports.events().sink()).await;
+            let telling = tell_of_the_oldest_letter(&self.ports, self.ports.events().sink());
+            if let Err(why) = timeout(LETTERS_TAKE, telling).await {
+                tracing::warn!(%why, "how old the oldest dead letter is was not read in time");
+            }
         }
     }
 

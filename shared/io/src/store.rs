@@ -165,6 +165,8 @@ pub struct Everything {
     pub runs: Vec<Run>,
     /// What lies among them, and, where a store can tell, among the timers, that this release cannot read.
     pub unreadable: Vec<Unreadable>,
+    /// Dead letters that stand in no list of them, as a release wrote them that knew none: they are written as they are once more.
+    pub unlisted: Vec<(Tenant, RunKey)>,
     /// Behind what the next page begins; none at the end of the part.
     pub next: Option<String>,
 }

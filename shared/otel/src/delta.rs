@@ -8,7 +8,7 @@ use minutehand_io::metrics::{Kind, Measure, Metric};
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::metrics::v1::{self as otlp};
 
-use crate::points::{Since, Window, metric, text};
+use crate::points::{Since, Window, gauges, metric, text};
 
 /// Labels are words of bounded lists; of all lists together these are more than an invocation has.
 const SERIES: usize = 2000;
@@ -30,7 +30,7 @@ struct One {
     series: BTreeMap<Vec<String>, Sum>,
 }
 
-/// How much it came to, and of spans of time how many there were between each two bounds.
+/// How much it came to, or of a gauge what it was the last time, and of spans of time how many there were between each two bounds.
 #[derive(Debug, Default)]
 struct Sum {
     sum: f64,
@@ -47,7 +47,7 @@ impl Delta {
         let empty = Measured { since: now, metrics: BTreeMap::new(), left_out: 0 };
         let taken = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), empty);
         let window = Window { since: Since::TheLast(taken.since), now };
-        (taken.metrics.into_values().filter_map(|one| one.told(window)).collect(), taken.left_out)
+        (taken.metrics.into_values().map(|one| one.told(window)).collect(), taken.left_out)
     }
 }
 
@@ -68,7 +68,7 @@ impl Measure for Delta {
 
 impl Sum {
     fn add(&mut self, kind: Kind, value: f64) {
-        self.sum += value;
+        self.sum = if kind == Kind::Gauge { value } else { self.sum + value };
         if let Kind::Seconds(bounds) = kind {
             self.counts.resize(bounds.len() + 1, 0);
             self.counts[bounds.partition_point(|bound| *bound < value)] += 1;
@@ -77,16 +77,15 @@ impl Sum {
 }
 
 impl One {
-    /// A gauge is read by whoever stays, and measured by nobody.
-    fn told(self, window: Window) -> Option<otlp::Metric> {
+    fn told(self, window: Window) -> otlp::Metric {
         let Self { metric: of, series } = self;
         let words = |words: &[String]| -> Vec<KeyValue> {
             of.labels.iter().zip(words).map(|(label, word)| text(label, word)).collect()
         };
         let data = match of.kind {
-            Kind::Counter => {
-                let points = series.iter().map(|(of, sum)| window.number(words(of), sum.sum));
-                window.sums(points.collect())
+            Kind::Counter | Kind::Gauge => {
+                let points = series.iter().map(|(of, sum)| window.number(words(of), sum.sum)).collect();
+                if of.kind == Kind::Gauge { gauges(points) } else { window.sums(points) }
             }
             Kind::Seconds(bounds) => {
                 let points = series
@@ -94,17 +93,17 @@ impl One {
                     .map(|(of, sum)| window.histogram(words(of), bounds.to_vec(), sum.counts.clone(), sum.sum));
                 window.histograms(points.collect())
             }
-            Kind::Gauge => return None,
         };
-        Some(metric(of.name, of.help, data))
+        metric(of.name, of.help, data)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use minutehand_io::metrics::{ATTEMPTS, CALLS_MADE, JOB_CHANGES, LANE_HINTS, START_LAG};
-    use opentelemetry_proto::tonic::metrics::v1::AggregationTemporality;
+    use minutehand_io::metrics::{ATTEMPTS, CALLS_MADE, JOB_CHANGES, OLDEST_LETTER, START_LAG};
     use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+    use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value;
+    use opentelemetry_proto::tonic::metrics::v1::{AggregationTemporality, NumberDataPoint};
 
     use super::*;
     use crate::points::count;
@@ -117,7 +116,6 @@ mod tests {
         let delta = Delta::new(BEGAN);
         delta.add(&ATTEMPTS, &[], 1.0);
         delta.add(&ATTEMPTS, &[], 1.0);
-        delta.add(&LANE_HINTS, &["high", "ready"], 1.0);
         for (target, took) in [("http", 0.005), ("http", 0.006), ("http", 1000.0), ("noop", 0.1)] {
             delta.add(&CALLS_MADE, &[target, "succeeded"], took);
         }
@@ -136,6 +134,16 @@ mod tests {
         let [first, second, .., last] = http.bucket_counts[..] else { panic!("{http:?}") };
         assert_eq!((first, second, last, http.bucket_counts.len()), (1, 1, 1, http.explicit_bounds.len() + 1));
         assert_eq!(noop.attributes, [text("target", "noop"), text("outcome", "succeeded")]);
+
+        for seconds in [90.0, 60.0] {
+            delta.add(&OLDEST_LETTER, &[], seconds);
+        }
+        let (metrics, _) = delta.take(NOW);
+        let Some(Data::Gauge(oldest)) = &metrics[0].data else { panic!("{metrics:?}") };
+        let [NumberDataPoint { value, start_time_unix_nano: 0, .. }] = &oldest.data_points[..] else {
+            panic!("{oldest:?}")
+        };
+        assert_eq!(*value, Some(Value::AsDouble(60.0)), "as it is now");
 
         delta.add(&START_LAG, &["low"], 1.0);
         let (metrics, _) = delta.take(NOW);

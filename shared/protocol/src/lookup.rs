@@ -65,7 +65,9 @@ async fn parent_of<D: Ports>(ports: &D, run: &Run, parent: RunKey) -> Result<Opt
         return Ok(None);
     };
     let (Some(graph), Some(place)) = (&parent.graph, TaskPlace::of(run.key)) else { return Ok(None) };
-    let Some(plan) = ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version).await? else {
+    let Some(plan) =
+        ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version, ports.clock().now()).await?
+    else {
         return Ok(None);
     };
     Ok(TaskOwner::of(&plan, &parent, place).map(RunOwner::Parent))

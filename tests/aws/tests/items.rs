@@ -3,6 +3,8 @@
 
 #[path = "items/archiving.rs"]
 mod archiving;
+#[path = "items/letters.rs"]
+mod letters;
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -44,7 +44,7 @@ pub use self::meter::{Operation, Spent};
 use self::remains::Walk;
 use self::requests::{Changed, Written};
 pub use self::stream::{Image, run_in};
-use super::item::{Item, Listed, Stored as _};
+use super::item::{Indexed, Item, Listed, Stored as _};
 use super::update::{self, Update};
 use super::{
     Across, Bucket, Deleted, Discard, Everything, FirstBucket, Guard, Page, Part as TablePart, Put, Remain, Remains,
@@ -351,10 +351,14 @@ impl Store for DynamoStore {
         let mut page = Everything { next, ..Everything::default() };
         for item in items {
             let at = |name| said(&item, name).cloned().unwrap_or_default();
-            let (partition, sort) = (at(items::PARTITION), at(SORT));
+            let (partition, sort, is_listed) = (at(items::PARTITION), at(SORT), item.contains_key(items::LETTER));
             let read = match keys::kind_of(&partition, &sort) {
                 Some(Kept::Head) => seen(item).map(|seen| page.heads.push(seen.item)),
-                Some(Kept::Run) => seen(item).map(|seen| page.runs.push(seen.item)),
+                Some(Kept::Run) => seen::<Run>(item).map(|Seen { item: run, .. }| {
+                    let is_letter = run.index().is_some_and(Indexed::is_letter);
+                    page.unlisted.extend((is_letter && !is_listed).then(|| (run.tenant.clone(), run.key)));
+                    page.runs.push(run);
+                }),
                 None => Ok(()),
             };
             match read {

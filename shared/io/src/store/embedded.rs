@@ -133,6 +133,19 @@ impl<E: Engine> Embedded<E> {
         }
     }
 
+    /// Where no letter stands: nobody makes one of it meanwhile, or the entry stays.
+    async fn unlist_letter(&self, entry: Vec<u8>, run: Vec<u8>) -> Result<(), Fault> {
+        let codec = self.codec;
+        let compute = Box::new(move |standing: Option<&[u8]>| {
+            let seen: Option<Seen<Run>> = standing.map(|bytes| codec.decode(bytes)).transpose()?;
+            let is_letter = seen.is_some_and(|seen| seen.item.is_dead_letter());
+            let made = Made { value: standing.map(<[u8]>::to_vec), entries: vec![no_letter(entry)] };
+            Ok((!is_letter).then_some(made))
+        });
+        let write = Write { table: Table::Runs, key: run, change: Change::Computed(compute) };
+        self.apply(write).await.map(|_applied| ())
+    }
+
     /// When the earliest of all timers is due that can be read.
     pub fn first_timer(&self) -> Result<Option<Moment>, Fault> {
         let first =
@@ -539,21 +552,18 @@ impl<E: Engine> Store for Embedded<E> {
         }
     }
 
-    /// By the run's own word: a release that did not keep this list may have left an entry of what somebody has seen to.
+    /// By the run's own word: a release that did not keep this list may have left entries of what somebody has seen to, or of what is gone. They are
+    /// erased, some at a time. One that cannot be read is a letter until somebody can say that it is none.
     async fn oldest_letter(&self) -> Result<Option<Moment>, Fault> {
-        let mut behind = None;
-        loop {
-            let listed = self.entries(Table::Letters, &keys::letters(behind), LETTERS_PAGE)?;
-            for (_, key) in &listed {
-                if let Some(run) = self.listed_run(key)?.filter(Run::is_dead_letter) {
-                    return Ok(Some(run.key.at));
-                }
-            }
-            match listed.into_iter().nth(LETTERS_PAGE - 1) {
-                Some((last, _)) => behind = Some(last),
-                None => return Ok(None),
+        for (entry, run) in self.entries(Table::Letters, &keys::letters(), LETTERS)? {
+            match self.read(Table::Runs, &run, |bytes| self.codec.decode::<Run>(bytes)) {
+                Ok(Some(seen)) if seen.item.is_dead_letter() => return Ok(Some(seen.item.key.at)),
+                Err(why) if why.is_of_an_item() => return Ok(keys::instant_of(&entry)),
+                Ok(_no_letter) => self.unlist_letter(entry, run).await?,
+                Err(fault) => return Err(fault),
             }
         }
+        Ok(None)
     }
 
     async fn timer(&self, key: &TimerKey) -> Result<Option<Timer>, Fault> {
@@ -741,8 +751,8 @@ const EVERYTHING_PAGE: usize = 1000;
 /// What a page of a tenant's remains holds at most, and what is walked past for it.
 const REMAINS_PAGE: usize = 500;
 const REMAINS_WALKED: u64 = 20_000;
-/// The first of them is a letter, but for a store that a former release has written to.
-const LETTERS_PAGE: usize = 10;
+/// The first of them is one, but for a store that a former release has written to.
+const LETTERS: usize = 100;
 /// Timers that a page of the search holds.
 const SURVEY_PAGE: usize = 1000;
 /// Deletions of what has expired that wait for one commit: enough to share it, few enough that nobody who writes waits long behind them.
@@ -820,12 +830,42 @@ mod tests {
         let key = RunKey::occurrence(JobId::from_bytes([7; 16]), at);
         let run = Run { state: State::TimedOut { at }, ..Run::new(Tenant::deployment(), key, Priority::Normal) };
         assert!(store.put(&run.tenant, key, &run, Guard::Absent).await.unwrap().is_written());
-        let listed = || store.entries(Table::Letters, &keys::letters(None), 10).unwrap().len();
+        let listed = || store.entries(Table::Letters, &keys::letters(), 10).unwrap().len();
         assert_eq!(listed(), 1);
 
         assert_eq!(store.sweep_expired(Moment::END, 10).await, Ok(1));
 
         assert_eq!(listed(), 0);
+    }
+
+    /// As a release leaves them that does not keep the list; and one that a later release wrote. Removed: that what is no letter is taken out; each scrape
+    /// read all of it again.
+    #[tokio::test]
+    async fn what_is_no_letter_any_more_leaves_the_list_and_what_cannot_be_read_stays_in_it() {
+        let (store, at) = (MemoryStore::in_memory(), Moment::from_secs(1_800_000_000));
+        let timed_out = |number: u8| {
+            let key = RunKey::occurrence(JobId::from_bytes([number; 16]), at + pace::TICK * number.into());
+            Run { state: State::TimedOut { at }, ..Run::new(Tenant::deployment(), key, Priority::Normal) }
+        };
+        let cancelled = Run { state: State::Cancelled { at }, ..timed_out(1) };
+        for (run, store) in [(&cancelled, &store), (&timed_out(3), &store.seen_through(Codec::Later))] {
+            assert!(store.put(&run.tenant, run.key, run, Guard::Absent).await.unwrap().is_written());
+        }
+        for run in [&cancelled, &timed_out(2)] {
+            let key = keys::item::<Run>(&run.tenant, &run.key).1;
+            let entry = Entry { table: Table::Letters, key: keys::letter(&run.tenant, run.key), value: Some(key) };
+            let made = Made { value: Some(b"another".to_vec()), entries: vec![entry] };
+            let change = Change::Guarded(engine::Guard::Anything, made);
+            store.apply(Write { table: Table::Items, key: vec![0], change }).await.unwrap();
+        }
+        let listed = || store.entries(Table::Letters, &keys::letters(), 10).unwrap().len();
+        assert_eq!(listed(), 3);
+
+        assert_eq!(store.oldest_letter().await, Ok(Some(timed_out(3).key.at)));
+
+        assert_eq!((listed(), store.meter().later), (1, 0));
+        let left = store.get::<Run>(&cancelled.tenant, cancelled.key).await.unwrap().map(|seen| seen.item);
+        assert_eq!(left, Some(cancelled), "it is as it was");
     }
 
     async fn answered(store: &MemoryStore, number: u64, until: Moment) {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use futures_util::stream::{self, StreamExt as _};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::head::Head;
@@ -98,6 +98,13 @@ pub async fn repair<D: Ports>(ports: &D, from: Position, call: Repair) -> Result
     }
 }
 
+/// Writes a dead letter as it is once more: with that it is listed. So has whoever writes it meanwhile.
+async fn list_letter<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<(), Fault> {
+    let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(()) };
+    let _put = ports.store().put(tenant, key, &seen.item, seen.guard()).await?;
+    Ok(())
+}
+
 struct Repairing<'a, D> {
     ports: &'a D,
     call: Repair,
@@ -124,6 +131,10 @@ impl<D: Ports> Repairing<'_, D> {
     async fn page(&mut self, page: Everything) -> Result<(), Fault> {
         let (ports, check) = (self.ports, self.call.check);
         page.unreadable.iter().for_each(|left| self.list(left));
+        if !check {
+            let listing = page.unlisted.into_iter().map(async |(tenant, key)| list_letter(ports, &tenant, key).await);
+            stream::iter(listing).buffered(AT_ONCE).try_collect::<()>().await?;
+        }
         let jobs: Vec<Job> = page.heads.into_iter().filter_map(Head::into_job).collect();
         let tenants: BTreeSet<Tenant> = jobs.iter().map(|job| job.tenant.clone()).collect();
         for tenant in tenants.into_iter().filter(|_| !check) {

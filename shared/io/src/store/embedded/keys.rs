@@ -127,9 +127,9 @@ pub(super) fn letter_listed_at(by_time: &[u8]) -> Option<Vec<u8>> {
     Some([&at[..], tenant, run].concat())
 }
 
-/// Everybody's dead letters, the oldest first, behind the last one seen.
-pub(super) fn letters(behind: Option<Vec<u8>>) -> Span {
-    expired(Moment::END, behind)
+/// Everybody's dead letters, the oldest first.
+pub(super) fn letters() -> Span {
+    all_timers()
 }
 
 /// By instant, then by what expires then.
@@ -219,6 +219,11 @@ pub(super) fn everybodys(kind: &str, behind: Option<Vec<u8>>) -> Option<(Table, 
 /// When the timer under a key is due. One that begins with no instant lies in no bucket.
 pub(super) fn due_of(bytes: &[u8]) -> Option<Moment> {
     moment_of(bytes)
+}
+
+/// Of the run to which an entry of the letters leads.
+pub(super) fn instant_of(letter: &[u8]) -> Option<Moment> {
+    moment_of(letter)
 }
 
 /// Every timer in the buckets from this minute on.

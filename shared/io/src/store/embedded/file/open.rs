@@ -8,8 +8,8 @@ use std::path::Path;
 
 use minutehand_domain::run::Run;
 use redb::{
-    Builder, CommitError, Database, DatabaseError, ReadableDatabase, ReadableTable as _, StorageBackend, StorageError,
-    TableDefinition, TableError, TableHandle as _, TransactionError, WriteTransaction,
+    Builder, CommitError, Database, DatabaseError, ReadableDatabase, ReadableTable as _, ReadableTableMetadata as _,
+    StorageBackend, StorageError, TableDefinition, TableError, TableHandle as _, TransactionError, WriteTransaction,
 };
 use thiserror::Error;
 
@@ -193,6 +193,10 @@ fn initialise(database: &Database) -> Result<(), OpenError> {
 fn list_letters(transaction: &WriteTransaction) -> Result<(), OpenError> {
     let (runs, mut letters) =
         (transaction.open_table(definition(Table::Runs))?, transaction.open_table(definition(Table::Letters))?);
+    let count = runs.len()?;
+    if count > 0 {
+        tracing::info!(runs = count, "the store has no list of dead letters yet: looking at every run, once");
+    }
     for entry in runs.iter()? {
         let (key, value) = entry?;
         // What this release cannot read is another's to list.
