@@ -20,7 +20,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import { Measured, combined, named } from './measured';
-import { FUNCTIONS, Lane, WatchedStack } from './watched-stack';
+import { FUNCTIONS, FunctionWord, Lane, WatchedStack } from './watched-stack';
 
 /** Somebody is woken by a page; a ticket waits for the morning. */
 export type Severity = 'page' | 'ticket';
@@ -188,7 +188,19 @@ export class Alarms extends Construct {
     const names = [...FUNCTIONS.map((word) => functions[word]), ...(this.props.stack.archiver ? [this.props.stack.archiver] : [])];
     const parts = names.flatMap((functionName) => ['Errors', 'Throttles'].map((name) => lambda(name, functionName, minutes(5))));
     this.alarm('FunctionsFail', 'ticket', 'Invocations fail, or there are more than may be', { metric: combined(parts, minutes(5), 'failed and throttled'), above: 0, of: 3, bad: 2 });
+    this.down(functions);
     this.archive(this.props.stack.archiver);
+  }
+
+  /**
+   * SQS receives a hint before it invokes anybody for it: an executor that cannot start has taken all of them, and QueueBehind rings once they are
+   * old, after ten minutes and more. Of an API that is down only FunctionsFail tells, which is a ticket. What Lambda has counted is there a minute or
+   * two later, and until then 0 stands for it: so the last two of the five minutes are not asked to be bad.
+   */
+  private down(functions: Record<FunctionWord, string>): void {
+    const metric = worstShare(FUNCTIONS.map((word) => functions[word]), minutes(1));
+    const comparison = ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD;
+    this.alarm('FunctionsDown', 'page', 'For minutes half of what a function was to do, and more, has failed or was refused', { metric, above: 50, of: 5, bad: 3, comparison });
   }
 
   /** The stream keeps for a day what is not archived yet; that leaves three quarters of it. */
@@ -287,6 +299,19 @@ function untaken(lanes: readonly Lane[]): IMetric {
   const ids = Object.keys(taken);
   const each = Object.keys(ready).map((id, index) => `IF(FILL(${id}, 0) > 0 AND FILL(${ids[index]}, 0) == 0, 1, 0)`);
   return new MathExpression({ expression: each.join(' + '), usingMetrics: { ...ready, ...taken }, period, label: 'queues that nobody takes from' });
+}
+
+/** Of what one function was asked for, how much failed or was refused, in percent: of the one of which it is most. What is refused is not counted among its invocations. */
+function worstShare(functionNames: readonly string[], period: Duration): IMetric {
+  const counted = (metricName: string) => named(metricName.toLowerCase(), functionNames.map((name) => lambda(metricName, name, period)));
+  const [begun, failed, refused] = [counted('Invocations'), counted('Errors'), counted('Throttles')] as const;
+  const shares = functionNames.map((_, index) => {
+    const at = (metrics: Record<string, IMetric>) => `FILL(${Object.keys(metrics)[index]}, 0)`;
+    const asked = `${at(begun)} + ${at(refused)}`;
+    return `IF(${asked} > 0, 100 * (${at(failed)} + ${at(refused)}) / (${asked}), 0)`;
+  });
+  const usingMetrics = { ...begun, ...failed, ...refused };
+  return new MathExpression({ expression: `MAX([${shares.join(', ')}])`, usingMetrics, period, label: 'failed or refused, in percent' });
 }
 
 function queue(metricName: string, queueName: string, statistic: string, period: Duration): Metric {

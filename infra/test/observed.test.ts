@@ -122,6 +122,40 @@ test('late starts are a share of all of them', () => {
   }
 });
 
+/**
+ * Tried: the mean of the three shares, in which functions that are well hide one that is down; throttles left out of what was asked for, and of what
+ * came to nothing; above 50, not at it; 3 of 3 periods, the last of which is 0 for as long as nothing has come of it.
+ */
+test('a function that is down rings, whatever the others do, and before its last minutes are counted', () => {
+  const { Properties } = ofType(over(), 'AWS::CloudWatch::Alarm').find(({ Properties }) => Properties['AlarmName'] === 'prod-FunctionsDown')!;
+  const stats = Properties['Metrics'].filter((metric: any) => metric.MetricStat);
+  assert.deepEqual(new Set(stats.map(({ MetricStat }: any) => `${MetricStat.Metric.Namespace} ${MetricStat.Stat} ${MetricStat.Period}`)), new Set(['AWS/Lambda Sum 60']));
+  const { Expression } = Properties['Metrics'].find((metric: any) => metric.Expression);
+
+  type Minute = { Invocations?: number; Errors?: number; Throttles?: number };
+  const rings = (counted: Record<string, Minute>) => {
+    const worth = Expression.replaceAll(/FILL\((\w+), 0\)/g, (_: string, id: string) => {
+      const { MetricName, Dimensions } = stats.find(({ Id }: any) => Id === id).MetricStat.Metric;
+      return counted[Dimensions[0].Value]?.[MetricName as keyof Minute] ?? 0;
+    });
+    const choose = (condition: boolean, so: number, otherwise: number) => (condition ? so : otherwise);
+    const share = new Function('IF', 'MAX', `return ${worth}`)(choose, (of: number[]) => Math.max(...of));
+    assert.equal(Properties['ComparisonOperator'], 'GreaterThanOrEqualToThreshold');
+    return share >= Properties['Threshold'];
+  };
+  const busy = { 'prod-executor': { Invocations: 1000 }, 'prod-sweeper': { Invocations: 1 } };
+  assert.ok(!rings({}), 'where nobody asks for anything, nothing fails');
+  assert.ok(!rings({ ...busy, 'prod-api': { Invocations: 100, Errors: 49 } }));
+  assert.ok(!rings({ ...busy, 'prod-api': { Invocations: 1 }, 'prod-executor': { Invocations: 60, Throttles: 50 } }), 'more is done than is refused');
+  assert.ok(rings({ ...busy, 'prod-api': { Invocations: 2, Errors: 1 } }));
+  assert.ok(rings({ ...busy, 'prod-sweeper': { Invocations: 1, Errors: 1 } }));
+  assert.ok(rings({ ...busy, 'prod-executor': { Throttles: 7 } }), 'who is always refused is never invoked');
+
+  const minutes = [100, 100, 100, 0, 0].slice(-Properties['EvaluationPeriods']);
+  assert.ok(minutes.filter((share) => share >= 50).length >= Properties['DatapointsToAlarm'], 'of the last two minutes nothing has come yet');
+  assert.ok(Properties['DatapointsToAlarm'] >= 3, 'one bad minute, or two, wake nobody');
+});
+
 /** Numbers, brackets and the four operators, as CloudWatch computes them. */
 function evaluated(expression: string): number {
   assert.match(expression, /^[\d.()+*/ -]+$/);
