@@ -70,7 +70,7 @@ export class Alarms extends Construct {
     const critical = this.props.stack.lanes.filter(({ priority }) => priority === 'critical');
     this.whole('CriticalWaits', 'page', 'A critical run began more than 30 s late, or nobody takes it', [
       this.part('CriticalWaits', 'BeganLate', { metric: began, above: 30, of: 5, bad: 1 }),
-      this.part('CriticalWaits', 'NotTaken', { metric: untaken(critical), above: 0, of: 2, bad: 2 }),
+      this.part('CriticalWaits', 'NotTaken', { metric: untaken(critical), above: 0, ...untakenFor(2) }),
     ]);
     const missed = measured.total('skipped_total.missed', minutes(5));
     this.alarm('OccurrencesMissed', 'page', 'Occurrences were missed', { metric: missed, above: 0 });
@@ -132,7 +132,7 @@ export class Alarms extends Construct {
       const word = long ? 'Long' : 'Short';
       return [
         this.part('QueueBehind', word, { metric: older(lanes, limit), above: 0, of: 2, bad: 2 }),
-        this.part('QueueBehind', `${word}NotTaken`, { metric: untaken(lanes), above: 0, of: 5, bad: 5 }),
+        this.part('QueueBehind', `${word}NotTaken`, { metric: untaken(lanes), above: 0, ...untakenFor(5) }),
       ];
     });
     this.whole('QueueBehind', 'page', 'What a queue holds is older than it may be, and grows older, or nobody takes it', parts);
@@ -300,6 +300,9 @@ function untaken(lanes: readonly Lane[]): IMetric {
   const each = Object.keys(ready).map((id, index) => `IF(FILL(${id}, 0) > 0 AND FILL(${ids[index]}, 0) == 0, 1, 0)`);
   return new MathExpression({ expression: each.join(' + '), usingMetrics: { ...ready, ...taken }, period, label: 'queues that nobody takes from' });
 }
+
+/** What SQS has counted comes a minute or two later. Until then nothing stands for it, and minutes in a row would never be as many. */
+const untakenFor = (bad: number) => ({ of: bad + 2, bad });
 
 /** Of what one function was asked for, how much failed or was refused, in percent: of the one of which it is most. What is refused is not counted among its invocations. */
 function worstShare(functionNames: readonly string[], period: Duration): IMetric {
