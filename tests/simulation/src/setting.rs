@@ -70,8 +70,9 @@ impl Setting {
         let host = if dice.chance(0.5) { Host::Process } else { Host::Lambda(Lambda::drawn(dice)) };
         let throttles = (0..dice.within(throttles)).map(|_| Throttle::drawn(dice, rough, shards)).collect();
         let shards_per_sweep = dice.pick(&[1, 2, 64]);
-        // Enough for the longest chain of one timer, which is not begun in vain; stalls and throttles take the rest.
-        let sweep_timeout = dice.pick(&[12_000, 20_000, 60_000, 300_000, 300_000]);
+        // A look follows up to 720 records, some 19 s of a history, and nothing is begun in the second half of a sweep: with less it would be
+        // begun anew by each sweep and ended by none. AWS has 300 s, and answers sooner. Stalls and throttles take the rest.
+        let sweep_timeout = dice.pick(&[40_000, 40_000, 60_000, 300_000, 300_000]);
         Self { skew: SKEW, shards, shards_per_sweep, host, exclusive_store: false, throttles, sweep_timeout }
     }
 }
