@@ -31,6 +31,9 @@ impl<E: Events> Events for Arc<E> {
     }
 }
 
+/// What a run was before it was born, where the record of another had spoken for it.
+pub const SPOKEN_FOR: &str = "spoken for";
+
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A job was created or changed.

@@ -18,6 +18,8 @@ pub mod search;
 pub mod take_over;
 mod unreadable;
 
+use std::collections::HashMap;
+
 use futures_util::stream;
 use futures_util::{FutureExt as _, StreamExt as _};
 use minutehand_domain::Moment;
@@ -232,17 +234,18 @@ impl<D: Ports> Sweep<'_, D> {
         Handled { failed: failed || handled.failed, ..handled }
     }
 
-    /// Handles a page, all of it even if some fail.
+    /// Handles a page, all of it even if some fail. Rule **catch-up is decided once**: the occurrences of one job one after the other, so that each look
+    /// sees what the one before has decided for it.
     async fn handle_all(&self, page: Vec<Timer>, swept: &mut Swept) -> Handled {
         let mut handled = Handled { through: page.len(), hinted: page.len(), failed: false };
-        let done: Vec<_> = stream::iter(page.into_iter().enumerate())
+        let done: Vec<_> = stream::iter(by_chain(page))
             // In a box: the stream keeps room for one of them from the start, and most pages are empty. And without its type, which says all
             // that a look may come to: who spawns a sweep would need a higher recursion limit.
-            .map(|(place, timer)| async move { (place, timer.key.due, self.handle_in_time(&timer).await) }.boxed())
+            .map(|chain| self.handle_each(chain).boxed())
             .buffer_unordered(AT_ONCE)
             .collect()
             .await;
-        for (place, due, each) in done {
+        for (place, due, each) in done.into_iter().flatten() {
             match each {
                 Ok(Done::Left) => handled.through = handled.through.min(place),
                 Ok(done) => note(&mut swept.pass, &done),
@@ -255,6 +258,14 @@ impl<D: Ports> Sweep<'_, D> {
             }
         }
         handled
+    }
+
+    async fn handle_each(&self, chain: Vec<(usize, Timer)>) -> Vec<(usize, Moment, Result<Done, Fault>)> {
+        let mut done = Vec::with_capacity(chain.len());
+        for (place, timer) in chain {
+            done.push((place, timer.key.due, self.handle_in_time(&timer).await));
+        }
+        done
     }
 
     /// What is overdue is looked at by each pass, whatever the cursor says of hints.
@@ -374,6 +385,23 @@ impl<D: Ports> Sweep<'_, D> {
     fn is_late(&self) -> bool {
         self.ports.clock().now() >= self.allowance.until
     }
+}
+
+/// The timers of a page with their places, the occurrences of each job together and all else alone.
+fn by_chain(page: Vec<Timer>) -> Vec<Vec<(usize, Timer)>> {
+    let (mut chains, mut chain_of) = (Vec::<Vec<_>>::new(), HashMap::new());
+    for (place, timer) in page.into_iter().enumerate() {
+        let Obligation::Occurrence(job) = timer.key.obligation else {
+            chains.push(vec![(place, timer)]);
+            continue;
+        };
+        let chain = *chain_of.entry(job).or_insert(chains.len());
+        if chain == chains.len() {
+            chains.push(Vec::new());
+        }
+        chains[chain].push((place, timer));
+    }
+    chains
 }
 
 fn note(pass: &mut Pass, done: &Done) {

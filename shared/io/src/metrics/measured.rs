@@ -11,7 +11,7 @@ use super::{
     Metric, NOTIFICATIONS, PREVENTED, QUOTA_REFUSALS, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG,
     START_LAG_STAGES, SWEEP_AGE, UNATTENDED, UNREADABLE,
 };
-use crate::events::{Event, Events, Layer};
+use crate::events::{Event, Events, Layer, SPOKEN_FOR};
 
 /// Attempts from this one on are counted as one.
 const MANY: usize = 4;
@@ -59,7 +59,7 @@ type Add<'a> = &'a mut dyn FnMut(&'static Metric, &[&str], f64);
 pub fn measure(event: &Event<'_>, add: Add<'_>) {
     match *event {
         Event::Job { what, .. } => add(&JOB_CHANGES, &[what], 1.0),
-        Event::Run { run, was, now, .. } => measure_run(run, was, now, add),
+        Event::Run { run, from, was, now } => measure_run(run, from, was, now, add),
         Event::Called { run, sent, now } => measure_stages(run, sent, now, add),
         Event::Answered { target, outcome, took } => add(&CALLS_MADE, &[target, outcome], took.as_secs_f64()),
         Event::Stalled { .. } => add(&STALLS, &[], 1.0),
@@ -71,7 +71,7 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
         Event::Sweeping { behind } => add(&SWEEP_AGE, &[], behind.as_secs_f64()),
         Event::Unreadable { later, corrupt } => {
             for (why, items) in [("later", later), ("corrupt", corrupt)].into_iter().filter(|(_, items)| *items > 0) {
-                add(&UNREADABLE, &[why], items as f64);
+                add(&UNREADABLE, &[why], as_many(items));
             }
         }
         Event::Prevented { by } => add(&PREVENTED, &[by.as_str()], 1.0),
@@ -80,7 +80,12 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
     }
 }
 
-fn measure_run(run: &Run, was: Option<&Run>, now: Moment, add: Add<'_>) {
+#[expect(clippy::cast_precision_loss, reason = "there are not so many")]
+fn as_many(items: u64) -> f64 {
+    items as f64
+}
+
+fn measure_run(run: &Run, from: &str, was: Option<&Run>, now: Moment, add: Add<'_>) {
     let has_just_ended = run.is_finished() && !was.is_some_and(Run::is_finished);
     if run.key.origin == Origin::Notification {
         if has_just_ended {
@@ -90,7 +95,7 @@ fn measure_run(run: &Run, was: Option<&Run>, now: Moment, add: Add<'_>) {
     }
     if has_just_ended {
         add(&RUNS, &[run.status(now)], 1.0);
-        measure_end(run, add);
+        measure_end(run, from, add);
     }
     if let Some(was) = was {
         if has_lost_its_holder(run, was, now) {
@@ -107,11 +112,13 @@ fn measure_run(run: &Run, was: Option<&Run>, now: Moment, add: Add<'_>) {
     }
 }
 
-fn measure_end(run: &Run, add: Add<'_>) {
-    if let State::Skipped { why, .. } = run.state {
+/// What another record speaks for is among those that that one stands for.
+fn measure_end(run: &Run, from: &str, add: Add<'_>) {
+    if let State::Skipped { why, .. } = run.state
+        && from != SPOKEN_FOR
+    {
         let fires = run.skipped_span().and_then(|span| span.count).unwrap_or(1);
-        #[expect(clippy::cast_precision_loss, reason = "nobody misses so many")]
-        add(&SKIPPED, &[why.as_str()], fires as f64);
+        add(&SKIPPED, &[why.as_str()], as_many(fires));
     }
     if run.is_dead_letter() {
         add(&DEAD_LETTERS, &[], 1.0);
@@ -240,7 +247,7 @@ mod tests {
         let changed = |run, was| Event::Run { run, from: "", was, now };
 
         let pool = "web1".parse().unwrap();
-        let rows: [(&str, Event<'_>, &[&str]); 15] = [
+        let rows: [(&str, Event<'_>, &[&str]); 16] = [
             ("born", changed(&unborn, None), &[]),
             ("begun", changed(&first, Some(&unborn)), &["attempts_total 1", "run_lag_seconds high 0.25"]),
             ("to be tried again", changed(&again, Some(&first)), &["retries_total http_5xx 1 1"]),
@@ -249,6 +256,11 @@ mod tests {
             ("written once more when it was over", changed(&dead, Some(&dead)), &[]),
             ("written once more while it runs", changed(&first, Some(&first)), &[]),
             ("missed", changed(&missed, None), &["runs_total skipped 1", "skipped_total missed 3"]),
+            (
+                "what another record stands for",
+                Event::Run { run: &missed, from: SPOKEN_FOR, was: None, now },
+                &["runs_total skipped 1"],
+            ),
             (
                 "called",
                 Event::Called { run: &first, sent: Some(at(100)), now: at(300) },

@@ -51,7 +51,7 @@ pub(crate) async fn catch_up<D: Ports>(
         }
         CatchUpPlan::SkipAll { last, count } => {
             let span = (last > key.at).then_some(SkippedSpan { until: last, count: Some(count) });
-            pass_over(ports, timer, job, key, Skip::Missed, span).await
+            pass_over(ports, timer, job, key, "scheduled", Skip::Missed, span).await
         }
     }
 }
@@ -73,12 +73,12 @@ async fn handle_straggler<D: Ports>(
 ) -> Result<(), Fault> {
     let now = ports.clock().now();
     if job.is_too_late(key.at, now) {
-        return pass_over(ports, timer, job, key, Skip::Missed, None).await;
+        return pass_over(ports, timer, job, key, "scheduled", Skip::Missed, None).await;
     }
     if job.makes_up_for(key.at, now) {
         return match put_off(ports, timer, job, key.at, &dispatched.turns).await? {
             Comes::InTurn => Ok(()),
-            Comes::TooLate(_) => pass_over(ports, timer, job, key, Skip::Missed, None).await,
+            Comes::TooLate(_) => pass_over(ports, timer, job, key, "scheduled", Skip::Missed, None).await,
         };
     }
     let moved = await_claim(ports, timer, job, key).await?;

@@ -37,7 +37,7 @@ pub async fn record_forgotten<D: Ports>(ports: &D, job: &Job, next: &Job) -> Res
         if let Some(gap) = gap_in(ports, job, (before, until)).await? {
             let span = SkippedSpan { until: until.max(gap), count: Some(before.count(gap, until)) };
             let run = job.run(RunKey::occurrence(job.id, gap));
-            let _a_record_is_there_now = skip(ports, run, why.into(), Some(span)).await?;
+            let _a_record_is_there_now = skip(ports, run, "scheduled", why.into(), Some(span)).await?;
         }
     }
     Ok(())

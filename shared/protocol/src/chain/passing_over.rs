@@ -29,6 +29,7 @@ pub async fn pass_over<D: Ports>(
     timer: &Timer,
     job: &Job,
     key: RunKey,
+    from: &'static str,
     why: Skip,
     span: Option<SkippedSpan>,
 ) -> Result<(), Fault> {
@@ -37,7 +38,7 @@ pub async fn pass_over<D: Ports>(
     if let Some(span) = span {
         record_taken_between(ports, job, key.at, span.until).await?;
     }
-    if skip(ports, job.run(key), why, span).await? {
+    if skip(ports, job.run(key), from, why, span).await? {
         erase_unless_change_pending(ports, timer, job).await
     } else {
         Ok(())
@@ -68,7 +69,7 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
     if let Some((forgone, why)) = forgone_gap(ports, job, t).await? {
         let run = job.run(RunKey::occurrence(job.id, forgone));
         let span = job.refused_with(forgone, why);
-        let _a_record_is_there_now = skip(ports, run, why.into(), Some(span)).await?;
+        let _a_record_is_there_now = skip(ports, run, "scheduled", why.into(), Some(span)).await?;
     }
     Ok(())
 }
@@ -76,11 +77,17 @@ async fn record_forgone<D: Ports>(ports: &D, job: &Job, t: Moment) -> Result<(),
 /// Puts the record of what did not fire. It is born over, so whoever bears it settles it; rule **nudge**: where it owes anything its look is
 /// promised before it is written, since the timer in hand need not be its own. False where a record is there already, or not all whom it
 /// concerns could be told: the next look sees to it.
-pub async fn skip<D: Ports>(ports: &D, run: Run, why: Skip, span: Option<SkippedSpan>) -> Result<bool, Fault> {
+pub async fn skip<D: Ports>(
+    ports: &D,
+    run: Run,
+    from: &'static str,
+    why: Skip,
+    span: Option<SkippedSpan>,
+) -> Result<bool, Fault> {
     let now = ports.clock().now();
     let record = run.skipped(why, span, now);
     let look = if owes(&record) { Some(promise_look(ports, &record).await?) } else { None };
-    if !born(ports, &record, "scheduled", now).await?.is_written() {
+    if !born(ports, &record, from, now).await?.is_written() {
         return Ok(false);
     }
     let is_settled = settle(ports, &record).await? == Settled::Paid;

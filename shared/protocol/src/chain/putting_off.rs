@@ -109,7 +109,7 @@ pub(crate) async fn record_too_late<D: Ports>(
     let span = (missed.last > t).then_some(SkippedSpan { until: missed.last, count: Some(missed.count) });
     record_taken(ports, job, t).await?;
     record_taken_between(ports, job, t, missed.last).await?;
-    if skip(ports, job.run(RunKey::occurrence(job.id, t)), Skip::Missed, span).await? {
+    if skip(ports, job.run(RunKey::occurrence(job.id, t)), "scheduled", Skip::Missed, span).await? {
         erase_unless_change_pending(ports, timer, job).await?;
     }
     Ok(())

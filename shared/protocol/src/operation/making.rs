@@ -17,6 +17,7 @@ use minutehand_domain::operation::{Acted, Backfill, Operation, Position, Work};
 use minutehand_domain::run::{Covered, Made, Run, Skip, SkippedSpan, State, Waiting};
 use minutehand_domain::timer::TimerKey;
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::SPOKEN_FOR;
 use minutehand_io::store::{Put, RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -84,12 +85,12 @@ async fn close<D: Ports>(ports: &D, operation: &Operation, job: &Job, at: Moment
         Standing::Recorded(_) => return Ok(Closed::Yes),
         Standing::Covered(job, coverage) => {
             ensure_successor(ports, &job, at).await?;
-            skip(ports, job.run(key), coverage.covered.why, Some(rest_of(coverage.covered))).await?
+            skip(ports, job.run(key), SPOKEN_FOR, coverage.covered.why, Some(rest_of(coverage.covered))).await?
         }
         // Before it was made nobody can have been hinted of it.
         Standing::NotAdmitted(_) if at < job.created_at => true,
         _ if at < on_record_since(ports, job).await => return Ok(Closed::Forgotten),
-        Standing::NotAdmitted(why) => skip(ports, job.run(key), why.into(), None).await?,
+        Standing::NotAdmitted(why) => skip(ports, job.run(key), "scheduled", why.into(), None).await?,
         Standing::Unborn(_) | Standing::NoJob | Standing::NoRecord => return Ok(Closed::NotYet),
     };
     // Where a record came meanwhile, the next step sees it.

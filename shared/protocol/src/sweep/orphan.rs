@@ -65,7 +65,7 @@ pub async fn inspect_orphaned_run<D: Ports>(ports: &D, timer: &Timer, key: RunKe
         return move_to(ports, timer, now + pace::ORPHAN).await.map(|_moved| ());
     }
     let promised = Run::new(timer.tenant.clone(), key, Priority::Normal);
-    if skip(ports, promised, Skip::Abandoned, None).await? { erase(ports, timer).await } else { Ok(()) }
+    if skip(ports, promised, "scheduled", Skip::Abandoned, None).await? { erase(ports, timer).await } else { Ok(()) }
 }
 
 /// A tombstone where no job is: the head put of a creator who slept until now is refused by it.
@@ -93,5 +93,5 @@ async fn refuse_for_good<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> Res
         // With the others of its row, in one record.
         return record_taken(ports, &job, key.at.just_after()).await.map(|()| true);
     }
-    skip(ports, run, why.into(), Some(span)).await
+    skip(ports, run, "scheduled", why.into(), Some(span)).await
 }

@@ -13,6 +13,7 @@ use minutehand_domain::run::{Look, Run, Skip, State};
 use minutehand_domain::timer::{Obligation, Timer, TimerKey};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::events::Events as _;
+use minutehand_io::events::SPOKEN_FOR;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
@@ -63,7 +64,7 @@ async fn inspect_unrecorded<D: Ports>(ports: &D, timer: &Timer, key: RunKey) -> 
     let nothing = match standing(ports, &timer.tenant, key, Asked::ByWhoDecides).await? {
         Standing::Recorded(seen) => return inspect_run(ports, timer, seen, None).await,
         Standing::Covered(job, coverage) => {
-            return pass_over(ports, timer, &job, key, coverage.covered.why, None).await;
+            return pass_over(ports, timer, &job, key, SPOKEN_FOR, coverage.covered.why, None).await;
         }
         Standing::Unborn(_) => return move_to_next_hint(ports, timer, key.at, None).await.map(|_moved| ()),
         Standing::NotAdmitted(why) => NothingToDispatch::NotAdmitted(why),
@@ -90,7 +91,7 @@ async fn inspect_link<D: Ports>(
             return inspect_run(ports, timer, seen, job).await;
         }
         Standing::Covered(job, coverage) => {
-            return pass_over(ports, timer, &job, key, coverage.covered.why, None).await;
+            return pass_over(ports, timer, &job, key, SPOKEN_FOR, coverage.covered.why, None).await;
         }
         Standing::Unborn(job) => return catch_up(ports, timer, &job, key, now, horizon, dispatched).await,
         Standing::NotAdmitted(why) => NothingToDispatch::NotAdmitted(why),

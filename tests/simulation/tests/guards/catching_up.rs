@@ -36,6 +36,25 @@ fn two_sweepers_after_an_outage_make_one_record_and_one_run() {
     assert_eq!(stage.called(), [545, 550, 555]);
 }
 
+/// Rule **catch-up is decided once**, where an outage leaves many links of a chain: hints reach five minutes ahead.
+///
+/// Removed: the occurrences of a job one after the other. Each of a minute's looks read that nothing was decided, and decided for all behind it: twelve
+/// records said that they stood for the same.
+#[test]
+fn of_many_links_that_an_outage_left_the_first_decides() {
+    let stage = Stage::new(Wish::every(5, 60), []);
+    stage.lose_hints(0..580);
+    stage.create(0, "creator");
+    stage.play_to(10);
+
+    stage.sweep(591, "sweeper");
+    stage.play_to(594);
+
+    let decides = |at: &i64| stage.run(*at).is_some_and(|run| run.coalesced_until().is_some());
+    assert_eq!((60..590).step_by(5).filter(decides).collect::<Vec<i64>>(), [60]);
+    assert_eq!(stage.called(), [590]);
+}
+
 /// Rule **catch-up is decided once**, put only where nothing is: an executor claims the occurrence between the sweeper's
 /// read and its record.
 ///
