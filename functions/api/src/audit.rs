@@ -60,6 +60,18 @@ impl Acting {
         subject: &str,
         doing: impl Future<Output = Result<T, Problem>>,
     ) -> Result<T, Problem> {
+        self.on_record_as(ports, tenant, (deed, subject), doing, |_done| true).await
+    }
+
+    /// The same of what may come to nothing without being a problem yet.
+    pub(crate) async fn on_record_as<D: Ports, T>(
+        &self,
+        ports: &D,
+        tenant: &Tenant,
+        (deed, subject): (Deed, &str),
+        doing: impl Future<Output = Result<T, Problem>>,
+        is_done: impl Fn(&T) -> bool,
+    ) -> Result<T, Problem> {
         let act = Act {
             tenant: tenant.clone(),
             key: ActKey { at: ports.clock().now(), number: ports.chance().number() },
@@ -71,14 +83,15 @@ impl Acting {
             outcome: None,
             note: self.note.clone(),
         };
-        on_record(ports, act, doing, outcome_of).await
+        on_record(ports, act, doing, |done| outcome_of(done, is_done)).await
     }
 }
 
 /// After a fault nobody knows: the write may have landed.
-fn outcome_of<T>(done: &Result<T, Problem>) -> Option<Outcome> {
+fn outcome_of<T>(done: &Result<T, Problem>, is_done: impl Fn(&T) -> bool) -> Option<Outcome> {
     match done {
-        Ok(_) => Some(Outcome::Done),
+        Ok(done) if is_done(done) => Some(Outcome::Done),
+        Ok(_) => Some(Outcome::NotDone),
         Err(problem) if problem.fault.is_none() => Some(Outcome::NotDone),
         Err(_) => None,
     }

@@ -188,7 +188,8 @@ async fn changed<D: Ports>(
 ) -> Result<Changed, Problem> {
     let (ports, tenant) = (&*app.ports, caller.tenant());
     let acting = acting.noting(command.note.as_deref());
-    acting.on_record(ports, tenant, command.deed(), &id.to_string(), change(ports, tenant, id, command)).await
+    let changing = change(ports, tenant, id, command);
+    acting.on_record_as(ports, tenant, (command.deed(), &id.to_string()), changing, |done| command.is_done(done)).await
 }
 
 /// A workflow's own job is what the workflow says: it is changed and deleted there.
@@ -234,6 +235,17 @@ struct Command {
 }
 
 impl Command {
+    /// Whether the job is now as it was to be.
+    fn is_done(&self, changed: &Changed) -> bool {
+        match changed {
+            Changed::Done(_)
+            | Changed::AsItWas(_)
+            | Changed::Refused(JobRefusal::AlreadyPaused | JobRefusal::AlreadyActive, _) => true,
+            Changed::NotFound => false,
+            Changed::Refused(..) | Changed::NotHeeded(_) | Changed::NotToFollow(_) => self.change == Change::Delete,
+        }
+    }
+
     fn deed(&self) -> Deed {
         match self.change {
             Change::Resume => Deed::ResumeJob,

@@ -84,18 +84,19 @@ impl Meters {
         limits.max_jobs.is_some() || limits.max_fires_per_minute.is_some()
     }
 
-    /// Admits a job with this schedule; `instead_of` is the schedule it replaces.
+    /// Admits a job with this schedule; `instead_of` is the job that gets it. One that could not fire any more is one more of those that can.
     pub(crate) async fn admit_job<D: Ports>(
         &self,
         ports: &D,
         tenant: &Tenant,
         schedule: &Schedule,
-        instead_of: Option<&Schedule>,
+        instead_of: Option<&Job>,
     ) -> Result<(), Problem> {
         let (limits, now) = (self.limits(ports, tenant).await, ports.clock().now());
         if limits.max_jobs.is_none() && limits.max_fires_per_minute.is_none() {
             return Ok(());
         }
+        let instead_of = instead_of.filter(|job| can_still_fire(job, now)).map(|job| &job.schedule);
         let more = Load {
             jobs: u32::from(instead_of.is_none()),
             fires_per_minute: schedule.fires_per_minute(now)

@@ -119,7 +119,7 @@ async fn change_of<D: Ports>(app: &AppState<D>, job: &Job, patch: &RawValue) -> 
     let schedule = (checked.schedule != job.schedule).then_some(checked.schedule);
     if let Some(new) = &schedule {
         it_may_follow(ports, &job.tenant, job.id, new).await?;
-        app.meters.admit_job(ports, &job.tenant, new, Some(&job.schedule)).await?;
+        app.meters.admit_job(ports, &job.tenant, new, Some(job)).await?;
     }
     Ok((schedule.is_some() || definition.is_some()).then_some(Change::Edit { schedule, definition }))
 }

@@ -81,7 +81,7 @@ async fn wanted<D: Ports>(
     app.pools.note(ports, tenant, checked.definition.pools()).await;
     if checked.schedule != *schedule {
         it_may_follow(ports, tenant, there.job.id, &checked.schedule).await?;
-        app.meters.admit_job(ports, tenant, &checked.schedule, Some(schedule)).await?;
+        app.meters.admit_job(ports, tenant, &checked.schedule, Some(&there.job)).await?;
     }
     Ok(checked)
 }

@@ -108,6 +108,33 @@ async fn what_was_refused_at_the_last_is_on_record_as_not_done_and_what_changes_
     assert!(outcomes.contains(&Some(Outcome::NotDone)) && outcomes.contains(&Some(Outcome::Done)), "{outcomes:?}");
 }
 
+/// Removed: what a change of a job came to. That of a job that was not there was said to be done.
+#[tokio::test]
+async fn a_change_of_a_job_that_came_to_nothing_is_not_done() {
+    let world = World::new();
+    let job = world.job(json!({"on_demand": true})).await;
+    let none = "job_06h1agnqrvfncqwdr6ny9ec3gc";
+    world.tell(&format!("/v1/jobs/{none}/pause")).await.problem(404, "not-found");
+    world.delete(&format!("/v1/jobs/{none}")).await.problem(404, "not-found");
+    for _ in 0..2 {
+        assert_eq!(world.tell(&format!("/v1/jobs/{job}/pause")).await.status, 200, "a second time too");
+    }
+    assert_eq!(world.delete(&format!("/v1/jobs/{job}")).await.status, 204);
+    world.tell(&format!("/v1/jobs/{job}/resume")).await.problem(409, "conflict");
+
+    let mut told: Vec<_> = deeds(&world).await.into_iter().map(|(deed, _, outcome)| (deed, outcome)).collect();
+    told.sort();
+    let wanted = [
+        ("job.delete", "done"),
+        ("job.delete", "not_done"),
+        ("job.pause", "done"),
+        ("job.pause", "done"),
+        ("job.pause", "not_done"),
+        ("job.resume", "not_done"),
+    ];
+    assert_eq!(told, wanted.map(|(deed, outcome)| (deed.to_owned(), outcome.to_owned())));
+}
+
 /// The act itself looks at the record: written after it, none would be there.
 #[tokio::test]
 async fn an_act_is_on_record_before_it_is_done() {

@@ -158,6 +158,29 @@ async fn what_is_not_let_in_uses_nobodys_quota() {
     refused(&theirs(&world, "GET", "/v1/jobs", None).await, 1);
 }
 
+/// Removed: whether it could fire before. Completed jobs were scheduled anew beyond any number.
+#[tokio::test]
+async fn a_completed_job_that_is_scheduled_anew_is_one_more_of_those_that_can_fire() {
+    let world = World::new();
+    let job = json!({"target": {"noop": {}}, "schedule": {"after_seconds": 1}});
+    let made = async || world.by(OTHER_KEY, "POST", "/v1/jobs", Some(job.clone())).await.word("/job_id");
+    let over = [made().await, made().await];
+    world.pass(2);
+    world.work(|_, _| succeeded()).await;
+    world.pass(120);
+    assert_eq!(world.put(THEIRS, json!({"max_jobs": 1})).await.status, 200);
+    let again = async |id: &str| {
+        let hourly = json!({"schedule": {"every_seconds": 3600}});
+        world.by(OTHER_KEY, "PATCH", &format!("/v1/jobs/{id}"), Some(hourly)).await
+    };
+
+    assert_eq!(again(&over[0]).await.status, 200);
+    again(&over[1]).await.problem(429, "quota-exceeded");
+    let daily = json!({"schedule": {"every_seconds": 86400}});
+    let changed = world.by(OTHER_KEY, "PATCH", &format!("/v1/jobs/{}", over[0]), Some(daily)).await;
+    assert_eq!(changed.status, 200, "it counts already: {}", changed.text);
+}
+
 #[tokio::test]
 async fn jobs_that_can_still_fire_are_limited() {
     let world = limited(json!({"max_jobs": 2})).await;

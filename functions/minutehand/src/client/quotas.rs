@@ -47,7 +47,7 @@ pub(crate) struct Set {
     /// Whose
     #[arg(value_parser = id)]
     tenant: String,
-    /// Jobs that are not deleted; `unlimited` takes the limit away
+    /// Jobs that can still fire; `unlimited` takes the limit away
     #[arg(long, value_name = "COUNT")]
     max_jobs: Option<Limit>,
     /// Occurrences that fire in one minute
