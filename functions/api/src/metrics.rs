@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::{join, join_all};
 use http::StatusCode;
 use minutehand_domain::Moment;
 use minutehand_io::clock::Clock as _;
@@ -16,13 +17,12 @@ use minutehand_io::{Fault, Ports};
 use minutehand_protocol::lookup::age_of_the_oldest_letter;
 use prometheus::proto::MetricFamily;
 use prometheus::{IntGaugeVec, Registry, TextEncoder};
-use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::presences::{Counted, Presences};
 use crate::watched::{Standing, Watched};
 
-/// Whoever scrapes waits for ten seconds, of all that is read then.
+/// Of all that is read for a scrape, side by side: whoever scrapes waits for ten.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The host's registry, and what the API measures into it: requests, and what is read when it is asked for.
@@ -91,11 +91,10 @@ impl Metrics {
     /// Reads what is read when it is asked for. What cannot be read, or not soon, is not shown: all else is to be seen just then.
     async fn look<D: Ports>(&self, ports: &D) {
         self.show_workers(&self.presences.counted(ports.clock().now()));
-        let within = |fault: Elapsed| Fault::unavailable("the store", fault.to_string());
-        let oldest = timeout(PATIENCE, age_of_the_oldest_letter(ports)).await;
-        self.show_letters(oldest.map_err(within).flatten());
-        for watched in &self.watched {
-            let standing = timeout(PATIENCE, watched.standing(ports)).await.map_err(within).flatten();
+        let standings = join_all(self.watched.iter().map(|watched| in_time(watched.standing(ports))));
+        let (oldest, standings) = join(in_time(age_of_the_oldest_letter(ports)), standings).await;
+        self.show_letters(oldest);
+        for (watched, standing) in self.watched.iter().zip(standings) {
             let standing = standing.unwrap_or_else(|why| {
                 tracing::warn!(job = watched.label(), %why, "a job that is watched cannot be looked at");
                 None
@@ -141,6 +140,11 @@ impl Metrics {
             None => _ = self.last_success.remove_label_values(&[job]),
         }
     }
+}
+
+async fn in_time<T>(reading: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let read = timeout(PATIENCE, reading).await;
+    read.map_err(|late| Fault::unavailable("the store", late.to_string())).flatten()
 }
 
 fn whole_seconds(span: Duration) -> i64 {

@@ -18,7 +18,9 @@ use minutehand_domain::id::JobId;
 use minutehand_domain::pace;
 use minutehand_domain::timer::Obligation;
 use minutehand_io::Fault;
+use minutehand_io::metrics::Unmeasured;
 use minutehand_io::store::dynamo::{Listing, Resource, Table};
+use minutehand_sweeper::tell_of_the_oldest_letter;
 use serde_json::{Value, json};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -118,6 +120,7 @@ async fn played() -> Stage {
     erase_a_tenant(&stage).await;
     graphs::play(&stage).await;
     stage.search().await;
+    tell_of_the_oldest_letter(&*stage.sweeper, &Unmeasured).await;
     archive_all(&stage).await;
     stage
 }
