@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::presences::{Counted, Presences};
 use crate::watched::{Standing, Watched};
 
-/// Of all that is read for a scrape, side by side: whoever scrapes waits for ten.
+/// How long a scrape may read, all of it side by side. Prometheus waits ten seconds for the whole.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The host's registry, and what the API measures into it: requests, and what is read when it is asked for.

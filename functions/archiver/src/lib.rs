@@ -17,7 +17,7 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_api::archive::{ENDING, Record, day_of, member};
 use minutehand_domain::id::Tenant;
-use minutehand_domain::operation::{Erasing, Marked, OperationHead};
+use minutehand_domain::operation::{Erasing, OperationHead};
 use minutehand_domain::run::Run;
 use minutehand_domain::{Moment, pace};
 use minutehand_io::bucket::Bucket;
@@ -147,16 +147,13 @@ async fn erased<D: Ports>(ports: &D, gone: &[Gone<'_>]) -> Result<Erased, Fault>
     Ok(erased)
 }
 
-/// A mark alone is no erasure: whoever put it may have died before he had written the operation, and the tenant lives on.
 async fn erased_until<D: Ports>(ports: &D, tenant: &Tenant) -> Result<Option<Moment>, Fault> {
     let Some(mark) = ports.store().get::<Erasing>(&Tenant::deployment(), tenant.clone()).await? else {
         return Ok(None);
     };
-    let (mark, now) = (mark.item, ports.clock().now());
-    let there = ports.store().get::<OperationHead>(&mark.of, mark.operation).await?;
-    let is_begun = there.and_then(|seen| seen.item.operation()).is_some();
-    let may_begin = matches!(mark.comes_to(None, now), Marked::Unbegun(_));
-    Ok((is_begun || may_begin).then(|| mark.since + pace::ERASED_QUIET))
+    let mark = mark.item;
+    let there = ports.store().get::<OperationHead>(&mark.of, mark.operation).await?.map(|seen| seen.item);
+    Ok(mark.is_heeded(there.as_ref(), ports.clock().now()).then(|| mark.since + pace::ERASED_QUIET))
 }
 
 impl<'a> Gone<'a> {

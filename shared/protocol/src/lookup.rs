@@ -1,5 +1,6 @@
 //! Looking a job up, or the owner of a run: what every flow and every route about one begins with.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_domain::head::Head;
@@ -9,6 +10,8 @@ use minutehand_domain::notification::Rule;
 use minutehand_domain::operation::OperationHead;
 use minutehand_domain::owner::{RunOwner, TaskOwner};
 use minutehand_domain::run::{Run, TaskPlace};
+use minutehand_domain::workflow::WorkflowId;
+use minutehand_domain::workflow::plan::Plan;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Seen, Store as _};
 use minutehand_io::{Fault, Ports};
@@ -60,14 +63,22 @@ pub async fn age_of_the_oldest_letter<D: Ports>(ports: &D) -> Result<Duration, F
     Ok(oldest.map_or(Duration::ZERO, |at| ports.clock().now().since(at)))
 }
 
+/// The plan of a version of a workflow; none where there is no such version.
+pub async fn plan_of<D: Ports>(
+    ports: &D,
+    tenant: &Tenant,
+    workflow: WorkflowId,
+    version: u32,
+) -> Result<Option<Arc<Plan>>, Fault> {
+    ports.plans().of(ports.store(), tenant, workflow, version, ports.clock().now()).await
+}
+
 async fn parent_of<D: Ports>(ports: &D, run: &Run, parent: RunKey) -> Result<Option<RunOwner>, Fault> {
     let Some(parent) = ports.store().get::<Run>(&run.tenant, parent).await?.map(|seen| seen.item) else {
         return Ok(None);
     };
     let (Some(graph), Some(place)) = (&parent.graph, TaskPlace::of(run.key)) else { return Ok(None) };
-    let Some(plan) =
-        ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version, ports.clock().now()).await?
-    else {
+    let Some(plan) = plan_of(ports, &run.tenant, graph.workflow, graph.version).await? else {
         return Ok(None);
     };
     Ok(TaskOwner::of(&plan, &parent, place).map(RunOwner::Parent))

@@ -17,6 +17,7 @@ use minutehand_io::store::Store as _;
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::bodies;
 use minutehand_protocol::graph::watch::{Standing, Watched, standing_of};
+use minutehand_protocol::lookup::plan_of;
 use minutehand_wire::{
     BodyView, Instant, PathStepView, RunStatus, SlaView, TaskState, Word, WorkflowRunItem, WorkflowRunView,
 };
@@ -145,7 +146,7 @@ impl Whole {
             (State::Waiting(Waiting::Slot { since }), _, Some(workflow)) => {
                 let version = self.target.version.unwrap_or(workflow.version);
                 let (tenant, id) = (&self.run.tenant, workflow.id);
-                let plan = ports.plans().of(ports.store(), tenant, id, version, now).await?;
+                let plan = plan_of(ports, tenant, id, version).await?;
                 let width = plan.and_then(|plan| plan.policy().max_concurrent_runs);
                 Ok(match width {
                     Some(width) => Some(of_slot(&workflow.name, width, *since, now)),

@@ -65,6 +65,16 @@ impl Erasing {
             Some(OperationHead::Operation(_) | OperationHead::Tombstone { .. }) | None => Marked::Past,
         }
     }
+
+    /// Whether its operation was written, or may be still. A mark alone is no erasure: whoever put it may have died before he had written that, and the
+    /// tenant lives on.
+    pub fn is_heeded(&self, there: Option<&OperationHead>, now: Moment) -> bool {
+        match there {
+            Some(OperationHead::Operation(_)) => true,
+            Some(OperationHead::Tombstone { .. }) => false,
+            None => now.since(self.since) < pace::ORPHAN,
+        }
+    }
 }
 
 /// What a step of a walk came to: it looked at some pages from `from` on, and was through with it at `to`.

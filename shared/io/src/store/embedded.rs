@@ -422,7 +422,7 @@ impl Spot {
     fn unmade<T: Item>(&self, item: &T) -> Made {
         let listed = self.listed(item).map(|key| Entry { table: Table::RunsByTime, key, value: None });
         let expiring = self.expiring(item, IMMUTABLE).map(|entry| Entry { value: None, ..entry });
-        let letter = self.letter(item).map(|Entry { key, .. }| no_letter(key));
+        let letter = self.letter(item).map(|entry| Entry { value: None, ..entry });
         Made { value: None, entries: listed.into_iter().chain(letter).chain(expiring).collect() }
     }
 

@@ -19,6 +19,7 @@ use minutehand_io::store::{RunsOf, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
 
 use crate::bodies::BodyOf;
+use crate::lookup::plan_of;
 
 pub(super) struct Family<'a, D> {
     pub ports: &'a D,
@@ -57,8 +58,7 @@ impl<'a, D: Ports> Family<'a, D> {
     pub(super) async fn below(ports: &'a D, parent: Seen<Run>) -> Result<Option<Self>, Fault> {
         let Some(graph) = parent.item.graph.clone() else { return Ok(None) };
         let (tenant, Graph { workflow, version, .. }) = (&parent.item.tenant, &graph);
-        let Some(plan) = ports.plans().of(ports.store(), tenant, *workflow, *version, ports.clock().now()).await?
-        else {
+        let Some(plan) = plan_of(ports, tenant, *workflow, *version).await? else {
             return Err(Fault::unreadable("store", format!("version {version} of {workflow} is not there")));
         };
         Ok(Some(Self {

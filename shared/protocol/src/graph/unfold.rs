@@ -29,6 +29,7 @@ use super::family::Family;
 use super::settle::{Settled, Work};
 use super::values::latest;
 use crate::bodies;
+use crate::lookup::plan_of;
 
 /// For how long after its deadline something of a run may still be looked for.
 const KEPT: Duration = Duration::from_secs(7 * 86_400);
@@ -50,8 +51,7 @@ pub async fn of_workflow<D: Ports>(
     let Some(version) = version_of(ports, run, target).await? else {
         return Ok(Err(format!("the workflow {} is not there", target.id)));
     };
-    let Some(plan) = ports.plans().of(ports.store(), &run.tenant, target.id, version, ports.clock().now()).await?
-    else {
+    let Some(plan) = plan_of(ports, &run.tenant, target.id, version).await? else {
         return Ok(Err(format!("the workflow {} has no version {version}", target.id)));
     };
     if let Some(told) = beyond_a_share(shares(ports, run).await?, plan.nodes().count()) {

@@ -18,6 +18,8 @@ use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use crate::lookup::plan_of;
+
 pub use super::family::last_try;
 
 /// Parts that are read side by side: of each there is a page in memory.
@@ -67,9 +69,7 @@ impl Watched {
     /// None where it has not unfolded, or into branches and not into tasks.
     pub async fn of<D: Ports>(ports: &D, run: Run) -> Result<Option<Self>, Fault> {
         let Some(graph) = run.graph.clone().filter(|graph| graph.each.is_none()) else { return Ok(None) };
-        let Some(plan) =
-            ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version, ports.clock().now()).await?
-        else {
+        let Some(plan) = plan_of(ports, &run.tenant, graph.workflow, graph.version).await? else {
             return Ok(None);
         };
         let mut tasks = BTreeMap::<u16, Run>::new();
@@ -201,9 +201,7 @@ pub async fn standing_of<D: Ports>(ports: &D, run: &Run) -> Result<Option<Standi
     };
     let Some(whole) = whole else { return Ok(None) };
     let Some(graph) = &whole.graph else { return Ok(None) };
-    let Some(plan) =
-        ports.plans().of(ports.store(), &run.tenant, graph.workflow, graph.version, ports.clock().now()).await?
-    else {
+    let Some(plan) = plan_of(ports, &run.tenant, graph.workflow, graph.version).await? else {
         return Ok(None);
     };
     let Some(key) = plan.node(place.node).map(|node| node.task.key.clone()) else { return Ok(None) };

@@ -98,7 +98,7 @@ pub async fn repair<D: Ports>(ports: &D, from: Position, call: Repair) -> Result
     }
 }
 
-/// Writes a dead letter as it is once more: with that it is listed. So has whoever writes it meanwhile.
+/// Writes a dead letter as it is once more: with that it is listed. A conflict is a writer that has listed it meanwhile.
 async fn list_letter<D: Ports>(ports: &D, tenant: &Tenant, key: RunKey) -> Result<(), Fault> {
     let Some(seen) = ports.store().get::<Run>(tenant, key).await? else { return Ok(()) };
     let _put = ports.store().put(tenant, key, &seen.item, seen.guard()).await?;
