@@ -3,8 +3,6 @@
 //! It may be wrong without harm in one direction only: hints that are given again cost little, buckets that are left too early
 //! are never seen again. So what no honest clock could have written is not believed.
 
-use std::time::Duration;
-
 use crate::Moment;
 use crate::pace;
 use crate::timer::{Timer, TimerKey};
@@ -33,9 +31,6 @@ pub struct Step {
 /// More steps are not kept. What is forgotten with one is hinted once more, and a pass that comes further than the others
 /// replaces them.
 const MOST_STEPS: usize = 8;
-
-/// How far two clocks may be apart: the one is fast, the other slow.
-const APART: Duration = Duration::from_secs(2 * pace::SKEW.as_secs());
 
 impl Cursor {
     /// No hints were given, and `oldest` is the first bucket.
@@ -69,6 +64,13 @@ impl Cursor {
         Self { searching: self.searching, ..Self::starting_at(oldest) }
     }
 
+    /// Of a pass while which the clock was set, to `now`: what it concluded of hints is worth nothing, and that it took place says so of
+    /// a clock which is ahead.
+    #[must_use]
+    pub fn doubted(&self, now: Moment) -> Self {
+        Self { swept_at: now, ..self.forgotten(None) }
+    }
+
     /// What had expired by then may be deleted at `now`: every timer due until then has been looked at, so that none is left which would find
     /// no record of what was done.
     pub fn expires_to(&self, now: Moment) -> Moment {
@@ -81,7 +83,7 @@ impl Cursor {
     /// Whether a clock that is right by `pace::SKEW` may have written it, as one that is right by as much sees at `now`. What
     /// is not honest came from a clock that was ahead, and has left buckets that take promises still.
     pub fn is_honest(&self, now: Moment) -> bool {
-        let not_after = now + APART;
+        let not_after = now + pace::APART;
         self.hinted_to <= not_after + pace::HORIZON
             && self.swept_at <= not_after
             && self.oldest <= pace::minute_of(not_after)
@@ -89,9 +91,14 @@ impl Cursor {
             && self.steps.iter().all(|step| step.began <= not_after)
     }
 
+    /// Whether no hint counts as given, as at a start.
+    pub fn is_of_no_hints(&self) -> bool {
+        self.hinted_to == Moment::EPOCH && self.steps.is_empty()
+    }
+
     /// Whether an earlier pass handled it: that pass came past it, and it stood there when the pass began.
     pub fn was_hinted(&self, timer: &Timer) -> bool {
-        let stood_there = |began| timer.stamp.written + APART < began;
+        let stood_there = |began| timer.stamp.written + pace::APART < began;
         let before = timer.key.due <= self.hinted_to && stood_there(self.swept_at);
         before || self.steps.iter().any(|step| timer.key <= step.through && stood_there(step.began))
     }
@@ -113,6 +120,8 @@ impl Cursor {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::id::{JobId, Tenant};
     use crate::timer::TimerStamp;
@@ -157,6 +166,20 @@ mod tests {
         assert!(Cursor::starting_at(next).is_honest(early), "the next minute has begun by a fast clock");
         assert!(!Cursor::starting_at(next).is_honest(early - Duration::from_secs(1)));
         assert!(Cursor::starting_at(0).is_honest(NOW), "an outage of any length is honest");
+    }
+
+    #[test]
+    fn what_a_pass_concluded_while_its_clock_was_set_ahead_is_not_believed_when_it_is_right_again() {
+        let tomorrow = after(86_400);
+
+        let doubted = honest().came_to(step(after(200), after(60))).doubted(tomorrow);
+
+        assert!(!doubted.was_hinted(&timer(after(10), NOW - Duration::from_secs(60))));
+        assert!(doubted.is_honest(tomorrow), "the clock was set right");
+        assert!(!doubted.is_honest(NOW), "the clock was set ahead");
+        assert_eq!((doubted.oldest, doubted.is_of_no_hints()), (honest().oldest, true));
+        assert!(!honest().is_of_no_hints());
+        assert!(!Cursor::starting_at(0).came_to(step(after(200), after(60))).is_of_no_hints());
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub const LATER: Duration = HORIZON;
 pub const SETTLING: Duration = Duration::from_secs(3600);
 /// Clocks may differ by this much.
 pub const SKEW: Duration = Duration::from_secs(2);
+/// How far two clocks may be apart: the one is fast, the other slow.
+pub const APART: Duration = Duration::from_secs(2 * SKEW.as_secs());
 /// A claim this late first checks whether its occurrence was coalesced into another.
 pub const LATE_CLAIM: Duration = Duration::from_secs(20);
 /// A job read longer ago than this is read again before any decision.

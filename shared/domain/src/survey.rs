@@ -47,7 +47,7 @@ impl Survey {
 
     /// Whether it says what lies in a shard whose cursor is unknown since then.
     pub fn serves(&self, since: Moment, now: Moment) -> bool {
-        self.began + SERVES >= since && self.began <= now + 2 * pace::SKEW
+        self.began + SERVES >= since && self.began <= now + pace::APART
     }
 
     pub fn is_done(&self) -> bool {

@@ -72,6 +72,26 @@ impl Obligation {
     }
 }
 
+impl Timer {
+    /// Where it is to stand, if it was put off by a clock that was ahead of one that is right at `now`: the link of an occurrence that is to
+    /// come in its own place, all else a moment from now. Only what a clock says of itself is taken back: a link stands at its instant whoever
+    /// put it, and of a run that is to come its own time says when.
+    pub fn recalled(&self, now: Moment) -> Option<TimerKey> {
+        let soon = now + pace::PROMISE_AGAIN;
+        let there = match self.key.obligation {
+            _ if self.stamp.written <= now + pace::APART => return None,
+            Obligation::Occurrence(_) => return None,
+            Obligation::MovedOccurrence(job, at) if at > soon => TimerKey::occurrence(job, at),
+            Obligation::Run(key) if key.at > soon => return None,
+            Obligation::MovedOccurrence(..)
+            | Obligation::Run(_)
+            | Obligation::Calendar(_)
+            | Obligation::Operation(_) => self.key.moved_to(soon),
+        };
+        (there.due < self.key.due).then_some(there)
+    }
+}
+
 impl TimerKey {
     pub fn occurrence(job: JobId, at: Moment) -> Self {
         Self { due: at, obligation: Obligation::Occurrence(job) }
@@ -115,6 +135,8 @@ impl TimerKey {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const JOB: JobId = JobId::from_bytes([7; 16]);
@@ -128,6 +150,28 @@ mod tests {
         assert_ne!(moved, TimerKey::occurrence(JOB, Moment::from_secs(120)));
         assert_eq!(moved.run_key(), link.run_key(), "it still means the first instant");
         assert_eq!(moved.moved_to(Moment::from_secs(180)).run_key(), link.run_key());
+    }
+
+    #[test]
+    fn what_a_clock_that_was_ahead_put_off_is_recalled() {
+        const NOW: Moment = Moment::from_secs(1_800_000_000);
+        let (after, tomorrow) = (|seconds| NOW + Duration::from_secs(seconds), NOW + Duration::from_secs(86_400));
+        let by = |written, key| {
+            let stamp = TimerStamp { generation: 1, written };
+            Timer { key, tenant: Tenant::default(), stamp, parent: None }.recalled(NOW)
+        };
+        let (soon, run) = (after(1), |at| TimerKey::run(RunKey::manual(JOB, at, 5), tomorrow));
+        let link = |at| TimerKey::occurrence(JOB, at);
+        let (past, to_come) = (link(NOW).moved_to(tomorrow), link(after(300)).moved_to(tomorrow));
+
+        assert_eq!(by(tomorrow, past), Some(link(NOW).moved_to(soon)));
+        assert_eq!(by(tomorrow, to_come), Some(link(after(300))), "in its own place, as a link");
+        assert_eq!(by(tomorrow, run(NOW)), Some(run(NOW).moved_to(soon)));
+        assert_eq!(by(tomorrow, run(after(300))), None, "its own time is to come");
+        assert_eq!(by(tomorrow, link(tomorrow)), None, "a link stands at its instant");
+        assert_eq!(by(after(4), past), None, "two clocks that are right may be so far apart");
+        assert_eq!(by(after(5), past), Some(link(NOW).moved_to(soon)));
+        assert_eq!(by(tomorrow, link(NOW - Duration::from_secs(60)).moved_to(NOW)), None, "it is looked at anyway");
     }
 
     #[test]

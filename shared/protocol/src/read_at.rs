@@ -1,4 +1,4 @@
-//! Read at: when something was asked for that is to be decided on, and whether that is too long ago.
+//! Read at: when something was asked for that is to be decided on, and whether that is too long ago, or the clock was set since.
 
 use std::time::Duration;
 
@@ -23,6 +23,11 @@ impl ReadAt {
         let by_the_clock = clock.now().since(self.moment);
         let steady = clock.steady().saturating_sub(self.steady);
         by_the_clock.max(steady) > pace::STALE_READ
+    }
+
+    /// Whether the clock was set ahead since, or its machine slept.
+    pub(crate) fn was_set_ahead(self, clock: &impl Clock) -> bool {
+        clock.now().since(self.moment) > clock.steady().saturating_sub(self.steady) + pace::APART
     }
 }
 
@@ -61,6 +66,16 @@ mod tests {
 
         for (now, steady, is_stale) in cases {
             assert_eq!(read_at.is_stale(&Clocks(now, steady)), is_stale, "{now} {steady}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_goes_faster_than_what_is_steady_was_set_ahead() {
+        let read_at = ReadAt::now(&Clocks(1_000, 70));
+
+        for (now, steady, was_set) in [(1_300, 370, false), (1_304, 370, false), (1_305, 370, true), (600, 370, false)]
+        {
+            assert_eq!(read_at.was_set_ahead(&Clocks(now, steady)), was_set, "{now} {steady}");
         }
     }
 }

@@ -13,6 +13,7 @@ mod bookmark;
 pub mod orphan;
 pub mod overdue;
 pub mod pass;
+mod recall;
 pub mod repair;
 pub mod search;
 pub mod take_over;
@@ -44,6 +45,7 @@ use self::unreadable::{keeps_its_bucket, put_off, put_off_until};
 use crate::chain::dispatch::{Dispatched, dispatch};
 use crate::graph::owed::owes;
 use crate::operation::carry::look;
+use crate::read_at::ReadAt;
 use crate::sweep::overdue::inspect_overdue;
 use crate::timers::hinting::hint;
 use crate::timers::promise::move_to;
@@ -59,8 +61,9 @@ const MOST_AWAY: u32 = 4;
 
 /// One pass over one shard, or as much of it as is allowed.
 pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Swept {
-    let now = ports.clock().now();
-    let mut bookmark = match Bookmark::find(ports, shard, now).await {
+    let began = ReadAt::now(ports.clock());
+    let now = began.moment;
+    let mut bookmark = match Bookmark::find(ports, shard, began).await {
         Ok(bookmark) => bookmark,
         Err(fault) => return Swept { fault: Some(fault), ..Swept::default() },
     };
@@ -167,7 +170,7 @@ impl<D: Ports> Sweep<'_, D> {
             }
             minute = bookmark.cursor().oldest.max(minute + 1);
         }
-        let ended = bookmark.end(self.ports, self.now, self.horizon).await;
+        let ended = bookmark.end(self.ports, self.horizon).await;
         swept.note(ended);
         swept
     }

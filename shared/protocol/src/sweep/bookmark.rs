@@ -4,8 +4,12 @@ use minutehand_domain::Moment;
 use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::id::Tenant;
 use minutehand_domain::survey::Survey;
+use minutehand_io::clock::Clock as _;
 use minutehand_io::store::{Discard, FirstBucket, Guard, Put, Seen, Store as _};
 use minutehand_io::{Fault, Ports};
+
+use super::recall::recall;
+use crate::read_at::ReadAt;
 
 /// Buckets left before the table is told in the middle of a pass: after an outage of days no pass may live long enough to
 /// tell it at the end.
@@ -15,6 +19,8 @@ const FAR: i64 = 16;
 
 pub(super) struct Bookmark {
     shard: u16,
+    /// When the pass began.
+    began: ReadAt,
     cursor: Cursor,
     guard: Guard,
     /// The oldest bucket that the table knows of.
@@ -27,12 +33,23 @@ pub(super) struct Bookmark {
 }
 
 impl Bookmark {
-    /// Where the last pass came to. What is missing, or was written by a clock that was ahead, is made anew, and loudly: it is in
-    /// the table before anything else is done, so that it is said once.
-    pub(super) async fn find<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<Self, Fault> {
+    /// Where the last pass came to. Where nobody knows of any hints, since a process has started, a clock was ahead or timers were repaired,
+    /// what is to come is looked through too.
+    pub(super) async fn find<D: Ports>(ports: &D, shard: u16, began: ReadAt) -> Result<Self, Fault> {
+        let bookmark = Self::open(ports, shard, began).await?;
+        if bookmark.cursor.is_of_no_hints() {
+            recall(ports, shard, began.moment).await?;
+        }
+        Ok(bookmark)
+    }
+
+    /// What is missing, or was written by a clock that was ahead, is made anew, and loudly: it is in the table before anything else is done,
+    /// so that it is said once.
+    async fn open<D: Ports>(ports: &D, shard: u16, began: ReadAt) -> Result<Self, Fault> {
+        let now = began.moment;
         let Some(seen) = read(ports, shard).await? else {
             tracing::info!(shard, "a shard without a cursor: its sweep begins at the first timer");
-            return Self::begin(ports, shard, Guard::Absent, now).await;
+            return Self::begin(ports, shard, Guard::Absent, began).await;
         };
         // Without this, `a_clock_that_was_ahead_and_is_set_back_takes_nothing_with_it` sweeps nothing for two hours.
         if !seen.item.is_honest(now) {
@@ -42,27 +59,28 @@ impl Bookmark {
                 "the cursor of a shard is of a time that has not come: a clock was ahead. Its hints are forgotten, and its \
                  sweep begins at the first timer"
             );
-            return Self::begin(ports, shard, seen.guard(), now).await;
+            return Self::begin(ports, shard, seen.guard(), began).await;
         }
         let guard = seen.guard();
-        let mut bookmark = Self::of(shard, seen.item, guard);
+        let mut bookmark = Self::of(shard, began, seen.item, guard);
         bookmark.find_first(ports, now).await?;
         bookmark.reach_back(ports).await?;
         Ok(bookmark)
     }
 
-    fn of(shard: u16, cursor: Cursor, guard: Guard) -> Self {
-        Self { shard, saved: cursor.oldest, cursor, guard, unsaved: 0, overtaken: false, held: false }
+    fn of(shard: u16, began: ReadAt, cursor: Cursor, guard: Guard) -> Self {
+        Self { shard, began, saved: cursor.oldest, cursor, guard, unsaved: 0, overtaken: false, held: false }
     }
 
-    async fn begin<D: Ports>(ports: &D, shard: u16, guard: Guard, now: Moment) -> Result<Self, Fault> {
+    async fn begin<D: Ports>(ports: &D, shard: u16, guard: Guard, began: ReadAt) -> Result<Self, Fault> {
+        let now = began.moment;
         let cursor = unknown(ports, shard, now).await?;
         let (guard, cursor) = match ports.store().put(&Tenant::deployment(), shard, &cursor, guard).await? {
             Put::Written(version) => (Guard::Seen(version), cursor),
             Put::Conflict(Some(there)) if there.item.is_honest(now) => (there.guard(), there.item),
             Put::Conflict(_) => (guard, cursor),
         };
-        Ok(Self::of(shard, cursor, guard))
+        Ok(Self::of(shard, began, cursor, guard))
     }
 
     /// A search that is done says where the shard begins.
@@ -125,8 +143,9 @@ impl Bookmark {
     }
 
     /// The pass is at its end.
-    pub(super) async fn end<D: Ports>(&mut self, ports: &D, began: Moment, horizon: Moment) -> Result<(), Fault> {
-        if self.held { self.save(ports).await } else { self.write(ports, self.cursor.swept(began, horizon)).await }
+    pub(super) async fn end<D: Ports>(&mut self, ports: &D, horizon: Moment) -> Result<(), Fault> {
+        let swept = self.cursor.swept(self.began.moment, horizon);
+        if self.held { self.save(ports).await } else { self.write(ports, swept).await }
     }
 
     pub(super) async fn leave<D: Ports>(&mut self, ports: &D, minute: i64) -> Result<(), Fault> {
@@ -157,11 +176,14 @@ impl Bookmark {
         self.write(ports, self.cursor.clone()).await
     }
 
-    /// Only if no other pass moved it meanwhile: that one gave its hints too, and goes on.
+    /// Only if no other pass moved it meanwhile: that one gave its hints too, and goes on. A pass while which the clock was set ahead has
+    /// begun by one that was right, and may have put off by the other what it met: when that is set right, the next pass is to see it.
     pub(super) async fn write<D: Ports>(&mut self, ports: &D, cursor: Cursor) -> Result<(), Fault> {
+        let clock = ports.clock();
+        let cursor = if self.began.was_set_ahead(clock) { cursor.doubted(clock.now()) } else { cursor };
         match ports.store().put(&Tenant::deployment(), self.shard, &cursor, self.guard).await? {
             Put::Written(version) => {
-                *self = Self { held: self.held, ..Self::of(self.shard, cursor, Guard::Seen(version)) };
+                *self = Self { held: self.held, ..Self::of(self.shard, self.began, cursor, Guard::Seen(version)) };
             }
             Put::Conflict(_) => self.overtaken = true,
         }

@@ -232,7 +232,7 @@ async fn repair_job<D: Ports>(ports: &D, job: &Job, check: bool) -> Result<Vec<F
     if job.status != Status::Active {
         return Ok(Vec::new());
     }
-    if job.since > now + 2 * pace::SKEW {
+    if job.since > now + pace::APART {
         if !check {
             // As a change of its schedule would: it counts from now.
             change(ports, &job.tenant, job.id, &Change::reschedule(job.schedule.clone())).await?;

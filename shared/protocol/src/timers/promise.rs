@@ -56,6 +56,11 @@ pub async fn move_to<D: Ports>(ports: &D, timer: &Timer, due: Moment) -> Result<
     if there == timer.key {
         return Ok(timer.clone());
     }
+    move_there(ports, timer, there).await
+}
+
+/// The same to another key of what it is about.
+pub(crate) async fn move_there<D: Ports>(ports: &D, timer: &Timer, there: TimerKey) -> Result<Timer, Fault> {
     let moved = promise_like(ports, Timer { key: there, ..timer.clone() }).await?;
     erase(ports, timer).await?;
     Ok(moved)

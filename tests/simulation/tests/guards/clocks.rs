@@ -77,6 +77,38 @@ fn a_job_outlives_a_clock_that_is_set_forward_and_back() {
     assert_eq!(called, once, "no instant runs twice");
 }
 
+/// One machine's clock is a day ahead for the seconds in which a pass looks at a run that nobody has taken, and says when it is to be hinted the
+/// next time. It was set before that pass began, or while it went on; or the machine died in it, and the next one starts when it is right.
+///
+/// Removed (`sweep-recalls-what-was-put-off`): a timer stays where that clock moved it to. The run waited for a day; and of a link that was moved
+/// so nothing stood for what would have come next, as its record might have expired by then.
+/// Removed (`sweep-doubts-a-pass-while-which-the-clock-was-set`): a pass that had begun by the right clock left a cursor like any other.
+#[test]
+fn what_a_clock_that_was_ahead_put_off_is_looked_at_when_it_is_right() {
+    let alone = Setting { exclusive_store: true, ..Setting::plain() };
+    for (set_at, line) in [(55, vec![]), (61, vec![]), (61, vec![dies_after("ahead", "erase_timer")])] {
+        let is_alive = line.is_empty();
+        let stage =
+            Stage::on(alone.clone(), Wish::on_demand(), [line, vec![sleeps_after("ahead", "cursor", 5)]].concat());
+        stage.lose_hints(0..100);
+        stage.create(0, "creator");
+        stage.ask(5, "client");
+        stage.sweep(10, "sweeper");
+        stage.set_clocks(set_at, DAY);
+        stage.sweep(60, "ahead");
+        stage.set_clocks(90, 0);
+        if !is_alive {
+            stage.start(100, "next");
+        }
+        stage.sweep_each_minute(120..600);
+
+        stage.play_to(590);
+
+        assert_eq!(stage.starts().len(), 1, "set at {set_at}, alive: {is_alive}: {:?}", stage.timers());
+        assert_eq!(stage.judge(), []);
+    }
+}
+
 /// What is said of it is said once: the cursor that is not believed is replaced before anything else is done.
 ///
 /// Removed: the new cursor is written at the end of the pass. A pass that fails says it again, and so does each after it.
