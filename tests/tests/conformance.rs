@@ -89,6 +89,7 @@ mod queues {
         a_hint_in_flight_is_queued_again_and_given_back_it_is_one_again,
         hints_that_differ_in_anything_are_no_doubles,
         a_hint_may_be_sent_again_once_it_does_not_wait,
+        hints_of_before_a_sleep_are_left_to_the_sweep_and_no_others_are,
         a_receiver_that_gives_up_has_taken_nothing,
     }
 

@@ -23,6 +23,18 @@ where
     D: Ports,
     D::Queues: Inbox,
 {
+    let watched = Arc::clone(&ports);
+    tokio::select! {
+        never = watched.queues().watch_over_sleep() => match never {},
+        () = receiving(ports, at_once, drain.clone()) => {}
+    }
+}
+
+async fn receiving<D>(ports: Arc<D>, at_once: u32, drain: Drain)
+where
+    D: Ports,
+    D::Queues: Inbox,
+{
     let permits = Arc::new(Semaphore::new(at_once as usize));
     ports.queues().set_concurrency(at_once);
     loop {

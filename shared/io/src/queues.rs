@@ -6,6 +6,7 @@ pub mod embedded;
 #[cfg(feature = "aws")]
 pub mod sqs;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::time::Duration;
@@ -70,6 +71,12 @@ pub trait Inbox: Queues {
 
     /// Returns a hint that was not acted upon: it is delivered again from `at` on. An old receipt does nothing.
     fn give_back(&self, receipt: &Self::Receipt, at: Moment) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Sees to it that a sleep of the process is noticed, for as long as it is polled. To queues outside of the process nothing happens
+    /// while it sleeps.
+    fn watch_over_sleep(&self) -> impl Future<Output = Infallible> + Send {
+        std::future::pending()
+    }
 
     /// Sets how many deliveries all receivers together can work on at a time. Queues that use the number keep some of this
     /// capacity free for tenants that have nothing in flight; the others deliver whatever is requested.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -48,6 +48,8 @@ pub struct Process {
     /// The computer it runs on.
     computer: usize,
     dead: AtomicBool,
+    /// Nothing of it goes on before.
+    asleep_until: AtomicI64,
 }
 
 struct Task {
@@ -176,7 +178,14 @@ impl Sim {
         let computers = state.clocks.len();
         let all: Vec<usize> = (0..computers).collect();
         let computer = if computers == 1 { 0 } else { state.dice.pick(&all) };
-        Arc::new(Process { name, number, skew, computer, dead: AtomicBool::new(false) })
+        Arc::new(Process {
+            name,
+            number,
+            skew,
+            computer,
+            dead: AtomicBool::new(false),
+            asleep_until: AtomicI64::new(0),
+        })
     }
 
     /// Starts a task of a process now; it dies with the process.
@@ -280,6 +289,13 @@ impl Sim {
         while let Some(id) = self.0.ready.pop() {
             let Some(mut task) = self.state().tasks.get_mut(id).and_then(Option::take) else { continue };
             let waker = task.waker.clone();
+            let awake = task.process.asleep_until.load(Ordering::Relaxed);
+            if awake > self.now() {
+                let mut state = self.state();
+                state.tasks[id] = Some(task);
+                state.schedule(awake, What::Wake(waker));
+                continue;
+            }
             let done = task.process.is_dead() || task.future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
             if done || task.process.is_dead() {
                 drop(task);
@@ -306,6 +322,11 @@ impl State {
 impl Process {
     pub fn die(&self) {
         self.dead.store(true, Ordering::Relaxed);
+    }
+
+    /// Stops it, or suspends its machine: its clock goes on, and it knows nothing of that.
+    pub fn sleep_until(&self, at: i64) {
+        self.asleep_until.store(at, Ordering::Relaxed);
     }
 
     pub fn is_dead(&self) -> bool {

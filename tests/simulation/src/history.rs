@@ -551,6 +551,12 @@ impl Play {
                 });
             }
         }
+        if self.world.setting().host == Host::Machine && self.sim.dice(|dice| dice.chance(0.2)) {
+            let (at, slept) =
+                self.sim.dice(|dice| (dice.within(5 * MINUTE..25 * MINUTE), dice.within(MINUTE..15 * MINUTE)));
+            let world = self.world.clone();
+            self.sim.at(BEGIN + at, move |sim| world.put_the_machine_to_sleep(sim.now() + slept));
+        }
     }
 }
 

@@ -57,6 +57,14 @@ impl World {
         self.machine().filter(|machine| !machine.process.is_dead())
     }
 
+    /// Whatever the machine is at stands still until then.
+    pub(crate) fn put_the_machine_to_sleep(&self, until: i64) {
+        if let Some(machine) = self.listening() {
+            machine.process.sleep_until(until);
+            self.sim().count("machine slept");
+        }
+    }
+
     fn start_machine(&self) {
         if let Some(dead) = self.machine() {
             self.sim().bury(&dead.process);
@@ -75,6 +83,8 @@ impl World {
             self.sim().count("machine did not start");
             return process.die();
         }
+        let watched = Arc::clone(&queues);
+        self.sim().spawn(&process, async move { match watched.watch_over_sleep().await {} });
         self.sim().spawn(&process, self.clone().receiving(Arc::clone(&process), ports.clone(), queues));
         loop {
             let _the_next_pass_starts_where_it_did = tick(&ports).await;

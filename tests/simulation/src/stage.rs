@@ -674,6 +674,17 @@ impl Stage {
     }
 
     /// Whatever is on its way is lost.
+    /// One machine, which sweeps and carries out, runs from that second on.
+    pub fn supervise(&self, at: i64) {
+        let world = self.world.clone();
+        self.sim.at(moment(at).millis(), move |_| world.supervise());
+    }
+
+    pub fn put_the_machine_to_sleep(&self, seconds: Range<i64>) {
+        let (world, until) = (self.world.clone(), moment(seconds.end).millis());
+        self.sim.at(moment(seconds.start).millis(), move |_| world.put_the_machine_to_sleep(until));
+    }
+
     pub fn purge(&self, at: i64) {
         let world = self.world.clone();
         self.sim.at(moment(at).millis(), move |_| world.purge());

@@ -5,9 +5,11 @@ mod bells;
 mod doubles;
 mod packed;
 mod queue;
+mod sleep;
 mod state;
 mod tenants;
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,6 +23,7 @@ use minutehand_domain::priority::Priority;
 use tokio::sync::Notify;
 
 use self::bells::Bells;
+use self::sleep::PULSE;
 pub use self::state::{Depth, Receipt};
 use self::state::{State, Taken, Wakes};
 use super::{Inbox, Queues};
@@ -70,6 +73,15 @@ impl<C: Clock> EmbeddedQueues<C> {
             biased;
             () = sooner => {}
             () = visible => {}
+        }
+    }
+
+    /// Looks at the clock while hints wait, so that whoever takes one after a sleep knows of it. An idle process is not woken.
+    pub async fn watch_over_sleep(&self) -> Infallible {
+        loop {
+            let sooner = self.sooner.notified(); // before the look, as a receiver does
+            let now = self.clock.now();
+            if self.state().pulse(now) { self.clock.sleep_until(now + PULSE).await } else { sooner.await }
         }
     }
 
@@ -191,6 +203,10 @@ impl<C: Clock> Inbox for EmbeddedQueues<C> {
     async fn give_back(&self, receipt: &Receipt, at: Moment) -> Result<(), Fault> {
         self.give_back(receipt, at);
         Ok(())
+    }
+
+    fn watch_over_sleep(&self) -> impl Future<Output = Infallible> + Send {
+        self.watch_over_sleep()
     }
 
     fn set_concurrency(&self, count: u32) {

@@ -7,6 +7,7 @@ use minutehand_domain::run::SkippedSpan;
 use minutehand_executor::Executed;
 use minutehand_protocol::run::claim::Dropped;
 use minutehand_simulation::fate::Line;
+use minutehand_simulation::setting::{Host, Setting};
 use minutehand_simulation::stage::{Stage, Wish, dies_after, moment, sleeps_after, sleeps_before};
 
 /// A job of every minute that was created, and then nobody did anything, until after 580 seconds the queues are back.
@@ -392,4 +393,25 @@ fn a_backlog_of_which_each_is_made_up_for_is_hinted_ever_less_often() {
 
     let minutes_late: Vec<_> = stage.hinted(900).into_iter().filter(|at| *at > 900).map(|at| (at - 900) / 60).collect();
     assert_eq!(minutes_late, [1, 2, 4, 8, 16, 32]);
+}
+
+/// A machine sleeps for nine minutes; hints of the first five had been given before. What comes of them is decided as after any outage.
+///
+/// Removed (`hints-of-before-a-sleep`): what a queue holds is delivered when the machine wakes. Five occurrences ran at once, up to nine minutes
+/// late and in no order, beside a record of the others which were coalesced.
+#[test]
+fn what_a_machine_slept_through_is_caught_up_as_after_a_restart() {
+    let machine = Setting { exclusive_store: true, host: Host::Machine, ..Setting::plain() };
+    let stage = Stage::on(machine, Wish::every(60, 660), []);
+    stage.supervise(0);
+    stage.create(5, "creator");
+    stage.put_the_machine_to_sleep(910..1450);
+
+    stage.play_to(2350);
+
+    let (during, others): (Vec<_>, Vec<_>) = stage.starts().into_iter().partition(|(at, _)| (920..1450).contains(at));
+    assert!(matches!(during[..], [(1440, 1450..1540)]), "the last of them alone: {during:?}");
+    assert!(others.iter().all(|(at, begun)| at == begun), "{others:?}");
+    assert_eq!((others.len(), stage.state(960).as_str()), (20, "skipped: coalesced"));
+    assert_eq!(stage.judge(), []);
 }

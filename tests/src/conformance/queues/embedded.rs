@@ -11,9 +11,9 @@ use minutehand_domain::timer::TimerStamp;
 use minutehand_io::clock::Clock;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::{Depth, EmbeddedQueues, VISIBILITY};
-use tokio::time::{Instant, advance, sleep_until, timeout};
+use tokio::time::{Instant, advance, sleep, sleep_until, timeout};
 
-use super::{Arena, hint, numbers, sharing};
+use super::{Arena, hint, numbers, sharing, timer};
 use crate::conformance::world::{START, at, named};
 
 /// Tokio's time, counted from `START`.
@@ -105,7 +105,7 @@ pub async fn a_sooner_hint_wakes_a_receiver_that_waits_for_a_later_one() {
     let (queues, clock) = queues_and_clock();
     queues.send(Priority::Low.into(), &hint(1), at(60)).await.unwrap();
     let send_sooner = async {
-        tokio::time::sleep(secs(5)).await;
+        sleep(secs(5)).await;
         queues.send(Priority::Low.into(), &hint(2), at(10)).await.unwrap();
     };
 
@@ -313,6 +313,39 @@ pub async fn a_hint_may_be_sent_again_once_it_does_not_wait() {
 
     assert_eq!(numbers(&queues.receive(9).await), [1]);
     assert_eq!(queues.depths()[2], Depth { ready: 0, delayed: 0, in_flight: 1 });
+}
+
+/// What waits for hands is delivered however long it waits, and what comes after an hour without any: only time that nobody saw pass is a sleep.
+pub async fn hints_of_before_a_sleep_are_left_to_the_sweep_and_no_others_are() {
+    let queues = Arc::new(queues());
+    let watched = Arc::clone(&queues);
+    tokio::spawn(async move { match watched.watch_over_sleep().await {} });
+    let send = async |number, timer_due, due| {
+        let hint = Hint::of(&timer(number, timer_due));
+        queues.send(Priority::Normal.into(), &hint, at(due)).await.unwrap();
+    };
+    sleep(secs(3600)).await;
+    send(1, 0, 0).await;
+    sleep(secs(600)).await;
+    send(2, 600, 0).await;
+    let take = async || {
+        let delivered = queues.receive(9).await;
+        assert!(delivered.iter().all(|delivery| queues.done(&delivery.receipt)));
+        numbers(&delivered)
+    };
+    assert_eq!(take().await, [1, 2], "what waited for hands");
+    send(2, 7800, 0).await; // a look has moved its timer on: the next look is not soon
+    for (number, due) in [(3, 4270), (4, 4310), (5, 4500)] {
+        send(number, due, due).await;
+    }
+    sleep(secs(10)).await; // 4210
+
+    advance(secs(125)).await;
+
+    send(6, 4270, 4270).await;
+    assert_eq!(take().await, [2, 6, 4], "what is overdue, and was given before, is not among them");
+    assert_eq!(take().await, [5]);
+    assert_eq!(queues.depths()[2], Depth::default());
 }
 
 pub async fn a_receiver_that_gives_up_has_taken_nothing() {

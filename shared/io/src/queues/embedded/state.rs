@@ -11,6 +11,7 @@ use minutehand_domain::priority::Priority;
 
 use super::packed::Packed;
 use super::queue::{Position, Put, Queue};
+use super::sleep::Sleep;
 use super::tenants::{TenantNumber, Tenants};
 use super::{Delivery, VISIBILITY};
 use crate::Fault;
@@ -59,6 +60,7 @@ pub(super) struct State {
     in_flight: [usize; Priority::ALL.len()],
     /// How many deliveries all receivers together can work on at a time, where that is known.
     concurrency: Option<usize>,
+    sleep: Sleep,
     /// Numbers positions and receipts.
     last_number: u64,
     turn: usize,
@@ -85,7 +87,19 @@ impl State {
         Ok(self.put(priority, position, packed))
     }
 
+    /// Whether hints wait, and the process is to be looked at again.
+    pub(super) fn pulse(&mut self, now: Moment) -> bool {
+        let waiting = self.queues.iter().any(|queue| queue.len() > 0);
+        if waiting {
+            self.sleep.look(now, self.last_number)
+        } else {
+            self.sleep.look_no_more()
+        }
+        waiting
+    }
+
     pub(super) fn take(&mut self, max: usize, now: Moment) -> Taken {
+        self.sleep.is_awake(now, self.last_number);
         self.reappear(now);
         // A receiver that requests so many has so much capacity free, whatever became of earlier deliveries.
         let _this_receiver_looks_anyway = self.resume_fitting(self.free().max(max));
@@ -175,10 +189,10 @@ impl State {
         None
     }
 
-    /// A hint that cannot be read is lost, which is allowed.
+    /// A hint that cannot be read is lost, which is allowed; so is one that a sleep has left to the sweep.
     fn deliver(&mut self, priority: Priority, position: Position, packed: Packed, until: Moment) -> Option<Delivery> {
         let hint = self.tenants.tenant(position.tenant).and_then(|tenant| packed.unpack(tenant));
-        let Some(hint) = hint else {
+        let Some(hint) = hint.filter(|hint| !self.sleep.took(position.number, &hint.timer)) else {
             self.tenants.remove_hint(position.tenant);
             return None;
         };
