@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use minutehand_domain::id::{Origin, RunKey, Tenant};
 use minutehand_domain::operation::backfill::{has_run, keys, never_begins};
-use minutehand_domain::run::{Run, Waiting};
+use minutehand_domain::run::{Run, State as RunState, Waiting};
 use minutehand_domain::slot::Bound;
 use minutehand_domain::why::{Known, Question};
 use minutehand_io::clock::Clock as _;
@@ -15,7 +15,7 @@ use minutehand_io::store::{RunsOf, Store as _};
 use minutehand_io::{Fault, Ports};
 use minutehand_protocol::chain::coverage::records_before;
 use minutehand_protocol::lookup::job_of;
-use minutehand_protocol::slots::awaited;
+use minutehand_protocol::slots::{awaited, kept_back};
 use minutehand_wire::{WhyQuery, WhyView};
 
 use crate::app_state::AppState;
@@ -45,7 +45,7 @@ pub(crate) async fn of_instant<D: Ports>(
         None => earlier_than(ports, tenant, &question).await?,
     };
     let backfilled = backfilled(ports, tenant, &question, run.as_ref()).await?;
-    let place = awaited_by(ports, run.as_ref()).await?;
+    let place = awaited_by(ports, &question, run.as_ref()).await?;
     let place = place.as_ref().map(|(bound, taken)| (bound, *taken));
     let answer =
         question.answer(&Known { run: run.as_ref(), earlier: &earlier, backfilled: backfilled.as_ref(), place });
@@ -115,9 +115,17 @@ async fn earlier_than<D: Ports>(ports: &D, tenant: &Tenant, question: &Question<
     records_before(ports, tenant, RunKey::occurrence(question.job.id, at), RECORDS_BACK).await
 }
 
-async fn awaited_by<D: Ports>(ports: &D, run: Option<&Run>) -> Result<Option<(Bound, usize)>, Fault> {
-    match run {
-        Some(run) if matches!(run.waiting(), Some(Waiting::Slot { .. })) => awaited(ports, run).await,
-        Some(_) | None => Ok(None),
+async fn awaited_by<D: Ports>(
+    ports: &D,
+    question: &Question<'_>,
+    run: Option<&Run>,
+) -> Result<Option<(Bound, usize)>, Fault> {
+    let Some(run) = run else {
+        return Ok(question.occurrence().and_then(|awaited| kept_back(ports, question.job, awaited.effective)));
+    };
+    match &run.state {
+        RunState::Waiting(Waiting::Slot { .. }) => awaited(ports, run).await,
+        RunState::Scheduled { due } => Ok(kept_back(ports, question.job, *due)),
+        _has_begun_or_is_over => Ok(None),
     }
 }

@@ -54,6 +54,11 @@ pub trait Queues: Send + Sync + 'static {
     /// Queues that many processes share cannot count them: there this does nothing.
     fn limit(&self, _tenant: &Tenant, _concurrent: Option<u32>) {}
 
+    /// The limit of a tenant of whose hints as many are in flight, so that none is delivered.
+    fn reached_limit(&self, _tenant: &Tenant) -> Option<u32> {
+        None
+    }
+
     /// Whether these queues keep to the limits that they are given: then no place need let a run in.
     fn keeps_limits(&self) -> bool {
         false

@@ -6,7 +6,7 @@ use minutehand_domain::callback::CallbackPlace;
 use minutehand_domain::id::{Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::logbook::{Checkpoint, Logbook};
-use minutehand_domain::run::{Attempt, Run, Waiting};
+use minutehand_domain::run::{Attempt, Run, State, Waiting};
 use minutehand_domain::workflow::waits::{of_place, of_run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
@@ -15,7 +15,7 @@ use minutehand_protocol::bodies;
 use minutehand_protocol::chain::standing::{Asked, Standing as Standings, standing};
 use minutehand_protocol::graph::watch::{Standing, standing_of};
 use minutehand_protocol::lookup::job_of;
-use minutehand_protocol::slots::awaited;
+use minutehand_protocol::slots::{awaited, kept_back};
 use minutehand_wire::run_view::{Bodies, result_of};
 use minutehand_wire::{BodyView, CallbackRunView, LogsView, RunEventsView, RunView, RunWhyView, TaskOfView};
 
@@ -74,7 +74,10 @@ impl FullRun {
             let waits = standing.waits(&run, ports.clock().now());
             (standing, waits)
         });
-        let place = awaited_place(ports, &run).await?;
+        let place = match job.and_then(|job| kept_back_by(ports, &run, job)) {
+            Some(by) => Some(by),
+            None => awaited_place(ports, &run).await?,
+        };
         let book = logbook_of(ports, &run).await?;
         let checkpoint = match &book {
             Some(book) => checkpoint_of(ports, book).await?,
@@ -108,7 +111,7 @@ impl FullRun {
             None if self.run.waiting().is_some() || self.run.admission.turn.is_some() || self.run.is_put_off() => {
                 RunView { waiting_for: place().or_else(|| of_run(&self.run, None, now)), ..view }
             }
-            None => view,
+            None => RunView { waiting_for: place(), ..view },
         }
     }
 
@@ -169,6 +172,12 @@ pub(crate) async fn awaited_place<D: Ports>(ports: &D, run: &Run) -> Result<Opti
     let Some(Waiting::Slot { since }) = run.waiting() else { return Ok(None) };
     let awaited = awaited(ports, run).await?;
     Ok(awaited.map(|(bound, taken)| of_place(&bound, taken, *since, ports.clock().now())))
+}
+
+/// In words, what keeps a run in its queue that is due.
+fn kept_back_by<D: Ports>(ports: &D, run: &Run, job: &Job) -> Option<String> {
+    let State::Scheduled { due } = run.state else { return None };
+    kept_back(ports, job, due).map(|(bound, taken)| of_place(&bound, taken, due, ports.clock().now()))
 }
 
 /// As an answer tells it.

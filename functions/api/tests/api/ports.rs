@@ -231,6 +231,11 @@ impl Queues for TestQueues {
     fn limit(&self, tenant: &Tenant, concurrent: Option<u32>) {
         locked(&self.limits).push((tenant.clone(), concurrent));
     }
+
+    /// As if so many were always under way.
+    fn reached_limit(&self, tenant: &Tenant) -> Option<u32> {
+        locked(&self.limits).iter().rfind(|(limited, _)| limited == tenant).and_then(|(_, limit)| *limit)
+    }
 }
 
 impl Chance for TestChance {

@@ -1,9 +1,12 @@
 //! Why: what an instant of a job came to, asked of histories; and where the time of a run went.
 
+use std::time::Duration;
+
+use minutehand_domain::id::RunKey;
 use minutehand_domain::run::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, OTHER_KEY, World, at, failed, succeeded};
+use crate::world::{Answer, OTHER_KEY, START, World, at, failed, succeeded};
 
 const DAY: u64 = 86_400;
 
@@ -88,6 +91,32 @@ async fn what_a_pause_kept_from_firing_is_told_while_it_lasts_and_after_it() {
     assert_eq!([forgotten.word("/verdict"), forgotten.word("/rule")], ["unknown", "schedule_change"]);
     assert_eq!(forgotten.field("/run_id"), recorded.field("/run_id"));
     assert!(forgotten.word("/detail").ends_with("is skipped, for the reason paused"), "{}", forgotten.text);
+}
+
+/// Removed: `reached_limit` is not asked. Nothing said why it waits: its queue keeps it back, and no record knows.
+#[tokio::test]
+async fn what_waits_for_its_tenants_quota_in_a_queue_says_so() {
+    let world = World::new();
+    world.put("/v1/quotas/acme", json!({"max_concurrent_runs": 2})).await;
+    let called = world.job(json!({"every_seconds": 3600})).await;
+    let pulled = json!({"schedule": {"every_seconds": 3600}, "target": {"worker": {"pool": "hands", "handler": "h"}}});
+    let pulled = world.post("/v1/jobs", pulled).await.word("/job_id");
+    let path = format!("/v1/runs/{}", RunKey::occurrence(called.parse().unwrap(), START + Duration::from_secs(3600)));
+
+    let early = world.get(&path).await;
+    world.pass(3600);
+    let late = world.get(&path).await;
+    let why_late = why(&world, &called, &at(3600)).await;
+
+    assert_eq!((early.word("/status"), early.json().get("waiting_for")), ("scheduled".into(), None));
+    let waits = late.word("/waiting_for");
+    assert!(
+        waits.starts_with("waits for a place of its tenant's quota since") && waits.ends_with(": 2 of 2 taken"),
+        "{waits}"
+    );
+    assert_eq!([why_late.word("/verdict"), why_late.word("/rule")], ["waiting", "quota"]);
+    assert!(why_late.word("/detail").contains("2 of 2 taken"), "{why_late:?}");
+    assert_eq!(words(&world, &pulled, &at(3600)).await, ["waiting", "claim"], "a worker comes for it");
 }
 
 #[tokio::test]

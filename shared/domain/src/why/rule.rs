@@ -250,7 +250,7 @@ impl Question<'_> {
             Why::Recorded(run) => self.rule_of_run(run, known),
             Why::Covered(_, why) => Rule::of_skip(*why),
             Why::Coming => self.what_named_it(),
-            Why::Unclaimed => Rule::Claim,
+            Why::Unclaimed => of_place_or(Rule::Claim, known),
             Why::TooLate => Rule::CatchUp,
             Why::Refused(why) => Rule::of_refusal(*why),
             Why::BeforeCreation => Rule::BeforeCreation,
@@ -265,10 +265,8 @@ impl Question<'_> {
             (State::Scheduled { due }, Verdict::Waiting) if run.admission.turn == Some(*due) => Rule::Rate,
             (State::Scheduled { due }, Verdict::Waiting) if self.now < *due && run.is_put_off() => Rule::CatchUp,
             (State::Scheduled { due }, Verdict::Waiting) if self.now < *due => Rule::Retry,
-            (State::Scheduled { .. }, Verdict::Waiting) => Rule::Claim,
-            (_, Verdict::Waiting) => {
-                known.place.map_or(Rule::MaxConcurrentRuns, |(bound, _)| Rule::of_slot(&bound.slot))
-            }
+            (State::Scheduled { .. }, Verdict::Waiting) => of_place_or(Rule::Claim, known),
+            (_, Verdict::Waiting) => of_place_or(Rule::MaxConcurrentRuns, known),
             (_, Verdict::Cancelled) => Rule::Cancelled,
             (_, _fires) if run.key.origin == Origin::Follow => Rule::After,
             (_, _fires) => self.what_named_it(),
@@ -282,4 +280,9 @@ impl Question<'_> {
         }
         self.turned().map_or(Rule::Schedule, |turned| Rule::of_turn(&turned))
     }
+}
+
+/// The rule of the place that is waited for, where one is known.
+fn of_place_or(otherwise: Rule, known: &Known<'_>) -> Rule {
+    known.place.map_or(otherwise, |(bound, _)| Rule::of_slot(&bound.slot))
 }

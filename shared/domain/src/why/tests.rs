@@ -98,6 +98,7 @@ fn a_record_says_what_became_of_its_instant() {
         (claimed(63), None, ("running", "schedule")),
         (unfolded, None, ("running", "schedule")),
         (run(), None, ("waiting", "claim")),
+        (run(), quota.clone(), ("waiting", "quota")),
         (retries, None, ("waiting", "retry")),
         (postponed, None, ("waiting", "rate")),
         (in_line, of_key, ("waiting", "concurrency")),

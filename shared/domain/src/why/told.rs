@@ -29,7 +29,10 @@ impl Question<'_> {
                 format!("did not fire: {}; {} tells of it{}", said_of(*why), record.key, spanned(record))
             }
             Why::Coming => more("fires when its time comes".to_owned()),
-            Why::Unclaimed => more("is due, and nobody has claimed it yet".to_owned()),
+            Why::Unclaimed => more(match (known.place, self.occurrence()) {
+                (Some((bound, taken)), Some(due)) => of_place(bound, taken, due.effective, self.now),
+                _nothing_keeps_it_back => "is due, and nobody has claimed it yet".to_owned(),
+            }),
             Why::TooLate => {
                 let window = self.job.definition.catch_up.window().as_secs();
                 format!(
@@ -62,11 +65,7 @@ impl Question<'_> {
             State::Scheduled { due } if fires_in_time(run) && self.now < *due => {
                 format!("fires at {due} as {key}")
             }
-            State::Scheduled { .. } => {
-                let waits = of_run(run, None, self.now).unwrap_or_else(|| "waits".to_owned());
-                format!("{key} {waits}")
-            }
-            State::Waiting(Waiting::Slot { since }) => {
+            State::Scheduled { due: since } | State::Waiting(Waiting::Slot { since }) => {
                 let waits = match known.place {
                     Some((bound, taken)) => Some(of_place(bound, taken, *since, self.now)),
                     None => of_run(run, None, self.now),

@@ -184,6 +184,10 @@ impl<C: Clock> Queues for EmbeddedQueues<C> {
         true
     }
 
+    fn reached_limit(&self, tenant: &Tenant) -> Option<u32> {
+        self.state().reached_limit(tenant)
+    }
+
     fn limit(&self, tenant: &Tenant, concurrent: Option<u32>) {
         let limited = self.state().limit(tenant, concurrent);
         self.wake_receivers(limited);

@@ -156,6 +156,10 @@ pub async fn a_limit_holds_a_tenants_hints_back_until_one_of_its_own_is_done() {
     let held = queues.receive(99).await;
     assert_eq!(tenants(&held).iter().filter(|tenant| **tenant == "acme").count(), 2);
     assert_eq!(held.len(), 7);
+    assert_eq!(
+        [reached(&queues, "acme"), reached(&queues, "other"), reached(&queues, "nobody")],
+        [Some(2), None, None]
+    );
     let ending = async {
         for acme in held.iter().filter(|held| held.hint.tenant == named("acme")) {
             tokio::time::sleep(secs(1)).await;
@@ -274,6 +278,10 @@ async fn send(queues: &EmbeddedQueues<TestClock>, tenant: &str, number: u64, due
 }
 
 /// Hints that differ by tenant and number.
+fn reached(queues: &EmbeddedQueues<TestClock>, tenant: &str) -> Option<u32> {
+    queues.reached_limit(&named(tenant))
+}
+
 pub(super) fn hint(tenant: &str, number: u64) -> Hint {
     let timer = TimerKey::run(RunKey::manual(JobId::from_bytes([1; 16]), at(0), number), at(0));
     let tenant = Tenant::new(tenant).expect("a test names its tenants well");

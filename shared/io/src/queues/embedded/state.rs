@@ -142,6 +142,10 @@ impl State {
         self.readmit(number)
     }
 
+    pub(super) fn reached_limit(&self, tenant: &Tenant) -> Option<u32> {
+        self.tenants.reached_limit(tenant).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX))
+    }
+
     pub(super) fn set_concurrency(&mut self, count: u32) -> Wakes {
         self.concurrency = Some(usize::try_from(count).unwrap_or(usize::MAX));
         let free = self.free();

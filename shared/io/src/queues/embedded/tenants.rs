@@ -64,6 +64,12 @@ impl Tenants {
         number
     }
 
+    /// The limit of a tenant, where none of its hints is admitted by that.
+    pub(super) fn reached_limit(&self, tenant: &Tenant) -> Option<usize> {
+        let account = self.accounts.get(self.numbers.get(tenant)?)?;
+        account.limit.filter(|_| !account.is_below_its_limit())
+    }
+
     pub(super) fn tenant(&self, number: TenantNumber) -> Option<Tenant> {
         self.accounts.get(&number).map(|account| account.tenant.clone())
     }
