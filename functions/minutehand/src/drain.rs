@@ -8,8 +8,10 @@ use tokio::sync::watch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Working,
-    /// No new claims, no new connections.
+    /// No new claims.
     Draining,
+    /// No attempt runs any more.
+    Idle,
     /// Attempts that still run are given back.
     Leaving,
 }
@@ -19,11 +21,14 @@ pub(crate) struct Signal(watch::Sender<Stage>);
 
 /// Observes the drain.
 #[derive(Clone)]
-pub(crate) struct Drain(watch::Receiver<Stage>);
+pub(crate) struct Drain {
+    stage: watch::Receiver<Stage>,
+    told: watch::Sender<Stage>,
+}
 
 pub(crate) fn signal() -> (Signal, Drain) {
-    let (sender, receiver) = watch::channel(Stage::Working);
-    (Signal(sender), Drain(receiver))
+    let (told, stage) = watch::channel(Stage::Working);
+    (Signal(told.clone()), Drain { stage, told })
 }
 
 impl Signal {
@@ -33,7 +38,6 @@ impl Signal {
         tokio::spawn(async move {
             tokio::time::sleep(patience).await;
             self.0.send_replace(Stage::Leaving);
-            self.0.closed().await;
         });
     }
 }
@@ -43,13 +47,26 @@ impl Drain {
         self.reached(Stage::Draining).await;
     }
 
+    /// All attempts have ended, or are given back.
+    pub(crate) fn is_idle(&self) {
+        self.told.send_if_modified(|stage| {
+            let waits = *stage == Stage::Draining;
+            *stage = if waits { Stage::Idle } else { *stage };
+            waits
+        });
+    }
+
+    /// Nobody who is called has anything more to ask, or what still runs is given back.
+    pub(crate) async fn closing(&self) {
+        self.reached(Stage::Idle).await;
+    }
+
     pub(crate) async fn leaving(&self) {
         self.reached(Stage::Leaving).await;
     }
 
     async fn reached(&self, stage: Stage) {
-        let mut stage_seen = self.0.clone();
-        // A dropped signal means that the process is going down anyway.
-        let _reached_or_gone = stage_seen.wait_for(|now| *now >= stage).await.is_ok();
+        let mut stage_seen = self.stage.clone();
+        let _reached = stage_seen.wait_for(|now| *now >= stage).await.is_ok();
     }
 }

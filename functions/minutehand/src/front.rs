@@ -39,7 +39,8 @@ const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// In a drain: how long an answer may take to be written where no request is under way.
 const FINISH: Duration = Duration::from_secs(1);
 
-/// Answers requests until the process drains; then accepts no connection and answers the requests under way.
+/// Answers requests until no attempt runs any more in a drain: what is called may say that it lives, ask for an effect, or see what it is about. Then
+/// it accepts no connection, and answers the requests under way.
 pub(crate) async fn answering(
     listener: TcpListener,
     router: Router,
@@ -52,15 +53,19 @@ pub(crate) async fn answering(
     loop {
         let (stream, place) = tokio::select! {
             biased;
-            () = drain.draining() => break,
+            () = drain.closing() => break,
             accepted = accept(&listener, &places) => accepted,
         };
         tokio::spawn(Arc::clone(&front).serve(stream, drain.clone(), place));
     }
     drop(listener);
+    let patience = async {
+        drain.leaving().await;
+        tokio::time::sleep(FINISH).await;
+    };
     tokio::select! {
         () = places.empty() => {}
-        () = drain.leaving() => {}
+        () = patience => {}
     }
 }
 
@@ -113,7 +118,7 @@ impl Front {
         let shaken = tokio::select! {
             shaken = timeout(self.bounds.head, tls.acceptor().accept(stream)) => shaken,
             () = place.is_given_up() => return,
-            () = drain.draining() => return,
+            () = drain.closing() => return,
         };
         match shaken {
             Ok(Ok(stream)) => self.serve_over(stream, drain, place, source).await,
@@ -136,7 +141,7 @@ impl Front {
                 tracing::debug!("a connection without a request gave its place to another");
                 return;
             }
-            () = drain.draining() => {
+            () = drain.closing() => {
                 connection.as_mut().graceful_shutdown();
                 finish(connection, &turns).await
             }

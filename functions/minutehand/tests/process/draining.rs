@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use http::Method;
 use serde_json::json;
 
 use crate::client::{instant, text};
@@ -52,6 +53,28 @@ async fn an_attempt_that_does_not_end_in_time_is_handed_back_and_retried_after_t
     assert_eq!(text(&runs[0], "status"), "succeeded");
     assert_eq!(words(&runs[0]["attempts"], "outcome"), ["lost", "succeeded"]);
     assert!(instant(&runs[0]["attempts"][0], "finished_at") <= down, "handed back by the one that went away");
+}
+
+/// What it waits for may say that it lives, and whoever looks sees what it waits for.
+///
+/// Removed: the front closes when the drain begins. The first request after SIGTERM was refused while the attempt ran on.
+#[tokio::test(flavor = "multi_thread")]
+async fn while_an_attempt_runs_on_in_a_drain_the_api_answers() {
+    let (data, target) = (tempfile::tempdir().unwrap(), Target::start().await);
+    let server = Server::on(data.path());
+    let job = create(&server.client(), calling(&target, "/slow/2500", &json!({}))).await;
+    calls_of(&target, &job, 1).await;
+
+    server.terminate();
+    let said = || async { server.stderr().contains("draining").then_some(()) };
+    eventually(SOON, "it says that it drains", said).await;
+    let client = server.client();
+    let runs = runs_of(&client, &job).await;
+    let ended = server.ended(SOON);
+
+    assert_eq!(runs.iter().map(|run| text(run, "status")).collect::<Vec<_>>(), ["running"]);
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(client.ask(Method::GET, "/health", None, None).await.is_err(), "it is gone with the attempt");
 }
 
 #[tokio::test(flavor = "multi_thread")]
