@@ -53,6 +53,17 @@ impl Watched {
         }
     }
 
+    /// Says in the log that there is no such job, as then there is nothing to see of it and nothing rings.
+    pub async fn warn_if_absent<D: Ports>(&self, ports: &D) -> Result<(), Fault> {
+        if job_of(ports, &self.tenant, self.job).await?.is_none() {
+            tracing::warn!(
+                watched = self.label(),
+                "there is no such job to watch: it has no series, and JobOverdue cannot ring"
+            );
+        }
+        Ok(())
+    }
+
     /// None where there is no such job.
     pub(crate) async fn standing<D: Ports>(&self, ports: &D) -> Result<Option<Standing>, Fault> {
         let now = ports.clock().now();

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use minutehand_api::Metrics;
 use minutehand_domain::priority::Priority;
-use minutehand_io::Ports as _;
+use minutehand_io::Ports;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::metrics::series::{counter_read, gauge};
 use minutehand_io::metrics::{LANE_HINTS, LANE_OLDEST, STORE_ITEMS};
@@ -14,7 +15,9 @@ use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, IntCounterVec, IntGaugeVec, Registry};
 
+use crate::arguments::Serve;
 use crate::local::Local;
+use crate::serve_error::ServeError;
 
 /// Metrics that are read when they are collected.
 struct Gauges<E> {
@@ -22,6 +25,15 @@ struct Gauges<E> {
     queues: IntGaugeVec,
     oldest: GaugeVec,
     store: IntCounterVec,
+}
+
+/// What a scrape is shown, with the jobs that are watched one by one.
+pub(crate) async fn exposed<D: Ports>(registry: Registry, options: &Serve, ports: &D) -> Result<Metrics, ServeError> {
+    let watched = options.watched()?;
+    for job in &watched {
+        job.warn_if_absent(ports).await?;
+    }
+    Ok(Metrics::new(registry)?.watching(watched))
 }
 
 /// Registers the metrics of these ports.

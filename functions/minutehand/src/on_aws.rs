@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use minutehand_api::Metrics;
 use minutehand_cloud::{Cloud, Environment, NoTargets, Settings, aws};
 use minutehand_io::metrics::series::Series;
 use minutehand_io::store::dynamo::DynamoStore;
@@ -18,6 +17,7 @@ use crate::arguments::Serve;
 use crate::drain::Drain;
 use crate::exporting::{self, exporter};
 use crate::host::{Host, listen};
+use crate::metrics;
 use crate::serve_error::ServeError;
 use crate::sweeping::sweeping_each_minute;
 use crate::targets::{self, Services};
@@ -43,7 +43,7 @@ pub(crate) async fn on_aws(options: &Serve) -> Result<(), ServeError> {
     let sweeping = move |drain: Drain| async move {
         tokio::join!(sweeping_each_minute(Arc::clone(&sweeper), drain.clone()), flushing_events(sweeper, drain))
     };
-    let metrics = Metrics::new(registry)?.watching(options.watched()?);
+    let metrics = metrics::exposed(registry, options, &*ports).await?;
     let exporting = exporter.map(|exporter| exporting::start(exporter, &ports, &metrics));
     let host = Host { options, key: &key, keeps: &keeps, reach, declared, metrics, backups: None };
     let ended = host.run(Arc::clone(&ports), listener, sweeping, std::future::pending()).await;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use minutehand_api::{Backups, Metrics};
+use minutehand_api::Backups;
 use minutehand_io::chance::{Chance as _, SystemChance};
 use minutehand_io::clock::{Clock as _, SystemClock};
 use minutehand_io::events::Log;
@@ -80,7 +80,7 @@ async fn embedded<E: Engine>(
     if !options.memory {
         owner_only::warn_of_wider(&options.data);
     }
-    let metrics = Metrics::new(registry)?.watching(options.watched()?);
+    let metrics = metrics::exposed(registry, options, &*ports).await?;
     let exporting = exporter.map(|exporter| exporting::start(exporter, &ports, &metrics));
     let host = Host { options, key, keeps, reach: options.reach(), declared, metrics, backups };
     let archive = options.archive.as_deref().map(archive).transpose()?;

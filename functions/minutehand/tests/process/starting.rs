@@ -77,6 +77,26 @@ async fn memory_keeps_nothing() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "no file was made");
 }
 
+/// Removed: nobody looks. A mistyped id is watched for ever, and its alarm cannot ring.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_to_watch_that_is_not_there_is_told_of() {
+    let data = tempfile::tempdir().unwrap();
+    let job = create(&Server::on(data.path()).client(), json!({ "target": { "noop": {} } })).await;
+    let mut command = serve(data.path());
+    command.args([
+        "--watch-job",
+        job["job_id"].as_str().unwrap(),
+        "--watch-job",
+        "acme/job_06hhgq2g01wdzacpj6v8x99vh8",
+    ]);
+
+    let server = Server::started(command);
+    let stopped = server.stop();
+
+    let told: Vec<_> = stopped.stderr.lines().filter(|line| line.contains("there is no such job to watch")).collect();
+    assert!(matches!(told[..], [one] if one.contains("acme/job_06hhgq2g01wdzacpj6v8x99vh8")), "{told:?}");
+}
+
 #[test]
 fn help_and_version_are_printed_and_end_the_process() {
     for (argument, says) in
