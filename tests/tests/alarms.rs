@@ -20,8 +20,8 @@ use regex::Regex;
 use serde_json::Value;
 
 /// Only AWS has what these look at.
-const OF_AWS_ALONE: [&str; 6] =
-    ["ArchiveBehind", "ArchiveIncomplete", "FunctionsDown", "FunctionsFail", "HintsGivenUp", "SweepsStopped"];
+const OF_AWS_ALONE: [&str; 5] =
+    ["ArchiveIncomplete", "FunctionsDown", "FunctionsFail", "HintsGivenUp", "SweepsStopped"];
 /// Only a process watches jobs one by one.
 const OF_PROMETHEUS_ALONE: [&str; 1] = ["JobOverdue"];
 /// They are the template's own.

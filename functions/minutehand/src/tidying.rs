@@ -10,6 +10,7 @@ use minutehand_api::archive::Record;
 use minutehand_domain::cursor::Cursor;
 use minutehand_domain::id::Tenant;
 use minutehand_io::clock::Clock as _;
+use minutehand_io::events::{Event, Events as _};
 use minutehand_io::store::Store as _;
 use minutehand_io::store::embedded::{Embedded, Engine, Expired};
 use minutehand_io::{Fault, Ports as _};
@@ -100,8 +101,10 @@ async fn archived<E: Engine>(
         for (folder, why) in &refused {
             tracing::warn!(folder = %folder.display(), %why, "runs could not be archived, and are not deleted");
         }
+        let (stay, go): (Vec<_>, Vec<_>) = of_runs.into_iter().partition(|(folder, _)| refused.contains_key(folder));
+        ports.events().emit(&Event::Archived { archived: go.len() as u64, refused: stay.len() as u64 });
         may_go.append(&mut of_no_run);
-        may_go.extend(of_runs.into_iter().filter(|(folder, _)| !refused.contains_key(folder)).map(|(_, each)| each));
+        may_go.extend(go.into_iter().map(|(_, each)| each));
     }
     if let Some(why) = unreadable {
         tracing::warn!(%why, "runs that cannot be read are neither archived nor deleted");

@@ -54,6 +54,8 @@ pub enum Event<'a> {
     Sweeping { behind: Duration },
     /// A pass over a shard has met what cannot be read: so much that a later release wrote, and so much that is corrupt.
     Unreadable { later: u64, corrupt: u64 },
+    /// Of runs that have expired so many were put into an archive's files, and so many could not be: these stay where they are.
+    Archived { archived: u64, refused: u64 },
     /// Something would have been done twice.
     Prevented { by: Layer },
     /// A request was refused, since its tenant has as much as it may have.
@@ -144,6 +146,7 @@ impl Events for Log {
             | Event::Answered { .. }
             | Event::Sweeping { .. }
             | Event::Unreadable { .. }
+            | Event::Archived { .. }
             | Event::Prevented { .. }
             | Event::Refused { .. } => {}
             Event::Unattended { run, pool } => {

@@ -121,7 +121,7 @@ impl Clock for ProcessClock {
     }
 
     fn steady(&self) -> Duration {
-        Moment::from_millis(self.sim.now()).since(Moment::EPOCH)
+        Moment::from_millis(self.process.steady(&self.sim)).since(Moment::EPOCH)
     }
 
     async fn sleep_until(&self, moment: Moment) {
@@ -900,6 +900,7 @@ impl Events for Port {
             | Event::Answered { .. }
             | Event::Sweeping { .. }
             | Event::Unreadable { .. }
+            | Event::Archived { .. }
             | Event::Refused { .. } => {}
         }
     }

@@ -18,6 +18,7 @@ use minutehand_io::store::embedded::FileStore;
 use minutehand_io::store::{Guard, LogFrom, Store as _};
 use serde_json::Value;
 
+use crate::SOON;
 use crate::patience::eventually;
 use crate::server::{Server, minutehand, serve};
 
@@ -109,6 +110,24 @@ async fn what_has_expired_is_archived_and_gone_with_all_it_left_and_the_file_shr
     let files = listed(archive.path(), &["--tenant", "default"]);
     assert_eq!((files[0]["day"].as_str(), &files[0]["torn"]), (old.at.to_string().get(..10), &Value::Bool(false)));
     assert!(listed(archive.path(), &["--from", &new.at.to_string()[..10]]).is_empty());
+}
+
+/// Where an archive can take nothing, the rule ArchiveBehind goes by this.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_archived_stays_and_is_counted() {
+    let (data, archive) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (old, _new) = fill(data.path(), 3).await;
+    std::fs::write(archive.path().join("default"), "in the way of the tenant's folder").unwrap();
+
+    let server = archiving(data.path(), archive.path());
+    let refused = r#"minutehand_archived_runs_total{outcome="refused"} 3"#;
+    eventually(SOON, "it is counted", async || {
+        server.client().get("/metrics").await.body.as_str()?.contains(refused).then_some(())
+    })
+    .await;
+
+    assert_eq!(server.client().get(&format!("/v1/runs/{old}")).await.status, 200);
+    assert!(server.stderr().contains("runs could not be archived, and are not deleted"), "{}", server.stderr());
 }
 
 /// The process is killed again and again while it archives: each run is in the archive, and what was not archived is in the store.

@@ -7,8 +7,8 @@ use minutehand_domain::id::Origin;
 use minutehand_domain::run::{Attempt, Ending, ErrorCode, Holder, Lease, Run, State};
 
 use super::{
-    ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, HEARTBEATS_LOST, JOB_CHANGES, LEASES_RESCUED, Measure,
-    Metric, NOTIFICATIONS, PREVENTED, QUOTA_REFUSALS, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG,
+    ARCHIVED, ATTEMPTS, CALLS_MADE, DEAD_LETTERS, EFFECTS_PREVENTED, HEARTBEATS_LOST, JOB_CHANGES, LEASES_RESCUED,
+    Measure, Metric, NOTIFICATIONS, PREVENTED, QUOTA_REFUSALS, RETRIES, RUNS, SKIPPED, SLA_MISSED, STALLS, START_LAG,
     START_LAG_STAGES, SWEEP_AGE, UNATTENDED, UNREADABLE,
 };
 use crate::events::{Event, Events, Layer, SPOKEN_FOR};
@@ -70,13 +70,21 @@ pub fn measure(event: &Event<'_>, add: Add<'_>) {
         }
         Event::Sweeping { behind } => add(&SWEEP_AGE, &[], behind.as_secs_f64()),
         Event::Unreadable { later, corrupt } => {
-            for (why, items) in [("later", later), ("corrupt", corrupt)].into_iter().filter(|(_, items)| *items > 0) {
-                add(&UNREADABLE, &[why], as_many(items));
-            }
+            add_each(&UNREADABLE, [("later", later), ("corrupt", corrupt)], add);
+        }
+        Event::Archived { archived, refused } => {
+            add_each(&ARCHIVED, [("archived", archived), ("refused", refused)], add);
         }
         Event::Prevented { by } => add(&PREVENTED, &[by.as_str()], 1.0),
         Event::Refused { over } => add(&QUOTA_REFUSALS, &[over.as_str()], 1.0),
         Event::Unattended { .. } => add(&UNATTENDED, &[], 1.0),
+    }
+}
+
+/// Under each word as many, where there are any.
+fn add_each(metric: &'static Metric, counts: [(&str, u64); 2], add: Add<'_>) {
+    for (word, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        add(metric, &[word], as_many(count));
     }
 }
 
@@ -247,7 +255,7 @@ mod tests {
         let changed = |run, was| Event::Run { run, from: "", was, now };
 
         let pool = "web1".parse().unwrap();
-        let rows: [(&str, Event<'_>, &[&str]); 16] = [
+        let rows: [(&str, Event<'_>, &[&str]); 17] = [
             ("born", changed(&unborn, None), &[]),
             ("begun", changed(&first, Some(&unborn)), &["attempts_total 1", "run_lag_seconds high 0.25"]),
             ("to be tried again", changed(&again, Some(&first)), &["retries_total http_5xx 1 1"]),
@@ -277,6 +285,7 @@ mod tests {
             ),
             ("swept", Event::Sweeping { behind: Duration::from_secs(61) }, &["sweep_age_seconds 61"]),
             ("unreadable", Event::Unreadable { later: 2, corrupt: 0 }, &["unreadable_items_total later 2"]),
+            ("not archived", Event::Archived { archived: 0, refused: 3 }, &["archived_runs_total refused 3"]),
             ("fenced", Event::Prevented { by: Layer::Fence }, &["duplicates_prevented_total fence 1"]),
             ("refused", Event::Refused { over: Over::Jobs }, &["quota_refusals_total jobs 1"]),
             ("without workers", Event::Unattended { run: &unborn, pool: &pool }, &["unattended_runs_total 1"]),

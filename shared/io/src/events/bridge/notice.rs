@@ -33,6 +33,7 @@ impl Notice {
             | Event::Answered { .. }
             | Event::Sweeping { .. }
             | Event::Unreadable { .. }
+            | Event::Archived { .. }
             | Event::Prevented { .. }
             | Event::Refused { .. }
             | Event::Unattended { .. } => None,
