@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use minutehand_domain::Moment;
 use minutehand_domain::hint::Hint;
+use minutehand_domain::id::RunKey;
 use minutehand_domain::priority::Priority;
-use minutehand_domain::timer::TimerStamp;
+use minutehand_domain::timer::{Timer, TimerKey, TimerStamp};
 use minutehand_io::clock::Clock;
 use minutehand_io::queues::Queues;
 use minutehand_io::queues::embedded::{Depth, EmbeddedQueues, VISIBILITY};
 use tokio::time::{Instant, advance, sleep, sleep_until, timeout};
 
 use super::{Arena, hint, numbers, sharing, timer};
-use crate::conformance::world::{START, at, named};
+use crate::conformance::world::{START, at, job_id, named};
 
 /// Tokio's time, counted from `START`.
 #[derive(Clone, Copy, Debug)]
@@ -338,12 +339,14 @@ pub async fn hints_of_before_a_sleep_are_left_to_the_sweep_and_no_others_are() {
     for (number, due) in [(3, 4270), (4, 4310), (5, 4500)] {
         send(number, due, due).await;
     }
+    let nudge = Hint::of(&Timer { key: TimerKey::run(RunKey::manual(job_id(7), at(0), 1), at(4200)), ..timer(7, 0) });
+    queues.send(Priority::Normal.into(), &nudge, at(4200)).await.unwrap();
     sleep(secs(10)).await; // 4210
 
     advance(secs(125)).await;
 
     send(6, 4270, 4270).await;
-    assert_eq!(take().await, [2, 6, 4], "what is overdue, and was given before, is not among them");
+    assert_eq!(take().await, [2, 7, 6, 4], "an occurrence that is overdue, and was hinted before, is not among them");
     assert_eq!(take().await, [5]);
     assert_eq!(queues.depths()[2], Depth::default());
 }

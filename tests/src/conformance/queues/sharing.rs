@@ -277,11 +277,11 @@ async fn send(queues: &EmbeddedQueues<TestClock>, tenant: &str, number: u64, due
     queues.send(Priority::Critical.into(), &hint(tenant, number), at(due)).await.unwrap();
 }
 
-/// Hints that differ by tenant and number.
 fn reached(queues: &EmbeddedQueues<TestClock>, tenant: &str) -> Option<u32> {
     queues.reached_limit(&named(tenant))
 }
 
+/// Hints that differ by tenant and number.
 pub(super) fn hint(tenant: &str, number: u64) -> Hint {
     let timer = TimerKey::run(RunKey::manual(JobId::from_bytes([1; 16]), at(0), number), at(0));
     let tenant = Tenant::new(tenant).expect("a test names its tenants well");

@@ -1,12 +1,12 @@
-//! Sleep: whether the process was stopped, or its machine suspended, while hints waited. Nobody called these hints back, as nobody swept: a hint
-//! whose timer is overdue when the process wakes is left to the sweep, as after a restart. Else what is late by hours would begin before anybody
+//! Sleep: whether the process was stopped, or its machine suspended, while hints waited. Nobody called these hints back, as nobody swept: that of an
+//! occurrence whose timer is overdue when the process wakes is left to the sweep, as after a restart. Else what is late by hours would begin before anybody
 //! has decided whether it is made up for.
 //!
 //! A queue that is merely long is another matter: what waits for hands is swept meanwhile, and keeps its place.
 
 use std::time::Duration;
 
-use minutehand_domain::timer::TimerKey;
+use minutehand_domain::timer::{Obligation, TimerKey};
 use minutehand_domain::{Moment, pace};
 
 /// How often the process is seen to be awake while hints wait.
@@ -31,7 +31,7 @@ struct Slept {
 impl Sleep {
     /// Somebody looks each `PULSE` from now on.
     pub(super) fn look(&mut self, now: Moment, number: u64) {
-        self.is_awake(now, number);
+        self.notice(now, number);
         self.seen = Some(now);
     }
 
@@ -40,7 +40,7 @@ impl Sleep {
     }
 
     /// Whoever comes first after a sleep notices it.
-    pub(super) fn is_awake(&mut self, now: Moment, number: u64) {
+    pub(super) fn notice(&mut self, now: Moment, number: u64) {
         let Some(slept) = self.seen.map(|seen| now.since(seen)).filter(|slept| *slept > ASLEEP) else { return };
         tracing::warn!(
             seconds = slept.as_secs(),
@@ -49,8 +49,12 @@ impl Sleep {
         (self.seen, self.slept) = (Some(now), Some(Slept { until: now, number }));
     }
 
-    /// Whether a hint of this number, behind this timer, was given before the last sleep and is left to the sweep.
-    pub(super) fn took(&self, number: u64, behind: &TimerKey) -> bool {
-        self.slept.as_ref().is_some_and(|slept| number <= slept.number && behind.due + pace::OVERDUE <= slept.until)
+    /// Whether a hint of this number, behind this timer, was given before the last sleep and is left to the sweep: that of an occurrence, of which the
+    /// sweep decides whether it is made up for. Of nothing else is decided so, and a nudge is behind a timer that stands nowhere. The clock
+    /// that told of the sleep may have been ahead, and be right again.
+    pub(super) fn took(&self, number: u64, behind: &TimerKey, now: Moment) -> bool {
+        let is_of_a_chain = matches!(behind.obligation, Obligation::Occurrence(_) | Obligation::MovedOccurrence(..));
+        let is_overdue = |until: Moment| behind.due + pace::OVERDUE <= until.min(now);
+        is_of_a_chain && self.slept.as_ref().is_some_and(|slept| number <= slept.number && is_overdue(slept.until))
     }
 }

@@ -99,7 +99,7 @@ impl State {
     }
 
     pub(super) fn take(&mut self, max: usize, now: Moment) -> Taken {
-        self.sleep.is_awake(now, self.last_number);
+        self.sleep.notice(now, self.last_number);
         self.reappear(now);
         // A receiver that requests so many has so much capacity free, whatever became of earlier deliveries.
         let _this_receiver_looks_anyway = self.resume_fitting(self.free().max(max));
@@ -107,7 +107,7 @@ impl State {
         while deliveries.len() < max {
             let free = self.free().max(max - deliveries.len());
             let Some((priority, position, packed)) = self.next(free, now) else { break };
-            deliveries.extend(self.deliver(priority, position, packed, now + VISIBILITY));
+            deliveries.extend(self.deliver(priority, position, packed, now));
         }
         if deliveries.is_empty() { self.nothing_visible() } else { Taken::Some(deliveries) }
     }
@@ -194,13 +194,13 @@ impl State {
     }
 
     /// A hint that cannot be read is lost, which is allowed; so is one that a sleep has left to the sweep.
-    fn deliver(&mut self, priority: Priority, position: Position, packed: Packed, until: Moment) -> Option<Delivery> {
+    fn deliver(&mut self, priority: Priority, position: Position, packed: Packed, now: Moment) -> Option<Delivery> {
         let hint = self.tenants.tenant(position.tenant).and_then(|tenant| packed.unpack(tenant));
-        let Some(hint) = hint.filter(|hint| !self.sleep.took(position.number, &hint.timer)) else {
+        let Some(hint) = hint.filter(|hint| !self.sleep.took(position.number, &hint.timer, now)) else {
             self.tenants.remove_hint(position.tenant);
             return None;
         };
-        let receipt = self.hold(Held { priority, position, until, packed });
+        let receipt = self.hold(Held { priority, position, until: now + VISIBILITY, packed });
         Some(Delivery { hint, lane: Lane::short(priority), receipt })
     }
 
