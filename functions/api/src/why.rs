@@ -120,12 +120,13 @@ async fn awaited_by<D: Ports>(
     question: &Question<'_>,
     run: Option<&Run>,
 ) -> Result<Option<(Bound, usize)>, Fault> {
+    let keeps_back = |due| kept_back(ports, &question.job.tenant, &question.job.definition.target, due);
     let Some(run) = run else {
-        return Ok(question.occurrence().and_then(|awaited| kept_back(ports, question.job, awaited.effective)));
+        return Ok(question.occurrence().and_then(|awaited| keeps_back(awaited.effective)));
     };
     match &run.state {
         RunState::Waiting(Waiting::Slot { .. }) => awaited(ports, run).await,
-        RunState::Scheduled { due } => Ok(kept_back(ports, question.job, *due)),
+        RunState::Scheduled { due } => Ok(keeps_back(*due)),
         _has_begun_or_is_over => Ok(None),
     }
 }

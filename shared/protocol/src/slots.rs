@@ -13,11 +13,11 @@ pub mod turns;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use minutehand_domain::Moment;
 use minutehand_domain::id::{RunKey, Tenant};
-use minutehand_domain::job::Job;
 use minutehand_domain::lane::Lane;
 use minutehand_domain::limits::QUEUED_RUNS;
 use minutehand_domain::run::Run;
 use minutehand_domain::slot::{Bound, HOLDERS, Slot, SlotKey, SlotName, Waiter, items};
+use minutehand_domain::target::Target;
 use minutehand_io::chance::Chance as _;
 use minutehand_io::clock::Clock as _;
 use minutehand_io::queues::Queues as _;
@@ -200,13 +200,13 @@ pub async fn release_if_over<D: Ports>(ports: &D, run: &Run, places: &[Bound]) -
     Ok(())
 }
 
-/// What a run of a job waits for that has not begun and is due, where its queue keeps it back: its tenant's quota, and how much of that is taken.
+/// What a run waits for that has not begun and is due, where its queue keeps it back: its tenant's quota, and how much of that is taken.
 /// Those that workers come for are in no queue.
-pub fn kept_back<D: Ports>(ports: &D, job: &Job, due: Moment) -> Option<(Bound, usize)> {
-    if job.definition.target.pool().is_some() || ports.clock().now() < due {
+pub fn kept_back<D: Ports>(ports: &D, tenant: &Tenant, target: &Target, due: Moment) -> Option<(Bound, usize)> {
+    if target.pool().is_some() || ports.clock().now() < due {
         return None;
     }
-    let width = ports.queues().reached_limit(&job.tenant)?;
+    let width = ports.queues().reached_limit(tenant)?;
     Some((Bound { slot: SlotName::Quota, width }, usize::try_from(width).unwrap_or(usize::MAX)))
 }
 

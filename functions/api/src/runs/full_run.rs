@@ -7,6 +7,7 @@ use minutehand_domain::id::{Owner, RunKey, Tenant};
 use minutehand_domain::job::Job;
 use minutehand_domain::run::logbook::{Checkpoint, Logbook};
 use minutehand_domain::run::{Attempt, Run, State, Waiting};
+use minutehand_domain::target::Target;
 use minutehand_domain::workflow::waits::{of_place, of_run};
 use minutehand_io::clock::Clock as _;
 use minutehand_io::store::Store as _;
@@ -74,7 +75,9 @@ impl FullRun {
             let waits = standing.waits(&run, ports.clock().now());
             (standing, waits)
         });
-        let place = match job.and_then(|job| kept_back_by(ports, &run, job)) {
+        let target =
+            job.map(|job| &job.definition.target).or_else(|| task.as_ref().and_then(|(task, _)| task.target()));
+        let place = match target.and_then(|target| kept_back_by(ports, &run, target)) {
             Some(by) => Some(by),
             None => awaited_place(ports, &run).await?,
         };
@@ -175,9 +178,9 @@ pub(crate) async fn awaited_place<D: Ports>(ports: &D, run: &Run) -> Result<Opti
 }
 
 /// In words, what keeps a run in its queue that is due.
-fn kept_back_by<D: Ports>(ports: &D, run: &Run, job: &Job) -> Option<String> {
+fn kept_back_by<D: Ports>(ports: &D, run: &Run, target: &Target) -> Option<String> {
     let State::Scheduled { due } = run.state else { return None };
-    kept_back(ports, job, due).map(|(bound, taken)| of_place(&bound, taken, due, ports.clock().now()))
+    kept_back(ports, &run.tenant, target, due).map(|(bound, taken)| of_place(&bound, taken, due, ports.clock().now()))
 }
 
 /// As an answer tells it.

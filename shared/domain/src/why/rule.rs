@@ -262,10 +262,11 @@ impl Question<'_> {
     fn rule_of_run(&self, run: &Run, known: &Known<'_>) -> Rule {
         match (&run.state, self.verdict_of_run(run)) {
             (State::Skipped { why, .. }, _) => Rule::of_skip(*why),
+            (State::Scheduled { .. }, Verdict::Waiting) if known.place.is_some() => of_place_or(Rule::Claim, known),
             (State::Scheduled { due }, Verdict::Waiting) if run.admission.turn == Some(*due) => Rule::Rate,
             (State::Scheduled { due }, Verdict::Waiting) if self.now < *due && run.is_put_off() => Rule::CatchUp,
             (State::Scheduled { due }, Verdict::Waiting) if self.now < *due => Rule::Retry,
-            (State::Scheduled { .. }, Verdict::Waiting) => of_place_or(Rule::Claim, known),
+            (State::Scheduled { .. }, Verdict::Waiting) => Rule::Claim,
             (_, Verdict::Waiting) => of_place_or(Rule::MaxConcurrentRuns, known),
             (_, Verdict::Cancelled) => Rule::Cancelled,
             (_, _fires) if run.key.origin == Origin::Follow => Rule::After,

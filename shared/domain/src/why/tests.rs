@@ -99,6 +99,7 @@ fn a_record_says_what_became_of_its_instant() {
         (unfolded, None, ("running", "schedule")),
         (run(), None, ("waiting", "claim")),
         (run(), quota.clone(), ("waiting", "quota")),
+        (postponed.clone(), quota.clone(), ("waiting", "quota")),
         (retries, None, ("waiting", "retry")),
         (postponed, None, ("waiting", "rate")),
         (in_line, of_key, ("waiting", "concurrency")),

@@ -9,6 +9,8 @@ use minutehand_domain::Moment;
 use minutehand_domain::id::{JobId, RunKey, Tenant};
 use minutehand_domain::limits::PAGE;
 use minutehand_domain::run::{Graph, Run, TaskPlace};
+use minutehand_domain::target::Target;
+use minutehand_domain::workflow::definition::Does;
 use minutehand_domain::workflow::key::TaskKey;
 use minutehand_domain::workflow::parts;
 use minutehand_domain::workflow::plan::{Phase, Plan};
@@ -59,6 +61,14 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// What is called to carry it out; none where people are asked.
+    pub fn target(&self) -> Option<&Target> {
+        match &self.plan.node(self.place.node)?.task.does {
+            Does::Call { target, .. } => Some(target),
+            Does::Ask(_) => None,
+        }
+    }
+
     /// What the run that stands here waits for, in words.
     pub fn waits(&self, run: &Run, now: Moment) -> Option<String> {
         of_task(run, self.plan.node(self.place.node)?, Progress::of_run(run, self.holds, now), now)

@@ -1,8 +1,10 @@
 //! One run: its tasks, what they wait for, its branches, its critical path, what happened to it.
 
 use minutehand_domain::access::Role;
+use minutehand_domain::order::Terms;
 use minutehand_domain::run::TaskPlace;
-use minutehand_domain::workflow::definition::{Definition, OnFailure, Policy};
+use minutehand_domain::target::Target;
+use minutehand_domain::workflow::definition::{Definition, Does, OnFailure, Policy, Task};
 use minutehand_io::Ports as _;
 use minutehand_io::store::embedded::Meter;
 use serde_json::{Value, json};
@@ -161,6 +163,24 @@ async fn a_run_that_has_not_begun_has_no_tasks_and_what_is_no_workflows_run_is_n
     }
     world.get(&format!("/v1/workflow-runs/{first}/tasks/slow/branches")).await.problem(409, "conflict");
     world.get(&format!("/v1/workflow-runs/{first}/tasks/none/branches")).await.problem(404, "not-found");
+}
+
+/// Removed: only a job says what is called. A task that was due waited for a free executor, as it said, while all of them were free.
+#[tokio::test]
+async fn a_task_that_its_tenants_quota_keeps_in_the_queue_says_so() {
+    let world = World::new();
+    let does = Does::Call { target: Target::Noop, terms: Terms::default() };
+    let run = world.begun(Definition::new(vec![Task { does, ..task("bad", &[]) }])).await;
+    world.put("/v1/quotas/acme", json!({"max_concurrent_runs": 2})).await;
+    world.pass(60);
+
+    let retried = world.task(&run, "bad").await["run_id"].as_str().unwrap().to_owned();
+    let waits = world.get(&format!("/v1/runs/{retried}")).await.word("/waiting_for");
+
+    assert!(
+        waits.starts_with("waits for a place of its tenant's quota since") && waits.ends_with(": 2 of 2 taken"),
+        "{waits}"
+    );
 }
 
 #[tokio::test]
