@@ -8,9 +8,9 @@ use tokio::sync::watch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Working,
-    /// No new claims.
+    /// No new claims by this process; workers may still take what they carry out elsewhere.
     Draining,
-    /// No attempt runs any more.
+    /// No attempt of this process runs any more.
     Idle,
     /// Attempts that still run are given back.
     Leaving,
@@ -48,7 +48,7 @@ impl Drain {
     }
 
     /// All attempts have ended, or are given back.
-    pub(crate) fn is_idle(&self) {
+    pub(crate) fn all_have_ended(&self) {
         self.told.send_if_modified(|stage| {
             let waits = *stage == Stage::Draining;
             *stage = if waits { Stage::Idle } else { *stage };

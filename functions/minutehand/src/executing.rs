@@ -26,7 +26,7 @@ where
     let watched = Arc::clone(&ports);
     tokio::select! {
         never = watched.queues().watch_over_sleep() => match never {},
-        () = receiving(ports, at_once, drain.clone()) => drain.is_idle(),
+        () = receiving(ports, at_once, drain.clone()) => drain.all_have_ended(),
     }
 }
 

@@ -39,7 +39,7 @@ const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// In a drain: how long an answer may take to be written where no request is under way.
 const FINISH: Duration = Duration::from_secs(1);
 
-/// Answers requests until no attempt runs any more in a drain: what is called may say that it lives, ask for an effect, or see what it is about. Then
+/// Answers everybody's requests until no attempt runs any more in a drain: what is called may say that it lives, or ask for an effect. Then
 /// it accepts no connection, and answers the requests under way.
 pub(crate) async fn answering(
     listener: TcpListener,

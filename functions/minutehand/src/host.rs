@@ -93,7 +93,7 @@ impl Host<'_> {
         signal.go(Duration::from_secs(patience));
         tokio::select! {
             // Attempts that are given back must be recorded, too: allow as long again.
-            () = tokio::time::sleep(Duration::from_secs(2 * patience + 1)) => {
+            () = tokio::time::sleep(Duration::from_secs(2 * patience + 2)) => {
                 tracing::warn!("some attempts would not end; their leases will");
             }
             _ended = handlers => {}

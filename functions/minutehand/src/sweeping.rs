@@ -17,6 +17,8 @@ use crate::local::Local;
 /// However far ahead the first timer is, the sweeper looks at the clock again after so long. A timer of the runtime goes no
 /// further than two years either.
 const LONGEST_REST: Duration = Duration::from_secs(24 * 3600);
+/// How soon a sweeper that rests sees that its clock was set back; whoever sleeps by the clock looks at it as often.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// After a restart: the queues were in memory, so every hint is sent again, from the oldest timer on; and the runs that the
 /// last process had claimed are taken over.
@@ -87,6 +89,18 @@ async fn rest<E: Engine>(ports: &Local<Embedded<E>>, carries_on: Option<Moment>)
         () = until_a_timer_is_due(ports) => {}
         () = until_then => {}
         () = ports.store().operation_promised() => {}
+        () = until_the_clock_is_set_back(clock) => {}
+    }
+}
+
+/// What is to be done next may have been put off by that clock.
+async fn until_the_clock_is_set_back<C: Clock>(clock: &C) {
+    loop {
+        let (now, steady) = (clock.now(), clock.steady());
+        tokio::time::sleep(LOOK).await;
+        if clock.now() + pace::APART < now + clock.steady().saturating_sub(steady) {
+            return;
+        }
     }
 }
 
@@ -135,6 +149,8 @@ impl Rest {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
     use super::*;
 
     const NOW: Moment = Moment::from_secs(1_800_000_000);
@@ -164,6 +180,37 @@ mod tests {
         no_longer_than_planned(&Standing, after(60), Standing.sleep_until(after(60))).await;
 
         assert_eq!(begin.elapsed(), Duration::from_secs(60));
+    }
+
+    /// A clock that shows what it is told, beside one that is steady.
+    struct Set(AtomicI64, tokio::time::Instant);
+
+    impl Clock for Set {
+        fn now(&self) -> Moment {
+            NOW + self.1.elapsed() - Duration::from_secs(self.0.load(Ordering::Relaxed).unsigned_abs())
+        }
+
+        fn steady(&self) -> Duration {
+            self.1.elapsed()
+        }
+
+        async fn sleep_until(&self, _moment: Moment) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Removed: nobody looks. What a clock that was ahead had put off by an hour was seen when that hour was over.
+    #[tokio::test(start_paused = true)]
+    async fn a_sweeper_that_rests_sees_that_its_clock_is_set_back() {
+        let clock = Set(AtomicI64::new(0), tokio::time::Instant::now());
+        let setting = async {
+            tokio::time::sleep(Duration::from_secs(3605)).await;
+            clock.0.store(3600, Ordering::Relaxed);
+        };
+
+        tokio::join!(until_the_clock_is_set_back(&clock), setting);
+
+        assert_eq!(clock.1.elapsed(), Duration::from_secs(3630));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Draining: after SIGTERM running attempts may finish, nothing new begins, attempts that do not end are given back, and the
+//! Draining: after SIGTERM running attempts may finish, the process begins nothing new, attempts that do not end are given back, and the
 //! process exits with 0.
 
 use std::time::{Duration, Instant};
