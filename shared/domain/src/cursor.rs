@@ -64,8 +64,8 @@ impl Cursor {
         Self { searching: self.searching, ..Self::starting_at(oldest) }
     }
 
-    /// Of a pass while which the clock was set, to `now`: what it concluded of hints is worth nothing, and that it took place says so of
-    /// a clock which is ahead.
+    /// Of a pass whose clock may be ahead, at `now`: what is known of hints is forgotten, and the pass is seen to be of a time that has not come
+    /// if the clock is set right.
     #[must_use]
     pub fn doubted(&self, now: Moment) -> Self {
         Self { swept_at: now, ..self.forgotten(None) }
@@ -89,11 +89,6 @@ impl Cursor {
             && self.oldest <= pace::minute_of(not_after)
             && self.searching.is_none_or(|since| since <= not_after)
             && self.steps.iter().all(|step| step.began <= not_after)
-    }
-
-    /// Whether no hint counts as given, as at a start.
-    pub fn is_of_no_hints(&self) -> bool {
-        self.hinted_to == Moment::EPOCH && self.steps.is_empty()
     }
 
     /// Whether an earlier pass handled it: that pass came past it, and it stood there when the pass began.
@@ -177,9 +172,7 @@ mod tests {
         assert!(!doubted.was_hinted(&timer(after(10), NOW - Duration::from_secs(60))));
         assert!(doubted.is_honest(tomorrow), "the clock was set right");
         assert!(!doubted.is_honest(NOW), "the clock was set ahead");
-        assert_eq!((doubted.oldest, doubted.is_of_no_hints()), (honest().oldest, true));
-        assert!(!honest().is_of_no_hints());
-        assert!(!Cursor::starting_at(0).came_to(step(after(200), after(60))).is_of_no_hints());
+        assert_eq!(doubted.oldest, honest().oldest);
     }
 
     #[test]

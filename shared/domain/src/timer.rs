@@ -158,7 +158,7 @@ mod tests {
         let (after, tomorrow) = (|seconds| NOW + Duration::from_secs(seconds), NOW + Duration::from_secs(86_400));
         let by = |written, key| {
             let stamp = TimerStamp { generation: 1, written };
-            Timer { key, tenant: Tenant::default(), stamp, parent: None }.recalled(NOW)
+            Timer { key, tenant: Tenant::deployment(), stamp, parent: None }.recalled(NOW)
         };
         let (soon, run) = (after(1), |at| TimerKey::run(RunKey::manual(JOB, at, 5), tomorrow));
         let link = |at| TimerKey::occurrence(JOB, at);

@@ -71,6 +71,9 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
     if swept_at > Moment::EPOCH {
         ports.events().emit(&Event::Sweeping { behind: now.since(swept_at) });
     }
+    if let Err(fault) = bookmark.say_when(ports).await {
+        return Swept { fault: Some(fault), ..Swept::default() };
+    }
     let sweep = Sweep {
         ports,
         shard,
@@ -92,6 +95,9 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
 /// the oldest known. For a process whose queues died with the last one, and for an operator whose queue was purged.
 pub async fn forget_hints<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
     let Some(seen) = ports.store().get::<Cursor>(&Tenant::deployment(), shard).await? else { return Ok(()) };
+    if !seen.item.is_honest(ports.clock().now()) {
+        return Ok(()); // the next pass does not believe it, forgets as much, and has to see why
+    }
     let forgotten = seen.item.forgotten(first);
     // A conflict is a pass that ran meanwhile: it has hinted, and another forgetting is the caller's to ask for.
     let _put = ports.store().put(&Tenant::deployment(), shard, &forgotten, seen.guard()).await?;
@@ -188,7 +194,7 @@ impl<D: Ports> Sweep<'_, D> {
         let (mut after, mut found, mut failed) = (None, 0, false);
         swept.pass.buckets += 1;
         loop {
-            if self.is_over(&swept.pass) || bookmark.is_overtaken() {
+            if self.is_over(&swept.pass) || bookmark.is_overtaken() || bookmark.is_in_doubt(self.ports) {
                 return Bucketful::Stopped;
             }
             let page = match self.ports.store().timers(bucket, after, self.horizon, PAGE).await {

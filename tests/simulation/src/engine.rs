@@ -50,6 +50,8 @@ pub struct Process {
     dead: AtomicBool,
     /// Nothing of it goes on before.
     asleep_until: AtomicI64,
+    /// For how long its machine was suspended: what is steady stands still then.
+    suspended: AtomicI64,
 }
 
 struct Task {
@@ -185,6 +187,7 @@ impl Sim {
             computer,
             dead: AtomicBool::new(false),
             asleep_until: AtomicI64::new(0),
+            suspended: AtomicI64::new(0),
         })
     }
 
@@ -324,9 +327,17 @@ impl Process {
         self.dead.store(true, Ordering::Relaxed);
     }
 
-    /// Stops it, or suspends its machine: its clock goes on, and it knows nothing of that.
-    pub fn sleep_until(&self, at: i64) {
-        self.asleep_until.store(at, Ordering::Relaxed);
+    /// Stops it from now until then, or suspends its machine: its clock goes on, and it knows nothing of that.
+    pub fn sleep(&self, now: i64, until: i64, is_suspended: bool) {
+        self.asleep_until.store(until, Ordering::Relaxed);
+        if is_suspended {
+            self.suspended.fetch_add(until - now, Ordering::Relaxed);
+        }
+    }
+
+    /// For how long it has been at it by what no clock is set to.
+    pub fn steady(&self, sim: &Sim) -> i64 {
+        sim.now() - self.suspended.load(Ordering::Relaxed)
     }
 
     pub fn is_dead(&self) -> bool {

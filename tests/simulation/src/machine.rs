@@ -60,7 +60,8 @@ impl World {
     /// Whatever the machine is at stands still until then.
     pub(crate) fn put_the_machine_to_sleep(&self, until: i64) {
         if let Some(machine) = self.listening() {
-            machine.process.sleep_until(until);
+            let is_suspended = self.sim().dice(|dice| dice.chance(0.5));
+            machine.process.sleep(self.sim().now(), until, is_suspended);
             self.sim().count("machine slept");
         }
     }

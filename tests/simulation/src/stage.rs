@@ -673,7 +673,6 @@ impl Stage {
         self.sim.at(moment(at).millis(), move |sim| sim.set_clocks(ahead * 1000));
     }
 
-    /// Whatever is on its way is lost.
     /// One machine, which sweeps and carries out, runs from that second on.
     pub fn supervise(&self, at: i64) {
         let world = self.world.clone();
@@ -685,6 +684,7 @@ impl Stage {
         self.sim.at(moment(seconds.start).millis(), move |_| world.put_the_machine_to_sleep(until));
     }
 
+    /// Whatever is on its way is lost.
     pub fn purge(&self, at: i64) {
         let world = self.world.clone();
         self.sim.at(moment(at).millis(), move |_| world.purge());

@@ -197,6 +197,7 @@ const LEAST_IN_A_THOUSAND: &[(&str, u64)] = &[
     ("unreachable timers", 100),
     ("unreachable queues", 50),
     ("machine started over", 100),
+    ("machine slept", 20),
     ("machine did not start", 10),
     ("runs taken over", 10),
     ("nobody listened", 1),

@@ -1,5 +1,7 @@
 //! The bookmark of a pass: the cursor as it stands in the table, and how much further the pass has come since.
 
+use std::time::Duration;
+
 use minutehand_domain::Moment;
 use minutehand_domain::cursor::{Cursor, Step};
 use minutehand_domain::id::Tenant;
@@ -16,6 +18,8 @@ use crate::read_at::ReadAt;
 const SAVE_AFTER: i64 = 16;
 /// Buckets to go through at which it is worth asking which of them is not empty.
 const FAR: i64 = 16;
+/// So long after the last pass a clock may as well be wrong.
+const LONG: Duration = Duration::from_secs(3600);
 
 pub(super) struct Bookmark {
     shard: u16,
@@ -33,19 +37,9 @@ pub(super) struct Bookmark {
 }
 
 impl Bookmark {
-    /// Where the last pass came to. Where nobody knows of any hints, since a process has started, a clock was ahead or timers were repaired,
-    /// what is to come is looked through too.
+    /// Where the last pass came to. What is missing, or was written by a clock that was ahead, is made anew, and loudly: it is in
+    /// the table before anything is swept, so that it is said once.
     pub(super) async fn find<D: Ports>(ports: &D, shard: u16, began: ReadAt) -> Result<Self, Fault> {
-        let bookmark = Self::open(ports, shard, began).await?;
-        if bookmark.cursor.is_of_no_hints() {
-            recall(ports, shard, began.moment).await?;
-        }
-        Ok(bookmark)
-    }
-
-    /// What is missing, or was written by a clock that was ahead, is made anew, and loudly: it is in the table before anything else is done,
-    /// so that it is said once.
-    async fn open<D: Ports>(ports: &D, shard: u16, began: ReadAt) -> Result<Self, Fault> {
         let now = began.moment;
         let Some(seen) = read(ports, shard).await? else {
             tracing::info!(shard, "a shard without a cursor: its sweep begins at the first timer");
@@ -59,6 +53,7 @@ impl Bookmark {
                 "the cursor of a shard is of a time that has not come: a clock was ahead. Its hints are forgotten, and its \
                  sweep begins at the first timer"
             );
+            recall(ports, shard, now).await?; // while the cursor still says that there may be something
             return Self::begin(ports, shard, seen.guard(), began).await;
         }
         let guard = seen.guard();
@@ -117,6 +112,22 @@ impl Bookmark {
         Ok(())
     }
 
+    /// A pass that begins long after the last one says so before it does anything, where its clock is the only one: if that turns out to be
+    /// ahead, what the pass has put off by it is recalled, even if nobody lived to write the pass's end.
+    pub(super) async fn say_when<D: Ports>(&mut self, ports: &D) -> Result<(), Fault> {
+        let now = self.began.moment;
+        if ports.me().exclusive_store && now.since(self.cursor.swept_at) > LONG {
+            self.write(ports, self.cursor.doubted(now)).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the clock, the only one, was set ahead while the pass went on: it began by one that was right, and would put off by the other
+    /// what it meets.
+    pub(super) fn is_in_doubt<D: Ports>(&self, ports: &D) -> bool {
+        ports.me().exclusive_store && self.began.was_set_ahead(ports.clock())
+    }
+
     pub(super) fn cursor(&self) -> &Cursor {
         &self.cursor
     }
@@ -145,7 +156,7 @@ impl Bookmark {
     /// The pass is at its end.
     pub(super) async fn end<D: Ports>(&mut self, ports: &D, horizon: Moment) -> Result<(), Fault> {
         let swept = self.cursor.swept(self.began.moment, horizon);
-        if self.held { self.save(ports).await } else { self.write(ports, swept).await }
+        if self.held || self.is_in_doubt(ports) { self.save(ports).await } else { self.write(ports, swept).await }
     }
 
     pub(super) async fn leave<D: Ports>(&mut self, ports: &D, minute: i64) -> Result<(), Fault> {
@@ -168,19 +179,19 @@ impl Bookmark {
         if first > self.cursor.oldest { self.leave(ports, first - 1).await } else { Ok(()) }
     }
 
-    /// Tells the table how far the pass has come.
+    /// Tells the table how far the pass has come; where it is in doubt, that.
     pub(super) async fn save<D: Ports>(&mut self, ports: &D) -> Result<(), Fault> {
+        if self.is_in_doubt(ports) {
+            return self.write(ports, self.cursor.doubted(ports.clock().now())).await;
+        }
         if self.unsaved == 0 && self.cursor.oldest == self.saved {
             return Ok(());
         }
         self.write(ports, self.cursor.clone()).await
     }
 
-    /// Only if no other pass moved it meanwhile: that one gave its hints too, and goes on. A pass while which the clock was set ahead has
-    /// begun by one that was right, and may have put off by the other what it met: when that is set right, the next pass is to see it.
+    /// Only if no other pass moved it meanwhile: that one gave its hints too, and goes on.
     pub(super) async fn write<D: Ports>(&mut self, ports: &D, cursor: Cursor) -> Result<(), Fault> {
-        let clock = ports.clock();
-        let cursor = if self.began.was_set_ahead(clock) { cursor.doubted(clock.now()) } else { cursor };
         match ports.store().put(&Tenant::deployment(), self.shard, &cursor, self.guard).await? {
             Put::Written(version) => {
                 *self = Self { held: self.held, ..Self::of(self.shard, self.began, cursor, Guard::Seen(version)) };

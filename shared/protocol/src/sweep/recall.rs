@@ -1,14 +1,14 @@
 //! Recalling: what a clock that was ahead has put off, to a time that has not come, is looked at now. Only where one process has the store
 //! to itself: its clock is the only one, and all its timers are at hand.
 
+use futures_util::future::try_join_all;
 use minutehand_domain::Moment;
 use minutehand_domain::pace;
 use minutehand_io::store::{Bucket, FirstBucket, Store as _};
 use minutehand_io::{Fault, Ports};
 
+use super::{AT_ONCE, PAGE};
 use crate::timers::promise::move_there;
-
-const PAGE: usize = 1000;
 
 /// Goes through all timers that are to come, and moves what such a clock put off.
 pub(super) async fn recall<D: Ports>(ports: &D, shard: u16, now: Moment) -> Result<(), Fault> {
@@ -26,19 +26,19 @@ pub(super) async fn recall<D: Ports>(ports: &D, shard: u16, now: Moment) -> Resu
     Ok(())
 }
 
-async fn recall_bucket<D: Ports>(ports: &D, bucket: Bucket, now: Moment) -> Result<u64, Fault> {
+async fn recall_bucket<D: Ports>(ports: &D, bucket: Bucket, now: Moment) -> Result<usize, Fault> {
     let (mut after, mut recalled) = (None, 0);
     loop {
         let page = ports.store().timers(bucket, after, Moment::END, PAGE).await?;
-        for timer in &page.items {
-            if let Some(there) = timer.recalled(now) {
-                move_there(ports, timer, there).await?;
-                recalled += 1;
-            }
+        let (read, last) = (page.items.len(), page.items.last().map(|timer| timer.key));
+        let put_off: Vec<_> = page.items.into_iter().filter_map(|timer| Some((timer.recalled(now)?, timer))).collect();
+        for some in put_off.chunks(AT_ONCE) {
+            try_join_all(some.iter().map(|(there, timer)| move_there(ports, timer, *there))).await?;
         }
-        after = page.items.last().map(|timer| timer.key);
-        if page.items.len() < PAGE {
+        recalled += put_off.len();
+        if read < PAGE {
             return Ok(recalled);
         }
+        after = last;
     }
 }

@@ -83,13 +83,14 @@ fn a_job_outlives_a_clock_that_is_set_forward_and_back() {
 /// Removed (`sweep-recalls-what-was-put-off`): a timer stays where that clock moved it to. The run waited for a day; and of a link that was moved
 /// so nothing stood for what would have come next, as its record might have expired by then.
 /// Removed (`sweep-doubts-a-pass-while-which-the-clock-was-set`): a pass that had begun by the right clock left a cursor like any other.
+/// Removed (`sweep-says-when-it-begins-after-long`): a pass that died left none that told of it.
 #[test]
 fn what_a_clock_that_was_ahead_put_off_is_looked_at_when_it_is_right() {
     let alone = Setting { exclusive_store: true, ..Setting::plain() };
-    for (set_at, line) in [(55, vec![]), (61, vec![]), (61, vec![dies_after("ahead", "erase_timer")])] {
-        let is_alive = line.is_empty();
-        let stage =
-            Stage::on(alone.clone(), Wish::on_demand(), [line, vec![sleeps_after("ahead", "cursor", 5)]].concat());
+    for (set_at, is_alive) in [(55, true), (61, true), (55, false), (61, false)] {
+        let dies = [dies_after("ahead", "erase_timer")].into_iter().filter(|_| !is_alive);
+        let line = dies.chain([sleeps_after("ahead", "cursor", 5)]);
+        let stage = Stage::on(alone.clone(), Wish::on_demand(), line);
         stage.lose_hints(0..100);
         stage.create(0, "creator");
         stage.ask(5, "client");
