@@ -53,15 +53,14 @@ impl Watched {
         }
     }
 
-    /// Says in the log that there is no such job, as then there is nothing to see of it and nothing rings.
-    pub async fn warn_if_absent<D: Ports>(&self, ports: &D) -> Result<(), Fault> {
-        if job_of(ports, &self.tenant, self.job).await?.is_none() {
+    /// Says in the log that there is no such job, as then there is nothing to see of it and nothing rings. What cannot be read may be there.
+    pub async fn warn_if_absent<D: Ports>(&self, ports: &D) {
+        if let Ok(None) = job_of(ports, &self.tenant, self.job).await {
             tracing::warn!(
                 watched = self.label(),
                 "there is no such job to watch: it has no series, and JobOverdue cannot ring"
             );
         }
-        Ok(())
     }
 
     /// None where there is no such job.

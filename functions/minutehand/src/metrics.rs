@@ -31,7 +31,7 @@ struct Gauges<E> {
 pub(crate) async fn exposed<D: Ports>(registry: Registry, options: &Serve, ports: &D) -> Result<Metrics, ServeError> {
     let watched = options.watched()?;
     for job in &watched {
-        job.warn_if_absent(ports).await?;
+        job.warn_if_absent(ports).await;
     }
     Ok(Metrics::new(registry)?.watching(watched))
 }

@@ -40,6 +40,7 @@ pub(crate) async fn start_over<E: Engine>(ports: &Local<Embedded<E>>) -> Result<
 pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: Drain) {
     loop {
         let pass = async {
+            let began = Shown::by(ports.clock());
             let carries_on = match tick(&*ports).await {
                 Ok(pass) => pass.carries_on,
                 Err(fault) => {
@@ -47,7 +48,7 @@ pub(crate) async fn sweeping<E: Engine>(ports: Arc<Local<Embedded<E>>>, drain: D
                     None
                 }
             };
-            rest(&ports, carries_on).await;
+            unless_set_back(ports.clock(), began, rest(&ports, carries_on)).await;
         };
         tokio::select! {
             biased;
@@ -89,18 +90,39 @@ async fn rest<E: Engine>(ports: &Local<Embedded<E>>, carries_on: Option<Moment>)
         () = until_a_timer_is_due(ports) => {}
         () = until_then => {}
         () = ports.store().operation_promised() => {}
-        () = until_the_clock_is_set_back(clock) => {}
     }
 }
 
-/// What is to be done next may have been put off by that clock.
-async fn until_the_clock_is_set_back<C: Clock>(clock: &C) {
-    loop {
-        let (now, steady) = (clock.now(), clock.steady());
-        tokio::time::sleep(LOOK).await;
-        if clock.now() + pace::APART < now + clock.steady().saturating_sub(steady) {
-            return;
+/// Ends with the rest, or when the clock has been set back since the pass before it began: what is to be done next may have been put off by what
+/// that clock showed.
+async fn unless_set_back<C: Clock>(clock: &C, began: Shown, resting: impl Future<Output = ()>) {
+    let set_back = async {
+        let mut before = began;
+        while !before.was_set_back(clock) {
+            before = Shown::by(clock);
+            tokio::time::sleep(LOOK).await;
         }
+    };
+    tokio::select! {
+        () = resting => {}
+        () = set_back => {}
+    }
+}
+
+/// What a clock has shown, beside what no clock is set to.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    moment: Moment,
+    steady: Duration,
+}
+
+impl Shown {
+    fn by(clock: &impl Clock) -> Self {
+        Self { moment: clock.now(), steady: clock.steady() }
+    }
+
+    fn was_set_back(self, clock: &impl Clock) -> bool {
+        clock.now() + pace::APART < self.moment + clock.steady().saturating_sub(self.steady)
     }
 }
 
@@ -199,18 +221,29 @@ mod tests {
         }
     }
 
-    /// Removed: nobody looks. What a clock that was ahead had put off by an hour was seen when that hour was over.
+    /// It is set back during the rest, or while the pass before it went on.
+    ///
+    /// Removed: the look. What a clock that was ahead had put off by an hour was seen when that hour was over.
+    /// Removed: that it looks back to the begin of the pass. So it was where a clock was set back in that.
     #[tokio::test(start_paused = true)]
-    async fn a_sweeper_that_rests_sees_that_its_clock_is_set_back() {
-        let clock = Set(AtomicI64::new(0), tokio::time::Instant::now());
-        let setting = async {
-            tokio::time::sleep(Duration::from_secs(3605)).await;
-            clock.0.store(3600, Ordering::Relaxed);
-        };
+    async fn a_sweeper_that_rests_sees_that_its_clock_was_set_back() {
+        for (set_after, seen_after) in [(3605, 3630), (5, 30)] {
+            let clock = Set(AtomicI64::new(0), tokio::time::Instant::now());
+            let began = Shown::by(&clock);
+            let setting = async {
+                tokio::time::sleep(Duration::from_secs(set_after)).await;
+                clock.0.store(3600, Ordering::Relaxed);
+            };
+            if set_after < 10 {
+                setting.await;
+                tokio::time::sleep(Duration::from_secs(25)).await; // the pass
+                unless_set_back(&clock, began, std::future::pending()).await;
+            } else {
+                tokio::join!(unless_set_back(&clock, began, std::future::pending()), setting);
+            }
 
-        tokio::join!(until_the_clock_is_set_back(&clock), setting);
-
-        assert_eq!(clock.1.elapsed(), Duration::from_secs(3630));
+            assert_eq!(clock.1.elapsed(), Duration::from_secs(seen_after));
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct Cursor {
     pub hinted_to: Moment,
     /// The oldest bucket not yet left.
     pub oldest: i64,
-    /// When the last pass that came to its end began.
+    /// When the last pass that came to its end began; or, where one process has the store to itself, one that began long behind it.
     pub swept_at: Moment,
     /// How far passes came since that did not come to their end. The latest first; each came less far than the one behind it.
     pub steps: Vec<Step>,
@@ -62,6 +62,15 @@ impl Cursor {
     pub fn forgotten(&self, first: Option<Moment>) -> Self {
         let oldest = first.map_or(self.oldest, |first| pace::minute_of(first).min(self.oldest));
         Self { searching: self.searching, ..Self::starting_at(oldest) }
+    }
+
+    /// The latest instant that it has been written by.
+    pub fn latest(&self) -> Moment {
+        let began = self.steps.iter().map(|step| step.began);
+        began
+            .chain([self.hinted_to - pace::HORIZON, self.swept_at, pace::end_of(self.oldest - 1)])
+            .max()
+            .unwrap_or(self.swept_at)
     }
 
     /// Of a pass whose clock may be ahead, at `now`: what is known of hints is forgotten, and the pass is seen to be of a time that has not come
@@ -173,6 +182,25 @@ mod tests {
         assert!(doubted.is_honest(tomorrow), "the clock was set right");
         assert!(!doubted.is_honest(NOW), "the clock was set ahead");
         assert_eq!(doubted.oldest, honest().oldest);
+    }
+
+    /// Whatever tells of a clock that was ahead does so still when hints are forgotten.
+    #[test]
+    fn what_a_cursor_shows_of_the_future_outlives_its_hints() {
+        let tomorrow = after(86_400);
+        let cursors = [
+            Cursor { swept_at: tomorrow, ..honest() },
+            Cursor { hinted_to: tomorrow, ..honest() },
+            Cursor { oldest: pace::minute_of(tomorrow), ..honest() },
+            honest().came_to(step(after(60), tomorrow)),
+        ];
+        for cursor in cursors {
+            let forgotten = cursor.forgotten(Some(NOW)).doubted(cursor.latest());
+
+            assert!(!forgotten.is_honest(NOW), "{forgotten:?}");
+            assert_eq!((forgotten.hinted_to, forgotten.steps), (Moment::EPOCH, Vec::new()));
+        }
+        assert!(honest().forgotten(None).doubted(honest().latest()).is_honest(NOW));
     }
 
     #[test]

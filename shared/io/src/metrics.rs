@@ -120,7 +120,7 @@ metrics! {
     TELEMETRY_DROPPED: "minutehand_telemetry_dropped_total", Kind::Counter, ["signal"] from SIGNALS,
         "What was to be exported by OTLP and was not: spans (`traces`) and data points (`metrics`), as the collector was away, slow or refused them, or the queue was full. Of what it was built with `otel` and is told where to export to; else 0.";
     ARCHIVED: "minutehand_archived_runs_total", Kind::Counter, ["outcome"],
-        "Expired runs that were put into the archive: as the API showed them (`archived`), without what lay beneath them (`partial`) or as they lay (`unreadable`), where nobody could read that; and of a process those that could not be written and stay in the store (`refused`), at each try. Where there is an archive.";
+        "Expired runs that were put into the archive: as the API showed them (`archived`), on AWS without what lay beneath them (`partial`) or as they lay (`unreadable`), where nobody could read that; and of a process those that could not be written and stay in the store (`refused`), at each try. Where there is an archive.";
     STORE_ITEMS: "minutehand_store_items_total", Kind::Counter, ["what"],
         "Items read and written; met and left because a later release wrote them, or because they are corrupt; commits that made them durable. Of a process with the embedded store.";
     STORE_UNITS: "minutehand_store_units_total", Kind::Counter, ["what"],

@@ -95,10 +95,10 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
 /// the oldest known. For a process whose queues died with the last one, and for an operator whose queue was purged.
 pub async fn forget_hints<D: Ports>(ports: &D, shard: u16, first: Option<Moment>) -> Result<(), Fault> {
     let Some(seen) = ports.store().get::<Cursor>(&Tenant::deployment(), shard).await? else { return Ok(()) };
-    if !seen.item.is_honest(ports.clock().now()) {
-        return Ok(()); // the next pass does not believe it, forgets as much, and has to see why
-    }
+    let is_evidence = ports.me().exclusive_store && !seen.item.is_honest(ports.clock().now());
     let forgotten = seen.item.forgotten(first);
+    // Of a clock that was ahead, by which something may have been put off: the next pass has to see it.
+    let forgotten = if is_evidence { forgotten.doubted(seen.item.latest()) } else { forgotten };
     // A conflict is a pass that ran meanwhile: it has hinted, and another forgetting is the caller's to ask for.
     let _put = ports.store().put(&Tenant::deployment(), shard, &forgotten, seen.guard()).await?;
     Ok(())

@@ -112,7 +112,7 @@ async fn what_has_expired_is_archived_and_gone_with_all_it_left_and_the_file_shr
     assert!(listed(archive.path(), &["--from", &new.at.to_string()[..10]]).is_empty());
 }
 
-/// Where an archive can take nothing, the rule ArchiveBehind goes by this.
+/// Where an archive can take nothing, the rule `ArchiveBehind` goes by this.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_archived_stays_and_is_counted() {
     let (data, archive) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

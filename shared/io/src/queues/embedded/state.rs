@@ -91,9 +91,9 @@ impl State {
     pub(super) fn pulse(&mut self, now: Moment) -> bool {
         let waiting = self.queues.iter().any(|queue| queue.len() > 0);
         if waiting {
-            self.sleep.look(now, self.last_number)
+            self.sleep.look(now, self.last_number);
         } else {
-            self.sleep.look_no_more()
+            self.sleep.look_no_more();
         }
         waiting
     }
