@@ -71,7 +71,7 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
     if swept_at > Moment::EPOCH {
         ports.events().emit(&Event::Sweeping { behind: now.since(swept_at) });
     }
-    if let Err(fault) = bookmark.say_when(ports).await {
+    if let Err(fault) = Box::pin(bookmark.say_when(ports)).await {
         return Swept { fault: Some(fault), ..Swept::default() };
     }
     let sweep = Sweep {

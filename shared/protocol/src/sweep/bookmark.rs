@@ -53,7 +53,8 @@ impl Bookmark {
                 "the cursor of a shard is of a time that has not come: a clock was ahead. Its hints are forgotten, and its \
                  sweep begins at the first timer"
             );
-            recall(ports, shard, now).await?; // while the cursor still says that there may be something
+            // While the cursor still says that there may be something. In a box, as nearly every pass does without: each would keep room for it.
+            Box::pin(recall(ports, shard, now)).await?;
             return Self::begin(ports, shard, seen.guard(), began).await;
         }
         let guard = seen.guard();
@@ -181,13 +182,14 @@ impl Bookmark {
 
     /// Tells the table how far the pass has come; where it is in doubt, that.
     pub(super) async fn save<D: Ports>(&mut self, ports: &D) -> Result<(), Fault> {
-        if self.is_in_doubt(ports) {
-            return self.write(ports, self.cursor.doubted(ports.clock().now())).await;
-        }
-        if self.unsaved == 0 && self.cursor.oldest == self.saved {
+        let cursor = if self.is_in_doubt(ports) {
+            self.cursor.doubted(ports.clock().now())
+        } else if self.unsaved == 0 && self.cursor.oldest == self.saved {
             return Ok(());
-        }
-        self.write(ports, self.cursor.clone()).await
+        } else {
+            self.cursor.clone()
+        };
+        self.write(ports, cursor).await
     }
 
     /// Only if no other pass moved it meanwhile: that one gave its hints too, and goes on.
