@@ -63,7 +63,8 @@ const MOST_AWAY: u32 = 4;
 pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Swept {
     let began = ReadAt::now(ports.clock());
     let now = began.moment;
-    let mut bookmark = match Bookmark::find(ports, shard, began).await {
+    // In boxes: whoever begins a sweep has what it keeps room for on the stack.
+    let mut bookmark = match Box::pin(Bookmark::find(ports, shard, began)).await {
         Ok(bookmark) => bookmark,
         Err(fault) => return Swept { fault: Some(fault), ..Swept::default() },
     };
@@ -83,7 +84,7 @@ pub async fn sweep<D: Ports>(ports: &D, shard: u16, allowance: &Allowance) -> Sw
         allowance,
         dispatched: Dispatched::default(),
     };
-    let swept = sweep.pass(&mut bookmark).await;
+    let swept = Box::pin(sweep.pass(&mut bookmark)).await;
     let Pass { later, corrupt, .. } = swept.pass;
     if later + corrupt > 0 {
         ports.events().emit(&Event::Unreadable { later, corrupt });
@@ -315,7 +316,7 @@ impl<D: Ports> Sweep<'_, D> {
             return self.carry_on(timer, id).await;
         }
         if !self.is_hinted_at(timer.key.due) {
-            inspect_overdue(self.ports, timer, self.horizon, &self.dispatched).await?;
+            Box::pin(inspect_overdue(self.ports, timer, self.horizon, &self.dispatched)).await?;
             return Ok(Done::Inspected);
         }
         if self.before.was_hinted(timer) {

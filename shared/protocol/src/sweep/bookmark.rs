@@ -53,8 +53,7 @@ impl Bookmark {
                 "the cursor of a shard is of a time that has not come: a clock was ahead. Its hints are forgotten, and its \
                  sweep begins at the first timer"
             );
-            // While the cursor still says that there may be something. In a box, as nearly every pass does without: each would keep room for it.
-            Box::pin(recall(ports, shard, now)).await?;
+            recall(ports, shard, now).await?; // while the cursor still says that there may be something
             return Self::begin(ports, shard, seen.guard(), began).await;
         }
         let guard = seen.guard();

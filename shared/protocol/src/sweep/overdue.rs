@@ -52,7 +52,7 @@ pub async fn inspect_overdue<D: Ports>(
         },
         Obligation::Calendar(place) => inspect_walk(ports, timer, place).await,
         Obligation::Occurrence(_) | Obligation::MovedOccurrence(..) => {
-            inspect_link(ports, timer, timer.key.run_key(), horizon, dispatched).await
+            Box::pin(inspect_link(ports, timer, timer.key.run_key(), horizon, dispatched)).await
         }
         Obligation::Operation(id) => Box::pin(look(ports, timer, id)).await.map(|_again| ()),
     }
@@ -93,7 +93,8 @@ async fn inspect_link<D: Ports>(
         Standing::Covered(job, coverage) => {
             return pass_over(ports, timer, &job, key, SPOKEN_FOR, coverage.covered.why, None).await;
         }
-        Standing::Unborn(job) => return catch_up(ports, timer, &job, key, now, horizon, dispatched).await,
+        // In boxes: what a look may come to is deep, and whoever polls it has all of that on the stack.
+        Standing::Unborn(job) => return Box::pin(catch_up(ports, timer, &job, key, now, horizon, dispatched)).await,
         Standing::NotAdmitted(why) => NothingToDispatch::NotAdmitted(why),
         Standing::NoJob | Standing::NoRecord => NothingToDispatch::Absent,
     };
