@@ -32,6 +32,16 @@ pub trait Transport: Send + Sync + 'static {
 
 /// Asks a service of AWS that the operator declared, and carries its answer back.
 pub trait Services: Send + Sync + 'static {
+    /// Has at hand what a call is signed with. It is done before the claim: where nobody gives it, the world is at fault, and the
+    /// hint is given back.
+    fn prepare(
+        &self,
+        _upcoming: Upcoming<'_>,
+        _target: &ServiceTarget,
+    ) -> impl Future<Output = Result<(), Fault>> + Send {
+        async { Ok(()) }
+    }
+
     /// Makes one call within `call.timeout`.
     fn call(&self, target: &ServiceTarget, call: Call<'_>) -> impl Future<Output = Answer> + Send;
 }
@@ -49,6 +59,13 @@ impl Services for NoServices {
 
 /// None where nothing is declared.
 impl<V: Services> Services for Option<V> {
+    async fn prepare(&self, upcoming: Upcoming<'_>, target: &ServiceTarget) -> Result<(), Fault> {
+        match self {
+            Some(services) => services.prepare(upcoming, target).await,
+            None => Ok(()),
+        }
+    }
+
     async fn call(&self, target: &ServiceTarget, call: Call<'_>) -> Answer {
         match self {
             Some(services) => services.call(target, call).await,
@@ -131,7 +148,10 @@ impl<T: Transport, S: Store, V: Services> Targets for Callers<T, S, V> {
             Target::Noop | Target::Workflow(_) | Target::Worker(_) => return Ok(Material::default()),
             Target::Http(_) => Some(self.signing.of(tenant, chance, now).await?),
             // AWS knows who calls by the signature of the deployment.
-            Target::Service(_) => None,
+            Target::Service(target) => {
+                self.services.prepare(upcoming, target).await?;
+                None
+            }
         };
         let names = named_by(upcoming.target, upcoming.payload);
         let secrets = self.values.of(tenant, names, vault, now).await?;
@@ -164,7 +184,7 @@ mod tests {
     use minutehand_domain::id::{JobId, RunKey, Tenant};
     use minutehand_domain::run::lease_id::LeaseId;
     use minutehand_domain::secret::{Label, Secret, SecretValue, marked};
-    use minutehand_domain::target::{Header, Method, Timeouts};
+    use minutehand_domain::target::{Asks, Header, Method, Timeouts};
     use minutehand_domain::timer::{TimerKey, TimerStamp};
     use minutehand_domain::trace::TraceContext;
     use serde_json::json;
@@ -233,5 +253,32 @@ mod tests {
 
         assert_eq!(sent(&written).await, Some(written));
         assert_eq!(sent(&marked(&today).unwrap().0).await, Some(Json::of(&json!({"db": "hunter2"}))));
+    }
+
+    /// Nobody gives it credentials.
+    struct Away;
+
+    impl Services for Away {
+        async fn prepare(&self, _upcoming: Upcoming<'_>, _target: &ServiceTarget) -> Result<(), Fault> {
+            Err(Fault::unavailable("credentials", "nobody gives any"))
+        }
+
+        async fn call(&self, _target: &ServiceTarget, _call: Call<'_>) -> Answer {
+            panic!("nothing is to be called")
+        }
+    }
+
+    /// An attempt is not used up for it: what is not prepared is not claimed. Removed: that services are asked. Each attempt at a call
+    /// then fails for as long as whoever gives credentials is away.
+    #[tokio::test]
+    async fn where_nobody_gives_credentials_a_call_is_not_prepared() {
+        let (callers, tenant) =
+            (Callers::with(Kept::default(), Away, Arc::new(MemoryStore::in_memory())), Tenant::new("acme").unwrap());
+        let target = Target::Service(ServiceTarget { alias: "reports".parse().unwrap(), asks: Asks::Lambda });
+        let upcoming = Upcoming { target: &target, tenant: &tenant, payload: None, now: NOW };
+
+        let refused = callers.prepare(upcoming, &SystemChance, &KeyFile::in_memory()).await;
+
+        assert!(matches!(refused, Err(Fault::Unavailable { port: "credentials", .. })));
     }
 }

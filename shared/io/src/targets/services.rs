@@ -20,6 +20,8 @@ mod tests;
 
 pub use endpoints::{Endpoints, NoRegion};
 
+use std::time::Duration;
+
 use aws_credential_types::provider::SharedCredentialsProvider;
 use minutehand_domain::run::{AttemptError, ErrorCode};
 use minutehand_domain::target::{Asks, ServiceTarget};
@@ -30,8 +32,11 @@ use self::endpoints::Place;
 use self::reply::Reply;
 use super::declared::{Declared, Service};
 use super::http::{HttpCaller, Reach};
-use super::{Answer, Call, Services};
+use super::{Answer, Call, Services, Upcoming};
 use crate::Fault;
+
+/// How long a run waits before its claim for whoever gives credentials.
+const ASKED_FOR: Duration = Duration::from_secs(5);
 
 /// Cheap to clone; the clones share their connections and credentials.
 #[derive(Clone, Debug)]
@@ -69,7 +74,7 @@ impl ServiceCaller {
         place: &Place,
         call: &Call<'_>,
     ) -> Result<Reply, AttemptError> {
-        let credentials = self.credentials.at(call.now).await?;
+        let credentials = self.credentials.at(call.now).await.map_err(|why| ErrorCode::Unavailable.error(&why))?;
         let request = sign::signed(ask, place, credentials, call.now)
             .map_err(|why| ErrorCode::Unavailable.error(&format!("the call could not be signed: {why}")))?;
         let reply = Reply::of(self.http.send(request).await?).await?;
@@ -86,6 +91,16 @@ impl ServiceCaller {
 }
 
 impl Services for ServiceCaller {
+    /// An alias that says nothing to this process, or is not this tenant's, needs none: its call says so.
+    async fn prepare(&self, upcoming: Upcoming<'_>, target: &ServiceTarget) -> Result<(), Fault> {
+        if self.declared.find(upcoming.tenant, target).is_err() {
+            return Ok(());
+        }
+        let asked = tokio::time::timeout(ASKED_FOR, self.credentials.at(upcoming.now));
+        let known = asked.await.unwrap_or_else(|_elapsed| Err(format!("no credentials within {ASKED_FOR:?}")));
+        known.map(drop).map_err(|why| Fault::unavailable("credentials", why))
+    }
+
     /// Credentials, connecting, sending and reading together take at most `call.timeout`.
     async fn call(&self, target: &ServiceTarget, call: Call<'_>) -> Answer {
         match tokio::time::timeout(call.timeout, self.exchange(target, call)).await {

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
 use minutehand_domain::Moment;
-use minutehand_domain::run::{AttemptError, ErrorCode};
 use tokio::sync::Mutex;
 
 /// No call begins with credentials that end while it is made.
@@ -25,7 +24,7 @@ impl KnownCredentials {
     }
 
     /// Those that are good at `now`. Who comes while they are asked for waits for the same answer.
-    pub(crate) async fn at(&self, now: Moment) -> Result<Credentials, AttemptError> {
+    pub(crate) async fn at(&self, now: Moment) -> Result<Credentials, String> {
         let mut known = self.known.lock().await;
         if let Some(credentials) = known.as_ref().filter(|credentials| is_good(credentials, now)) {
             return Ok(credentials.clone());
@@ -33,7 +32,7 @@ impl KnownCredentials {
         let asked = self.provider.provide_credentials().await;
         let credentials = asked.map_err(|why| {
             tracing::error!(%why, "this deployment has no AWS credentials to call targets with");
-            ErrorCode::Unavailable.error("this deployment has no AWS credentials")
+            "this deployment has no AWS credentials".to_owned()
         })?;
         *known = Some(credentials.clone());
         Ok(credentials)

@@ -668,11 +668,47 @@ async fn credentials_are_asked_for_once_and_again_before_they_end() {
 }
 
 #[tokio::test]
-async fn without_credentials_nothing_is_sent_and_it_is_tried_again() {
-    let asked = Asked(9.into());
-    let known = KnownCredentials::new(SharedCredentialsProvider::new(asked));
+async fn without_credentials_no_call_is_prepared() {
+    let endpoints = Endpoints { region: Some("eu-west-1".to_owned()), ..Endpoints::default() };
+    let nobody = SharedCredentialsProvider::new(Asked(9.into()));
+    let caller = ServiceCaller::new(Declared::read(DECLARED).unwrap(), endpoints, nobody).unwrap();
+    let prepared = async |target: ServiceTarget| {
+        let (named, tenant) = (Target::Service(target.clone()), Tenant::new("acme").unwrap());
+        let upcoming = Upcoming { target: &named, tenant: &tenant, payload: None, now: run().at };
+        caller.prepare(upcoming, &target).await
+    };
 
-    let error = known.at(Moment::EPOCH).await.unwrap_err();
+    let refused = prepared(asking("reports", Asks::Lambda)).await.unwrap_err();
 
-    assert_eq!((&*error.code, error.retryable, error.reached), ("unavailable", true, false));
+    assert!(matches!(&refused, Fault::Unavailable { port: "credentials", .. }), "{refused}");
+    for of_nobody in ["mine", "not-declared"] {
+        prepared(asking(of_nobody, Asks::Lambda)).await.unwrap();
+    }
+}
+
+/// Whoever gives them and does not answer keeps nobody for long.
+#[tokio::test(start_paused = true)]
+async fn credentials_that_are_long_in_coming_are_waited_for_no_longer_than_said() {
+    let endpoints = Endpoints { region: Some("eu-west-1".to_owned()), ..Endpoints::default() };
+    let caller = ServiceCaller::new(Declared::read(DECLARED).unwrap(), endpoints, SharedCredentialsProvider::new(Mute));
+    let (target, tenant) = (asking("reports", Asks::Lambda), Tenant::new("acme").unwrap());
+    let upcoming = Upcoming { target: &Target::Service(target.clone()), tenant: &tenant, payload: None, now: run().at };
+
+    let refused = caller.unwrap().prepare(upcoming, &target).await.unwrap_err();
+
+    assert!(refused.to_string().contains("no credentials within 5s"), "{refused}");
+}
+
+/// Asked for credentials, it never answers.
+#[derive(Debug)]
+struct Mute;
+
+impl ProvideCredentials for Mute {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::new(std::future::pending())
+    }
+/// What asks for none is not kept from saying why it fails.
 }
