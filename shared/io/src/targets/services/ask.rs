@@ -2,6 +2,7 @@
 //! room for it.
 
 use minutehand_domain::run::{AttemptError, ErrorCode};
+use minutehand_domain::trace::{SpanId, TraceContext};
 use serde_json::{Map, Value, json};
 
 use crate::targets::Call;
@@ -47,12 +48,16 @@ pub(super) fn attributes(call: &Call<'_>) -> Value {
     Value::Object(stamps(call).into_iter().map(attribute).collect())
 }
 
-/// As variables, the same for each attempt of a run.
+/// As variables, the same for each attempt of a run: the span that whoever reads them goes on below is the run's own.
 pub(super) fn variables(call: &Call<'_>) -> Vec<(String, String)> {
-    of_the_run(call)
+    let mut variables: Vec<_> = of_the_run(call)
         .into_iter()
         .map(|(name, value)| (format!("MINUTEHAND_{}", field_of(name).to_uppercase()), value))
-        .collect()
+        .collect();
+    let trace = TraceContext { span: SpanId::of_run(call.run), ..call.trace.clone() };
+    variables.push(("TRACEPARENT".to_owned(), trace.to_string()));
+    variables.extend(trace.state.map(|state| ("TRACESTATE".to_owned(), state.as_str().to_owned())));
+    variables
 }
 
 /// `minutehand-scheduled-at` is `scheduled_at` where it stands inside something of ours.

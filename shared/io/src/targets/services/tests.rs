@@ -17,7 +17,7 @@ use minutehand_domain::order::TaskName;
 use minutehand_domain::run::lease_id::LeaseId;
 use minutehand_domain::target::Target;
 use minutehand_domain::timer::{TimerKey, TimerStamp};
-use minutehand_domain::trace::TraceContext;
+use minutehand_domain::trace::{SpanId, TraceContext};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
@@ -92,7 +92,7 @@ async fn call_as(
         now: run().at + Duration::from_millis(12),
         payload,
         follows: None,
-        trace: &trace(),
+        trace: &TraceContext { span: SpanId::of_attempt(run(), attempt), ..trace() },
         task,
         material: &Material::default(),
         timeout: PATIENT,
@@ -179,7 +179,7 @@ fn hmac(key: &[u8], text: &str) -> Vec<u8> {
 fn told() -> Value {
     json!({
         "idempotency_key": RUN, "run": RUN, "job": job(), "attempt": "3", "fence": "3",
-        "scheduled_at": "2025-11-20T12:00:00.000Z", "traceparent": trace().to_string(), "tracestate": "rojo=1",
+        "scheduled_at": "2025-11-20T12:00:00.000Z", "traceparent": spanned(3), "tracestate": "rojo=1",
     })
 }
 
@@ -188,7 +188,7 @@ fn attributes() -> Value {
     json!({
         "idempotency-key": attribute(RUN.to_owned()), "minutehand-run": attribute(RUN.to_owned()),
         "minutehand-job": attribute(job()), "minutehand-attempt": attribute("3".to_owned()),
-        "minutehand-fence": attribute("3".to_owned()), "traceparent": attribute(trace().to_string()),
+        "minutehand-fence": attribute("3".to_owned()), "traceparent": attribute(spanned(3)),
         "tracestate": attribute("rojo=1".to_owned()),
         "minutehand-scheduled-at": attribute("2025-11-20T12:00:00.000Z".to_owned()),
     })
@@ -200,6 +200,11 @@ fn job() -> String {
 
 fn trace() -> TraceContext {
     TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", Some("rojo=1")).unwrap()
+}
+
+/// The context that an attempt is given.
+fn spanned(attempt: u32) -> String {
+    TraceContext { span: SpanId::of_attempt(run(), attempt), ..trace() }.to_string()
 }
 
 fn payload() -> Json {
@@ -418,6 +423,8 @@ async fn a_task_is_started_with_the_payload_among_its_variables() {
         {"name": "MINUTEHAND_RUN", "value": RUN},
         {"name": "MINUTEHAND_SCHEDULED_AT", "value": "2025-11-20T12:00:00.000Z"},
         {"name": "MINUTEHAND_JOB", "value": job()},
+        {"name": "TRACEPARENT", "value": TraceContext { span: SpanId::of_run(run()), ..trace() }.to_string()},
+        {"name": "TRACESTATE", "value": "rojo=1"},
         {"name": "MINUTEHAND_PAYLOAD", "value": r#"{"order":7,"sum":1.50}"#},
     ]);
     let network = json!({"subnets": ["subnet-1"], "securityGroups": ["sg-1"], "assignPublicIp": "DISABLED"});
@@ -431,7 +438,8 @@ async fn a_task_is_started_with_the_payload_among_its_variables() {
     recorded.is_signed_for("ecs");
 }
 
-/// ECS compares what two requests of one token ask for. Tried: with the attempt among the variables, they differ.
+/// ECS compares what two requests of one token ask for. Tried: with the attempt among the variables, or with its span in the place of the run's,
+/// they differ.
 #[tokio::test]
 async fn each_attempt_asks_ecs_for_the_same() {
     let server = Server::answering(answering("200 OK", r#"{"tasks": [], "failures": []}"#)).await;
@@ -667,6 +675,7 @@ async fn credentials_are_asked_for_once_and_again_before_they_end() {
     assert_eq!(times(), 4);
 }
 
+/// What asks for none is not kept from saying why it fails.
 #[tokio::test]
 async fn without_credentials_no_call_is_prepared() {
     let endpoints = Endpoints { region: Some("eu-west-1".to_owned()), ..Endpoints::default() };
@@ -710,5 +719,4 @@ impl ProvideCredentials for Mute {
     {
         future::ProvideCredentials::new(std::future::pending())
     }
-/// What asks for none is not kept from saying why it fails.
 }
