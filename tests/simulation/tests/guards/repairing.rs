@@ -6,6 +6,8 @@ use minutehand_simulation::setting::{Host, Lambda, Setting};
 use minutehand_simulation::stage::graphs::{Graphs, call, flow};
 use minutehand_simulation::stage::{Stage, Wish, dies_after};
 
+const DAY: i64 = 86_400;
+
 fn on_lambda() -> Setting {
     let lambda = Lambda { batch: 1, timeout: 900_000, concurrency: 5, more: 5, fair: false };
     Setting { host: Host::Lambda(lambda), ..Setting::plain() }
@@ -37,6 +39,51 @@ fn after_the_timers_were_lost_and_made_again_every_chain_goes_on() {
         }
         assert_eq!(ours.judge_beside(&[theirs]), []);
     }
+}
+
+/// On AWS, where no pass looks through what is to come: a clock that was a day ahead for a quarter of a minute puts a run off.
+///
+/// Removed: the timer that a repair puts. The run was silent until tomorrow.
+#[test]
+fn what_a_clock_that_was_ahead_put_off_is_begun_after_a_repair() {
+    let stage = Stage::on(on_lambda(), Wish::on_demand(), []);
+    stage.lose_hints(0..118);
+    stage.create(0, "creator");
+    stage.ask(5, "client");
+    stage.sweep(10, "sweeper");
+    stage.set_clocks(95, DAY);
+    stage.sweep(100, "ahead");
+    stage.set_clocks(110, 0);
+    stage.sweep_each_minute(120..900);
+    stage.play_to(590);
+    assert_eq!(stage.starts(), [], "it is put off");
+
+    let repaired = stage.repair(600, "admin");
+    stage.play_to(890);
+
+    assert_eq!(repaired.given().summary.overdue, 1, "{:?}", repaired.given());
+    assert_eq!(stage.starts().len(), 1, "{:?}", stage.timers());
+}
+
+/// On AWS, where nobody knows the first timer: a job is created by a clock that is two hours behind, in a minute that the passes have left.
+///
+/// Removed: the timers that a repair puts. The job never ran.
+#[test]
+fn what_was_promised_by_a_clock_that_was_behind_is_begun_after_a_repair() {
+    let stage = Stage::on(on_lambda(), Wish::every(60, -10_800), []);
+    stage.sweep_each_minute(0..1200);
+    stage.set_clocks(70, -7200);
+    stage.lose_hints(65..100);
+    stage.create(75, "creator");
+    stage.set_clocks(80, 0);
+    stage.play_to(590);
+    assert_eq!(stage.starts(), [], "nobody looks there");
+
+    stage.repair(600, "admin");
+    stage.play_to(1190);
+
+    let punctual: Vec<_> = stage.starts().into_iter().filter(|(instant, _)| *instant > 660).collect();
+    assert_eq!(punctual, (12..20).map(|n| (60 * n, 60 * n)).collect::<Vec<_>>());
 }
 
 /// Nothing was lost, and it is repaired twice at the same time as a pass, a claim and a change are made.
