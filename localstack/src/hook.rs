@@ -44,6 +44,7 @@ impl Hook {
             .route("/echoes", post(echoes))
             .route("/fails-once", post(fails_once))
             .route("/hangs-once", post(hangs_once))
+            .route("/hangs", post(hangs))
             .with_state(hook.clone());
         tokio::spawn(async move { axum::serve(listener, routes).await });
         hook
@@ -67,6 +68,11 @@ impl Hook {
     /// Never answers the first attempt of a run.
     pub fn hangs_once(&self) -> String {
         format!("{}/hangs-once", self.address)
+    }
+
+    /// Never answers.
+    pub fn hangs(&self) -> String {
+        format!("{}/hangs", self.address)
     }
 
     pub fn calls_of(&self, job: &str) -> Vec<Called> {
@@ -137,4 +143,9 @@ async fn hangs_once(State(hook): State<Hook>, headers: HeaderMap) -> StatusCode 
         std::future::pending::<()>().await;
     }
     StatusCode::OK
+}
+
+async fn hangs(State(hook): State<Hook>, headers: HeaderMap) -> StatusCode {
+    hook.note(&headers);
+    std::future::pending().await
 }

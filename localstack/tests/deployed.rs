@@ -130,6 +130,43 @@ async fn a_long_call_runs_from_the_long_queue_of_its_priority() {
     }
 }
 
+/// Of the priority `normal` two invocations may run at once at the scale `small`, of ten hints each: as many calls as would fill both hang, and long
+/// after they began others of the same priority begin on time.
+///
+/// Removed: that the lane goes by how long a call may take (`Length::of`). The others waited until the calls that hang had timed out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_calls_that_hang_delay_no_short_ones() {
+    let Some(world) = World::deployed().await else { return };
+    world.api.ended_runs(&world.api.create(&once(&world.hook.ok(), after(1))).await).await;
+    let mut hanging = Vec::new();
+    for _ in 0..40 {
+        let mut job = once(&world.hook.hangs(), after(2));
+        (job["timeout_seconds"], job["retry"]) = (75.into(), json!({"max_retries": 0}));
+        hanging.push(world.api.create(&job).await);
+    }
+    let began = world.hook.first_call_of(&hanging[0]).await;
+
+    let mut short = Vec::new();
+    for seconds in [6, 8, 10, 12] {
+        short.push(world.api.create(&once(&world.hook.ok(), after(seconds))).await);
+    }
+    let mut lags = Vec::new();
+    for job in &short {
+        let runs = world.api.ended_runs(job).await;
+        assert_eq!((runs.len(), runs[0]["status"].as_str()), (1, Some("succeeded")), "{runs:?}");
+        lags.push(lag(&world.hook.calls_of(job)[0]));
+    }
+
+    let now = SystemClock.now().millis();
+    assert!(now - began.at < 70_000, "too late to tell: by now calls that hang have timed out");
+    assert!(lags.iter().all(|late| (0..2_000).contains(late)), "{lags:?} ms late");
+    let called = hanging.iter().filter(|job| !world.hook.calls_of(job).is_empty()).count();
+    assert!(
+        (1..40).contains(&called),
+        "{called} of 40 were called: the others wait for hands, which is what is isolated"
+    );
+}
+
 /// Each function by what its role lets it do: the API reads through the indexes, the executor makes the signing secret.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tenant_works_by_a_key_of_its_own_sees_its_runs_only_and_its_calls_are_signed() {
