@@ -201,10 +201,12 @@ fn measure_stages(run: &Run, sent: Option<Moment>, now: Moment, add: Add<'_>) {
 mod tests {
     use std::time::Duration;
 
+    use minutehand_domain::access::SecretHash;
     use minutehand_domain::id::{JobId, RunKey, Tenant, Worker};
     use minutehand_domain::order::Terms;
     use minutehand_domain::priority::Priority;
-    use minutehand_domain::run::{Claimant, Event as RunEvent, Outcome, Skip, SkippedSpan};
+    use minutehand_domain::run::effect::{Claimed, Effect};
+    use minutehand_domain::run::{Claimant, Event as RunEvent, Outcome, Skip, SkippedSpan, Taker};
 
     use super::*;
     use crate::events::Over;
@@ -251,11 +253,27 @@ mod tests {
         });
         let span = SkippedSpan { until: at(60_000), count: Some(3) };
         let missed = run().skipped(Skip::Missed, Some(span), at(90_000));
+        let effect = Effect {
+            tenant: run().tenant,
+            run: run().key,
+            name: "charge".parse().unwrap(),
+            claimed: Claimed { at: DUE, fence: 1, request: None },
+            outcome: None,
+            prevented: 1,
+        };
+        let of_a_rule = Run { key: RunKey { origin: Origin::Notification, ..run().key }, ..run() };
+        let untold = (0..4).fold(of_a_rule, |run, _| {
+            let due = if let State::Scheduled { due } = run.state { due } else { DUE };
+            failed(&claimed(&run, due), "http_5xx", due)
+        });
+        let taker = Taker { worker: Worker(2), token: SecretHash::of("mt_1"), lease: Duration::from_secs(30) };
+        let held = run().after(&RunEvent::Take { by: BY, taker: &taker, terms: &Terms::default() }, at(250)).unwrap();
+        let silent = claimed(&held, at(90_000));
         let now = at(100_000_000);
         let changed = |run, was| Event::Run { run, from: "", was, now };
 
         let pool = "web1".parse().unwrap();
-        let rows: [(&str, Event<'_>, &[&str]); 17] = [
+        let rows: [(&str, Event<'_>, &[&str]); 22] = [
             ("born", changed(&unborn, None), &[]),
             ("begun", changed(&first, Some(&unborn)), &["attempts_total 1", "run_lag_seconds high 0.25"]),
             ("to be tried again", changed(&again, Some(&first)), &["retries_total http_5xx 1 1"]),
@@ -286,6 +304,23 @@ mod tests {
             ("swept", Event::Sweeping { behind: Duration::from_secs(61) }, &["sweep_age_seconds 61"]),
             ("unreadable", Event::Unreadable { later: 2, corrupt: 0 }, &["unreadable_items_total later 2"]),
             ("not archived", Event::Archived { archived: 0, refused: 3 }, &["archived_runs_total refused 3"]),
+            (
+                "stalled",
+                Event::Stalled { run: &first, since: DUE, edge: "`join` has not begun" },
+                &["workflow_stalls_total 1"],
+            ),
+            ("late for its SLA", Event::SlaMissed { run: &first }, &["sla_missed_total 1"]),
+            (
+                "made before",
+                Event::EffectPrevented { effect: &effect },
+                &["effects_prevented_total 1", "duplicates_prevented_total effect 1"],
+            ),
+            ("nobody is told", changed(&untold, None), &["notifications_total failed 1"]),
+            (
+                "its worker is silent",
+                changed(&silent, Some(&held)),
+                &["heartbeats_lost_total 1", "retries_total lost 1 1", "attempts_total 1", "leases_rescued_total 1"],
+            ),
             ("fenced", Event::Prevented { by: Layer::Fence }, &["duplicates_prevented_total fence 1"]),
             ("refused", Event::Refused { over: Over::Jobs }, &["quota_refusals_total jobs 1"]),
             ("without workers", Event::Unattended { run: &unborn, pool: &pool }, &["unattended_runs_total 1"]),
