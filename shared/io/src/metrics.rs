@@ -108,6 +108,8 @@ metrics! {
     LANE_HINTS: "minutehand_lane_hints", Kind::Gauge, ["priority", "state"], "Hints in the queues, by priority and by whether they can be taken. Of a process with the embedded store.";
     LANE_OLDEST: "minutehand_lane_oldest_seconds", Kind::Gauge, ["priority"],
         "For how long the hint that has waited longest can be taken. Of a process with the embedded store; on AWS it is the queues' `ApproximateAgeOfOldestMessage`.";
+    SWEEP_STANDS: "minutehand_sweep_stands_seconds", Kind::Gauge, [],
+        "For how long the first timer that is overdue has been left where it is, as scrapes have seen it, and 0 where none is overdue: what has been looked at has moved or is gone. Of a process with the embedded store.";
     WORKERS: "minutehand_workers", Kind::Gauge, ["status"], "Workers that this process has heard of, by whether they are alive. Of a process.";
     WORKER_SLOTS: "minutehand_worker_slots", Kind::Gauge, ["state"],
         "Of those alive: how many runs they say that they carry out at a time, `all`, and how many they have, `held`. Of a process.";
